@@ -1,0 +1,111 @@
+// Package spec holds what the specification states as plain data: the
+// revisions, the levels of its rules, and the values that differ between
+// revisions. It is the only package besides session, transport and reference
+// that may compare revisions; everything else asks for a fact or a range.
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Revision is a published protocol revision, by the exact string that
+// identifies it on the wire.
+type Revision string
+
+// The published revisions, oldest first.
+const (
+	V2024_11_05 Revision = "2024-11-05"
+	V2025_03_26 Revision = "2025-03-26"
+	V2025_06_18 Revision = "2025-06-18"
+	V2025_11_25 Revision = "2025-11-25"
+	V2026_07_28 Revision = "2026-07-28"
+)
+
+var revisions = [...]Revision{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28}
+
+// Revisions returns the published revisions, oldest first.
+func Revisions() []Revision { return slices.Clone(revisions[:]) }
+
+// ParseRevision returns the published revision that s names.
+func ParseRevision(s string) (Revision, error) {
+	if r := Revision(s); r.index() >= 0 {
+		return r, nil
+	}
+	known := make([]string, len(revisions))
+	for i, r := range revisions {
+		known[i] = string(r)
+	}
+	return "", fmt.Errorf("unknown protocol revision %q (known: %s)", s, strings.Join(known, ", "))
+}
+
+func (r Revision) index() int { return slices.Index(revisions[:], r) }
+
+// A Set is a set of published revisions.
+type Set uint8
+
+// Every holds all published revisions.
+const Every Set = 1<<len(revisions) - 1
+
+// Only returns the set of the revisions given.
+func Only(rs ...Revision) Set {
+	var s Set
+	for _, r := range rs {
+		i := r.index()
+		if i < 0 {
+			panic(fmt.Sprintf("spec: unknown revision %q", string(r)))
+		}
+		s |= 1 << i
+	}
+	return s
+}
+
+// Since returns the set of r and all later revisions.
+func Since(r Revision) Set { return Every &^ (Only(r) - 1) }
+
+// Until returns the set of r and all earlier revisions.
+func Until(r Revision) Set { return Only(r) | (Only(r) - 1) }
+
+// Between returns the set of first, last and the revisions between them.
+func Between(first, last Revision) Set { return Since(first) & Until(last) }
+
+// Has tells whether r is in the set.
+func (s Set) Has(r Revision) bool { i := r.index(); return i >= 0 && s&(1<<i) != 0 }
+
+// Revisions returns the members of the set, oldest first.
+func (s Set) Revisions() []Revision {
+	var out []Revision
+	for i, r := range revisions {
+		if s&(1<<i) != 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Newest returns the newest member of the set, or "" if it is empty.
+func (s Set) Newest() Revision {
+	rs := s.Revisions()
+	if len(rs) == 0 {
+		return ""
+	}
+	return rs[len(rs)-1]
+}
+
+func (s Set) String() string {
+	rs := s.Revisions()
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ",")
+}
+
+// Handshake holds the revisions that open with initialize and keep a session
+// (basic/lifecycle of each); Stateless those whose every request describes
+// itself (basic/index#statelessness since 2026-07-28).
+const (
+	Handshake = Stateless - 1
+	Stateless = Set(1 << 4)
+)
