@@ -1,0 +1,83 @@
+// Package transport moves frames between this process and a peer, byte for
+// byte: it neither repairs nor judges what it carries.
+package transport
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// A Kind is a transport of the specification.
+type Kind string
+
+// The transports. An in-process peer is spoken to as over stdio.
+const (
+	Stdio Kind = "stdio"
+	HTTP  Kind = "http" // streamable HTTP
+	SSE   Kind = "sse"  // HTTP+SSE of 2024-11-05
+)
+
+// A Set is a set of transports.
+type Set uint8
+
+// Sets of one transport, and of all.
+const (
+	OnStdio Set = 1 << iota
+	OnHTTP
+	OnSSE
+	Any = OnStdio | OnHTTP | OnSSE
+)
+
+var kinds = []struct {
+	kind Kind
+	set  Set
+}{{Stdio, OnStdio}, {HTTP, OnHTTP}, {SSE, OnSSE}}
+
+// Has tells whether k is in the set.
+func (s Set) Has(k Kind) bool {
+	for _, e := range kinds {
+		if e.kind == k {
+			return s&e.set != 0
+		}
+	}
+	return false
+}
+
+// Kinds returns the members of the set.
+func (s Set) Kinds() []Kind {
+	var out []Kind
+	for _, e := range kinds {
+		if s&e.set != 0 {
+			out = append(out, e.kind)
+		}
+	}
+	return out
+}
+
+// A Target is a server that can be started any number of times, each start
+// giving a peer of its own.
+type Target interface {
+	// Start starts one instance. The context bounds the start alone.
+	Start(ctx context.Context) (*Stream, error)
+	fmt.Stringer
+}
+
+// Quote joins arguments into a line that a POSIX shell reads back as them.
+func Quote(argv []string) string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		out[i] = quote(a)
+	}
+	return strings.Join(out, " ")
+}
+
+func quote(a string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@%+", r)
+	}
+	if a != "" && strings.IndexFunc(a, func(r rune) bool { return !plain(r) }) < 0 {
+		return a
+	}
+	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+}

@@ -1,0 +1,226 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary plays the peers: its first argument names one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "peer-") {
+		peer(os.Args[1], os.Args[2:])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func peer(role string, args []string) {
+	switch role {
+	case "peer-echo":
+		io.Copy(os.Stdout, os.Stdin)
+	case "peer-long":
+		w := bufio.NewWriter(os.Stdout)
+		for range 40 << 10 {
+			w.WriteString(strings.Repeat("x", 1024))
+		}
+		w.WriteString("\n{}\n")
+		w.Flush()
+	case "peer-parent": // a child of its own that ignores SIGTERM and holds our pipes
+		c := exec.Command(os.Args[0], "peer-deaf")
+		c.Stdout, c.Stderr = os.Stdout, os.Stderr
+		c.Start()
+		fmt.Println(c.Process.Pid)
+		c.Wait()
+	case "peer-deaf":
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Minute) // a deadlock would end the process
+	case "peer-stderr":
+		fmt.Fprint(os.Stderr, strings.Repeat("a", 2*stderrKept), "the end")
+	case "peer-guarded": // starts a guarded grandchild, tells its pid, and is killed
+		g, err := StartGuard(os.Args[0], "peer-guard")
+		if err != nil {
+			panic(err)
+		}
+		s, err := Command{Argv: []string{os.Args[0], "peer-parent"}, Guard: g}.Start(context.Background())
+		if err != nil {
+			panic(err)
+		}
+		l, _ := s.ReadLine()
+		fmt.Println(string(l.Bytes))
+		s.ReadLine()
+	case "peer-guard":
+		RunGuard(os.Stdin)
+	}
+}
+
+func start(t *testing.T, role string) *Stream {
+	t.Helper()
+	s, err := Command{Argv: []string{os.Args[0], role}}.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func readLine(t *testing.T, s *Stream) Line {
+	t.Helper()
+	l, err := s.ReadLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestBothKindsOfPeersCarryBytesUnchanged(t *testing.T) {
+	echo := InProcess{Name: "echo", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+		_, err := io.Copy(out, in)
+		return err
+	}}
+	inProcess, err := echo.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(inProcess.Kill)
+	for name, s := range map[string]*Stream{"process": start(t, "peer-echo"), "in-process": inProcess} {
+		for _, raw := range []string{`{"a":1}`, "\xff\r", "", strings.Repeat("y", 200_000)} {
+			go s.WriteLine(t.Context(), []byte(raw))
+			if l := readLine(t, s); string(l.Bytes) != raw || l.Cut() || l.Unterminated {
+				t.Errorf("%s: %.20q came back as %.20q", name, raw, l.Bytes)
+			}
+		}
+		s.CloseInput()
+		if _, err := s.ReadLine(); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: after its input closed: %v, want EOF", name, err)
+		}
+		<-s.Done()
+		if s.Status() != "exit status 0" {
+			t.Errorf("%s ended with %q", name, s.Status())
+		}
+	}
+}
+
+func TestLongLinesAreCutAndTheNextIsWhole(t *testing.T) {
+	s := start(t, "peer-long")
+	l := readLine(t, s)
+	if !l.Cut() || len(l.Bytes) != DefaultLineLimit || l.Length != 40<<20 {
+		t.Errorf("kept %d of %d bytes", len(l.Bytes), l.Length)
+	}
+	if l := readLine(t, s); string(l.Bytes) != "{}" {
+		t.Errorf("the line after it is %.20q", l.Bytes)
+	}
+}
+
+func TestARestWithoutNewlineIsUnterminated(t *testing.T) {
+	r := NewLineReader(strings.NewReader("a\nb"), 0)
+	first, _ := r.Next()
+	second, _ := r.Next()
+	_, err := r.Next()
+	if first.Unterminated || !second.Unterminated || string(second.Bytes) != "b" || !errors.Is(err, io.EOF) {
+		t.Errorf("got %+v, %+v, %v", first, second, err)
+	}
+}
+
+func TestAPeerThatDoesNotReadCannotHoldTheWriter(t *testing.T) {
+	s := start(t, "peer-deaf")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err := s.Write(ctx, make([]byte, 1<<20))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not read") {
+		t.Errorf("write ended with %v", err)
+	}
+}
+
+func TestKillEndsTheDescendantsToo(t *testing.T) {
+	s := start(t, "peer-parent")
+	pid := childPID(t, readLine(t, s))
+	s.Kill()
+	awaitGone(t, pid)
+}
+
+func TestTheGuardEndsTheDescendantsOfAKilledParent(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "peer-guarded")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := childPID(t, Line{Bytes: text})
+	cmd.Process.Kill()
+	cmd.Wait()
+	awaitGone(t, pid)
+}
+
+func childPID(t *testing.T, l Line) int {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(string(l.Bytes)))
+	if err != nil {
+		t.Fatalf("peer told no pid: %v", err)
+	}
+	return pid
+}
+
+// awaitGone waits until the process has ended; a zombie whose parent was
+// killed with it counts as ended.
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+			return
+		}
+		if stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err == nil && strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("process %d lives on", pid)
+}
+
+func TestTheEndOfStandardErrorIsKept(t *testing.T) {
+	s := start(t, "peer-stderr")
+	<-s.Done()
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.HasSuffix(s.Stderr(), "the end") && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if got := s.Stderr(); len(got) != stderrKept || !strings.HasSuffix(got, "the end") {
+		t.Errorf("kept %d bytes that end in %q", len(got), got[max(0, len(got)-10):])
+	}
+}
+
+func TestACommandThatDoesNotExistIsNamed(t *testing.T) {
+	_, err := Command{Argv: []string{"no-such-program-here", "x"}}.Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no-such-program-here") {
+		t.Errorf("error %v does not name the program", err)
+	}
+}
+
+func TestQuotedArgumentsAreReadBackByAShell(t *testing.T) {
+	argv := []string{"printf", "%s|", "plain", "", "two words", "it's", "$HOME", "a\nb"}
+	out, err := exec.Command("sh", "-c", Quote(argv)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(argv[2:], "|") + "|"; string(out) != want {
+		t.Errorf("shell read %q, want %q", out, want)
+	}
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// An ID is the raw JSON token of a request id, kept as sent so that types and
+// large numbers survive. The zero ID means that there is no id member.
+type ID struct{ Raw string }
+
+// StringID and IntID return the ids of those JSON values.
+func StringID(s string) ID { return ID{string(gjson.AppendJSONString(nil, s))} }
+func IntID(n int64) ID     { return ID{big.NewInt(n).String()} }
+
+// Present tells whether the message has an id member at all.
+func (id ID) Present() bool { return id.Raw != "" }
+
+// Null tells whether the id is present and null.
+func (id ID) Null() bool { return id.Raw == "null" }
+
+// Usable tells whether the id may name a request: a string, or a number
+// without fractional part (basic#requests).
+func (id ID) Usable() bool {
+	return strings.HasPrefix(id.Key(), "s:") || strings.HasPrefix(id.Key(), "n:")
+}
+
+// Equal tells whether both ids have the same JSON type and value; 1 and 1.0
+// are equal, 1 and "1" are not.
+func (id ID) Equal(other ID) bool { return id.Key() == other.Key() }
+
+// Key returns a canonical form: equal ids have equal keys. Its prefix tells
+// the type: s for strings, n for integral numbers, f for other numbers, x for
+// what can be no id, empty if there is no id.
+func (id ID) Key() string {
+	if id.Raw == "" {
+		return ""
+	}
+	v := gjson.Parse(id.Raw)
+	switch v.Type {
+	case gjson.String:
+		return "s:" + v.String()
+	case gjson.Number:
+		return numberKey(id.Raw)
+	default:
+		return "x:" + id.Raw
+	}
+}
+
+// numberKey compares numbers exactly. Exponents are bounded, since 1e999999999
+// would be expanded digit by digit; such a number keeps its spelling.
+func numberKey(raw string) string {
+	if !strings.ContainsAny(raw, ".eE") {
+		if n, ok := new(big.Int).SetString(raw, 10); ok {
+			return "n:" + n.String()
+		}
+	}
+	if i := strings.IndexAny(raw, "eE"); i >= 0 && len(raw)-i > 5 {
+		return "f:" + raw
+	}
+	r, ok := new(big.Rat).SetString(raw)
+	switch {
+	case !ok:
+		return "x:" + raw
+	case r.IsInt():
+		return "n:" + r.Num().String()
+	default:
+		return "f:" + r.RatString()
+	}
+}
+
+func (id ID) String() string {
+	if id.Raw == "" {
+		return "no id"
+	}
+	return id.Raw
+}

@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"sync"
+	"time"
+
+	"slices"
+)
+
+// An Ending is how a connection came to its end.
+type Ending struct {
+	At       time.Duration // since the start
+	What     string        // "exit status 0", "signal: killed", "connection closed"
+	Asked    bool          // we had closed its input or signalled it before
+	Graceful bool          // it ended after its input was closed, without a signal
+	After    time.Duration // from our closing its input to the end
+}
+
+// A Transcript records every frame of one connection in the order in which
+// this side saw them: a frame of ours when it is handed to the transport, so
+// before any answer to it, one of the peer when it was read. It is safe for
+// concurrent use.
+type Transcript struct {
+	mu     sync.Mutex
+	start  time.Time
+	frames []Frame
+	parsed []Message
+	ending *Ending
+}
+
+// NewTranscript starts a transcript now.
+func NewTranscript() *Transcript { return &Transcript{start: time.Now()} }
+
+// TranscriptOf returns a transcript of frames recorded earlier.
+func TranscriptOf(frames []Frame) *Transcript {
+	t := NewTranscript()
+	for _, f := range frames {
+		t.frames = append(t.frames, f)
+		t.parsed = append(t.parsed, f.Message())
+	}
+	return t
+}
+
+// Add records a frame, stamps its time, and returns its index and message.
+func (t *Transcript) Add(f Frame) (int, Message) {
+	m := f.Message()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f.At = time.Since(t.start)
+	t.frames = append(t.frames, f)
+	t.parsed = append(t.parsed, m)
+	return len(t.frames) - 1, m
+}
+
+// Len returns the number of frames so far.
+func (t *Transcript) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.frames)
+}
+
+// Frames returns the frames from index on, at most up to the present.
+func (t *Transcript) Frames(from int) []Frame {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.frames[min(from, len(t.frames)):])
+}
+
+// Entries returns frames with their parsed messages.
+func (t *Transcript) Entries() []Entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]Entry, len(t.frames))
+	for i := range t.frames {
+		out[i] = Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]}
+	}
+	return out
+}
+
+// An Entry is one frame of a transcript with its message.
+type Entry struct {
+	Index int
+	Frame
+	Message Message
+}
+
+// End records how the connection ended; the first call counts.
+func (t *Transcript) End(e Ending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ending == nil {
+		e.At = time.Since(t.start)
+		t.ending = &e
+	}
+}
+
+// Ending returns how the connection ended, or nil while it is open.
+func (t *Transcript) Ending() *Ending {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ending
+}
+
+// Elapsed returns the time since the start.
+func (t *Transcript) Elapsed() time.Duration { return time.Since(t.start) }

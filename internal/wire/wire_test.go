@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMessagesAreClassifiedWithoutRepair(t *testing.T) {
+	for _, c := range []struct {
+		raw  string
+		kind Kind
+		flaw string // part of the flaw, "" for none
+	}{
+		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, Request, ""},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, Request, ""},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, Notification, ""},
+		{`{"jsonrpc":"2.0","id":"a","result":{}}`, Result, ""},
+		{`{"jsonrpc":"2.0","id":"a","result":null}`, Result, ""},
+		{`{"jsonrpc":"2.0","result":{}}`, Result, "no id"},
+		{`{"jsonrpc":"2.0","error":{"code":-32700,"message":"x"}}`, Error, ""},
+		{`{"jsonrpc":"2.0","id":1,"result":{},"error":null}`, Error, "both result and error"},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, Batch, ""},
+		{`{"jsonrpc":2.0,"id":1,"method":"ping"}`, Request, "jsonrpc is 2.0"},
+		{`{"id":1,"method":"ping"}`, Request, "no jsonrpc"},
+		{`{"jsonrpc":"2.0","id":1,"method":5}`, Request, "method is a number"},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","params":[]}`, Request, "params is an array"},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","params":null}`, Request, "params is null"},
+		{`{"jsonrpc":"2.0","id":1,"Method":"ping"}`, Invalid, "neither"},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","result":{}}`, Invalid, "both method and"},
+		{`5`, Invalid, "not a number"},
+		{`{"a":1}{"b":2}`, Invalid, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":1,`, Invalid, "not valid JSON"},
+		{``, Invalid, "not valid JSON"},
+		{"{\"a\":\"\xff\"}", Invalid, "UTF-8 at byte 6"},
+		{"\ufeff{}", Invalid, "byte order mark"},
+		{strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000), Invalid, "nested deeper"},
+	} {
+		m := Parse([]byte(c.raw))
+		if m.Kind != c.kind {
+			t.Errorf("%.60s is a %v, want %v", c.raw, m.Kind, c.kind)
+		}
+		switch flaw := m.Flaw(); {
+		case c.flaw == "" && flaw != nil:
+			t.Errorf("%.60s has the flaw %v", c.raw, flaw)
+		case c.flaw != "" && (flaw == nil || !strings.Contains(flaw.Error(), c.flaw)):
+			t.Errorf("%.60s has the flaw %v, want %q", c.raw, flaw, c.flaw)
+		}
+	}
+}
+
+func TestDuplicateKeysAreNoted(t *testing.T) {
+	m := Parse([]byte(`{"jsonrpc":"2.0","id":1,"id":2,"result":{"a":[{"b":1,"b":2}],"\u0061":3}}`))
+	want := "/id /result/a/0/b /result/a"
+	if got := strings.Join(m.Duplicates, " "); got != want {
+		t.Errorf("duplicates %q, want %q", got, want)
+	}
+}
+
+func TestIDsCompareByTypeAndExactValue(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		equal bool
+	}{
+		{`1`, `1`, true}, {`1`, `1.0`, true}, {`1`, `1e0`, true}, {`1`, `"1"`, false},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`1.5`, `1`, false}, {`"a"`, `"\u0061"`, true}, {``, `null`, false}, {`null`, `null`, true},
+		{`1e999999999`, `1e999999999`, true}, {`1e999999999`, `1`, false},
+	} {
+		if got := (ID{c.a}).Equal(ID{c.b}); got != c.equal {
+			t.Errorf("%s equals %s: %v", c.a, c.b, got)
+		}
+	}
+	for raw, usable := range map[string]bool{`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false} {
+		if got := (ID{raw}).Usable(); got != usable {
+			t.Errorf("id %q usable: %v", raw, got)
+		}
+	}
+}
+
+func TestFrameLinesKeepEveryByte(t *testing.T) {
+	for _, raw := range []string{
+		`{"jsonrpc":"2.0", "id": 1 , "method":"ping"}`,
+		`{"a":1,"a":2,"n":1.50e0,"s":"\u00e9<>&"}`,
+		`not json`, "", "{\"a\":\"\xff\"}", "{\n}", ` {"leading":1}`, "\ufeff{}",
+	} {
+		f := Frame{From: Server, Raw: []byte(raw), At: 1500 * time.Microsecond, Mark: true, Note: `a "note"`}
+		line := f.AppendJSON(nil)
+		if bytes.ContainsAny(line, "\n") {
+			t.Errorf("%q is written over several lines: %s", raw, line)
+		}
+		back, err := ParseFrame(line)
+		if err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		if string(back.Raw) != raw || back.From != f.From || back.At != f.At || !back.Mark || back.Note != f.Note {
+			t.Errorf("%q came back as %+v", raw, back)
+		}
+	}
+}
+
+func TestBadFrameLinesAreRefusedByName(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"from":"client"}`:                         "neither",
+		`{"from":"nobody","raw":{}}`:                `"nobody"`,
+		`{"from":"client","raw":{},"bytes":"eA=="}`: "both",
+		`{"from":"client","bytes":"***"}`:           "base64",
+		`{"from":`:                                  "not valid JSON",
+	} {
+		if _, err := ParseFrame([]byte(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v does not say %q", line, err, want)
+		}
+	}
+	_, _, err := ParseFrames([]byte("# prose\n\n{\"from\":\"client\",\"raw\":{}}\nx\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 4") {
+		t.Errorf("error %v does not name line 4", err)
+	}
+}
+
+func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
+	tr := NewTranscript()
+	for i := range 3 {
+		if at, m := tr.Add(Frame{From: Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}); at != i || m.Kind != Request {
+			t.Errorf("frame %d recorded at %d as %v", i, at, m.Kind)
+		}
+	}
+	tr.End(Ending{What: "exit status 0"})
+	tr.End(Ending{What: "later"})
+	if got := tr.Ending().What; got != "exit status 0" {
+		t.Errorf("ending is %q", got)
+	}
+	if len(tr.Frames(2)) != 1 || len(tr.Frames(9)) != 0 || len(tr.Entries()) != 3 {
+		t.Error("frames from an index are wrong")
+	}
+}
