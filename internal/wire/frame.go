@@ -20,7 +20,10 @@ type Frame struct {
 	Raw  []byte
 	At   time.Duration // since the session was started
 	Mark bool          // the offending frame, in a report
-	Note string        // what a reader must know, e.g. "line cut at 10485760 bytes"
+	Note string        // what a reader must know, e.g. "line of 104857600 bytes, cut"
+	// Cut: the line was longer than the limit and Raw holds its beginning.
+	// Unterminated: the stream ended before the newline came.
+	Cut, Unterminated bool
 }
 
 // Message parses the frame.

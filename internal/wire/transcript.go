@@ -1,10 +1,9 @@
 package wire
 
 import (
+	"slices"
 	"sync"
 	"time"
-
-	"slices"
 )
 
 // An Ending is how a connection came to its end.
@@ -66,13 +65,16 @@ func (t *Transcript) Frames(from int) []Frame {
 	return slices.Clone(t.frames[min(from, len(t.frames)):])
 }
 
-// Entries returns frames with their parsed messages.
-func (t *Transcript) Entries() []Entry {
+// Entries returns all frames with their parsed messages.
+func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
+
+// EntriesFrom returns the frames from index on with their parsed messages.
+func (t *Transcript) EntriesFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]Entry, len(t.frames))
-	for i := range t.frames {
-		out[i] = Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]}
+	var out []Entry
+	for i := from; i < len(t.frames); i++ {
+		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]})
 	}
 	return out
 }

@@ -1,0 +1,288 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Conn is one started instance of the target with everything that was said
+// on it. Its output is read from the start on, so that what a server says
+// before it is spoken to is known as such.
+type Conn struct {
+	*wire.Transcript
+	stream *transport.Stream
+	opts   Options
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
+	over    error         // why nothing more will come, or nil
+	asked   time.Time     // when we asked the peer to end
+	forced  bool          // we signalled it, or it was ended for flooding
+	asks    chan wire.Entry
+	bytes   int
+	bans    []*Ban
+	ended   chan struct{} // closed once the peer is gone and everything was read
+	ending  sync.Once
+}
+
+// connect starts an instance.
+func connect(ctx context.Context, target transport.Target, opts Options) (*Conn, error) {
+	stream, err := target.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{
+		Transcript: wire.NewTranscript(),
+		stream:     stream,
+		opts:       opts,
+		changed:    make(chan struct{}),
+		asks:       make(chan wire.Entry, 256),
+		ended:      make(chan struct{}),
+	}
+	go c.read()
+	return c, nil
+}
+
+// read takes lines until the peer's output ends.
+func (c *Conn) read() {
+	defer close(c.ended)
+	defer close(c.asks)
+	for {
+		line, err := c.stream.ReadLine()
+		if err != nil {
+			c.finish() // io.EOF, or a read on a stream that we ended
+			return
+		}
+		f := wire.Frame{From: wire.Server, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
+		if f.Cut {
+			f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
+		}
+		if c.full(len(line.Bytes)) {
+			c.mu.Lock()
+			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes in one session", c.opts.MaxFrames, c.opts.MaxBytes), true
+			c.mu.Unlock()
+			c.stream.Kill()
+			c.finish()
+			return
+		}
+		at, m := c.Add(f)
+		e := wire.Entry{Index: at, Frame: f, Message: m}
+		for _, part := range m.Elements() {
+			if part.Kind == wire.Request {
+				select {
+				case c.asks <- wire.Entry{Index: at, Frame: f, Message: part}:
+				default: // a peer that floods us with requests gets no answers
+				}
+			}
+		}
+		c.check(e)
+		c.signal()
+	}
+}
+
+func (c *Conn) full(n int) bool {
+	c.bytes += n
+	return c.bytes > c.opts.MaxBytes || c.Len() >= c.opts.MaxFrames
+}
+
+// finish records that the connection is over. A peer that closed its output
+// is given the grace to exit, so that its status can be told; one that we have
+// asked to end is waited for, since it will be made to.
+func (c *Conn) finish() {
+	grace := time.NewTimer(c.opts.Grace)
+	defer grace.Stop()
+	what := ""
+	for what == "" {
+		select {
+		case <-c.stream.Done():
+			what = c.stream.Status()
+		case <-grace.C:
+			if !c.wasAsked() {
+				what = "closed its output but goes on running"
+			}
+		}
+	}
+	c.mu.Lock()
+	e := wire.Ending{What: what, Asked: !c.asked.IsZero(), Graceful: !c.asked.IsZero() && !c.forced}
+	if e.Asked {
+		e.After = time.Since(c.asked)
+	}
+	if c.over == nil {
+		c.over = fmt.Errorf("server closed the connection (%s)", what)
+	}
+	c.mu.Unlock()
+	c.End(e)
+	c.signal()
+}
+
+func (c *Conn) wasAsked() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.asked.IsZero()
+}
+
+func (c *Conn) signal() {
+	c.mu.Lock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+}
+
+// state returns a channel that is closed at the next change, and why nothing
+// more will come, if so.
+func (c *Conn) state() (<-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed, c.over
+}
+
+// Send writes one message as a line and records it first, so that no answer
+// to it can stand before it in the transcript.
+func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
+	at, _ := c.Add(wire.Frame{From: wire.Client, Raw: raw})
+	return at, c.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
+}
+
+// SendChunks writes the chunks one after another as they are, recorded as one
+// frame per line that they make up.
+func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
+	var all []byte
+	for _, b := range chunks {
+		all = append(all, b...)
+	}
+	first := c.Len()
+	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
+		c.Add(wire.Frame{From: wire.Client, Raw: line})
+	}
+	for _, b := range chunks {
+		if err := c.write(ctx, b); err != nil {
+			return first, err
+		}
+	}
+	return first, nil
+}
+
+func (c *Conn) write(ctx context.Context, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	err := c.stream.Write(ctx, b)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		// The pipe broke: say how the server ended rather than EPIPE.
+		if gone := c.gone(ctx); gone != nil {
+			return gone
+		}
+	}
+	return err
+}
+
+// gone waits until the reader saw the end and returns what it was.
+func (c *Conn) gone(ctx context.Context) error {
+	for {
+		changed, over := c.state()
+		if over != nil {
+			return over
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Await returns the first frame of the peer from index on that matches. It
+// returns an error when the deadline passed or nothing more can come.
+func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match func(wire.Message) bool) (wire.Entry, error) {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	for {
+		changed, over := c.state()
+		for _, e := range c.EntriesFrom(from) {
+			from = e.Index + 1
+			if e.From != wire.Server {
+				continue
+			}
+			for _, part := range e.Message.Elements() {
+				if match(part) {
+					e.Message = part
+					return e, nil
+				}
+			}
+		}
+		if over != nil {
+			return wire.Entry{}, over
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			return wire.Entry{}, errTimeout
+		case <-ctx.Done():
+			return wire.Entry{}, ctx.Err()
+		}
+	}
+}
+
+var errTimeout = errors.New("nothing came before the deadline")
+
+// Over returns why the connection is over, or nil while it stands.
+func (c *Conn) Over() error {
+	_, over := c.state()
+	return over
+}
+
+// Stderr returns the last of what the server wrote to its standard error.
+func (c *Conn) Stderr() string { return c.stream.Stderr() }
+
+// Close ends the peer as the specification tells a client to: close its
+// input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
+// it is the transcript's Ending. Safe to call more than once.
+func (c *Conn) Close() {
+	c.ending.Do(func() {
+		c.ask(false)
+		c.stream.CloseInput()
+		if !c.exits(c.opts.Grace) {
+			c.ask(true)
+			c.stream.Terminate()
+			c.exits(c.opts.Grace)
+		}
+		c.stream.Kill()
+	})
+	<-c.ended
+}
+
+// ask notes when we first asked the peer to end, and whether by a signal.
+func (c *Conn) ask(forced bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked.IsZero() {
+		c.asked = time.Now()
+	}
+	c.forced = c.forced || forced
+}
+
+func (c *Conn) exits(within time.Duration) bool {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	select {
+	case <-c.stream.Done():
+		return true
+	case <-limit.C:
+		return false
+	}
+}
+
+// Kill ends the peer at once.
+func (c *Conn) Kill() {
+	c.ending.Do(func() {
+		c.ask(true)
+		c.stream.Kill()
+	})
+	<-c.ended
+}

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// An Opening is what came of opening a session at a revision.
+type Opening struct {
+	// Spoken: the server named this revision in its answer.
+	Spoken bool
+	// Valid: the answer was one that a server may give to say that it does
+	// not speak the revision (or that it does).
+	Valid bool
+	// Modern: the server is of the stateless era, told by a discover result
+	// or by an error that only that era has.
+	Modern       bool
+	Why          string // why it is not spoken
+	Answer       wire.Entry
+	Answered     bool
+	Offered      string // the revision that the server named, if any
+	Capabilities gjson.Result
+	Info         gjson.Result // serverInfo
+	Took         time.Duration
+	Err          error // why there was no answer
+}
+
+func ask(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
+	began := time.Now()
+	id := s.NextID()
+	at, err := s.Send(ctx, Frame(id, method, params))
+	if err == nil {
+		o.Answer, err = s.Await(ctx, at, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+	}
+	o.Took = time.Since(began)
+	if err != nil {
+		o.Err = err
+		o.Why = fmt.Sprintf("no answer to %s: %v", method, err)
+		return o
+	}
+	o.Answered = true
+	return o
+}
+
+// handshake is the era of initialize (basic/lifecycle#initialization).
+type handshake struct{ rev spec.Revision }
+
+// Initialize returns the params of initialize for a revision.
+func Initialize(rev spec.Revision) Params {
+	return Params{
+		"protocolVersion": string(rev),
+		"capabilities":    Params{},
+		"clientInfo":      Params{"name": clientName, "version": clientVersion},
+	}
+}
+
+func (h handshake) open(ctx context.Context, s *Session, within time.Duration) Opening {
+	o := ask(ctx, s, "initialize", Initialize(h.rev), within)
+	if !o.Answered {
+		return o
+	}
+	m := o.Answer.Message
+	if m.Kind != wire.Result {
+		o.Why = "initialize was answered with " + m.Summary()
+		return o
+	}
+	version := m.Result().Get("protocolVersion")
+	o.Offered = version.String()
+	o.Capabilities = m.Result().Get("capabilities")
+	o.Info = m.Result().Get("serverInfo")
+	switch {
+	case version.Type != gjson.String:
+		o.Why = "initialize was answered without a protocolVersion"
+	case o.Offered != string(h.rev):
+		o.Valid = true
+		o.Why = fmt.Sprintf("initialize was answered with %s", wire.Clip(o.Offered, 40))
+	default:
+		o.Valid, o.Spoken = true, true
+		if _, err := s.Notify(ctx, "notifications/initialized", nil); err != nil {
+			o.Spoken, o.Why = false, err.Error()
+		}
+	}
+	return o
+}
+
+func (handshake) stamp(params Params) Params { return params }
+
+// stateless is the era of per-request metadata (basic/index#statelessness).
+type stateless struct{ rev spec.Revision }
+
+func (l stateless) open(ctx context.Context, s *Session, within time.Duration) Opening {
+	o := ask(ctx, s, "server/discover", l.stamp(nil), within)
+	if !o.Answered {
+		return o
+	}
+	m := o.Answer.Message
+	code, _ := m.Code()
+	if m.Kind == wire.Error {
+		o.Valid = true
+		o.Modern = code == spec.UnsupportedVersion || code == spec.MissingClientCapability
+		o.Why = "server/discover was answered with " + m.Summary()
+		return o
+	}
+	versions := m.Result().Get("supportedVersions")
+	o.Capabilities = m.Result().Get("capabilities")
+	o.Info = wire.Member(m.Result().Get("_meta"), spec.MetaServerInfo)
+	if !versions.IsArray() {
+		o.Why = "server/discover was answered without supportedVersions"
+		return o
+	}
+	o.Valid, o.Modern = true, true
+	for _, v := range versions.Array() {
+		if v.String() == string(l.rev) {
+			o.Spoken, o.Offered = true, string(l.rev)
+			return o
+		}
+	}
+	o.Why = fmt.Sprintf("server/discover lists %s, not this revision", wire.Clip(versions.Raw, 120))
+	return o
+}
+
+// stamp adds the per-request protocol fields where the caller gave none.
+func (l stateless) stamp(params Params) Params {
+	out := maps.Clone(params)
+	if out == nil {
+		out = Params{}
+	}
+	meta, given := out["_meta"].(Params)
+	if _, present := out["_meta"]; present && !given {
+		return out
+	}
+	meta = maps.Clone(meta)
+	if meta == nil {
+		meta = Params{}
+	}
+	for key, value := range Meta(l.rev) {
+		if _, set := meta[key]; !set {
+			meta[key] = value
+		}
+	}
+	out["_meta"] = meta
+	return out
+}
+
+// Meta returns the per-request protocol fields of a stateless revision
+// (basic/index#per-request-protocol-fields).
+func Meta(rev spec.Revision) Params {
+	return Params{
+		spec.MetaProtocolVersion:    string(rev),
+		spec.MetaClientInfo:         Params{"name": clientName, "version": clientVersion},
+		spec.MetaClientCapabilities: Params{},
+	}
+}

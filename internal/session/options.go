@@ -1,0 +1,39 @@
+// Package session speaks the two lifecycles of the protocol over a transport:
+// the handshake of the revisions up to 2025-11-25 and the stateless requests
+// of 2026-07-28. What is said in a session is the same in both.
+package session
+
+import (
+	"time"
+)
+
+// Options are the deadlines and limits of sessions; every wait in the harness
+// takes its bound from here.
+type Options struct {
+	Timeout      time.Duration // for one answer that is due
+	StartTimeout time.Duration // for the first answer of a started process
+	Grace        time.Duration // for each step of ending a process
+	MaxFrames    int           // frames kept of one session before it counts as flooded
+	MaxBytes     int           // bytes kept, likewise
+	Serial       bool          // never have two instances of the target at once
+}
+
+// Defaults are the options of a run with no flags.
+func Defaults() Options {
+	return Options{
+		Timeout:      10 * time.Second,
+		StartTimeout: 60 * time.Second,
+		Grace:        2 * time.Second,
+		MaxFrames:    100_000,
+		MaxBytes:     64 << 20,
+	}
+}
+
+// Params are the members of the params object of a message of ours.
+type Params = map[string]any
+
+// The identity that the harness gives in clientInfo.
+const (
+	clientName    = "mcpcheck"
+	clientVersion = "0.1.0"
+)

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// A Pool gives out sessions of one revision: the shared one, and fresh ones.
+type Pool struct {
+	Rev      spec.Revision
+	launcher *Launcher
+	opts     Options
+
+	mu     sync.Mutex
+	shared *Session
+	all    []*Session
+	within time.Duration // for the answer to an opening
+}
+
+// NewPool returns a pool of sessions at a revision.
+func NewPool(l *Launcher, rev spec.Revision) *Pool {
+	return &Pool{Rev: rev, launcher: l, opts: l.opts, within: l.opts.StartTimeout}
+}
+
+// OpenFirst opens the session that decides whether the revision is spoken,
+// waiting at most so long for the first answer. If it is, that session is the
+// shared one.
+func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *Session, error) {
+	s, err := p.Bare(ctx)
+	if err != nil {
+		return Opening{}, nil, err
+	}
+	o := s.Open(ctx, within)
+	if !o.Answered && s.Over() != nil && p.launcher.Living() > 0 {
+		// It may be that only one instance can live: try again alone.
+		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", o.Err))
+		return p.OpenFirst(ctx, within)
+	}
+	if o.Spoken {
+		if p.launcher.Living() > 1 {
+			p.launcher.SideBySide()
+		}
+		p.mu.Lock()
+		p.shared = s
+		p.mu.Unlock()
+	}
+	return o, s, nil
+}
+
+// Shared returns the open session that checks share, opening another where
+// the last one has ended.
+func (p *Pool) Shared(ctx context.Context) (*Session, error) {
+	p.mu.Lock()
+	s := p.shared
+	p.mu.Unlock()
+	if s != nil && s.Over() == nil {
+		return s, nil
+	}
+	s, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.shared = s
+	p.mu.Unlock()
+	return s, nil
+}
+
+// Retire ends the shared session if it is s, so that the next check gets
+// another.
+func (p *Pool) Retire(s *Session) {
+	p.mu.Lock()
+	if p.shared == s {
+		p.shared = nil
+	}
+	p.mu.Unlock()
+	s.Kill()
+}
+
+// Fresh returns an open session of the caller's own.
+func (p *Pool) Fresh(ctx context.Context) (*Session, error) {
+	s, err := p.open(ctx)
+	if err != nil && p.launcher.Serial() == "" && p.launcher.Living() > 0 {
+		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
+		return p.open(ctx)
+	}
+	if err == nil && p.launcher.Living() > 1 {
+		p.launcher.SideBySide()
+	}
+	return s, err
+}
+
+// Bare returns a session on a started instance to which nothing was sent.
+func (p *Pool) Bare(ctx context.Context) (*Session, error) {
+	c, err := p.launcher.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := c.use(p.Rev)
+	p.mu.Lock()
+	p.all = append(p.all, s)
+	p.mu.Unlock()
+	return s, nil
+}
+
+func (p *Pool) open(ctx context.Context) (*Session, error) {
+	s, err := p.Bare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := s.Open(ctx, p.within)
+	if o.Spoken {
+		return s, nil
+	}
+	s.Kill()
+	if o.Err != nil {
+		return nil, fmt.Errorf("open a session at %s: %w", p.Rev, o.Err)
+	}
+	return nil, errors.New("open a session at " + string(p.Rev) + ": " + o.Why)
+}
+
+// Sessions returns all sessions given out so far, ended ones too.
+func (p *Pool) Sessions() []*Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*Session(nil), p.all...)
+}
+
+// Close ends all sessions of the pool, side by side.
+func (p *Pool) Close() {
+	var wait sync.WaitGroup
+	for _, s := range p.Sessions() {
+		wait.Go(s.Close)
+	}
+	wait.Wait()
+}
+
+// Timeout is how long an answer that is due is waited for, StartTimeout how
+// long the first answer of a started instance.
+func (p *Pool) Timeout() time.Duration      { return p.opts.Timeout }
+func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }

@@ -1,0 +1,255 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Session is one connection used at one revision.
+type Session struct {
+	*Conn
+	Rev     spec.Revision
+	Opening Opening // what the opening came to, once Open was called
+
+	life   lifecycle
+	nextID atomic.Int64
+}
+
+// lifecycle is the era of a revision.
+type lifecycle interface {
+	// open establishes the revision on the connection.
+	open(ctx context.Context, s *Session, within time.Duration) Opening
+	// stamp adds what every request must carry to its params.
+	stamp(params Params) Params
+}
+
+// use makes a session at a revision of a connection that was not spoken on.
+func (c *Conn) use(rev spec.Revision) *Session {
+	s := &Session{Conn: c, Rev: rev}
+	if rev.Facts().Stateless {
+		s.life = stateless{rev}
+	} else {
+		s.life = handshake{rev}
+	}
+	go s.respond()
+	return s
+}
+
+// Open speaks the opening of the revision's era.
+func (s *Session) Open(ctx context.Context, within time.Duration) Opening {
+	s.Opening = s.life.open(ctx, s, within)
+	return s.Opening
+}
+
+// Capabilities returns what the server declared in the opening.
+func (s *Session) Capabilities() gjson.Result { return s.Opening.Capabilities }
+
+// Declares tells whether the server declared a capability: "tools" by being
+// present, "tools.listChanged" by being true.
+func (s *Session) Declares(capability string) bool {
+	return Declares(s.Opening.Capabilities, capability)
+}
+
+// Declares tells whether a capabilities object declares a capability: its
+// first segment by being present, a second one by being true or an object.
+func Declares(capabilities gjson.Result, capability string) bool {
+	if capability == "" {
+		return true
+	}
+	v := capabilities
+	for i, part := range strings.Split(capability, ".") {
+		v = wire.Member(v, part)
+		if !v.Exists() || v.Type == gjson.Null || v.Type == gjson.False && i > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// A Call is one request that was sent.
+type Call struct {
+	ID     wire.ID
+	Method string
+	Sent   int // index of its frame
+	s      *Session
+}
+
+// NextID returns a request id that this session has not used.
+func (s *Session) NextID() wire.ID { return wire.IntID(s.nextID.Add(1)) }
+
+// Stamp returns params with what a request of the revision must carry.
+func (s *Session) Stamp(params Params) Params { return s.life.stamp(params) }
+
+// Frame returns the bytes of a request (with an id) or notification.
+func Frame(id wire.ID, method string, params Params) []byte {
+	b := append([]byte(nil), `{"jsonrpc":"2.0"`...)
+	if id.Present() {
+		b = append(append(b, `,"id":`...), id.Raw...)
+	}
+	b = append(b, `,"method":`...)
+	b = gjson.AppendJSONString(b, method)
+	if params != nil {
+		b = append(append(b, `,"params":`...), encode(params)...)
+	}
+	return append(b, '}')
+}
+
+// encode writes JSON without the HTML escapes of encoding/json; keys come
+// sorted, so that equal values have equal bytes.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("session: params cannot be encoded: %v", err))
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// Start sends a request and does not wait.
+func (s *Session) Start(ctx context.Context, method string, params Params) (*Call, error) {
+	return s.StartID(ctx, s.NextID(), method, params)
+}
+
+// StartID sends a request under an id of the caller's.
+func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
+	at, err := s.Send(ctx, Frame(id, method, s.life.stamp(params)))
+	if err != nil {
+		return nil, &NoAnswer{Method: method, ID: id, State: s.stateAfter(ctx, err), Err: err}
+	}
+	return &Call{ID: id, Method: method, Sent: at, s: s}, nil
+}
+
+// Answer waits for the answer to the call.
+func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
+	return c.s.answer(ctx, c, c.s.opts.Timeout)
+}
+
+// Request sends a request and waits for its answer, a result or an error.
+func (s *Session) Request(ctx context.Context, method string, params Params) (wire.Entry, error) {
+	call, err := s.Start(ctx, method, params)
+	if err != nil {
+		return wire.Entry{}, err
+	}
+	return call.Answer(ctx)
+}
+
+func (s *Session) answer(ctx context.Context, c *Call, within time.Duration) (wire.Entry, error) {
+	began := time.Now()
+	e, err := s.Await(ctx, c.Sent, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(c.ID) })
+	if err == nil {
+		return e, nil
+	}
+	return e, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), State: s.stateAfter(ctx, err), Err: err}
+}
+
+// Notify sends a notification.
+func (s *Session) Notify(ctx context.Context, method string, params Params) (int, error) {
+	return s.Send(ctx, Frame(wire.ID{}, method, params))
+}
+
+// Barrier sends a request that a conforming peer answers at any time and waits
+// for any answer to it. It says nothing of requests sent before, since servers
+// answer out of order.
+func (s *Session) Barrier(ctx context.Context) error {
+	_, err := s.Request(ctx, s.Rev.Facts().Barrier, nil)
+	return err
+}
+
+// A Liveness is the state of a peer.
+type Liveness string
+
+// The states: alive answers; mute answers other requests but not this one;
+// desync runs but answers no request, or the wrong one; dead has ended.
+const (
+	Alive  Liveness = "alive"
+	Mute   Liveness = "mute"
+	Desync Liveness = "desync"
+	Dead   Liveness = "dead"
+)
+
+// Liveness asks for the state of the peer now.
+func (s *Session) Liveness(ctx context.Context) Liveness {
+	if s.Over() != nil {
+		return Dead
+	}
+	id := s.NextID()
+	at, err := s.Send(ctx, Frame(id, s.Rev.Facts().Barrier, s.life.stamp(nil)))
+	if err == nil {
+		_, err = s.Await(ctx, at, s.opts.Timeout, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+	}
+	switch {
+	case err == nil:
+		return Alive
+	case s.Over() != nil:
+		return Dead
+	default:
+		return Desync
+	}
+}
+
+func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
+	switch {
+	case s.Over() != nil:
+		return Dead
+	case !errors.Is(err, errTimeout):
+		return Desync
+	}
+	if live := s.Liveness(ctx); live != Alive {
+		return live
+	}
+	return Mute
+}
+
+// NoAnswer tells that a request was not answered, and the state of the peer.
+type NoAnswer struct {
+	Method string
+	ID     wire.ID
+	Waited time.Duration
+	State  Liveness
+	Err    error
+}
+
+func (e *NoAnswer) Error() string {
+	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)
+	switch e.State {
+	case Mute:
+		return fmt.Sprintf("no answer to %s within %s; the server answers other requests (mute)", request, e.Waited.Round(time.Millisecond))
+	case Desync:
+		return fmt.Sprintf("no answer to %s within %s, nor to a %s after it; the process runs on (desync)", request, e.Waited.Round(time.Millisecond), "barrier")
+	case Dead:
+		return fmt.Sprintf("no answer to %s: %v (dead)", request, e.Err)
+	}
+	return fmt.Sprintf("no answer to %s: %v", request, e.Err)
+}
+
+func (e *NoAnswer) Unwrap() error { return e.Err }
+
+// respond answers the requests of the server: ping with an empty result, all
+// others as methods that this client does not offer, since it declares no
+// capability.
+func (s *Session) respond() {
+	for e := range s.asks {
+		id := e.Message.ID()
+		if s.Rev.Facts().Stateless || !id.Usable() {
+			continue // a server that sends requests in the stateless era is judged, not answered
+		}
+		answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"mcpcheck declared no capability for this method"}}`, id.Raw)
+		if e.Message.Method() == "ping" {
+			answer = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id.Raw)
+		}
+		// A peer that does not read loses the answer; what it does then is judged.
+		_, _ = s.Send(context.Background(), answer)
+	}
+}

@@ -1,0 +1,52 @@
+// Package suites joins the lists of checks and runs them against a target. It
+// is the only importer of Ginkgo.
+package suites
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/invariant"
+	"github.com/mcpcheck/mcpcheck/suites/server"
+)
+
+// All returns every check, in the order in which they are listed and run:
+// probes of servers page by page, then what must hold in every session.
+func All() []check.Check {
+	return slices.Concat(server.Checks(), invariant.Checks())
+}
+
+// Of returns the checks that judge a role.
+func Of(role wire.Role, checks []check.Check) []check.Check {
+	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool { return c.Of != role })
+}
+
+// Select returns the checks whose id matches a glob of only, if there is any,
+// and none of skip. A star matches any characters, dots included. A glob that
+// matches nothing is an error that names it.
+func Select(checks []check.Check, only, skip []string) ([]check.Check, error) {
+	for _, glob := range slices.Concat(only, skip) {
+		ok := slices.ContainsFunc(checks, func(c check.Check) bool { return matches(glob, c.ID) })
+		if !ok {
+			return nil, fmt.Errorf("no check matches %q (mcpcheck list shows them all)", glob)
+		}
+	}
+	any := func(globs []string, id string) bool {
+		return slices.ContainsFunc(globs, func(g string) bool { return matches(g, id) })
+	}
+	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool {
+		return len(only) > 0 && !any(only, c.ID) || any(skip, c.ID)
+	}), nil
+}
+
+// matches uses path.Match, whose star stops at slashes only, and ids have none.
+// A glob without star also stands for everything below it: "tools" is
+// "tools.*".
+func matches(glob, id string) bool {
+	ok, err := path.Match(glob, id)
+	return err == nil && ok || strings.HasPrefix(id, glob+".")
+}

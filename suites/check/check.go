@@ -1,0 +1,71 @@
+// Package check says what a check is, and gives its body the handles to drive
+// a server (T) or to look at what was said (J). It knows no Ginkgo and no
+// gomega: T has Helper and Fatalf, which is what gomega asks for.
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Check is one thing that is judged, as a value: the test tree, listings,
+// reports, traceability and the proof by faults are computed from these.
+type Check struct {
+	ID    string        // stable dotted path: area first, never a position, never reused
+	Says  string        // the behaviour that is right
+	Level spec.Level    // a broken Must fails, a broken Should or Robust warns
+	In    spec.Set      // revisions that state it
+	On    transport.Set // transports that it can be seen on
+	Needs string        // capability the server must declare; "" for none
+	Rules []string      // rows of the ledger that it claims
+	Of    wire.Role     // who is judged
+	Spec  string        // section hint of a Robust check that claims no row
+
+	// Fresh: the probe gets an open session of its own. Bare: an instance to
+	// which nothing was sent, to speak the opening itself.
+	Fresh, Bare bool
+	// Malforms: the probe sends messages that break the schema on purpose.
+	Malforms bool
+
+	// Exactly one body. A Probe drives a server and asserts. A Judge looks at
+	// the transcript of one session.
+	Probe func(t *T)
+	Judge func(j *J)
+}
+
+// Area returns the first segment of the id.
+func (c Check) Area() string {
+	area, _, _ := strings.Cut(c.ID, ".")
+	return area
+}
+
+// Validate returns what is wrong with the literal.
+func (c Check) Validate() error {
+	switch {
+	case c.ID == "" || c.Says == "":
+		return fmt.Errorf("check %q lacks an id or what it says", c.ID)
+	case !strings.Contains(c.ID, "."):
+		return fmt.Errorf("check %s: the id has no area", c.ID)
+	case c.Level != spec.Must && c.Level != spec.Should && c.Level != spec.Robust:
+		return fmt.Errorf("check %s: level %q", c.ID, c.Level)
+	case c.In == 0 || c.On == 0:
+		return fmt.Errorf("check %s applies nowhere", c.ID)
+	case c.Of != wire.Server && c.Of != wire.Client:
+		return fmt.Errorf("check %s judges nobody", c.ID)
+	case (c.Probe == nil) == (c.Judge == nil):
+		return fmt.Errorf("check %s needs a probe or a judge, not both", c.ID)
+	case c.Judge != nil && (c.Fresh || c.Bare || c.Malforms):
+		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
+	case c.Fresh && c.Bare:
+		return fmt.Errorf("check %s is both fresh and bare", c.ID)
+	case len(c.Rules) == 0 && c.Level != spec.Robust:
+		return fmt.Errorf("check %s claims no rule", c.ID)
+	case c.Spec != "" && c.Level != spec.Robust:
+		return fmt.Errorf("check %s: sections come from its rules", c.ID)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package check
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A State is how a body ended, before the level of its check makes a verdict
+// of it.
+type State uint8
+
+// The states. A body that returns has Kept its rule; only a body that saw
+// nothing to judge says NotObserved.
+const (
+	Kept State = iota
+	Violated
+	NotObserved
+	NotApplicable
+	NotRun
+	Broken
+)
+
+// An Outcome is what running one body came to.
+type Outcome struct {
+	State    State
+	Detail   string // what happened, in one sentence
+	Expected string
+	Got      string
+	Notes    []string
+	Cause    string // what kept it from running
+	Hint     string // what would let it observe something
+	Took     time.Duration
+	Frames   []wire.Frame // of the session, for a state other than Kept
+	bans     []watched
+}
+
+// Late returns the outcome as it stands now that the sessions have ended: an
+// answer that was forbidden may have come after the body returned.
+func (o Outcome) Late() Outcome {
+	if o.State != Kept {
+		return o
+	}
+	for _, w := range o.bans {
+		if hit := w.ban.Hit(); hit != nil {
+			o.State = Violated
+			o.Expected = w.ban.What
+			o.Got = hit.Message.Summary()
+			o.Detail = "a forbidden answer came: " + o.Got
+			o.Frames = excerpt(w.transcript, w.from, hit.Index)
+			return o
+		}
+	}
+	return o
+}
+
+// Bounds of the frames that an outcome carries.
+const (
+	maxFrames     = 40
+	framesBefore  = 12
+	maxFrameBytes = 16 << 10
+)
+
+// excerpt returns the frames of a transcript from index on, marked at mark
+// (-1 for none) and bounded in number and size.
+func excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
+	if from < 0 {
+		from = max(0, t.Len()-framesBefore)
+	}
+	if mark >= 0 && mark < from {
+		from = mark
+	}
+	frames := t.Frames(from)
+	if len(frames) > maxFrames {
+		keep := frames[:maxFrames]
+		if at := mark - from; at >= maxFrames {
+			keep = append(frames[:maxFrames/2:maxFrames/2], frames[at-maxFrames/4:min(len(frames), at+maxFrames/4)]...)
+			from += at - maxFrames/4 - maxFrames/2
+			for i := range keep[:maxFrames/2] {
+				keep[i].Mark = false
+			}
+			keep[maxFrames/2+maxFrames/4].Mark = true
+			mark = -1
+		}
+		frames = keep
+	}
+	for i := range frames {
+		if from+i == mark {
+			frames[i].Mark = true
+		}
+		if n := len(frames[i].Raw); n > maxFrameBytes {
+			frames[i].Raw = append(append([]byte(nil), frames[i].Raw[:maxFrameBytes]...), "…"...)
+			frames[i].Note = "shortened here"
+			frames[i].Cut = true
+		}
+	}
+	return frames
+}

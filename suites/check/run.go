@@ -1,0 +1,155 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// An Env is where probes run: the sessions of one revision, and what manners
+// allow.
+type Env struct {
+	Pool  *session.Pool
+	Allow func(tool string) bool // tools that may be called though they are not read-only; nil for none
+}
+
+// Applies tells whether a check is of the revision, and else why not; what
+// depends on the server is known only in a session.
+func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string) {
+	if c.Needs != "" && !declares(c.Needs) {
+		return fmt.Sprintf("the server does not declare %s", c.Needs)
+	}
+	return ""
+}
+
+// Run runs the body of a probe and returns what it came to. It gets the shared
+// session, a fresh or a bare one as the check asks; afterwards a session that
+// no longer answers is ended, and the check that ended it is told.
+func Run(ctx context.Context, c Check, env Env) (out Outcome) {
+	began := time.Now()
+	defer func() { out.Took = time.Since(began) }()
+	if err := ctx.Err(); err != nil {
+		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
+	}
+	s, err := sessionFor(ctx, c, env.Pool)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
+		}
+		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}
+	}
+	if !c.Bare {
+		if why := Applies(c, s.Rev, s.Declares); why != "" {
+			return Outcome{State: NotApplicable, Detail: why}
+		}
+	}
+	allow := env.Allow
+	if allow == nil {
+		allow = func(string) bool { return false }
+	}
+	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1}
+	t.body(c.Probe)
+	out = *t.out
+	if out.State == Violated || out.State == Broken {
+		out.Frames = excerpt(s.Transcript, t.from, t.mark)
+	}
+	t.after(c, &out)
+	return out
+}
+
+func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Session, error) {
+	switch {
+	case c.Bare:
+		return pool.Bare(ctx)
+	case c.Fresh:
+		return pool.Fresh(ctx)
+	}
+	return pool.Shared(ctx)
+}
+
+// body runs the probe; a panic of its own is our bug, not the server's.
+func (t *T) body(probe func(*T)) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil, stop:
+		default:
+			t.out.State = Broken
+			t.out.Detail = fmt.Sprintf("the check itself failed: %v", r)
+			t.out.Notes = append(t.out.Notes, string(debug.Stack()))
+		}
+	}()
+	probe(t)
+}
+
+// after leaves the sessions as the next check may find them. A session of the
+// check's own is ended. The shared one is asked whether it lives.
+func (t *T) after(c Check, out *Outcome) {
+	if c.Fresh || c.Bare {
+		go t.s.Close()
+		return
+	}
+	if t.ctx.Err() != nil {
+		return
+	}
+	if t.s.Over() == nil && !c.Malforms && out.State != Violated {
+		return // its last answer showed that it lives
+	}
+	live := t.s.Liveness(t.ctx)
+	if live == session.Alive || t.ctx.Err() != nil {
+		return
+	}
+	if over := t.s.Over(); over != nil {
+		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
+	} else {
+		out.Notes = append(out.Notes, "the server answers nothing any more after it")
+	}
+	t.pool.Retire(t.s)
+}
+
+// Look runs a judge over one transcript.
+func Look(c Check, rev spec.Revision, transcript *wire.Transcript) (out Outcome) {
+	began := time.Now()
+	defer func() { out.Took = time.Since(began) }()
+	j := &J{Rev: rev, Facts: rev.Facts(), Of: c.Of, entries: transcript.Entries(), ending: transcript.Ending(), transcript: transcript, out: &Outcome{}}
+	defer func() {
+		if r := recover(); r != nil {
+			out = Outcome{State: Broken, Detail: fmt.Sprintf("the check itself failed: %v", r), Notes: []string{string(debug.Stack())}}
+		}
+	}()
+	if c.Needs != "" && !j.Declares(wire.Server, c.Needs) {
+		return Outcome{State: NotApplicable, Detail: fmt.Sprintf("the server does not declare %s", c.Needs)}
+	}
+	c.Judge(j)
+	out = *j.out
+	if out.State == Kept && j.saw == 0 {
+		out.State = NotObserved
+		out.Detail = "nothing in the session gave the rule a subject"
+	}
+	return out
+}
+
+// LookAll runs a judge over the transcripts of several sessions: one that
+// violates decides, else one that kept it.
+func LookAll(c Check, rev spec.Revision, transcripts []*wire.Transcript) Outcome {
+	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
+	for _, t := range transcripts {
+		o := Look(c, rev, t)
+		o.Took += best.Took
+		switch {
+		case o.State == Violated || o.State == Broken:
+			return o
+		case o.State == Kept:
+			notes := append(best.Notes, o.Notes...)
+			best = o
+			best.Notes = notes
+		case best.State == NotObserved && o.State == NotApplicable:
+			best = o
+		}
+	}
+	return best
+}

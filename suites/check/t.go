@@ -1,0 +1,314 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// Params are the members of the params object of a message.
+type Params = session.Params
+
+// T is the handle of a probe. Its methods that wait end the body when what is
+// due does not come; gomega may be built on it by NewWithT.
+type T struct {
+	Rev   spec.Revision
+	Facts spec.Facts
+
+	ctx   context.Context
+	s     *session.Session
+	pool  *session.Pool
+	allow func(tool string) bool
+	out   *Outcome
+	from  int // first frame of the body
+	mark  int // the offending frame, or -1
+}
+
+type watched struct {
+	ban        *session.Ban
+	transcript *wire.Transcript
+	from       int
+}
+
+// stop unwinds a body; the outcome is already written.
+type stop struct{}
+
+// Helper is there for gomega.
+func (t *T) Helper() {}
+
+// Fatalf says that the rule is broken and ends the body.
+func (t *T) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	t.out.State = Violated
+	t.out.Detail, t.out.Expected, t.out.Got = split(text)
+	panic(stop{})
+}
+
+// split takes gomega's message apart: matchers of internal/match write
+// "Expected …\n to …" with the parts on lines of their own.
+func split(text string) (detail, expected, got string) {
+	text = strings.TrimSpace(text)
+	if head, rest, ok := strings.Cut(text, "\nexpected: "); ok {
+		if want, have, ok := strings.Cut(rest, "\ngot: "); ok {
+			return strings.TrimSpace(head), want, have
+		}
+	}
+	return strings.Join(strings.Fields(text), " "), "", ""
+}
+
+// Fail says that the rule is broken: what was expected, what came instead, and
+// what happened in one sentence.
+func (t *T) Fail(expected, got, format string, args ...any) {
+	t.Fatalf("%s\nexpected: %s\ngot: %s", fmt.Sprintf(format, args...), expected, got)
+}
+
+// NotObserved says that nothing gave the rule a subject, what would, and ends
+// the body.
+func (t *T) NotObserved(why, hint string) {
+	t.out.State, t.out.Detail, t.out.Hint = NotObserved, why, hint
+	panic(stop{})
+}
+
+// NotApplicable says that the rule is not for this server, and ends the body.
+func (t *T) NotApplicable(why string) {
+	t.out.State, t.out.Detail = NotApplicable, why
+	panic(stop{})
+}
+
+// Note adds what no clause judges but a reader wants to know.
+func (t *T) Note(format string, args ...any) {
+	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// Mark names the frame at fault.
+func (t *T) Mark(e wire.Entry) { t.mark = e.Index }
+
+// Declares tells whether the server declared a capability ("tools",
+// "tools.listChanged").
+func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
+
+// Opening returns what the opening of the session came to.
+func (t *T) Opening() session.Opening { return t.s.Opening }
+
+// MayCall tells whether manners allow calling a tool with arguments that do
+// not come from its author.
+func (t *T) MayCall(tool gjson.Result) bool {
+	return tool.Get("annotations.readOnlyHint").Bool() || t.allow(tool.Get("name").String())
+}
+
+// MayAbuse tells whether invalid arguments may be sent to a tool: a server
+// that does not validate would execute them.
+func (t *T) MayAbuse(tool gjson.Result) bool { return t.allow(tool.Get("name").String()) }
+
+func (t *T) due(err error) {
+	if err == nil {
+		return
+	}
+	var none *session.NoAnswer
+	switch {
+	case t.ctx.Err() != nil:
+		t.out.State, t.out.Cause = NotRun, context.Cause(t.ctx).Error()
+		panic(stop{})
+	case errors.As(err, &none):
+		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
+	default:
+		t.Fatalf("%v", err)
+	}
+}
+
+// Request sends a request and returns its answer, a result or an error. No
+// answer before the deadline breaks the rule.
+func (t *T) Request(method string, params Params) wire.Message {
+	e, err := t.s.Request(t.ctx, method, params)
+	t.due(err)
+	t.mark = e.Index
+	return e.Message
+}
+
+// Result sends a request whose success is a condition of the rule, and returns
+// the result. An error answer makes the rule not observed, since whether the
+// method works has a check of its own.
+func (t *T) Result(method string, params Params) gjson.Result {
+	m := t.Request(method, params)
+	if m.Kind != wire.Result || !m.Result().IsObject() {
+		t.NotObserved(fmt.Sprintf("%s was answered with %s", method, m.Summary()), "")
+	}
+	return m.Result()
+}
+
+// Start sends a request without waiting, under an id of the caller's if one is
+// given.
+func (t *T) Start(method string, params Params, id ...wire.ID) *session.Call {
+	call := t.s.NextID()
+	if len(id) > 0 {
+		call = id[0]
+	}
+	c, err := t.s.StartID(t.ctx, call, method, params)
+	t.due(err)
+	return c
+}
+
+// Answer waits for the answer to a call.
+func (t *T) Answer(c *session.Call) wire.Message {
+	e, err := c.Answer(t.ctx)
+	t.due(err)
+	t.mark = e.Index
+	return e.Message
+}
+
+// Notify sends a notification and returns the index of its frame.
+func (t *T) Notify(method string, params Params) int {
+	at, err := t.s.Notify(t.ctx, method, params)
+	t.due(err)
+	return at
+}
+
+// Send writes the bytes of one message as they are and returns the index of
+// its frame.
+func (t *T) Send(raw string) int {
+	at, err := t.s.Send(t.ctx, []byte(raw))
+	t.due(err)
+	return at
+}
+
+// SendChunks writes bytes in several writes, newlines included.
+func (t *T) SendChunks(chunks ...string) int {
+	raw := make([][]byte, len(chunks))
+	for i, c := range chunks {
+		raw[i] = []byte(c)
+	}
+	at, err := t.s.SendChunks(t.ctx, raw...)
+	t.due(err)
+	return at
+}
+
+// Await returns the first message after a frame that matches; ok is false if
+// none came before the deadline or the connection ended.
+func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
+	e, err := t.s.Await(t.ctx, from, t.pool.Timeout(), match)
+	if err != nil {
+		if t.ctx.Err() != nil {
+			t.due(err)
+		}
+		return wire.Message{}, false
+	}
+	t.mark = e.Index
+	return e.Message, true
+}
+
+// AwaitBehind looks for a message that need not come: up to a barrier sent
+// now. It is for answers whose absence is judged mildly; servers may answer
+// out of order, so absence behind a barrier alone never fails anyone.
+func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
+	found := func() bool {
+		for _, e := range t.s.EntriesFrom(from) {
+			if e.From != wire.Server {
+				continue
+			}
+			for _, part := range e.Message.Elements() {
+				if match(part) {
+					m, t.mark = part, e.Index
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if found() {
+		return m, true
+	}
+	_ = t.s.Barrier(t.ctx)
+	return m, found()
+}
+
+// Forbid looks for messages that must not come after a frame, up to a barrier
+// sent now and then until the session's end.
+func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
+	ban := t.s.Forbid(what, from, match)
+	t.out.bans = append(t.out.bans, watched{ban, t.s.Transcript, from})
+	if err := t.s.Barrier(t.ctx); err != nil && ban.Hit() == nil {
+		var none *session.NoAnswer
+		if errors.As(err, &none) && none.State == session.Dead {
+			t.Fail("the server goes on answering", "dead", "after the stimulus: %v", err)
+		}
+		t.NotObserved(fmt.Sprintf("the barrier behind the stimulus was not answered: %v", err), "")
+	}
+	if hit := ban.Hit(); hit != nil {
+		t.mark = hit.Index
+		t.Fail(what, hit.Message.Summary(), "a forbidden answer came: %s", hit.Message.Summary())
+	}
+}
+
+// Survives asserts that the server still answers.
+func (t *T) Survives(stimulus string) {
+	if live := t.s.Liveness(t.ctx); live != session.Alive {
+		if t.ctx.Err() != nil {
+			t.due(t.ctx.Err())
+		}
+		why := string(live)
+		if over := t.s.Over(); over != nil {
+			why += ": " + over.Error()
+		}
+		t.Fail("the server still answers", why, "after %s the server no longer answers (%s)", stimulus, why)
+	}
+}
+
+// Over returns why the connection is over, or nil.
+func (t *T) Over() error { return t.s.Over() }
+
+// Received returns the messages of the server from an index on, batches taken
+// apart.
+func (t *T) Received(from int) []wire.Message {
+	var out []wire.Message
+	for _, e := range t.s.EntriesFrom(from) {
+		if e.From == wire.Server {
+			out = append(out, e.Message.Elements()...)
+		}
+	}
+	return out
+}
+
+// Timeout is how long an answer is waited for.
+func (t *T) Timeout() time.Duration { return t.pool.Timeout() }
+
+// NextID returns an unused request id.
+func (t *T) NextID() wire.ID { return t.s.NextID() }
+
+// Frame returns the bytes of a request as this revision wants it.
+func (t *T) Frame(id wire.ID, method string, params Params) string {
+	return string(session.Frame(id, method, t.s.Stamp(params)))
+}
+
+// Open speaks the opening on a bare session and returns what came of it.
+func (t *T) Open() session.Opening { return t.s.Open(t.ctx, t.pool.StartTimeout()) }
+
+// Another returns the handle of a second session beside the first: bare, or
+// open at the same revision.
+func (t *T) Another(bare bool) *T {
+	take := t.pool.Fresh
+	if bare {
+		take = t.pool.Bare
+	}
+	s, err := take(t.ctx)
+	t.due(err)
+	other := *t
+	other.s, other.from = s, s.Len()
+	return &other
+}
+
+// End closes the input of the server and returns how it ended.
+func (t *T) End() wire.Ending {
+	t.s.Close()
+	return *t.s.Ending()
+}
+
+// Capabilities returns what the server declared.
+func (t *T) Capabilities() gjson.Result { return t.s.Capabilities() }

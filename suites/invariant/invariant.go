@@ -1,0 +1,32 @@
+// Package invariant holds the judges of what must hold in every session,
+// whoever drives it: they serve probes, client scenarios, recorded traces and,
+// unchanged, the fuzz oracles.
+package invariant
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// Checks returns the judges of both roles.
+func Checks() []check.Check {
+	return defaults(slices.Concat(
+		messages(),
+		stdio(),
+	))
+}
+
+func defaults(checks []check.Check) []check.Check {
+	for i := range checks {
+		if checks[i].Of == "" {
+			checks[i].Of = wire.Server
+		}
+		if checks[i].On == 0 {
+			checks[i].On = transport.Any
+		}
+	}
+	return checks
+}

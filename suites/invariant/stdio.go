@@ -1,0 +1,43 @@
+package invariant
+
+import (
+	"bytes"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// stdio are the judges of basic/transports#stdio (basic/transports/stdio since
+// 2026-07-28).
+func stdio() []check.Check {
+	return []check.Check{
+		{
+			ID:    "stdio.stdout.pure",
+			Says:  "the server writes nothing to stdout but MCP messages, one a line",
+			Level: spec.Must,
+			In:    spec.Every,
+			On:    transport.OnStdio,
+			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
+			Judge: stdoutPure,
+		},
+	}
+}
+
+// stdoutPure takes every line for itself. Empty lines and CRLF are tolerated;
+// a rest without newline after we ended the server may be cut by that.
+func stdoutPure(j *check.J) {
+	for _, e := range j.Entries() {
+		switch m := e.Message; {
+		case e.From != wire.Server || e.Cut || len(bytes.TrimSpace(e.Raw)) == 0:
+		case e.Unterminated && j.Ending() != nil && j.Ending().Asked:
+		case m.Fault != nil:
+			j.Fail(e, "a line on stdout is no message: %v", m.Fault)
+		case m.Kind == wire.Invalid:
+			j.Fail(e, "a line on stdout is JSON but no message: %v", m.Misfit)
+		default:
+			j.Saw()
+		}
+	}
+}
