@@ -164,22 +164,37 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 	}
 	var nearest []Violation
 	var misses []string
-	tied := false
+	best, tied := 0, false
 	for _, b := range candidates {
 		broken := b.check(v, at, def, nil)
 		if len(broken) == 0 {
 			return found
 		}
 		misses = append(misses, broken[0].Definition+" ("+strings.TrimPrefix(broken[0].String(), at.String()+": ")+")")
-		tied = nearest != nil && (tied || len(broken) == len(nearest)) && len(broken) >= len(nearest)
-		if nearest == nil || len(broken) < len(nearest) {
-			nearest, tied = broken, false
+		switch d := distance(broken, at.String()); {
+		case nearest == nil || d < best:
+			nearest, best, tied = broken, d, false
+		case d == best:
+			tied = true
 		}
 	}
 	if tied {
 		return append(found, Violation{at.String(), "anyOf", "fits none of " + strings.Join(misses, ", "), def})
 	}
 	return append(found, nearest...)
+}
+
+// distance ranks how far a value at path is from a branch: a member that it
+// lacks tells more against the branch than any number of wrong ones.
+func distance(broken []Violation, path string) int {
+	const missing = 1 << 16
+	d := len(broken)
+	for _, v := range broken {
+		if v.Keyword == "required" && v.InstancePath == path {
+			d += missing
+		}
+	}
+	return d
 }
 
 // admits tells whether an object with that value of the member (or without it)
