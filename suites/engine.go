@@ -356,7 +356,7 @@ func (e *engine) outcome(r *result) reports.Outcome {
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(transport.Stdio),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
-		Rules: e.rules(c, r.rev), Where: where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
+		Rules: e.rules(c, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}
 	switch o.State {
 	case check.Kept:
@@ -394,8 +394,8 @@ func (e *engine) rules(c check.Check, rev spec.Revision) []reports.Rule {
 	return out
 }
 
-// where returns the file and line of a check's body, from the module's root.
-func where(c check.Check) string {
+// Where returns the file and line of a check's body, from the module's root.
+func Where(c check.Check) string {
 	file, line := location(c)
 	if i := strings.LastIndex(file, "/suites/"); i >= 0 {
 		file = file[i+1:]
