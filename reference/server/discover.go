@@ -1,6 +1,10 @@
 package server
 
-import "context"
+import (
+	"context"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
 
 // discover tells the versions, capabilities and identity of the server
 // (server/discover).
@@ -9,5 +13,6 @@ func discover(_ context.Context, r *Request) (any, *Error) {
 		"supportedVersions": r.conn.versions(),
 		"capabilities":      shape(r.Revision, "ServerCapabilities", r.conn.library.Capabilities),
 		"instructions":      r.conn.library.Instructions,
+		"_meta":             Object{spec.MetaServerInfo: shape(r.Revision, "Implementation", r.conn.library.Info)},
 	}, nil
 }

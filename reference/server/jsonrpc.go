@@ -109,5 +109,6 @@ func flaw(m wire.Message) *Error {
 // silent tells whether a message may not be answered even if it is faulty:
 // what is meant as a notification (JSON-RPC 2.0 section 4.1), and responses.
 func silent(m wire.Message) bool {
-	return m.Kind == wire.Notification && m.Method() != "" || m.IsResponse()
+	named := m.Misfit == nil || m.Misfit.Member != "method"
+	return m.Kind == wire.Notification && named || m.IsResponse()
 }

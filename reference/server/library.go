@@ -35,8 +35,8 @@ func newLibrary() *Library {
 			"icons":       icons(),
 		},
 		Capabilities: Object{
-			"logging":     Object{},
-			"tools":       Object{"listChanged": true},
+			"logging": Object{},
+			"tools":   Object{"listChanged": true},
 		},
 		Instructions: "Search the catalogue before you lend a book. Book ids look like b7, readers are called by their first name.",
 		PageSize:     4,

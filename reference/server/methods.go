@@ -78,7 +78,10 @@ func (c *conn) envelop(o Object, hint *cacheHint) {
 		meta = Object{}
 		o["_meta"] = meta
 	}
-	meta[spec.MetaServerInfo] = shape(spec.V2026_07_28, "Implementation", c.library.Info)
+	if meta[spec.MetaServerInfo] == nil {
+		info := c.library.Info
+		meta[spec.MetaServerInfo] = Object{"name": info["name"], "title": info["title"], "version": info["version"]}
+	}
 	if hint != nil && o["resultType"] == "complete" {
 		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope
 	}
