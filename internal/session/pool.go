@@ -20,6 +20,7 @@ type Pool struct {
 	shared *Session
 	all    []*Session
 	within time.Duration // for the answer to an opening
+	memo   map[string]any
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -144,3 +145,21 @@ func (p *Pool) Close() {
 // long the first answer of a started instance.
 func (p *Pool) Timeout() time.Duration      { return p.opts.Timeout }
 func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }
+
+// Memo returns what was remembered under a key, Remember stores it. It lives
+// as long as the pool: what was learnt of the target at this revision.
+func (p *Pool) Memo(key string) (any, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v, ok := p.memo[key]
+	return v, ok
+}
+
+func (p *Pool) Remember(key string, v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memo == nil {
+		p.memo = map[string]any{}
+	}
+	p.memo[key] = v
+}

@@ -15,6 +15,9 @@ type Facts struct {
 	// Batches: JSON-RPC arrays are received (basic/index#batching, 2025-03-26
 	// only).
 	Batches bool
+	// UTF8: the transport page states the encoding of messages
+	// (basic/transports, since 2025-03-26).
+	UTF8 bool
 	// ResultType: every result names its type (basic/index#resulttype).
 	ResultType bool
 	// ServerRequests are the requests a server may send
@@ -48,6 +51,7 @@ func (r Revision) Facts() Facts {
 		f.ContentTypes = append(f.ContentTypes, "audio")
 	}
 	f.Batches = r == V2025_03_26
+	f.UTF8 = i >= V2025_03_26.index()
 	if i >= V2025_06_18.index() {
 		f.ContentTypes = append(f.ContentTypes, "resource_link")
 		f.ServerRequests = append(f.ServerRequests, "elicitation/create")

@@ -77,3 +77,9 @@ func (id ID) String() string {
 	}
 	return id.Raw
 }
+
+// IsInteger tells whether a JSON value is a number without fractional part,
+// however it is spelled.
+func IsInteger(v gjson.Result) bool {
+	return v.Type == gjson.Number && strings.HasPrefix(numberKey(v.Raw), "n:")
+}

@@ -15,8 +15,9 @@ const maxDepth = 10_000
 // A Fault is what is wrong with the bytes of a frame beneath JSON-RPC: not
 // UTF-8, not JSON, nested too deep.
 type Fault struct {
-	What   string // "not valid UTF-8", "not valid JSON", …
-	Offset int    // byte offset of the first offence, -1 if unknown
+	What     string // "not valid UTF-8", "not valid JSON", …
+	Offset   int    // byte offset of the first offence, -1 if unknown
+	Encoding bool   // the bytes are not UTF-8
 }
 
 func (f *Fault) Error() string {
@@ -31,17 +32,17 @@ func (f *Fault) Error() string {
 // undefined (RFC 8259 section 4) and parsers resolve differently.
 func inspect(raw []byte) (fault *Fault, duplicates []string) {
 	if at := invalidUTF8(raw); at >= 0 {
-		return &Fault{"not valid UTF-8", at}, nil
+		return &Fault{What: "not valid UTF-8", Offset: at, Encoding: true}, nil
 	}
 	if bytes.HasPrefix(raw, []byte("\ufeff")) {
 		// RFC 8259 section 8.1: implementations must not add a BOM.
-		return &Fault{"starts with a byte order mark", 0}, nil
+		return &Fault{What: "starts with a byte order mark"}, nil
 	}
 	if depth(raw) > maxDepth {
-		return &Fault{fmt.Sprintf("nested deeper than %d", maxDepth), -1}, nil
+		return &Fault{What: fmt.Sprintf("nested deeper than %d", maxDepth), Offset: -1}, nil
 	}
 	if !gjson.ValidBytes(raw) {
-		return &Fault{"not valid JSON", -1}, nil
+		return &Fault{What: "not valid JSON", Offset: -1}, nil
 	}
 	return nil, duplicateKeys(gjson.ParseBytes(raw), "", nil)
 }

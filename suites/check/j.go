@@ -106,8 +106,9 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 	return session.Declares(j.Capabilities(of), capability)
 }
 
-// RequestOf returns the request that a response answers: the last one before
-// it with its id, from the other side.
+// RequestOf returns the request that a response answers: the last message
+// before it from the other side that has its id and is no response. It may be
+// a malformed one.
 func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
 	id := response.Message.ID()
 	for i := response.Index - 1; i >= 0; i-- {
@@ -116,11 +117,30 @@ func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
 			continue
 		}
 		for _, part := range e.Message.Elements() {
-			if part.Kind == wire.Request && part.ID().Equal(id) {
+			if !part.IsResponse() && part.ID().Equal(id) {
 				e.Message = part
 				return e, true
 			}
 		}
 	}
 	return wire.Entry{}, false
+}
+
+// Unreadable tells whether the judged side was sent, before a frame, anything
+// whose id could not be read: no JSON, no request, or an id that is none.
+func (j *J) Unreadable(before wire.Entry) bool {
+	for _, e := range j.entries[:before.Index] {
+		if e.From == j.Of {
+			continue
+		}
+		if e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
+			return true
+		}
+		for _, part := range e.Message.Elements() {
+			if part.Flaw() != nil || part.Kind == wire.Request && !part.ID().Usable() {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -33,11 +33,20 @@ type Outcome struct {
 	Took     time.Duration
 	Frames   []wire.Frame // of the session, for a state other than Kept
 	bans     []watched
+	hopes    []watched
 }
 
 // Late returns the outcome as it stands now that the sessions have ended: an
-// answer that was forbidden may have come after the body returned.
+// answer may have come after the body returned, one that was forbidden or one
+// that was missed.
 func (o Outcome) Late() Outcome {
+	if o.State == Violated {
+		for _, w := range o.hopes {
+			if hit := w.ban.Hit(); hit != nil {
+				return Outcome{State: Kept, Took: o.Took, Notes: append(o.Notes, "the answer came only after later requests were answered: "+hit.Message.Summary())}
+			}
+		}
+	}
 	if o.State != Kept {
 		return o
 	}

@@ -17,6 +17,9 @@ import (
 // Params are the members of the params object of a message.
 type Params = session.Params
 
+// A Call is a request that was sent.
+type Call = session.Call
+
 // T is the handle of a probe. Its methods that wait end the body when what is
 // due does not come; gomega may be built on it by NewWithT.
 type T struct {
@@ -204,29 +207,25 @@ func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok b
 	return e.Message, true
 }
 
-// AwaitBehind looks for a message that need not come: up to a barrier sent
-// now. It is for answers whose absence is judged mildly; servers may answer
-// out of order, so absence behind a barrier alone never fails anyone.
+// AwaitBehind looks for an answer that only should come, such as one to what
+// could not be read: up to a barrier sent now. The body fails where it is
+// missing; should it come later in the session, that failure is taken back,
+// since servers answer out of order.
 func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	found := func() bool {
-		for _, e := range t.s.EntriesFrom(from) {
-			if e.From != wire.Server {
-				continue
-			}
-			for _, part := range e.Message.Elements() {
-				if match(part) {
-					m, t.mark = part, e.Index
-					return true
-				}
+	hope := t.s.Forbid("", from, match)
+	if hope.Hit() == nil {
+		_ = t.s.Barrier(t.ctx)
+	}
+	if hit := hope.Hit(); hit != nil {
+		t.mark = hit.Index
+		for _, part := range hit.Message.Elements() {
+			if match(part) {
+				return part, true
 			}
 		}
-		return false
 	}
-	if found() {
-		return m, true
-	}
-	_ = t.s.Barrier(t.ctx)
-	return m, found()
+	t.out.hopes = append(t.out.hopes, watched{hope, t.s.Transcript, from})
+	return wire.Message{}, false
 }
 
 // Forbid looks for messages that must not come after a frame, up to a barrier
@@ -276,6 +275,20 @@ func (t *T) Received(from int) []wire.Message {
 	return out
 }
 
+// Sent returns the messages that we sent from an index on.
+func (t *T) Sent(from int) []wire.Message {
+	var out []wire.Message
+	for _, e := range t.s.EntriesFrom(from) {
+		if e.From == wire.Client {
+			out = append(out, e.Message.Elements()...)
+		}
+	}
+	return out
+}
+
+// Frames returns the frames of both sides from an index on, as they are.
+func (t *T) Frames(from int) []wire.Entry { return t.s.EntriesFrom(from) }
+
 // Timeout is how long an answer is waited for.
 func (t *T) Timeout() time.Duration { return t.pool.Timeout() }
 
@@ -312,3 +325,15 @@ func (t *T) End() wire.Ending {
 
 // Capabilities returns what the server declared.
 func (t *T) Capabilities() gjson.Result { return t.s.Capabilities() }
+
+// Memo returns what make returned when it was first called under a key at this
+// revision: what several checks look at is asked for once. A make that ends
+// the body is called again by the next check.
+func Memo[V any](t *T, key string, make func() V) V {
+	if v, ok := t.pool.Memo(key); ok {
+		return v.(V)
+	}
+	v := make()
+	t.pool.Remember(key, v)
+	return v
+}

@@ -15,6 +15,7 @@ import (
 func Checks() []check.Check {
 	return defaults(slices.Concat(
 		messages(),
+		batching(),
 		stdio(),
 	))
 }

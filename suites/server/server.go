@@ -14,6 +14,7 @@ import (
 func Checks() []check.Check {
 	return defaults(slices.Concat(
 		messages(),
+		batching(),
 		lifecycle(),
 		discover(),
 		ping(),

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+func explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "explain CHECK-OR-RULE",
+		Short:   "Explain a check or a rule: what it asks for, where that is written, how it is seen",
+		Example: "  mcpcheck explain jsonrpc.method.unknown",
+		Args:    cobra.ExactArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return explainable(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := fixtures.ReadLedger()
+			if err != nil {
+				return exitError{exitBroken, err}
+			}
+			w := cmd.OutOrStdout()
+			for _, c := range suites.All() {
+				if c.ID == args[0] {
+					explainCheck(w, l, c)
+					return nil
+				}
+			}
+			if row, ok := l.Rows[args[0]]; ok {
+				explainRule(w, l, row)
+				return nil
+			}
+			return fmt.Errorf("%q is neither a check nor a rule%s", args[0], nearest(args[0], explainable()))
+		},
+	}
+}
+
+func explainable() []string {
+	var out []string
+	for _, c := range suites.All() {
+		out = append(out, c.ID)
+	}
+	if l, err := fixtures.ReadLedger(); err == nil {
+		out = append(out, l.IDs()...)
+	}
+	return out
+}
+
+func explainCheck(w io.Writer, l *fixtures.Ledger, c check.Check) {
+	fmt.Fprintf(w, "%s\n  %s\n\n", c.ID, c.Says)
+	fmt.Fprintf(w, "Level      %s: %s\n", c.Level, map[spec.Level]string{spec.Must: "a violation fails", spec.Should: "a violation warns", spec.Robust: "a violation warns"}[c.Level])
+	fmt.Fprintf(w, "Judges     the %s\n", c.Of)
+	fmt.Fprintf(w, "Revisions  %s\n", span(c.In))
+	var on []string
+	for _, k := range c.On.Kinds() {
+		on = append(on, string(k))
+	}
+	fmt.Fprintf(w, "Transports %s\n", strings.Join(on, ", "))
+	if c.Needs != "" {
+		fmt.Fprintf(w, "Needs      the capability %s\n", c.Needs)
+	}
+	fmt.Fprintf(w, "Body       %s\n", suites.Where(c))
+	for _, id := range c.Rules {
+		fmt.Fprintln(w)
+		explainClauses(w, l.Rows[id], c.In)
+	}
+}
+
+func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {
+	explainClauses(w, row, spec.Every)
+	fmt.Fprintln(w)
+	for _, c := range suites.Cover(l, suites.All()) {
+		if c.ID != row.ID {
+			continue
+		}
+		what := "claimed by " + strings.Join(c.Checks, ", ")
+		if c.Excused != "" {
+			what = "excused: " + c.Excused
+		}
+		if c.Later != "" {
+			what = "later: " + c.Later
+		}
+		fmt.Fprintf(w, "  %s  %s\n", c.Revision, what)
+	}
+}
+
+// explainClauses prints a row: each wording once, with the revisions that have
+// it and the address of each clause.
+func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
+	fmt.Fprintf(w, "Rule %s\n", row.ID)
+	var said []string
+	for _, rev := range in.Revisions() {
+		i, ok := row.At(rev)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(said, i.Text) {
+			said = append(said, i.Text)
+			fmt.Fprintf(w, "  %s\n", i.Text)
+		}
+		fmt.Fprintf(w, "    %s  %-10s %s\n", rev, i.Level, i.URL(rev))
+	}
+}
+
+// nearest suggests names that share a part with a name that is unknown.
+func nearest(name string, names []string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' })
+	best, score := "", 0
+	for _, n := range names {
+		s := 0
+		for _, p := range parts {
+			if len(p) > 2 && strings.Contains(n, p) {
+				s += len(p)
+			}
+		}
+		if s > score {
+			best, score = n, s
+		}
+	}
+	if best == "" {
+		return " (mcpcheck list shows the checks)"
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+func listCommand() *cobra.Command {
+	var asJSON, rules bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the checks, or the rules that they come from",
+		Example: "  mcpcheck list\n  mcpcheck list --rules --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			if rules {
+				return listRules(out, asJSON)
+			}
+			return listChecks(out, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, format 1")
+	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules of the ledger and what becomes of each")
+	return cmd
+}
+
+// listedCheck is a check in list --json.
+type listedCheck struct {
+	ID         string          `json:"id"`
+	Says       string          `json:"says"`
+	Level      spec.Level      `json:"level"`
+	Revisions  []spec.Revision `json:"revisions"`
+	Transports []string        `json:"transports"`
+	Needs      string          `json:"needs"`
+	Of         string          `json:"of"`
+	Rules      []string        `json:"rules"`
+	Where      string          `json:"where"`
+}
+
+func describe(c check.Check) listedCheck {
+	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Where: suites.Where(c)}
+	for _, k := range c.On.Kinds() {
+		l.Transports = append(l.Transports, string(k))
+	}
+	if l.Rules == nil {
+		l.Rules = []string{}
+	}
+	return l
+}
+
+func listChecks(w io.Writer, asJSON bool) error {
+	all := suites.All()
+	if asJSON {
+		listed := make([]listedCheck, len(all))
+		for i, c := range all {
+			listed[i] = describe(c)
+		}
+		return writeJSON(w, map[string]any{"format": 1, "checks": listed})
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, c := range all {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), c.Says)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d checks\n", len(all))
+	return nil
+}
+
+func listRules(w io.Writer, asJSON bool) error {
+	l, err := fixtures.ReadLedger()
+	if err != nil {
+		return exitError{exitBroken, err}
+	}
+	rules := suites.Cover(l, suites.All())
+	if asJSON {
+		return writeJSON(w, map[string]any{"format": 1, "rules": rules})
+	}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	claimed, excused, later := 0, 0, 0
+	for _, r := range rules {
+		what := strings.Join(r.Checks, " ")
+		switch {
+		case r.Excused != "":
+			excused++
+			what = "excused: " + r.Excused
+		case r.Later != "":
+			later++
+			what = "later: " + r.Later
+		default:
+			claimed++
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.ID, r.Revision, r.Level, what)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d rules counted per revision: %d claimed by checks, %d excused, %d later\n", len(rules), claimed, excused, later)
+	return nil
+}
+
+// span names a set of revisions in short: "since 2025-06-18".
+func span(s spec.Set) string {
+	all, rs := spec.Revisions(), s.Revisions()
+	switch {
+	case s == spec.Every:
+		return "all revisions"
+	case len(rs) == 1:
+		return string(rs[0])
+	case s == spec.Since(rs[0]):
+		return "since " + string(rs[0])
+	case s == spec.Until(s.Newest()) && rs[0] == all[0]:
+		return "until " + string(s.Newest())
+	case s == spec.Between(rs[0], s.Newest()):
+		return string(rs[0]) + " to " + string(s.Newest())
+	}
+	return s.String()
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,290 @@
+package server
+
+import (
+	"strings"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/mcpcheck/mcpcheck/internal/match"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// batching are the probes of basic/index#batching, which only 2025-03-26 has.
+func batching() []check.Check {
+	only := spec.Only(spec.V2025_03_26)
+	return []check.Check{
+		{
+			ID:    "batching.received",
+			Says:  "the requests of a batch are answered",
+			Level: spec.Must,
+			In:    only,
+			Rules: []string{"batching-receive"},
+			Probe: batchReceived,
+		},
+		{
+			ID:    "batching.answer.array",
+			Says:  "a batch of requests is answered by one array",
+			Level: spec.Should,
+			In:    only,
+			Rules: []string{"batching-response-array"},
+			Probe: batchAnsweredByArray,
+		},
+		{
+			ID:    "batching.answer.each",
+			Says:  "each request of a batch has an answer of its own, an unknown method an error",
+			Level: spec.Should,
+			In:    only,
+			Rules: []string{"batching-one-response-per-request"},
+			Probe: batchAnsweredEach,
+		},
+		{
+			ID:    "batching.notification.silent",
+			Says:  "a notification in a batch of requests is not answered",
+			Level: spec.Should,
+			In:    only,
+			Rules: []string{"batching-no-response-for-notifications"},
+			Probe: batchedNotificationIsSilent,
+		},
+		{
+			ID:    "batching.notifications.silent",
+			Says:  "a batch of notifications is not answered, not even by an empty array",
+			Level: spec.Must,
+			In:    only,
+			Rules: []string{"batching-all-notifications-silent"},
+			Probe: batchOfNotificationsIsSilent,
+		},
+		{
+			ID:       "batching.empty",
+			Says:     "an empty array is answered with one error -32600",
+			Level:    spec.Should,
+			In:       only,
+			Rules:    []string{"batching-empty-array"},
+			Malforms: true,
+			Probe:    emptyBatch,
+		},
+		{
+			ID:       "batching.parse-error",
+			Says:     "a batch that is not JSON as a whole is answered with one error -32700",
+			Level:    spec.Should,
+			In:       only,
+			Rules:    []string{"batching-invalid-json"},
+			Malforms: true,
+			Probe:    truncatedBatch,
+		},
+		{
+			ID:       "batching.element.invalid",
+			Says:     "what is no request in a batch is answered with an error of its own, beside the answers to the others",
+			Level:    spec.Should,
+			In:       only,
+			Rules:    []string{"batching-invalid-elements"},
+			Malforms: true,
+			Probe:    invalidElement,
+		},
+		{
+			ID:       "jsonrpc.batch.survived",
+			Says:     "a server of a revision without batches goes on answering after an array",
+			Level:    spec.Robust,
+			In:       spec.Since(spec.V2025_06_18),
+			Spec:     "basic/transports#stdio",
+			Malforms: true,
+			Probe:    batchSurvived,
+		},
+	}
+}
+
+// pings returns a batch of requests with their ids.
+func pings(t *check.T, n int) (ids []wire.ID, elements []string) {
+	for range n {
+		id := t.NextID()
+		ids = append(ids, id)
+		elements = append(elements, t.Frame(id, t.Facts.Barrier, nil))
+	}
+	return ids, elements
+}
+
+func array(elements ...string) string { return "[" + strings.Join(elements, ",") + "]" }
+
+func answers(id wire.ID) func(wire.Message) bool {
+	return func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) }
+}
+
+// batch is what came of a batch of two requests, asked for once.
+type batch struct {
+	missing  wire.ID        // of a request that was not answered, if any
+	answers  []wire.Message // in the order of the requests
+	loose    wire.Entry     // a response that came outside of an array
+	separate bool
+}
+
+func batchOfTwo(t *check.T) batch {
+	return check.Memo(t, "batch of two", func() (b batch) {
+		ids, elements := pings(t, 2)
+		from := t.Send(array(elements...))
+		for _, id := range ids {
+			m, ok := t.Await(from, answers(id))
+			if !ok {
+				b.missing = id
+				return b
+			}
+			b.answers = append(b.answers, m)
+		}
+		for _, e := range t.Frames(from) {
+			if e.From == wire.Server && e.Message.Kind != wire.Batch && e.Message.ID().Equal(ids[0]) {
+				b.loose, b.separate = e, true
+			}
+		}
+		return b
+	})
+}
+
+// received returns the batch of two, or says that nothing about batches can be
+// observed where it was not answered, which is judged once.
+func received(t *check.T) batch {
+	b := batchOfTwo(t)
+	if b.missing.Present() {
+		t.NotObserved("batches are not answered", "")
+	}
+	return b
+}
+
+func batchReceived(t *check.T) {
+	b := batchOfTwo(t)
+	if b.missing.Present() {
+		t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
+	}
+	for _, m := range b.answers {
+		NewWithT(t).Expect(m).To(match.BeResult())
+	}
+}
+
+func batchAnsweredByArray(t *check.T) {
+	if b := received(t); b.separate {
+		t.Mark(b.loose)
+		t.Fail("one array of two responses", b.loose.Message.Summary(), "the responses to a batch came one by one")
+	}
+}
+
+func awaitAll(t *check.T, from int, ids []wire.ID) bool {
+	for _, id := range ids {
+		if _, ok := t.Await(from, answers(id)); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func batchAnsweredEach(t *check.T) {
+	received(t)
+	ids, elements := pings(t, 3)
+	elements[1] = t.Frame(ids[1], "mcpcheck/no-such-method", nil)
+	from := t.Send(array(elements...))
+	want := []func(wire.Message) string{resultMissing, errorMissing, resultMissing}
+	for i, id := range ids {
+		m, ok := t.Await(from, answers(id))
+		if !ok {
+			t.Fail("three responses", "no answer", "request %d of a batch of three was not answered", i+1)
+		}
+		if why := want[i](m); why != "" {
+			t.Fail("result, error -32601, result", m.Summary(), "request %d of a batch %s", i+1, why)
+		}
+	}
+}
+
+func resultMissing(m wire.Message) string {
+	if m.Kind != wire.Result {
+		return "was not answered with a result beside one that fails"
+	}
+	return ""
+}
+
+func errorMissing(m wire.Message) string {
+	if code, _ := m.Code(); code != spec.MethodNotFound {
+		return "for an unknown method was not answered with error -32601"
+	}
+	return ""
+}
+
+const batchedNotification = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-never-sent"}}`
+
+func batchedNotificationIsSilent(t *check.T) {
+	received(t)
+	ids, elements := pings(t, 2)
+	from := t.Send(array(elements[0], batchedNotification, elements[1]))
+	if !awaitAll(t, from, ids) {
+		t.NotObserved("a batch of requests with a notification between them was not answered", "")
+	}
+	t.Forbid(from, "no answer to the notification in a batch", func(m wire.Message) bool {
+		return unreadableError(m) || m.Kind == wire.Result && !m.ID().Usable()
+	})
+}
+
+func batchOfNotificationsIsSilent(t *check.T) {
+	from := t.Send(array(batchedNotification, batchedNotification))
+	t.Forbid(from, "no answer to a batch of notifications", func(m wire.Message) bool {
+		return unreadableError(m) || m.Kind == wire.Result && !m.ID().Usable()
+	})
+	for _, e := range t.Frames(from) {
+		if e.From == wire.Server && e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
+			t.Mark(e)
+			t.Fail("no answer", "[]", "a batch of notifications was answered with an empty array")
+		}
+	}
+}
+
+func emptyBatch(t *check.T) {
+	from := t.Send("[]")
+	m, ok := t.AwaitBehind(from, unreadableError)
+	if !ok {
+		t.Survives("an empty array")
+		t.Fail("one error -32600", "no answer", "an empty array was not answered")
+	}
+	NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	for _, e := range t.Frames(from) {
+		if e.From == wire.Server && e.Message.Kind == wire.Batch {
+			t.Mark(e)
+			t.Fail("one error, not in an array", "an array", "an empty array was answered with an array")
+		}
+	}
+}
+
+func truncatedBatch(t *check.T) {
+	ids, elements := pings(t, 1)
+	from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
+	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return unreadableError(m) || answers(ids[0])(m) })
+	if !ok {
+		t.Survives("a truncated batch")
+		t.Fail("one error -32700", "no answer", "a truncated batch was not answered")
+	}
+	NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
+}
+
+// invalidElement accepts that the array is refused as a whole, which the
+// example of JSON-RPC that the rule rests on does not exclude.
+func invalidElement(t *check.T) {
+	ids, elements := pings(t, 1)
+	from := t.Send(array("1", elements[0]))
+	m, ok := t.AwaitBehind(from, unreadableError)
+	if !ok {
+		t.Survives("a batch with an element that is no request")
+		t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
+	}
+	NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	if _, ok := t.AwaitBehind(from, answers(ids[0])); !ok {
+		t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
+	}
+}
+
+func batchSurvived(t *check.T) {
+	_, elements := pings(t, 2)
+	from := t.Send(array(elements...))
+	t.Survives("an array")
+	for _, m := range t.Received(from) {
+		if m.IsResponse() {
+			t.Note("an array of two requests was answered with %s", m.Summary())
+			return
+		}
+	}
+	t.Note("an array of two requests was not answered")
+}
