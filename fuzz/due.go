@@ -1,0 +1,113 @@
+package fuzz
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// due returns the requests among the lines whose answer is due, by the key of
+// their id, each with what is odd about it. It errs on the side of the peer:
+// no answer is due to what a reader may take for unreadable, to a request
+// whose id occurs twice or that may be cancelled, nor to one that stays open.
+func due(lines [][]byte, facts spec.Facts) map[string]string {
+	out := map[string]string{}
+	seen := map[string]int{}
+	cancels := false
+	for _, line := range lines {
+		cancels = cancels || bytes.Contains(line, []byte("cancel"))
+		m := wire.Parse(line)
+		for _, part := range m.Elements() {
+			seen[part.ID().Key()]++
+		}
+		key := m.ID().Key()
+		if m.Kind != wire.Request || extreme(line, m) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
+			continue
+		}
+		if m.Misfit != nil && m.Misfit.Member != "params" {
+			continue
+		}
+		out[key] = oddity(line, m)
+	}
+	for key := range out {
+		if cancels || seen[key] > 1 {
+			delete(out, key)
+		}
+	}
+	return out
+}
+
+// oddity names what is odd about a line, for the cause of a finding: the flaw
+// of its bytes or envelope, "" if it has none.
+func oddity(line []byte, m wire.Message) string {
+	switch {
+	case len(bytes.TrimSpace(line)) == 0:
+		return "a blank line"
+	case m.Fault != nil:
+		what, _, _ := strings.Cut(m.Fault.Error(), " at byte")
+		return what
+	case len(m.Duplicates) > 0:
+		return "a member that stands twice"
+	case m.Misfit != nil:
+		return m.Misfit.What
+	case m.Kind == wire.Batch:
+		return "a batch"
+	case bytes.HasSuffix(line, []byte("\r")):
+		return "a line that ends in CR LF"
+	}
+	return ""
+}
+
+// plainID tells whether any reader can hold the id.
+func plainID(id wire.ID) bool {
+	v := gjson.Parse(id.Raw)
+	switch v.Type {
+	case gjson.String:
+		return len(id.Raw) <= 256 && !strings.Contains(id.Raw, `\u0000`)
+	case gjson.Number:
+		n, err := strconv.ParseInt(id.Raw, 10, 64)
+		return err == nil && n < 1<<53 && n > -1<<53
+	}
+	return false
+}
+
+// extreme tells whether a message goes to limits that a reader may have
+// (RFC 8259 section 9), or holds what readers treat differently.
+func extreme(line []byte, m wire.Message) bool {
+	if m.Fault != nil || len(m.Duplicates) > 0 || len(line) > 16<<10 || bytes.HasSuffix(line, []byte("\r")) {
+		return true
+	}
+	return bytes.Contains(line, []byte("[[[[")) || extremeValue(m.Value(), 0)
+}
+
+func extremeValue(v gjson.Result, depth int) (found bool) {
+	if depth > 32 {
+		return true
+	}
+	switch v.Type {
+	case gjson.Number:
+		f, err := strconv.ParseFloat(v.Raw, 64)
+		return err != nil || math.Abs(f) > 1<<53 || f != 0 && math.Abs(f) < 1e-300
+	case gjson.String:
+		return surrogate(v.Raw)
+	}
+	v.ForEach(func(k, child gjson.Result) bool {
+		found = k.Type == gjson.String && surrogate(k.Raw) || extremeValue(child, depth+1)
+		return !found
+	})
+	return found
+}
+
+// surrogate tells whether a string has an escape of a surrogate, paired or
+// not, or of a NUL.
+func surrogate(raw string) bool {
+	lower := strings.ToLower(raw)
+	return strings.Contains(lower, `\ud8`) || strings.Contains(lower, `\ud9`) || strings.Contains(lower, `\uda`) || strings.Contains(lower, `\udb`) ||
+		strings.Contains(lower, `\udc`) || strings.Contains(lower, `\udd`) || strings.Contains(lower, `\ude`) || strings.Contains(lower, `\udf`) || strings.Contains(lower, `\u0000`)
+}
