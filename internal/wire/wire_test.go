@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,32 @@ func TestDuplicateKeysAreNoted(t *testing.T) {
 	want := "/id /result/a/0/b /result/a"
 	if got := strings.Join(m.Duplicates, " "); got != want {
 		t.Errorf("duplicates %q, want %q", got, want)
+	}
+}
+
+func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
+	deep := strings.Repeat(`{"a":[`, 4_000) + `{"b":1,"b":2}` + strings.Repeat(`]}`, 4_000)
+	many := `{`
+	for i := range 40 {
+		many += fmt.Sprintf(`"k%d":%d,`, i, i)
+	}
+	many += `"k7":1}`
+	for raw, want := range map[string]string{
+		`{"a":{"b":1,"c":2,"b":3}}`:                "/a/b",
+		`[{"x":1},{"x":1,"x":{}}]`:                 "/1/x",
+		`{"a":"a","b":"a","c":["a","a"]}`:          "",
+		`{"\u0061":1,"a":2}`:                       "/a",
+		`{"a\"b":"{\"x\":1,\"x\":2}","x":1}`:       "",
+		`{"":1,"":2}`:                              "/",
+		`{"a":1,"a":2,"a":3}`:                      "/a /a",
+		`{"a":[{"b":{"c":[],"c":{}}}],"a":"\\\""}`: "/a/0/b/c /a",
+		many: "/k7",
+		deep: strings.Repeat("/a/0", 4_000) + "/b",
+	} {
+		m := Parse([]byte(raw))
+		if got := strings.Join(m.Duplicates, " "); m.Fault != nil || got != want {
+			t.Errorf("%.60s: duplicates %.80q, want %.80q (%v)", raw, got, want, m.Fault)
+		}
 	}
 }
 
