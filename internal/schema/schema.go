@@ -169,11 +169,12 @@ func (s *Set) ResultOf(name string, result []byte) string {
 		return ""
 	}
 	kind := gjson.GetBytes(result, "resultType")
-	if s.Has("ResultType") && kind.Type == gjson.String && kind.Str != "complete" {
-		if kind.Str == "input_required" && slices.Contains(m.Results, "InputRequiredResult") {
-			return "InputRequiredResult"
-		}
+	switch {
+	case !s.Has("ResultType") || kind.Type != gjson.String || kind.Str == "complete":
+	case kind.Str != "input_required":
 		return "Result"
+	case slices.Contains(m.Results, "InputRequiredResult"):
+		return "InputRequiredResult"
 	}
 	if slices.Contains(m.Results, "CreateTaskResult") && gjson.GetBytes(result, "task").IsObject() && len(s.Validate(m.Results[0], result)) > 0 {
 		return "CreateTaskResult"
