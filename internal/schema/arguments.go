@@ -194,15 +194,18 @@ func kindOf(s map[string]any) string {
 		}
 		return "null"
 	}
-	for kind, keywords := range map[string][]string{
-		"object": {"properties", "required", "additionalProperties"},
-		"array":  {"items", "minItems"},
-		"string": {"minLength", "maxLength", "format", "pattern"},
-		"number": {"minimum", "maximum", "multipleOf"},
+	for _, hint := range []struct {
+		kind     string
+		keywords []string
+	}{
+		{"object", []string{"properties", "required", "additionalProperties"}},
+		{"array", []string{"items", "minItems"}},
+		{"string", []string{"minLength", "maxLength", "format", "pattern"}},
+		{"number", []string{"minimum", "maximum", "multipleOf"}},
 	} {
-		for _, k := range keywords {
+		for _, k := range hint.keywords {
 			if _, ok := s[k]; ok {
-				return kind
+				return hint.kind
 			}
 		}
 	}
@@ -224,7 +227,7 @@ func (a *argumentMaker) object(s map[string]any, depth int) any {
 			out[name] = a.make(properties[name], depth+1)
 		}
 	}
-	for name := range required {
+	for _, name := range slices.Sorted(maps.Keys(required)) {
 		if _, made := out[name]; !made {
 			out[name] = a.make(s["additionalProperties"], depth+1)
 		}

@@ -2,8 +2,10 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestSchemaOfAToolIsHeldAgainstItsDialect(t *testing.T) {
@@ -127,5 +129,27 @@ func TestHostileSchemasAreNotJudged(t *testing.T) {
 	}
 	if found, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
 		t.Errorf("a schema that is its own reference: %v, %v", found, err)
+	}
+}
+
+// Unions of references to unions double the work with each level.
+func TestValidationOfAnExplodingSchemaEnds(t *testing.T) {
+	for _, dialect := range []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"} {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"$schema":%q,"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}`, dialect)
+		for i := range 40 {
+			fmt.Fprintf(&b, `,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+		}
+		b.WriteString(`}}`)
+		tool, err := CompileTool([]byte(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		var not *NotJudgedError
+		if _, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
+			t.Errorf("%s: %v", dialect, err)
+		}
+		t.Logf("%s: given up after %v", dialect, time.Since(start))
 	}
 }
