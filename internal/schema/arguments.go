@@ -28,8 +28,8 @@ func Arguments(src Source, inputSchema []byte) ([]byte, error) {
 		return nil, fmt.Errorf("make arguments: %w", err)
 	}
 	var broken []Violation
-	for _, optional := range []bool{false, true} {
-		a := argumentMaker{src: src, root: doc, optional: optional}
+	for _, a := range []argumentMaker{{}, {optional: true}, {unproposed: true}, {unproposed: true, optional: true}} {
+		a.src, a.root = src, doc
 		text, err := json.Marshal(a.make(doc, 0))
 		if err != nil {
 			return nil, fmt.Errorf("make arguments: %w", err)
@@ -48,9 +48,10 @@ func Arguments(src Source, inputSchema []byte) ([]byte, error) {
 }
 
 type argumentMaker struct {
-	src      Source
-	root     any
-	optional bool // make the optional members too
+	src        Source
+	root       any
+	optional   bool // make the optional members too
+	unproposed bool // pass over defaults and examples: they need not fit
 }
 
 // make returns a value for the schema. From a depth on, where a schema refers to
@@ -60,7 +61,7 @@ func (a *argumentMaker) make(schema any, depth int) any {
 	if !ok || depth > 20 {
 		return map[string]any{}
 	}
-	if v, ok := proposed(s, a.src); ok {
+	if v, ok := a.proposed(s); ok {
 		return v
 	}
 	switch kindOf(s) {
@@ -164,20 +165,23 @@ func (a *argumentMaker) find(to string) any {
 	return at
 }
 
-func proposed(s map[string]any, src Source) (any, bool) {
+func (a *argumentMaker) proposed(s map[string]any) (any, bool) {
 	if v, ok := s["const"]; ok {
 		return v, true
 	}
-	if v, ok := s["default"]; ok {
-		return v, true
-	}
-	for _, key := range []string{"examples", "enum"} {
-		if list, ok := s[key].([]any); ok && len(list) > 0 {
-			return list[src.IntN(len(list))], true
+	lists := []string{"enum"}
+	if !a.unproposed {
+		for _, key := range []string{"default", "example"} {
+			if v, ok := s[key]; ok {
+				return v, true
+			}
 		}
+		lists = []string{"examples", "enum"}
 	}
-	if v, ok := s["example"]; ok {
-		return v, true
+	for _, key := range lists {
+		if list, ok := s[key].([]any); ok && len(list) > 0 {
+			return list[a.src.IntN(len(list))], true
+		}
 	}
 	return nil, false
 }

@@ -27,6 +27,7 @@ func TestArgumentsFitTheSchemaOfTheTool(t *testing.T) {
 		"closed":          `{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false,"required":["a"]}`,
 		"minProperties":   `{"type":"object","properties":{"a":{"type":"string"}},"minProperties":1}`,
 		"patterns":        `{"type":"object","properties":{"a":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},"b":{"type":"string","pattern":"^[a-z]+$","minLength":40}},"required":["a","b"]}`,
+		"misfit default":  `{"type":"object","properties":{"a":{"type":"string","default":null},"b":{"type":"integer","examples":["x"]}},"required":["a","b"]}`,
 		"draft-04 bounds": `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"n":{"type":"integer","minimum":5,"exclusiveMinimum":true}},"required":["n"]}`,
 	} {
 		for seed := range uint64(5) {

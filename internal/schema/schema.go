@@ -140,6 +140,30 @@ func (s *Set) Result(name string) string {
 // the revision has no such notification.
 func (s *Set) Notification(name string) string { return s.message(name).Notification }
 
+// Envelope returns the definition of the JSON-RPC envelope of a message of that
+// kind, "" for an invalid one and for a batch where the revision has none.
+func (s *Set) Envelope(kind wire.Kind) string {
+	var names []string
+	switch kind {
+	case wire.Request:
+		names = []string{"JSONRPCRequest"}
+	case wire.Notification:
+		names = []string{"JSONRPCNotification"}
+	case wire.Result:
+		names = []string{"JSONRPCResultResponse", "JSONRPCResponse"}
+	case wire.Error:
+		names = []string{"JSONRPCErrorResponse", "JSONRPCError"}
+	case wire.Batch:
+		if s.Has("JSONRPCBatchRequest") {
+			return "JSONRPCMessage"
+		}
+	}
+	if i := slices.IndexFunc(names, s.Has); i >= 0 {
+		return names[i]
+	}
+	return ""
+}
+
 // SentBy tells whether that side may send a request or notification of that
 // method in this revision.
 func (s *Set) SentBy(side wire.Role, name string) bool {

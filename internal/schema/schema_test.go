@@ -169,3 +169,31 @@ func TestUnknownKeywordOfASchemaIsAnError(t *testing.T) {
 		t.Error("a reference to nothing compiles")
 	}
 }
+
+func TestEveryKindOfMessageHasItsEnvelope(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		for _, in := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"t"}}}`,
+			`{"jsonrpc":"2.0","method":"m"}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"m"}}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`,
+			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`,
+		} {
+			def := For(rev).Envelope(wire.Parse([]byte(in)).Kind)
+			if def == "" {
+				t.Errorf("%s: no envelope for %s", rev, in)
+				continue
+			}
+			if broken := For(rev).Validate(def, []byte(in)); len(broken) > 0 {
+				t.Errorf("%s: %s is no %s: %v", rev, in, def, broken)
+			}
+			if broken := For(rev).Validate(def, []byte(strings.Replace(in, `"2.0"`, `"1.0"`, 1))); len(broken) != 1 {
+				t.Errorf("%s: another version of JSON-RPC passes as %s: %v", rev, def, broken)
+			}
+		}
+		if got, want := For(rev).Envelope(wire.Batch) != "", rev.Facts().Batches; got != want {
+			t.Errorf("%s: has a batch: %v", rev, got)
+		}
+	}
+}

@@ -372,13 +372,3 @@ func wildNumber(v gjson.Result) (wild string) {
 }
 
 var longExponent = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4}`)
-
-// Broken returns the violations of a schema that err reports, nil if err is of
-// another kind.
-func Broken(err error) []Violation {
-	var invalid *InvalidSchemaError
-	if errors.As(err, &invalid) {
-		return slices.Clone(invalid.Violations)
-	}
-	return nil
-}

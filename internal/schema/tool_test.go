@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 func TestSchemaOfAToolIsHeldAgainstItsDialect(t *testing.T) {
@@ -64,10 +67,11 @@ func TestSchemaThatFitsOneDialectIsAcceptedUnderAny(t *testing.T) {
 		t.Errorf("a dialect of its own, but valid under the known ones: %v", err)
 	}
 	_, err = CompileToolAnyDialect([]byte(`{"type":"strin"}`))
-	if len(Broken(err)) == 0 {
+	var invalid *InvalidSchemaError
+	if !errors.As(err, &invalid) || len(invalid.Violations) == 0 {
 		t.Errorf("a schema that fits no dialect: %v", err)
 	}
-	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil || Broken(err) != nil {
+	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil || errors.As(err, &invalid) {
 		t.Errorf("a reference that leads out: %v", err)
 	}
 }
@@ -152,4 +156,25 @@ func TestValidationOfAnExplodingSchemaEnds(t *testing.T) {
 		}
 		t.Logf("%s: given up after %v", dialect, time.Since(start))
 	}
+}
+
+func TestCompiledSchemasAreSharedSafely(t *testing.T) {
+	tool, err := CompileTool([]byte(`{"type":"object","required":["a"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if found, err := tool.Validate([]byte(`{}`)); err != nil || len(found) != 1 {
+					t.Errorf("%v, %v", found, err)
+				}
+				if found := For(spec.V2025_03_26).Validate("Tool", []byte(`{}`)); len(found) != 2 {
+					t.Errorf("%v", found)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
