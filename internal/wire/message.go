@@ -181,14 +181,15 @@ func (m Message) Elements() []Message {
 }
 
 // Readable tells whether a peer can tell which requests the frame holds: it
-// and all its elements are well-formed, and ids are such as requests may have.
+// and all its elements are well-formed, no member stands twice, nothing goes to
+// limits that a reader may have, and ids are such as requests may have.
 // What is not readable may be answered without an id.
 func (m Message) Readable() bool {
 	if m.Kind == Batch {
 		elements := m.Elements()
-		return len(elements) > 0 && !slices.ContainsFunc(elements, func(e Message) bool { return !e.Readable() })
+		return len(elements) > 0 && len(m.Duplicates) == 0 && !slices.ContainsFunc(elements, func(e Message) bool { return !e.Readable() })
 	}
-	return m.Flaw() == nil && (m.Kind != Request || m.ID().Usable())
+	return m.Flaw() == nil && len(m.Duplicates) == 0 && !m.Extreme() && (m.Kind != Request || m.ID().Usable())
 }
 
 // ID returns the id member as sent.
