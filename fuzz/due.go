@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"bytes"
-	"math"
 	"strconv"
 	"strings"
 
@@ -27,7 +26,7 @@ func due(lines [][]byte, facts spec.Facts) map[string]string {
 			seen[part.ID().Key()]++
 		}
 		key := m.ID().Key()
-		if m.Kind != wire.Request || extreme(line, m) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
+		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(line, []byte("\r")) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
 			continue
 		}
 		if m.Misfit != nil && m.Misfit.Member != "params" {
@@ -75,39 +74,4 @@ func plainID(id wire.ID) bool {
 		return err == nil && n < 1<<53 && n > -1<<53
 	}
 	return false
-}
-
-// extreme tells whether a message goes to limits that a reader may have
-// (RFC 8259 section 9), or holds what readers treat differently.
-func extreme(line []byte, m wire.Message) bool {
-	if m.Fault != nil || len(m.Duplicates) > 0 || len(line) > 16<<10 || bytes.HasSuffix(line, []byte("\r")) {
-		return true
-	}
-	return bytes.Contains(line, []byte("[[[[")) || extremeValue(m.Value(), 0)
-}
-
-func extremeValue(v gjson.Result, depth int) (found bool) {
-	if depth > 32 {
-		return true
-	}
-	switch v.Type {
-	case gjson.Number:
-		f, err := strconv.ParseFloat(v.Raw, 64)
-		return err != nil || math.Abs(f) > 1<<53 || f != 0 && math.Abs(f) < 1e-300
-	case gjson.String:
-		return surrogate(v.Raw)
-	}
-	v.ForEach(func(k, child gjson.Result) bool {
-		found = k.Type == gjson.String && surrogate(k.Raw) || extremeValue(child, depth+1)
-		return !found
-	})
-	return found
-}
-
-// surrogate tells whether a string has an escape of a surrogate, paired or
-// not, or of a NUL.
-func surrogate(raw string) bool {
-	lower := strings.ToLower(raw)
-	return strings.Contains(lower, `\ud8`) || strings.Contains(lower, `\ud9`) || strings.Contains(lower, `\uda`) || strings.Contains(lower, `\udb`) ||
-		strings.Contains(lower, `\udc`) || strings.Contains(lower, `\udd`) || strings.Contains(lower, `\ude`) || strings.Contains(lower, `\udf`) || strings.Contains(lower, `\u0000`)
 }

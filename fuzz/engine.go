@@ -343,10 +343,7 @@ func (e *engine) tally(rev spec.Revision, played Played) {
 // this one may have left something behind.
 func (e *engine) after(l *line, p Plan, played Played, symptom *Symptom) {
 	keep := symptom == nil && played.State == session.Alive && !p.Bare
-	for _, method := range []string{"initialize", "subscriptions/listen", "resources/subscribe"} {
-		keep = keep && !slices.Contains(played.Sent, method)
-	}
-	if !keep {
+	if !keep || slices.Contains(played.Sent, "initialize") {
 		if e.lines[p.Rev] == l {
 			delete(e.lines, p.Rev)
 		}
