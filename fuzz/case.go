@@ -56,8 +56,8 @@ func newCase(f *Found, s Script, played Played, o Options) Case {
 			frame.Note = noteOpening
 			c.Frames = append(c.Frames, frame)
 		}
-		for _, raw := range s.Lines() {
-			c.Frames = append(c.Frames, wire.Frame{From: wire.Client, Raw: raw})
+		for _, m := range s.Lines() {
+			c.Frames = append(c.Frames, wire.Frame{From: wire.Client, Raw: m.Raw})
 		}
 		return c
 	}

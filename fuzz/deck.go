@@ -21,6 +21,7 @@ type Card struct {
 	tree     *node
 	pointers []string // of all values beneath the root
 	objects  []string // of all objects
+	method   string   // what it is of: the method, or the kind of a response
 	request  bool
 	list     bool // takes a cursor
 }
@@ -98,8 +99,12 @@ func clientFrames(frames []wire.Frame) []wire.Frame {
 func newCard(name, raw string) Card {
 	tree := parseTree(raw)
 	m := wire.Parse([]byte(raw))
+	method := m.Method()
+	if method == "" {
+		method = m.Kind.String()
+	}
 	return Card{
-		Name: name, Raw: raw, tree: tree, pointers: tree.pointers(), objects: tree.objects(),
+		method: method, Name: name, Raw: raw, tree: tree, pointers: tree.pointers(), objects: tree.objects(),
 		request: m.Kind == wire.Request, list: m.Kind == wire.Request && strings.HasSuffix(m.Method(), "/list"),
 	}
 }
@@ -137,6 +142,16 @@ type Manners struct {
 type Tool struct {
 	Any  bool     // allowed by name: anything may be sent to it
 	Args []string // arguments that may be sent to it, as compact JSON
+}
+
+// free tells whether manners hold nothing back.
+func (m Manners) free() bool {
+	for _, t := range m.Tools {
+		if !t.Any {
+			return false
+		}
+	}
+	return true
 }
 
 // allow tells whether a line may be sent. It looks at every object at any

@@ -55,9 +55,9 @@ var (
 	treeOps = weighted(opSet, 20, opDrop, 16, opAdd, 10, opMeta, 8, opDuplicate, 8, opID, 14, opReuse, 3, opMethod, 6, opCursor, 7, opRename, 4, opRespell, 4)
 	byteOps = weighted(opCut, 10, opBlank, 8, opCRLF, 8, opJoin, 6, opInsert, 20, opPrefix, 6, opSuffix, 6, opErase, 10, opFlip, 12)
 
-	valueNames  = rapid.SampledFrom(namesOf(values))
-	idNames     = rapid.SampledFrom(namesOf(ids))
-	cursorNames = rapid.SampledFrom(namesOf(cursors))
+	valueNames  = rapid.SampledFrom(oftenSmall(values))
+	idNames     = rapid.SampledFrom(oftenSmall(ids))
+	cursorNames = rapid.SampledFrom(oftenSmall(cursors))
 	methodNames = rapid.SampledFrom(methods)
 	memberNames = rapid.SampledFrom(names)
 	insertNames = rapid.SampledFrom(func() []string {
@@ -80,28 +80,52 @@ func weighted(pairs ...any) *rapid.Generator[string] {
 	return rapid.SampledFrom(words)
 }
 
-// step draws one frame of the deck and what is done to it.
-func (d *Deck) step() *rapid.Generator[Step] {
-	cards := rapid.IntRange(0, len(d.Cards)-1)
-	bad := rapid.IntRange(0, len(d.Bad)-1)
-	var lists []int
-	for i, c := range d.Cards {
-		if c.list {
-			lists = append(lists, i)
+// oftenSmall names the values, small ones as often as large ones are seldom:
+// what is large costs a hundred times as much to send and to read.
+func oftenSmall(list []value) []string {
+	var out []string
+	for _, v := range list {
+		times := 6
+		if len(v.raw(1)) > 4000 {
+			times = 1
+		}
+		for range times {
+			out = append(out, v.name)
 		}
 	}
+	return out
+}
+
+// step draws one frame of the deck and what is done to it.
+func (d *Deck) step() *rapid.Generator[Step] {
+	bad := rapid.IntRange(0, len(d.Bad)-1)
+	var methods []string
+	byMethod := map[string][]*Card{}
+	var lists []*Card
+	for i := range d.Cards {
+		c := &d.Cards[i]
+		if byMethod[c.method] == nil {
+			methods = append(methods, c.method)
+		}
+		byMethod[c.method] = append(byMethod[c.method], c)
+		if c.list {
+			lists = append(lists, c)
+		}
+	}
+	method := rapid.SampledFrom(methods)
 	return rapid.Custom(func(t *rapid.T) Step {
 		kind := kinds.Draw(t, "kind")
 		if kind == "malformed" {
 			return Step{Card: d.Bad[bad.Draw(t, "malformed")].Name}
 		}
-		c := &d.Cards[cards.Draw(t, "card")]
+		// By method first: no method is starved by the variants of another.
+		c := rapid.SampledFrom(byMethod[method.Draw(t, "method")]).Draw(t, "card")
 		s := Step{}
 		if kind == "tree" || kind == "both" {
 			for range edits.Draw(t, "edits") {
 				e := c.edit(t)
 				if e.Op == opCursor && !c.list {
-					c = &d.Cards[lists[rapid.IntRange(0, len(lists)-1).Draw(t, "list")]]
+					c = rapid.SampledFrom(lists).Draw(t, "list")
 				}
 				s.Edits = append(s.Edits, e)
 			}

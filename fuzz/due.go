@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -15,24 +14,23 @@ import (
 // their id, each with what is odd about it. It errs on the side of the peer:
 // no answer is due to what a reader may take for unreadable, to a request
 // whose id occurs twice or that may be cancelled, nor to one that stays open.
-func due(lines [][]byte, facts spec.Facts) map[string]string {
+func due(lines []wire.Message) map[string]string {
 	out := map[string]string{}
 	seen := map[string]int{}
 	cancels := false
-	for _, line := range lines {
-		cancels = cancels || bytes.Contains(line, []byte("cancel"))
-		m := wire.Parse(line)
+	for _, m := range lines {
+		cancels = cancels || bytes.Contains(m.Raw, []byte("cancel"))
 		for _, part := range m.Elements() {
 			seen[part.ID().Key()]++
 		}
 		key := m.ID().Key()
-		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(line, []byte("\r")) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
+		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(m.Raw, []byte("\r")) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
 			continue
 		}
 		if m.Misfit != nil && m.Misfit.Member != "params" {
 			continue
 		}
-		out[key] = oddity(line, m)
+		out[key] = oddity(m)
 	}
 	for key := range out {
 		if cancels || seen[key] > 1 {
@@ -44,9 +42,9 @@ func due(lines [][]byte, facts spec.Facts) map[string]string {
 
 // oddity names what is odd about a line, for the cause of a finding: the flaw
 // of its bytes or envelope, "" if it has none.
-func oddity(line []byte, m wire.Message) string {
+func oddity(m wire.Message) string {
 	switch {
-	case len(bytes.TrimSpace(line)) == 0:
+	case len(bytes.TrimSpace(m.Raw)) == 0:
 		return "a blank line"
 	case m.Fault != nil:
 		what, _, _ := strings.Cut(m.Fault.Error(), " at byte")
@@ -57,7 +55,7 @@ func oddity(line []byte, m wire.Message) string {
 		return m.Misfit.What
 	case m.Kind == wire.Batch:
 		return "a batch"
-	case bytes.HasSuffix(line, []byte("\r")):
+	case bytes.HasSuffix(m.Raw, []byte("\r")):
 		return "a line that ends in CR LF"
 	}
 	return ""

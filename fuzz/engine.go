@@ -213,7 +213,7 @@ func (e *engine) line(ctx context.Context, p Plan) (*line, Script, error) {
 		if !e.allowed(s) {
 			return nil, s, nil
 		}
-		if l.plans < reuse && l.Over() == nil && !l.clashes(s) {
+		if l.plans < reuse && l.Over() == nil && !l.clashes(s.Lines()) {
 			return l, s, nil
 		}
 		delete(e.lines, p.Rev)
@@ -253,8 +253,12 @@ func (e *engine) open(ctx context.Context, s Script) (l *line, err error) {
 }
 
 func (e *engine) allowed(s Script) bool {
-	for _, raw := range s.Lines() {
-		if !e.offers[s.Rev].Manners.allow(raw) {
+	manners := e.offers[s.Rev].Manners
+	if manners.free() {
+		return true
+	}
+	for _, m := range s.Lines() {
+		if !manners.allow(m.Raw) {
 			return false
 		}
 	}
@@ -303,8 +307,8 @@ func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
 		return nil
 	}
 	if e.o.Sent != nil {
-		for _, raw := range s.Lines() {
-			e.o.Sent(p.Rev, raw)
+		for _, m := range s.Lines() {
+			e.o.Sent(p.Rev, m.Raw)
 		}
 	}
 	played := l.play(ctx, s)
@@ -315,7 +319,7 @@ func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
 	}
 	st.Plans++
 	e.tally(p.Rev, played)
-	symptom := e.benches[p.Rev].look(played, func() *wire.Transcript { return wire.TranscriptOf(l.Frames(0)) })
+	symptom := e.benches[p.Rev].look(played, func() *wire.Transcript { return l.Transcript })
 	history := l.history
 	e.after(l, p, played, symptom)
 	if symptom != nil {

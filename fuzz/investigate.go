@@ -191,7 +191,7 @@ func smaller(p Plan) []Plan {
 
 // merged is a script of writes of several, one at a time.
 func merged(like Script, writes [][]byte) Script {
-	like.Paced, like.Writes = true, writes
+	like.Paced, like.Writes, like.lines = true, writes, nil
 	return like
 }
 

@@ -46,9 +46,8 @@ func newBench(rev spec.Revision) *bench { return &bench{rev, judges(rev)} }
 // their verdict belongs to `mcpcheck server`. It returns their ids.
 func (b *bench) setAside(p Played) []string {
 	var out []string
-	t := wire.TranscriptOf(p.Frames)
 	b.judges = slices.DeleteFunc(b.judges, func(c check.Check) bool {
-		objects := check.Look(c, b.rev, t).State == check.Violated
+		objects := check.Look(c, b.rev, p.said).State == check.Violated
 		if objects {
 			out = append(out, c.ID)
 		}
@@ -73,10 +72,10 @@ func (b *bench) look(p Played, whole func() *wire.Transcript) *Symptom {
 		}
 		return &Symptom{"liveness.mute", "a request is never answered: " + odd, p.Why, -1}
 	}
-	if !b.spoken(p.Frames) {
+	t := p.said
+	if !b.spoken(t) {
 		return nil
 	}
-	t := wire.TranscriptOf(p.Frames)
 	for _, c := range b.judges {
 		o := check.Look(c, b.rev, t)
 		if o.State != check.Violated {
@@ -107,12 +106,12 @@ func offender(o check.Outcome, frames []wire.Frame) int {
 
 // spoken tells whether the session stayed at its revision: an initialize among
 // the mutations may have negotiated another, by which the judges do not judge.
-func (b *bench) spoken(frames []wire.Frame) bool {
-	for _, f := range frames {
+func (b *bench) spoken(t *wire.Transcript) bool {
+	for _, f := range t.Entries() {
 		if f.From != wire.Server {
 			continue
 		}
-		for _, m := range f.Message().Elements() {
+		for _, m := range f.Message.Elements() {
 			if v := m.Result().Get("protocolVersion"); v.Exists() && v.String() != string(b.rev) {
 				return false
 			}
@@ -152,8 +151,8 @@ func normal(text string) string {
 // script.
 func flaws(s Script) []string {
 	var out []string
-	for _, raw := range s.Lines() {
-		if odd := oddity(raw, wire.Parse(raw)); odd != "" {
+	for _, m := range s.Lines() {
+		if odd := oddity(m); odd != "" {
 			out = append(out, flawed+odd)
 		}
 	}

@@ -54,7 +54,8 @@ type Played struct {
 	Sent   []string // methods of the readable requests and notifications of the script
 	Served []string // methods of those that were answered with a result
 	From   int      // where in the transcript of the connection the script begins
-	Reply  map[string]wire.Kind
+
+	said *wire.Transcript // of Frames
 }
 
 // open starts an instance and speaks the opening of a script on it. It is an
@@ -157,12 +158,11 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	l.plans++
 	l.history = append(l.history, s)
 	lines := s.Lines()
-	open := due(lines, s.Rev.Facts())
+	open := due(lines)
 	out.From = l.Len()
-	out.Reply = map[string]wire.Kind{}
 	methods := map[string]string{}
-	for _, raw := range lines {
-		for _, m := range wire.Parse(raw).Elements() {
+	for _, whole := range lines {
+		for _, m := range whole.Elements() {
 			if method := m.Method(); method != "" && m.Flaw() == nil {
 				out.Sent = append(out.Sent, method)
 				methods[m.ID().Key()] = method
@@ -195,7 +195,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 			if err != nil {
 				break
 			}
-			wanted := due(Script{Writes: [][]byte{w}}.Lines(), s.Rev.Facts())
+			wanted := due(Script{Writes: [][]byte{w}}.Lines())
 			last := i == len(s.Writes)-1
 			for key := range wanted {
 				if _, ok := open[key]; !ok {
@@ -242,7 +242,8 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, took fu
 			return answered && !pending()
 		})
 	}
-	out.Frames = append(append([]wire.Frame(nil), l.opening...), l.Frames(out.From)...)
+	out.said = l.Part(len(l.opening), out.From)
+	out.Frames = out.said.Frames(0)
 	over := l.Over()
 	switch {
 	case over != nil:
@@ -281,9 +282,9 @@ func (p *player) answeredAfter(took time.Duration) {
 }
 
 // clashes tells whether a script uses an id that the connection has seen.
-func (l *line) clashes(s Script) bool {
-	for _, raw := range s.Lines() {
-		for _, m := range wire.Parse(raw).Elements() {
+func (l *line) clashes(lines []wire.Message) bool {
+	for _, whole := range lines {
+		for _, m := range whole.Elements() {
 			if id := m.ID(); id.Usable() && l.used[id.Key()] {
 				return true
 			}

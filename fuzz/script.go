@@ -18,6 +18,8 @@ type Script struct {
 	Writes  [][]byte     // each in one write; together they end in a newline
 	Paced   bool         // the answers to a write are awaited before the next
 	Answers []Answer     // to requests of the server, by method; the first that fits is used up, the last of a method stays
+
+	lines []wire.Message // once they are known
 }
 
 // An Answer is what the client answers to a request of the server.
@@ -75,6 +77,7 @@ func (d *Deck) Script(p Plan, base int) Script {
 	if !p.Paced {
 		s.Writes = split(all, p.Chunks)
 	}
+	s.lines = s.Lines()
 	return s
 }
 
@@ -140,8 +143,15 @@ func split(all []byte, places []int) [][]byte {
 	return append(out, all[from:])
 }
 
-// Lines returns what the peer reads line by line.
-func (s Script) Lines() [][]byte {
+// Lines returns what the peer reads, line by line.
+func (s Script) Lines() []wire.Message {
+	if s.lines != nil {
+		return s.lines
+	}
 	all := bytes.Join(s.Writes, nil)
-	return bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n"))
+	var out []wire.Message
+	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
+		out = append(out, wire.Parse(line))
+	}
+	return out
 }

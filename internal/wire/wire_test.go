@@ -152,6 +152,9 @@ func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
 			t.Errorf("frame %d recorded at %d as %v", i, at, m.Kind)
 		}
 	}
+	if part := tr.Part(1, 2).Entries(); len(part) != 2 || part[1].Index != 1 || part[1].Message.Kind != Request || tr.Len() != 3 {
+		t.Errorf("the part has %d frames", len(part))
+	}
 	tr.End(Ending{What: "exit status 0"})
 	tr.End(Ending{What: "later"})
 	if got := tr.Ending().What; got != "exit status 0" {
