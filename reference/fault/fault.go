@@ -36,6 +36,7 @@ func All() []Fault {
 		lifecycle(),
 		ping(),
 		stdio(),
+		fuzz(),
 	)
 }
 
