@@ -261,7 +261,7 @@ func Replay(ctx context.Context, target transport.Target, c Case, o session.Opti
 	played := l.play(ctx, s)
 	l.drop(played.State != session.Alive)
 	b := newBench(c.Rev)
-	r := Replayed{Frames: played.Frames, Symptom: b.look(played, nil)}
+	r := Replayed{Frames: played.Frames, Symptom: b.look(played)}
 	r.Reproduces = r.Symptom.same(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
 	return r, nil
 }

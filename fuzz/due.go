@@ -40,27 +40,6 @@ func due(lines []wire.Message) map[string]string {
 	return out
 }
 
-// oddity names what is odd about a line, for the cause of a finding: the flaw
-// of its bytes or envelope, "" if it has none.
-func oddity(m wire.Message) string {
-	switch {
-	case len(bytes.TrimSpace(m.Raw)) == 0:
-		return "a blank line"
-	case m.Fault != nil:
-		what, _, _ := strings.Cut(m.Fault.Error(), " at byte")
-		return what
-	case len(m.Duplicates) > 0:
-		return "a member that stands twice"
-	case m.Misfit != nil:
-		return m.Misfit.What
-	case m.Kind == wire.Batch:
-		return "a batch"
-	case bytes.HasSuffix(m.Raw, []byte("\r")):
-		return "a line that ends in CR LF"
-	}
-	return ""
-}
-
 // plainID tells whether any reader can hold the id.
 func plainID(id wire.ID) bool {
 	v := gjson.Parse(id.Raw)

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
@@ -48,7 +47,8 @@ type Stats struct {
 	Held      int // plans that manners held back
 	SetAside  int // plans that would meet a known finding which ends the session
 	Again     int // plans that met a known finding
-	Slow      int // plans whose answers came late
+	Slow      int // plans whose answers came later than suspected
+	Late      int // plans that met the answers of others
 	Starts    int // of the target
 	Findings  int
 	Methods   map[spec.Revision]map[string]Count
@@ -80,6 +80,7 @@ type Found struct {
 	Case    Case
 	Causes  []string
 	symptom *Symptom
+	shared  []string // causes that all instances have in common
 	hits    int
 }
 
@@ -319,11 +320,10 @@ func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
 	}
 	st.Plans++
 	e.tally(p.Rev, played)
-	symptom := e.benches[p.Rev].look(played, func() *wire.Transcript { return l.Transcript })
-	history := l.history
+	symptom := e.benches[p.Rev].look(played)
 	e.after(l, p, played, symptom)
 	if symptom != nil {
-		e.investigate(ctx, p, seed, symptom, history)
+		e.investigate(ctx, p, seed, symptom, l)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -16,15 +17,17 @@ const (
 	fatalHits   = 3 // plans that met a finding before others like it are set aside
 )
 
-// known returns the finding that a plan with a symptom is an instance of.
-func (e *engine) known(symptom *Symptom, causes []string) *Found {
+// known returns the finding that a plan with a symptom is an instance of: one
+// whose causes it has, all of them if the plan was not made small.
+func (e *engine) known(symptom *Symptom, causes []string, small bool) *Found {
 	alike := 0
 	var last *Found
 	for _, f := range e.res.Findings {
 		if !f.symptom.same(symptom) {
 			continue
 		}
-		if subset(f.Causes, causes) {
+		both := common(f.shared, causes)
+		if len(both) == len(f.shared) || small && len(both) > 0 {
 			return f
 		}
 		alike, last = alike+1, f
@@ -35,65 +38,63 @@ func (e *engine) known(symptom *Symptom, causes []string) *Found {
 	return nil
 }
 
-func subset(some, all []string) bool {
-	for _, s := range some {
-		if !slices.Contains(all, s) {
-			return false
-		}
-	}
-	return true
-}
-
 // fatal tells whether a plan would meet a finding that ends the session once
-// more: each costs a start of the target and shows nothing new. Only flaws of
-// lines are told beforehand; what an operation does is not.
+// more: each costs a start of the target and shows nothing new. Only what is
+// peculiar about lines is told beforehand.
 func (e *engine) fatal(p Plan) bool {
 	var mine []string
 	for _, f := range e.res.Findings {
-		if f.hits < fatalHits || f.symptom.Oracle[:4] != "live" || !allFlaws(f.Causes) {
+		if f.hits < fatalHits || !strings.HasPrefix(f.Oracle, "liveness.") || !peculiarOnly(f.shared) {
 			continue
 		}
 		if mine == nil {
-			mine = flaws(e.decks[p.Rev].Script(p, stride))
+			mine = features(e.decks[p.Rev].Script(p, stride).Lines())
 		}
-		if subset(f.Causes, mine) {
+		if len(common(f.shared, mine)) == len(f.shared) {
 			return true
 		}
 	}
 	return false
 }
 
+// again counts a plan that met a known finding.
+func (e *engine) again(f *Found, causes []string, small bool) {
+	f.hits++
+	e.res.Stats.Again++
+	if both := common(f.shared, causes); small && len(both) > 0 {
+		f.shared = both
+	}
+}
+
 // investigate makes a finding of a plan with a symptom: reproduces it on a
 // fresh session, has it shrunk, confirms the smallest, and writes it down.
-func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, history []Script) {
+func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, l *line) {
 	d := e.decks[p.Rev]
-	if f := e.known(symptom, everyCause(p, history[len(history)-1])); f != nil {
-		f.hits++
-		e.res.Stats.Again++
+	every := d.everyCause(p, l.history[len(l.history)-1])
+	if f := e.known(symptom, every, false); f != nil {
+		e.again(f, every, false)
 		return
-	}
-	fails := func(q Plan) bool {
-		s := d.Script(q, stride)
-		return ctx.Err() == nil && q.Rev == p.Rev && e.allowed(s) && e.fresh(ctx, e.p, s).same(symptom)
 	}
 	found := &Found{symptom: symptom}
 	var script Script
-	if small, ok := e.gen.shrink(seed, e.o.Shrink, fails); ok {
-		found.Plan = e.reduce(small, fails)
-		script = d.Script(found.Plan, stride)
-		found.Causes = mainCauses(found.Plan, script)
+	if small, ok := e.smallest(ctx, p, seed, symptom); ok {
+		found.Plan = small
+		script = d.Script(small, stride)
+		found.Causes = d.mainCauses(small, script)
 	} else {
+		if !e.benches[p.Rev].stands(symptom, l.Transcript) {
+			e.res.Stats.Late++
+			return
+		}
 		// The plan alone is not enough: what was said before it counts.
-		writes := e.together(ctx, history, symptom)
-		script = merged(history[0], writes)
-		found.Causes = append(flaws(script), "what was said before")
+		script = e.together(ctx, l.history, symptom)
+		found.Causes = append(features(script.Lines()), "what was said before")
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	if f := e.known(symptom, found.Causes); f != nil {
-		f.hits++
-		e.res.Stats.Again++
+	if f := e.known(symptom, found.Causes, true); f != nil {
+		e.again(f, found.Causes, true)
 		return
 	}
 	confirmed, evidence := e.confirm(ctx, script, symptom)
@@ -110,6 +111,33 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 	e.record(found, script, confirmed, evidence, seed)
 }
 
+// smallest has the plan of a seed shrunk; ok is false if it shows the symptom
+// on no fresh session.
+func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Symptom) (small Plan, ok bool) {
+	d := e.decks[p.Rev]
+	fails := func(q Plan) bool {
+		s := d.Script(q, stride)
+		return ctx.Err() == nil && q.Rev == p.Rev && e.allowed(s) && e.fresh(ctx, e.p, s).same(symptom)
+	}
+	done := false // with one frame and one edit there is nothing to gain
+	small, ok = e.gen.shrink(seed, e.o.Shrink, func(q Plan) bool {
+		if done || !fails(q) {
+			return false
+		}
+		done = q.minimal()
+		return true
+	})
+	if !ok {
+		return small, false
+	}
+	return e.reduce(small, fails), true
+}
+
+// minimal tells whether a plan is one frame with one edit at most.
+func (p Plan) minimal() bool {
+	return len(p.Steps) == 1 && len(p.Steps[0].Edits)+len(p.Steps[0].Bytes)+len(p.Chunks)+len(p.Answer) <= 1 && !p.Bare
+}
+
 // fresh plays a script on an instance of its own and returns the symptom.
 func (e *engine) fresh(ctx context.Context, p *player, s Script) *Symptom {
 	symptom, _ := e.playFresh(ctx, p, s)
@@ -123,7 +151,7 @@ func (e *engine) playFresh(ctx context.Context, p *player, s Script) (*Symptom, 
 	}
 	played := l.play(ctx, s)
 	l.drop(played.State != session.Alive)
-	return e.benches[s.Rev].look(played, nil), played
+	return e.benches[s.Rev].look(played), played
 }
 
 // reduce takes away whole steps, edits and ways of sending for as long as the
@@ -195,9 +223,9 @@ func merged(like Script, writes [][]byte) Script {
 	return like
 }
 
-// together finds the fewest writes of a session that show the symptom; all of
-// them, if not even all do so again.
-func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) [][]byte {
+// together finds the fewest writes of a session that show the symptom; the
+// last script, if not even all of them do so again.
+func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) Script {
 	var writes [][]byte
 	for _, s := range history {
 		writes = append(writes, s.Writes...)
@@ -206,7 +234,7 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 		return ctx.Err() == nil && len(some) > 0 && e.fresh(ctx, e.p, merged(history[0], some)).same(symptom)
 	}
 	if !fails(writes) {
-		return history[len(history)-1].Writes
+		return history[len(history)-1]
 	}
 	for size := (len(writes) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(writes); {
@@ -218,7 +246,7 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 			}
 		}
 	}
-	return writes
+	return merged(history[0], writes)
 }
 
 // confirm plays the smallest script on fresh instances, with the full timeout.
@@ -243,7 +271,7 @@ func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed
 		reproduced = "flaky " + reproduced
 	}
 	slices.Sort(f.Causes)
-	f.hits = 1
+	f.hits, f.shared = 1, f.Causes
 	f.Finding = reports.Finding{
 		Oracle: f.symptom.Oracle, Signature: signature(f.symptom, f.Causes), Says: f.symptom.Says,
 		Revision: s.Rev, Transport: "stdio", Seed: seed, Reproduced: reproduced,

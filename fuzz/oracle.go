@@ -56,10 +56,8 @@ func (b *bench) setAside(p Played) []string {
 	return out
 }
 
-// look asks liveness and then the judges. whole is everything said on the
-// connection: a judge that objects to the frames of a script alone must object
-// to it as well, since an answer may be late.
-func (b *bench) look(p Played, whole func() *wire.Transcript) *Symptom {
+// look asks liveness and then the judges.
+func (b *bench) look(p Played) *Symptom {
 	switch p.State {
 	case session.Dead:
 		return &Symptom{"liveness.dead", "the peer ended: " + ending(p), p.Why, len(p.Frames) - 1}
@@ -81,12 +79,20 @@ func (b *bench) look(p Played, whole func() *wire.Transcript) *Symptom {
 		if o.State != check.Violated {
 			continue
 		}
-		if whole != nil && check.Look(c, b.rev, whole()).State != check.Violated {
-			continue
-		}
 		return &Symptom{c.ID, normal(o.Detail), o.Detail + " (" + o.Got + ")", offender(o, p.Frames)}
 	}
 	return nil
+}
+
+// stands tells whether a judge objects to everything said on a connection as
+// well: an answer may be late, and then stands beside the wrong script.
+func (b *bench) stands(s *Symptom, whole *wire.Transcript) bool {
+	for _, c := range b.judges {
+		if c.ID == s.Oracle {
+			return check.Look(c, b.rev, whole).State == check.Violated
+		}
+	}
+	return true
 }
 
 // offender finds the frame that a judge marked.
@@ -145,78 +151,4 @@ func normal(text string) string {
 	text = numbers.ReplaceAllString(text, "#")
 	text = ids_.ReplaceAllString(text, "id #")
 	return wire.Clip(text, 160)
-}
-
-// flaws names what is wrong with the bytes or envelopes of the lines of a
-// script.
-func flaws(s Script) []string {
-	var out []string
-	for _, m := range s.Lines() {
-		if odd := oddity(m); odd != "" {
-			out = append(out, flawed+odd)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// flawed tells causes that are flaws of lines from others.
-const flawed = "line: "
-
-func allFlaws(causes []string) bool {
-	return !slices.ContainsFunc(causes, func(c string) bool { return !strings.HasPrefix(c, flawed) })
-}
-
-// operations names what a plan does.
-func operations(p Plan) []string {
-	var out []string
-	for _, step := range p.Steps {
-		for _, e := range slices.Concat(step.Edits, step.Bytes) {
-			out = append(out, e.class())
-		}
-	}
-	if len(p.Chunks) > 0 {
-		out = append(out, "bytes in several writes")
-	}
-	for _, e := range p.Answer {
-		out = append(out, "our answer: "+e.class())
-	}
-	if p.Bare {
-		out = append(out, "no opening")
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// everyCause names all that may be the cause of a symptom.
-func everyCause(p Plan, s Script) []string { return slices.Concat(flaws(s), operations(p)) }
-
-// mainCauses names the cause of the symptom of a smallest plan: the flaws of
-// its lines, where nothing is wrong with them what was done to them, else
-// which frames they are. Two findings of one symptom and one cause are one.
-func mainCauses(p Plan, s Script) []string {
-	out := flaws(s)
-	if len(out) == 0 {
-		out = operations(p)
-	}
-	if len(out) == 0 {
-		for _, step := range p.Steps {
-			name, _, _ := strings.Cut(step.Card, "#")
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// class names an edit without the place and value that shrinking may change.
-func (e Edit) class() string {
-	switch e.Op {
-	case opID, opCursor, opSet:
-		return e.Op + " to " + e.Value
-	case opAdd, opMeta:
-		return e.Op + " a member"
-	case opMethod:
-		return "another method"
-	}
-	return e.Op
 }

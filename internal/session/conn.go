@@ -163,7 +163,11 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		c.record(line)
 	}
-	for _, b := range chunks {
+	for i, b := range chunks {
+		if i > 0 {
+			// A peer that has not taken the chunk before gets both at once.
+			c.stream.Drain(ctx, c.opts.Grace)
+		}
 		if err := c.write(ctx, b); err != nil {
 			return first, err
 		}
