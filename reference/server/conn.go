@@ -42,6 +42,10 @@ type conn struct {
 	closing  chan struct{} // closed when no more input is taken
 }
 
+// maxInFlight bounds the requests in progress, and with them the memory that a
+// client can take.
+const maxInFlight = 2000
+
 // A task is a request being worked on.
 type task struct {
 	cancel    context.CancelCauseFunc
@@ -170,12 +174,17 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
 	c.mu.Lock()
-	busy := c.inflight[key] != nil
-	if !busy {
+	busy, full := c.inflight[key] != nil, len(c.inflight) >= maxInFlight
+	if !busy && !full {
 		c.inflight[key] = t
 	}
 	c.mu.Unlock()
-	if busy {
+	switch {
+	case full:
+		cancel(nil)
+		t.reply(failure(r.ID, fault(spec.InternalError, "Too many requests are in progress")), wire.Error)
+		return
+	case busy:
 		// basic/index#requests: an id in flight names that request alone.
 		cancel(nil)
 		t.reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)

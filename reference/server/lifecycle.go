@@ -205,16 +205,20 @@ func (s *Session) knownRoots() Object {
 	return s.roots
 }
 
+// maxSubscriptions bounds how many resources a session may watch.
+const maxSubscriptions = 1000
+
 // watch notes or forgets that the client subscribed to a resource
-// (server/resources#subscriptions); watches tells whether it did.
-func (s *Session) watch(uri string, on bool) {
+// (server/resources#subscriptions) and tells whether there was room for it;
+// watches tells whether it did.
+func (s *Session) watch(uri string, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if on {
+	delete(s.subscribed, uri)
+	if on && len(s.subscribed) < maxSubscriptions {
 		s.subscribed[uri] = true
-	} else {
-		delete(s.subscribed, uri)
 	}
+	return !on || s.subscribed[uri]
 }
 
 func (s *Session) watches(uri string) bool {
