@@ -14,9 +14,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// silence is how long a request may stay unanswered in the script. Some faults
+// How long a request may stay unanswered in the script: of a server that is to
+// say what the honest one says, and of one that is to deviate. Some faults
 // never answer: once two requests went unanswered, no more is waited for.
-const silence = 250 * time.Millisecond
+const (
+	patience = 10 * time.Second
+	silence  = 250 * time.Millisecond
+)
 
 // script is what is said to the server in a revision: every method, every
 // tool, faulty messages and notifications.
@@ -86,16 +90,16 @@ var (
 
 // play returns all that the server says in the scripts of a revision and how
 // it ends.
-func play(t *testing.T, o server.Options, rev spec.Revision) string {
+func play(t *testing.T, o server.Options, rev spec.Revision, silence time.Duration) string {
 	t.Helper()
-	said := perform(t, o, script(rev), rev)
+	said := perform(t, o, script(rev), rev, silence)
 	if !rev.Facts().Stateless {
-		said += perform(t, o, []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}, rev)
+		said += perform(t, o, []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}, rev, silence)
 	}
 	return said
 }
 
-func perform(t *testing.T, o server.Options, script []string, rev spec.Revision) string {
+func perform(t *testing.T, o server.Options, script []string, rev spec.Revision, silence time.Duration) string {
 	t.Helper()
 	s, err := server.Target("t", o).Start(t.Context())
 	if err != nil {
@@ -182,14 +186,18 @@ func TestEachFaultDeviatesInItsRevisionsAndNowhereElse(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		t.Run(string(rev), func(t *testing.T) {
 			t.Parallel()
-			honest := play(t, server.Options{}, rev)
-			if again := play(t, server.Options{}, rev); again != honest {
+			honest := play(t, server.Options{}, rev, patience)
+			if again := play(t, server.Options{}, rev, patience); again != honest {
 				t.Fatalf("the honest server is not the same twice:\n%s\n\n%s", honest, again)
 			}
 			for _, f := range All() {
 				t.Run(f.Name, func(t *testing.T) {
 					t.Parallel()
-					if deviates := play(t, f.Options(server.Options{}), rev) != honest; deviates != f.In.Has(rev) {
+					wait := patience
+					if f.In.Has(rev) {
+						wait = silence
+					}
+					if deviates := play(t, f.Options(server.Options{}), rev, wait) != honest; deviates != f.In.Has(rev) {
 						t.Errorf("%s deviates: %v, but it says %v", f.Name, deviates, f.In)
 					}
 				})
