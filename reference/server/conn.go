@@ -182,12 +182,12 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	switch {
 	case full:
 		cancel(nil)
-		t.reply(failure(r.ID, fault(spec.InternalError, "Too many requests are in progress")), wire.Error)
+		t.reply(failure(r.ID, errorf(spec.InternalError, "Too many requests are in progress")), wire.Error)
 		return
 	case busy:
 		// basic/index#requests: an id in flight names that request alone.
 		cancel(nil)
-		t.reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
+		t.reply(failure(r.ID, errorf(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
 		return
 	}
 	c.begin(t, func() {
@@ -219,7 +219,7 @@ func (c *conn) begin(t *task, work func()) {
 func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, problem = nil, fault(spec.InternalError, "Internal error")
+			v, problem = nil, errorf(spec.InternalError, "Internal error")
 			if err, ok := p.(error); !ok || !errors.Is(err, errMechanism) {
 				debug.PrintStack()
 			}

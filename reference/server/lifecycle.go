@@ -71,7 +71,7 @@ func (s *Session) setReady() {
 func initialize(_ context.Context, r *Request) (any, *Error) {
 	c := r.conn
 	if r.Session.Revision() != "" {
-		return nil, fault(spec.InvalidRequest, "The session is already initialized")
+		return nil, errorf(spec.InvalidRequest, "The session is already initialized")
 	}
 	asked, ok := r.Params["protocolVersion"].(string)
 	if !ok {
@@ -116,7 +116,7 @@ func (c *conn) admitHandshake(r *Request) *Error {
 	case r.Method == "initialize" || r.Method == "ping":
 		return checkToken(r)
 	case c.serves(r.Method, c.o.Revisions&spec.Handshake):
-		return fault(spec.InvalidRequest, "The session is not initialized")
+		return errorf(spec.InvalidRequest, "The session is not initialized")
 	}
 	return nil // an unknown method, which the table refuses
 }

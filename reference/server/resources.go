@@ -112,7 +112,7 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 		case in.Interim != nil:
 			return in.Interim, nil
 		case in.Lacking != "":
-			return nil, fault(spec.InternalError, "%s", in.Lacking)
+			return nil, errorf(spec.InternalError, "%s", in.Lacking)
 		}
 		reading.Answers = in.Answers
 	}
@@ -193,7 +193,7 @@ func (r *Request) watch(on bool) (any, *Error) {
 		return found(r, nil)
 	}
 	if !r.Session.watch(uri, on) {
-		return nil, fault(spec.InternalError, "Too many subscriptions")
+		return nil, errorf(spec.InternalError, "Too many subscriptions")
 	}
 	return Object{}, nil
 }
