@@ -42,12 +42,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-func fault(code int, format string, args ...any) *Error {
+func errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 func invalid(format string, args ...any) *Error {
-	return fault(spec.InvalidParams, format, args...)
+	return errorf(spec.InvalidParams, format, args...)
 }
 
 // A Request is one request of the client.
