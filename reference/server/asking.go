@@ -107,15 +107,11 @@ func titles() string {
 // checkFile keeps to the roots of the client and to paths that do not climb
 // out of them (client/roots#security-considerations). It opens nothing.
 func checkFile(_ context.Context, call *Call) Outcome {
-	roots := call.Answers["roots"]
-	if !call.Modern {
-		call.Session.keepRoots(roots)
-	}
 	uri := text(call.Args["uri"])
 	if strings.Contains(uri, "..") || strings.Contains(uri, "%") {
 		return failed("The library takes plain paths only.")
 	}
-	list, _ := roots["roots"].([]any)
+	list, _ := call.Answers["roots"]["roots"].([]any)
 	for _, v := range list {
 		root := strings.TrimSuffix(text(v.(Object)["uri"]), "/")
 		if uri == root || strings.HasPrefix(uri, root+"/") {

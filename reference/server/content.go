@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"slices"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
@@ -84,6 +85,6 @@ func bell() []byte {
 }
 
 // icons is the picture of the library, inline so that nobody has to fetch it.
-func icons() []any {
+var icons = sync.OnceValue(func() []any {
 	return []any{Object{"src": "data:image/png;base64," + encode64(cover(3)), "mimeType": "image/png", "sizes": []any{"8x8"}}}
-}
+})

@@ -129,6 +129,30 @@ func TestUnknownMethodsAreNotFound(t *testing.T) {
 	})
 }
 
+// The methods of a revision are those of its schema and no others.
+func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
+	var union []string
+	for _, rev := range spec.Revisions() {
+		union = append(union, rev.Facts().ClientRequests...)
+	}
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		has := map[string]bool{}
+		for _, method := range rev.Facts().ClientRequests {
+			has[method] = !strings.HasPrefix(method, "tasks/") // an optional capability, not declared
+		}
+		for _, method := range union {
+			if method == "subscriptions/listen" && has[method] {
+				continue // stays open
+			}
+			m := p.ask(method)
+			if got, _ := m.Code(); (got == -32601) == has[method] {
+				t.Errorf("%s: %s", method, m.Raw)
+			}
+		}
+	})
+}
+
 func TestTwoRequestsInFlightDoNotShareAnID(t *testing.T) {
 	p := open(t, spec.V2025_11_25, "{}", Options{})
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":200}}}`

@@ -13,6 +13,9 @@ type Library struct {
 	Instructions string
 	PageSize     int
 	Tools        []*Tool
+	Resources    []*Resource
+	Templates    []*Template
+	Prompts      []*Prompt
 
 	mu       sync.Mutex
 	loans    map[string]string // reader by id of the book
@@ -35,12 +38,18 @@ func newLibrary() *Library {
 			"icons":       icons(),
 		},
 		Capabilities: Object{
-			"logging": Object{},
-			"tools":   Object{"listChanged": true},
+			"logging":     Object{},
+			"completions": Object{},
+			"prompts":     Object{"listChanged": true},
+			"resources":   Object{"subscribe": true, "listChanged": true},
+			"tools":       Object{"listChanged": true},
 		},
 		Instructions: "Search the catalogue before you lend a book. Book ids look like b7, readers are called by their first name.",
 		PageSize:     4,
 		Tools:        tools(),
+		Resources:    resources(),
+		Templates:    templates(),
+		Prompts:      prompts(),
 		loans:        map[string]string{"b3": "ines"},
 	}
 }

@@ -182,8 +182,9 @@ func (c *conn) versions() []any {
 	return out
 }
 
-// keepRoots remembers the roots of the client, forgetRoots drops them and
-// tells whether there were any (client/roots#implementation-guidelines).
+// keepRoots remembers the roots of a client that tells of their changes,
+// forgetRoots drops them and tells whether there were any
+// (client/roots#implementation-guidelines).
 func (s *Session) keepRoots(o Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,4 +221,10 @@ func (s *Session) watches(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.subscribed[uri]
+}
+
+// tellsOfRoots tells whether the client declared roots.listChanged.
+func (p Peer) tellsOfRoots() bool {
+	o, _ := p.Capabilities["roots"].(Object)
+	return o["listChanged"] == true
 }

@@ -37,10 +37,10 @@ func TestVersionsAreNegotiated(t *testing.T) {
 
 func TestInitializeAnswersWithWhatTheRevisionKnows(t *testing.T) {
 	for rev, want := range map[spec.Revision][2]string{
-		spec.V2024_11_05: {"name version", "logging tools"},
-		spec.V2025_03_26: {"name version", "logging tools"},
-		spec.V2025_06_18: {"name title version", "logging tools"},
-		spec.V2025_11_25: {"description icons name title version websiteUrl", "logging tools"},
+		spec.V2024_11_05: {"name version", "logging prompts resources tools"},
+		spec.V2025_03_26: {"name version", "completions logging prompts resources tools"},
+		spec.V2025_06_18: {"name title version", "completions logging prompts resources tools"},
+		spec.V2025_11_25: {"description icons name title version websiteUrl", "completions logging prompts resources tools"},
 	} {
 		p := start(t, Options{})
 		p.send("%s", initializeLine(1, string(rev)))
@@ -95,7 +95,7 @@ func TestBeforeInitializeOnlyPingIsServed(t *testing.T) {
 	for _, speaks := range []spec.Set{spec.Every, spec.Handshake} {
 		p := start(t, Options{Revisions: speaks})
 		wantResult(t, p.ask("ping"))
-		for _, method := range []string{"tools/list", "logging/setLevel"} {
+		for _, method := range []string{"tools/list", "resources/read", "logging/setLevel"} {
 			wantCode(t, p.ask(method), -32600)
 		}
 		wantCode(t, p.ask("no/such"), -32601)

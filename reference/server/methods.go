@@ -40,6 +40,14 @@ func methods() map[string]method {
 		{"server/discover", spec.Stateless, discover, listHint},
 		{"tools/list", spec.Every, listTools, listHint},
 		{"tools/call", spec.Every, callTool, nil},
+		{"resources/list", spec.Every, listResources, listHint},
+		{"resources/templates/list", spec.Every, listTemplates, listHint},
+		{"resources/read", spec.Every, readResource, readHint},
+		{"resources/subscribe", spec.Handshake, subscribe, nil},
+		{"resources/unsubscribe", spec.Handshake, unsubscribe, nil},
+		{"prompts/list", spec.Every, listPrompts, listHint},
+		{"prompts/get", spec.Every, getPrompt, nil},
+		{"completion/complete", spec.Every, complete, nil},
 		{"logging/setLevel", spec.Handshake, setLevel, nil},
 		{"subscriptions/listen", spec.Stateless, listen, nil},
 	} {
@@ -79,8 +87,7 @@ func (c *conn) envelop(o Object, hint *cacheHint) {
 		o["_meta"] = meta
 	}
 	if meta[spec.MetaServerInfo] == nil {
-		info := c.library.Info
-		meta[spec.MetaServerInfo] = Object{"name": info["name"], "title": info["title"], "version": info["version"]}
+		meta[spec.MetaServerInfo] = pick(c.library.Info, "name", "title", "version")
 	}
 	if hint != nil && o["resultType"] == "complete" {
 		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope

@@ -22,12 +22,19 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 			// basic/lifecycle#initialization: no requests but ping before.
 			return Input{Lacking: "The client has not yet sent notifications/initialized."}
 		}
+		if known := r.Session.knownRoots(); a.Method == "roots/list" && known != nil {
+			in.Answers[a.Key] = known
+			continue
+		}
 		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
 		if err != nil {
 			return Input{Lacking: fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)}
 		}
 		if why := a.usable(answer); why != "" {
 			return Input{Lacking: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
+		}
+		if a.Method == "roots/list" && r.Client.tellsOfRoots() {
+			r.Session.keepRoots(answer)
 		}
 		in.Answers[a.Key] = answer
 	}

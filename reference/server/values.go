@@ -59,3 +59,14 @@ func own(v any) any {
 	}
 	return v
 }
+
+// pick returns the members of those names.
+func pick(o Object, names ...string) Object {
+	out := Object{}
+	for _, name := range names {
+		if v, ok := o[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
