@@ -52,6 +52,7 @@ func (t *T) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t.out.State = Violated
 	t.out.Detail, t.out.Expected, t.out.Got = split(text)
+	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
 	panic(stop{})
 }
 
@@ -136,6 +137,20 @@ func (t *T) Request(method string, params Params) wire.Message {
 	return e.Message
 }
 
+// Try sends a request whose answer is judged elsewhere, or later; ok is false
+// if none came before the deadline or the connection ended.
+func (t *T) Try(method string, params Params) (m wire.Message, ok bool) {
+	e, err := t.s.Request(t.ctx, method, params)
+	if err != nil {
+		if t.ctx.Err() != nil {
+			t.due(err)
+		}
+		return wire.Message{}, false
+	}
+	t.mark = e.Index
+	return e.Message, true
+}
+
 // Result sends a request whose success is a condition of the rule, and returns
 // the result. An error answer makes the rule not observed, since whether the
 // method works has a check of its own.
@@ -196,7 +211,7 @@ func (t *T) SendChunks(chunks ...string) int {
 // Await returns the first message after a frame that matches; ok is false if
 // none came before the deadline or the connection ended.
 func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	e, err := t.s.Await(t.ctx, from, t.pool.Timeout(), match)
+	e, err := t.s.Await(t.ctx, from, t.s.Patience(), match)
 	if err != nil {
 		if t.ctx.Err() != nil {
 			t.due(err)
@@ -310,12 +325,35 @@ func (t *T) Another(bare bool) *T {
 	if bare {
 		take = t.pool.Bare
 	}
-	s, err := take(t.ctx)
-	t.due(err)
+	return t.beside(take(t.ctx))
+}
+
+// Elsewhere returns the handle of a bare second session that is used at
+// another revision. The judges of this one do not look at it.
+func (t *T) Elsewhere(rev spec.Revision) *T { return t.beside(t.pool.BareAt(t.ctx, rev)) }
+
+func (t *T) beside(s *session.Session, err error) *T {
+	if err != nil {
+		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no other session for this check"
+		panic(stop{})
+	}
 	other := *t
-	other.s, other.from = s, s.Len()
+	other.s, other.from, other.mark = s, s.Len(), -1
+	other.Rev, other.Facts = s.Rev, s.Rev.Facts()
 	return &other
 }
+
+// On returns the handle of this check on the session of another handle, such
+// as one that a Memo kept: what it says is said of this check, with the frames
+// of that session.
+func (t *T) On(other *T) *T {
+	same := *other
+	same.ctx, same.out = t.ctx, t.out
+	return &same
+}
+
+// Leave ends the session of a handle got by Another, without waiting for it.
+func (t *T) Leave() { go t.s.Close() }
 
 // End closes the input of the server and returns how it ended.
 func (t *T) End() wire.Ending {
