@@ -159,6 +159,12 @@ func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
 // SendChunks writes the chunks one after another as they are, recorded as one
 // frame per line that they make up.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
+	return c.SendPaused(ctx, func(int) {}, chunks...)
+}
+
+// SendPaused does the same, and calls pause with the index of the first frame
+// between one chunk and the next.
+func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
 	var all []byte
 	for _, b := range chunks {
 		all = append(all, b...)
@@ -167,7 +173,10 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		c.record(line)
 	}
-	for _, b := range chunks {
+	for i, b := range chunks {
+		if i > 0 {
+			pause(first)
+		}
 		if err := c.write(ctx, b); err != nil {
 			return first, err
 		}

@@ -95,6 +95,10 @@ func (t *T) Note(format string, args ...any) {
 // Mark names the frame at fault.
 func (t *T) Mark(e wire.Entry) { t.mark = e.Index }
 
+// Marked returns the index of the frame that was marked last: by Mark, or as
+// the answer to a request; -1 for none.
+func (t *T) Marked() int { return t.mark }
+
 // Declares tells whether the server declared a capability ("tools",
 // "tools.listChanged").
 func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
@@ -199,11 +203,18 @@ func (t *T) Send(raw string) int {
 
 // SendChunks writes bytes in several writes, newlines included.
 func (t *T) SendChunks(chunks ...string) int {
+	return t.SendPaused(func(int) {}, chunks...)
+}
+
+// SendPaused does the same, and calls pause with the index of the first frame
+// between one write and the next: for an answer that shows that the first was
+// read before the second is written.
+func (t *T) SendPaused(pause func(first int), chunks ...string) int {
 	raw := make([][]byte, len(chunks))
 	for i, c := range chunks {
 		raw[i] = []byte(c)
 	}
-	at, err := t.s.SendChunks(t.ctx, raw...)
+	at, err := t.s.SendPaused(t.ctx, pause, raw...)
 	t.due(err)
 	return at
 }

@@ -164,9 +164,9 @@ func offers(t *check.T, params check.Params) string {
 	return strings.Join(parts, ", ")
 }
 
-// maxAsking bounds how many tools are called in search of one that asks for
-// input.
-const maxAsking = 20
+// Bounds of the search for a tool that asks for input: the tools that are
+// called, and the pages of the list that are read.
+const maxAsking, maxPages = 20, 20
 
 // capabilityRequired calls tools that need no arguments with all client
 // capabilities declared. One that asks for input then needs a capability; it
@@ -198,15 +198,24 @@ func capabilityRequired(t *check.T) {
 	}
 }
 
-// plainTools returns the names of tools on the first page that may be called
-// and require no argument.
+// plainTools returns the names of tools that may be called and require no
+// argument.
 func plainTools(t *check.T) []string {
 	var names []string
-	t.Result("tools/list", nil).Get("tools").ForEach(func(_, tool gjson.Result) bool {
-		if t.MayCall(tool) && len(tool.Get("inputSchema.required").Array()) == 0 {
-			names = append(names, tool.Get("name").String())
+	params := check.Params{}
+	for page := 0; page < maxPages && len(names) < maxAsking; page++ {
+		list := t.Result("tools/list", params)
+		list.Get("tools").ForEach(func(_, tool gjson.Result) bool {
+			if t.MayCall(tool) && len(tool.Get("inputSchema.required").Array()) == 0 {
+				names = append(names, tool.Get("name").String())
+			}
+			return len(names) < maxAsking
+		})
+		next := list.Get("nextCursor")
+		if next.Type != gjson.String {
+			break
 		}
-		return len(names) < maxAsking
-	})
+		params["cursor"] = next.String()
+	}
 	return names
 }

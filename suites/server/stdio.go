@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -48,22 +49,21 @@ func stdio() []check.Check {
 	}
 }
 
-// newlineEndsMessage writes two requests at once, and one in pieces that end
-// within a string and within a UTF-8 sequence.
+// newlineEndsMessage writes a request with the beginning of another, waits for
+// the answer to the first, which shows that both were read, and writes the
+// rest: a message may begin behind another in a read, and end in a later one.
+// The cut lies within a UTF-8 sequence.
 func newlineEndsMessage(t *check.T) {
-	one, two := t.NextID(), t.NextID()
-	from := t.SendChunks(t.Frame(one, t.Facts.Barrier, nil) + "\n" + t.Frame(two, t.Facts.Barrier, nil) + "\n")
-	for i, id := range []wire.ID{one, two} {
-		if _, ok := t.Await(from, answerTo(id)); !ok {
-			t.Fail("two answers", fmt.Sprintf("%d", i), "of two requests in one write the %s was not answered", []string{"first", "second"}[i])
+	whole, split := t.NextID(), wire.StringID("mcpcheck-pièce")
+	rest := t.Frame(split, t.Facts.Barrier, nil) + "\n"
+	cut := strings.Index(rest, "è") + 1
+	from := t.SendPaused(func(first int) {
+		if _, ok := t.Await(first, answerTo(whole)); !ok {
+			t.Fail("an answer", "none", "a request was not answered that was written with the beginning of another behind it")
 		}
-	}
-	id := wire.StringID("mcpcheck-pièce")
-	frame := t.Frame(id, t.Facts.Barrier, nil) + "\n"
-	half := len(`{"jsonrpc":"2.0","id":"mcpcheck-pi`) + 1
-	from = t.SendChunks(frame[:10], frame[10:half], frame[half:])
-	if _, ok := t.Await(from, answerTo(id)); !ok {
-		t.Fail("an answer", "none", "a request that was written in three pieces was not answered")
+	}, t.Frame(whole, t.Facts.Barrier, nil)+"\n"+rest[:cut], rest[cut:])
+	if _, ok := t.Await(from, answerTo(split)); !ok {
+		t.Fail("an answer", "none", "a request was not answered that was written in two pieces, the first of them behind another request")
 	}
 }
 
@@ -78,7 +78,7 @@ func concurrentRequests(t *check.T) {
 	for i := range 5 {
 		info := check.Params{"name": fmt.Sprintf("mcpcheck-%d", i), "version": "0.1.0"}
 		params := check.Params{"_meta": check.Params{spec.MetaClientInfo: info}}
-		good = append(good, t.Start("server/discover", params, wire.StringID(fmt.Sprintf("mcpcheck-good-%d", i))))
+		good = append(good, t.Start("server/discover", params))
 		bad = append(bad, t.Start("mcpcheck/no-such-method", params))
 	}
 	for i := range good {
