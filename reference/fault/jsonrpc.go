@@ -62,7 +62,7 @@ func jsonrpcRequests() []Fault {
 			},
 			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
-					return server.Object{"resultType": "complete"}, nil
+					return complete(nil), nil
 				}
 				return nil, e
 			}),
@@ -88,7 +88,7 @@ func jsonrpcRequests() []Fault {
 			Apply: all(
 				func(o *server.Options) { o.Library = without("prompts") },
 				instead("prompts/list", func(*server.Request) (any, *server.Error) {
-					return server.Object{"resultType": "complete", "prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}, nil
+					return complete(server.Object{"prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}), nil
 				}),
 			),
 		},
@@ -97,7 +97,7 @@ func jsonrpcRequests() []Fault {
 			Breaks:   []string{"jsonrpc-invalid-params"},
 			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onError("prompts/get", func(*server.Request, *server.Error) (any, *server.Error) {
-				return server.Object{"resultType": "complete", "messages": []any{}}, nil
+				return complete(server.Object{"messages": []any{}}), nil
 			}),
 		},
 		{
@@ -259,32 +259,6 @@ func jsonrpcResponses() []Fault {
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
 				delete(m, "jsonrpc")
 			}, wire.Result, wire.Error, wire.Notification, wire.Request),
-		},
-	}
-}
-
-// stdio are the faults of basic/transports#stdio.
-func stdio() []Fault {
-	return []Fault{
-		{
-			Name: "banner", Does: "greets on standard output before the first message", In: spec.Every,
-			Breaks:   []string{"stdio-stdout-only-mcp"},
-			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply:    banner("Harbour Street Library is open\n"),
-		},
-		{
-			Name: "pretty-printed", Does: "writes messages over several lines", In: spec.Every,
-			Breaks:   []string{"stdio-no-embedded-newlines"},
-			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					var b bytes.Buffer
-					if json.Indent(&b, f.Raw, "", "  ") == nil {
-						f.Raw = b.Bytes()
-					}
-					next(f)
-				}
-			}),
 		},
 	}
 }
