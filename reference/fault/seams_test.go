@@ -108,7 +108,9 @@ func TestTheSeamsReachDeviationsOfEveryKind(t *testing.T) {
 		},
 		{
 			"asks before initialized",
-			beforeAnswer("initialize", func(ctx context.Context, r *server.Request) { go r.Ask(ctx, "roots/list", nil) }),
+			beforeAnswer("initialize", func(_ context.Context, r *server.Request) {
+				r.Send(raw(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`))
+			}),
 			[]string{opening}, `"method":"roots/list"`,
 		},
 		{

@@ -234,7 +234,9 @@ var errMechanism = errors.New("the date stamp is jammed")
 // finish answers a request, unless it was cancelled.
 func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 	c.mu.Lock()
-	delete(c.inflight, key)
+	if c.inflight[key] == r.task {
+		delete(c.inflight, key)
+	}
 	c.mu.Unlock()
 	switch {
 	case r.task.cancelled.Load():

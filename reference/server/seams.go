@@ -88,8 +88,11 @@ func (p Peer) Declares(capability string) bool {
 // answered in the order in which they came.
 func (r *Request) Park() { r.task.park() }
 
+// Send sends a frame as it is, unless the request that it names was cancelled.
+func (r *Request) Send(f Frame) { r.conn.emit(f) }
+
 // Notify sends a notification that belongs to the request. After the request
 // was cancelled it sends nothing (basic/transports/stdio#cancellation).
 func (r *Request) Notify(method string, params Object) {
-	r.conn.emit(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
+	r.Send(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
 }
