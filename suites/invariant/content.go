@@ -162,7 +162,7 @@ func contentOf(kind, def, binary string) func(*check.J) {
 	return func(j *check.J) {
 		eachSaid(j, func(s said) {
 			for _, b := range s.blocks(j) {
-				if b.is(kind) && fits(j, s, b, def) && decodes(j, s, b, binary) {
+				if b.is(kind) && blockFits(j, s, b, def) && decodes(j, s, b, binary) {
 					j.Saw()
 				}
 			}
@@ -174,8 +174,8 @@ func contentOf(kind, def, binary string) func(*check.J) {
 // they occur; the blocks in a tool result are judged as such.
 var inBlocks = []string{"**/_meta/**", "**/annotations/*/**", "**/icons/**", "/content/*/**"}
 
-// fits tells whether a block fits its definition, and fails the check if not.
-func fits(j *check.J, s said, b block, def string) bool {
+// blockFits tells whether a block fits its definition, and fails the check if not.
+func blockFits(j *check.J, s said, b block, def string) bool {
 	for _, v := range schema.For(j.Rev).Validate(def, []byte(b.v.Raw)) {
 		if !within(v.Place(), inBlocks) {
 			j.Fail(s.Entry, "%s: %s%s", s.name, b.at, v)
@@ -221,7 +221,7 @@ func toolResultContent(j *check.J) {
 			switch {
 			case b.is("tool_use"):
 				used[b.v.Get("id").String()] = true
-			case b.is("tool_result") && fits(j, s, b, "ToolResultContent"):
+			case b.is("tool_result") && blockFits(j, s, b, "ToolResultContent"):
 				if id := b.v.Get("toolUseId").String(); !used[id] {
 					j.Fail(s.Entry, "%s: %s/toolUseId is %q, which no tool use before it has", s.name, b.at, wire.Clip(id, 80))
 					return

@@ -23,6 +23,9 @@ func Checks() []check.Check {
 		schemasSent(),
 		content(),
 		annotations(),
+		lifecycle(),
+		versioning(),
+		discover(),
 		stdio(),
 	))
 }
