@@ -218,7 +218,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 		}
 	} else {
 		// A write that fails tells of an end that the closing question meets too.
-		_, _ = l.SendChunks(ctx, s.Writes...)
+		_, _ = l.SendPaused(ctx, func(int) { l.Drain(ctx) }, s.Writes...)
 	}
 	l.ask(ctx, s, &out, from, took, pending, open)
 	return out

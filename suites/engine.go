@@ -270,7 +270,9 @@ func (e *engine) do(ctx context.Context, r *result) {
 		e.close(ctx, r.rev)
 		var all []*wire.Transcript
 		for _, s := range pool.Sessions() {
-			all = append(all, s.Transcript)
+			if s.Rev == r.rev {
+				all = append(all, s.Transcript)
+			}
 		}
 		r.decide(check.LookAll(r.check, r.rev, all))
 	} else if len(e.killers) >= patience {

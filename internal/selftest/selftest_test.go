@@ -66,6 +66,8 @@ var unobserved = []string{
 	"jsonrpc.method.reserved",     // likewise
 	"jsonrpc.params.object",       // likewise
 	"jsonrpc.notification.no-id",  // likewise
+	"versioning.extensions.names", // it has no extensions
+	"versioning.extensions.settings",
 }
 
 // Areas that are moved are proven whole.

@@ -29,8 +29,12 @@ func fuzz() []Fault {
 			return strings.HasSuffix(m.Method(), "/list") && c.Exists() && !strings.HasPrefix(c.Raw, `"`)
 		}, die)},
 		{Name: "fuzz-mute-on-string-params", Does: "never answers a request whose params are a string", Apply: onBadLine(func(m wire.Message) bool { return m.Kind == wire.Request && strings.HasPrefix(m.Params().Raw, `"`) }, ignore)},
-		{Name: "fuzz-mute-on-proto-member", Does: "never answers a request that holds a member __proto__", Apply: onBadLine(func(m wire.Message) bool { return m.Kind == wire.Request && bytes.Contains(m.Raw, []byte(`"__proto__":`)) }, ignore)},
-		{Name: "fuzz-hangs-on-deep-nesting", Does: "takes nothing in any more after a message nested over a hundred deep", Apply: onBadLine(func(m wire.Message) bool { return bytes.Contains(m.Raw, deepArrays) || bytes.Contains(m.Raw, deepObjects) }, hang)},
+		{Name: "fuzz-mute-on-proto-member", Does: "never answers a request that holds a member __proto__", Apply: onBadLine(func(m wire.Message) bool {
+			return m.Kind == wire.Request && bytes.Contains(m.Raw, []byte(`"__proto__":`))
+		}, ignore)},
+		{Name: "fuzz-hangs-on-deep-nesting", Does: "takes nothing in any more after a message nested over a hundred deep", Apply: onBadLine(func(m wire.Message) bool {
+			return bytes.Contains(m.Raw, deepArrays) || bytes.Contains(m.Raw, deepObjects)
+		}, hang)},
 		{Name: "fuzz-desync-after-blank-line", Does: "takes nothing in any more after a blank line", Apply: onBadLine(func(m wire.Message) bool { return len(m.Raw) == 0 }, hang)},
 		{Name: "fuzz-joins-crlf", Does: "takes a line that ends in CR LF for the beginning of the next", Apply: joinCRLF},
 		{Name: "fuzz-read-is-message", Does: "takes what one read gives for whole messages", Apply: readIsMessage},

@@ -128,10 +128,10 @@ func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
 }
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
-// whose id could not be read: no JSON, no request, a batch where the revision
-// has none, or an id that is none.
+// whose id could not be read: no JSON, no request, a batch, or an id that
+// is none.
 func (j *J) Unreadable(before wire.Entry) bool {
 	return slices.ContainsFunc(j.entries[:before.Index], func(e wire.Entry) bool {
-		return e.From != j.Of && (!e.Message.Readable() || e.Message.Kind == wire.Batch && !j.Facts.Batches)
+		return e.From != j.Of && !e.Message.Readable()
 	})
 }

@@ -16,7 +16,10 @@ func Checks() []check.Check {
 		messages(),
 		batching(),
 		lifecycle(),
+		versioning(),
+		meta(),
 		discover(),
+		stdio(),
 		ping(),
 	))
 }
