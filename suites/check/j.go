@@ -19,15 +19,29 @@ type J struct {
 	Facts spec.Facts
 	Of    wire.Role // who is judged
 
+	*View
+	saw int
+	out *Outcome
+}
+
+// A View is one transcript made ready to be looked at by several judges, which
+// share what is read of it and must not change it.
+type View struct {
+	rev        spec.Revision
+	facts      spec.Facts
 	entries    []wire.Entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
-	saw        int
-	out        *Outcome
+	said       map[wire.Role][]wire.Entry // once it was asked for
+}
+
+// NewView makes a transcript ready for judges of a revision.
+func NewView(rev spec.Revision, t *wire.Transcript) *View {
+	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}}
 }
 
 // Entries returns all frames.
-func (j *J) Entries() []wire.Entry { return j.entries }
+func (v *View) Entries() []wire.Entry { return v.entries }
 
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
@@ -37,9 +51,12 @@ func (j *J) Sent() []wire.Entry { return j.from(j.Of) }
 // Received returns the messages that the judged side was sent.
 func (j *J) Received() []wire.Entry { return j.from(j.Of.Peer()) }
 
-func (j *J) from(who wire.Role) []wire.Entry {
+func (v *View) from(who wire.Role) []wire.Entry {
+	if out, known := v.said[who]; known {
+		return slices.Clone(out) // judges may sort and filter what they are given
+	}
 	var out []wire.Entry
-	for _, e := range j.entries {
+	for _, e := range v.entries {
 		if e.From != who || e.Cut {
 			continue
 		}
@@ -49,11 +66,12 @@ func (j *J) from(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	return out
+	v.said[who] = out
+	return slices.Clone(out)
 }
 
 // Ending returns how the connection ended, or nil if it had not.
-func (j *J) Ending() *wire.Ending { return j.ending }
+func (v *View) Ending() *wire.Ending { return v.ending }
 
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
