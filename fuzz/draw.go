@@ -1,6 +1,8 @@
 package fuzz
 
 import (
+	"slices"
+
 	"pgregory.net/rapid"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -110,6 +112,12 @@ func (d *Deck) step() *rapid.Generator[Step] {
 		byMethod[c.method] = append(byMethod[c.method], c)
 		if c.list {
 			lists = append(lists, c)
+		}
+	}
+	// A second initialize costs the session, since it may have changed anything.
+	for _, m := range slices.Clone(methods) {
+		if m != "initialize" {
+			methods = append(methods, m, m, m)
 		}
 	}
 	method := rapid.SampledFrom(methods)

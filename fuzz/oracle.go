@@ -46,8 +46,9 @@ func newBench(rev spec.Revision) *bench { return &bench{rev, judges(rev)} }
 // their verdict belongs to `mcpcheck server`. It returns their ids.
 func (b *bench) setAside(p Played) []string {
 	var out []string
+	view := check.NewView(b.rev, p.said)
 	b.judges = slices.DeleteFunc(b.judges, func(c check.Check) bool {
-		objects := check.Look(c, b.rev, p.said).State == check.Violated
+		objects := view.Look(c).State == check.Violated
 		if objects {
 			out = append(out, c.ID)
 		}
@@ -74,8 +75,9 @@ func (b *bench) look(p Played) *Symptom {
 	if !b.spoken(t) {
 		return nil
 	}
+	view := check.NewView(b.rev, t)
 	for _, c := range b.judges {
-		o := check.Look(c, b.rev, t)
+		o := view.Look(c)
 		if o.State != check.Violated {
 			continue
 		}

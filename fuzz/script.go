@@ -3,6 +3,7 @@ package fuzz
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,7 +54,9 @@ func (d *Deck) Script(p Plan, base int) Script {
 			continue
 		}
 		line := []byte(card.Raw)
-		if !card.Bad {
+		if card.Bad {
+			line = salted(line, base+i+1)
+		} else {
 			root := parseTree(card.Raw)
 			number(root, card, base+i+1, used, i)
 			for _, e := range step.Edits {
@@ -100,6 +103,14 @@ func number(root *node, card *Card, salt int, used []string, step int) {
 		}
 		setMember(root.at("/params"), "requestId", target)
 	}
+}
+
+// tableID is an id of the table of malformed frames.
+var tableID = regexp.MustCompile(`"id":9(\d\d)\b`)
+
+// salted makes the ids of a malformed frame differ from plan to plan.
+func salted(line []byte, salt int) []byte {
+	return tableID.ReplaceAll(line, fmt.Appendf(nil, `"id":1%05d$1`, salt))
 }
 
 func parseString(raw string) bool { return strings.HasPrefix(raw, `"`) }

@@ -33,11 +33,23 @@ type View struct {
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	said       map[wire.Role][]wire.Entry // once it was asked for
+	derived    map[any]any
 }
 
 // NewView makes a transcript ready for judges of a revision.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}}
+	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[any]any{}}
+}
+
+// Derive returns what make returned when it was first called for the key: what
+// several judges read off the same transcript. It must not be changed.
+func (v *View) Derive(key any, make func() any) any {
+	out, known := v.derived[key]
+	if !known {
+		out = make()
+		v.derived[key] = out
+	}
+	return out
 }
 
 // Entries returns all frames.

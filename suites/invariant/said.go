@@ -25,6 +25,20 @@ type said struct {
 // after another revision was agreed on; how JSON-RPC frames it is judged with
 // the messages.
 func eachSaid(j *check.J, look func(s said)) {
+	all := j.Derive(saidBy(j.Of), func() any {
+		var out []said
+		findSaid(j, func(s said) { out = append(out, s) })
+		return out
+	})
+	for _, s := range all.([]said) {
+		look(s)
+	}
+}
+
+// saidBy is the key of what a role said.
+type saidBy wire.Role
+
+func findSaid(j *check.J, look func(s said)) {
 	set := schema.For(j.Rev)
 	asked := map[string]wire.Message{} // by id
 	elsewhere := false                 // another revision was agreed on
@@ -34,7 +48,7 @@ func eachSaid(j *check.J, look func(s said)) {
 		}
 		for _, m := range e.Message.Elements() {
 			if e.From != j.Of {
-				if m.Kind == wire.Request {
+				if m.Kind == wire.Request && len(e.Message.Duplicates) == 0 { // else it may be two methods
 					asked[m.ID().Key()] = m
 				}
 				continue
