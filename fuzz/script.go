@@ -47,7 +47,7 @@ func (d *Deck) Script(p Plan, base int) Script {
 			used[i] = fmt.Sprintf(`"desk-%d/α"`, base+i+1)
 		}
 	}
-	var all []byte
+	var all, pending []byte // pending: what the next frame goes on in the same line
 	for i, step := range p.Steps {
 		card := d.byName[step.Card]
 		if card == nil {
@@ -72,8 +72,9 @@ func (d *Deck) Script(p Plan, base int) Script {
 			end = []byte("\n")
 		}
 		frame := slices.Concat(before, line, end)
-		if p.Paced {
-			s.Writes = append(s.Writes, frame)
+		if pending = append(pending, frame...); p.Paced && len(end) > 0 {
+			s.Writes = append(s.Writes, pending)
+			pending = nil
 		}
 		all = append(all, frame...)
 	}

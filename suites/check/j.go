@@ -137,24 +137,38 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 	return session.Declares(j.Capabilities(of), capability)
 }
 
-// RequestOf returns the request that a response answers: the last message
-// before it from the other side that has its id and is no response. It may be
-// a malformed one.
-func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
+// RequestOf returns the request that a response answers: the one before it with
+// its id, from the other side. ok is false where that is not known: nothing had
+// the id, several messages had it, or a member of the request stands twice, of
+// which either may count.
+func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
+	asked := j.asked(response)
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 {
+		return wire.Entry{}, false
+	}
+	return asked[0], true
+}
+
+// Asked tells whether anything before a response, from the other side, had its
+// id.
+func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
+
+func (j *J) asked(response wire.Entry) []wire.Entry {
+	var out []wire.Entry
 	id := response.Message.ID()
-	for i := response.Index - 1; i >= 0; i-- {
-		e := j.entries[i]
+	for _, e := range j.entries[:response.Index] {
 		if e.From == response.From {
 			continue
 		}
 		for _, part := range e.Message.Elements() {
 			if !part.IsResponse() && part.ID().Equal(id) {
-				e.Message = part
-				return e, true
+				one := e
+				one.Message = part
+				out = append(out, one)
 			}
 		}
 	}
-	return wire.Entry{}, false
+	return out
 }
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
