@@ -54,7 +54,7 @@ type Run struct {
 	Baseline  []BaselineViolation `json:"baseline,omitempty"` // entries that are stale or match nothing
 	Plans     int                 `json:"plans,omitempty"`    // distinct plans that the fuzzer executed
 	Harness   *Harness            `json:"harness,omitempty"`
-	Notes     []string            `json:"notes,omitempty"`    // what a reader must know of the run as a whole
+	Notes     []string            `json:"notes,omitempty"` // what a reader must know of the run as a whole
 }
 
 // Tool names this program.
