@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -207,6 +208,24 @@ func TestJUnitHasEveryOutcome(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Nothing that XML forbids is left, and nothing that hides what was sent.
+func TestJUnitHoldsNoControlCharactersOfATarget(t *testing.T) {
+	text := string(writtenJUnit(t, poisonedRun()))
+	for line := range strings.Lines(text) {
+		// In a frame line, which is JSON, the replacement character is right.
+		replaced := strings.ContainsRune(line, unicode.ReplacementChar) && !strings.Contains(line, `{"from":`)
+		for _, r := range line {
+			if r != '\n' && r != '\t' && !unicode.IsPrint(r) || replaced {
+				t.Fatalf("%q in the line %q", r, line)
+			}
+		}
+	}
+	root := parseXML(t, []byte(text))
+	if n := len(root.all("testsuite")); n != 6 {
+		t.Errorf("%d suites", n)
 	}
 }
 
