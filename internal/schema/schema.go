@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Set holds the definitions and methods of one revision. It is never changed
@@ -139,10 +140,11 @@ func (s *Set) Result(name string) string {
 // the revision has no such notification.
 func (s *Set) Notification(name string) string { return s.message(name).Notification }
 
-// SentBy tells which sides may send a request or notification of that method.
-func (s *Set) SentBy(name string) (client, server bool) {
+// SentBy tells whether that side may send a request or notification of that
+// method in this revision.
+func (s *Set) SentBy(side wire.Role, name string) bool {
 	from := s.message(name).From
-	return from == "client" || from == "both", from == "server" || from == "both"
+	return from == "both" || from != "" && from == string(side)
 }
 
 // Input returns the definitions of what a server asks for in an input_required

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // A Violation is one way in which an instance does not fit a definition.
@@ -261,11 +263,7 @@ func brief(v gjson.Result) string {
 	case v.Type == gjson.Null:
 		return "null"
 	}
-	if text := strings.ToValidUTF8(v.Raw, "\uFFFD"); len(text) > briefLimit {
-		return strings.ToValidUTF8(text[:briefLimit], "") + "…"
-	} else {
-		return text
-	}
+	return wire.Clip(v.Raw, briefLimit)
 }
 
 func list(values []gjson.Result) string {

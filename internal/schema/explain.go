@@ -1,0 +1,164 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// flattenErrors returns the leaves of the engine's error tree, of a union only
+// those of the branch that came nearest, each place and keyword once.
+func flattenErrors(e *jsonschema.ValidationError) []Violation {
+	var out []Violation
+	for _, v := range leaves(e) {
+		if !slices.ContainsFunc(out, func(o Violation) bool { return o == v }) {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Violation) int { return strings.Compare(a.InstancePath, b.InstancePath) })
+	return out
+}
+
+func leaves(e *jsonschema.ValidationError) []Violation {
+	if len(e.Causes) == 0 {
+		return []Violation{leaf(e)}
+	}
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		return nearestBranch(e)
+	}
+	var out []Violation
+	for _, c := range e.Causes {
+		out = append(out, leaves(c)...)
+	}
+	return out
+}
+
+// nearestBranch prefers a branch that is not broken by the mere type of the
+// value, then the one that got deepest, then the one with the fewest breaks.
+func nearestBranch(e *jsonschema.ValidationError) []Violation {
+	at := pointer(e.InstanceLocation)
+	var best []Violation
+	var bestScore [3]int
+	for _, c := range e.Causes {
+		found := leaves(c)
+		score := [3]int{1, 0, -len(found)}
+		for _, v := range found {
+			if v.Keyword == "type" && v.InstancePath == at {
+				score[0] = 0
+			}
+			score[1] = max(score[1], strings.Count(v.InstancePath, "/"))
+		}
+		if best == nil || slices.Compare(score[:], bestScore[:]) > 0 {
+			best, bestScore = found, score
+		}
+	}
+	return best
+}
+
+func pointer(location []string) string {
+	var b strings.Builder
+	for _, step := range location {
+		b.WriteByte('/')
+		b.WriteString(escapePointer.Replace(step))
+	}
+	return b.String()
+}
+
+func leaf(e *jsonschema.ValidationError) Violation {
+	v := Violation{InstancePath: pointer(e.InstanceLocation)}
+	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
+		v.Keyword = path[0]
+	}
+	v.Message = message(e.ErrorKind, v.Keyword)
+	return v
+}
+
+func message(k jsonschema.ErrorKind, keyword string) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return "is " + either(withArticle([]string{k.Got})) + ", not " + either(withArticle(k.Want))
+	case *kind.Required:
+		if len(k.Missing) > 1 {
+			return "the members " + strings.Join(k.Missing, ", ") + " are missing"
+		}
+		return "the member " + strings.Join(k.Missing, "") + " is missing"
+	case *kind.Enum:
+		return show(k.Got) + " is not one of " + strings.Join(showAll(k.Want), ", ")
+	case *kind.Const:
+		return show(k.Got) + " is not " + show(k.Want)
+	case *kind.AdditionalProperties:
+		return "has members that are not allowed: " + strings.Join(k.Properties, ", ")
+	case *kind.Pattern:
+		return fmt.Sprintf("%s does not match %s", show(k.Got), k.Want)
+	case *kind.Minimum:
+		return decimal(k.Got) + " is less than " + decimal(k.Want)
+	case *kind.Maximum:
+		return decimal(k.Got) + " is more than " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return decimal(k.Got) + " is not more than " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return decimal(k.Got) + " is not less than " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return decimal(k.Got) + " is no multiple of " + decimal(k.Want)
+	case *kind.MinLength:
+		return fmt.Sprintf("is %d characters long, less than %d", k.Got, k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("is %d characters long, more than %d", k.Got, k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("has %d items, less than %d", k.Got, k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("has %d items, more than %d", k.Got, k.Want)
+	case *kind.MinProperties:
+		return fmt.Sprintf("has %d members, less than %d", k.Got, k.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("has %d members, more than %d", k.Got, k.Want)
+	case *kind.UniqueItems:
+		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
+	case *kind.Format:
+		return show(k.Got) + " is no " + k.Want
+	case *kind.FalseSchema:
+		return "is not allowed"
+	case *kind.OneOf:
+		return "fits more than one branch"
+	}
+	if keyword == "" {
+		keyword = strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", k), "*kind."))
+	}
+	return "breaks " + keyword
+}
+
+func show(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("a %T", v)
+	}
+	return wire.Clip(string(text), briefLimit)
+}
+
+func showAll(values []any) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		if s, ok := v.(string); ok {
+			out[i] = s
+		} else {
+			out[i] = show(v)
+		}
+	}
+	return out
+}
+
+func decimal(r *big.Rat) string {
+	if r.IsInt() {
+		return wire.Clip(r.Num().String(), briefLimit)
+	}
+	f, _ := r.Float64()
+	return fmt.Sprint(f)
+}
