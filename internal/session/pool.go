@@ -20,6 +20,7 @@ type Pool struct {
 	shared *Session
 	all    []*Session
 	within time.Duration // for the answer to an opening
+	memory map[string]any
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -144,3 +145,21 @@ func (p *Pool) Close() {
 // long the first answer of a started instance.
 func (p *Pool) Timeout() time.Duration      { return p.opts.Timeout }
 func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }
+
+// Recall returns what was remembered under the key.
+func (p *Pool) Recall(key string) (v any, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v, ok = p.memory[key]
+	return v, ok
+}
+
+// Remember keeps what was learnt of the server at this revision.
+func (p *Pool) Remember(key string, v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memory == nil {
+		p.memory = map[string]any{}
+	}
+	p.memory[key] = v
+}

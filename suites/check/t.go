@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,8 +92,13 @@ func (t *T) Note(format string, args ...any) {
 	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// Mark names the frame at fault.
-func (t *T) Mark(e wire.Entry) { t.mark = e.Index }
+// Mark names the frame at fault. A frame of another session, as what Once
+// remembers may be, stays unmarked.
+func (t *T) Mark(e wire.Entry) {
+	if here := t.s.EntriesFrom(e.Index); len(here) > 0 && here[0].At == e.At && bytes.Equal(here[0].Raw, e.Raw) {
+		t.mark = e.Index
+	}
+}
 
 // Declares tells whether the server declared a capability ("tools",
 // "tools.listChanged").
@@ -134,6 +140,44 @@ func (t *T) Request(method string, params Params) wire.Message {
 	t.due(err)
 	t.mark = e.Index
 	return e.Message
+}
+
+// Try sends a request and waits for its answer. That none came is an error and
+// breaks no rule: it is for what has a check of its own.
+func (t *T) Try(method string, params Params) (wire.Entry, error) {
+	call, err := t.TryStart(method, params)
+	if err != nil {
+		return wire.Entry{}, err
+	}
+	return t.TryAnswer(call)
+}
+
+// TryStart is Try without waiting.
+func (t *T) TryStart(method string, params Params) (*Call, error) {
+	call, err := t.s.Start(t.ctx, method, params)
+	t.interrupted()
+	return call, err
+}
+
+// TryAnswer waits for the answer to a call; that none came is an error.
+func (t *T) TryAnswer(call *Call) (wire.Entry, error) {
+	e, err := call.Answer(t.ctx)
+	t.interrupted()
+	return e, err
+}
+
+// TryNotify sends a notification; that it could not be sent is an error.
+func (t *T) TryNotify(method string, params Params) error {
+	_, err := t.s.Notify(t.ctx, method, params)
+	t.interrupted()
+	return err
+}
+
+// interrupted ends the body when the run has ended.
+func (t *T) interrupted() {
+	if t.ctx.Err() != nil {
+		t.due(t.ctx.Err())
+	}
 }
 
 // Result sends a request whose success is a condition of the rule, and returns
@@ -311,7 +355,10 @@ func (t *T) Another(bare bool) *T {
 		take = t.pool.Bare
 	}
 	s, err := take(t.ctx)
-	t.due(err)
+	if err != nil {
+		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no second session for this check"
+		panic(stop{})
+	}
 	other := *t
 	other.s, other.from = s, s.Len()
 	return &other
