@@ -18,6 +18,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/server"
 )
 
 // Options say what to run and how.
@@ -264,6 +265,7 @@ func (e *engine) expect() {
 func (e *engine) do(ctx context.Context, r *result) {
 	pool := e.pools[r.rev]
 	if r.check.Judge != nil {
+		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
 		var all []*wire.Transcript
 		for _, s := range pool.Sessions() {
@@ -276,6 +278,14 @@ func (e *engine) do(ctx context.Context, r *result) {
 	}
 	e.expect()
 	e.tell(r)
+}
+
+// tour gives the judges of a revision something to look at where the probes
+// that were selected have not.
+func (e *engine) tour(ctx context.Context, rev spec.Revision) {
+	if !e.closed[rev] {
+		check.Run(ctx, server.Tour(), check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+	}
 }
 
 // close ends the sessions of a revision once, after which no late answer can
