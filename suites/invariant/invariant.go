@@ -16,6 +16,11 @@ func Checks() []check.Check {
 	return defaults(slices.Concat(
 		messages(),
 		batching(),
+		ping(),
+		pagination(),
+		tools(),
+		toolSchemas(),
+		toolResults(),
 		stdio(),
 	))
 }

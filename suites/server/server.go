@@ -18,6 +18,9 @@ func Checks() []check.Check {
 		lifecycle(),
 		discover(),
 		ping(),
+		pagination(),
+		toolsListing(),
+		toolsCalling(),
 	))
 }
 
