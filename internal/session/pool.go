@@ -20,7 +20,7 @@ type Pool struct {
 	shared *Session
 	all    []*Session
 	within time.Duration // for the answer to an opening
-	memory map[string]any
+	memo   map[string]any
 }
 
 // NewPool returns a pool of sessions at a revision.
@@ -146,20 +146,20 @@ func (p *Pool) Close() {
 func (p *Pool) Timeout() time.Duration      { return p.opts.Timeout }
 func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }
 
-// Recall returns what was remembered under the key.
-func (p *Pool) Recall(key string) (v any, ok bool) {
+// Memo returns what was remembered under a key, Remember stores it. It lives
+// as long as the pool: what was learnt of the target at this revision.
+func (p *Pool) Memo(key string) (any, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v, ok = p.memory[key]
+	v, ok := p.memo[key]
 	return v, ok
 }
 
-// Remember keeps what was learnt of the server at this revision.
 func (p *Pool) Remember(key string, v any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.memory == nil {
-		p.memory = map[string]any{}
+	if p.memo == nil {
+		p.memo = map[string]any{}
 	}
-	p.memory[key] = v
+	p.memo[key] = v
 }

@@ -372,3 +372,15 @@ func (t *T) End() wire.Ending {
 
 // Capabilities returns what the server declared.
 func (t *T) Capabilities() gjson.Result { return t.s.Capabilities() }
+
+// Memo returns what make returned when it was first called under a key at this
+// revision: what several checks look at is asked for once. A make that ends
+// the body is called again by the next check.
+func Memo[V any](t *T, key string, make func() V) V {
+	if v, ok := t.pool.Memo(key); ok {
+		return v.(V)
+	}
+	v := make()
+	t.pool.Remember(key, v)
+	return v
+}

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -194,7 +195,11 @@ func schemaValid(member string, compile func([]byte) (*schema.ToolSchema, error)
 				j.Saw()
 				return
 			}
-			for _, v := range schema.Broken(err) {
+			var invalid *schema.InvalidSchemaError
+			if !errors.As(err, &invalid) {
+				return
+			}
+			for _, v := range invalid.Violations {
 				if !judgedApart(j, member, v) {
 					j.Fail(e, "%s: its %s is no valid schema: %s", label(tool), member, v)
 					return

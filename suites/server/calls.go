@@ -41,7 +41,7 @@ const (
 // called returns what came of calling each tool that may be called, which is
 // done once at this revision.
 func called(t *check.T) *toolCalls {
-	return check.Once(t, "tools/call", func() *toolCalls { return callTools(t) })
+	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t) })
 }
 
 func callTools(t *check.T) *toolCalls {

@@ -76,7 +76,7 @@ func (w *walk) whole() bool { return len(w.pages) > 0 && w.broke == "" && w.loop
 
 // walked returns the walk over a list that was made once at this revision.
 func walked(t *check.T, l listing) *walk {
-	return check.Once(t, l.method, func() *walk { return walkNow(t, l) })
+	return check.Memo(t, l.method, func() *walk { return walkNow(t, l) })
 }
 
 // walkNow asks for page after page until there is no further cursor.

@@ -181,7 +181,7 @@ type invalidCursor struct {
 // invalidCursors asks each list that can be read, up to one that leaves the
 // request without an answer.
 func invalidCursors(t *check.T) []invalidCursor {
-	return check.Once(t, "invalid cursor", func() []invalidCursor {
+	return check.Memo(t, "invalid cursor", func() []invalidCursor {
 		var out []invalidCursor
 		for _, w := range paged(t, 1) {
 			e, err := t.Try(w.method, check.Params{"cursor": "mcpcheck-invalid"})

@@ -145,7 +145,7 @@ const maxAbused = 8
 
 // refusals calls tools with invalid arguments, once at this revision.
 func refusals(t *check.T) []refusal {
-	return check.Once(t, "invalid arguments", func() []refusal {
+	return check.Memo(t, "invalid arguments", func() []refusal {
 		var out []refusal
 		abused := 0
 		for _, tool := range knownTools(t) {

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 2)) }
+
+func TestInstancesFitTheirDefinition(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		set, src := For(rev), seeded(1)
+		for _, def := range set.Definitions() {
+			for range 50 {
+				in := set.Instance(src, def)
+				if broken := set.Validate(def, in); len(broken) > 0 {
+					t.Fatalf("%s %s: %s: %v", rev, def, in, broken)
+				}
+			}
+		}
+	}
+}
+
+// A fuzzer that never draws an optional member or a branch never tests it.
+func TestInstancesReachEveryMemberAndBranch(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		set, src := For(rev), seeded(3)
+		blocks := map[string]bool{}
+		members := map[string]bool{}
+		for range 400 {
+			v := gjson.ParseBytes(set.Instance(src, "CallToolResult"))
+			for _, block := range v.Get("content").Array() {
+				blocks[block.Get("type").Str] = true
+			}
+			for key := range gjson.ParseBytes(set.Instance(src, "Tool")).Map() {
+				members[key] = true
+			}
+		}
+		for _, kind := range rev.Facts().ContentTypes {
+			if !blocks[kind] {
+				t.Errorf("%s: no content block of type %s in 400 results", rev, kind)
+			}
+		}
+		for _, p := range set.defs["Tool"].properties {
+			if !members[p.name] {
+				t.Errorf("%s: no tool with %s in 400", rev, p.name)
+			}
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) IntN(int) int { return 0 }
+
+func TestInstanceOfAShrunkSourceIsValid(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		for _, def := range For(rev).Definitions() {
+			if in := For(rev).Instance(zeros{}, def); len(For(rev).Validate(def, in)) > 0 {
+				t.Errorf("%s %s: %s is not valid", rev, def, in)
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// compile compiles a schema under its own dialect, 2020-12 if it names none
+// (basic/index#schema-dialect). References to the network are not followed.
+func compile(schema Object) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(encode(schema)))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+}
+
+// check tells in one line why arguments do not fit the tool, or "".
+func (t *Tool) check(args Object) string {
+	if t.Lenient {
+		return ""
+	}
+	t.once.Do(func() {
+		s, err := compile(t.Input)
+		if err != nil {
+			panic(fmt.Sprintf("server: input schema of %s: %v", t.Name, err))
+		}
+		t.compiled = s
+	})
+	err := t.compiled.Validate(args)
+	var e *jsonschema.ValidationError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	return wire.Clip(strings.ReplaceAll(e.Error(), "\n", " "), 160)
+}

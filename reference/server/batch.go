@@ -1,0 +1,57 @@
+package server
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// batch handles an array of messages. Only 2025-03-26 has them
+// (basic/index#batching), with the rules of JSON-RPC 2.0 section 6: one array
+// of the responses, none for notifications, a single error for an empty
+// array, and an error without id for each element that is no request.
+// Elsewhere the array as a whole is no valid request.
+func (c *conn) batch(m wire.Message) {
+	elements := m.Elements()
+	switch {
+	case m.Fault != nil || !c.session.Revision().Facts().Batches:
+		c.emit(answer(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A message is an object, not an array")), nil))
+		return
+	case len(elements) == 0:
+		c.emit(answer(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "The batch is empty")), nil))
+		return
+	}
+	var (
+		mu      sync.Mutex
+		replies [][]byte
+		open    = len(elements)
+	)
+	collect := func(raw []byte, _ *Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if raw != nil {
+			replies = append(replies, raw)
+		}
+		if open--; open == 0 && len(replies) > 0 {
+			c.emit(Frame{Raw: join(replies), Kind: wire.Batch})
+		}
+	}
+	for _, e := range elements {
+		switch {
+		case e.Kind == wire.Batch:
+			collect(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A batch holds no batches")), nil)
+		case e.Kind == wire.Request && e.Method() == "initialize":
+			// basic/lifecycle#initialization: never part of a batch.
+			collect(c.refuse(e, fault(spec.InvalidRequest, "The initialize request is not part of a batch")), nil)
+		default:
+			c.dispatch(e, collect)
+		}
+	}
+}
+
+func join(parts [][]byte) []byte {
+	b := append([]byte("["), bytes.Join(parts, []byte(","))...)
+	return append(b, ']')
+}

@@ -1,0 +1,22 @@
+package server
+
+import (
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// cancelled stops the work on a request and sees to it that nothing more is
+// sent for it (basic/utilities/cancellation). Unknown, finished and malformed
+// ones are ignored.
+func (c *conn) cancelled(m wire.Message) {
+	id := wire.ID{Raw: m.Params().Get("requestId").Raw}
+	c.mu.Lock()
+	t := c.inflight[id.Key()]
+	c.mu.Unlock()
+	if t == nil || !id.Usable() {
+		return
+	}
+	c.out.Lock()
+	t.cancelled = true
+	c.out.Unlock()
+	t.cancel(errCancelled)
+}

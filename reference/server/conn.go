@@ -1,0 +1,310 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A conn is one connection: what is in flight in both directions, and the
+// order in which messages leave.
+type conn struct {
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	o       Options
+	library *Library
+	session *Session
+	methods map[string]method
+	handle  Handler
+	receive Receiver
+
+	out  sync.Mutex // serialises outgoing frames, so that notifications keep their order
+	sink FrameSink
+
+	mu       sync.Mutex
+	inflight map[string]*task // by key of the id
+	asked    map[string]chan wire.Message
+	asks     int
+	streams  []*subscription
+	calls    chan struct{} // a place for each tool call in progress
+	work     sync.WaitGroup
+	ending   bool          // no new work is begun
+	closing  chan struct{} // closed when no more input is taken
+}
+
+// A task is a request being worked on.
+type task struct {
+	cancel    context.CancelCauseFunc
+	cancelled bool // by the client, guarded by conn.out
+	parked    chan struct{}
+	once      sync.Once
+	reply     func(raw []byte) // takes the response; nil raw for none
+}
+
+func (t *task) park() { t.once.Do(func() { close(t.parked) }) }
+
+var errCancelled = errors.New("cancelled by the client")
+
+func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o Options) *conn {
+	c := &conn{
+		ctx: ctx, stop: stop, o: o,
+		library:  newLibrary(),
+		session:  newSession(),
+		methods:  methods(),
+		inflight: map[string]*task{},
+		asked:    map[string]chan wire.Message{},
+		closing:  make(chan struct{}),
+		calls:    make(chan struct{}, maxCalls),
+	}
+	if o.Library != nil {
+		o.Library(c.library)
+	}
+	w := transport.NewLineWriter(out)
+	write := func(f Frame) {
+		if err := w.WriteLine(f.Raw); err != nil {
+			stop(fmt.Errorf("write to client: %w", err))
+		}
+	}
+	c.sink, c.handle, c.receive = write, c.admit, c.take
+	if o.Frames != nil {
+		c.sink = o.Frames(c.sink)
+	}
+	if o.Handler != nil {
+		c.handle = o.Handler(c.handle)
+	}
+	if o.Incoming != nil {
+		c.receive = o.Incoming(c.receive, write)
+	}
+	return c
+}
+
+// read takes lines until the input ends.
+func (c *conn) read(lines *transport.LineReader) error {
+	for {
+		line, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read from client: %w", err)
+		}
+		b := line.Bytes
+		if line.Cut() {
+			b = append(b, 0) // the rest is gone, so that it can be no JSON text
+		}
+		if err := c.receive(b); err != nil {
+			return err
+		}
+		if c.ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// take handles one line. A blank one is no message and is passed over.
+func (c *conn) take(line []byte) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	m := wire.Parse(line)
+	if m.Kind == wire.Batch {
+		c.batch(m)
+		return nil
+	}
+	c.dispatch(m, func(raw []byte, r *Request) {
+		if raw != nil {
+			c.emit(answer(raw, r))
+		}
+	})
+	return nil
+}
+
+// answer is the frame of a response.
+func answer(raw []byte, r *Request) Frame {
+	f := Frame{Raw: raw, Kind: wire.Parse(raw).Kind, Request: r}
+	if r != nil {
+		f.Method = r.Method
+	}
+	return f
+}
+
+// dispatch routes one message. reply is called exactly once, with the
+// response or nil if there is none; it may be called later.
+func (c *conn) dispatch(m wire.Message, reply func(raw []byte, r *Request)) {
+	problem := flaw(m)
+	switch {
+	case problem != nil && !silent(m):
+		reply(c.refuse(m, problem), nil)
+	case m.Kind == wire.Request:
+		c.request(m, reply)
+		return
+	case m.Kind == wire.Notification && problem == nil:
+		c.notice(m)
+		reply(nil, nil)
+	case m.IsResponse():
+		c.answered(m)
+		reply(nil, nil)
+	default:
+		reply(nil, nil)
+	}
+}
+
+// request starts work on a request and returns once it was answered or waits.
+func (c *conn) request(m wire.Message, reply func([]byte, *Request)) {
+	params := Object{}
+	if p := m.Params(); p.Exists() {
+		var err error
+		if params, err = decode(p.Raw); err != nil {
+			reply(c.refuse(m, invalid("Params cannot be read")), nil)
+			return
+		}
+	}
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	t := &task{cancel: cancel, parked: make(chan struct{})}
+	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, task: t}
+	t.reply = func(raw []byte) { reply(raw, r) }
+	r.Revision, r.Modern = c.era(r)
+	key := r.ID.Key()
+	c.mu.Lock()
+	busy := c.inflight[key] != nil
+	if !busy {
+		c.inflight[key] = t
+	}
+	c.mu.Unlock()
+	if busy {
+		// basic/index#requests: an id in flight names that request alone.
+		cancel(nil)
+		reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), r)
+		return
+	}
+	c.begin(t, func() {
+		defer cancel(nil)
+		v, problem := c.guarded(ctx, r)
+		c.finish(r, key, v, problem)
+	})
+}
+
+// begin starts work and returns once it is done or waits. When the server is
+// ending it does nothing.
+func (c *conn) begin(t *task, work func()) {
+	c.mu.Lock()
+	if c.ending {
+		c.mu.Unlock()
+		return
+	}
+	c.work.Add(1)
+	c.mu.Unlock()
+	go func() {
+		defer c.work.Done()
+		defer t.park()
+		work()
+	}()
+	<-t.parked
+}
+
+// guarded calls the handler and turns a panic into an internal error.
+func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, problem = nil, fault(spec.InternalError, "Internal error")
+			if err, ok := p.(error); !ok || !errors.Is(err, errMechanism) {
+				debug.PrintStack()
+			}
+		}
+	}()
+	return c.handle(ctx, r)
+}
+
+// errMechanism is what the tool that breaks on purpose panics with.
+var errMechanism = errors.New("the date stamp is jammed")
+
+// finish answers a request, unless it was cancelled.
+func (c *conn) finish(r *Request, key string, v any, problem *Error) {
+	c.mu.Lock()
+	delete(c.inflight, key)
+	c.mu.Unlock()
+	c.out.Lock()
+	dropped := r.task.cancelled
+	c.out.Unlock()
+	switch {
+	case dropped:
+		r.task.reply(nil)
+	case problem != nil:
+		r.task.reply(failure(r.ID, problem))
+	default:
+		r.task.reply(result(r.ID, v))
+	}
+}
+
+// emit hands one frame to the sink. What belongs to a cancelled request is
+// not sent any more.
+func (c *conn) emit(f Frame) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	if f.Request != nil && f.Request.task.cancelled {
+		return
+	}
+	c.sink(f)
+}
+
+// revision is the one that faulty messages are judged by: the negotiated one,
+// or the newest the server speaks.
+func (c *conn) revision() spec.Revision {
+	if v := c.session.Revision(); v != "" {
+		return v
+	}
+	return c.o.Revisions.Newest()
+}
+
+// drain ends the work in flight: quickly finished requests are still
+// answered, subscriptions are closed, the rest is dropped.
+func (c *conn) drain() {
+	c.mu.Lock()
+	c.ending = true
+	c.mu.Unlock()
+	close(c.closing)
+	done := make(chan struct{})
+	go func() { c.work.Wait(); close(done) }()
+	if c.within(done, c.ctx.Done()) {
+		return
+	}
+	c.drop()
+	c.stop(errStopped)
+	c.within(done, nil)
+}
+
+// within waits for done at most for the grace period, and no longer than
+// until hurry is closed.
+func (c *conn) within(done, hurry <-chan struct{}) bool {
+	timer := time.NewTimer(c.o.Grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-hurry:
+	}
+	return false
+}
+
+var errStopped = errors.New("the server stopped")
+
+// drop marks all that is in flight as not to be answered.
+func (c *conn) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out.Lock()
+	defer c.out.Unlock()
+	for _, t := range c.inflight {
+		t.cancelled = true
+	}
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"context"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// An Ask is input that a tool, prompt or resource needs from the client: a
+// request of its own in the handshake revisions (requests.go), an entry of an
+// input_required result in the stateless ones (mrtr.go).
+type Ask struct {
+	Key    string // names the answer
+	Method string // elicitation/create, sampling/createMessage or roots/list
+	Params Object // nil for none
+}
+
+// Input is what came of the asks. At most one of its fields is set; none if
+// nothing was asked.
+type Input struct {
+	Answers map[string]Object // all of them, by key
+	Interim Object            // the result that asks the client to come again
+	Lacking string            // why the client could not be asked
+}
+
+// capability is the client capability that a method needs.
+func (a Ask) capability() string {
+	switch a.Method {
+	case "roots/list":
+		return "roots"
+	case "sampling/createMessage":
+		return "sampling"
+	}
+	return "elicitation"
+}
+
+// allowed tells whether the client declared what the ask needs. A client with
+// an empty elicitation capability shows forms; one that names modes shows the
+// ones it names (client/elicitation#capabilities).
+func (a Ask) allowed(p Peer) bool {
+	if !p.Declares(a.capability()) {
+		return false
+	}
+	if a.capability() != "elicitation" {
+		return true
+	}
+	modes := p.Capabilities["elicitation"].(Object)
+	_, form := modes["form"]
+	_, url := modes["url"]
+	return form || !url
+}
+
+// shaped returns the params at a revision.
+func (a Ask) shaped(v spec.Revision) Object {
+	if a.Params == nil || a.Method != "elicitation/create" {
+		return a.Params
+	}
+	o := shape(v, "ElicitRequest", a.Params)
+	s := shape(v, "", o["requestedSchema"].(Object))
+	properties := Object{}
+	for name, p := range s["properties"].(Object) {
+		properties[name] = shape(v, "PrimitiveSchema", p.(Object))
+	}
+	s["properties"], o["requestedSchema"] = properties, s
+	return o
+}
+
+// obtain gets the answers in the way of the request's era.
+func (r *Request) obtain(ctx context.Context, asks []Ask) (Input, *Error) {
+	if r.Modern {
+		return r.requireInput(asks)
+	}
+	return r.requestInput(ctx, asks), nil
+}
+
+// usable tells why an answer of the client is not one to its ask, or "".
+func (a Ask) usable(answer Object) string {
+	switch a.Method {
+	case "roots/list":
+		return checkRoots(answer)
+	case "sampling/createMessage":
+		return checkSample(answer)
+	}
+	return checkElicited(a.Params["requestedSchema"].(Object), answer)
+}
+
+// checkRoots checks a ListRootsResult (client/roots).
+func checkRoots(o Object) string {
+	roots, ok := o["roots"].([]any)
+	if !ok {
+		return "has no array roots"
+	}
+	for _, v := range roots {
+		if root, ok := v.(Object); !ok || !isString(root["uri"]) {
+			return "holds a root without uri"
+		}
+	}
+	return ""
+}
+
+// checkSample checks a CreateMessageResult (client/sampling). A client may
+// answer with one block or an array of them from 2025-11-25 on.
+func checkSample(o Object) string {
+	switch {
+	case o["role"] != "user" && o["role"] != "assistant":
+		return "has no role"
+	case !isString(o["model"]):
+		return "names no model"
+	case sampleText(o) == "":
+		return "holds no text"
+	}
+	return ""
+}
+
+func sampleText(o Object) string {
+	blocks, ok := o["content"].([]any)
+	if !ok {
+		blocks = []any{o["content"]}
+	}
+	for _, b := range blocks {
+		if block, ok := b.(Object); ok && block["type"] == "text" && isString(block["text"]) {
+			return text(block["text"])
+		}
+	}
+	return ""
+}
+
+// checkElicited checks an ElicitResult (client/elicitation#response-actions).
+func checkElicited(requested, o Object) string {
+	switch o["action"] {
+	case "decline", "cancel":
+		return ""
+	case "accept":
+	default:
+		return "has no action"
+	}
+	content, ok := o["content"].(Object)
+	if !ok {
+		return "has no content"
+	}
+	s, err := compile(requested)
+	if err != nil {
+		return "was asked for by a bad schema"
+	}
+	if s.Validate(content) != nil {
+		return "does not fit the requested schema"
+	}
+	return ""
+}

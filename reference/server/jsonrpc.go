@@ -1,0 +1,114 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// nullIDs are the revisions in which an error about a message whose id cannot
+// be read has the id null, as JSON-RPC 2.0 section 5 wants it. From 2025-11-25
+// on the id is absent, as schema.ts#JSONRPCErrorResponse allows.
+var nullIDs = spec.Until(spec.V2025_06_18)
+
+// encode writes JSON on one line. It fails for no value that the server or a
+// fault makes of JSON values.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("server: encode %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func decode(raw string) (Object, error) {
+	d := json.NewDecoder(strings.NewReader(raw))
+	d.UseNumber()
+	o := Object{}
+	if err := d.Decode(&o); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func result(id wire.ID, v any) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(v))
+}
+
+func failure(id wire.ID, e *Error) []byte {
+	o := Object{"code": e.Code, "message": e.Message}
+	if e.Data != nil {
+		o["data"] = e.Data
+	}
+	if !id.Present() {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","error":%s}`, encode(o))
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id.Raw, encode(o))
+}
+
+func notification(method string, params Object) []byte {
+	o := Object{"jsonrpc": "2.0", "method": method}
+	if params != nil {
+		o["params"] = params
+	}
+	return encode(o)
+}
+
+func request(id, method string, params Object) []byte {
+	o := Object{"jsonrpc": "2.0", "id": id, "method": method}
+	if params != nil {
+		o["params"] = params
+	}
+	return encode(o)
+}
+
+// refuse answers a message that is no valid request, as far as it may be
+// answered: its id is echoed if it can name a request.
+func (c *conn) refuse(m wire.Message, e *Error) []byte {
+	id := m.ID()
+	if !id.Usable() || slices.Contains(m.Duplicates, "/id") {
+		id = wire.ID{}
+		if nullIDs.Has(c.revision()) {
+			id = wire.ID{Raw: "null"}
+		}
+	}
+	return failure(id, e)
+}
+
+// flaw tells why a message is no valid request, or nil. It follows JSON-RPC
+// 2.0 section 5.1: -32700 for what is no JSON, -32600 for what is no request.
+// An array of params is a request by JSON-RPC, but holds none of the named
+// parameters that MCP knows.
+func flaw(m wire.Message) *Error {
+	if m.Fault != nil {
+		return fault(spec.ParseError, "Message %s", m.Fault)
+	}
+	for _, at := range m.Duplicates {
+		if strings.Count(at, "/") == 1 {
+			return fault(spec.InvalidRequest, "Member %s occurs twice", at[1:])
+		}
+	}
+	switch {
+	case m.Misfit != nil && m.Misfit.Member == "params" && m.Params().IsArray():
+		return invalid("Params must be an object")
+	case m.Misfit != nil:
+		return fault(spec.InvalidRequest, "Message %s", m.Misfit)
+	case m.Kind == wire.Request && !m.ID().Usable():
+		return fault(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
+	}
+	return nil
+}
+
+// silent tells whether a message may not be answered even if it is faulty:
+// what is meant as a notification (JSON-RPC 2.0 section 4.1), and responses.
+func silent(m wire.Message) bool {
+	named := m.Misfit == nil || m.Misfit.Member != "method"
+	return m.Kind == wire.Notification && named || m.IsResponse()
+}

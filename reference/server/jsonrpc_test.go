@@ -1,0 +1,218 @@
+package server
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func newPipe(t *testing.T) (io.Reader, io.Closer) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r, w
+}
+
+// barrier returns a request that is answered at once, and its id.
+func (p *peer) barrier() (string, wire.ID) {
+	return `{"jsonrpc":"2.0","id":"barrier","method":"` + p.rev.Facts().Barrier + `","params":` + p.params("{}") + `}`, wire.StringID("barrier")
+}
+
+func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		code       int    // 0: no answer
+		id         string // "": unreadable
+	}{
+		{"not JSON", `{not json}`, -32700, ""},
+		{"cut off", `{"jsonrpc":"2.0","id":1,"method":`, -32700, ""},
+		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700, ""},
+		{"deep nesting", strings.Repeat("[", 100_000), -32700, ""},
+		{"two messages", `{"jsonrpc":"2.0","id":1,"method":"ping"}{}`, -32700, ""},
+		{"byte order mark", "\ufeff{}", -32700, ""},
+		{"scalar", `42`, -32600, ""},
+		{"empty object", `{}`, -32600, ""},
+		{"no method", `{"jsonrpc":"2.0","id":5}`, -32600, "5"},
+		{"no jsonrpc", `{"id":6,"method":"ping"}`, -32600, "6"},
+		{"jsonrpc 1.0", `{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, `"a"`},
+		{"jsonrpc as number", `{"jsonrpc":2.0,"id":6,"method":"ping"}`, -32600, "6"},
+		{"method as number", `{"jsonrpc":"2.0","id":7,"method":5}`, -32600, "7"},
+		{"method as number, no id", `{"jsonrpc":"2.0","method":5}`, -32600, ""},
+		{"Method", `{"jsonrpc":"2.0","id":7,"Method":"ping"}`, -32600, "7"},
+		{"params as array", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":[]}`, -32602, "8"},
+		{"params as string", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":"x"}`, -32600, "8"},
+		{"params null", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":null}`, -32600, "8"},
+		{"id null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, ""},
+		{"id fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, -32600, ""},
+		{"id boolean", `{"jsonrpc":"2.0","id":true,"method":"ping"}`, -32600, ""},
+		{"id object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, ""},
+		{"id twice", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, -32600, ""},
+		{"method twice", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, -32600, "1"},
+		{"method and result", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, -32600, "1"},
+		{"blank", `   `, 0, ""},
+		{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/unheard-of"}`, 0, ""},
+		{"ill-typed notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, 0, ""},
+		{"bare cancellation", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
+		{"cancellation of null", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, ""},
+		{"cancellation of the unknown", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, ""},
+		{"notification without jsonrpc", `{"method":"notifications/initialized"}`, 0, ""},
+		{"request as notification", `{"jsonrpc":"2.0","method":"ping"}`, 0, ""},
+		{"unasked result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
+		{"unasked error", `{"jsonrpc":"2.0","id":777,"error":{"code":1,"message":"x"}}`, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+				p := open(t, rev, "{}", Options{})
+				barrier, id := p.barrier()
+				p.send("%s\n%s", c.line, barrier)
+				m := p.next()
+				if c.code == 0 {
+					if !m.ID().Equal(id) {
+						t.Fatalf("it was answered: %s", m.Raw)
+					}
+					wantResult(t, m)
+					return
+				}
+				wantCode(t, m, c.code)
+				want := c.id
+				if want == "" && nullIDs.Has(rev) {
+					want = "null"
+				}
+				if got := m.ID().Raw; got != want {
+					t.Errorf("the error has the id %q, want %q", got, want)
+				}
+				wantResult(t, p.answer(id))
+			})
+		})
+	}
+}
+
+func TestAVeryLongLineIsRefusedAndTheNextIsServed(t *testing.T) {
+	p := open(t, spec.V2025_11_25, "{}", Options{})
+	go p.s.WriteLine(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 20<<20)+`"}}`))
+	wantCode(t, p.next(), -32700)
+	wantResult(t, p.ask("ping"))
+}
+
+func TestIDsComeBackByteForByte(t *testing.T) {
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		for _, id := range []string{`1`, `"1"`, `""`, `0`, `-1`, `9007199254740993`, `123456789012345678901234567890`, `1.0`, `1e2`, `"\u0061\/é<>&"`, `"` + strings.Repeat("k", 1000) + `"`} {
+			p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, rev.Facts().Barrier, p.params("{}"))
+			if m := wantResult(t, p.next()); m.ID().Raw != id {
+				t.Errorf("id %s came back as %s", id, m.ID().Raw)
+			}
+		}
+	})
+}
+
+func TestUnknownMethodsAreNotFound(t *testing.T) {
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		for _, method := range []string{"no/such", "", "PING", "tools/List", "rpc.discover", "constructor", "tasks/list", "notifications/initialized"} {
+			m := p.ask(method)
+			wantCode(t, m, -32601)
+			if m.Error().Get("message").String() == "" {
+				t.Errorf("%q: the error says nothing", method)
+			}
+		}
+	})
+}
+
+// The methods of a revision are those of its schema and no others.
+func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
+	var union []string
+	for _, rev := range spec.Revisions() {
+		union = append(union, rev.Facts().ClientRequests...)
+	}
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		has := map[string]bool{}
+		for _, method := range rev.Facts().ClientRequests {
+			has[method] = !strings.HasPrefix(method, "tasks/") // an optional capability, not declared
+		}
+		for _, method := range union {
+			if method == "subscriptions/listen" && has[method] {
+				continue // stays open
+			}
+			m := p.ask(method)
+			if got, _ := m.Code(); (got == -32601) == has[method] {
+				t.Errorf("%s: %s", method, m.Raw)
+			}
+		}
+	})
+}
+
+func TestTwoRequestsInFlightDoNotShareAnID(t *testing.T) {
+	p := open(t, spec.V2025_11_25, "{}", Options{})
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":200}}}`
+	p.send("%s\n%s", call, call)
+	wantCode(t, p.next(), -32600)
+	wantResult(t, p.next())
+}
+
+func TestArraysAreOneInvalidRequestWhereThereAreNoBatches(t *testing.T) {
+	eachRevision(t, spec.Every&^spec.Only(spec.V2025_03_26), func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		for _, line := range []string{`[]`, `[1]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`} {
+			barrier, id := p.barrier()
+			p.send("%s\n%s", line, barrier)
+			m := p.next()
+			wantCode(t, m, -32600)
+			if m.ID().Present() && !m.ID().Null() {
+				t.Errorf("%s: the error invents the id %s", line, m.ID())
+			}
+			if m := p.next(); !m.ID().Equal(id) {
+				t.Errorf("%s: a second answer: %s", line, m.Raw)
+			}
+		}
+	})
+}
+
+func TestBatches(t *testing.T) {
+	for _, c := range []struct{ name, line, want string }{
+		{"two requests", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"2","method":"ping"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"2","result":{}}]`},
+		{"a notification between", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`},
+		{"empty", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The batch is empty"}}`},
+		{"notifications only", `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]`, ``},
+		{"responses only", `[{"jsonrpc":"2.0","id":7,"result":{}}]`, ``},
+		{"no requests", `[1,[]]`, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message a message is an object, not a number"}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A batch holds no batches"}}]`},
+		{"initialize inside", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, `[{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"The initialize request is not part of a batch"}}]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := open(t, spec.V2025_03_26, "{}", Options{})
+			barrier, id := p.barrier()
+			p.send("%s\n%s", c.line, barrier)
+			if c.want == "" {
+				if m := p.next(); !m.ID().Equal(id) {
+					t.Errorf("it was answered: %s", m.Raw)
+				}
+				return
+			}
+			got := p.line()
+			same(t, `{"x":`+got+`}`, `{"x":`+c.want+`}`)
+		})
+	}
+}
+
+func TestABatchIsAnsweredWhenItsLastRequestIs(t *testing.T) {
+	p := open(t, spec.V2025_03_26, "{}", Options{})
+	p.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":100}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
+	wantResult(t, p.ask("ping")) // a slow batch does not block
+	m := p.next()
+	if m.Kind != wire.Batch || len(m.Elements()) != 2 {
+		t.Errorf("the batch was answered with %s", m.Raw)
+	}
+}

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Session is what initialize opens (basic/lifecycle of the handshake
+// revisions). Stateless requests neither read nor change it.
+type Session struct {
+	mu         sync.Mutex
+	revision   spec.Revision
+	client     Peer
+	ready      bool
+	level      string
+	subscribed map[string]bool
+	roots      Object // the last ListRootsResult, or nil
+}
+
+func newSession() *Session {
+	return &Session{level: defaultLevel, subscribed: map[string]bool{}}
+}
+
+// Revision returns the negotiated revision, "" before initialize.
+func (s *Session) Revision() spec.Revision {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// Client returns what the client declared in initialize.
+func (s *Session) Client() Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// Ready tells whether notifications/initialized came.
+func (s *Session) Ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}
+
+// Open opens the session as a successful initialize does.
+func (s *Session) Open(v spec.Revision, client Peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision, s.client = v, client
+}
+
+// Close forgets the session.
+func (s *Session) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision, s.client, s.ready = "", Peer{}, false
+}
+
+func (s *Session) setReady() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = s.revision != ""
+}
+
+// initialize negotiates a handshake revision: the one asked for if the server
+// speaks it, else its latest (basic/lifecycle#version-negotiation).
+func initialize(_ context.Context, r *Request) (any, *Error) {
+	c := r.conn
+	if r.Session.Revision() != "" {
+		return nil, fault(spec.InvalidRequest, "The session is already initialized")
+	}
+	asked, ok := r.Params["protocolVersion"].(string)
+	if !ok {
+		return nil, invalid("The parameter protocolVersion must be a string")
+	}
+	capabilities, ok := r.Params["capabilities"].(Object)
+	if !ok {
+		return nil, invalid("The parameter capabilities must be an object")
+	}
+	if problem := checkCapabilities(capabilities); problem != nil {
+		return nil, problem
+	}
+	if problem := checkImplementation("clientInfo", r.Params["clientInfo"]); problem != nil {
+		return nil, problem
+	}
+	spoken := c.o.Revisions & spec.Handshake
+	v := spec.Revision(asked)
+	if !spoken.Has(v) {
+		v = spoken.Newest()
+	}
+	r.Session.Open(v, Peer{Capabilities: capabilities})
+	return Object{
+		"protocolVersion": string(v),
+		"capabilities":    shape(v, "ServerCapabilities", c.library.Capabilities),
+		"serverInfo":      shape(v, "Implementation", c.library.Info),
+		"instructions":    c.library.Instructions,
+	}, nil
+}
+
+// ping is answered at any time with an empty result (basic/utilities/ping).
+func ping(context.Context, *Request) (any, *Error) { return Object{}, nil }
+
+// admitHandshake lets requests pass that a session may carry: before
+// initialize nothing but initialize and ping (basic/lifecycle#initialization).
+func (c *conn) admitHandshake(r *Request) *Error {
+	if v := r.Session.Revision(); v != "" {
+		r.Revision, r.Client = v, r.Session.Client()
+		return checkToken(r)
+	}
+	r.Revision = (c.o.Revisions & spec.Handshake).Newest()
+	switch {
+	case r.Method == "initialize" || r.Method == "ping":
+		return checkToken(r)
+	case c.serves(r.Method, c.o.Revisions&spec.Handshake):
+		return fault(spec.InvalidRequest, "The session is not initialized")
+	}
+	return nil // an unknown method, which the table refuses
+}
+
+// notice handles a notification; what is unknown or malformed is ignored
+// (basic/index#notifications: it may not be answered).
+func (c *conn) notice(m wire.Message) {
+	switch m.Method() {
+	case "notifications/initialized":
+		c.session.setReady()
+	case "notifications/cancelled":
+		c.cancelled(m)
+	case "notifications/roots/list_changed":
+		c.relist()
+	}
+}
+
+func checkCapabilities(o Object) *Error {
+	for _, name := range []string{"roots", "sampling", "elicitation", "experimental", "extensions", "tasks"} {
+		if v, ok := o[name]; ok && !isObject(v) {
+			return invalid("The capability %s must be an object", name)
+		}
+	}
+	return nil
+}
+
+func checkImplementation(what string, v any) *Error {
+	o, ok := v.(Object)
+	if !ok {
+		return invalid("%s must be an object", what)
+	}
+	for _, member := range []string{"name", "version"} {
+		if !isString(o[member]) {
+			return invalid("%s.%s must be a string", what, member)
+		}
+	}
+	return nil
+}
+
+// checkToken checks the progress token, which is a string or an integer
+// (basic/utilities/progress#progress-flow).
+func checkToken(r *Request) *Error {
+	meta, ok := r.Params["_meta"]
+	if !ok {
+		return nil
+	}
+	o, ok := meta.(Object)
+	if !ok {
+		return invalid("_meta must be an object")
+	}
+	if v, ok := o["progressToken"]; ok && !isString(v) && !isInteger(v) {
+		return invalid("_meta.progressToken must be a string or an integer")
+	}
+	return nil
+}
+
+// versions names the revisions the server speaks, newest first.
+func (c *conn) versions() []any {
+	var out []any
+	for _, v := range slices.Backward(c.o.Revisions.Revisions()) {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+// keepRoots remembers the roots of a client that tells of their changes,
+// forgetRoots drops them and tells whether there were any
+// (client/roots#implementation-guidelines).
+func (s *Session) keepRoots(o Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.roots = o
+}
+
+func (s *Session) forgetRoots() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.roots != nil
+	s.roots = nil
+	return known
+}
+
+func (s *Session) knownRoots() Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.roots
+}
+
+// watch notes or forgets that the client subscribed to a resource
+// (server/resources#subscriptions); watches tells whether it did.
+func (s *Session) watch(uri string, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if on {
+		s.subscribed[uri] = true
+	} else {
+		delete(s.subscribed, uri)
+	}
+}
+
+func (s *Session) watches(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.subscribed[uri]
+}
+
+// tellsOfRoots tells whether the client declared roots.listChanged.
+func (p Peer) tellsOfRoots() bool {
+	o, _ := p.Capabilities["roots"].(Object)
+	return o["listChanged"] == true
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// levels are the severities, mildest first (server/utilities/logging#log-levels).
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// defaultLevel holds until logging/setLevel: the server may decide then
+// (server/utilities/logging#setting-log-level).
+const defaultLevel = "warning"
+
+// requestLevel reads the level that a stateless request asks for, "" for none
+// (server/utilities/logging#per-request-log-level).
+func requestLevel(meta Object) (string, *Error) {
+	v, ok := meta[spec.MetaLogLevel]
+	if !ok {
+		return "", nil
+	}
+	level, ok := v.(string)
+	if !ok || !slices.Contains(levels, level) {
+		return "", invalid("_meta names an unknown log level in %s", spec.MetaLogLevel)
+	}
+	return level, nil
+}
+
+// setLevel answers logging/setLevel (server/utilities/logging#setting-log-level).
+func setLevel(_ context.Context, r *Request) (any, *Error) {
+	level, ok := r.Params["level"].(string)
+	if !ok || !slices.Contains(levels, level) {
+		return nil, invalid("The level must be one of %s", strings.Join(levels, ", "))
+	}
+	r.Session.setLevel(level)
+	return Object{}, nil
+}
+
+func (s *Session) setLevel(level string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.level = level
+}
+
+func (s *Session) logLevel() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.level
+}
+
+// Log sends a log message of a request if the client wants messages of that
+// severity: by the level of the session, or by that of the request, without
+// which a stateless request gets none.
+func (r *Request) Log(level, logger string, data any) {
+	threshold := r.Client.LogLevel
+	if !r.Modern {
+		threshold = r.Session.logLevel()
+	}
+	if threshold == "" || slices.Index(levels, level) < slices.Index(levels, threshold) {
+		return
+	}
+	r.Notify("notifications/message", Object{"level": level, "logger": logger, "data": data})
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// era tells which era a request belongs to: modern if it carries any of the
+// protocol fields of _meta, or if the server speaks nothing else, or if only
+// stateless revisions have the method and no session was opened. Handshake
+// requests belong to the negotiated revision.
+func (c *conn) era(r *Request) (v spec.Revision, modern bool) {
+	switch {
+	case c.o.Revisions&spec.Stateless == 0:
+	case c.o.Revisions&spec.Handshake == 0, carriesProtocolFields(r.Params):
+		modern = true
+	default:
+		modern = r.Session.Revision() == "" && !c.serves(r.Method, spec.Handshake) && c.serves(r.Method, spec.Stateless)
+	}
+	if modern {
+		return spec.Stateless.Newest(), true
+	}
+	return r.Session.Revision(), false
+}
+
+func carriesProtocolFields(params Object) bool {
+	meta, _ := params["_meta"].(Object)
+	for _, key := range []string{spec.MetaProtocolVersion, spec.MetaClientCapabilities, spec.MetaClientInfo, spec.MetaLogLevel} {
+		if _, ok := meta[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// admit checks what comes before the method: the era's own preconditions.
+func (c *conn) admit(ctx context.Context, r *Request) (any, *Error) {
+	check := c.admitHandshake
+	if r.Modern {
+		check = c.admitStateless
+	}
+	if problem := check(r); problem != nil {
+		return nil, problem
+	}
+	return c.route(ctx, r)
+}
+
+// admitStateless checks the per-request protocol fields
+// (basic/index#per-request-protocol-fields): -32602 if a required one is
+// missing or one is ill-typed, -32022 for a version that is not spoken.
+func (c *conn) admitStateless(r *Request) *Error {
+	if r.Method == "initialize" && !carriesProtocolFields(r.Params) {
+		// basic/versioning#backward-compatibility-with-initialization-based-versions:
+		// the client can show its user nothing but this message.
+		e := invalid("This server has no initialize; it speaks %s", strings.Join(names(c.versions()), ", "))
+		e.Data = Object{"supported": c.versions()}
+		return e
+	}
+	meta, ok := r.Params["_meta"].(Object)
+	if !ok {
+		return invalid("The request has no _meta")
+	}
+	version, ok := meta[spec.MetaProtocolVersion].(string)
+	if !ok {
+		return invalid("_meta must name the protocol version in %s", spec.MetaProtocolVersion)
+	}
+	v := spec.Revision(version)
+	if !(c.o.Revisions & spec.Stateless).Has(v) {
+		others := slices.DeleteFunc(c.versions(), func(s any) bool { return s == version })
+		return &Error{spec.UnsupportedVersion, "Unsupported protocol version", Object{"supported": others, "requested": version}}
+	}
+	capabilities, ok := meta[spec.MetaClientCapabilities].(Object)
+	if !ok {
+		return invalid("_meta must hold the client's capabilities in %s", spec.MetaClientCapabilities)
+	}
+	if problem := checkCapabilities(capabilities); problem != nil {
+		return problem
+	}
+	if info, ok := meta[spec.MetaClientInfo]; ok {
+		if problem := checkImplementation(spec.MetaClientInfo, info); problem != nil {
+			return problem
+		}
+	}
+	level, problem := requestLevel(meta)
+	if problem != nil {
+		return problem
+	}
+	r.Revision, r.Client = v, Peer{Capabilities: capabilities, LogLevel: level}
+	return checkToken(r)
+}
+
+func names(vs []any) []string {
+	out := make([]string, len(vs))
+	for i, v := range vs {
+		out[i], _ = v.(string)
+	}
+	return out
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// A method is one request that the server serves, in the revisions that have
+// it.
+type method struct {
+	name  string
+	in    spec.Set
+	serve func(context.Context, *Request) (any, *Error)
+	// hint is what the result says of being kept
+	// (server/utilities/caching#cacheable-results); nil for what is not
+	// cacheable.
+	hint *cacheHint
+}
+
+// A cacheHint goes onto complete results of the revisions that have it.
+type cacheHint struct {
+	ttlMs int
+	scope string
+}
+
+var (
+	// The lists are the same for everyone, and their changes are notified.
+	listHint = &cacheHint{60_000, "public"}
+	// What is read may tell of the loans of one reader.
+	readHint = &cacheHint{5_000, "private"}
+)
+
+// methods returns the table of methods (schema.ts#ClientRequest) by name.
+func methods() map[string]method {
+	table := map[string]method{}
+	for _, m := range []method{
+		{"initialize", spec.Handshake, initialize, nil},
+		{"ping", spec.Handshake, ping, nil},
+		{"server/discover", spec.Stateless, discover, listHint},
+		{"tools/list", spec.Every, listTools, listHint},
+		{"tools/call", spec.Every, callTool, nil},
+		{"resources/list", spec.Every, listResources, listHint},
+		{"resources/templates/list", spec.Every, listTemplates, listHint},
+		{"resources/read", spec.Every, readResource, readHint},
+		{"resources/subscribe", spec.Handshake, subscribe, nil},
+		{"resources/unsubscribe", spec.Handshake, unsubscribe, nil},
+		{"prompts/list", spec.Every, listPrompts, listHint},
+		{"prompts/get", spec.Every, getPrompt, nil},
+		{"completion/complete", spec.Every, complete, nil},
+		{"logging/setLevel", spec.Handshake, setLevel, nil},
+		{"subscriptions/listen", spec.Stateless, listen, nil},
+	} {
+		table[m.name] = m
+	}
+	return table
+}
+
+// route serves a request that was admitted by the method table, and puts
+// around its result what every result of the revision has.
+func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
+	m, ok := c.methods[r.Method]
+	if !ok || !m.in.Has(r.Revision) {
+		return nil, fault(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
+	}
+	v, problem := m.serve(ctx, r)
+	if problem != nil {
+		return nil, problem
+	}
+	v = own(v)
+	if o, ok := v.(Object); ok && r.Revision.Facts().ResultType {
+		c.envelop(o, m.hint)
+	}
+	return v, nil
+}
+
+// envelop adds the members that stateless results have: their type
+// (basic/index#resulttype), the identity of the server
+// (basic/index#per-response-protocol-fields) and the caching hints.
+func (c *conn) envelop(o Object, hint *cacheHint) {
+	if o["resultType"] == nil {
+		o["resultType"] = "complete"
+	}
+	meta, _ := o["_meta"].(Object)
+	if meta == nil {
+		meta = Object{}
+		o["_meta"] = meta
+	}
+	if meta[spec.MetaServerInfo] == nil {
+		meta[spec.MetaServerInfo] = pick(c.library.Info, "name", "title", "version")
+	}
+	if hint != nil && o["resultType"] == "complete" {
+		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope
+	}
+}
+
+// serves tells whether some revision of the set has the method.
+func (c *conn) serves(name string, in spec.Set) bool { return c.methods[name].in&in != 0 }

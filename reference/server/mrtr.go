@@ -1,0 +1,166 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// stateLife is how long a client may take from being asked to its retry.
+const stateLife = 10 * time.Minute
+
+// A requestState is what the client keeps for the server between an
+// input_required result and the retry (basic/patterns/mrtr#core-types): the
+// request it belongs to, when it lapses, and what was answered so far. The
+// server keeps nothing itself.
+type requestState struct {
+	For     string            `json:"for"`
+	Until   int64             `json:"until"` // Unix milliseconds
+	Answers map[string]Object `json:"answers,omitempty"`
+}
+
+// requireInput takes the answers that a retry brings, and asks for those that
+// are missing.
+func (r *Request) requireInput(asks []Ask) (Input, *Error) {
+	for _, a := range asks {
+		if !a.allowed(r.Client) {
+			return Input{}, &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
+				Object{"requiredCapabilities": required(asks, r.Client)}}
+		}
+	}
+	kept, problem := r.presented()
+	if problem != nil {
+		return Input{}, problem
+	}
+	responses, problem := r.inputResponses()
+	if problem != nil {
+		return Input{}, problem
+	}
+	answers, missing := map[string]Object{}, Object{}
+	for _, a := range asks {
+		answer, fresh := responses[a.Key].(Object)
+		switch {
+		case kept == nil: // without our state nothing was asked yet
+		case fresh:
+			if why := a.usable(answer); why != "" {
+				return Input{}, invalid("inputResponses.%s %s", a.Key, why)
+			}
+			answers[a.Key] = answer
+		case kept.Answers[a.Key] != nil:
+			answers[a.Key] = kept.Answers[a.Key]
+		}
+		if answers[a.Key] == nil {
+			o := Object{"method": a.Method}
+			if p := a.shaped(r.Revision); p != nil {
+				o["params"] = p
+			}
+			missing[a.Key] = o
+		}
+	}
+	if len(missing) == 0 {
+		return Input{Answers: answers}, nil
+	}
+	return Input{Interim: Object{
+		"resultType":    "input_required",
+		"inputRequests": missing,
+		"requestState":  r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers}),
+	}}, nil
+}
+
+// required names the capabilities that the client lacks.
+func required(asks []Ask, p Peer) Object {
+	o := Object{}
+	for _, a := range asks {
+		if !a.allowed(p) {
+			o[a.capability()] = Object{}
+		}
+	}
+	return o
+}
+
+// inputResponses returns that member of the params; its values are objects.
+// Entries that nobody asked for are ignored.
+func (r *Request) inputResponses() (Object, *Error) {
+	v, ok := r.Params["inputResponses"]
+	if !ok {
+		return nil, nil
+	}
+	o, ok := v.(Object)
+	if !ok {
+		return nil, invalid("The parameter inputResponses must be an object")
+	}
+	for key, answer := range o {
+		if !isObject(answer) {
+			return nil, invalid("The entry %q of inputResponses must be an object", clip(key))
+		}
+	}
+	return o, nil
+}
+
+// presented returns the state that the request carries, nil if there is none.
+// State that does not verify, lapsed or belongs to another request is
+// rejected (basic/patterns/mrtr#server-requirements-basic-workflow).
+func (r *Request) presented() (*requestState, *Error) {
+	v, ok := r.Params["requestState"]
+	if !ok || !r.Modern {
+		return nil, nil
+	}
+	sealed, ok := v.(string)
+	if !ok {
+		return nil, invalid("The parameter requestState must be a string")
+	}
+	s, ok := r.conn.unseal(sealed)
+	switch {
+	case !ok:
+		return nil, invalid("The requestState does not verify")
+	case s.For != r.digest():
+		return nil, invalid("The requestState belongs to another request")
+	case time.Now().UnixMilli() > s.Until:
+		return nil, invalid("The requestState has lapsed")
+	}
+	return s, nil
+}
+
+// digest identifies a request and its retries: the method and what it is
+// asked of.
+func (r *Request) digest() string {
+	o := Object{"method": r.Method}
+	for _, member := range []string{"name", "uri", "arguments"} {
+		if v, ok := r.Params[member]; ok {
+			o[member] = v
+		}
+	}
+	sum := sha256.Sum256(encode(o))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func (c *conn) seal(s requestState) string {
+	body := base64.RawURLEncoding.EncodeToString(encode(s))
+	return body + "." + c.sign(body)
+}
+
+func (c *conn) unseal(sealed string) (*requestState, bool) {
+	body, signature, ok := strings.Cut(sealed, ".")
+	if !ok || !hmac.Equal([]byte(signature), []byte(c.sign(body))) {
+		return nil, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil {
+		return nil, false
+	}
+	s := &requestState{}
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.UseNumber()
+	return s, d.Decode(s) == nil
+}
+
+func (c *conn) sign(body string) string {
+	h := hmac.New(sha256.New, c.o.StateKey)
+	h.Write([]byte(body))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}

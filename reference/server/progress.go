@@ -1,0 +1,14 @@
+package server
+
+// Progress reports how far a request has come, if its client gave a token for
+// it (basic/utilities/progress). done must grow from report to report.
+func (r *Request) Progress(done, total int, message string) {
+	meta, _ := r.Params["_meta"].(Object)
+	token, ok := meta["progressToken"]
+	if !ok {
+		return
+	}
+	r.Notify("notifications/progress", shape(r.Revision, "Progress", Object{
+		"progressToken": token, "progress": done, "total": total, "message": message,
+	}))
+}

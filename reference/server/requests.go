@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// requestInput asks the client by requests of the server's own
+// (client/roots, client/sampling, client/elicitation of the handshake
+// revisions), one after the other.
+func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
+	in := Input{Answers: map[string]Object{}}
+	for _, a := range asks {
+		switch {
+		case !a.allowed(r.Client):
+			return Input{Lacking: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
+		case !r.Session.Ready():
+			// basic/lifecycle#initialization: no requests but ping before.
+			return Input{Lacking: "The client has not yet sent notifications/initialized."}
+		}
+		if known := r.Session.knownRoots(); a.Method == "roots/list" && known != nil {
+			in.Answers[a.Key] = known
+			continue
+		}
+		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
+		if err != nil {
+			return Input{Lacking: fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)}
+		}
+		if why := a.usable(answer); why != "" {
+			return Input{Lacking: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
+		}
+		if a.Method == "roots/list" && r.Client.tellsOfRoots() {
+			r.Session.keepRoots(answer)
+		}
+		in.Answers[a.Key] = answer
+	}
+	return in
+}
+
+// Ask sends a request to the client and returns its result. It fails with the
+// client's error, when the client takes longer than Options.Patience, and when
+// the request on whose behalf it asks is cancelled; then the client is told
+// that the answer is not needed any more (basic/utilities/cancellation).
+func (r *Request) Ask(ctx context.Context, method string, params Object) (Object, error) {
+	r.Park()
+	c := r.conn
+	answer := make(chan wire.Message, 1)
+	c.mu.Lock()
+	c.asks++
+	id := fmt.Sprintf("desk-%d", c.asks)
+	c.asked[wire.StringID(id).Key()] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.asked, wire.StringID(id).Key())
+		c.mu.Unlock()
+	}()
+	c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r})
+	patience := time.NewTimer(c.o.Patience)
+	defer patience.Stop()
+	select {
+	case m := <-answer:
+		if m.Kind == wire.Error {
+			return nil, fmt.Errorf("%s", wire.Clip(m.Error().Get("message").String(), 200))
+		}
+		if o, err := decode(m.Result().Raw); err == nil && m.Result().IsObject() {
+			return o, nil
+		}
+		return nil, fmt.Errorf("its result is %s", wire.TypeName(m.Result()))
+	case <-c.closing:
+		return nil, fmt.Errorf("it closed the connection")
+	case <-patience.C:
+		c.abandon(id, "no answer in time")
+		return nil, fmt.Errorf("no answer within %s", c.o.Patience)
+	case <-ctx.Done():
+		c.abandon(id, "the call was cancelled")
+		return nil, context.Cause(ctx)
+	}
+}
+
+// abandon tells the client that a request of the server is void.
+func (c *conn) abandon(id, reason string) {
+	c.emit(Frame{
+		Raw:  notification("notifications/cancelled", Object{"requestId": id, "reason": reason}),
+		Kind: wire.Notification, Method: "notifications/cancelled",
+	})
+}
+
+// answered takes a response of the client; one that nobody waits for is
+// ignored. Stateless clients send none (basic/patterns/index).
+func (c *conn) answered(m wire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.asked[m.ID().Key()]
+	if waiting == nil || m.Flaw() != nil {
+		return
+	}
+	delete(c.asked, m.ID().Key())
+	waiting <- m
+}
+
+// relist asks again for the roots after the client announced a change, if
+// they had been asked for (client/roots#root-list-changes).
+func (c *conn) relist() {
+	if !spec.Handshake.Has(c.session.Revision()) || !c.session.forgetRoots() {
+		return
+	}
+	t := &task{parked: make(chan struct{})}
+	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, task: t}
+	c.begin(t, func() {
+		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
+			c.session.keepRoots(o)
+		}
+	})
+}

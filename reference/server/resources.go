@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// A Resource is one resource of the library (server/resources).
+type Resource struct {
+	URI, Name, Title, Description, MIME string
+	Size                                int    // in bytes; 0: not told
+	Hints                               Object // annotations, or nil
+	Room                                bool   // offered while the reading room is open
+	Unlisted                            bool   // readable, but not listed
+	// Asks tells what input reading needs from the client.
+	Asks func() []Ask
+	Read func(r *Reading) []Object
+}
+
+// A Template describes resources by a URI template (RFC 6570).
+type Template struct {
+	URI, Name, Title, Description, MIME string
+	// Read returns no contents if there is no such resource.
+	Read func(r *Reading) []Object
+}
+
+// A Reading is one read of a resource.
+type Reading struct {
+	*Request
+	URI     string
+	Vars    map[string]string // of the template
+	Answers map[string]Object // of the client, by key of the Ask
+	Library *Library
+}
+
+// maxURI bounds the URIs that are looked at.
+const maxURI = 2000
+
+func described(title, description, mime string) Object {
+	o := Object{"title": title, "description": description}
+	if mime != "" {
+		o["mimeType"] = mime
+	}
+	return o
+}
+
+// listResources answers resources/list (server/resources#listing-resources).
+func listResources(_ context.Context, r *Request) (any, *Error) {
+	l := r.conn.library
+	o, problem := paginate(r, "resources", l.Resources,
+		func(res *Resource) bool { return !res.Unlisted && res.offered(l) },
+		func(res *Resource) Object {
+			o := described(res.Title, res.Description, res.MIME)
+			o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
+			if res.Size > 0 {
+				o["size"] = res.Size
+			}
+			if res.Hints != nil {
+				o["annotations"] = res.Hints
+			}
+			return shape(r.Revision, "Resource", o)
+		})
+	if problem != nil {
+		return nil, problem
+	}
+	return o, nil
+}
+
+func (res *Resource) offered(l *Library) bool { return !res.Room || l.roomIsOpen() }
+
+// listTemplates answers resources/templates/list (server/resources#resource-templates).
+func listTemplates(_ context.Context, r *Request) (any, *Error) {
+	o, problem := paginate(r, "resourceTemplates", r.conn.library.Templates,
+		func(*Template) bool { return true },
+		func(t *Template) Object {
+			o := described(t.Title, t.Description, t.MIME)
+			o["uriTemplate"], o["name"], o["icons"] = t.URI, t.Name, icons()
+			return shape(r.Revision, "ResourceTemplate", o)
+		})
+	if problem != nil {
+		return nil, problem
+	}
+	return o, nil
+}
+
+// readResource answers resources/read (server/resources#reading-resources).
+func readResource(ctx context.Context, r *Request) (any, *Error) {
+	uri, problem := resourceURI(r)
+	if problem != nil {
+		return nil, problem
+	}
+	if _, problem := r.presented(); problem != nil {
+		return nil, problem
+	}
+	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
+	res := r.conn.library.resource(uri)
+	if res == nil {
+		return found(r, reading.throughTemplate())
+	}
+	if res.Asks != nil {
+		in, problem := r.obtain(ctx, res.Asks())
+		switch {
+		case problem != nil:
+			return nil, problem
+		case in.Interim != nil:
+			return in.Interim, nil
+		case in.Lacking != "":
+			return nil, fault(spec.InternalError, "%s", in.Lacking)
+		}
+		reading.Answers = in.Answers
+	}
+	return found(r, res.Read(reading))
+}
+
+// found makes the result of a read; no contents at all means that there is no
+// such resource, for which each revision has its code
+// (server/resources#error-handling).
+func found(r *Request, contents []Object) (any, *Error) {
+	if len(contents) == 0 {
+		return nil, &Error{r.Revision.Facts().ResourceNotFound, "Resource not found", Object{"uri": r.Params["uri"]}}
+	}
+	list := []any{}
+	for _, o := range contents {
+		list = append(list, shape(r.Revision, "ResourceContents", o))
+	}
+	return Object{"contents": list}, nil
+}
+
+// resourceURI returns the parameter uri, checked
+// (server/resources#security-considerations).
+func resourceURI(r *Request) (string, *Error) {
+	uri, ok := r.Params["uri"].(string)
+	if !ok {
+		return "", invalid("The parameter uri must be a string")
+	}
+	if u, err := url.Parse(uri); err != nil || !u.IsAbs() || len(uri) > maxURI {
+		return "", invalid("The parameter uri is no usable URI")
+	}
+	return uri, nil
+}
+
+func (l *Library) resource(uri string) *Resource {
+	for _, res := range l.Resources {
+		if res.URI == uri && res.offered(l) {
+			return res
+		}
+	}
+	return nil
+}
+
+// throughTemplate reads by the first template that the URI is an expansion of.
+func (r *Reading) throughTemplate() []Object {
+	for _, t := range r.Library.Templates {
+		parsed, err := uritemplate.New(t.URI)
+		if err != nil {
+			continue
+		}
+		values := parsed.Match(r.URI)
+		if values == nil {
+			continue
+		}
+		r.Vars = map[string]string{}
+		for name, v := range values {
+			r.Vars[name] = v.String()
+		}
+		if contents := t.Read(r); len(contents) > 0 {
+			return contents
+		}
+	}
+	return nil
+}
+
+// subscribe and unsubscribe answer resources/subscribe and
+// resources/unsubscribe (server/resources#subscriptions).
+func subscribe(_ context.Context, r *Request) (any, *Error) { return r.watch(true) }
+
+func unsubscribe(_ context.Context, r *Request) (any, *Error) { return r.watch(false) }
+
+func (r *Request) watch(on bool) (any, *Error) {
+	uri, problem := resourceURI(r)
+	if problem != nil {
+		return nil, problem
+	}
+	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
+	if on && r.conn.library.resource(uri) == nil && len(reading.throughTemplate()) == 0 {
+		return found(r, nil)
+	}
+	r.Session.watch(uri, on)
+	return Object{}, nil
+}

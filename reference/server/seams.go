@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// An Object is a JSON object. Numbers that came over the wire are json.Number,
+// so that they go out again as they came in.
+type Object = map[string]any
+
+// A Handler makes the result of a request, an Object where the server is
+// honest, or an error. It returns when the answer is due; ctx ends when the
+// client cancels the request or the server stops.
+type Handler func(ctx context.Context, r *Request) (any, *Error)
+
+// A FrameSink takes one outgoing message.
+type FrameSink func(f Frame)
+
+// A Receiver takes one incoming line without its newline. An error ends the
+// server.
+type Receiver func(line []byte) error
+
+// A Frame is one outgoing message.
+type Frame struct {
+	Raw     []byte    // as it is written, without the newline
+	Kind    wire.Kind // what it is under JSON-RPC
+	Method  string    // of a request or notification; of the request that a response answers
+	Request *Request  // the request that it answers or belongs to, or nil
+}
+
+// An Error is a JSON-RPC error object.
+type Error struct {
+	Code    int
+	Message string
+	Data    any // nil: no data member
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+func fault(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *Error {
+	return fault(spec.InvalidParams, format, args...)
+}
+
+// A Request is one request of the client.
+type Request struct {
+	ID     wire.ID
+	Method string
+	Params Object // never nil
+	// Revision governs the request: the one its _meta names the era of, else
+	// the one negotiated by initialize, "" before that.
+	Revision spec.Revision
+	// Modern tells whether it is served statelessly by its own _meta
+	// (basic/versioning#backward-compatibility-with-initialization-based-versions).
+	Modern bool
+	// Client is what the client said of itself: in this request, or in
+	// initialize. It is known once the request was admitted.
+	Client Peer
+	// Session is the handshake session of the connection, opened or not.
+	Session *Session
+
+	conn *conn
+	task *task
+}
+
+// A Peer is what a client declared.
+type Peer struct {
+	Capabilities Object
+	LogLevel     string // of this request, "" for none (stateless revisions)
+}
+
+// Declares tells whether the capability, a member name, was declared.
+func (p Peer) Declares(capability string) bool {
+	_, ok := p.Capabilities[capability].(Object)
+	return ok
+}
+
+// Park tells that the request is about to wait. Until then, or until it was
+// answered, the next message is not taken up: requests that need not wait are
+// answered in the order in which they came.
+func (r *Request) Park() { r.task.park() }
+
+// Notify sends a notification that belongs to the request. After the request
+// was cancelled it sends nothing (basic/transports/stdio#cancellation).
+func (r *Request) Notify(method string, params Object) {
+	r.conn.emit(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
+}

@@ -1,0 +1,117 @@
+// Package server is an honest MCP server: a small public library with a
+// lending desk that speaks every published revision from one code base. It is
+// what the checks are proven on, so it does what the specification says and
+// nothing that a seeded fault would do; faults are decorators at the seams of
+// Options.
+//
+// Files are named after the pages of the specification. What differs between
+// revisions is data: the table of methods (methods.go), the members that a
+// revision knows (shape.go) and the two ways to obtain input from the client
+// (input.go).
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+)
+
+// Options say what the server speaks, and hold the seams at which it can be
+// made to deviate. The zero value is the honest server.
+type Options struct {
+	// Revisions are those it speaks; zero means all. A set without
+	// handshake revisions is a server that knows no initialize, one without
+	// stateless revisions a server that knows no per-request _meta.
+	Revisions spec.Set
+
+	// StateKey signs what the server hands to the client for safekeeping
+	// (basic/patterns/mrtr#server-requirements-basic-workflow). Instances that
+	// share it can finish what another began. Empty: random for each Serve.
+	StateKey []byte
+	// Grace is how long work in flight may still take after the input ended;
+	// 0 means 250 ms.
+	Grace time.Duration
+	// Patience is how long the client may take to answer a request of the
+	// server; 0 means 30 s.
+	Patience time.Duration
+
+	// The seams. Each wraps the honest part, is called once per Serve, and
+	// may be nil.
+
+	// Library changes what the server offers, before it starts.
+	Library func(*Library)
+	// Handler sees each request and makes its result or error. It may run on
+	// several goroutines at once.
+	Handler func(next Handler) Handler
+	// Frames sees each outgoing message, one at a time.
+	Frames func(next FrameSink) FrameSink
+	// Incoming sees each incoming line before it is parsed, one at a time;
+	// out writes a frame past the seam Frames.
+	Incoming func(next Receiver, out FrameSink) Receiver
+	// Bytes and Input see the streams themselves. The context ends when the
+	// server is told to stop.
+	Bytes func(w io.Writer) io.Writer
+	Input func(ctx context.Context, r io.Reader) io.Reader
+}
+
+// Serve speaks MCP over stdio framing until in ends or ctx is done. It returns
+// nil after the end of in, the cause of ctx, or the error that kept it from
+// writing. A read of in that is still blocked when ctx is done ends when the
+// caller closes in.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	if o.Revisions == 0 {
+		o.Revisions = spec.Every
+	}
+	if o.Grace == 0 {
+		o.Grace = 250 * time.Millisecond
+	}
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
+	}
+	if len(o.StateKey) == 0 {
+		o.StateKey = randomKey()
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if o.Input != nil {
+		in = o.Input(ctx, in)
+	}
+	if o.Bytes != nil {
+		out = o.Bytes(out)
+	}
+	c := newConn(ctx, stop, out, o)
+	ended := make(chan error, 1)
+	go func() { ended <- c.read(transport.NewLineReader(in, 0)) }()
+	select {
+	case err := <-ended:
+		c.drain()
+		return err
+	case <-ctx.Done():
+		c.drain()
+		return context.Cause(ctx)
+	}
+}
+
+// Target returns the server as a target that runs in this process. Its starts
+// share one StateKey, as instances behind one address would.
+func Target(name string, o Options) transport.InProcess {
+	if len(o.StateKey) == 0 {
+		o.StateKey = randomKey()
+	}
+	return transport.InProcess{Name: name, Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return Serve(ctx, in, out, o)
+	}}
+}
+
+func randomKey() []byte {
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		panic(fmt.Sprintf("server: no randomness for a key: %v", err)) // crypto/rand documents that it never fails
+	}
+	return key
+}

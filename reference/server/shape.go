@@ -1,0 +1,49 @@
+package server
+
+import (
+	"maps"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// members tells for the objects of the schema which revisions have a member
+// that not all of them have (schema.ts of each revision). Objects are written
+// once, complete, and cut to the revision by shape.
+var members = func() map[string]map[string]spec.Set {
+	title, icons, meta := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Since(spec.V2025_06_18)
+	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
+	return map[string]map[string]spec.Set{
+		"Implementation":     {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
+		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26)},
+		"Tool": {
+			"title": title, "icons": icons, "_meta": meta,
+			"annotations":  spec.Since(spec.V2025_03_26),
+			"outputSchema": spec.Since(spec.V2025_06_18),
+		},
+		"CallToolResult":   {"structuredContent": spec.Since(spec.V2025_06_18)},
+		"Resource":         named,
+		"ResourceTemplate": named,
+		"ResourceContents": {"_meta": meta},
+		"Prompt":           named,
+		"PromptArgument":   {"title": title},
+		"Content":          {"_meta": meta, "title": title, "icons": icons},
+		"Annotations":      {"lastModified": spec.Since(spec.V2025_06_18)},
+		"Progress":         {"message": spec.Since(spec.V2025_03_26)},
+		"ElicitRequest":    {"mode": spec.Since(spec.V2025_11_25)},
+		"PrimitiveSchema":  {"default": spec.Since(spec.V2025_11_25)},
+	}
+}()
+
+// shape returns a copy of the object with the members that the revision has.
+func shape(v spec.Revision, kind string, o Object) Object {
+	out := maps.Clone(o)
+	for member, in := range members[kind] {
+		if !in.Has(v) {
+			delete(out, member)
+		}
+	}
+	if a, ok := out["annotations"].(Object); ok && kind != "Tool" {
+		out["annotations"] = shape(v, "Annotations", a)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const markdown = "text/markdown"
+
+// shelfMarks are the shelves that hold the collection.
+var shelfMarks = []string{"A1", "A2", "B1", "B2", "C1", "C2"}
+
+const hours = "Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.\n"
+
+func loansURI(reader string) string { return "library://loans/" + url.PathEscape(reader) }
+
+// resources returns the resources of the library, in the order in which they
+// are listed.
+func resources() []*Resource {
+	all := []*Resource{{
+		URI: "library://desk/hours", Name: "hours", Title: "Opening hours", Description: "When the library is open",
+		MIME: "text/plain", Size: len(hours),
+		Hints: Object{"audience": []any{"user"}, "priority": 0.9, "lastModified": "2026-01-02T08:00:00Z"},
+		Read:  func(r *Reading) []Object { return []Object{textContents(r.URI, "text/plain", hours)} },
+	}, {
+		URI: "library://shelves", Name: "shelves", Title: "The shelves", Description: "All shelves with what stands on them, one content for each",
+		MIME: markdown,
+		Read: func(r *Reading) []Object {
+			var out []Object
+			for _, mark := range shelfMarks {
+				out = append(out, shelf(mark)...)
+			}
+			return out
+		},
+	}}
+	for _, b := range books() {
+		all = append(all, &Resource{
+			URI: b.uri(), Name: b.id, Title: b.title, Description: "The record of " + b.title + ", with its loan", MIME: markdown,
+			Read: func(r *Reading) []Object { return recordContents(r, b) },
+		})
+	}
+	for i, b := range books()[:3] {
+		all = append(all, &Resource{
+			URI: "library://covers/" + b.id, Name: "cover-" + b.id, Title: "Cover of " + b.title, Description: "A picture of the cover",
+			MIME: "image/png", Size: len(cover(i + 1)),
+			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", cover(i+1))} },
+		})
+	}
+	return append(all, &Resource{
+		URI: "library://reading-room/rules", Name: "reading-room-rules", Title: "Rules of the reading room", Description: "What the reading room asks of its guests",
+		MIME: "text/plain", Room: true,
+		Read: func(r *Reading) []Object {
+			return []Object{textContents(r.URI, "text/plain", "Ink stays at the desk.\n")}
+		},
+	}, &Resource{
+		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain", Unlisted: true,
+		Asks: func() []Ask {
+			return []Ask{form("entry", "Sign the visitors' book before you read it.", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
+		},
+		Read: func(r *Reading) []Object {
+			name := "somebody"
+			if content, ok := r.Answers["entry"]["content"].(Object); ok {
+				name = text(content["name"])
+			}
+			return []Object{textContents(r.URI, "text/plain", "Ines was here.\n"+name+" was here.\n")}
+		},
+	}, &Resource{
+		URI: "library://desk/stamp", Name: "stamp", Unlisted: true,
+		Read: func(*Reading) []Object { panic(errMechanism) },
+	})
+}
+
+func recordContents(r *Reading, b book) []Object {
+	status := "It is on its shelf.\n"
+	if reader := r.Library.holder(b.id); reader != "" {
+		status = fmt.Sprintf("It is out; %s has it.\n", reader)
+	}
+	return []Object{textContents(r.URI, markdown, b.text()+"\n"+status)}
+}
+
+func shelf(mark string) []Object {
+	var lines []string
+	for _, b := range books() {
+		if b.shelf == mark {
+			lines = append(lines, "- "+b.title)
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return []Object{textContents("library://shelves/"+mark, markdown, strings.Join(lines, "\n")+"\n")}
+}
+
+// templates returns the URI templates, in the order in which they are listed.
+func templates() []*Template {
+	return []*Template{
+		{"library://books/{book}", "book", "Book", "The record of a book by its id", markdown, func(r *Reading) []Object {
+			if b, ok := find(r.Vars["book"]); ok {
+				return recordContents(r, b)
+			}
+			return nil
+		}},
+		{"library://covers/{book}", "cover", "Cover", "The cover of a book by its id", "image/png", func(r *Reading) []Object {
+			b, ok := find(r.Vars["book"])
+			n, err := strconv.Atoi(strings.TrimPrefix(b.id, "b"))
+			if !ok || err != nil {
+				return nil
+			}
+			return []Object{blobContents(r.URI, "image/png", cover(n))}
+		}},
+		{"library://shelves/{shelf}", "shelf", "Shelf", "What stands on a shelf", markdown, func(r *Reading) []Object { return shelf(r.Vars["shelf"]) }},
+		{"library://authors/{author}", "author", "Author", "The books of an author", "application/json", func(r *Reading) []Object {
+			return selection(r, func(b book) bool { return b.author == r.Vars["author"] })
+		}},
+		{"library://authors/{author}/{title}", "title", "Title", "A book by its author and title", markdown, func(r *Reading) []Object {
+			for _, b := range books() {
+				if b.author == r.Vars["author"] && b.title == r.Vars["title"] {
+					return recordContents(r, b)
+				}
+			}
+			return nil
+		}},
+		{"library://years/{year}", "year", "Year", "The books of a year", "application/json", func(r *Reading) []Object {
+			return selection(r, func(b book) bool { return strconv.Itoa(b.year) == r.Vars["year"] })
+		}},
+		{"library://loans/{reader}", "loans", "Loans", "The books that a reader has", "application/json", func(r *Reading) []Object {
+			return list(r, func(b book) bool { return r.Library.holder(b.id) == r.Vars["reader"] })
+		}},
+		{"library://search{?words}", "search", "Search", "The books that a search finds", "application/json", func(r *Reading) []Object {
+			words := strings.ToLower(r.Vars["words"])
+			return selection(r, func(b book) bool { return words != "" && strings.Contains(strings.ToLower(b.text()), words) })
+		}},
+		{"library://maps/{+room}", "map", "Map", "The way to a room of the house, such as east/attic", "text/plain", func(r *Reading) []Object {
+			if room := r.Vars["room"]; room == "east/attic" || room == "west/cellar" {
+				return []Object{textContents(r.URI, "text/plain", "Take the stairs, then ask again.\n")}
+			}
+			return nil
+		}},
+	}
+}
+
+// selection is the list of some books; no contents if there are none.
+func selection(r *Reading, chosen func(book) bool) []Object {
+	if !slices.ContainsFunc(books(), chosen) {
+		return nil
+	}
+	return list(r, chosen)
+}
+
+// list is the list of some books, or of none, as JSON.
+func list(r *Reading, chosen func(book) bool) []Object {
+	records := []any{}
+	for _, b := range books() {
+		if chosen(b) {
+			records = append(records, b.object())
+		}
+	}
+	return []Object{textContents(r.URI, "application/json", string(encode(records)))}
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A subscription is an open subscriptions/listen request
+// (basic/patterns/subscriptions).
+type subscription struct {
+	request *Request
+	lists   map[string]bool // tools, prompts, resources
+	uris    map[string]bool
+}
+
+// filters are the members of the filter that switch on a list.
+var filters = map[string]string{
+	"toolsListChanged": "tools", "promptsListChanged": "prompts", "resourcesListChanged": "resources",
+}
+
+// listen opens a stream of notifications, which lasts until the client
+// cancels the request or the server ends.
+func listen(ctx context.Context, r *Request) (any, *Error) {
+	filter, ok := r.Params["notifications"].(Object)
+	if !ok {
+		return nil, invalid("The parameter notifications must be an object")
+	}
+	s := &subscription{r, map[string]bool{}, map[string]bool{}}
+	agreed := Object{}
+	for member, list := range filters {
+		v, ok := filter[member]
+		on, isBool := v.(bool)
+		switch {
+		case ok && !isBool:
+			return nil, invalid("The parameter notifications.%s must be a boolean", member)
+		case on && r.conn.library.notifies(list, "listChanged"):
+			s.lists[list], agreed[member] = true, true
+		}
+	}
+	uris, problem := subscriptionURIs(filter)
+	if problem != nil {
+		return nil, problem
+	}
+	if uris != nil && r.conn.library.notifies("resources", "subscribe") {
+		agreed["resourceSubscriptions"] = uris
+		for _, v := range uris {
+			s.uris[text(v)] = true
+		}
+	}
+	// The acknowledgment is the first message of the subscription.
+	s.notify("notifications/subscriptions/acknowledged", Object{"notifications": agreed})
+	r.conn.subscribe(s)
+	defer r.conn.unsubscribe(s)
+	r.Park()
+	select {
+	case <-ctx.Done():
+		return nil, fault(spec.InternalError, "The subscription was cancelled")
+	case <-r.conn.closing:
+	}
+	// basic/patterns/cancellation asks for a notification when the server
+	// tears a subscription down, basic/patterns/subscriptions for a result.
+	s.notify("notifications/cancelled", Object{"requestId": rawID(r.ID), "reason": "the library closes"})
+	return Object{"_meta": Object{spec.MetaSubscriptionID: rawID(r.ID)}}, nil
+}
+
+// subscriptionURIs returns the resources that the filter names; nil if none.
+func subscriptionURIs(filter Object) ([]any, *Error) {
+	v, ok := filter["resourceSubscriptions"]
+	if !ok {
+		return nil, nil
+	}
+	uris, ok := v.([]any)
+	if !ok || slices.ContainsFunc(uris, func(u any) bool { return !isString(u) }) {
+		return nil, invalid("The parameter notifications.resourceSubscriptions must be an array of strings")
+	}
+	return uris, nil
+}
+
+// notify sends a notification on the stream, tagged with its id.
+func (s *subscription) notify(method string, params Object) {
+	params = maps.Clone(params)
+	if params == nil {
+		params = Object{}
+	}
+	params["_meta"] = Object{spec.MetaSubscriptionID: rawID(s.request.ID)}
+	s.request.Notify(method, params)
+}
+
+func (c *conn) subscribe(s *subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams = append(c.streams, s)
+}
+
+func (c *conn) unsubscribe(s *subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams = slices.DeleteFunc(c.streams, func(other *subscription) bool { return other == s })
+}
+
+func (c *conn) listening() []*subscription {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.streams)
+}
+
+// listChanged tells everyone who may be told that a list has changed: the
+// session, and the streams that asked for it.
+func (c *conn) listChanged(list string) {
+	method := "notifications/" + list + "/list_changed"
+	if !c.library.notifies(list, "listChanged") {
+		return
+	}
+	if c.session.Ready() {
+		c.emit(Frame{Raw: notification(method, nil), Kind: wire.Notification, Method: method})
+	}
+	for _, s := range c.listening() {
+		if s.lists[list] {
+			s.notify(method, nil)
+		}
+	}
+}
+
+// updated tells everyone who watches one of the resources that it changed.
+func (c *conn) updated(uris ...string) {
+	const method = "notifications/resources/updated"
+	for _, uri := range uris {
+		if c.session.Ready() && c.session.watches(uri) {
+			c.emit(Frame{Raw: notification(method, Object{"uri": uri}), Kind: wire.Notification, Method: method})
+		}
+		for _, s := range c.listening() {
+			if s.uris[uri] {
+				s.notify(method, Object{"uri": uri})
+			}
+		}
+	}
+}
+
+// notifies tells whether the capability declares a kind of notification.
+func (l *Library) notifies(capability, feature string) bool {
+	o, _ := l.Capabilities[capability].(Object)
+	on, _ := o[feature].(bool)
+	return on
+}

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// A Tool is one tool of the desk (server/tools).
+type Tool struct {
+	Name, Title, Description string
+	Input                    Object // JSON Schema of the arguments, 2020-12
+	Output                   Object // JSON Schema of the structured result, or nil
+	// Wrap names the member under which a structured result that is no
+	// object stands in the revisions that want one.
+	Wrap  string
+	Hints Object // annotations
+	// Room tools are offered while the reading room is open.
+	Room bool
+	// Lenient tools take any arguments, whatever Input says.
+	Lenient bool
+	// Asks tells what input the call needs from the client.
+	Asks func(call *Call) []Ask
+	Run  func(ctx context.Context, call *Call) Outcome
+
+	once     sync.Once
+	compiled *jsonschema.Schema
+}
+
+// A Call is one call of a tool.
+type Call struct {
+	*Request
+	Args    Object
+	Answers map[string]Object // of the client, by key of the Ask
+	Library *Library
+}
+
+// An Outcome is the result of a tool.
+type Outcome struct {
+	Content    []Object
+	Structured any // nil: none
+	Failed     bool
+}
+
+func said(s string) Outcome             { return Outcome{Content: []Object{textBlock(s)}} }
+func failed(s string) Outcome           { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
+func structured(v any) Outcome          { return Outcome{Structured: v} }
+func (t *Tool) anyRoot() bool           { return t.Wrap != "" }
+func (t *Tool) offered(l *Library) bool { return !t.Room || l.roomIsOpen() }
+
+// rootless are the revisions in which a structured result may be any JSON
+// value (server/tools#structured-content).
+var rootless = spec.Stateless
+
+// show is the definition of the tool at a revision.
+func (t *Tool) show(v spec.Revision) Object {
+	o := Object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons()}
+	if t.Hints != nil {
+		o["annotations"] = t.Hints
+	}
+	switch {
+	case t.Output == nil:
+	case t.anyRoot() && !rootless.Has(v):
+		o["outputSchema"] = Object{"type": "object", "properties": Object{t.Wrap: t.Output}, "required": []any{t.Wrap}}
+	default:
+		o["outputSchema"] = t.Output
+	}
+	return shape(v, "Tool", o)
+}
+
+// listTools answers tools/list (server/tools#listing-tools).
+func listTools(_ context.Context, r *Request) (any, *Error) {
+	l := r.conn.library
+	o, problem := paginate(r, "tools", l.Tools,
+		func(t *Tool) bool { return t.offered(l) },
+		func(t *Tool) Object { return t.show(r.Revision) })
+	if problem != nil {
+		return nil, problem
+	}
+	return o, nil
+}
+
+// maxCalls bounds the tool calls in progress: server/tools#security-considerations
+// wants a limit on their rate.
+const maxCalls = 128
+
+// inResult are the revisions in which arguments that do not fit are reported
+// in the result, for the model to correct itself; before, they are a protocol
+// error (server/tools#error-handling).
+var inResult = spec.Since(spec.V2025_11_25)
+
+// callTool answers tools/call (server/tools#calling-tools).
+func callTool(ctx context.Context, r *Request) (any, *Error) {
+	c := r.conn
+	name, ok := r.Params["name"].(string)
+	if !ok {
+		return nil, invalid("The parameter name must be a string")
+	}
+	args, ok := r.Params["arguments"].(Object)
+	if _, given := r.Params["arguments"]; given && !ok {
+		return nil, invalid("The parameter arguments must be an object")
+	}
+	if args == nil {
+		args = Object{}
+	}
+	if _, problem := r.presented(); problem != nil {
+		return nil, problem
+	}
+	i := slices.IndexFunc(c.library.Tools, func(t *Tool) bool { return t.Name == name && t.offered(c.library) })
+	if i < 0 {
+		return nil, invalid("Unknown tool: %s", clip(name))
+	}
+	t := c.library.Tools[i]
+	if why := t.check(args); why != "" {
+		if inResult.Has(r.Revision) {
+			return t.result(r.Revision, failed("The arguments do not fit: "+why)), nil
+		}
+		return nil, invalid("The arguments do not fit: %s", why)
+	}
+	select {
+	case c.calls <- struct{}{}:
+		defer func() { <-c.calls }()
+	default:
+		return t.result(r.Revision, failed("The desk is busy; try again in a moment.")), nil
+	}
+	call := &Call{Request: r, Args: args, Library: c.library}
+	if t.Asks != nil {
+		in, problem := r.obtain(ctx, t.Asks(call))
+		switch {
+		case problem != nil:
+			return nil, problem
+		case in.Interim != nil:
+			return in.Interim, nil
+		case in.Lacking != "":
+			return t.result(r.Revision, failed(in.Lacking)), nil
+		}
+		call.Answers = in.Answers
+	}
+	return t.result(r.Revision, t.Run(ctx, call)), nil
+}
+
+// result is the CallToolResult of an outcome. A structured result also stands
+// in a text block, for clients that know none (server/tools#structured-content).
+func (t *Tool) result(v spec.Revision, out Outcome) Object {
+	o := Object{}
+	if out.Structured != nil {
+		value := out.Structured
+		if t.anyRoot() && !rootless.Has(v) {
+			value = Object{t.Wrap: value}
+		}
+		o["structuredContent"] = value
+		out.Content = append(out.Content, textBlock(string(encode(value))))
+	}
+	if out.Failed {
+		o["isError"] = true
+	}
+	o["content"] = contents(v, out.Content)
+	return shape(v, "CallToolResult", o)
+}
