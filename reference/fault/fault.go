@@ -35,6 +35,11 @@ func All() []Fault {
 		batching(),
 		lifecycle(),
 		ping(),
+		pagination(),
+		toolDefinitions(),
+		toolLists(),
+		toolCalls(),
+		toolResults(),
 		stdio(),
 	)
 }

@@ -36,18 +36,6 @@ func lifecycle() []Fault {
 	}
 }
 
-// ping are the faults of basic/utilities/ping.
-func ping() []Fault {
-	return []Fault{
-		{
-			Name: "ping-result-string", Does: "answers ping with the string pong", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
-			CaughtBy: []string{"ping.answered"},
-			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return "pong", nil }),
-		},
-	}
-}
-
 // endless does not tell its reader of the end of the input until the server
 // is stopped.
 type endless struct {
