@@ -142,26 +142,29 @@ func (t *T) Request(method string, params Params) wire.Message {
 	return e.Message
 }
 
-// Try sends a request and waits for its answer. That none came is an error and
+// TryFrame sends a request and waits for its answer. That none came is an error and
 // breaks no rule: it is for what has a check of its own.
-func (t *T) Try(method string, params Params) (wire.Entry, error) {
+func (t *T) TryFrame(method string, params Params) (wire.Entry, error) {
 	call, err := t.TryStart(method, params)
 	if err != nil {
 		return wire.Entry{}, err
 	}
-	return t.TryAnswer(call)
+	return t.TryAnswer(call, t.Timeout())
 }
 
-// TryStart is Try without waiting.
+// TryStart is TryFrame without waiting.
 func (t *T) TryStart(method string, params Params) (*Call, error) {
 	call, err := t.s.Start(t.ctx, method, params)
 	t.interrupted()
 	return call, err
 }
 
-// TryAnswer waits for the answer to a call; that none came is an error.
-func (t *T) TryAnswer(call *Call) (wire.Entry, error) {
-	e, err := call.Answer(t.ctx)
+// TryAnswer waits for the answer to a call, at most so long; that none came is
+// an error.
+func (t *T) TryAnswer(call *Call, within time.Duration) (wire.Entry, error) {
+	ctx, done := context.WithTimeout(t.ctx, within)
+	defer done()
+	e, err := call.Answer(ctx)
 	t.interrupted()
 	return e, err
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A call is one call of a listed tool with arguments that fit its schema.
-type call struct {
+// A toolCall is one call of a listed tool with arguments that fit its schema.
+type toolCall struct {
 	tool   gjson.Result
+	args   string     // as JSON
 	answer wire.Entry // the result
 }
 
@@ -26,16 +27,17 @@ type listChange struct {
 
 // toolCalls is what came of calling the tools that manners allow.
 type toolCalls struct {
-	results []call
+	results []toolCall
 	changes []listChange
 	held    []string // tools that were left out by manners
 }
 
-// Bounds of what is called: enough for every kind of result, and a slow
-// server is not kept busy for long.
+// Bounds of what is called: enough for every kind of result, and for a part of
+// the time that an answer may take.
 const (
-	maxCalls     = 60
-	callsPerTool = 2
+	maxCalls      = 60
+	callsPerTool  = 2
+	patienceParts = 10
 )
 
 // called returns what came of calling each tool that may be called, which is
@@ -44,6 +46,8 @@ func called(t *check.T) *toolCalls {
 	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t) })
 }
 
+// callTools calls the tools that only read at once, since they cannot disturb
+// each other and servers may be slow, then the others one by one.
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
 	tools := knownTools(t)
@@ -53,42 +57,55 @@ func callTools(t *check.T) *toolCalls {
 		defer stop()
 		watching = ok
 	}
-	until := time.Now().Add(3 * t.Timeout())
-	n := 0
+	var reading, writing []toolCall
 	for _, tool := range tools {
-		if !t.MayCall(tool) {
+		switch {
+		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
 			continue
-		}
-		if onlyAsTask(tool) {
+		case onlyAsTask(tool):
 			continue
 		}
 		for _, args := range arguments(tool, callsPerTool) {
-			if n++; n > maxCalls || time.Now().After(until) || t.Over() != nil {
-				return c
-			}
-			if watching && !readOnly(tool) {
-				c.watched(t, tool, args)
+			if readOnly(tool) {
+				reading = append(reading, toolCall{tool: tool, args: args})
 			} else {
-				c.call(t, tool, args)
+				writing = append(writing, toolCall{tool: tool, args: args})
 			}
+		}
+	}
+	c.call(t, reading[:min(len(reading), maxCalls)]...)
+	for _, one := range writing[:min(len(writing), maxCalls)] {
+		if watching {
+			c.watched(t, one)
+		} else {
+			c.call(t, one)
 		}
 	}
 	return c
 }
 
-// call calls a tool. One that takes longer than an answer may is cancelled: a
-// long run breaks no rule.
-func (c *toolCalls) call(t *check.T, tool gjson.Result, args string) {
-	running, err := t.TryStart("tools/call", callParams(tool, args))
-	if err != nil {
-		return
+// call makes calls at once and takes the results that come within a part of
+// the time that an answer may take: they are looked at, not required. What
+// takes longer is cancelled, since a long run breaks no rule.
+func (c *toolCalls) call(t *check.T, calls ...toolCall) {
+	var running []*check.Call
+	for _, one := range calls {
+		r, err := t.TryStart("tools/call", callParams(one.tool, one.args))
+		if err != nil {
+			return
+		}
+		running = append(running, r)
 	}
-	switch e, err := t.TryAnswer(running); {
-	case err != nil:
-		cancel(t, running)
-	case e.Message.Kind == wire.Result:
-		c.results = append(c.results, call{tool, e})
+	until := time.Now().Add(t.Timeout() / patienceParts)
+	for i, r := range running {
+		switch e, err := t.TryAnswer(r, time.Until(until)); {
+		case err != nil:
+			cancel(t, r)
+		case e.Message.Kind == wire.Result:
+			calls[i].answer = e
+			c.results = append(c.results, calls[i])
+		}
 	}
 }
 
@@ -100,15 +117,15 @@ func cancel(t *check.T, running *check.Call) {
 
 // watched calls a tool between two looks at the list of tools, and where that
 // changed waits for the notification that should tell.
-func (c *toolCalls) watched(t *check.T, tool gjson.Result, args string) {
+func (c *toolCalls) watched(t *check.T, one toolCall) {
 	before := walkNow(t, toolsList)
-	c.call(t, tool, args)
+	c.call(t, one)
 	after := walkNow(t, toolsList)
 	if !before.whole() || !after.whole() || sameSet(toolsList.names(before.items()), toolsList.names(after.items())) {
 		return
 	}
 	_, sent := t.Await(before.last.Index, func(m wire.Message) bool { return m.Method() == "notifications/tools/list_changed" })
-	c.changes = append(c.changes, listChange{tool.Get("name").String(), after.last, sent})
+	c.changes = append(c.changes, listChange{one.tool.Get("name").String(), after.last, sent})
 }
 
 // sameSet tells whether two lists hold the same names, in any order.

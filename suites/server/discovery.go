@@ -85,7 +85,7 @@ func walkNow(t *check.T, l listing) *walk {
 	seen := map[string]bool{}
 	var params check.Params
 	for cursor := ""; ; {
-		e, err := t.Try(l.method, params)
+		e, err := t.TryFrame(l.method, params)
 		w.last = e
 		list := e.Message.Result().Get(l.member)
 		switch {
@@ -128,7 +128,7 @@ func knownTools(t *check.T) []gjson.Result {
 // so many; none where we cannot make any.
 func arguments(tool gjson.Result, most int) []string {
 	var out []string
-	for i := range uint64(4 * most) {
+	for i := range uint64(2 * most) {
 		raw, err := schema.Arguments(rand.New(rand.NewPCG(1, i)), []byte(tool.Get("inputSchema").Raw))
 		if err != nil || len(out) == most {
 			break

@@ -144,7 +144,7 @@ func startsFromBeginning(t *check.T) {
 func cursorStable(t *check.T) {
 	for _, w := range paged(t, 2) {
 		p := w.pages[1]
-		e, err := t.Try(w.method, check.Params{"cursor": p.cursor})
+		e, err := t.TryFrame(w.method, check.Params{"cursor": p.cursor})
 		if err != nil {
 			t.NotObserved(err.Error(), "")
 		}
@@ -184,7 +184,7 @@ func invalidCursors(t *check.T) []invalidCursor {
 	return check.Memo(t, "invalid cursor", func() []invalidCursor {
 		var out []invalidCursor
 		for _, w := range paged(t, 1) {
-			e, err := t.Try(w.method, check.Params{"cursor": "mcpcheck-invalid"})
+			e, err := t.TryFrame(w.method, check.Params{"cursor": "mcpcheck-invalid"})
 			out = append(out, invalidCursor{w.listing, e, err})
 			if err != nil {
 				break

@@ -154,7 +154,7 @@ func refusals(t *check.T) []refusal {
 			}
 			abused++
 			for _, args := range misfits(tool) {
-				if e, err := t.Try("tools/call", callParams(tool, args.raw)); err == nil {
+				if e, err := t.TryFrame("tools/call", callParams(tool, args.raw)); err == nil {
 					out = append(out, refusal{tool.Get("name").String(), args.why, e})
 				} else if t.Over() != nil {
 					return out

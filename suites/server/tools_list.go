@@ -145,10 +145,10 @@ type around struct{ before, after []string }
 
 func listAround(t *check.T) *around {
 	before := walkNow(t, toolsList)
-	_, _ = t.Try(t.Facts.Barrier, nil)
+	_, _ = t.TryFrame(t.Facts.Barrier, nil)
 	for _, l := range listings(t) {
 		if l.method != toolsList.method {
-			_, _ = t.Try(l.method, nil)
+			_, _ = t.TryFrame(l.method, nil)
 		}
 	}
 	after := walkNow(t, toolsList)
