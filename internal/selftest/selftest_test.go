@@ -63,6 +63,8 @@ var unobserved = []string{
 	"ping.sent.rate",               // likewise
 	"tools.execution.task-support", // it has no tasks
 	"tools.result.failure",         // it has no tool of the public contract
+	"versioning.extensions.names",  // it has no extensions
+	"versioning.extensions.settings",
 }
 
 // Areas that are moved are proven whole.

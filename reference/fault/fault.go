@@ -34,6 +34,8 @@ func All() []Fault {
 		jsonrpc(),
 		batching(),
 		lifecycle(),
+		versioning(),
+		discover(),
 		ping(),
 		pagination(),
 		toolDefinitions(),

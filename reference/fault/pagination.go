@@ -49,7 +49,7 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "start-forgotten", Does: "goes on with the second page when prompts are asked for again without cursor", In: spec.Every,
+			Name: "start-forgotten", Does: "gives the page of the cursor before when prompts are asked for without one", In: spec.Every,
 			Breaks:   []string{"pagination-request-without-cursor"},
 			CaughtBy: []string{"pagination.start"},
 			Apply:    startForgotten,
@@ -137,21 +137,19 @@ func badCursor() *server.Error {
 func startForgotten(o *server.Options) {
 	onHandler(func(next server.Handler) server.Handler {
 		var mu sync.Mutex
-		var further any // the cursor of the second page
+		var before any // the cursor of the request before
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if r.Method != "prompts/list" || r.Params["cursor"] != nil {
+			if r.Method != "prompts/list" {
 				return next(ctx, r)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if further != nil {
-				return next(ctx, cursored(r, further))
+			cursor := r.Params["cursor"]
+			if cursor == nil && before != nil {
+				r = cursored(r, before)
 			}
-			v, problem := next(ctx, r)
-			if page, ok := v.(server.Object); ok {
-				further = page["nextCursor"]
-			}
-			return v, problem
+			before = cursor
+			return next(ctx, r)
 		}
 	})(o)
 }

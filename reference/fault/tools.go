@@ -109,7 +109,7 @@ func toolLists() []Fault {
 			Name: "tools-undeclared", Does: "lists tools without declaring the capability", In: spec.Every,
 			Breaks:   []string{"tools-capability-declared"},
 			CaughtBy: []string{"tools.capability.declared"},
-			Apply:    func(o *server.Options) { o.Library = without("tools") },
+			Apply:    undeclared("tools"),
 		},
 		{
 			Name: "tools-as-object", Does: "lists tools as an object by their names", In: spec.Every,
@@ -162,6 +162,13 @@ func toolLists() []Fault {
 			}),
 		},
 	}
+}
+
+// undeclared leaves a capability out of what is declared, and offers what it
+// stands for all the same.
+func undeclared(capability string) apply {
+	forget := func(o server.Object) { delete(o["capabilities"].(server.Object), capability) }
+	return all(onResult("initialize", forget), onResult("server/discover", forget))
 }
 
 // onTool changes the definition of a tool wherever it is listed.
@@ -238,9 +245,9 @@ func toolCalls() []Fault {
 			Name: "unknown-tool-as-result", Does: "reports an unknown tool in a result", In: spec.Every,
 			Breaks:   []string{"tools-unknown-tool-error", "tools-find-error-schema"},
 			CaughtBy: []string{"tools.call.unknown"},
-			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
+			Apply: onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if strings.HasPrefix(e.Message, "Unknown tool") {
-					return complained(r, e.Message), nil
+					return complained(e.Message), nil
 				}
 				return nil, e
 			}),
@@ -251,11 +258,8 @@ func toolCalls() []Fault {
 			CaughtBy: []string{"tools.call.unsupported"},
 			Apply: all(
 				func(o *server.Options) { o.Library = without("tools") },
-				instead("tools/list", func(*server.Request) (any, *server.Error) {
-					return nil, &server.Error{Code: spec.MethodNotFound, Message: "There are no tools here"}
-				}),
-				instead("tools/call", func(r *server.Request) (any, *server.Error) {
-					return complained(r, "There are no tools here"), nil
+				instead("tools/call", func(*server.Request) (any, *server.Error) {
+					return complained("There are no tools here"), nil
 				})),
 		},
 		{
@@ -264,7 +268,7 @@ func toolCalls() []Fault {
 			CaughtBy: []string{"tools.call.malformed", "tools.call.malformed.advised"},
 			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if _, named := r.Params["name"].(string); !named {
-					return complained(r, "Which tool?"), nil
+					return complained("Which tool?"), nil
 				}
 				return nil, e
 			}),
@@ -316,12 +320,8 @@ func onLibraryTool(name string, edit func(tool *server.Tool)) apply {
 }
 
 // complained is the result of a tool that failed.
-func complained(r *server.Request, why string) server.Object {
-	o := server.Object{"isError": true, "content": []any{server.Object{"type": "text", "text": why}}}
-	if r.Revision.Facts().ResultType {
-		o["resultType"] = "complete"
-	}
-	return o
+func complained(why string) server.Object {
+	return complete(server.Object{"isError": true, "content": []any{server.Object{"type": "text", "text": why}}})
 }
 
 // toolResults are the faults of server/tools#tool-result.

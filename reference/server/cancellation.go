@@ -11,12 +11,13 @@ func (c *conn) cancelled(m wire.Message) {
 	id := wire.ID{Raw: m.Params().Get("requestId").Raw}
 	c.mu.Lock()
 	t := c.inflight[id.Key()]
+	delete(c.inflight, id.Key()) // the id is free again
 	c.mu.Unlock()
-	if t == nil || !id.Usable() {
+	if t == nil {
 		return
 	}
-	c.out.Lock()
-	t.cancelled = true
+	c.out.Lock() // so that what is being sent is out before anything that follows
+	t.cancelled.Store(true)
 	c.out.Unlock()
 	t.cancel(errCancelled)
 }

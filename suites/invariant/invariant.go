@@ -16,6 +16,9 @@ func Checks() []check.Check {
 	return defaults(slices.Concat(
 		messages(),
 		batching(),
+		lifecycle(),
+		versioning(),
+		discover(),
 		ping(),
 		pagination(),
 		tools(),

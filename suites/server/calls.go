@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -32,12 +31,11 @@ type toolCalls struct {
 	held    []string // tools that were left out by manners
 }
 
-// Bounds of what is called: enough for every kind of result, and for a part of
-// the time that an answer may take.
+// Bounds of what is called and waited for: enough for every kind of result.
 const (
-	maxCalls      = 60
-	callsPerTool  = 2
-	patienceParts = 10
+	maxCalls     = 60
+	callsPerTool = 2
+	maxLate      = 2 // calls that are waited for in vain
 )
 
 // called returns what came of calling each tool that may be called, which is
@@ -63,7 +61,7 @@ func callTools(t *check.T) *toolCalls {
 		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
 			continue
-		case onlyAsTask(tool):
+		case onlyAsTask(tool), t.Learnt(slow(tool)):
 			continue
 		}
 		for _, args := range arguments(tool, callsPerTool) {
@@ -85,9 +83,9 @@ func callTools(t *check.T) *toolCalls {
 	return c
 }
 
-// call makes calls at once and takes the results that come within a part of
-// the time that an answer may take: they are looked at, not required. What
-// takes longer is cancelled, since a long run breaks no rule.
+// call makes calls at once and takes the results that come soon: they are
+// looked at, not required. A tool that takes longer is cancelled, since a long
+// run breaks no rule, and not called again.
 func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 	var running []*check.Call
 	for _, one := range calls {
@@ -97,17 +95,26 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 		}
 		running = append(running, r)
 	}
-	until := time.Now().Add(t.Timeout() / patienceParts)
+	late, patience := 0, t.Timeout()/2
 	for i, r := range running {
-		switch e, err := t.TryAnswer(r, time.Until(until)); {
+		e, err := t.TryAnswer(r, patience)
+		switch {
 		case err != nil:
+			late++
+			t.Learn(slow(calls[i].tool))
 			cancel(t, r)
 		case e.Message.Kind == wire.Result:
 			calls[i].answer = e
 			c.results = append(c.results, calls[i])
 		}
+		if patience = t.Timeout() / 5; late >= maxLate {
+			patience = 0
+		}
 	}
 }
+
+// slow is what is learnt of a tool that takes long.
+func slow(tool gjson.Result) string { return "slow tool " + tool.Get("name").String() }
 
 // cancel withdraws a request; if the connection is over there is nothing to
 // withdraw.

@@ -59,8 +59,8 @@ type walk struct {
 	last  wire.Entry // the last answer, be it a page or not
 }
 
-// maxPages bounds a walk: a list of more pages is of use to no host.
-const maxPages = 100
+// longestWalk bounds a walk: a list of more pages is of use to no host.
+const longestWalk = 100
 
 // items returns the entries of all pages.
 func (w *walk) items() []gjson.Result {
@@ -95,8 +95,8 @@ func walkNow(t *check.T, l listing) *walk {
 			w.broke = e.Message.Summary()
 		case !list.IsArray():
 			w.broke = fmt.Sprintf("a result whose %s is %s", l.member, wire.TypeName(list))
-		case len(w.pages) == maxPages:
-			w.broke = fmt.Sprintf("more than %d pages", maxPages)
+		case len(w.pages) == longestWalk:
+			w.broke = fmt.Sprintf("more than %d pages", longestWalk)
 		}
 		if w.broke != "" {
 			return w

@@ -89,7 +89,7 @@ func cursorsFollowed(t *check.T) {
 		if len(w.pages) == 0 || !w.pages[0].answer.Message.Result().Get("nextCursor").Exists() {
 			continue
 		}
-		if w.broke != "" && len(w.pages) < maxPages {
+		if w.broke != "" && len(w.pages) < longestWalk {
 			t.Mark(w.last)
 			t.Fail("a page", w.broke, "%s with the cursor of page %d was answered with %s", l.method, len(w.pages), w.broke)
 		}

@@ -134,8 +134,8 @@ func malformedCall(t *check.T) {
 	}
 }
 
-// A refusal is what came of a call with arguments that do not fit.
-type refusal struct {
+// A refusedCall is what came of a call with arguments that do not fit.
+type refusedCall struct {
 	tool, why string // why they do not fit
 	answer    wire.Entry
 }
@@ -144,9 +144,9 @@ type refusal struct {
 const maxAbused = 8
 
 // refusals calls tools with invalid arguments, once at this revision.
-func refusals(t *check.T) []refusal {
-	return check.Memo(t, "invalid arguments", func() []refusal {
-		var out []refusal
+func refusals(t *check.T) []refusedCall {
+	return check.Memo(t, "invalid arguments", func() []refusedCall {
+		var out []refusedCall
 		abused := 0
 		for _, tool := range knownTools(t) {
 			if !t.MayAbuse(tool) || onlyAsTask(tool) || abused == maxAbused {
@@ -155,7 +155,7 @@ func refusals(t *check.T) []refusal {
 			abused++
 			for _, args := range misfits(tool) {
 				if e, err := t.TryFrame("tools/call", callParams(tool, args.raw)); err == nil {
-					out = append(out, refusal{tool.Get("name").String(), args.why, e})
+					out = append(out, refusedCall{tool.Get("name").String(), args.why, e})
 				} else if t.Over() != nil {
 					return out
 				}
@@ -207,7 +207,7 @@ func misfits(tool gjson.Result) []misfit {
 	return out
 }
 
-// argumentsValidated accepts every form of refusal.
+// argumentsValidated accepts every form of refusedCall.
 func argumentsValidated(t *check.T) {
 	refused := refusals(t)
 	for _, r := range refused {
@@ -221,7 +221,7 @@ func argumentsValidated(t *check.T) {
 	}
 }
 
-// argumentsReported judges the form of a refusal: the page asks for a result,
+// argumentsReported judges the form of a refusedCall: the page asks for a result,
 // so that a model can correct itself.
 func argumentsReported(t *check.T) {
 	reported := false

@@ -66,6 +66,9 @@ func toolsListing() []check.Check {
 // toolsDeclared asks for tools whether they are declared or not: that they are
 // listed is what shows that the server supports them.
 func toolsDeclared(t *check.T) {
+	if !t.Capabilities().IsObject() {
+		t.NotObserved("the server's opening holds no capabilities object", "")
+	}
 	w := walked(t, toolsList)
 	n := len(w.items())
 	switch {
