@@ -69,3 +69,24 @@ func TestTheFirstAnswerOfAnInstanceMayTakeLonger(t *testing.T) {
 		t.Errorf("patience before it is %s", got)
 	}
 }
+
+func TestASlowStarterMayLeaveSlowly(t *testing.T) {
+	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+		time.Sleep(25 * time.Millisecond)
+		io.WriteString(out, "\n")
+		_, err := io.Copy(io.Discard, in)
+		return err
+	})
+	if got := s.leave(); got != 50*time.Millisecond {
+		t.Errorf("before it said anything it is given %s", got)
+	}
+	if _, err := s.Send(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Await(t.Context(), 0, time.Second, func(wire.Message) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.leave(); got <= 50*time.Millisecond || got > 100*time.Millisecond {
+		t.Errorf("after a start of more than 20 ms it is given %s", got)
+	}
+}
