@@ -33,7 +33,7 @@ type Conn struct {
 	bytes   int
 	bans    []*Ban
 
-	anonymous int           // frames of ours that an answer without id may be meant for: unreadable ones and notifications
+	anonymous int           // frames of ours that an answer without id may be meant for: what is unreadable, and notifications
 	ended     chan struct{} // closed once the peer is gone and everything was read
 	ending    sync.Once
 }

@@ -122,6 +122,18 @@ func jsonrpcRequests() []Fault {
 			Apply:    afterLine(wire.Notification, "notifications/mcpcheck/unknown", complain),
 		},
 		{
+			Name: "dies-of-unknown-notification", Does: "ends when it reads a notification that it does not know", In: spec.Every,
+			CaughtBy: []string{"jsonrpc.notification.survived"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Kind == wire.Notification && m.Method() == "notifications/mcpcheck/unknown" {
+						return errors.New("unknown notification")
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
 			Name: "method-case-folded", Does: "knows methods in any case", In: spec.Every,
 			Breaks:   []string{"jsonrpc-case-sensitive-members"},
 			CaughtBy: []string{"jsonrpc.case"},
