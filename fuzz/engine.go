@@ -32,6 +32,8 @@ type Options struct {
 	Command func(file string) string
 	// Progress is called now and then, and at each finding.
 	Progress func(Stats)
+	// Found is called with each finding once it is written.
+	Found func(*Found)
 	// Sent sees every frame that is sent to the target while searching.
 	Sent func(rev spec.Revision, raw []byte)
 }
@@ -71,6 +73,7 @@ type Result struct {
 	Version   string
 	Notes     []string
 	Ended     string // reports.Complete or Interrupted
+	Broken    bool   // an oracle of ours failed itself; Notes tell which
 }
 
 // Found is a finding with what replays it.

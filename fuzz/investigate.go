@@ -266,6 +266,10 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 
 // record makes the report and the case file of a finding.
 func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed uint64) {
+	if f.symptom.Oracle == oracleBroken {
+		e.res.Broken = true
+		e.res.Notes = append(e.res.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.Rev, seed, f.symptom.Says))
+	}
 	reproduced := fmt.Sprintf("%d/%d", confirmed, confirmRuns)
 	if confirmed < confirmRuns {
 		reproduced = "flaky " + reproduced
@@ -287,5 +291,8 @@ func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed
 		}
 	}
 	e.res.Findings = append(e.res.Findings, f)
+	if e.o.Found != nil {
+		e.o.Found(f)
+	}
 	e.tell()
 }

@@ -21,6 +21,9 @@ type Symptom struct {
 	Frame   int    // the offending one of Played.Frames, or -1
 }
 
+// oracleBroken is the oracle of symptoms that are our own: a judge that failed.
+const oracleBroken = "mcpcheck"
+
 // same tells whether two symptoms may be of one cause.
 func (s *Symptom) same(other *Symptom) bool {
 	return s != nil && other != nil && s.Oracle == other.Oracle && s.Outcome == other.Outcome
@@ -78,6 +81,9 @@ func (b *bench) look(p Played) *Symptom {
 	view := check.NewView(b.rev, t)
 	for _, c := range b.judges {
 		o := view.Look(c)
+		if o.State == check.Broken {
+			return &Symptom{oracleBroken, c.ID + ": " + normal(o.Detail), o.Detail, -1}
+		}
 		if o.State != check.Violated {
 			continue
 		}
