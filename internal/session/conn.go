@@ -187,6 +187,10 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 	return first, nil
 }
 
+// Drain waits until the peer has taken what was written, at most the grace: a
+// pause for SendPaused, without which a peer may get two chunks at once.
+func (c *Conn) Drain(ctx context.Context) { c.stream.Drain(ctx, c.opts.Grace) }
+
 func (c *Conn) write(ctx context.Context, b []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
