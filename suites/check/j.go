@@ -154,22 +154,28 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
 
 func (j *J) asked(response wire.Entry) []wire.Entry {
-	var out []wire.Entry
-	id := response.Message.ID()
-	for _, e := range j.entries[:response.Index] {
-		if e.From == response.From {
-			continue
-		}
-		for _, part := range e.Message.Elements() {
-			if !part.IsResponse() && part.ID().Equal(id) {
-				one := e
-				one.Message = part
-				out = append(out, one)
+	side := askedBy(response.From.Peer())
+	byID := j.Derive(side, func() any {
+		out := map[string][]wire.Entry{}
+		for _, e := range j.from(wire.Role(side)) {
+			if !e.Message.IsResponse() {
+				key := e.Message.ID().Key()
+				out[key] = append(out[key], e)
 			}
 		}
+		return out
+	}).(map[string][]wire.Entry)
+	all := byID[response.Message.ID().Key()]
+	for i, e := range all {
+		if e.Index >= response.Index {
+			return all[:i]
+		}
 	}
-	return out
+	return all
 }
+
+// askedBy is the key of what a role asked, by id.
+type askedBy wire.Role
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
 // whose id could not be read: no JSON, no request, a batch, or an id that
