@@ -158,7 +158,7 @@ func (m Manners) free() bool {
 // depth and at members that stand twice, since who knows which of them a
 // server takes; what is no JSON is executed by nobody.
 func (m Manners) allow(line []byte) bool {
-	if len(m.Tools) == 0 || !bytes.Contains(line, []byte("tools")) {
+	if m.free() {
 		return true
 	}
 	line = bytes.Trim(bytes.TrimPrefix(line, []byte("\ufeff")), "\x00\r\t \n")
@@ -181,10 +181,7 @@ func (m Manners) mentions(line []byte) bool {
 }
 
 func (m Manners) allowValue(v gjson.Result) bool {
-	ok := true
-	if v.IsObject() && strings.Contains(strings.ToLower(v.Raw), "call") {
-		ok = m.allowCall(v)
-	}
+	ok := !v.IsObject() || m.allowCall(v)
 	v.ForEach(func(_, child gjson.Result) bool {
 		if child.IsObject() || child.IsArray() {
 			ok = ok && m.allowValue(child)

@@ -258,9 +258,6 @@ func (e *engine) open(ctx context.Context, s Script) (l *line, err error) {
 
 func (e *engine) allowed(s Script) bool {
 	manners := e.offers[s.Rev].Manners
-	if manners.free() {
-		return true
-	}
 	for _, m := range s.Lines() {
 		if !manners.allow(m.Raw) {
 			return false
