@@ -83,6 +83,9 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	})
 	if run != nil {
 		run.Target.Argv = argv
+		if argv[0] == "--" {
+			run.Target.Argv = argv[1:]
+		}
 	}
 	return f.conclude(cmd.Context(), run, err, out)
 }
