@@ -13,7 +13,7 @@ import (
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
 var Unmoved = []string{
-	"authorization", "batching", "caching", "cancellation", "completion", "deprecated", "discover", "elicitation", "headers", "http-sse", "jsonrpc",
+	"authorization", "caching", "cancellation", "completion", "deprecated", "discover", "elicitation", "headers", "http-sse",
 	"lifecycle", "logging", "mrtr", "pagination", "ping", "progress", "prompts", "resources", "roots", "sampling", "schema", "security", "stdio",
 	"streamable-http", "subscriptions", "tasks", "tools", "versioning",
 }

@@ -83,6 +83,6 @@ func rootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
-	root.AddCommand(serverCommand(), listCommand(), explainCommand(), guardCommand())
+	root.AddCommand(serverCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand())
 	return root
 }

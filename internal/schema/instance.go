@@ -88,9 +88,14 @@ func (m *maker) object(b []byte, r *rule, depth int) []byte {
 		}
 		first = false
 		b = append(gjson.AppendJSONString(b, name), ':')
-		if sub == nil {
+		switch {
+		case sub == nil:
 			b = m.anything(b)
-		} else {
+		case name == "resultType" && r.name == "InputRequiredResult":
+			b = append(b, `"input_required"`...)
+		case name == "resultType":
+			b = append(b, `"complete"`...) // any other belongs to an extension
+		default:
 			b = m.make(b, sub, name, depth+1)
 		}
 	}

@@ -140,6 +140,30 @@ func (s *Set) Result(name string) string {
 // the revision has no such notification.
 func (s *Set) Notification(name string) string { return s.message(name).Notification }
 
+// Envelope returns the definition of the JSON-RPC envelope of a message of that
+// kind, "" for an invalid one and for a batch where the revision has none.
+func (s *Set) Envelope(kind wire.Kind) string {
+	var names []string
+	switch kind {
+	case wire.Request:
+		names = []string{"JSONRPCRequest"}
+	case wire.Notification:
+		names = []string{"JSONRPCNotification"}
+	case wire.Result:
+		names = []string{"JSONRPCResultResponse", "JSONRPCResponse"}
+	case wire.Error:
+		names = []string{"JSONRPCErrorResponse", "JSONRPCError"}
+	case wire.Batch:
+		if s.Has("JSONRPCBatchRequest") {
+			return "JSONRPCMessage"
+		}
+	}
+	if i := slices.IndexFunc(names, s.Has); i >= 0 {
+		return names[i]
+	}
+	return ""
+}
+
 // SentBy tells whether that side may send a request or notification of that
 // method in this revision.
 func (s *Set) SentBy(side wire.Role, name string) bool {
@@ -169,11 +193,12 @@ func (s *Set) ResultOf(name string, result []byte) string {
 		return ""
 	}
 	kind := gjson.GetBytes(result, "resultType")
-	if s.Has("ResultType") && kind.Type == gjson.String && kind.Str != "complete" {
-		if kind.Str == "input_required" && slices.Contains(m.Results, "InputRequiredResult") {
-			return "InputRequiredResult"
-		}
+	switch {
+	case !s.Has("ResultType") || kind.Type != gjson.String || kind.Str == "complete":
+	case kind.Str != "input_required":
 		return "Result"
+	case slices.Contains(m.Results, "InputRequiredResult"):
+		return "InputRequiredResult"
 	}
 	if slices.Contains(m.Results, "CreateTaskResult") && gjson.GetBytes(result, "task").IsObject() && len(s.Validate(m.Results[0], result)) > 0 {
 		return "CreateTaskResult"

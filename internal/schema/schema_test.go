@@ -1,10 +1,14 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
@@ -54,6 +58,142 @@ func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
 		}
 		if got[0].Keyword != c.keyword || got[0].Definition != c.wants {
 			t.Errorf("%s %s: keyword %s of %s, want %s of %s", c.rev, c.in, got[0].Keyword, got[0].Definition, c.keyword, c.wants)
+		}
+	}
+}
+
+func TestMethodsAreThoseOfTheRevision(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		set, f := For(rev), rev.Facts()
+		for _, c := range []struct {
+			side                    wire.Role
+			requests, notifications []string
+		}{
+			{wire.Client, f.ClientRequests, f.ClientNotifications},
+			{wire.Server, f.ServerRequests, f.ServerNotifications},
+		} {
+			var requests, notifications []string
+			for _, name := range set.Methods() {
+				if set.SentBy(c.side, name) {
+					if def := set.Request(name); def != "" {
+						requests = append(requests, name)
+						if set.Result(name) == "" || !set.Has(def) || !set.Has(set.Result(name)) {
+							t.Errorf("%s: request %s: definitions %q, %q", rev, name, def, set.Result(name))
+						}
+					} else {
+						notifications = append(notifications, name)
+						if !set.Has(set.Notification(name)) {
+							t.Errorf("%s: notification %s: definition %q", rev, name, set.Notification(name))
+						}
+					}
+				}
+			}
+			slices.Sort(c.requests)
+			slices.Sort(c.notifications)
+			if !slices.Equal(requests, c.requests) {
+				t.Errorf("%s: the %s sends requests\n%q, facts say\n%q", rev, c.side, requests, c.requests)
+			}
+			if !slices.Equal(notifications, c.notifications) {
+				t.Errorf("%s: the %s sends notifications\n%q, facts say\n%q", rev, c.side, notifications, c.notifications)
+			}
+		}
+		for _, name := range set.Methods() {
+			def := set.Request(name) + set.Notification(name)
+			if m := gjson.GetBytes(set.Instance(seeded(5), def), "method").Str; m != name {
+				t.Errorf("%s: an instance of %s has the method %q, not %q", rev, def, m, name)
+			}
+		}
+	}
+	if For(spec.V2025_06_18).Request("tools/none") != "" || For(spec.V2025_06_18).SentBy(wire.Client, "tools/none") {
+		t.Error("a method that does not exist is defined")
+	}
+	if r, a := For(spec.V2026_07_28).Input("roots/list"); r != "ListRootsRequest" || a != "ListRootsResult" {
+		t.Errorf("roots/list in an input_required result: %q, %q", r, a)
+	}
+	if For(spec.V2026_07_28).Request("roots/list") != "" {
+		t.Error("roots/list is a request of its own in a stateless revision")
+	}
+}
+
+func TestResultSaysWhichDefinitionItIs(t *testing.T) {
+	for _, c := range []struct {
+		rev              spec.Revision
+		method, in, want string
+	}{
+		{spec.V2025_06_18, "tools/call", `{"content":[]}`, "CallToolResult"},
+		{spec.V2025_06_18, "tools/call", `{"resultType":"input_required"}`, "CallToolResult"},
+		{spec.V2025_11_25, "tools/call", `{"content":[],"task":{}}`, "CallToolResult"},
+		{spec.V2025_11_25, "tools/call", `{"task":{"taskId":"1"}}`, "CreateTaskResult"},
+		{spec.V2025_11_25, "tools/call", `{"task":"1"}`, "CallToolResult"},
+		{spec.V2025_11_25, "elicitation/create", `{"task":{}}`, "CreateTaskResult"},
+		{spec.V2026_07_28, "tools/call", `{"resultType":"complete","content":[]}`, "CallToolResult"},
+		{spec.V2026_07_28, "tools/call", `{"content":[]}`, "CallToolResult"},
+		{spec.V2026_07_28, "tools/call", `{"resultType":7}`, "CallToolResult"},
+		{spec.V2026_07_28, "tools/call", `{"resultType":"input_required"}`, "InputRequiredResult"},
+		{spec.V2026_07_28, "tools/list", `{"resultType":"input_required"}`, "ListToolsResult"},
+		{spec.V2026_07_28, "tools/call", `{"resultType":"task"}`, "Result"},
+		{spec.V2026_07_28, "ping", `{}`, ""},
+	} {
+		if got := For(c.rev).ResultOf(c.method, []byte(c.in)); got != c.want {
+			t.Errorf("%s %s %s: %q, want %q", c.rev, c.method, c.in, got, c.want)
+		}
+	}
+}
+
+func TestWholeNumbersAreReadExactly(t *testing.T) {
+	for number, want := range map[string]bool{
+		"0": true, "-0": true, "7": true, "1.0": true, "1.50": false, "15e-1": false, "150e-1": true, "1.5e1": true,
+		"0.0": true, "0e99999999999": true, "1e99999999999": true, "1e-99999999999": false, "1E+3": true,
+		"9007199254740993": true, "9007199254740993.1": false, "0.1e1": true, "-2.50e1": true, "10e-2": false, "100e-2": true, "1e-0": true,
+	} {
+		if isInteger(number) != want {
+			t.Errorf("%s is an integer: %v", number, !want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"1", "1.0", 0}, {"1.00000000000000000000001", "1", 1}, {"1e400000000", "1", 1}, {"-1e400000000", "0", -1}, {"1e-400000000", "1", -1}, {"0.1", "1e-1", 0}} {
+		if got := compare(c.a, c.b); got != c.want {
+			t.Errorf("compare(%s, %s) = %d", c.a, c.b, got)
+		}
+	}
+}
+
+func TestUnknownKeywordOfASchemaIsAnError(t *testing.T) {
+	_, err := compile(spec.V2025_06_18, []byte(`{"x-methods":{},"$defs":{"A":{"type":"object","patternProperties":{}}}}`))
+	if err == nil || !strings.Contains(err.Error(), "patternProperties") {
+		t.Errorf("error %v does not name the keyword", err)
+	}
+	if _, err := compile(spec.V2025_06_18, []byte(`{"x-methods":{},"$defs":{"A":{"$ref":"#/$defs/B"}}}`)); err == nil {
+		t.Error("a reference to nothing compiles")
+	}
+}
+
+func TestEveryKindOfMessageHasItsEnvelope(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		for _, in := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"t"}}}`,
+			`{"jsonrpc":"2.0","method":"m"}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"m"}}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`,
+			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`,
+		} {
+			def := For(rev).Envelope(wire.Parse([]byte(in)).Kind)
+			if def == "" {
+				t.Errorf("%s: no envelope for %s", rev, in)
+				continue
+			}
+			if broken := For(rev).Validate(def, []byte(in)); len(broken) > 0 {
+				t.Errorf("%s: %s is no %s: %v", rev, in, def, broken)
+			}
+			if broken := For(rev).Validate(def, []byte(strings.Replace(in, `"2.0"`, `"1.0"`, 1))); len(broken) != 1 {
+				t.Errorf("%s: another version of JSON-RPC passes as %s: %v", rev, def, broken)
+			}
+		}
+		if got, want := For(rev).Envelope(wire.Batch) != "", rev.Facts().Batches; got != want {
+			t.Errorf("%s: has a batch: %v", rev, got)
 		}
 	}
 }

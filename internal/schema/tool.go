@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -18,6 +19,8 @@ import (
 type ToolSchema struct {
 	dialect  string
 	compiled *jsonschema.Schema
+	one      sync.Mutex // held while effort counts a validation
+	effort   *effort
 }
 
 // InvalidSchemaError says that a schema breaks the meta-schema of its dialect.
@@ -178,17 +181,47 @@ func compileTool(doc any, dialect int) (t *ToolSchema, err error) {
 	// beyond it and nothing the peer is blamed for.
 	defer func() {
 		if p := recover(); p != nil {
-			t, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine panicked: %v", p)}
+			t, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)}
 		}
 	}()
 	var foreign []string // patterns that are ECMA 262 but not RE2, or neither
+	c := newCompiler(dialect, &foreign)
+	if err := c.AddResource(toolURL, doc); err != nil {
+		return nil, &NotJudgedError{err.Error()}
+	}
+	if _, err := c.Compile(toolURL); err != nil {
+		return nil, explain(err, dialects[dialect].uri)
+	}
+	if len(foreign) > 0 {
+		return nil, &NotJudgedError{fmt.Sprintf("the pattern %q is no RE2 expression", foreign[0])}
+	}
+	// A second compilation has the effort counted. It cannot be the first: with
+	// a vocabulary of ours the engine holds a schema's own subschemas against
+	// less than the whole meta-schema.
+	spent := new(effort)
+	c = newCompiler(dialect, &foreign)
+	c.RegisterVocabulary(spent.vocabulary())
+	c.AssertVocabs()
+	if err := c.AddResource(toolURL, doc); err != nil {
+		return nil, &NotJudgedError{err.Error()}
+	}
+	compiled, err := c.Compile(toolURL)
+	if err != nil {
+		return nil, &NotJudgedError{err.Error()}
+	}
+	return &ToolSchema{dialect: dialects[dialect].uri, compiled: compiled, effort: spent}, nil
+}
+
+// newCompiler returns an engine that follows no reference out of a schema and
+// notes the patterns it cannot read.
+func newCompiler(dialect int, foreign *[]string) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(dialects[dialect].draft)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			foreign = append(foreign, pattern)
+			*foreign = append(*foreign, pattern)
 			return matchAll(pattern), nil
 		}
 		return re, nil
@@ -198,17 +231,7 @@ func compileTool(doc any, dialect int) (t *ToolSchema, err error) {
 	for _, name := range []string{"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time", "date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver"} {
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
 	}
-	if err := c.AddResource(toolURL, doc); err != nil {
-		return nil, &NotJudgedError{err.Error()}
-	}
-	compiled, err := c.Compile(toolURL)
-	if err != nil {
-		return nil, explain(err, dialects[dialect].uri)
-	}
-	if len(foreign) > 0 {
-		return nil, &NotJudgedError{fmt.Sprintf("the pattern %q is no RE2 expression", foreign[0])}
-	}
-	return &ToolSchema{dialects[dialect].uri, compiled}, nil
+	return c
 }
 
 // explain turns an error of the engine into one of ours.
@@ -273,9 +296,12 @@ func (t *ToolSchema) Validate(instance []byte) (found []Violation, err error) {
 }
 
 func (t *ToolSchema) validate(value any) (found []Violation, err error) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	t.effort.spent = 0
 	defer func() {
 		if p := recover(); p != nil {
-			found, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine panicked: %v", p)}
+			found, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)}
 		}
 	}()
 	err = t.compiled.Validate(value)
@@ -290,6 +316,29 @@ func (t *ToolSchema) validate(value any) (found []Violation, err error) {
 		return flattenErrors(why), nil
 	}
 	return nil, &NotJudgedError{err.Error()}
+}
+
+// An effort counts how often the parts of a schema were applied in a validation:
+// a union of references to unions takes time that doubles with each, and a
+// hostile schema would keep us busy for ever.
+type effort struct{ spent int }
+
+const effortLimit = 500_000 // applications, about a second
+
+// vocabulary has the engine call Validate wherever it applies a part of a schema.
+func (e *effort) vocabulary() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL:     "tool:///effort",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) { return e, nil },
+	}
+}
+
+// Validate panics at the limit, since the engine has no other way to stop;
+// ToolSchema.validate recovers.
+func (e *effort) Validate(*jsonschema.ValidatorContext, any) {
+	if e.spent++; e.spent > effortLimit {
+		panic(fmt.Sprintf("more than %d steps", effortLimit))
+	}
 }
 
 // cyclic tells whether validation met a reference without end, of which JSON
@@ -323,13 +372,3 @@ func wildNumber(v gjson.Result) (wild string) {
 }
 
 var longExponent = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4}`)
-
-// Broken returns the violations of a schema that err reports, nil if err is of
-// another kind.
-func Broken(err error) []Violation {
-	var invalid *InvalidSchemaError
-	if errors.As(err, &invalid) {
-		return slices.Clone(invalid.Violations)
-	}
-	return nil
-}

@@ -2,8 +2,13 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 func TestSchemaOfAToolIsHeldAgainstItsDialect(t *testing.T) {
@@ -62,10 +67,11 @@ func TestSchemaThatFitsOneDialectIsAcceptedUnderAny(t *testing.T) {
 		t.Errorf("a dialect of its own, but valid under the known ones: %v", err)
 	}
 	_, err = CompileToolAnyDialect([]byte(`{"type":"strin"}`))
-	if len(Broken(err)) == 0 {
+	var invalid *InvalidSchemaError
+	if !errors.As(err, &invalid) || len(invalid.Violations) == 0 {
 		t.Errorf("a schema that fits no dialect: %v", err)
 	}
-	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil || Broken(err) != nil {
+	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil || errors.As(err, &invalid) {
 		t.Errorf("a reference that leads out: %v", err)
 	}
 }
@@ -128,4 +134,47 @@ func TestHostileSchemasAreNotJudged(t *testing.T) {
 	if found, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
 		t.Errorf("a schema that is its own reference: %v, %v", found, err)
 	}
+}
+
+// Unions of references to unions double the work with each level.
+func TestValidationOfAnExplodingSchemaEnds(t *testing.T) {
+	for _, dialect := range []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"} {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"$schema":%q,"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}`, dialect)
+		for i := range 40 {
+			fmt.Fprintf(&b, `,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+		}
+		b.WriteString(`}}`)
+		tool, err := CompileTool([]byte(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		var not *NotJudgedError
+		if _, err := tool.Validate([]byte(`{}`)); !errors.As(err, &not) {
+			t.Errorf("%s: %v", dialect, err)
+		}
+		t.Logf("%s: given up after %v", dialect, time.Since(start))
+	}
+}
+
+func TestCompiledSchemasAreSharedSafely(t *testing.T) {
+	tool, err := CompileTool([]byte(`{"type":"object","required":["a"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				if found, err := tool.Validate([]byte(`{}`)); err != nil || len(found) != 1 {
+					t.Errorf("%v, %v", found, err)
+				}
+				if found := For(spec.V2025_03_26).Validate("Tool", []byte(`{}`)); len(found) != 2 {
+					t.Errorf("%v", found)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -8,10 +9,13 @@ import (
 
 // A Ban watches for an answer that is forbidden, such as one to a
 // notification. It is looked for until the session's end, since a peer may
-// give it at any time.
+// give it at any time. An answer without a usable id is nobody's once we have
+// sent something else that could be meant by it: from then on only answers with
+// an id count.
 type Ban struct {
 	What  string // what must not come
 	match func(wire.Message) bool
+	epoch int // how many anonymous frames we had sent
 
 	mu  sync.Mutex
 	hit *wire.Entry
@@ -26,26 +30,26 @@ func (b *Ban) Hit() *wire.Entry {
 
 // Forbid registers a ban on frames that come from index on.
 func (c *Conn) Forbid(what string, from int, match func(wire.Message) bool) *Ban {
-	b := &Ban{What: what, match: match}
 	c.mu.Lock()
+	b := &Ban{What: what, match: match, epoch: c.anonymous}
 	c.bans = append(c.bans, b)
 	c.mu.Unlock()
 	for _, e := range c.EntriesFrom(from) {
 		if e.From == wire.Server {
-			b.see(e)
+			b.see(e, b.epoch)
 		}
 	}
 	return b
 }
 
-func (b *Ban) see(e wire.Entry) {
+func (b *Ban) see(e wire.Entry, epoch int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.hit != nil {
 		return
 	}
 	for _, part := range e.Message.Elements() {
-		if b.match(part) {
+		if b.match(part) && (epoch == b.epoch || part.ID().Usable()) {
 			b.hit = &e
 			return
 		}
@@ -55,9 +59,20 @@ func (b *Ban) see(e wire.Entry) {
 // check puts a new frame to every ban.
 func (c *Conn) check(e wire.Entry) {
 	c.mu.Lock()
-	bans := c.bans
+	bans, epoch := c.bans, c.anonymous
 	c.mu.Unlock()
 	for _, b := range bans {
-		b.see(e)
+		b.see(e, epoch)
 	}
+}
+
+// record adds a frame of ours to the transcript.
+func (c *Conn) record(raw []byte) int {
+	at, m := c.Add(wire.Frame{From: wire.Client, Raw: raw})
+	if !m.Readable() || slices.ContainsFunc(m.Elements(), func(e wire.Message) bool { return e.Kind == wire.Notification }) {
+		c.mu.Lock()
+		c.anonymous++
+		c.mu.Unlock()
+	}
+	return at
 }

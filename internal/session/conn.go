@@ -28,8 +28,10 @@ type Conn struct {
 	asks    chan wire.Entry
 	bytes   int
 	bans    []*Ban
-	ended   chan struct{} // closed once the peer is gone and everything was read
-	ending  sync.Once
+
+	anonymous int           // frames of ours that an answer without id may be meant for: unreadable ones and notifications
+	ended     chan struct{} // closed once the peer is gone and everything was read
+	ending    sync.Once
 }
 
 // connect starts an instance.
@@ -146,7 +148,7 @@ func (c *Conn) state() (<-chan struct{}, error) {
 // Send writes one message as a line and records it first, so that no answer
 // to it can stand before it in the transcript.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
-	at, _ := c.Add(wire.Frame{From: wire.Client, Raw: raw})
+	at := c.record(raw)
 	return at, c.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
 }
 
@@ -159,7 +161,7 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	}
 	first := c.Len()
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
-		c.Add(wire.Frame{From: wire.Client, Raw: line})
+		c.record(line)
 	}
 	for _, b := range chunks {
 		if err := c.write(ctx, b); err != nil {

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -177,6 +178,17 @@ func (m Message) Elements() []Message {
 		return true
 	})
 	return out
+}
+
+// Readable tells whether a peer can tell which requests the frame holds: it
+// and all its elements are well-formed, and ids are such as requests may have.
+// What is not readable may be answered without an id.
+func (m Message) Readable() bool {
+	if m.Kind == Batch {
+		elements := m.Elements()
+		return len(elements) > 0 && !slices.ContainsFunc(elements, func(e Message) bool { return !e.Readable() })
+	}
+	return m.Flaw() == nil && (m.Kind != Request || m.ID().Usable())
 }
 
 // ID returns the id member as sent.

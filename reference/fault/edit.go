@@ -201,3 +201,8 @@ func encode(v any) []byte {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
+
+// without has the server neither declare nor offer a capability.
+func without(capability string) func(*server.Library) {
+	return func(l *server.Library) { delete(l.Capabilities, capability) }
+}

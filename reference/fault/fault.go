@@ -32,6 +32,7 @@ type Fault struct {
 func All() []Fault {
 	return slices.Concat(
 		jsonrpc(),
+		batching(),
 		lifecycle(),
 		ping(),
 		stdio(),

@@ -2,8 +2,12 @@ package fault
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -12,14 +16,214 @@ import (
 
 // jsonrpc are the faults of basic/index#messages.
 func jsonrpc() []Fault {
+	return slices.Concat(jsonrpcRequests(), jsonrpcResponses())
+}
+
+// jsonrpcRequests are faults in how requests and notifications are received.
+func jsonrpcRequests() []Fault {
 	return []Fault{
 		{
-			Name: "response-id-as-string", Does: "answers integer ids as strings", In: spec.Every,
+			Name: "string-ids-refused", Does: "refuses requests whose id is a string", In: spec.Every,
+			Breaks:   []string{"jsonrpc-id-types-accepted"},
+			CaughtBy: []string{"jsonrpc.id.types"},
+			Apply: onHandler(func(next server.Handler) server.Handler {
+				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+					if strings.HasPrefix(r.ID.Raw, `"`) {
+						return nil, &server.Error{Code: spec.InvalidRequest, Message: "The id is no number"}
+					}
+					return next(ctx, r)
+				}
+			}),
+		},
+		{
+			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row with one method", In: spec.Every,
+			Breaks:   []string{"jsonrpc-every-request-answered"},
+			CaughtBy: []string{"jsonrpc.response.each"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				last, run := "", 0
+				return func(line []byte) error {
+					m := wire.Parse(line)
+					if run++; m.Method() != last {
+						last, run = m.Method(), 1
+					}
+					if m.Kind == wire.Request && run == 15 {
+						return nil
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result", In: spec.Every,
+			Breaks:   []string{"jsonrpc-method-not-found"},
+			CaughtBy: []string{"jsonrpc.method.unknown"},
+			Also: map[string]string{
+				"batching.answer.each": "an unknown method in a batch is one too",
+			},
+			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
+				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
+					return server.Object{"resultType": "complete"}, nil
+				}
+				return nil, e
+			}),
+		},
+		{
+			Name: "unknown-method-code", Does: "answers unknown methods with -32600", In: spec.Every,
+			Breaks:   []string{"jsonrpc-method-not-found"},
+			CaughtBy: []string{"jsonrpc.method.unknown"},
+			Also: map[string]string{
+				"batching.answer.each": "an unknown method in a batch is one too",
+			},
+			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
+				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
+					e.Code = spec.InvalidRequest
+				}
+				return nil, e
+			}),
+		},
+		{
+			Name: "unadvertised-method-empty", Does: "answers lists of capabilities that it does not declare with an empty list", In: spec.Stateless,
+			Breaks:   []string{"jsonrpc-method-not-found-unadvertised"},
+			CaughtBy: []string{"jsonrpc.method.unadvertised"},
+			Apply: all(
+				func(o *server.Options) { o.Library = without("prompts") },
+				instead("prompts/list", func(*server.Request) (any, *server.Error) {
+					return server.Object{"resultType": "complete", "prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}, nil
+				}),
+			),
+		},
+		{
+			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt", In: spec.Every,
+			Breaks:   []string{"jsonrpc-invalid-params"},
+			CaughtBy: []string{"jsonrpc.params.invalid"},
+			Apply: onError("prompts/get", func(*server.Request, *server.Error) (any, *server.Error) {
+				return server.Object{"resultType": "complete", "messages": []any{}}, nil
+			}),
+		},
+		{
+			Name: "missing-params-code", Does: "answers prompts/get without a name with -32603", In: spec.Stateless,
+			Breaks:   []string{"jsonrpc-invalid-params"},
+			CaughtBy: []string{"jsonrpc.params.invalid"},
+			Apply: onError("prompts/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
+				e.Code = spec.InternalError
+				return nil, e
+			}),
+		},
+		{
+			Name: "answers-notifications", Does: "answers cancellations with an error without id", In: spec.Every,
+			Breaks:   []string{"jsonrpc-no-response-to-notification"},
+			CaughtBy: []string{"jsonrpc.notification.silent"},
+			Apply:    afterLine(wire.Notification, "notifications/cancelled", complain),
+		},
+		{
+			Name: "answers-unknown-notifications", Does: "answers notifications that it does not know with an error without id", In: spec.Every,
+			Breaks:   []string{"jsonrpc-no-error-for-bad-notification"},
+			CaughtBy: []string{"jsonrpc.notification.silent"},
+			Apply:    afterLine(wire.Notification, "notifications/mcpcheck/unknown", complain),
+		},
+		{
+			Name: "method-case-folded", Does: "knows methods in any case", In: spec.Every,
+			Breaks:   []string{"jsonrpc-case-sensitive-members"},
+			CaughtBy: []string{"jsonrpc.case"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Kind == wire.Request && m.Method() == strings.ToUpper(m.Method()) {
+						line = bytes.Replace(line, []byte(m.Method()), []byte(strings.ToLower(m.Method())), 1)
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "member-case-folded", Does: "takes Method for method", In: spec.Every,
+			Breaks:   []string{"jsonrpc-case-sensitive-members"},
+			CaughtBy: []string{"jsonrpc.case"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error { return next(bytes.Replace(line, []byte(`"Method":`), []byte(`"method":`), 1)) }
+			}),
+		},
+		{
+			Name: "parse-error-silent", Does: "drops lines that are no JSON objects or arrays", In: spec.Every,
+			Breaks:   []string{"jsonrpc-parse-error"},
+			CaughtBy: []string{"jsonrpc.parse-error"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if bytes.HasPrefix(line, []byte("{")) && wire.Parse(line).Fault != nil {
+						return nil
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "parse-error-code", Does: "answers what is no JSON with -32600", In: spec.Every,
+			Breaks:   []string{"jsonrpc-parse-error"},
+			CaughtBy: []string{"jsonrpc.parse-error"},
+			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if bytes.HasPrefix(line, []byte("{")) && wire.Parse(line).Fault != nil {
+						out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"What is this?"}}`))
+						return nil
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "invalid-request-silent", Does: "drops requests that lack the member jsonrpc", In: spec.Every,
+			Breaks:   []string{"jsonrpc-invalid-request"},
+			CaughtBy: []string{"jsonrpc.request.invalid"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Misfit != nil && m.Misfit.Member == "jsonrpc" {
+						return nil
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "dies-of-array", Does: "ends when it reads an array", In: spec.Since(spec.V2025_06_18),
+			CaughtBy: []string{"jsonrpc.batch.survived"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if wire.Parse(line).Kind == wire.Batch {
+						return errors.New("cannot read an array")
+					}
+					return next(line)
+				}
+			}),
+		},
+	}
+}
+
+// complain answers without an id.
+func complain(_ wire.Message, out server.FrameSink) {
+	out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Unknown notification"}}`))
+}
+
+// jsonrpcResponses are faults in the shape of responses.
+func jsonrpcResponses() []Fault {
+	return []Fault{
+		{
+			Name: "response-id-as-number", Does: "answers string ids that look like numbers as numbers", In: spec.Every,
 			Breaks:   []string{"jsonrpc-response-id-type-preserved"},
-			CaughtBy: []string{"jsonrpc.response.id-type"},
+			CaughtBy: []string{"jsonrpc.response.id"},
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
-				if id := m["id"]; len(id) > 0 && id[0] != '"' {
-					m["id"] = json.RawMessage(strconv.Quote(string(id)))
+				if s, err := strconv.Unquote(string(m["id"])); err == nil {
+					if _, err := strconv.Atoi(s); err == nil {
+						m["id"] = json.RawMessage(s)
+					}
+				}
+			}, wire.Result, wire.Error),
+		},
+		{
+			Name: "response-id-imprecise", Does: "holds ids as doubles", In: spec.Every,
+			Breaks:   []string{"jsonrpc-response-id-match"},
+			CaughtBy: []string{"jsonrpc.response.id"},
+			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
+				if n, err := strconv.ParseFloat(string(m["id"]), 64); err == nil {
+					m["id"] = json.RawMessage(strconv.FormatInt(int64(n), 10))
 				}
 			}, wire.Result, wire.Error),
 		},
@@ -30,18 +234,10 @@ func jsonrpc() []Fault {
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
 					next(f)
-					if of(f, []wire.Kind{wire.Result, wire.Error}) {
+					if of(f, []wire.Kind{wire.Result, wire.Error}) && wire.Parse(f.Raw).ID().Usable() {
 						next(f)
 					}
 				}
-			}),
-		},
-		{
-			Name: "answers-notifications", Does: "answers each notification with an empty result without id", In: spec.Every,
-			Breaks:   []string{"jsonrpc-no-response-to-notification"},
-			CaughtBy: []string{"jsonrpc.notification.unanswered"},
-			Apply: afterLine(wire.Notification, "", func(_ wire.Message, out server.FrameSink) {
-				out(raw(`{"jsonrpc":"2.0","id":null,"result":{}}`))
 			}),
 		},
 		{
@@ -52,37 +248,6 @@ func jsonrpc() []Fault {
 				delete(m, "jsonrpc")
 			}, wire.Result, wire.Error, wire.Notification, wire.Request),
 		},
-		{
-			Name: "result-with-error", Does: "puts error null next to each result", In: spec.Every,
-			Breaks:   []string{"jsonrpc-response-not-both"},
-			CaughtBy: []string{"jsonrpc.response.not-both"},
-			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
-				m["error"] = json.RawMessage("null")
-			}, wire.Result),
-		},
-		{
-			Name: "error-code-string", Does: "writes error codes as strings", In: spec.Every,
-			Breaks:   []string{"jsonrpc-error-code-integer"},
-			CaughtBy: []string{"jsonrpc.error.code"},
-			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
-				var e map[string]json.RawMessage
-				if json.Unmarshal(m["error"], &e) == nil {
-					e["code"] = json.RawMessage(strconv.Quote(string(e["code"])))
-					m["error"] = encode(e)
-				}
-			}, wire.Error),
-		},
-		{
-			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result", In: spec.Every,
-			Breaks:   []string{"jsonrpc-method-not-found"},
-			CaughtBy: []string{"jsonrpc.method-not-found"},
-			Apply: onError("", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				if e.Code == spec.MethodNotFound {
-					return server.Object{}, nil
-				}
-				return nil, e
-			}),
-		},
 	}
 }
 
@@ -92,13 +257,13 @@ func stdio() []Fault {
 		{
 			Name: "banner", Does: "greets on standard output before the first message", In: spec.Every,
 			Breaks:   []string{"stdio-stdout-only-mcp"},
-			CaughtBy: []string{"stdio.stdout-only-messages"},
+			CaughtBy: []string{"stdio.stdout.pure"},
 			Apply:    banner("Harbour Street Library is open\n"),
 		},
 		{
 			Name: "pretty-printed", Does: "writes messages over several lines", In: spec.Every,
 			Breaks:   []string{"stdio-no-embedded-newlines"},
-			CaughtBy: []string{"stdio.one-line"},
+			CaughtBy: []string{"stdio.stdout.pure"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
 					var b bytes.Buffer

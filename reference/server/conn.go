@@ -37,7 +37,8 @@ type conn struct {
 	streams  []*subscription
 	calls    chan struct{} // a place for each tool call in progress
 	work     sync.WaitGroup
-	closing  chan struct{} // closed when no more input will come
+	ending   bool          // no new work is begun
+	closing  chan struct{} // closed when no more input is taken
 }
 
 // A task is a request being worked on.
@@ -185,12 +186,28 @@ func (c *conn) request(m wire.Message, reply func([]byte, *Request)) {
 		reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), r)
 		return
 	}
-	c.work.Go(func() {
-		defer t.park()
+	c.begin(t, func() {
 		defer cancel(nil)
 		v, problem := c.guarded(ctx, r)
 		c.finish(r, key, v, problem)
 	})
+}
+
+// begin starts work and returns once it is done or waits. When the server is
+// ending it does nothing.
+func (c *conn) begin(t *task, work func()) {
+	c.mu.Lock()
+	if c.ending {
+		c.mu.Unlock()
+		return
+	}
+	c.work.Add(1)
+	c.mu.Unlock()
+	go func() {
+		defer c.work.Done()
+		defer t.park()
+		work()
+	}()
 	<-t.parked
 }
 
@@ -251,6 +268,9 @@ func (c *conn) revision() spec.Revision {
 // drain ends the work in flight: quickly finished requests are still
 // answered, subscriptions are closed, the rest is dropped.
 func (c *conn) drain() {
+	c.mu.Lock()
+	c.ending = true
+	c.mu.Unlock()
 	close(c.closing)
 	done := make(chan struct{})
 	go func() { c.work.Wait(); close(done) }()

@@ -111,11 +111,9 @@ func (c *conn) relist() {
 	}
 	t := &task{parked: make(chan struct{})}
 	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, task: t}
-	c.work.Go(func() {
-		defer t.park()
+	c.begin(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
 			c.session.keepRoots(o)
 		}
 	})
-	<-t.parked
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -26,6 +28,28 @@ type peer struct {
 	lines chan string
 	seen  []wire.Message // everything the server sent
 	asked int
+	// methods are those of the requests sent, by key of the id.
+	methods map[string]string
+}
+
+func (p *peer) sent(id wire.ID, method string) { p.methods[id.Key()] = method }
+
+// all walks the pages of a list and returns its entries.
+func (p *peer) all(method, member string) []gjson.Result {
+	p.t.Helper()
+	var out []gjson.Result
+	cursor := ""
+	for range 50 {
+		r := wantResult(p.t, p.ask(method, cursor)).Result()
+		out = append(out, r.Get(member).Array()...)
+		next := r.Get("nextCursor")
+		if !next.Exists() {
+			return out
+		}
+		cursor = `"cursor":` + next.Raw
+	}
+	p.t.Fatalf("%s has no end", method)
+	return nil
 }
 
 // start starts a server and a client that has not yet said anything.
@@ -35,7 +59,7 @@ func start(t *testing.T, o Options) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, s: s, lines: make(chan string, 1000)}
+	p := &peer{t: t, s: s, lines: make(chan string, 1000), methods: map[string]string{}}
 	go func() {
 		defer close(p.lines)
 		for {
@@ -60,6 +84,7 @@ func open(t *testing.T, rev spec.Revision, client string, o Options) *peer {
 	if rev.Facts().Stateless {
 		return p
 	}
+	p.sent(wire.StringID("open"), "initialize")
 	p.send(`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`, rev, client)
 	m := p.next()
 	if got := m.Result().Get("protocolVersion").String(); got != string(rev) {
@@ -122,6 +147,7 @@ func (p *peer) askAs(client, method string, members ...string) wire.Message {
 	p.t.Helper()
 	p.asked++
 	id := wire.StringID(fmt.Sprintf("ask-%d", p.asked))
+	p.sent(id, method)
 	p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, p.params(client, members...))
 	return p.answer(id)
 }

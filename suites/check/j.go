@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -129,18 +130,7 @@ func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
 // Unreadable tells whether the judged side was sent, before a frame, anything
 // whose id could not be read: no JSON, no request, or an id that is none.
 func (j *J) Unreadable(before wire.Entry) bool {
-	for _, e := range j.entries[:before.Index] {
-		if e.From == j.Of {
-			continue
-		}
-		if e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
-			return true
-		}
-		for _, part := range e.Message.Elements() {
-			if part.Flaw() != nil || part.Kind == wire.Request && !part.ID().Usable() {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.entries[:before.Index], func(e wire.Entry) bool {
+		return e.From != j.Of && !e.Message.Readable()
+	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 
 	. "github.com/onsi/gomega"
@@ -218,14 +219,10 @@ func parseError(t *check.T) {
 	NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
 }
 
-// ours tells whether a response answers a request that we sent after a frame.
+// ours tells whether a response has the id of something that we sent after a
+// frame.
 func ours(t *check.T, from int, m wire.Message) bool {
-	for _, sent := range t.Sent(from) {
-		if sent.Kind == wire.Request && sent.ID().Equal(m.ID()) {
-			return true
-		}
-	}
-	return false
+	return m.ID().Usable() && slices.ContainsFunc(t.Sent(from), func(sent wire.Message) bool { return sent.ID().Equal(m.ID()) })
 }
 
 // invalidRequest sends requests that lack jsonrpc or have a method that is no

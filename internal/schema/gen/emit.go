@@ -62,19 +62,22 @@ func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 	fmt.Fprintf(&b, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\n")
 	fmt.Fprintf(&b, "\"$comment\":\"The messages of MCP %s. Written by go generate ./internal/schema from internal/schema/gen/messages.yaml; not to be edited.\",\n", rev)
 	b.WriteString("\"x-methods\":{\n")
-	methods := 0
+	var methods []string
 	for _, m := range src.methods {
 		if !m.in.Has(rev) {
 			continue
+		}
+		if slices.Contains(methods, m.name) {
+			return nil, fmt.Errorf("%s: two descriptions of the method %s", rev, m.name)
 		}
 		o, err := e.method(m)
 		if err != nil {
 			return nil, fmt.Errorf("%s: method %s: %w", rev, m.name, err)
 		}
-		if err := line(&b, methods == 0, m.name, o); err != nil {
+		if err := line(&b, len(methods) == 0, m.name, o); err != nil {
 			return nil, err
 		}
-		methods++
+		methods = append(methods, m.name)
 	}
 	b.WriteString("\n},\n\"$defs\":{\n")
 	for i, name := range names {

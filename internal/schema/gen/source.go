@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,6 +124,9 @@ func readMethod(key, value string) (m method, err error) {
 		return m, fmt.Errorf("want SENDER MESSAGE, got %q", said)
 	}
 	m.from, m.message = words[0], words[1]
+	if !slices.Contains([]string{"client", "server", "both", "input"}, m.from) {
+		return m, fmt.Errorf("unknown sender %q", m.from)
+	}
 	if isRequest {
 		m.response, err = parseExpr(results)
 	}

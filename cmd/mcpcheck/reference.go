@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+func referenceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "reference server",
+		Short:   "Run our own reference implementation",
+		Example: "  mcpcheck reference server --stdio",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("reference needs a role: server")
+			}
+			return fmt.Errorf("unknown role %q: there is server", args[0])
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	cmd.AddCommand(referenceServerCommand())
+	return cmd
+}
+
+func referenceServerCommand() *cobra.Command {
+	var stdio bool
+	var name string
+	var revisions []string
+	cmd := &cobra.Command{
+		Use:     "server",
+		Short:   "Serve the lending desk of a small library, as an MCP server of all revisions",
+		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !stdio {
+				return errors.New("say how to serve: --stdio")
+			}
+			o, err := referenceServer(name, revisions)
+			if err != nil {
+				return err
+			}
+			// A signal ends the process as it would end any server.
+			err = server.Serve(cmd.Context(), os.Stdin, os.Stdout, o)
+			if err != nil && cmd.Context().Err() == nil {
+				return exitError{exitFails, fmt.Errorf("serve: %w", err)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve on standard input and output")
+	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
+	cmd.Flags().StringSliceVar(&revisions, "spec", nil, "speak these `revisions` only")
+	complete(cmd, "fault", faultNames)
+	complete(cmd, "spec", revisionNames)
+	return cmd
+}
+
+// referenceServer returns the options of the reference server with a fault, ""
+// or referenceHonest for none, at some revisions, none for all.
+func referenceServer(name string, revisions []string) (server.Options, error) {
+	var o server.Options
+	for _, r := range revisions {
+		rev, err := spec.ParseRevision(r)
+		if err != nil {
+			return o, fmt.Errorf("--spec: %w", err)
+		}
+		o.Revisions |= spec.Only(rev)
+	}
+	if name == "" || name == referenceHonest {
+		return o, nil
+	}
+	f, err := fault.Lookup(name)
+	if err != nil {
+		return o, fmt.Errorf("%w%s", err, nearest(name, faultNames()))
+	}
+	return f.Options(o), nil
+}
+
+// referenceTarget is the reference server in this process.
+func referenceTarget(name string) (transport.Target, error) {
+	o, err := referenceServer(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return transport.InProcess{Name: "--reference=" + name, Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return server.Serve(ctx, in, out, o)
+	}}, nil
+}
+
+func faultNames() []string {
+	var out []string
+	for _, f := range fault.All() {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+func revisionNames() []string {
+	var out []string
+	for _, r := range spec.Revisions() {
+		out = append(out, string(r))
+	}
+	return out
+}
+
+// complete gives the shell what a flag may hold; of a list it completes the
+// last element.
+func complete(cmd *cobra.Command, flag string, values func() []string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var out []string
+		for _, v := range values() {
+			out = append(out, before+v)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag is not declared: a slip of ours
+	}
+}
+
+// referenceHonest stands for --reference without a fault.
+const referenceHonest = "honest"

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/internal/selftest"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+)
+
+func selftestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "selftest",
+		Short:   "Prove the checks: every seeded fault must set off exactly the checks it names",
+		Example: "  mcpcheck selftest",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := selftest.Run(cmd.Context(), fault.All(), 2*runtime.NumCPU())
+			if err != nil {
+				if cmd.Context().Err() != nil {
+					return exitError{exitInterrupted, err}
+				}
+				return exitError{exitBroken, err}
+			}
+			if err := m.Write(cmd.OutOrStdout()); err != nil {
+				return exitError{exitBroken, err}
+			}
+			wrong := m.Wrong()
+			for _, w := range wrong {
+				fmt.Fprintln(cmd.OutOrStdout(), "  "+w)
+			}
+			if len(wrong) > 0 {
+				return exitError{exitBroken, fmt.Errorf("%d deviations between the faults and the checks", len(wrong))}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+func BenchmarkCompile(b *testing.B) {
+	for _, rev := range spec.Revisions() {
+		b.Run(string(rev), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := compile(rev, fixtures.Schema(rev)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// toolsList is a list as an ordinary server of a dozen tools sends it.
+var toolsList = []byte(`{"tools":[` + strings.Repeat(`{"name":"read_file","title":"Read a file","description":"Reads a file of the project and returns its text, cut where it is long.","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"relative to the root"},"lines":{"type":"integer","minimum":1}},"required":["path"]},"annotations":{"readOnlyHint":true}},`, 11) +
+	`{"name":"last","inputSchema":{"type":"object"}}]}`)
+
+func BenchmarkValidateToolsList(b *testing.B) {
+	set := For(spec.V2025_06_18)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(toolsList)))
+	for b.Loop() {
+		if broken := set.Validate("ListToolsResult", toolsList); len(broken) > 0 {
+			b.Fatal(broken)
+		}
+	}
+}
+
+func BenchmarkValidateCallResult(b *testing.B) {
+	set, in := For(spec.V2025_06_18), []byte(`{"content":[{"type":"text","text":"done"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":false}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if broken := set.Validate("CallToolResult", in); len(broken) > 0 {
+			b.Fatal(broken)
+		}
+	}
+}
+
+func BenchmarkCompileTool(b *testing.B) {
+	in := []byte(`{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"integer","minimum":1}},"required":["path"]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := CompileTool(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkInstance(b *testing.B) {
+	for _, def := range []string{"CallToolRequest", "CallToolResult"} {
+		b.Run(fmt.Sprint(def), func(b *testing.B) {
+			set, src := For(spec.V2025_11_25), seeded(1)
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Instance(src, def)
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+// Package selftest proves the checks: every seeded fault of the reference is
+// run against all of them, and those that object must be exactly the ones that
+// the fault names.
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// A Cell is one fault at one revision.
+type Cell struct {
+	Fault    fault.Fault
+	Revision spec.Revision
+	Objected []reports.Outcome // verdict fail, warn or broken
+	Missing  []string          // named by the fault, but silent
+	Surplus  []string          // objected, but not named
+	Err      error
+}
+
+// Exact tells whether those that objected are those that the fault names.
+func (c Cell) Exact() bool { return c.Err == nil && len(c.Missing) == 0 && len(c.Surplus) == 0 }
+
+// A Matrix is every fault at every revision of its own, and the honest server.
+type Matrix struct {
+	Cells  []Cell
+	Honest *reports.Run
+	Took   time.Duration
+}
+
+// Options are the deadlines of runs in process: an answer comes within
+// microseconds or not at all, so that a short wait is proof enough.
+func Options() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.StartTimeout, o.Grace = 600*time.Millisecond, 5*time.Second, 600*time.Millisecond
+	return o
+}
+
+// Run computes the matrix of the faults, several at a time.
+func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
+	began := time.Now()
+	checks := suites.Of(wire.Server, suites.All())
+	honest, err := judge(ctx, server.Options{}, spec.Revisions(), checks)
+	if err != nil {
+		return nil, fmt.Errorf("the honest server: %w", err)
+	}
+	m := &Matrix{Honest: honest, Cells: make([]Cell, 0, len(faults)*5)}
+	for _, f := range faults {
+		for _, rev := range f.In.Revisions() {
+			m.Cells = append(m.Cells, Cell{Fault: f, Revision: rev})
+		}
+	}
+	work := make(chan *Cell)
+	var wait sync.WaitGroup
+	for range max(1, workers) {
+		wait.Go(func() {
+			for c := range work {
+				c.fill(ctx, checks)
+			}
+		})
+	}
+	for i := range m.Cells {
+		work <- &m.Cells[i]
+	}
+	close(work)
+	wait.Wait()
+	m.Took = time.Since(began)
+	return m, ctx.Err()
+}
+
+func judge(ctx context.Context, o server.Options, revisions []spec.Revision, checks []check.Check) (*reports.Run, error) {
+	return suites.RunDirect(ctx, server.Target("reference", o), suites.Options{
+		Checks: checks, Revisions: revisions, Session: Options(), Allow: func(string) bool { return true },
+	})
+}
+
+func (c *Cell) fill(ctx context.Context, checks []check.Check) {
+	run, err := judge(ctx, c.Fault.Options(server.Options{}), []spec.Revision{c.Revision}, checks)
+	if err != nil {
+		c.Err = err
+		return
+	}
+	want := slices.DeleteFunc(named(c.Fault), func(id string) bool {
+		at := slices.IndexFunc(checks, func(k check.Check) bool { return k.ID == id })
+		return at < 0 || !checks[at].In.Has(c.Revision)
+	})
+	got := map[string]bool{}
+	for _, o := range run.Outcomes {
+		switch o.Verdict {
+		case reports.Fail, reports.Warn, reports.Broken:
+			c.Objected = append(c.Objected, o)
+			got[o.ID] = true
+			if !slices.Contains(want, o.ID) {
+				c.Surplus = append(c.Surplus, o.ID)
+			}
+		}
+	}
+	for _, id := range want {
+		if !got[id] {
+			c.Missing = append(c.Missing, id)
+		}
+	}
+	if len(want) == 0 {
+		c.Err = fmt.Errorf("no check named by the fault is of %s", c.Revision)
+	}
+}
+
+// Wrong returns what keeps the matrix from being a proof, sorted.
+func (m *Matrix) Wrong() []string {
+	var out []string
+	for _, o := range m.Honest.Outcomes {
+		switch o.Verdict {
+		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+			out = append(out, fmt.Sprintf("the honest server at %s: %s is %s: %s%s", o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
+		}
+	}
+	for _, c := range m.Cells {
+		switch {
+		case c.Err != nil:
+			out = append(out, fmt.Sprintf("fault %s at %s: %v", c.Fault.Name, c.Revision, c.Err))
+		case len(c.Missing) > 0:
+			out = append(out, fmt.Sprintf("fault %s at %s was not caught by %s", c.Fault.Name, c.Revision, strings.Join(c.Missing, ", ")))
+		}
+		for _, id := range c.Surplus {
+			for _, o := range c.Objected {
+				if o.ID == id {
+					out = append(out, fmt.Sprintf("fault %s at %s also set off %s (%s): %s", c.Fault.Name, c.Revision, id, o.Verdict, o.Detail))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Write prints the matrix: a line per fault with what caught it.
+func (m *Matrix) Write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "FAULT\tCAUGHT BY\tREVISIONS\tWHAT IT DOES")
+	killed, cells := 0, 0
+	for i := 0; i < len(m.Cells); {
+		f := m.Cells[i].Fault
+		var revisions []string
+		exact := true
+		for ; i < len(m.Cells) && m.Cells[i].Fault.Name == f.Name; i++ {
+			mark := ""
+			if !m.Cells[i].Exact() {
+				mark, exact = "!", false
+			} else {
+				killed++
+			}
+			cells++
+			revisions = append(revisions, string(m.Cells[i].Revision)+mark)
+		}
+		caught := strings.Join(f.CaughtBy, ", ")
+		if !exact {
+			caught = "NOT EXACTLY: " + caught
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Name, caught, shorten(revisions), f.Does)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d of %d faults-at-a-revision set off exactly the checks they name; %d verdicts on the honest server; %s\n",
+		killed, cells, len(m.Honest.Outcomes), m.Took.Round(time.Millisecond))
+	return err
+}
+
+// shorten names revisions by year and month, all of them by a word.
+func shorten(revisions []string) string {
+	if len(revisions) == len(spec.Revisions()) && !strings.Contains(strings.Join(revisions, ""), "!") {
+		return "all"
+	}
+	return strings.Join(revisions, " ")
+}

@@ -1,0 +1,82 @@
+package selftest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// Every fault sets off exactly the checks that it names, and the honest server
+// none.
+func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
+	m, err := Run(t.Context(), faults(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range m.Wrong() {
+		t.Error(wrong)
+	}
+	t.Logf("%d faults at their revisions in %s", len(m.Cells), m.Took)
+}
+
+// faults returns the faults of the areas that are moved.
+func faults() []fault.Fault {
+	return slices.DeleteFunc(fault.All(), func(f fault.Fault) bool {
+		area, _, _ := strings.Cut(f.CaughtBy[0], ".")
+		return slices.Contains(suites.Unmoved, area)
+	})
+}
+
+// What the honest server leaves unobserved is listed here, so that a check
+// which silently sees nothing is found.
+func TestUnobservedOnTheHonestServerIsKnown(t *testing.T) {
+	m, err := Run(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range m.Honest.Outcomes {
+		if listed := slices.Contains(unobserved, o.ID); o.Verdict == reports.NotObserved && !listed {
+			t.Errorf("%s at %s is not observed on the honest server: %s", o.ID, o.Revision, o.Detail)
+		}
+	}
+	for _, id := range unobserved {
+		if !slices.ContainsFunc(m.Honest.Outcomes, func(o reports.Outcome) bool { return o.ID == id && o.Verdict == reports.NotObserved }) {
+			t.Errorf("%s is listed as unobserved, and is observed", id)
+		}
+	}
+}
+
+// unobserved are the checks that have no subject on the honest server at some
+// revision, each for the reason beside it.
+var unobserved = []string{
+	"jsonrpc.request.id",          // it sends requests only to clients that declare a capability
+	"jsonrpc.request.id.unique",   // likewise
+	"jsonrpc.method.unadvertised", // it declares every capability
+	"jsonrpc.method.string",       // nothing makes it send notifications yet
+	"jsonrpc.method.reserved",     // likewise
+	"jsonrpc.params.object",       // likewise
+	"jsonrpc.notification.no-id",  // likewise
+}
+
+// Areas that are moved are proven whole.
+func TestChecksAreProven(t *testing.T) {
+	ledger, err := fixtures.ReadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	violations, err := fixtures.Violations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := slices.DeleteFunc(suites.Of(wire.Server, suites.All()), func(c check.Check) bool { return slices.Contains(suites.Unmoved, c.Area()) })
+	for _, wrong := range Unproven(built, suites.All(), faults(), violations, ledger) {
+		t.Error(wrong)
+	}
+}
