@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -54,6 +55,15 @@ func (j *J) from(who wire.Role) []wire.Entry {
 
 // Ending returns how the connection ended, or nil if it had not.
 func (j *J) Ending() *wire.Ending { return j.ending }
+
+// Due returns how long answers of the judged side were waited for; 10 seconds
+// where the recording does not tell.
+func (j *J) Due() time.Duration {
+	if j.transcript.Due > 0 {
+		return j.transcript.Due
+	}
+	return 10 * time.Second
+}
 
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }

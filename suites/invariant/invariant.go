@@ -13,11 +13,12 @@ import (
 
 // Checks returns the judges of both roles.
 func Checks() []check.Check {
-	return defaults(slices.Concat(
+	servers := slices.Concat(
 		messages(),
 		batching(),
 		stdio(),
-	))
+	)
+	return defaults(append(servers, clients(servers)...))
 }
 
 func defaults(checks []check.Check) []check.Check {
