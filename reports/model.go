@@ -52,6 +52,7 @@ type Run struct {
 	Outcomes  []Outcome           `json:"outcomes"`
 	Findings  []Finding           `json:"findings,omitempty"`
 	Baseline  []BaselineViolation `json:"baseline,omitempty"` // entries that are stale or match nothing
+	Plans     int                 `json:"plans,omitempty"`    // distinct plans that the fuzzer executed
 	Notes     []string            `json:"notes,omitempty"`    // what a reader must know of the run as a whole
 }
 
@@ -131,6 +132,7 @@ type BaselineViolation struct {
 	Transport string `json:"transport,omitempty"`
 	Reason    string `json:"reason"`
 	Problem   string `json:"problem"`
+	Line      int    `json:"line,omitempty"` // of the entry in the baseline file, from 1
 }
 
 // Count computes the totals from the outcomes.

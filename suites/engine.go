@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
@@ -53,9 +52,13 @@ type engine struct {
 	closed   map[spec.Revision]bool // all sessions have ended
 	run      *reports.Run
 
-	mu      sync.Mutex
 	results []*result
+	killers []string // checks that ended their session, one after another, without one between that did not
 }
+
+// patience is how many checks in a row may end their session before the
+// target is given up at a revision: one cause is not told fifty times.
+const patience = 3
 
 // A result is the outcome of one check at one revision on its way to the
 // report.
@@ -270,12 +273,28 @@ func (e *engine) do(ctx context.Context, r *result) {
 			all = append(all, s.Transcript)
 		}
 		r.decide(check.LookAll(r.check, r.rev, all))
+	} else if len(e.killers) >= patience {
+		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
 		r.beside = e.launcher.Living() > 1
 		r.decide(check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow}))
+		e.count(r)
 	}
 	e.expect()
 	e.tell(r)
+}
+
+// count notes whether the target survives its checks. Those that malform do
+// not count: a server that ends on each bad line is told so each time.
+func (e *engine) count(r *result) {
+	c := r.check
+	switch {
+	case c.Fresh || c.Bare || c.Malforms:
+	case r.out.Killed || r.out.State == check.NotRun:
+		e.killers = append(e.killers, c.ID)
+	default:
+		e.killers = nil
+	}
 }
 
 // close ends the sessions of a revision once, after which no late answer can
@@ -286,6 +305,7 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 		return
 	}
 	e.closed[rev] = true
+	e.killers = nil
 	pool.Close()
 	for _, r := range e.results {
 		if r.rev != rev || r.check.Probe == nil || !r.known {

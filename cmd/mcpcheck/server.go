@@ -1,46 +1,187 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 func serverCommand() *cobra.Command {
-	o := session.Defaults()
+	var f flags
 	cmd := &cobra.Command{
-		Use:     "server [flags] -- CMD ARGS…",
-		Short:   "Judge a server",
-		Example: "  mcpcheck server -- node build/index.js",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			guard, err := startGuard()
-			if err != nil {
-				return exitError{exitBroken, err}
-			}
-			defer guard.Close()
-			began := time.Now()
-			run, err := suites.Run(cmd.Context(), transport.Command{Argv: args, Guard: guard}, suites.Options{
-				Checks: suites.Of(wire.Server, suites.All()), Revisions: spec.Revisions(), Session: o, Deadline: 10 * time.Minute, Seed: rand.Uint64(), Confirm: true,
-				Progress: func(o reports.Outcome) { fmt.Println(o.Verdict, o.Revision, o.ID, o.Detail, o.Cause) },
-			})
-			if err != nil {
-				return exitError{exitUnreachable, err}
-			}
-			fmt.Println(run.Target, run.Revisions, run.Totals, time.Since(began))
-			_ = os.Stdout
-			return nil
-		},
+		Use:   "server [flags] -- CMD ARGS…",
+		Short: "Judge a server",
+		Long: "Judge a server at every protocol revision that it speaks.\n\n" +
+			"Exit codes: 0 conforms; 1 a check fails, or a baseline entry no longer holds; 2 usage;\n" +
+			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.",
+		Example: "  mcpcheck server -- node build/index.js\n" +
+			"  mcpcheck server --junit report.xml --html report.html -- python -m my_server\n" +
+			"  mcpcheck server --spec 2025-11-25 --only tools -- ./my-server --stdio\n" +
+			"  mcpcheck server --reference",
+		RunE: func(cmd *cobra.Command, args []string) error { return judgeServer(cmd, args, &f) },
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", o.Timeout, "wait at most this long for one answer")
+	f.add(cmd)
+	f.addServer(cmd)
 	return cmd
+}
+
+// judgeServer reads the whole command line before it starts anything.
+func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	revisions, err := f.revisions()
+	if err != nil {
+		return err
+	}
+	all := suites.Of(wire.Server, suites.All())
+	checks, err := suites.Select(all, f.only, f.skip)
+	if err != nil {
+		return err
+	}
+	if f.known != nil {
+		if err := knownChecks(f.known, all); err != nil {
+			return err
+		}
+		f.known = f.known.Selected(func(id string) bool {
+			return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
+		})
+	}
+	target, argv, err := f.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	out, err := f.outputs()
+	if err != nil {
+		return err
+	}
+	if c, ok := target.(transport.Command); ok {
+		guard, err := startGuard()
+		if err != nil {
+			out.close()
+			return exitError{exitBroken, err}
+		}
+		defer guard.Close()
+		c.Guard = guard
+		target = c
+	}
+	run, err := suites.Run(cmd.Context(), target, suites.Options{
+		Checks: checks, Revisions: revisions, Allow: f.allow(), Session: f.session(), Deadline: f.deadline, Seed: f.seed,
+		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
+	})
+	if run != nil {
+		run.Target.Argv = argv
+	}
+	return f.conclude(cmd.Context(), run, err, out)
+}
+
+// target returns what is to be judged, and how to name it on a command line.
+func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []string, error) {
+	if f.reference != "" {
+		if len(args) > 0 {
+			return nil, nil, fmt.Errorf("--reference judges our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
+		}
+		target, err := referenceTarget(f.reference)
+		argv := []string{"--reference"}
+		if f.reference != referenceHonest {
+			argv[0] += "=" + f.reference
+		}
+		return target, argv, err
+	}
+	if len(args) == 0 {
+		return nil, nil, errors.New("no target: say the command that starts the server after --, as in mcpcheck server -- node build/index.js")
+	}
+	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
+		return nil, nil, fmt.Errorf("%s: servers over HTTP cannot be judged yet, only commands that speak stdio", args[0])
+	}
+	if cmd.ArgsLenAtDash() != 0 {
+		return nil, nil, fmt.Errorf("the command of the target goes after --, as in mcpcheck server -- %s", transport.Quote(args))
+	}
+	return transport.Command{Argv: args, Env: f.env, Dir: f.cwd}, append([]string{"--"}, args...), nil
+}
+
+// conclude completes a run that ended, however it did, and writes what is
+// known of it.
+func (f *flags) conclude(ctx context.Context, run *reports.Run, failure error, out *outputs) error {
+	if run == nil {
+		out.close()
+		return exitError{exitBroken, failure}
+	}
+	run.Tool = reports.Tool{Name: "mcpcheck", Version: version}
+	run.Options = f.options()
+	if f.known != nil {
+		f.known.Apply(run)
+	}
+	run.Exit = reports.ExitCode(run, f.strict)
+	if failure != nil && run.Exit != exitInterrupted {
+		run.Exit = exitUnreachable
+		run.Notes = append(run.Notes, failure.Error())
+	}
+	if err := out.tell(run); err != nil {
+		return exitError{exitBroken, err}
+	}
+	if run.Exit != exitConforms {
+		return exitError{code: run.Exit}
+	}
+	return nil
+}
+
+// options are the flags that bear on verdicts, for the report.
+func (f *flags) options() map[string]any {
+	o := map[string]any{"timeout": f.timeout.String(), "start-timeout": f.start.String(), "deadline": f.deadline.String()}
+	for name, list := range map[string][]string{"spec": f.specs, "only": f.only, "skip": f.skip, "allow-tools": f.allowTools} {
+		if len(list) > 0 {
+			o[name] = list
+		}
+	}
+	if f.strict != "" {
+		o["strict"] = f.strict
+	}
+	if f.serial {
+		o["serial"] = true
+	}
+	return o
+}
+
+// rerun returns the command that runs one check alone.
+func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revision) string {
+	return func(id string, rev spec.Revision) string {
+		args := []string{"mcpcheck", verb, "--only", id, "--spec", string(rev)}
+		if f.seedGiven {
+			args = append(args, "--seed", fmt.Sprint(f.seed))
+		}
+		for _, list := range []struct {
+			flag   string
+			values []string
+		}{{"--allow-tools", f.allowTools}, {"--env", f.env}} {
+			for _, v := range list.values {
+				args = append(args, list.flag, v)
+			}
+		}
+		if f.cwd != "" {
+			args = append(args, "--cwd", f.cwd)
+		}
+		return transport.Quote(append(args, target...))
+	}
+}
+
+// knownChecks returns an error for an entry of a baseline that names no check.
+func knownChecks(b *reports.Baseline, all []check.Check) error {
+	for _, id := range b.Checks() {
+		if !slices.ContainsFunc(all, func(c check.Check) bool { return c.ID == id }) {
+			return fmt.Errorf("--baseline: there is no check %q%s", id, nearest(id, explainable()))
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,9 +30,15 @@ type Frame struct {
 // Message parses the frame.
 func (f Frame) Message() Message { return Parse(f.Raw) }
 
+// maxEmbedded bounds how deep a message may nest to stand as JSON inside of
+// another document: common readers give up at 128 (serde_json), 256 (jq 1.6),
+// about 1,000 (Python) or 10,000 (encoding/json) levels in all, and one deep
+// frame must not make a whole report unreadable.
+const maxEmbedded = 100
+
 // AppendJSON appends the frame as one JSONL line without newline: the bytes of
-// the message verbatim under "raw" if they are JSON on one line, else in
-// base64 under "bytes".
+// the message verbatim under "raw" if they are JSON on one line and not nested
+// extremely deep, else in base64 under "bytes".
 func (f Frame) AppendJSON(b []byte) []byte {
 	b = append(b, `{"from":"`...)
 	b = append(b, f.From...)
@@ -46,7 +53,7 @@ func (f Frame) AppendJSON(b []byte) []byte {
 		b = append(b, `,"note":`...)
 		b = gjson.AppendJSONString(b, f.Note)
 	}
-	if utf8.Valid(f.Raw) && !bytes.ContainsAny(f.Raw, "\r\n") && !bytes.HasPrefix(f.Raw, []byte("\ufeff")) && depth(f.Raw) <= maxDepth && gjson.ValidBytes(f.Raw) && len(bytes.TrimSpace(f.Raw)) == len(f.Raw) {
+	if utf8.Valid(f.Raw) && !bytes.ContainsAny(f.Raw, "\r\n") && !bytes.HasPrefix(f.Raw, []byte("\ufeff")) && depth(f.Raw) <= maxEmbedded && gjson.ValidBytes(f.Raw) && len(bytes.TrimSpace(f.Raw)) == len(f.Raw) {
 		b = append(b, `,"raw":`...)
 		b = append(b, f.Raw...)
 	} else {
@@ -67,7 +74,7 @@ func ParseFrame(line []byte) (Frame, error) {
 		return Frame{}, fmt.Errorf("frame line is not valid JSON: %s", Clip(string(line), 80))
 	}
 	v := gjson.ParseBytes(line)
-	f := Frame{From: Role(v.Get("from").String()), Mark: v.Get("mark").Bool(), Note: v.Get("note").String(), At: time.Duration(v.Get("at").Float() * float64(time.Millisecond))}
+	f := Frame{From: Role(v.Get("from").String()), Mark: v.Get("mark").Bool(), Note: v.Get("note").String(), At: time.Duration(math.Round(v.Get("at").Float()*1000)) * time.Microsecond}
 	if f.From != Client && f.From != Server {
 		return Frame{}, fmt.Errorf(`frame line has "from" %s, not "client" or "server"`, v.Get("from").Raw)
 	}

@@ -134,3 +134,25 @@ func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
 		t.Error("frames from an index are wrong")
 	}
 }
+
+func TestFrameLinesAreReadBackAtAnyDepth(t *testing.T) {
+	for _, n := range []int{1, 100, 101, 999, 9_999, 10_000, 10_001, 50_000} {
+		raw := strings.Repeat("[", n) + strings.Repeat("]", n)
+		f, err := ParseFrame(Frame{From: Server, Raw: []byte(raw)}.AppendJSON(nil))
+		if err != nil {
+			t.Errorf("depth %d: %v", n, err)
+		} else if string(f.Raw) != raw {
+			t.Errorf("depth %d: %d bytes came back, not %d", n, len(f.Raw), len(raw))
+		}
+	}
+}
+
+func TestFrameLinesKeepTheTimeToTheMicrosecond(t *testing.T) {
+	for at := range time.Duration(5000) {
+		at *= 7 * time.Microsecond
+		f, err := ParseFrame(Frame{From: Server, Raw: []byte("1"), At: at}.AppendJSON(nil))
+		if err != nil || f.At != at {
+			t.Fatalf("%v came back as %v, %v", at, f.At, err)
+		}
+	}
+}

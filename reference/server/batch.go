@@ -17,10 +17,10 @@ func (c *conn) batch(m wire.Message) {
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:
-		c.emit(answer(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A message is an object, not an array")), nil))
+		c.emit(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A message is an object, not an array"))))
 		return
 	case len(elements) == 0:
-		c.emit(answer(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "The batch is empty")), nil))
+		c.emit(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "The batch is empty"))))
 		return
 	}
 	var (
@@ -28,11 +28,11 @@ func (c *conn) batch(m wire.Message) {
 		replies [][]byte
 		open    = len(elements)
 	)
-	collect := func(raw []byte, _ *Request) {
+	collect := func(f Frame) {
 		mu.Lock()
 		defer mu.Unlock()
-		if raw != nil {
-			replies = append(replies, raw)
+		if f.Raw != nil {
+			replies = append(replies, f.Raw)
 		}
 		if open--; open == 0 && len(replies) > 0 {
 			c.emit(Frame{Raw: join(replies), Kind: wire.Batch})
@@ -41,10 +41,10 @@ func (c *conn) batch(m wire.Message) {
 	for _, e := range elements {
 		switch {
 		case e.Kind == wire.Batch:
-			collect(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A batch holds no batches")), nil)
+			collect(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A batch holds no batches"))))
 		case e.Kind == wire.Request && e.Method() == "initialize":
 			// basic/lifecycle#initialization: never part of a batch.
-			collect(c.refuse(e, fault(spec.InvalidRequest, "The initialize request is not part of a batch")), nil)
+			collect(refusal(c.refuse(e, fault(spec.InvalidRequest, "The initialize request is not part of a batch"))))
 		default:
 			c.dispatch(e, collect)
 		}

@@ -15,8 +15,8 @@ func (c *conn) cancelled(m wire.Message) {
 	if t == nil || !id.Usable() {
 		return
 	}
-	c.out.Lock()
-	t.cancelled = true
+	c.out.Lock() // so that what is being sent is out before anything that follows
+	t.cancelled.Store(true)
 	c.out.Unlock()
 	t.cancel(errCancelled)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -44,10 +45,10 @@ type conn struct {
 // A task is a request being worked on.
 type task struct {
 	cancel    context.CancelCauseFunc
-	cancelled bool // by the client, guarded by conn.out
+	cancelled atomic.Bool // nothing more is sent for it
 	parked    chan struct{}
 	once      sync.Once
-	reply     func(raw []byte) // takes the response; nil raw for none
+	reply     func(raw []byte, kind wire.Kind) // takes the response; nil raw for none
 }
 
 func (t *task) park() { t.once.Do(func() { close(t.parked) }) }
@@ -120,58 +121,52 @@ func (c *conn) take(line []byte) error {
 		c.batch(m)
 		return nil
 	}
-	c.dispatch(m, func(raw []byte, r *Request) {
-		if raw != nil {
-			c.emit(answer(raw, r))
+	c.dispatch(m, func(f Frame) {
+		if f.Raw != nil {
+			c.emit(f)
 		}
 	})
 	return nil
 }
 
-// answer is the frame of a response.
-func answer(raw []byte, r *Request) Frame {
-	f := Frame{Raw: raw, Kind: wire.Parse(raw).Kind, Request: r}
-	if r != nil {
-		f.Method = r.Method
-	}
-	return f
-}
+// refusal is the frame of an error about a message that is no request.
+func refusal(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
 
 // dispatch routes one message. reply is called exactly once, with the
-// response or nil if there is none; it may be called later.
-func (c *conn) dispatch(m wire.Message, reply func(raw []byte, r *Request)) {
+// response or an empty frame if there is none; it may be called later.
+func (c *conn) dispatch(m wire.Message, reply func(Frame)) {
 	problem := flaw(m)
 	switch {
 	case problem != nil && !silent(m):
-		reply(c.refuse(m, problem), nil)
+		reply(refusal(c.refuse(m, problem)))
 	case m.Kind == wire.Request:
 		c.request(m, reply)
 		return
 	case m.Kind == wire.Notification && problem == nil:
 		c.notice(m)
-		reply(nil, nil)
+		reply(Frame{})
 	case m.IsResponse():
 		c.answered(m)
-		reply(nil, nil)
+		reply(Frame{})
 	default:
-		reply(nil, nil)
+		reply(Frame{})
 	}
 }
 
 // request starts work on a request and returns once it was answered or waits.
-func (c *conn) request(m wire.Message, reply func([]byte, *Request)) {
+func (c *conn) request(m wire.Message, reply func(Frame)) {
 	params := Object{}
 	if p := m.Params(); p.Exists() {
 		var err error
 		if params, err = decode(p.Raw); err != nil {
-			reply(c.refuse(m, invalid("Params cannot be read")), nil)
+			reply(refusal(c.refuse(m, invalid("Params cannot be read"))))
 			return
 		}
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	t := &task{cancel: cancel, parked: make(chan struct{})}
 	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, task: t}
-	t.reply = func(raw []byte) { reply(raw, r) }
+	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{raw, kind, r.Method, r}) }
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
 	c.mu.Lock()
@@ -183,7 +178,7 @@ func (c *conn) request(m wire.Message, reply func([]byte, *Request)) {
 	if busy {
 		// basic/index#requests: an id in flight names that request alone.
 		cancel(nil)
-		reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), r)
+		t.reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
 		return
 	}
 	c.begin(t, func() {
@@ -232,16 +227,13 @@ func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 	c.mu.Lock()
 	delete(c.inflight, key)
 	c.mu.Unlock()
-	c.out.Lock()
-	dropped := r.task.cancelled
-	c.out.Unlock()
 	switch {
-	case dropped:
-		r.task.reply(nil)
+	case r.task.cancelled.Load():
+		r.task.reply(nil, wire.Invalid)
 	case problem != nil:
-		r.task.reply(failure(r.ID, problem))
+		r.task.reply(failure(r.ID, problem), wire.Error)
 	default:
-		r.task.reply(result(r.ID, v))
+		r.task.reply(result(r.ID, v), wire.Result)
 	}
 }
 
@@ -250,7 +242,7 @@ func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 func (c *conn) emit(f Frame) {
 	c.out.Lock()
 	defer c.out.Unlock()
-	if f.Request != nil && f.Request.task.cancelled {
+	if f.Request != nil && f.Request.task.cancelled.Load() {
 		return
 	}
 	c.sink(f)
@@ -302,9 +294,7 @@ var errStopped = errors.New("the server stopped")
 func (c *conn) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out.Lock()
-	defer c.out.Unlock()
 	for _, t := range c.inflight {
-		t.cancelled = true
+		t.cancelled.Store(true)
 	}
 }

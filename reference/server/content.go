@@ -57,8 +57,19 @@ func contents(v spec.Revision, blocks []Object) []any {
 
 func encode64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
-// cover paints the cover of the n-th book: a small picture in two colours.
-func cover(n int) []byte {
+// cover returns the cover of the n-th book, from 1, as a PNG.
+func cover(n int) []byte { return covers()[n-1] }
+
+var covers = sync.OnceValue(func() [][]byte {
+	var all [][]byte
+	for i := range books() {
+		all = append(all, paint(i+1))
+	}
+	return all
+})
+
+// paint makes a small picture in two colours.
+func paint(n int) []byte {
 	m := image.NewPaletted(image.Rect(0, 0, 8, 8), color.Palette{color.Gray{240}, color.RGBA{uint8(40 * n), 90, 140, 255}})
 	for i := range 8 {
 		m.SetColorIndex(i, (i*n)%8, 1)

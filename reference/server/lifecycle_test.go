@@ -214,3 +214,62 @@ func TestDiscover(t *testing.T) {
 		t.Errorf("the server does not say what it is: %s", r.Raw)
 	}
 }
+
+// What the library does not declare it does not serve.
+func TestMethodsOfUndeclaredCapabilitiesAreNotFound(t *testing.T) {
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{Library: func(l *Library) { l.Capabilities = Object{} }})
+		for _, method := range rev.Facts().ClientRequests {
+			switch method {
+			case "initialize", "ping", "server/discover", "subscriptions/listen":
+				continue
+			}
+			wantCode(t, p.ask(method), -32601)
+		}
+		wantResult(t, p.ask(rev.Facts().Barrier))
+	})
+}
+
+func TestHugeNumbersAreRefusedAndSurvived(t *testing.T) {
+	p := open(t, spec.V2025_11_25, "{}", Options{})
+	for _, n := range []string{"1e400", "1e99999", "1e999999999", "-1e999999999", "1e-999999999", strings.Repeat("9", 5000)} {
+		if m := p.ask("tools/call", call("search_catalogue", `{"query":"x","limit":`+n+`}`)); !m.Result().Get("isError").Bool() {
+			t.Errorf("%.20s: %s", n, m.Raw)
+		}
+		p.send(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, n)
+		p.next()
+	}
+	wantResult(t, p.ask("ping"))
+}
+
+func BenchmarkPing(b *testing.B) {
+	s, err := Target("library", Options{}).Start(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Kill()
+	for b.Loop() {
+		if err := s.WriteLine(b.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.ReadLine(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		s, err := Target("library", Options{}).Start(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.WriteLine(b.Context(), []byte(initializeLine(1, "2025-11-25"))); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.ReadLine(); err != nil {
+			b.Fatal(err)
+		}
+		s.Kill()
+	}
+}

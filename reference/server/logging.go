@@ -59,7 +59,7 @@ func (r *Request) Log(level, logger string, data any) {
 	if !r.Modern {
 		threshold = r.Session.logLevel()
 	}
-	if threshold == "" || slices.Index(levels, level) < slices.Index(levels, threshold) {
+	if threshold == "" || !r.conn.library.declares("logging") || slices.Index(levels, level) < slices.Index(levels, threshold) {
 		return
 	}
 	r.Notify("notifications/message", Object{"level": level, "logger": logger, "data": data})

@@ -2,15 +2,17 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 // A method is one request that the server serves, in the revisions that have
-// it.
+// it and if the library declares the capability that it belongs to.
 type method struct {
 	name  string
 	in    spec.Set
+	needs string // "" for none
 	serve func(context.Context, *Request) (any, *Error)
 	// hint is what the result says of being kept
 	// (server/utilities/caching#cacheable-results); nil for what is not
@@ -35,21 +37,21 @@ var (
 func methods() map[string]method {
 	table := map[string]method{}
 	for _, m := range []method{
-		{"initialize", spec.Handshake, initialize, nil},
-		{"ping", spec.Handshake, ping, nil},
-		{"server/discover", spec.Stateless, discover, listHint},
-		{"tools/list", spec.Every, listTools, listHint},
-		{"tools/call", spec.Every, callTool, nil},
-		{"resources/list", spec.Every, listResources, listHint},
-		{"resources/templates/list", spec.Every, listTemplates, listHint},
-		{"resources/read", spec.Every, readResource, readHint},
-		{"resources/subscribe", spec.Handshake, subscribe, nil},
-		{"resources/unsubscribe", spec.Handshake, unsubscribe, nil},
-		{"prompts/list", spec.Every, listPrompts, listHint},
-		{"prompts/get", spec.Every, getPrompt, nil},
-		{"completion/complete", spec.Every, complete, nil},
-		{"logging/setLevel", spec.Handshake, setLevel, nil},
-		{"subscriptions/listen", spec.Stateless, listen, nil},
+		{"initialize", spec.Handshake, "", initialize, nil},
+		{"ping", spec.Handshake, "", ping, nil},
+		{"server/discover", spec.Stateless, "", discover, listHint},
+		{"tools/list", spec.Every, "tools", listTools, listHint},
+		{"tools/call", spec.Every, "tools", callTool, nil},
+		{"resources/list", spec.Every, "resources", listResources, listHint},
+		{"resources/templates/list", spec.Every, "resources", listTemplates, listHint},
+		{"resources/read", spec.Every, "resources", readResource, readHint},
+		{"resources/subscribe", spec.Handshake, "resources.subscribe", subscribe, nil},
+		{"resources/unsubscribe", spec.Handshake, "resources.subscribe", unsubscribe, nil},
+		{"prompts/list", spec.Every, "prompts", listPrompts, listHint},
+		{"prompts/get", spec.Every, "prompts", getPrompt, nil},
+		{"completion/complete", spec.Every, "completions", complete, nil},
+		{"logging/setLevel", spec.Handshake, "logging", setLevel, nil},
+		{"subscriptions/listen", spec.Stateless, "", listen, nil},
 	} {
 		table[m.name] = m
 	}
@@ -60,7 +62,7 @@ func methods() map[string]method {
 // around its result what every result of the revision has.
 func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
 	m, ok := c.methods[r.Method]
-	if !ok || !m.in.Has(r.Revision) {
+	if !ok || !m.in.Has(r.Revision) || !c.library.declares(m.needs) {
 		return nil, fault(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
 	}
 	v, problem := m.serve(ctx, r)
@@ -92,6 +94,14 @@ func (c *conn) envelop(o Object, hint *cacheHint) {
 	if hint != nil && o["resultType"] == "complete" {
 		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope
 	}
+}
+
+// declares tells whether the capabilities hold the one named, "" for any, or
+// have its feature switched on, as in "resources.subscribe".
+func (l *Library) declares(name string) bool {
+	capability, feature, featured := strings.Cut(name, ".")
+	o, ok := l.Capabilities[capability].(Object)
+	return name == "" || ok && (!featured || o[feature] == true)
 }
 
 // serves tells whether some revision of the set has the method.

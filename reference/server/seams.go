@@ -17,7 +17,8 @@ type Object = map[string]any
 // client cancels the request or the server stops.
 type Handler func(ctx context.Context, r *Request) (any, *Error)
 
-// A FrameSink takes one outgoing message.
+// A FrameSink takes one outgoing message. It may not send by itself other than
+// through the sink that it wraps.
 type FrameSink func(f Frame)
 
 // A Receiver takes one incoming line without its newline. An error ends the

@@ -37,7 +37,7 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 		switch {
 		case ok && !isBool:
 			return nil, invalid("The parameter notifications.%s must be a boolean", member)
-		case on && r.conn.library.notifies(list, "listChanged"):
+		case on && r.conn.library.declares(list+".listChanged"):
 			s.lists[list], agreed[member] = true, true
 		}
 	}
@@ -45,7 +45,7 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	if uris != nil && r.conn.library.notifies("resources", "subscribe") {
+	if uris != nil && r.conn.library.declares("resources.subscribe") {
 		agreed["resourceSubscriptions"] = uris
 		for _, v := range uris {
 			s.uris[text(v)] = true
@@ -112,7 +112,7 @@ func (c *conn) listening() []*subscription {
 // session, and the streams that asked for it.
 func (c *conn) listChanged(list string) {
 	method := "notifications/" + list + "/list_changed"
-	if !c.library.notifies(list, "listChanged") {
+	if !c.library.declares(list + ".listChanged") {
 		return
 	}
 	if c.session.Ready() {
@@ -138,11 +138,4 @@ func (c *conn) updated(uris ...string) {
 			}
 		}
 	}
-}
-
-// notifies tells whether the capability declares a kind of notification.
-func (l *Library) notifies(capability, feature string) bool {
-	o, _ := l.Capabilities[capability].(Object)
-	on, _ := o[feature].(bool)
-	return on
 }

@@ -31,6 +31,7 @@ type Outcome struct {
 	Cause    string // what kept it from running
 	Hint     string // what would let it observe something
 	Took     time.Duration
+	Killed   bool         // the session no longer answered after it
 	Frames   []wire.Frame // of the session, for a state other than Kept
 	bans     []watched
 	hopes    []watched

@@ -103,6 +103,7 @@ func (t *T) after(c Check, out *Outcome) {
 	if live == session.Alive || t.ctx.Err() != nil {
 		return
 	}
+	out.Killed = true
 	if over := t.s.Over(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
 	} else {

@@ -1,0 +1,210 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+func liveText(run *Run, text Text) string {
+	var b bytes.Buffer
+	live := NewLive(&b, text)
+	live.Expect(len(run.Outcomes))
+	for _, o := range run.Outcomes {
+		live.Outcome(o)
+	}
+	live.Close()
+	return b.String()
+}
+
+func summaryText(t *testing.T, run *Run, text Text) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Summary(&b, run, text); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTextGoldens(t *testing.T) {
+	run := smallRun()
+	golden(t, "small.live.txt", []byte(liveText(run, Text{})))
+	golden(t, "small.live.terminal.txt", []byte(liveText(run, Text{Terminal: true, Width: 60, Color: true})))
+	golden(t, "small.summary.txt", []byte(summaryText(t, run, Text{})))
+	golden(t, "small.summary.80.color.txt", []byte(summaryText(t, run, Text{Width: 80, Color: true})))
+	golden(t, "small.summary.quiet.txt", []byte(summaryText(t, run, Text{Quiet: true})))
+	golden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), Text{Width: 100})))
+}
+
+// What a target sends reaches a terminal only as visible signs: the only
+// control characters are our newlines, and with colours our own sequences.
+func TestTextHoldsNoControlCharactersOfATarget(t *testing.T) {
+	run := smallRun()
+	for i := range run.Outcomes {
+		o := &run.Outcomes[i]
+		o.ID, o.Says, o.Transport, o.Cause, o.Hint, o.Where, o.Rerun = o.ID+hostile, hostile, o.Transport+hostile, hostile, hostile, hostile, hostile
+		o.Notes, o.Rules = []string{hostile}, []Rule{{hostile, hostile, hostile, hostile}}
+		o.Revision += hostile
+		o.Level += hostile
+	}
+	f := &run.Findings[0]
+	f.Oracle, f.Says, f.Reproduced, f.Case, f.Replay, f.Transport, f.Revision = hostile, hostile, hostile, hostile, hostile, hostile, hostile
+	run.Baseline[0] = BaselineViolation{hostile, hostile, hostile, hostile, hostile, 1}
+	run.Notes, run.Target.Argv, run.Target.Version, run.Ended = []string{hostile}, []string{hostile}, hostile, hostile
+	for i := range run.Revisions {
+		run.Revisions[i].Revision += hostile
+	}
+	run.Tool.Version = hostile
+	run.Target.Role = hostile
+	text := liveText(run, Text{Terminal: false}) + summaryText(t, run, Text{}) + summaryText(t, run, Text{Quiet: true})
+	for i, r := range text {
+		if r != '\n' && !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			t.Fatalf("%q in the text near %q", r, text[max(0, i-40):i+4])
+		}
+	}
+	if !strings.Contains(text, `\u202egnp.exe`) || !strings.Contains(text, `\x1b[2J`) {
+		t.Error("the hostile characters are not spelt out")
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain äöü 漢字 🙂": "plain äöü 漢字 🙂",
+		"a\tb\nc\r":      `a\tb\nc\r`,
+		"\x1b[31mred":    `\x1b[31mred`,
+		"\u009b31m":      `\u009b31m`,
+		"\x7f":           `\x7f`,
+		"\u202e\u2066":   `\u202e\u2066`,
+		"\u200b\u200f":   `\u200b\u200f`,
+		"\U000e0041":     `\U000e0041`,
+		"\ufeff":         `\ufeff`,
+		"\u00a0":         `\u00a0`,
+		"\u3164":         `\u3164`,
+		"\xff\xfea":      `\xff\xfea`,
+		"\ufffd":         "\ufffd",
+		"\ufffe":         `\ufffe`,
+		"\u2028":         `\u2028`,
+	} {
+		if got := visible(in, ""); got != want {
+			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := visible("a\n\tb\r", "\n\t"); got != "a\n\tb\\r" {
+		t.Errorf("kept runes: %q", got)
+	}
+}
+
+func TestLongStringsAreCutWithTheirSize(t *testing.T) {
+	long := strings.Repeat("ä", 1<<20)
+	o := Outcome{ID: "a.b", Verdict: Fail, Detail: long, Got: long, Revision: spec.V2025_06_18, Transport: "stdio"}
+	run := &Run{Outcomes: []Outcome{o}}
+	text := liveText(run, Text{}) + summaryText(t, run, Text{Width: 80})
+	if len(text) > 8000 || !strings.Contains(text, "2,097,152 bytes in all") {
+		t.Errorf("a string of 2 MB takes %d bytes of text: %.300s", len(text), text)
+	}
+	if got := oneLine("äää", 3); got != "ä… (6 bytes in all)" {
+		t.Errorf("a rune was split: %q", got)
+	}
+}
+
+func TestWrappedTextFitsTheTerminal(t *testing.T) {
+	run := largeRun(t)
+	for _, width := range []int{60, 80, 120} {
+		for line := range strings.Lines(summaryText(t, run, Text{Width: width})) {
+			line = strings.TrimSuffix(line, "\n")
+			// Links and commands stay whole, to be copied; the table has its
+			// own width.
+			if columns(line) > width && !strings.Contains(line, "https://") && !strings.HasPrefix(line, "  rerun") && !strings.HasPrefix(line, "  rule") && strings.Contains(line, "  ") && !strings.HasPrefix(line, "20") && !strings.HasPrefix(line, "all") && !strings.Contains(line, "not-applicable") && !strings.HasPrefix(line, "mcpcheck") {
+				t.Errorf("width %d: %d columns: %q", width, columns(line), line)
+			}
+		}
+	}
+}
+
+func TestStatusLineFitsAndIsRemoved(t *testing.T) {
+	text := liveText(largeRun(t), Text{Terminal: true, Width: 40})
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		part = strings.TrimPrefix(part, "\x1b[K")
+		if columns(part) > 40 && !strings.Contains(part, ": ") {
+			t.Errorf("%d columns: %q", columns(part), part)
+		}
+	}
+	if i := strings.LastIndex(text, "\r"); !strings.HasPrefix(text[i:], "\r\x1b[K") || strings.Count(text[i:], "\n") != 1 {
+		t.Errorf("the last status line is not removed: %q", text[i:])
+	}
+}
+
+func TestQuietLiveIsSilent(t *testing.T) {
+	if got := liveText(smallRun(), Text{Quiet: true, Terminal: true}); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// One cause is shown once, however many checks it kept from running.
+func TestNotRunIsGroupedByCause(t *testing.T) {
+	run := &Run{Ended: Complete, Exit: 1, Outcomes: []Outcome{{ID: "lifecycle.open", Verdict: Fail, Revision: spec.V2025_06_18, Transport: "stdio", Says: "the server opens", Detail: "no answer"}}}
+	for i := range 300 {
+		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: NotRun, Cause: "lifecycle.open failed", Revision: spec.V2025_06_18, Transport: "stdio"})
+	}
+	text := summaryText(t, run, Text{})
+	if n := strings.Count(text, "lifecycle.open failed"); n != 1 {
+		t.Errorf("the cause is named %d times:\n%s", n, text)
+	}
+	if n := strings.Count(text, "\n"); n > 25 {
+		t.Errorf("%d lines for one cause:\n%s", n, text)
+	}
+	if !strings.Contains(text, "300 verdicts: a.c0, a.c1, a.c2, a.c3 and 296 more") {
+		t.Errorf("the checks that did not run are not counted:\n%s", text)
+	}
+}
+
+func TestOneCheckAtSeveralRevisionsIsOneComplaint(t *testing.T) {
+	text := summaryText(t, smallRun(), Text{})
+	if n := strings.Count(text, "FAIL  tools.call.unknown"); n != 1 {
+		t.Errorf("shown %d times:\n%s", n, text)
+	}
+	if !strings.Contains(text, "2025-06-18, 2025-11-25 stdio, 2025-11-25 http") {
+		t.Errorf("the places are not listed:\n%s", text)
+	}
+}
+
+// Every outcome is in the text: what is wrong by name, the rest in the totals
+// of its row.
+func TestTextCountsEveryOutcome(t *testing.T) {
+	for _, run := range []*Run{smallRun(), largeRun(t)} {
+		text := summaryText(t, run, Text{})
+		live := liveText(run, Text{})
+		for _, o := range run.Outcomes {
+			switch o.Verdict {
+			case Fail, Warn, Broken:
+				if !strings.Contains(text, "  "+o.ID+"\n") && !strings.Contains(text, "  "+o.ID+"  (in the baseline)") {
+					t.Errorf("%s is not in the summary", o.ID)
+				}
+				if !strings.Contains(live, fmt.Sprintf("%-7s %s %s %s", word(o.Verdict), o.ID, o.Revision, o.Transport)) {
+					t.Errorf("%s at %s is not in the progress", o.ID, o.Revision)
+				}
+			}
+		}
+		for _, s := range suites(run) {
+			row := ""
+			for line := range strings.Lines(text) {
+				if strings.HasPrefix(line, s.name()+" ") {
+					row = line
+				}
+			}
+			sum := 0
+			for _, f := range strings.Fields(row)[2:] {
+				n := 0
+				fmt.Sscan(strings.ReplaceAll(f, ",", ""), &n)
+				sum += n
+			}
+			if sum != len(s.Outcomes) {
+				t.Errorf("the row %q sums to %d of %d outcomes", row, sum, len(s.Outcomes))
+			}
+		}
+	}
+}
