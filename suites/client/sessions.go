@@ -166,3 +166,16 @@ func supported(m wire.Message) []gjson.Result {
 func lists(m wire.Message, version string) bool {
 	return slices.ContainsFunc(supported(m), func(v gjson.Result) bool { return v.String() == version })
 }
+
+// Client returns the name and version that the client gave, "" if none.
+func (s Session) Client() (name, version string) {
+	for _, e := range s.Entries() {
+		if e.From != wire.Client || e.Message.Kind != wire.Request {
+			continue
+		}
+		if info := identity(e.Message, "clientInfo", spec.MetaClientInfo); info.IsObject() {
+			return wire.Clip(info.Get("name").String(), 80), wire.Clip(info.Get("version").String(), 40)
+		}
+	}
+	return "", ""
+}
