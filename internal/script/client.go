@@ -124,9 +124,8 @@ func Perform(ctx context.Context, client Client, server Server, o Options) (p Pe
 		await(stream.Done(), o.Grace)
 	}
 	stage.settle()
-	stage.ask()
-	stream.Kill() // the group, which may outlive its leader
 	stage.Close()
+	stream.Kill() // the group, which may outlive its leader
 	p.Status = stream.Status()
 	p.Transcripts = stage.Transcripts()
 	if p.Output = strings.TrimSpace(stream.Stderr()); p.Output == "" {

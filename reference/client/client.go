@@ -56,7 +56,7 @@ func Run(ctx context.Context, server transport.Target, o Options) error {
 		return err
 	}
 	c := newConn(stream, o)
-	defer c.close()
+	defer c.close(ctx)
 	s := &session{conn: c, o: o}
 	if err := s.open(ctx); err != nil {
 		return err

@@ -40,7 +40,12 @@ func newConn(stream *transport.Stream, o Options) *conn {
 		defer cancel()
 		return stream.WriteLine(ctx, m.Raw)
 	}
-	c.answer = answer
+	c.answer = func(m wire.Message) []byte {
+		if c.silent() {
+			return nil
+		}
+		return answer(m)
+	}
 	c.heard = func(wire.Message) []byte { return nil }
 	c.nextID = func() wire.ID {
 		c.mu.Lock()
@@ -89,7 +94,7 @@ func (c *conn) take(m wire.Message) {
 			waiting <- m
 		}
 		return
-	case m.Kind == wire.Request && !c.silent():
+	case m.Kind == wire.Request:
 		out = c.answer(m)
 	case m.Kind == wire.Notification:
 		out = c.heard(m)
@@ -150,8 +155,8 @@ func (c *conn) notify(method string, params object) error {
 
 // close ends the server: its input is closed, then it is waited for, then
 // signalled (basic/lifecycle#shutdown).
-func (c *conn) close() {
-	end := Closer(func(s *transport.Stream) {
+func (c *conn) close(ctx context.Context) {
+	end := Closer(func(_ context.Context, s *transport.Stream) {
 		s.CloseInput()
 		if !done(s, c.o.Grace) {
 			s.Terminate()
@@ -161,7 +166,7 @@ func (c *conn) close() {
 	if c.o.Close != nil {
 		end = c.o.Close(end)
 	}
-	end(c.stream)
+	end(ctx, c.stream)
 	c.stream.Kill()
 	<-c.gone
 }

@@ -1,6 +1,10 @@
 package client
 
 import (
+	"context"
+
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -21,6 +25,11 @@ type Seams struct {
 	Accept func(next func(version string) bool) func(version string) bool
 	// Offers decorates what tells whether the server has a capability.
 	Offers func(next func(capability string) bool) func(capability string) bool
+	// Modern decorates what tells whether an answer to the probe shows a
+	// server of the stateless era.
+	Modern func(next func(answer wire.Message) bool) func(answer wire.Message) bool
+	// More decorates what tells whether a list has another page.
+	More func(next func(cursor gjson.Result) bool) func(cursor gjson.Result) bool
 	// Close decorates what ends the server.
 	Close func(next Closer) Closer
 }
@@ -41,5 +50,5 @@ type Answerer func(request wire.Message) []byte
 // A Listener takes a notification of the server; what it returns is sent.
 type Listener func(notification wire.Message) []byte
 
-// A Closer ends the server.
-type Closer func(s *transport.Stream)
+// A Closer ends the server; ctx ends with the client.
+type Closer func(ctx context.Context, s *transport.Stream)

@@ -42,13 +42,11 @@ func (s *session) open(ctx context.Context) error {
 func (s *session) probe(ctx context.Context, rev spec.Revision) (found bool, err error) {
 	s.rev = rev
 	m, err := s.conn.request(ctx, "server/discover", s.stamp(nil), s.o.Probe)
-	switch code, _ := m.Code(); {
-	case err != nil || m.Kind == wire.Error && code != spec.UnsupportedVersion && code != spec.MissingClientCapability:
-		// Any other error, or silence, tells a server of the handshake era.
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		return false, nil
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil || !s.modern(m):
+		return false, nil // silence tells a server of the handshake era too
 	case m.Kind == wire.Error:
 		return s.choose(m.Error().Get("data.supported"))
 	}
@@ -56,6 +54,19 @@ func (s *session) probe(ctx context.Context, rev spec.Revision) (found bool, err
 	s.capabilities = m.Result().Get("capabilities")
 	s.info = wire.Member(m.Result().Get("_meta"), spec.MetaServerInfo)
 	return found, err
+}
+
+// modern tells whether an answer to the probe shows a server of the stateless
+// era: a result, or an error that only that era has.
+func (s *session) modern(m wire.Message) bool {
+	shows := func(m wire.Message) bool {
+		code, _ := m.Code()
+		return m.Kind == wire.Result || code == spec.UnsupportedVersion || code == spec.MissingClientCapability
+	}
+	if s.o.Modern != nil {
+		shows = s.o.Modern(shows)
+	}
+	return shows(m)
 }
 
 // choose takes the first version of a stateless server's list that the client

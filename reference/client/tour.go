@@ -37,6 +37,10 @@ const maxPages = 100
 func (s *session) list(ctx context.Context, method, member string) ([]gjson.Result, error) {
 	var all []gjson.Result
 	var params object
+	more := func(cursor gjson.Result) bool { return cursor.Type == gjson.String }
+	if s.o.More != nil {
+		more = s.o.More(more)
+	}
 	for range maxPages {
 		result, err := s.ask(ctx, method, params)
 		if err != nil {
@@ -44,7 +48,7 @@ func (s *session) list(ctx context.Context, method, member string) ([]gjson.Resu
 		}
 		all = append(all, result.Get(member).Array()...)
 		next := result.Get("nextCursor")
-		if next.Type != gjson.String {
+		if !more(next) {
 			break
 		}
 		params = object{"cursor": next.String()}

@@ -17,7 +17,8 @@ type Session struct {
 	// Rev governs the session: the one agreed on; else the one that the client
 	// opened with; "" if it opened with none that is published.
 	Rev spec.Revision
-	// Spoken: server and client agreed on Rev and the client went on with it.
+	// Spoken: server and client agreed on Rev, and the client had offered it
+	// or went on with it.
 	Spoken bool
 	// Opened: the client sent an opening, of whichever version.
 	Opened bool
@@ -53,7 +54,7 @@ func SessionOf(t *wire.Transcript) Session {
 	switch {
 	case answer.Message.Kind != wire.Result:
 		s.Why = fmt.Sprintf("the client opened with initialize at %s, which the server refused", wire.Clip(offered, 40))
-	case err == nil && wentOn(entries, answer.Index):
+	case err == nil && (version == offered || wentOn(entries, answer.Index)):
 		s.Rev, s.Spoken = agreed, true
 		return s
 	default:
