@@ -86,7 +86,7 @@ func clientEnvelope() []ClientFault {
 			Name: "client-notification-id", Does: "gives a notification an id", In: spec.Every,
 			Breaks:   []string{"jsonrpc-notification-no-id"},
 			CaughtBy: []string{"client.jsonrpc.notification.no-id"},
-			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","id":"n","method":"notifications/cancelled","params":{"requestId":"none"}}`),
+			Apply:    clientSendsBefore("tools/call", `{"jsonrpc":"2.0","id":"n","method":"notifications/cancelled","params":{"requestId":"none"}}`),
 		},
 		{
 			Name: "client-batch", Does: "sends tools/list in an array", In: spec.Every &^ spec.Only(spec.V2025_03_26),

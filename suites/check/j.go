@@ -98,14 +98,14 @@ func (j *J) Note(format string, args ...any) {
 // server in its answer to initialize or server/discover, the client in its
 // first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
-	for _, e := range j.entries {
+	for _, e := range j.from(of) {
 		m := e.Message
 		switch {
-		case of == wire.Server && e.From == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
+		case of == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
 			return m.Result().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
+		case of == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
 			return m.Params().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
+		case of == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
 			return wire.Member(m.Params().Get("_meta"), spec.MetaClientCapabilities)
 		}
 	}
