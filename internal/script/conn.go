@@ -37,9 +37,8 @@ type Conn struct {
 	ended   chan struct{} // closed once all was said and recorded
 
 	// Used by the goroutine of the handlers only.
-	due    []question
-	nextID int
-	batch  *[]json.RawMessage // answers of the batch that is being handled, or nil
+	due   []question
+	batch *[]json.RawMessage // answers of the batch that is being handled, or nil
 }
 
 // A question is a request of ours that the client must answer.

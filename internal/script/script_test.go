@@ -134,12 +134,17 @@ func TestTheBridgeIsTrueToTheByte(t *testing.T) {
 			got <- nil
 			return
 		}
-		go conn.Write(data)
+		written := make(chan struct{})
+		go func() {
+			conn.Write(data)
+			close(written)
+		}()
 		in := &chunkReader{r: conn}
 		all, _ := io.ReadAll(in)
 		if what, closed := in.ended(); !closed {
 			t.Errorf("the bridge says %q at the end of the input", what)
 		}
+		<-written
 		conn.Close()
 		got <- all
 	}()
