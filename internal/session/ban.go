@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -69,7 +68,7 @@ func (c *Conn) check(e wire.Entry) {
 // record adds a frame of ours to the transcript.
 func (c *Conn) record(raw []byte) int {
 	at, m := c.Add(wire.Frame{From: wire.Client, Raw: raw})
-	if !m.Readable() || slices.ContainsFunc(m.Elements(), func(e wire.Message) bool { return e.Kind == wire.Notification }) {
+	if !m.Readable() || m.Kind == wire.Notification {
 		c.mu.Lock()
 		c.anonymous++
 		c.mu.Unlock()

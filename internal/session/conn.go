@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -19,17 +20,19 @@ type Conn struct {
 	*wire.Transcript
 	stream *transport.Stream
 	opts   Options
+	heard  atomic.Bool // the peer said something
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
 	over    error         // why nothing more will come, or nil
 	asked   time.Time     // when we asked the peer to end
 	forced  bool          // we signalled it, or it was ended for flooding
+	waited  time.Duration // how long we waited before we signalled it
 	asks    chan wire.Entry
 	bytes   int
 	bans    []*Ban
 
-	anonymous int           // frames of ours that an answer without id may be meant for: unreadable ones and notifications
+	anonymous int           // frames of ours that an answer without id may be meant for: what is unreadable, and notifications
 	ended     chan struct{} // closed once the peer is gone and everything was read
 	ending    sync.Once
 }
@@ -75,6 +78,7 @@ func (c *Conn) read() {
 			return
 		}
 		at, m := c.Add(f)
+		c.heard.Store(true)
 		e := wire.Entry{Index: at, Frame: f, Message: m}
 		for _, part := range m.Elements() {
 			if part.Kind == wire.Request {
@@ -112,7 +116,7 @@ func (c *Conn) finish() {
 		}
 	}
 	c.mu.Lock()
-	e := wire.Ending{What: what, Asked: !c.asked.IsZero(), Graceful: !c.asked.IsZero() && !c.forced}
+	e := wire.Ending{What: what, Asked: !c.asked.IsZero(), Graceful: !c.asked.IsZero() && !c.forced, Waited: c.waited}
 	if e.Asked {
 		e.After = time.Since(c.asked)
 	}
@@ -155,6 +159,12 @@ func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
 // SendChunks writes the chunks one after another as they are, recorded as one
 // frame per line that they make up.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
+	return c.SendPaused(ctx, func(int) {}, chunks...)
+}
+
+// SendPaused does the same, and calls pause with the index of the first frame
+// between one chunk and the next.
+func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
 	var all []byte
 	for _, b := range chunks {
 		all = append(all, b...)
@@ -163,7 +173,10 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		c.record(line)
 	}
-	for _, b := range chunks {
+	for i, b := range chunks {
+		if i > 0 {
+			pause(first)
+		}
 		if err := c.write(ctx, b); err != nil {
 			return first, err
 		}
@@ -263,8 +276,11 @@ func (c *Conn) Close() {
 func (c *Conn) ask(forced bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked.IsZero() {
+	switch {
+	case c.asked.IsZero():
 		c.asked = time.Now()
+	case forced && !c.forced:
+		c.waited = time.Since(c.asked)
 	}
 	c.forced = c.forced || forced
 }

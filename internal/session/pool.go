@@ -48,6 +48,7 @@ func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *S
 		}
 		p.mu.Lock()
 		p.shared = s
+		p.within = min(p.within, max(p.opts.Timeout, 4*o.Took))
 		p.mu.Unlock()
 	}
 	return o, s, nil
@@ -97,13 +98,18 @@ func (p *Pool) Fresh(ctx context.Context) (*Session, error) {
 }
 
 // Bare returns a session on a started instance to which nothing was sent.
-func (p *Pool) Bare(ctx context.Context) (*Session, error) {
+func (p *Pool) Bare(ctx context.Context) (*Session, error) { return p.BareAt(ctx, p.Rev) }
+
+// BareAt returns a bare session that is used as one of another revision, and
+// so is no evidence for this one.
+func (p *Pool) BareAt(ctx context.Context, rev spec.Revision) (*Session, error) {
 	c, err := p.launcher.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := c.use(p.Rev)
+	s := c.use(rev)
 	p.mu.Lock()
+	s.first = p.within
 	p.all = append(p.all, s)
 	p.mu.Unlock()
 	return s, nil
@@ -163,3 +169,8 @@ func (p *Pool) Remember(key string, v any) {
 	}
 	p.memo[key] = v
 }
+
+// Learn notes something of the target that holds at every revision, and Learnt
+// tells whether it was noted.
+func (p *Pool) Learn(what string)       { p.launcher.Learn(what) }
+func (p *Pool) Learnt(what string) bool { return p.launcher.Learnt(what) }

@@ -23,6 +23,7 @@ type Session struct {
 	Opening Opening // what the opening came to, once Open was called
 
 	life   lifecycle
+	first  time.Duration // for the first answer of the instance
 	nextID atomic.Int64
 }
 
@@ -133,7 +134,16 @@ func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params
 
 // Answer waits for the answer to the call.
 func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
-	return c.s.answer(ctx, c, c.s.opts.Timeout)
+	return c.s.answer(ctx, c, c.s.Patience())
+}
+
+// Patience returns how long an answer is waited for now: longer while the
+// instance has said nothing yet, since it may still be starting.
+func (s *Session) Patience() time.Duration {
+	if s.heard.Load() {
+		return s.opts.Timeout
+	}
+	return max(s.opts.Timeout, s.first)
 }
 
 // Request sends a request and waits for its answer, a result or an error.

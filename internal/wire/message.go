@@ -4,7 +4,6 @@ package wire
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -180,15 +179,12 @@ func (m Message) Elements() []Message {
 	return out
 }
 
-// Readable tells whether a peer can tell which requests the frame holds: it
-// and all its elements are well-formed, and ids are such as requests may have.
-// What is not readable may be answered without an id.
+// Readable tells whether any peer can tell which request the frame is, if it
+// is one: it is well-formed, and its id such as a request may have. What is
+// not readable may be answered without an id; so may a batch, by a peer that
+// knows none.
 func (m Message) Readable() bool {
-	if m.Kind == Batch {
-		elements := m.Elements()
-		return len(elements) > 0 && !slices.ContainsFunc(elements, func(e Message) bool { return !e.Readable() })
-	}
-	return m.Flaw() == nil && (m.Kind != Request || m.ID().Usable())
+	return m.Kind != Batch && m.Flaw() == nil && (m.Kind != Request || m.ID().Usable())
 }
 
 // ID returns the id member as sent.

@@ -13,6 +13,9 @@ type Ending struct {
 	Asked    bool          // we had closed its input or signalled it before
 	Graceful bool          // it ended after its input was closed, without a signal
 	After    time.Duration // from our closing its input to the end
+	// Waited is how long it was given to end by itself after its input was
+	// closed, until a signal made it; 0 if it needed none or was given no time.
+	Waited time.Duration
 }
 
 // A Transcript records every frame of one connection in the order in which

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -205,4 +207,15 @@ func encode(v any) []byte {
 // without has the server neither declare nor offer a capability.
 func without(capability string) func(*server.Library) {
 	return func(l *server.Library) { delete(l.Capabilities, capability) }
+}
+
+// complete returns a result of a fault's own making with the members that
+// every result of the stateless era has, and that no other era forbids.
+func complete(members server.Object) server.Object {
+	o := server.Object{
+		"resultType": "complete",
+		"_meta":      server.Object{spec.MetaServerInfo: server.Object{"name": "harbour-street-library", "version": "1.0.0"}},
+	}
+	maps.Copy(o, members)
+	return o
 }

@@ -34,7 +34,14 @@ func All() []Fault {
 		jsonrpc(),
 		batching(),
 		lifecycle(),
+		versioning(),
+		discover(),
 		ping(),
+		pagination(),
+		toolDefinitions(),
+		toolLists(),
+		toolCalls(),
+		toolResults(),
 		stdio(),
 	)
 }

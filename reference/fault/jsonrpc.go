@@ -62,7 +62,7 @@ func jsonrpcRequests() []Fault {
 			},
 			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
-					return server.Object{"resultType": "complete"}, nil
+					return complete(nil), nil
 				}
 				return nil, e
 			}),
@@ -88,7 +88,7 @@ func jsonrpcRequests() []Fault {
 			Apply: all(
 				func(o *server.Options) { o.Library = without("prompts") },
 				instead("prompts/list", func(*server.Request) (any, *server.Error) {
-					return server.Object{"resultType": "complete", "prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}, nil
+					return complete(server.Object{"prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}), nil
 				}),
 			),
 		},
@@ -97,7 +97,7 @@ func jsonrpcRequests() []Fault {
 			Breaks:   []string{"jsonrpc-invalid-params"},
 			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onError("prompts/get", func(*server.Request, *server.Error) (any, *server.Error) {
-				return server.Object{"resultType": "complete", "messages": []any{}}, nil
+				return complete(server.Object{"messages": []any{}}), nil
 			}),
 		},
 		{
@@ -120,6 +120,18 @@ func jsonrpcRequests() []Fault {
 			Breaks:   []string{"jsonrpc-no-error-for-bad-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},
 			Apply:    afterLine(wire.Notification, "notifications/mcpcheck/unknown", complain),
+		},
+		{
+			Name: "dies-of-unknown-notification", Does: "ends when it reads a notification that it does not know", In: spec.Every,
+			CaughtBy: []string{"jsonrpc.notification.survived"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Kind == wire.Notification && m.Method() == "notifications/mcpcheck/unknown" {
+						return errors.New("unknown notification")
+					}
+					return next(line)
+				}
+			}),
 		},
 		{
 			Name: "method-case-folded", Does: "knows methods in any case", In: spec.Every,
@@ -247,32 +259,6 @@ func jsonrpcResponses() []Fault {
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
 				delete(m, "jsonrpc")
 			}, wire.Result, wire.Error, wire.Notification, wire.Request),
-		},
-	}
-}
-
-// stdio are the faults of basic/transports#stdio.
-func stdio() []Fault {
-	return []Fault{
-		{
-			Name: "banner", Does: "greets on standard output before the first message", In: spec.Every,
-			Breaks:   []string{"stdio-stdout-only-mcp"},
-			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply:    banner("Harbour Street Library is open\n"),
-		},
-		{
-			Name: "pretty-printed", Does: "writes messages over several lines", In: spec.Every,
-			Breaks:   []string{"stdio-no-embedded-newlines"},
-			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					var b bytes.Buffer
-					if json.Indent(&b, f.Raw, "", "  ") == nil {
-						f.Raw = b.Bytes()
-					}
-					next(f)
-				}
-			}),
 		},
 	}
 }

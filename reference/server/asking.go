@@ -4,7 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
+
+// eliciting are the revisions that have elicitation.
+var eliciting = spec.Since(spec.V2025_06_18)
 
 // askingTools are the tools that need input from the client.
 func askingTools() []*Tool {
@@ -44,7 +49,7 @@ func askingTools() []*Tool {
 		{
 			Name: "register_reader", Title: "Register a reader",
 			Description: "Asks for the particulars of a new reader and writes a card.",
-			Input:       nothing(), Hints: changes,
+			Input:       nothing(), Hints: changes, In: eliciting,
 			Asks: func(*Call) []Ask {
 				return []Ask{form("particulars", "Who is the card for?", Object{
 					"name":   Object{"type": "string", "title": "Name", "description": "As it shall stand on the card", "minLength": 1, "maxLength": 60},
@@ -65,7 +70,7 @@ func askingTools() []*Tool {
 		{
 			Name: "plan_visit", Title: "Plan a visit",
 			Description: "Asks for a day and for company, and plans a visit.",
-			Input:       nothing(), Hints: changes,
+			Input:       nothing(), Hints: changes, In: eliciting,
 			Asks: func(*Call) []Ask {
 				return []Ask{
 					form("day", "On which day will you come?", Object{"day": Object{"type": "string", "title": "Day", "format": "date"}}, "day"),

@@ -17,10 +17,10 @@ func (c *conn) batch(m wire.Message) {
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:
-		c.emit(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A message is an object, not an array"))))
+		c.emit(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A message is an object, not an array"))))
 		return
 	case len(elements) == 0:
-		c.emit(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "The batch is empty"))))
+		c.emit(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "The batch is empty"))))
 		return
 	}
 	var (
@@ -41,10 +41,10 @@ func (c *conn) batch(m wire.Message) {
 	for _, e := range elements {
 		switch {
 		case e.Kind == wire.Batch:
-			collect(refusal(c.refuse(wire.Message{}, fault(spec.InvalidRequest, "A batch holds no batches"))))
+			collect(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A batch holds no batches"))))
 		case e.Kind == wire.Request && e.Method() == "initialize":
 			// basic/lifecycle#initialization: never part of a batch.
-			collect(refusal(c.refuse(e, fault(spec.InvalidRequest, "The initialize request is not part of a batch"))))
+			collect(refusal(c.refuse(e, errorf(spec.InvalidRequest, "The initialize request is not part of a batch"))))
 		default:
 			c.dispatch(e, collect)
 		}

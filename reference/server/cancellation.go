@@ -11,8 +11,9 @@ func (c *conn) cancelled(m wire.Message) {
 	id := wire.ID{Raw: m.Params().Get("requestId").Raw}
 	c.mu.Lock()
 	t := c.inflight[id.Key()]
+	delete(c.inflight, id.Key()) // the id is free again
 	c.mu.Unlock()
-	if t == nil || !id.Usable() {
+	if t == nil {
 		return
 	}
 	c.out.Lock() // so that what is being sent is out before anything that follows

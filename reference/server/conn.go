@@ -42,6 +42,10 @@ type conn struct {
 	closing  chan struct{} // closed when no more input is taken
 }
 
+// maxInFlight bounds the requests in progress, and with them the memory that a
+// client can take.
+const maxInFlight = 2000
+
 // A task is a request being worked on.
 type task struct {
 	cancel    context.CancelCauseFunc
@@ -170,15 +174,20 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
 	c.mu.Lock()
-	busy := c.inflight[key] != nil
-	if !busy {
+	busy, full := c.inflight[key] != nil, len(c.inflight) >= maxInFlight
+	if !busy && !full {
 		c.inflight[key] = t
 	}
 	c.mu.Unlock()
-	if busy {
+	switch {
+	case full:
+		cancel(nil)
+		t.reply(failure(r.ID, errorf(spec.InternalError, "Too many requests are in progress")), wire.Error)
+		return
+	case busy:
 		// basic/index#requests: an id in flight names that request alone.
 		cancel(nil)
-		t.reply(failure(r.ID, fault(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
+		t.reply(failure(r.ID, errorf(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
 		return
 	}
 	c.begin(t, func() {
@@ -210,7 +219,7 @@ func (c *conn) begin(t *task, work func()) {
 func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, problem = nil, fault(spec.InternalError, "Internal error")
+			v, problem = nil, errorf(spec.InternalError, "Internal error")
 			if err, ok := p.(error); !ok || !errors.Is(err, errMechanism) {
 				debug.PrintStack()
 			}
@@ -225,7 +234,9 @@ var errMechanism = errors.New("the date stamp is jammed")
 // finish answers a request, unless it was cancelled.
 func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 	c.mu.Lock()
-	delete(c.inflight, key)
+	if c.inflight[key] == r.task {
+		delete(c.inflight, key)
+	}
 	c.mu.Unlock()
 	switch {
 	case r.task.cancelled.Load():

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,10 @@ func TestASessionIsAskedByRequestsForWhatItDeclared(t *testing.T) {
 	eachRevision(t, spec.Handshake, func(t *testing.T, rev spec.Revision) {
 		for name, c := range asking {
 			members := call(name, c[0])
+			if !slices.Contains(rev.Facts().ServerRequests, c[1]) {
+				wantCode(t, open(t, rev, rich, Options{}).ask("tools/call", members), -32602)
+				continue
+			}
 			if m := open(t, rev, "{}", Options{}).ask("tools/call", members); !wantResult(t, m).Result().Get("isError").Bool() {
 				t.Errorf("%s without the capability: %s", name, m.Raw)
 			}

@@ -88,20 +88,20 @@ func (c *conn) refuse(m wire.Message, e *Error) []byte {
 // parameters that MCP knows.
 func flaw(m wire.Message) *Error {
 	if m.Fault != nil {
-		return fault(spec.ParseError, "Message %s", m.Fault)
+		return errorf(spec.ParseError, "Message %s", m.Fault)
 	}
 	for _, at := range m.Duplicates {
 		if strings.Count(at, "/") == 1 {
-			return fault(spec.InvalidRequest, "Member %s occurs twice", at[1:])
+			return errorf(spec.InvalidRequest, "Member %s occurs twice", at[1:])
 		}
 	}
 	switch {
 	case m.Misfit != nil && m.Misfit.Member == "params" && m.Params().IsArray():
 		return invalid("Params must be an object")
 	case m.Misfit != nil:
-		return fault(spec.InvalidRequest, "Message %s", m.Misfit)
+		return errorf(spec.InvalidRequest, "Message %s", m.Misfit)
 	case m.Kind == wire.Request && !m.ID().Usable():
-		return fault(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
+		return errorf(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
 
 func TestTwoRequestsInFlightDoNotShareAnID(t *testing.T) {
 	p := open(t, spec.V2025_11_25, "{}", Options{})
-	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":200}}}`
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}}`
 	p.send("%s\n%s", call, call)
 	wantCode(t, p.next(), -32600)
 	wantResult(t, p.next())
@@ -209,7 +209,7 @@ func TestBatches(t *testing.T) {
 
 func TestABatchIsAnsweredWhenItsLastRequestIs(t *testing.T) {
 	p := open(t, spec.V2025_03_26, "{}", Options{})
-	p.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":100}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
+	p.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
 	wantResult(t, p.ask("ping")) // a slow batch does not block
 	m := p.next()
 	if m.Kind != wire.Batch || len(m.Elements()) != 2 {

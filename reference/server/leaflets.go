@@ -106,7 +106,7 @@ func prompts() []*Prompt {
 			},
 		},
 		{
-			Name: "welcome_letter", Title: "Welcome letter", Description: "Asks for a letter to a new reader, whose name it asks for",
+			Name: "welcome_letter", Title: "Welcome letter", Description: "Asks for a letter to a new reader, whose name it asks for", In: eliciting,
 			Asks: func() []Ask {
 				return []Ask{form("reader", "Who shall get the letter?", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
 			},

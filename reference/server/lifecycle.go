@@ -71,7 +71,7 @@ func (s *Session) setReady() {
 func initialize(_ context.Context, r *Request) (any, *Error) {
 	c := r.conn
 	if r.Session.Revision() != "" {
-		return nil, fault(spec.InvalidRequest, "The session is already initialized")
+		return nil, errorf(spec.InvalidRequest, "The session is already initialized")
 	}
 	asked, ok := r.Params["protocolVersion"].(string)
 	if !ok {
@@ -116,7 +116,7 @@ func (c *conn) admitHandshake(r *Request) *Error {
 	case r.Method == "initialize" || r.Method == "ping":
 		return checkToken(r)
 	case c.serves(r.Method, c.o.Revisions&spec.Handshake):
-		return fault(spec.InvalidRequest, "The session is not initialized")
+		return errorf(spec.InvalidRequest, "The session is not initialized")
 	}
 	return nil // an unknown method, which the table refuses
 }
@@ -205,16 +205,20 @@ func (s *Session) knownRoots() Object {
 	return s.roots
 }
 
+// maxSubscriptions bounds how many resources a session may watch.
+const maxSubscriptions = 1000
+
 // watch notes or forgets that the client subscribed to a resource
-// (server/resources#subscriptions); watches tells whether it did.
-func (s *Session) watch(uri string, on bool) {
+// (server/resources#subscriptions) and tells whether there was room for it;
+// watches tells whether it did.
+func (s *Session) watch(uri string, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if on {
+	delete(s.subscribed, uri)
+	if on && len(s.subscribed) < maxSubscriptions {
 		s.subscribed[uri] = true
-	} else {
-		delete(s.subscribed, uri)
 	}
+	return !on || s.subscribed[uri]
 }
 
 func (s *Session) watches(uri string) bool {

@@ -63,7 +63,7 @@ func methods() map[string]method {
 func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
 	m, ok := c.methods[r.Method]
 	if !ok || !m.in.Has(r.Revision) || !c.library.declares(m.needs) {
-		return nil, fault(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
+		return nil, errorf(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
 	}
 	v, problem := m.serve(ctx, r)
 	if problem != nil {

@@ -92,7 +92,7 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 		case in.Interim != nil:
 			return in.Interim, nil
 		case in.Lacking != "":
-			return nil, fault(spec.InternalError, "%s", in.Lacking)
+			return nil, errorf(spec.InternalError, "%s", in.Lacking)
 		}
 		prompting.Answers = in.Answers
 	}

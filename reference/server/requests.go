@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -16,7 +17,7 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 	in := Input{Answers: map[string]Object{}}
 	for _, a := range asks {
 		switch {
-		case !a.allowed(r.Client):
+		case !a.allowed(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
 			return Input{Lacking: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
 		case !r.Session.Ready():
 			// basic/lifecycle#initialization: no requests but ping before.

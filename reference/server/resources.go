@@ -12,10 +12,11 @@ import (
 // A Resource is one resource of the library (server/resources).
 type Resource struct {
 	URI, Name, Title, Description, MIME string
-	Size                                int    // in bytes; 0: not told
-	Hints                               Object // annotations, or nil
-	Room                                bool   // offered while the reading room is open
-	Unlisted                            bool   // readable, but not listed
+	Size                                int      // in bytes; 0: not told
+	Hints                               Object   // annotations, or nil
+	Room                                bool     // offered while the reading room is open
+	Unlisted                            bool     // readable, but not listed
+	In                                  spec.Set // revisions that know what it needs; zero: all
 	// Asks tells what input reading needs from the client.
 	Asks func() []Ask
 	Read func(r *Reading) []Object
@@ -52,7 +53,7 @@ func described(title, description, mime string) Object {
 func listResources(_ context.Context, r *Request) (any, *Error) {
 	l := r.conn.library
 	o, problem := paginate(r, "resources", l.Resources,
-		func(res *Resource) bool { return !res.Unlisted && res.offered(l) },
+		func(res *Resource) bool { return !res.Unlisted && res.offered(r) },
 		func(res *Resource) Object {
 			o := described(res.Title, res.Description, res.MIME)
 			o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
@@ -70,7 +71,9 @@ func listResources(_ context.Context, r *Request) (any, *Error) {
 	return o, nil
 }
 
-func (res *Resource) offered(l *Library) bool { return !res.Room || l.roomIsOpen() }
+func (res *Resource) offered(r *Request) bool {
+	return (res.In == 0 || res.In.Has(r.Revision)) && (!res.Room || r.conn.library.roomIsOpen())
+}
 
 // listTemplates answers resources/templates/list (server/resources#resource-templates).
 func listTemplates(_ context.Context, r *Request) (any, *Error) {
@@ -97,7 +100,7 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 		return nil, problem
 	}
 	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
-	res := r.conn.library.resource(uri)
+	res := r.resource(uri)
 	if res == nil {
 		return found(r, reading.throughTemplate())
 	}
@@ -109,7 +112,7 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 		case in.Interim != nil:
 			return in.Interim, nil
 		case in.Lacking != "":
-			return nil, fault(spec.InternalError, "%s", in.Lacking)
+			return nil, errorf(spec.InternalError, "%s", in.Lacking)
 		}
 		reading.Answers = in.Answers
 	}
@@ -143,9 +146,9 @@ func resourceURI(r *Request) (string, *Error) {
 	return uri, nil
 }
 
-func (l *Library) resource(uri string) *Resource {
-	for _, res := range l.Resources {
-		if res.URI == uri && res.offered(l) {
+func (r *Request) resource(uri string) *Resource {
+	for _, res := range r.conn.library.Resources {
+		if res.URI == uri && res.offered(r) {
 			return res
 		}
 	}
@@ -186,9 +189,11 @@ func (r *Request) watch(on bool) (any, *Error) {
 		return nil, problem
 	}
 	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
-	if on && r.conn.library.resource(uri) == nil && len(reading.throughTemplate()) == 0 {
+	if on && r.resource(uri) == nil && len(reading.throughTemplate()) == 0 {
 		return found(r, nil)
 	}
-	r.Session.watch(uri, on)
+	if !r.Session.watch(uri, on) {
+		return nil, errorf(spec.InternalError, "Too many subscriptions")
+	}
 	return Object{}, nil
 }

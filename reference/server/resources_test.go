@@ -49,7 +49,7 @@ func TestResourcesThatDoNotExist(t *testing.T) {
 func TestTemplatesAreReadable(t *testing.T) {
 	p := open(t, spec.V2025_11_25, "{}", Options{})
 	for _, uri := range []string{"library://books/b7", "library://covers/b12", "library://shelves/A2", "library://authors/Mara%20Quist", "library://authors/Tomas%20Reed/On%20Borrowing",
-		"library://years/1936", "library://loans/ines", "library://loans/nobody", "library://search?words=fog", "library://maps/east/attic"} {
+		"library://years/1936", "library://loans/ines", "library://loans/nobody", "library://catalogue/search?words=fog", "library://maps/east/attic"} {
 		wantResult(t, p.ask("resources/read", fmt.Sprintf(`"uri":%q`, uri)))
 	}
 	b, err := base64.StdEncoding.DecodeString(wantResult(t, p.ask("resources/read", `"uri":"library://covers/b2"`)).Result().Get("contents.0.blob").String())

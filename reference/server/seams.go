@@ -42,12 +42,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-func fault(code int, format string, args ...any) *Error {
+func errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 func invalid(format string, args ...any) *Error {
-	return fault(spec.InvalidParams, format, args...)
+	return errorf(spec.InvalidParams, format, args...)
 }
 
 // A Request is one request of the client.
@@ -88,8 +88,11 @@ func (p Peer) Declares(capability string) bool {
 // answered in the order in which they came.
 func (r *Request) Park() { r.task.park() }
 
+// Send sends a frame as it is, unless the request that it names was cancelled.
+func (r *Request) Send(f Frame) { r.conn.emit(f) }
+
 // Notify sends a notification that belongs to the request. After the request
 // was cancelled it sends nothing (basic/transports/stdio#cancellation).
 func (r *Request) Notify(method string, params Object) {
-	r.conn.emit(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
+	r.Send(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
 }

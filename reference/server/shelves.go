@@ -56,7 +56,7 @@ func resources() []*Resource {
 			return []Object{textContents(r.URI, "text/plain", "Ink stays at the desk.\n")}
 		},
 	}, &Resource{
-		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain", Unlisted: true,
+		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain", Unlisted: true, In: eliciting,
 		Asks: func() []Ask {
 			return []Ask{form("entry", "Sign the visitors' book before you read it.", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
 		},
@@ -129,7 +129,7 @@ func templates() []*Template {
 		{"library://loans/{reader}", "loans", "Loans", "The books that a reader has", "application/json", func(r *Reading) []Object {
 			return list(r, func(b book) bool { return r.Library.holder(b.id) == r.Vars["reader"] })
 		}},
-		{"library://search{?words}", "search", "Search", "The books that a search finds", "application/json", func(r *Reading) []Object {
+		{"library://catalogue/search{?words}", "search", "Search", "The books that a search finds", "application/json", func(r *Reading) []Object {
 			words := strings.ToLower(r.Vars["words"])
 			return selection(r, func(b book) bool { return words != "" && strings.Contains(strings.ToLower(b.text()), words) })
 		}},

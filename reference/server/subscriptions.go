@@ -58,7 +58,7 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	r.Park()
 	select {
 	case <-ctx.Done():
-		return nil, fault(spec.InternalError, "The subscription was cancelled")
+		return nil, errorf(spec.InternalError, "The subscription was cancelled")
 	case <-r.conn.closing:
 	}
 	// basic/patterns/cancellation asks for a notification when the server

@@ -18,7 +18,8 @@ type Tool struct {
 	// Wrap names the member under which a structured result that is no
 	// object stands in the revisions that want one.
 	Wrap  string
-	Hints Object // annotations
+	Hints Object   // annotations
+	In    spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
 	// Lenient tools take any arguments, whatever Input says.
@@ -46,11 +47,14 @@ type Outcome struct {
 	Failed     bool
 }
 
-func said(s string) Outcome             { return Outcome{Content: []Object{textBlock(s)}} }
-func failed(s string) Outcome           { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
-func structured(v any) Outcome          { return Outcome{Structured: v} }
-func (t *Tool) anyRoot() bool           { return t.Wrap != "" }
-func (t *Tool) offered(l *Library) bool { return !t.Room || l.roomIsOpen() }
+func said(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
+func failed(s string) Outcome  { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
+func structured(v any) Outcome { return Outcome{Structured: v} }
+func (t *Tool) anyRoot() bool  { return t.Wrap != "" }
+
+func (t *Tool) offered(r *Request) bool {
+	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen())
+}
 
 // rootless are the revisions in which a structured result may be any JSON
 // value (server/tools#structured-content).
@@ -76,7 +80,7 @@ func (t *Tool) show(v spec.Revision) Object {
 func listTools(_ context.Context, r *Request) (any, *Error) {
 	l := r.conn.library
 	o, problem := paginate(r, "tools", l.Tools,
-		func(t *Tool) bool { return t.offered(l) },
+		func(t *Tool) bool { return t.offered(r) },
 		func(t *Tool) Object { return t.show(r.Revision) })
 	if problem != nil {
 		return nil, problem
@@ -110,7 +114,7 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	if _, problem := r.presented(); problem != nil {
 		return nil, problem
 	}
-	i := slices.IndexFunc(c.library.Tools, func(t *Tool) bool { return t.Name == name && t.offered(c.library) })
+	i := slices.IndexFunc(c.library.Tools, func(t *Tool) bool { return t.Name == name && t.offered(r) })
 	if i < 0 {
 		return nil, invalid("Unknown tool: %s", clip(name))
 	}

@@ -55,7 +55,7 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1}
 	t.body(c.Probe)
 	out = *t.out
-	if out.State == Violated || out.State == Broken {
+	if out.State == Broken {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.after(c, &out)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,7 @@ func (t *T) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t.out.State = Violated
 	t.out.Detail, t.out.Expected, t.out.Got = split(text)
+	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
 	panic(stop{})
 }
 
@@ -61,7 +63,7 @@ func split(text string) (detail, expected, got string) {
 	text = strings.TrimSpace(text)
 	if head, rest, ok := strings.Cut(text, "\nexpected: "); ok {
 		if want, have, ok := strings.Cut(rest, "\ngot: "); ok {
-			return strings.TrimSpace(head), want, have
+			return strings.Join(strings.Split(strings.TrimSpace(head), "\n"), ": "), want, have
 		}
 	}
 	return strings.Join(strings.Fields(text), " "), "", ""
@@ -91,8 +93,17 @@ func (t *T) Note(format string, args ...any) {
 	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// Mark names the frame at fault.
-func (t *T) Mark(e wire.Entry) { t.mark = e.Index }
+// Mark names the frame at fault. A frame of another session, as what Memo
+// remembers may be, stays unmarked.
+func (t *T) Mark(e wire.Entry) {
+	if here := t.s.EntriesFrom(e.Index); len(here) > 0 && here[0].At == e.At && bytes.Equal(here[0].Raw, e.Raw) {
+		t.mark = e.Index
+	}
+}
+
+// Marked returns the index of the frame that was marked last: by Mark, or as
+// the answer to a request; -1 for none.
+func (t *T) Marked() int { return t.mark }
 
 // Declares tells whether the server declared a capability ("tools",
 // "tools.listChanged").
@@ -134,6 +145,60 @@ func (t *T) Request(method string, params Params) wire.Message {
 	t.due(err)
 	t.mark = e.Index
 	return e.Message
+}
+
+// TryFrame is Try for who needs the frame of the answer, or why none came.
+func (t *T) TryFrame(method string, params Params) (wire.Entry, error) {
+	call, err := t.TryStart(method, params)
+	if err != nil {
+		return wire.Entry{}, err
+	}
+	return t.TryAnswer(call, t.Timeout())
+}
+
+// TryStart is TryFrame without waiting.
+func (t *T) TryStart(method string, params Params) (*Call, error) {
+	call, err := t.s.Start(t.ctx, method, params)
+	t.interrupted()
+	return call, err
+}
+
+// TryAnswer waits for the answer to a call, at most so long; that none came is
+// an error.
+func (t *T) TryAnswer(call *Call, within time.Duration) (wire.Entry, error) {
+	ctx, done := context.WithTimeout(t.ctx, within)
+	defer done()
+	e, err := call.Answer(ctx)
+	t.interrupted()
+	return e, err
+}
+
+// TryNotify sends a notification; that it could not be sent is an error.
+func (t *T) TryNotify(method string, params Params) error {
+	_, err := t.s.Notify(t.ctx, method, params)
+	t.interrupted()
+	return err
+}
+
+// interrupted ends the body when the run has ended.
+func (t *T) interrupted() {
+	if t.ctx.Err() != nil {
+		t.due(t.ctx.Err())
+	}
+}
+
+// Try sends a request whose answer is judged elsewhere, or later; ok is false
+// if none came before the deadline or the connection ended.
+func (t *T) Try(method string, params Params) (m wire.Message, ok bool) {
+	e, err := t.s.Request(t.ctx, method, params)
+	if err != nil {
+		if t.ctx.Err() != nil {
+			t.due(err)
+		}
+		return wire.Message{}, false
+	}
+	t.mark = e.Index
+	return e.Message, true
 }
 
 // Result sends a request whose success is a condition of the rule, and returns
@@ -184,11 +249,18 @@ func (t *T) Send(raw string) int {
 
 // SendChunks writes bytes in several writes, newlines included.
 func (t *T) SendChunks(chunks ...string) int {
+	return t.SendPaused(func(int) {}, chunks...)
+}
+
+// SendPaused does the same, and calls pause with the index of the first frame
+// between one write and the next: for an answer that shows that the first was
+// read before the second is written.
+func (t *T) SendPaused(pause func(first int), chunks ...string) int {
 	raw := make([][]byte, len(chunks))
 	for i, c := range chunks {
 		raw[i] = []byte(c)
 	}
-	at, err := t.s.SendChunks(t.ctx, raw...)
+	at, err := t.s.SendPaused(t.ctx, pause, raw...)
 	t.due(err)
 	return at
 }
@@ -196,7 +268,7 @@ func (t *T) SendChunks(chunks ...string) int {
 // Await returns the first message after a frame that matches; ok is false if
 // none came before the deadline or the connection ended.
 func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	e, err := t.s.Await(t.ctx, from, t.pool.Timeout(), match)
+	e, err := t.s.Await(t.ctx, from, t.s.Patience(), match)
 	if err != nil {
 		if t.ctx.Err() != nil {
 			t.due(err)
@@ -234,10 +306,6 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	ban := t.s.Forbid(what, from, match)
 	t.out.bans = append(t.out.bans, watched{ban, t.s.Transcript, from})
 	if err := t.s.Barrier(t.ctx); err != nil && ban.Hit() == nil {
-		var none *session.NoAnswer
-		if errors.As(err, &none) && none.State == session.Dead {
-			t.Fail("the server goes on answering", "dead", "after the stimulus: %v", err)
-		}
 		t.NotObserved(fmt.Sprintf("the barrier behind the stimulus was not answered: %v", err), "")
 	}
 	if hit := ban.Hit(); hit != nil {
@@ -310,12 +378,35 @@ func (t *T) Another(bare bool) *T {
 	if bare {
 		take = t.pool.Bare
 	}
-	s, err := take(t.ctx)
-	t.due(err)
+	return t.beside(take(t.ctx))
+}
+
+// Elsewhere returns the handle of a bare second session that is used at
+// another revision. The judges of this one do not look at it.
+func (t *T) Elsewhere(rev spec.Revision) *T { return t.beside(t.pool.BareAt(t.ctx, rev)) }
+
+func (t *T) beside(s *session.Session, err error) *T {
+	if err != nil {
+		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no other session for this check"
+		panic(stop{})
+	}
 	other := *t
-	other.s, other.from = s, s.Len()
+	other.s, other.from, other.mark = s, s.Len(), -1
+	other.Rev, other.Facts = s.Rev, s.Rev.Facts()
 	return &other
 }
+
+// On returns the handle of this check on the session of another handle, such
+// as one that a Memo kept: what it says is said of this check, with the frames
+// of that session.
+func (t *T) On(other *T) *T {
+	same := *other
+	same.ctx, same.out = t.ctx, t.out
+	return &same
+}
+
+// Leave ends the session of a handle got by Another, without waiting for it.
+func (t *T) Leave() { go t.s.Close() }
 
 // End closes the input of the server and returns how it ended.
 func (t *T) End() wire.Ending {
@@ -337,3 +428,8 @@ func Memo[V any](t *T, key string, make func() V) V {
 	t.pool.Remember(key, v)
 	return v
 }
+
+// Learn notes something of the server that holds at every revision, and Learnt
+// tells whether it was noted: what costs time is found out once.
+func (t *T) Learn(what string)       { t.pool.Learn(what) }
+func (t *T) Learnt(what string) bool { return t.pool.Learnt(what) }

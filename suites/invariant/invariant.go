@@ -16,6 +16,14 @@ func Checks() []check.Check {
 	servers := slices.Concat(
 		messages(),
 		batching(),
+		lifecycle(),
+		versioning(),
+		discover(),
+		ping(),
+		pagination(),
+		tools(),
+		toolSchemas(),
+		toolResults(),
 		stdio(),
 	)
 	return defaults(append(servers, clients(servers)...))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -20,6 +21,15 @@ func stdio() []check.Check {
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
 			Judge: linesPure("stdout"),
+		},
+		{
+			ID:    "stdio.notifications.related",
+			Says:  "each notification belongs to a request in flight",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			On:    transport.OnStdio,
+			Rules: []string{"stdio-server-messages-kinds"},
+			Judge: notificationsRelated,
 		},
 	}
 }
@@ -38,6 +48,28 @@ func linesPure(channel string) func(*check.J) {
 				j.Fail(e, "a line on %s is no message: %v", channel, m.Fault)
 			default:
 				j.Saw()
+			}
+		}
+	}
+}
+
+// notificationsRelated takes notice only of notifications that come while no
+// request at all is unanswered: which one they belong to is judged with the
+// page of each. An open subscription is a request without answer, and so is one
+// that was cancelled.
+func notificationsRelated(j *check.J) {
+	inFlight := map[string]bool{}
+	for _, e := range j.Entries() {
+		for _, m := range e.Message.Elements() {
+			switch {
+			case e.From == wire.Client && m.Kind == wire.Request:
+				inFlight[m.ID().Key()] = true
+			case e.From == wire.Client:
+			case m.IsResponse():
+				delete(inFlight, m.ID().Key())
+				j.Saw()
+			case m.Kind == wire.Notification && len(inFlight) == 0:
+				j.Fail(e, "the notification %s came while no request was in flight", m.Method())
 			}
 		}
 	}

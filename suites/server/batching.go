@@ -157,6 +157,8 @@ func batchReceived(t *check.T) {
 	for _, m := range b.answers {
 		NewWithT(t).Expect(m).To(match.BeResult())
 	}
+	t.Send(array(batchedNotification, batchedNotification))
+	t.Survives("a batch of two notifications")
 }
 
 func batchAnsweredByArray(t *check.T) {
@@ -221,6 +223,7 @@ func batchedNotificationIsSilent(t *check.T) {
 }
 
 func batchOfNotificationsIsSilent(t *check.T) {
+	received(t)
 	from := t.Send(array(batchedNotification, batchedNotification))
 	t.Forbid(from, "no answer to a batch of notifications", func(m wire.Message) bool {
 		return unreadableError(m) || m.Kind == wire.Result && !m.ID().Usable()
@@ -234,6 +237,7 @@ func batchOfNotificationsIsSilent(t *check.T) {
 }
 
 func emptyBatch(t *check.T) {
+	received(t)
 	from := t.Send("[]")
 	m, ok := t.AwaitBehind(from, unreadableError)
 	if !ok {
@@ -250,6 +254,7 @@ func emptyBatch(t *check.T) {
 }
 
 func truncatedBatch(t *check.T) {
+	received(t)
 	ids, elements := pings(t, 1)
 	from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
 	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return unreadableError(m) || answers(ids[0])(m) })
@@ -263,6 +268,7 @@ func truncatedBatch(t *check.T) {
 // invalidElement accepts that the array is refused as a whole, which the
 // example of JSON-RPC that the rule rests on does not exclude.
 func invalidElement(t *check.T) {
+	received(t)
 	ids, elements := pings(t, 1)
 	from := t.Send(array("1", elements[0]))
 	m, ok := t.AwaitBehind(from, unreadableError)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -13,8 +14,24 @@ func discover() []check.Check {
 			Says:  "server/discover is answered with a result",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"discover-implemented"},
+			Rules: []string{"discover-implemented", "lifecycle-base-required", "stdio-streams"},
 			Probe: discoverAnswered,
+		},
+		{
+			ID:    "discover.optional",
+			Says:  "a request is served though it is the first on its connection",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern"},
+			Probe: discoverOptional,
+		},
+		{
+			ID:    "discover.capabilities",
+			Says:  "the lists of declared prompts and resources are served",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"discover-capabilities-accurate"},
+			Probe: discoverCapabilities,
 		},
 	}
 }
@@ -23,5 +40,43 @@ func discoverAnswered(t *check.T) {
 	m := t.Request("server/discover", nil)
 	if !m.Result().IsObject() {
 		t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
+	}
+}
+
+// discoverOptional sends the request that is served in the shared session as
+// the first one of another instance.
+func discoverOptional(t *check.T) {
+	method := ""
+	for _, c := range []string{"tools", "prompts", "resources"} {
+		if t.Declares(c) && t.Request(c+"/list", nil).Kind == wire.Result {
+			method = c + "/list"
+			break
+		}
+	}
+	if method == "" {
+		t.NotObserved("the server serves no request but server/discover that anyone may send", "")
+	}
+	at := t.Another(true)
+	defer at.Leave()
+	if m := at.Request(method, nil); m.Kind != wire.Result {
+		at.Fail("a result", m.Summary(), "%s is served after server/discover, but as the first request it was answered with %s", method, m.Summary())
+	}
+}
+
+// discoverCapabilities leaves out tools/list, which has a rule of its own, and
+// the methods that need to know what the server holds.
+func discoverCapabilities(t *check.T) {
+	asked := false
+	for _, c := range []string{"prompts", "resources"} {
+		if !t.Declares(c) {
+			continue
+		}
+		asked = true
+		if m := t.Request(c+"/list", nil); m.Kind != wire.Result {
+			t.Fail("a result", m.Summary(), "the server declares %s, and answers %s/list with %s", c, c, m.Summary())
+		}
+	}
+	if !asked {
+		t.NotObserved("the server declares neither prompts nor resources", "")
 	}
 }

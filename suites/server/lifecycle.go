@@ -1,61 +1,152 @@
 package server
 
 import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/tidwall/gjson"
 )
 
-// lifecycle are the probes of basic/lifecycle: the handshake up to 2025-11-25.
+// lifecycle are the probes of basic/lifecycle: the handshake up to 2025-11-25,
+// and what capabilities promise in every revision.
 func lifecycle() []check.Check {
 	return []check.Check{
 		{
 			ID:    "lifecycle.initialize.answered",
-			Says:  "initialize is answered with the server's capabilities and implementation information",
+			Says:  "initialize is answered with a result",
 			Level: spec.Must,
 			In:    spec.Handshake,
-			Rules: []string{"lifecycle-server-initialize-response"},
+			Rules: []string{"lifecycle-base-required", "lifecycle-server-initialize-response"},
 			Probe: initializeAnswered,
 		},
 		{
-			ID:    "versioning.counter-offer",
-			Says:  "initialize with a version that the server cannot know is answered with another version",
-			Level: spec.Must,
+			ID:       "lifecycle.initialize.params",
+			Says:     "initialize without one of its required parameters is refused as invalid params",
+			Level:    spec.Should,
+			In:       spec.Handshake,
+			Bare:     true,
+			Malforms: true,
+			Rules:    []string{"lifecycle-initialize-missing-params-rejected"},
+			Probe:    initializeParams,
+		},
+		{
+			ID:    "lifecycle.initialized.awaited",
+			Says:  "between its answer to initialize and notifications/initialized the server sends no request but ping",
+			Level: spec.Should,
 			In:    spec.Handshake,
 			Bare:  true,
-			Rules: []string{"versioning-server-counter-offer"},
-			Probe: counterOffer,
+			Rules: []string{"lifecycle-server-waits-for-initialized"},
+			Probe: initializedAwaited,
+		},
+		{
+			ID:    "lifecycle.capabilities.served",
+			Says:  "the methods of a declared capability are known",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"lifecycle-respect-declared-capabilities"},
+			Probe: func(t *check.T) { capabilitiesServed(t, "tools", "prompts", "resources") },
+		},
+		{
+			ID:    "lifecycle.capabilities.advertised",
+			Says:  "prompts and resources that the server offers are declared as capabilities",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"lifecycle-advertise-implemented-features"},
+			Probe: capabilitiesAdvertised,
 		},
 	}
 }
 
+// initializeAnswered: no check is run at all where no session could be opened,
+// and this one is told then; so here the opening is the evidence.
 func initializeAnswered(t *check.T) {
-	result := t.Opening().Answer.Message.Result()
-	for _, member := range []string{"capabilities", "serverInfo"} {
-		if !result.Get(member).Exists() {
-			t.Mark(t.Opening().Answer)
-			t.Fail("a result with capabilities and serverInfo", result.Raw, "the result of initialize has no %s", member)
+	if m := t.Opening().Answer.Message; m.Kind != wire.Result {
+		t.Mark(t.Opening().Answer)
+		t.Fail("a result", m.Summary(), "initialize was answered with %s", m.Summary())
+	}
+}
+
+// greeting returns the params of initialize for a version that need be none.
+func greeting(version string) check.Params {
+	params := session.Initialize(spec.Handshake.Newest())
+	params["protocolVersion"] = version
+	return params
+}
+
+// initializeParams leaves out all params, then one after the other. A server
+// that goes along is in a session then, which is where the probe ends.
+func initializeParams(t *check.T) {
+	for _, without := range []string{"", "protocolVersion", "capabilities", "clientInfo"} {
+		params := greeting(string(t.Rev))
+		what := "initialize without " + without
+		if delete(params, without); without == "" {
+			params, what = nil, "initialize without params"
+		}
+		m := t.Request("initialize", params)
+		if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams {
+			t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
 		}
 	}
 }
 
-// counterOffer asks for versions before and after all that exist. The page
-// requires a result with another version, and in its error example shows
-// -32602 with the supported versions: that is not failed.
-func counterOffer(t *check.T) {
-	for _, version := range []string{"1999-01-01", "2999-01-01"} {
-		m := t.Request("initialize", check.Params{"protocolVersion": version, "capabilities": check.Params{}, "clientInfo": check.Params{"name": "mcpcheck", "version": "0.1.0"}})
-		offered := m.Result().Get("protocolVersion")
-		switch {
-		case m.Kind == wire.Error && m.Error().Get("data.supported").IsArray():
-			t.Note("%s was refused with an error that lists the supported versions, as in the example of the page", version)
-			return
-		case m.Kind != wire.Result || offered.Type != gjson.String:
-			t.Fail("a result with another protocolVersion", m.Summary(), "initialize with %s was answered with %s", version, m.Summary())
-		case offered.String() == version:
-			t.Fail("a version that the server supports", version, "the server accepted the version %s, which does not exist", version)
+// initializedAwaited declares all that a client can, so that a server that
+// wants to ask for something may, and has it answer a ping in between.
+func initializedAwaited(t *check.T) {
+	params := greeting(string(t.Rev))
+	params["capabilities"] = everyClientCapability(t)
+	if m := t.Request("initialize", params); m.Kind != wire.Result {
+		t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
+	}
+	t.Forbid(t.Marked()+1, "no request but ping before notifications/initialized", func(m wire.Message) bool {
+		return m.Kind == wire.Request && m.Method() != "ping"
+	})
+}
+
+// everyClientCapability returns the capabilities object of a client that
+// offers all that the revision knows (schema.ts#ClientCapabilities).
+func everyClientCapability(t *check.T) check.Params {
+	all := check.Params{"roots": check.Params{}, "sampling": check.Params{}}
+	if t.Facts.Stateless || slices.Contains(t.Facts.ServerRequests, "elicitation/create") {
+		all["elicitation"] = check.Params{}
+	}
+	return all
+}
+
+// capabilitiesServed asks for the lists of declared capabilities. Any answer
+// but that the method is unknown shows that it is there; what an answer must
+// be is judged with the page of each.
+func capabilitiesServed(t *check.T, capabilities ...string) {
+	asked := false
+	for _, c := range capabilities {
+		if !t.Declares(c) {
+			continue
 		}
-		return
+		asked = true
+		m := t.Request(c+"/list", nil)
+		if code, _ := m.Code(); code == spec.MethodNotFound {
+			t.Fail("a result", m.Summary(), "the server declares %s, and answers %s/list with %s", c, c, m.Summary())
+		}
+	}
+	if !asked {
+		t.NotObserved("the server declares none of the capabilities that have a list", "")
+	}
+}
+
+// capabilitiesAdvertised asks for the lists of what is not declared. Tools
+// have a rule of their own, and so has an empty list (jsonrpc.method.unadvertised).
+func capabilitiesAdvertised(t *check.T) {
+	if !t.Capabilities().IsObject() {
+		t.NotObserved("the server's opening holds no capabilities object", "")
+	}
+	for _, c := range []string{"prompts", "resources"} {
+		if t.Declares(c) {
+			continue
+		}
+		m := t.Request(c+"/list", nil)
+		if n := len(m.Result().Get(c).Array()); n > 0 {
+			t.Fail("the capability "+c, t.Capabilities().Raw, "%s/list lists %d, but the server does not declare %s", c, n, c)
+		}
 	}
 }

@@ -65,6 +65,14 @@ func messages() []check.Check {
 			Probe: notificationIsSilent,
 		},
 		{
+			ID:    "jsonrpc.notification.survived",
+			Says:  "the server goes on answering after a notification that is unknown or malformed",
+			Level: spec.Robust,
+			In:    spec.Every,
+			Spec:  "basic/index#notifications",
+			Probe: notificationSurvived,
+		},
+		{
 			ID:       "jsonrpc.parse-error",
 			Says:     "text that is not JSON is answered with error -32700",
 			Level:    spec.Should,
@@ -173,10 +181,10 @@ func invalidParams(t *check.T) {
 		asked = true
 		answer := t.Request(m.method, check.Params{})
 		if t.Facts.Stateless {
-			g.Expect(answer).To(match.BeError(spec.InvalidParams))
+			g.Expect(answer).To(match.BeError(spec.InvalidParams), m.method)
 			continue
 		}
-		g.Expect(answer).To(match.BeError())
+		g.Expect(answer).To(match.BeError(), m.method)
 		if code, _ := answer.Code(); code != spec.InvalidParams {
 			t.Note("%s without its parameters was answered with %d rather than -32602", m.method, code)
 		}
@@ -191,15 +199,25 @@ func invalidParams(t *check.T) {
 // names no request of ours answers one of them.
 func notificationIsSilent(t *check.T) {
 	never := wire.StringID("mcpcheck-never-sent")
-	from := t.Notify("notifications/mcpcheck/unknown", nil)
+	from := oddNotifications(t)
+	t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
+		return m.IsResponse() && (!m.ID().Present() || m.ID().Null() || m.ID().Equal(never))
+	})
+}
+
+func oddNotifications(t *check.T) (from int) {
+	from = t.Notify("notifications/mcpcheck/unknown", nil)
 	t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-sent"})
 	t.Notify("notifications/cancelled", check.Params{"requestId": check.Params{}})
 	if !t.Facts.Stateless {
 		t.Notify("notifications/progress", nil)
 	}
-	t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-		return m.IsResponse() && (!m.ID().Present() || m.ID().Null() || m.ID().Equal(never))
-	})
+	return from
+}
+
+func notificationSurvived(t *check.T) {
+	oddNotifications(t)
+	t.Survives("a notification that is unknown or malformed")
 }
 
 // unreadableError matches an error that answers what could not be read.

@@ -16,8 +16,14 @@ func Checks() []check.Check {
 		messages(),
 		batching(),
 		lifecycle(),
+		versioning(),
+		meta(),
 		discover(),
+		stdio(),
 		ping(),
+		pagination(),
+		toolsListing(),
+		toolsCalling(),
 	))
 }
 

@@ -1,0 +1,58 @@
+package fault
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// discover are the faults of server/discover.
+func discover() []Fault {
+	return []Fault{
+		{
+			Name: "answers-elsewhere", Does: "writes nothing to its standard output", In: spec.Stateless,
+			Breaks:   []string{"stdio-streams", "discover-implemented", "lifecycle-base-required"},
+			CaughtBy: []string{"discover.answered"},
+			Apply:    onFrames(func(server.FrameSink) server.FrameSink { return func(server.Frame) {} }),
+		},
+		{
+			Name: "discover-first", Does: "serves no other request before server/discover", In: spec.Stateless,
+			Breaks:   []string{"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern"},
+			CaughtBy: []string{"discover.optional"},
+			Apply: onHandler(func(next server.Handler) server.Handler {
+				var discovered atomic.Bool
+				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+					switch {
+					case r.Method == "server/discover":
+						discovered.Store(true)
+					case r.Modern && !discovered.Load():
+						return nil, &server.Error{Code: spec.InvalidRequest, Message: "Ask what there is first"}
+					}
+					return next(ctx, r)
+				}
+			}),
+		},
+		{
+			Name: "discovered-but-unserved", Does: "declares prompts, and fails to list them", In: spec.Stateless,
+			Breaks:   []string{"discover-capabilities-accurate"},
+			CaughtBy: []string{"discover.capabilities"},
+			Apply:    instead("prompts/list", unknownMethod),
+		},
+		{
+			Name: "discover-instructions-list", Does: "gives its instructions in server/discover as an array", In: spec.Stateless,
+			Breaks:   []string{"discover-result-fields"},
+			CaughtBy: []string{"discover.result"},
+			Apply:    onResult("server/discover", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
+		},
+		{
+			Name: "discover-versions-mixed", Does: "lists a version as a number", In: spec.Stateless,
+			Breaks:   []string{"discover-result-fields"},
+			CaughtBy: []string{"discover.result"},
+			Apply: onResult("server/discover", func(o server.Object) {
+				o["supportedVersions"] = append(o["supportedVersions"].([]any), 20240101)
+			}),
+		},
+	}
+}

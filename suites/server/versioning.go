@@ -1,0 +1,298 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// versioning are the probes of basic/lifecycle#version-negotiation, and of
+// basic/versioning since 2026-07-28.
+func versioning() []check.Check {
+	return []check.Check{
+		{
+			ID:    "versioning.counter-offer",
+			Says:  "initialize with a version that the server cannot know is answered with another one, which it supports",
+			Level: spec.Must,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-server-counter-offer"},
+			Probe: counterOffer,
+		},
+		{
+			ID:    "versioning.counter-offer.latest",
+			Says:  "the version offered instead of an unknown one is the latest that the server supports",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-server-counter-latest"},
+			Probe: counterOfferLatest,
+		},
+		{
+			ID:    "versioning.unsupported.error",
+			Says:  "a request of a version that the server does not list is answered with error -32022",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-unsupported-version-error", "discover-supported-versions-complete"},
+			Probe: unsupportedError,
+		},
+		{
+			ID:    "versioning.unsupported.data",
+			Says:  "error -32022 names the versions that are supported, and the one that was requested",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-unsupported-version-data"},
+			Probe: unsupportedData,
+		},
+		{
+			ID:    "versioning.per-request",
+			Says:  "the version of each request is judged by itself, whatever came before it or beside it",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-per-request-independent", "lifecycle-stateless-independent-requests"},
+			Probe: perRequest,
+		},
+		{
+			ID:    "versioning.initialize.refused",
+			Says:  "a server without handshake revisions refuses initialize with an error that names the versions it supports",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-modern-only-rejects-initialize", "versioning-modern-only-names-versions"},
+			Probe: initializeRefused,
+		},
+		{
+			ID:    "versioning.initialize.served",
+			Says:  "a server that accepts initialize serves the process by the handshake revision that it names",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-dual-server-legacy"},
+			Probe: initializeServed,
+		},
+		{
+			ID:    "versioning.removed",
+			Says:  "methods that the revision removed are unknown",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"versioning-removed-methods-unknown"},
+			Probe: removedMethods,
+		},
+	}
+}
+
+// Versions that no server can know: before the first and, for the error of the
+// stateless era, as in the example of the page.
+const (
+	unknownVersion     = "1999-01-01"
+	unsupportedVersion = "1900-01-01"
+)
+
+// A trial is what came of messages on an instance of their own, which several
+// checks look at.
+type trial struct {
+	at       *check.T
+	answer   wire.Message
+	answered bool
+}
+
+// offer is the trial of initialize with a version that the server cannot know.
+func offer(t *check.T) trial {
+	return check.Memo(t, "versioning.offer", func() trial {
+		at := t.Another(true)
+		m, ok := at.Try("initialize", greeting(unknownVersion))
+		at.Leave()
+		return trial{at, m, ok}
+	})
+}
+
+// counterOffer: the page requires a result with another version, and in its
+// error example shows -32602 with the supported ones; that is judged by
+// nobody. The version offered is asked for on another instance, unless it is
+// the revision of this run, which the server showed to speak.
+func counterOffer(t *check.T) {
+	o := offer(t)
+	on := t.On(o.at)
+	version := o.answer.Result().Get("protocolVersion")
+	switch m := o.answer; {
+	case !o.answered:
+		on.Fail("a result with another protocolVersion", "no answer", "initialize with %s was not answered", unknownVersion)
+	case m.Kind == wire.Error && m.Error().Get("data.supported").IsArray():
+		t.NotObserved("the version was refused with an error that lists the supported ones, as in the example of the page, which its rule contradicts", "")
+	case m.Kind != wire.Result:
+		on.Fail("a result with another protocolVersion", m.Summary(), "initialize with %s was answered with %s", unknownVersion, m.Summary())
+	case version.Type != gjson.String:
+		t.NotObserved("the result of initialize names no version", "")
+	case version.String() == unknownVersion:
+		on.Fail("a version that the server supports", unknownVersion, "the server accepted the version %s, which does not exist", unknownVersion)
+	}
+	if version.String() == string(t.Rev) {
+		return
+	}
+	again := t.Another(true)
+	m, ok := again.Try("initialize", greeting(version.String()))
+	if got := m.Result().Get("protocolVersion"); !ok || got.String() != version.String() {
+		again.Fail(version.String(), got.Raw, "the server offered the version %s, but does not agree to it when it is asked for", version)
+	}
+	again.Leave()
+}
+
+// counterOfferLatest holds the offer against the revision of this run, which
+// the server showed to speak; at its newest revision that decides.
+func counterOfferLatest(t *check.T) {
+	o := offer(t)
+	version := spec.Revision(o.answer.Result().Get("protocolVersion").String())
+	switch {
+	case !spec.Every.Has(version):
+		t.NotObserved("the server offered no published version instead of an unknown one", "")
+	case version != t.Rev && spec.Until(t.Rev).Has(version):
+		t.On(o.at).Fail("at least "+string(t.Rev), string(version), "instead of an unknown version the server offered %s, though it supports %s", version, t.Rev)
+	}
+}
+
+// refusal is what came of a request of a version that does not exist, and of
+// one of this revision after it.
+type refusal struct {
+	trial
+	next     wire.Message
+	answered bool
+}
+
+// ofVersion returns params that declare a version.
+func ofVersion(version string) check.Params {
+	return check.Params{"_meta": check.Params{spec.MetaProtocolVersion: version}}
+}
+
+// refuse is the trial of an unsupported version, on an instance of its own: a
+// server that is thrown by it must not spoil the session that checks share.
+func refuse(t *check.T) refusal {
+	return check.Memo(t, "versioning.refusal", func() refusal {
+		at := t.Another(true)
+		r := refusal{trial: trial{at: at}}
+		r.answer, r.trial.answered = at.Try("server/discover", ofVersion(unsupportedVersion))
+		r.next, r.answered = at.Try("server/discover", nil)
+		return r
+	})
+}
+
+func unsupportedError(t *check.T) {
+	r := refuse(t)
+	code, _ := r.answer.Code()
+	switch on := t.On(r.at); {
+	case !r.trial.answered:
+		on.Fail("error -32022", "no answer", "a request of the version %s was not answered", unsupportedVersion)
+	case code != spec.UnsupportedVersion:
+		on.Fail("error -32022", r.answer.Summary(), "a request of the version %s was answered with %s", unsupportedVersion, r.answer.Summary())
+	}
+}
+
+func unsupportedData(t *check.T) {
+	r := refuse(t)
+	if code, _ := r.answer.Code(); code != spec.UnsupportedVersion {
+		t.NotObserved("an unsupported version was not answered with error -32022", "")
+	}
+	data := r.answer.Error().Get("data")
+	fail := func(format string, args ...any) {
+		t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+unsupportedVersion+`"`, data.Raw, format, args...)
+	}
+	supported := data.Get("supported")
+	if !supported.IsArray() || len(supported.Array()) == 0 {
+		fail("data.supported of error -32022 is %s, not an array of versions", wire.TypeName(supported))
+	}
+	for _, v := range supported.Array() {
+		if v.Type != gjson.String || v.String() == unsupportedVersion {
+			fail("data.supported of error -32022 holds %s", v.Raw)
+		}
+	}
+	if requested := data.Get("requested"); requested.Type != gjson.String || requested.String() != unsupportedVersion {
+		fail("data.requested of error -32022 is not the version that was asked for")
+	}
+}
+
+// perRequest: whether the unsupported version is refused at all is judged
+// apart.
+func perRequest(t *check.T) {
+	r := refuse(t)
+	on := t.On(r.at)
+	if !r.answered || r.next.Kind != wire.Result {
+		on.Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", unsupportedVersion, t.Rev)
+	}
+	var odd, even []*check.Call
+	for range 3 {
+		odd = append(odd, on.Start("server/discover", ofVersion(unsupportedVersion)))
+		even = append(even, on.Start("server/discover", nil))
+	}
+	for i := range even {
+		if m := on.Answer(even[i]); m.Kind != wire.Result {
+			on.Fail("a result", m.Summary(), "beside requests of the version %s one of %s was answered with %s", unsupportedVersion, t.Rev, m.Summary())
+		}
+		if m := on.Answer(odd[i]); m.Kind == wire.Result && r.answer.Kind == wire.Error {
+			on.Fail("an error", m.Summary(), "beside requests of %s one of the version %s was served, which was refused when it came alone", t.Rev, unsupportedVersion)
+		}
+	}
+}
+
+// legacyOpening is the trial of a client of the handshake era: initialize as
+// the first message, without any of the stateless era's fields.
+func legacyOpening(t *check.T) trial {
+	return check.Memo(t, "versioning.legacy", func() trial {
+		at := t.Elsewhere(spec.Handshake.Newest())
+		m, ok := at.Try("initialize", greeting(string(at.Rev)))
+		return trial{at, m, ok}
+	})
+}
+
+// initializeRefused: the client can show its user nothing but this error, so
+// the versions may stand in its message or in its data.
+func initializeRefused(t *check.T) {
+	o := legacyOpening(t)
+	switch on := t.On(o.at); {
+	case !o.answered:
+		on.Fail("an error", "no answer", "initialize was not answered")
+	case o.answer.Kind == wire.Result:
+		t.NotApplicable("the server accepts initialize")
+	case !strings.Contains(o.answer.Error().Raw, string(t.Rev)):
+		on.Fail("an error that names "+string(t.Rev), o.answer.Error().Raw, "the error that refuses initialize names no version that the server supports")
+	}
+}
+
+// initializeServed: members of the stateless era may stand in results of the
+// handshake era, so only the version and a ping are looked at.
+func initializeServed(t *check.T) {
+	o := legacyOpening(t)
+	if !o.answered || o.answer.Kind != wire.Result {
+		t.NotApplicable("the server does not accept initialize")
+	}
+	on := t.On(o.at)
+	version := o.answer.Result().Get("protocolVersion").String()
+	if v := spec.Revision(version); spec.Every.Has(v) && !spec.Handshake.Has(v) {
+		on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize", version)
+	}
+	on.Notify("notifications/initialized", nil)
+	if m, ok := on.Try("ping", nil); !ok || m.Kind != wire.Result {
+		on.Fail("a result", m.Summary(), "after initialize named %s a ping was not served", version)
+	}
+}
+
+// removedMethods leaves out initialize, which another era may serve, and
+// tasks, which an extension may.
+func removedMethods(t *check.T) {
+	for _, m := range []struct {
+		method string
+		params check.Params
+	}{
+		{"ping", nil},
+		{"logging/setLevel", check.Params{"level": "info"}},
+		{"resources/subscribe", check.Params{"uri": "mcpcheck:nothing"}},
+		{"resources/unsubscribe", check.Params{"uri": "mcpcheck:nothing"}},
+	} {
+		answer := t.Request(m.method, m.params)
+		code, _ := answer.Code()
+		switch {
+		case answer.Kind == wire.Result:
+			t.Fail("error -32601", answer.Summary(), "%s, which the revision removed, was served", m.method)
+		case code != spec.MethodNotFound:
+			t.Note("%s was answered with %s rather than -32601", m.method, answer.Summary())
+		}
+	}
+}
