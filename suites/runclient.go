@@ -66,7 +66,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 		sessions: map[spec.Revision][]client.Session{},
 	}
 	err = e.play(ctx, target)
-	e.plan()
+	e.plan(err == nil && ctx.Err() == nil)
 	if err == nil && ctx.Err() == nil {
 		drive(ctx, e)
 	}
@@ -96,7 +96,7 @@ func (e *clientEngine) play(ctx context.Context, target script.Client) error {
 		case ctx.Err() != nil:
 			return nil // what was said until then may be cut short anywhere
 		case err != nil && (first || !errors.Is(err, script.ErrNeverConnected)):
-			return fmt.Errorf("%w: %w%s", ErrNotStarted, err, howItWent(p))
+			return fmt.Errorf("%w%s", err, howItWent(p))
 		case err != nil:
 			e.note("in the scenario %q %v%s", s.Name, err, howItWent(p))
 		case p.Ended != "":
@@ -174,11 +174,12 @@ const (
 	clientOpeningStateless = "client.meta.required"
 )
 
-// plan makes a result for every check and revision, decided already where the
-// client does not speak the revision or opened nothing.
-func (e *clientEngine) plan() {
+// plan makes a result for every check and revision, decided already where all
+// scenarios were played and the client does not speak the revision or opened
+// nothing.
+func (e *clientEngine) plan(played bool) {
 	culprit, at := "", spec.Revision("")
-	if len(e.stray) > 0 && !e.opened {
+	if played && len(e.stray) > 0 && !e.opened {
 		culprit, at = clientOpeningStateless, e.o.Revisions[len(e.o.Revisions)-1]
 		for _, rev := range e.o.Revisions {
 			if !rev.Facts().Stateless {
@@ -188,6 +189,9 @@ func (e *clientEngine) plan() {
 	}
 	for _, rev := range e.o.Revisions {
 		ok, why := e.spoken(rev)
+		if !ok && !played {
+			why = "not all scenarios were played"
+		}
 		e.run.Revisions = append(e.run.Revisions, reports.RevisionRun{Revision: rev, Spoken: ok, Why: why})
 		for _, c := range e.o.Checks {
 			if !c.In.Has(rev) {
@@ -199,7 +203,7 @@ func (e *clientEngine) plan() {
 				r.decide(check.Outcome{State: check.Violated, Detail: e.stray[0].Why, Expected: "a request that opens a session", Frames: e.stray[0].Frames(0)})
 			case culprit != "":
 				r.decide(check.Outcome{State: check.NotRun, Cause: culprit, Detail: "the client opened no session"})
-			case !ok && len(e.sessions)+len(e.stray) > 0:
+			case !ok && played:
 				r.decide(check.Outcome{State: check.NotApplicable, Detail: "the client does not speak this revision: " + why})
 			}
 			e.results = append(e.results, r)
