@@ -64,6 +64,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 	e := &clientEngine{
 		engine:   engine{o: o, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
 		sessions: map[spec.Revision][]client.Session{},
+		whys:     map[spec.Revision]string{},
 	}
 	err = e.play(ctx, target)
 	e.plan(err == nil && ctx.Err() == nil)
@@ -80,6 +81,7 @@ type clientEngine struct {
 	sessions map[spec.Revision][]client.Session // by the revision that governs them
 	stray    []client.Session                   // opened at no revision that is published
 	opened   bool                               // the client opened any session
+	whys     map[spec.Revision]string           // what it did with a plain server
 }
 
 // play runs the client once against every scenario that may serve a revision
@@ -98,12 +100,12 @@ func (e *clientEngine) play(ctx context.Context, target script.Client) error {
 		case err != nil && (first || !errors.Is(err, script.ErrNeverConnected)):
 			return fmt.Errorf("%w%s", err, howItWent(p))
 		case err != nil:
-			e.note("in the scenario %q %v%s", s.Name, err, howItWent(p))
+			e.note("scenario %s, %s: %v%s", s.Name, s.Says, err, howItWent(p))
 		case p.Ended != "":
-			e.note("in the scenario %q the client was ended: %s", s.Name, p.Ended)
+			e.note("scenario %s, %s: the client was ended: %s", s.Name, s.Says, p.Ended)
 		}
 		for _, t := range p.Transcripts {
-			e.add(client.SessionOf(t))
+			e.add(s, client.SessionOf(t))
 		}
 	}
 	return nil
@@ -138,8 +140,10 @@ func (e *clientEngine) note(format string, args ...any) {
 	e.run.Notes = append(e.run.Notes, fmt.Sprintf(format, args...))
 }
 
-func (e *clientEngine) add(s client.Session) {
-	e.opened = e.opened || s.Opened
+func (e *clientEngine) add(in client.Scenario, s client.Session) {
+	if e.opened = e.opened || s.Opened; s.Opened && in.Plain != "" {
+		e.whys[in.Plain] = s.Instead()
+	}
 	if s.Rev == "" {
 		e.stray = append(e.stray, s)
 	} else {
@@ -150,20 +154,14 @@ func (e *clientEngine) add(s client.Session) {
 	}
 }
 
-// spoken tells whether the client spoke a revision in any session, and else why
-// not.
+// spoken tells whether the client spoke a revision in any session, and else
+// what it did with a plain server of it.
 func (e *clientEngine) spoken(rev spec.Revision) (ok bool, why string) {
-	for _, s := range e.sessions[rev] {
-		if s.Spoken {
-			return true, ""
-		}
-		why = s.Why
+	if slices.ContainsFunc(e.sessions[rev], func(s client.Session) bool { return s.Spoken }) {
+		return true, ""
 	}
-	if why == "" {
-		why = "no session of the client came to this revision"
-		for _, s := range e.stray {
-			why = s.Why
-		}
+	if why = e.whys[rev]; why == "" {
+		why = "the client opened no session with a server of this revision"
 	}
 	return false, why
 }

@@ -175,3 +175,28 @@ func TestClientChecksAreProven(t *testing.T) {
 		}
 	}
 }
+
+// Ginkgo only drives: with it and without, the verdicts are the same.
+func TestBothWaysJudgeAClientAlike(t *testing.T) {
+	f, err := fault.LookupClient("client-error-code-text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := client.Defaults()
+	f.Apply(&o)
+	verdicts := func(run *reports.Run, err error) map[string]reports.Verdict {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]reports.Verdict{}
+		for _, r := range run.Outcomes {
+			out[r.ID+" "+string(r.Revision)] = r.Verdict
+		}
+		return out
+	}
+	direct := verdicts(RunClientDirect(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	if !maps.Equal(direct, driven) || direct["client.jsonrpc.error.code.integer 2025-11-25"] != reports.Fail {
+		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)
+	}
+}

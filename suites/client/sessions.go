@@ -66,6 +66,14 @@ func SessionOf(t *wire.Transcript) Session {
 	return s
 }
 
+// Instead says what the client did, for a revision that it did not speak.
+func (s Session) Instead() string {
+	if s.Spoken {
+		return fmt.Sprintf("the client went on at %s", s.Rev)
+	}
+	return s.Why
+}
+
 // opening returns the first initialize of the client and its answer, which is
 // the zero entry if there was none.
 func opening(entries []wire.Entry) (ask, answer wire.Entry, ok bool) {
