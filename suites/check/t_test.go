@@ -3,9 +3,9 @@ package check
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,88 +15,99 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// small opens a session and answers ping; all else it leaves unanswered.
-func small(_ context.Context, in io.Reader, out io.Writer) error {
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		m := wire.Parse(lines.Bytes())
-		switch m.Method() {
-		case "initialize":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"small","version":"1"}}}`+"\n", m.ID().Raw)
-		case "ping":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID().Raw)
+// echo answers every request with its own line as result, and names the
+// instance.
+func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
+	t.Helper()
+	instance := 0
+	target := transport.InProcess{Name: "echo", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+		instance++
+		name := instance
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			m := wire.Parse(lines.Bytes())
+			if m.Kind == wire.Request {
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"instance":%d,"asked":%s}}`+"\n", m.ID().Raw, revision, name, m.Raw)
+			}
+		}
+		return nil
+	}}
+	l := session.NewLauncher(target, o)
+	t.Cleanup(l.Close)
+	pool := session.NewPool(l, revision)
+	if o, _, err := pool.OpenFirst(t.Context(), time.Second); err != nil || !o.Spoken {
+		t.Fatalf("open: %+v, %v", o, err)
+	}
+	return Env{Pool: pool}
+}
+
+func quick() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.Grace = time.Second, 200*time.Millisecond
+	return o
+}
+
+func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	instances := []int64{}
+	body := func(t *T) {
+		kept := Memo(t, "kept", func() *T {
+			at := t.Another(true)
+			m, _ := at.Try("mcpcheck/first", nil)
+			instances = append(instances, m.Result().Get("instance").Int())
+			return at
+		})
+		t.Request("ping", nil)
+		t.On(kept).Fail("nothing", "something", "the other session is at fault")
+	}
+	for _, id := range []string{"a.one", "a.two"} {
+		o := Run(t.Context(), Check{ID: id, Probe: body}, env)
+		if o.State != Violated || o.Detail != "the other session is at fault" {
+			t.Fatalf("%s: %+v", id, o)
+		}
+		if len(o.Frames) != 2 || !strings.Contains(string(o.Frames[0].Raw), "mcpcheck/first") || !o.Frames[1].Mark {
+			t.Errorf("%s shows %d frames: %v", id, len(o.Frames), o.Frames)
 		}
 	}
-	return nil
-}
-
-// handle returns the handle of a probe on a session of its own.
-func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
-	t.Helper()
-	s, err := pool.Fresh(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool { return false }, out: &Outcome{}, from: s.Len(), mark: -1}
-}
-
-func pool() *session.Pool {
-	o := session.Defaults()
-	o.Timeout, o.Grace = 100*time.Millisecond, 100*time.Millisecond
-	return session.NewPool(session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, o), spec.V2025_06_18)
-}
-
-func TestMarkKnowsItsSession(t *testing.T) {
-	p := pool()
-	here, there := handle(t, t.Context(), p), handle(t, t.Context(), p)
-	mine, err := here.TryFrame("ping", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := there.TryFrame("ping", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if here.Mark(theirs); here.mark != -1 {
-		t.Errorf("a frame of another session was marked at %d", here.mark)
-	}
-	if here.Mark(mine); here.mark != mine.Index {
-		t.Errorf("mark is %d, want %d", here.mark, mine.Index)
+	if len(instances) != 1 {
+		t.Errorf("the trial was made %d times", len(instances))
 	}
 }
 
-// An answer that does not come breaks no rule where it is only tried for, and
-// the end of the run ends the body.
-func TestTryingBreaksNoRule(t *testing.T) {
-	ctx, stop := context.WithCancelCause(t.Context())
-	body := handle(t, ctx, pool())
-	_, err := body.TryFrame("tools/list", nil)
-	var none *session.NoAnswer
-	if !errors.As(err, &none) || none.State != session.Mute {
-		t.Errorf("the error is %v", err)
+func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		m, ok := t.Elsewhere(spec.V2026_07_28).Try("ping", nil)
+		if meta := m.Result().Get("asked.params._meta"); !ok || !meta.IsObject() {
+			t.Fail("a stamped request", m.Summary(), "the request had no _meta")
+		}
+	}}, env)
+	if o.State != Kept {
+		t.Errorf("%+v", o)
 	}
-	if body.out.State != Kept {
-		t.Errorf("the state is %d: %s", body.out.State, body.out.Detail)
+	var revisions []spec.Revision
+	for _, s := range env.Pool.Sessions() {
+		revisions = append(revisions, s.Rev)
 	}
-	stop(errors.New("interrupted here"))
-	body.body(func(body *T) { _, _ = body.TryFrame("ping", nil) })
-	if body.out.State != NotRun || body.out.Cause != "interrupted here" {
-		t.Errorf("after the end the state is %d, the cause %q", body.out.State, body.out.Cause)
+	if len(revisions) != 2 || revisions[1] != spec.V2026_07_28 {
+		t.Errorf("the pool holds sessions of %v", revisions)
 	}
 }
 
-// What is learnt of a server is known at every revision, what is remembered at
-// its own alone.
-func TestLearningIsOfTheServer(t *testing.T) {
-	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.Defaults())
-	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher, spec.V2025_11_25)}
-	if one.Learn("slow"); !other.Learnt("slow") || other.Learnt("quick") {
-		t.Error("what was learnt at one revision is not known at the other, or more is")
-	}
-	n := 0
-	count := func() int { n++; return n }
-	if a, b, c := Memo(one, "n", count), Memo(one, "n", count), Memo(other, "n", count); a != 1 || b != 1 || c != 2 {
-		t.Errorf("memos are %d, %d and %d", a, b, c)
+func TestAPausedMessageIsOneFrame(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	paused := 0
+	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		id := t.NextID()
+		frame := t.Frame(id, "ping", nil) + "\n"
+		from := t.SendPaused(func(int) { paused++ }, frame[:9], frame[9:])
+		if _, ok := t.Await(from, func(m wire.Message) bool { return m.ID().Equal(id) }); !ok {
+			t.Fatalf("no answer")
+		}
+		if sent := t.Sent(from); len(sent) != 1 || sent[0].Kind != wire.Request {
+			t.Fatalf("recorded %v", sent)
+		}
+	}}, env)
+	if o.State != Kept || paused != 1 {
+		t.Errorf("paused %d times, %+v", paused, o)
 	}
 }

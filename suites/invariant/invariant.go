@@ -16,6 +16,13 @@ func Checks() []check.Check {
 	return defaults(slices.Concat(
 		messages(),
 		batching(),
+		directions(),
+		messageSchemas(),
+		meta(),
+		icons(),
+		schemasSent(),
+		content(),
+		annotations(),
 		lifecycle(),
 		versioning(),
 		discover(),
