@@ -17,6 +17,16 @@ type Violation struct {
 	Keyword      string // of JSON Schema: type, required, enum, const, …
 	Message      string // what is wrong, without the path
 	Definition   string // the innermost definition that is broken; "" for a tool's schema
+	Missing      string // the member that a message lacks, where Keyword is required
+}
+
+// Place returns the JSON pointer of the value at fault, of a missing member
+// the one that it would have.
+func (v Violation) Place() string {
+	if v.Missing == "" {
+		return v.InstancePath
+	}
+	return v.InstancePath + "/" + escapePointer.Replace(v.Missing)
 }
 
 func (v Violation) String() string {
@@ -70,7 +80,7 @@ func (r *rule) check(v gjson.Result, at *place, def string, found []Violation) [
 		r = r.ref
 	}
 	add := func(keyword, format string, args ...any) {
-		found = append(found, Violation{at.String(), keyword, fmt.Sprintf(format, args...), def})
+		found = append(found, Violation{InstancePath: at.String(), Keyword: keyword, Message: fmt.Sprintf(format, args...), Definition: def})
 	}
 	if len(r.types) > 0 && !slices.ContainsFunc(r.types, func(t string) bool { return hasType(v, t) }) {
 		add("type", "%s is not %s", brief(v), either(withArticle(r.types)))
@@ -132,10 +142,14 @@ func (r *rule) checkMembers(v gjson.Result, at *place, def string, found []Viola
 	})
 	for i, name := range r.required {
 		if seen&(1<<i) == 0 {
-			found = append(found, Violation{at.String(), "required", "the member " + name + " is missing", def})
+			found = append(found, lacks(at, name, def))
 		}
 	}
 	return found
+}
+
+func lacks(at *place, member, def string) Violation {
+	return Violation{InstancePath: at.String(), Keyword: "required", Message: "the member " + member + " is missing", Definition: def, Missing: member}
 }
 
 // checkUnion tries the branches that the kind and the discriminator of v leave;
@@ -151,16 +165,16 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 		}
 	}
 	if len(candidates) == 0 {
-		return append(found, Violation{at.String(), "type", brief(v) + " is not " + either(withArticle(kinds)), def})
+		return append(found, Violation{InstancePath: at.String(), Keyword: "type", Message: brief(v) + " is not " + either(withArticle(kinds)), Definition: def})
 	}
 	if r.pick != nil && v.IsObject() {
 		value := lastMember(v, r.pick.member)
 		left := slices.DeleteFunc(slices.Clone(candidates), func(b *rule) bool { return !b.target().admits(r.pick.member, value) })
 		if len(left) == 0 {
 			if !value.Exists() {
-				return append(found, Violation{at.String(), "required", "the member " + r.pick.member + " is missing", def})
+				return append(found, lacks(at, r.pick.member, def))
 			}
-			return append(found, Violation{(&place{at, r.pick.member, -1}).String(), "enum", brief(value) + " is not one of " + list(r.pick.values), def})
+			return append(found, Violation{InstancePath: (&place{at, r.pick.member, -1}).String(), Keyword: "enum", Message: brief(value) + " is not one of " + list(r.pick.values), Definition: def})
 		}
 		candidates = left
 	}
@@ -181,7 +195,7 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 		}
 	}
 	if tied {
-		return append(found, Violation{at.String(), "anyOf", "fits none of " + strings.Join(misses, ", "), def})
+		return append(found, Violation{InstancePath: at.String(), Keyword: "anyOf", Message: "fits none of " + strings.Join(misses, ", "), Definition: def})
 	}
 	return append(found, nearest...)
 }

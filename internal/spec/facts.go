@@ -33,6 +33,9 @@ type Facts struct {
 	// ContentTypes are the types of content blocks of tool results and
 	// prompt messages (schema.ts#ContentBlock).
 	ContentTypes []string
+	// SamplingContentTypes are the types of content blocks of sampling
+	// messages (schema.ts#SamplingMessage).
+	SamplingContentTypes []string
 }
 
 // Facts returns the values of the revision.
@@ -46,9 +49,12 @@ func (r Revision) Facts() Facts {
 		ServerNotifications: []string{"notifications/cancelled", "notifications/progress", "notifications/message", "notifications/resources/updated", "notifications/resources/list_changed", "notifications/tools/list_changed", "notifications/prompts/list_changed"},
 		ClientNotifications: []string{"notifications/cancelled", "notifications/progress", "notifications/initialized", "notifications/roots/list_changed"},
 		ContentTypes:        []string{"text", "image", "resource"},
+
+		SamplingContentTypes: []string{"text", "image"},
 	}
 	if i >= V2025_03_26.index() {
 		f.ContentTypes = append(f.ContentTypes, "audio")
+		f.SamplingContentTypes = append(f.SamplingContentTypes, "audio")
 	}
 	f.Batches = r == V2025_03_26
 	f.UTF8 = i >= V2025_03_26.index()
@@ -57,6 +63,7 @@ func (r Revision) Facts() Facts {
 		f.ServerRequests = append(f.ServerRequests, "elicitation/create")
 	}
 	if i >= V2025_11_25.index() {
+		f.SamplingContentTypes = append(f.SamplingContentTypes, "tool_use", "tool_result")
 		tasks := []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}
 		f.ServerRequests = append(f.ServerRequests, tasks...)
 		f.ClientRequests = append(f.ClientRequests, tasks...)

@@ -61,6 +61,12 @@ func TestFactsOfTheRevisions(t *testing.T) {
 		if got, want := slices.Contains(f.ContentTypes, "resource_link"), Since(V2025_06_18).Has(r); got != want {
 			t.Errorf("%s: resource links = %v", r, got)
 		}
+		if got, want := slices.Contains(f.SamplingContentTypes, "tool_result"), Since(V2025_11_25).Has(r); got != want {
+			t.Errorf("%s: tool results in sampling = %v", r, got)
+		}
+		if slices.Contains(f.SamplingContentTypes, "resource") {
+			t.Errorf("%s: embedded resources in sampling", r)
+		}
 		if got, want := slices.Contains(f.ServerRequests, "elicitation/create"), Between(V2025_06_18, V2025_11_25).Has(r); got != want {
 			t.Errorf("%s: elicitation request = %v", r, got)
 		}

@@ -47,6 +47,18 @@ func TranscriptOf(frames []Frame) *Transcript {
 	return t
 }
 
+// Part returns a transcript of the first head frames of this one and of those
+// from index from on, without how it ended.
+func (t *Transcript) Part(head, from int) *Transcript {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &Transcript{
+		start:  t.start,
+		frames: slices.Concat(t.frames[:head], t.frames[from:]),
+		parsed: slices.Concat(t.parsed[:head], t.parsed[from:]),
+	}
+}
+
 // Add records a frame, stamps its time, and returns its index and message.
 func (t *Transcript) Add(f Frame) (int, Message) {
 	m := f.Message()

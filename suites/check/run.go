@@ -113,10 +113,15 @@ func (t *T) after(c Check, out *Outcome) {
 }
 
 // Look runs a judge over one transcript.
-func Look(c Check, rev spec.Revision, transcript *wire.Transcript) (out Outcome) {
+func Look(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
+	return NewView(rev, transcript).Look(c)
+}
+
+// Look runs a judge over the transcript.
+func (v *View) Look(c Check) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
-	j := &J{Rev: rev, Facts: rev.Facts(), Of: c.Of, entries: transcript.Entries(), ending: transcript.Ending(), transcript: transcript, out: &Outcome{}}
+	j := &J{Rev: v.rev, Facts: v.facts, Of: c.Of, View: v, out: &Outcome{}}
 	defer func() {
 		if r := recover(); r != nil {
 			out = Outcome{State: Broken, Detail: fmt.Sprintf("the check itself failed: %v", r), Notes: []string{string(debug.Stack())}}

@@ -16,6 +16,13 @@ func Checks() []check.Check {
 	servers := slices.Concat(
 		messages(),
 		batching(),
+		directions(),
+		messageSchemas(),
+		meta(),
+		icons(),
+		schemasSent(),
+		content(),
+		annotations(),
 		lifecycle(),
 		versioning(),
 		discover(),

@@ -1,0 +1,201 @@
+package invariant
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// A page is what the messages of a page of the specification are held against:
+// the definitions that are its own, and of these the places that other checks
+// judge. Where an area has checks of every member, as tools and the handshake
+// do, it has no page here; one that gets its own leaves this list.
+type page struct {
+	name        string
+	of          string // what its messages are about
+	definitions []string
+	elsewhere   []string // JSON pointers; see within
+}
+
+// pages splits the schema of the handshake era, over its definitions.
+func pages() []page {
+	return []page{
+		{"prompts", "prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
+			"/nextCursor",            // pagination.next-cursor.string
+			"/messages/*/role",       // schema.role
+			"/messages/*/content/**", // schema.content.*
+		}},
+		{"resources", "resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
+			"/nextCursor", // pagination.next-cursor.string
+		}},
+		{"completion", "completion", []string{"CompleteResult"}, nil},
+		{"logging", "logging", []string{"LoggingMessageNotification"}, nil},
+		{"progress", "progress", []string{"ProgressNotification"}, nil},
+		{"cancellation", "cancellation", []string{"CancelledNotification"}, nil},
+		{"sampling", "sampling", []string{"CreateMessageRequest"}, []string{
+			"/params/messages/*/role",       // schema.role
+			"/params/messages/*/content/**", // schema.content.*
+		}},
+		{"elicitation", "elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
+			"/params/requestedSchema/**", // schema.dialect.valid
+		}},
+		{"tasks", "tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
+			"/nextCursor", // pagination.next-cursor.string
+		}},
+	}
+}
+
+// everywhere are the places of any definition that have checks of their own.
+var everywhere = []string{
+	"/jsonrpc", "/id", "/method", // jsonrpc.*
+	"/resultType",         // jsonrpc.result-type.*
+	"**/_meta/**",         // schema.meta.*
+	"**/annotations/*/**", // schema.annotations.*
+	"**/icons/**",         // schema.icons.*
+}
+
+// messageSchemas are the judges of basic/lifecycle#operation: both sides keep
+// to the revision agreed on, of which the schema says what its messages look
+// like. There is one for each page, so that one page at fault hides no other.
+func messageSchemas() []check.Check {
+	var out []check.Check
+	for _, p := range pages() {
+		c := check.Check{
+			ID:    "versioning.schema." + p.name,
+			Says:  "what the server sends for " + p.of + " fits the schema of the revision agreed on",
+			Level: spec.Must,
+			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25) & p.in(),
+			Rules: []string{"versioning-respect-negotiated"},
+			Judge: p.judge,
+		}
+		out = append(out, c)
+		if c.In = spec.Until(spec.V2025_03_26) & p.in(); c.In != 0 {
+			c.ID, c.Level = c.ID+".advised", spec.Should
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// in returns the revisions that have a definition of the page.
+func (p page) in() (in spec.Set) {
+	for _, rev := range spec.Revisions() {
+		if slices.ContainsFunc(p.definitions, schema.For(rev).Has) {
+			in |= spec.Only(rev)
+		}
+	}
+	return in
+}
+
+func (p page) judge(j *check.J) {
+	set := schema.For(j.Rev)
+	eachSaid(j, func(s said) {
+		if !slices.Contains(p.definitions, s.def) {
+			return
+		}
+		for _, v := range set.Validate(s.def, []byte(s.value.Raw)) {
+			if !within(v.Place(), everywhere) && !within(v.Place(), p.elsewhere) {
+				j.Fail(s.Entry, "%s is no %s of %s: %s", s.name, v.Definition, j.Rev, v)
+				return
+			}
+		}
+		j.Saw()
+	})
+}
+
+// within tells whether a JSON pointer is one of the places. In a place a star
+// is any one step, and two stars are any number of steps: "**/_meta/**" is
+// _meta anywhere and everything in it.
+func within(pointer string, places []string) bool {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	return slices.ContainsFunc(places, func(place string) bool {
+		return leads(strings.Split(strings.TrimPrefix(place, "/"), "/"), steps)
+	})
+}
+
+func leads(place, steps []string) bool {
+	switch {
+	case len(place) == 0:
+		return len(steps) == 0
+	case place[0] == "**":
+		return leads(place[1:], steps) || len(steps) > 0 && leads(place, steps[1:])
+	case len(steps) == 0:
+		return false
+	}
+	return (place[0] == "*" || place[0] == steps[0]) && leads(place[1:], steps[1:])
+}
+
+// schemasSent are the judges of basic/index#json-schema-usage, since
+// 2025-11-25: which dialect the schemas of tools and forms are written in. That
+// the schemas of tools are valid is judged with the tools.
+func schemasSent() []check.Check {
+	return []check.Check{
+		{
+			ID:    "schema.dialect.recommended",
+			Says:  "schemas are written in JSON Schema 2020-12",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"schema-dialect-2020-12-recommended"},
+			Judge: dialectRecommended,
+		},
+		{
+			ID:    "schema.dialect.valid",
+			Says:  "the schema that a form is asked by is valid under the dialect that it names, or 2020-12",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"schema-valid-for-dialect"},
+			Judge: requestedSchemaValid,
+		},
+	}
+}
+
+func dialectRecommended(j *check.J) {
+	eachSaid(j, func(s said) {
+		for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
+			for _, m := range s.members(j, member) {
+				dialect := wire.Member(m.Value, "$schema")
+				switch {
+				case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
+				case dialect.Exists() && !names2020(dialect.Str):
+					j.Fail(s.Entry, "%s: %s/$schema is %q", s.name, m.Path, wire.Clip(dialect.Str, 80))
+				default:
+					j.Saw()
+				}
+			}
+		}
+	})
+}
+
+// names2020 overlooks the scheme and an empty fragment, in which spellings of
+// the one URI differ.
+func names2020(uri string) bool {
+	_, rest, _ := strings.Cut(uri, "://")
+	return strings.TrimSuffix(rest, "#") == "json-schema.org/draft/2020-12/schema"
+}
+
+// requestedSchemaValid leaves alone what cannot be judged: unknown dialects,
+// and patterns that only other engines read.
+func requestedSchemaValid(j *check.J) {
+	eachSaid(j, func(s said) {
+		for _, m := range s.members(j, "requestedSchema") {
+			if !m.Value.IsObject() {
+				continue
+			}
+			_, err := schema.CompileTool([]byte(m.Value.Raw))
+			var invalid *schema.InvalidSchemaError
+			switch {
+			case err == nil:
+				j.Saw()
+			case errors.As(err, &invalid):
+				j.Fail(s.Entry, "%s: %s is no valid schema: %s", s.name, m.Path, invalid.Violations[0])
+			}
+		}
+	})
+}
