@@ -70,8 +70,8 @@ func NewDeck(rev spec.Revision, offer Offer) *Deck {
 		}
 	}
 	for _, cards := range [][]Card{d.Cards, d.Bad} {
-		for i := range cards {
-			d.byName[cards[i].Name] = &cards[i]
+		for _, c := range cards {
+			d.byName[c.Name] = &c
 		}
 	}
 	return d

@@ -179,20 +179,23 @@ func (e *engine) prepare(ctx context.Context) error {
 		}
 		return ErrNotSpoken
 	}
-	e.gen = newGenerator(spoken, e.decks)
 	for _, rev := range spoken {
 		if err := e.calibrate(ctx, rev); err != nil {
 			return err
 		}
 	}
+	e.gen = newGenerator(spoken, e.decks)
 	return nil
 }
 
-// calibrate plays the frames of the deck as they are, and leaves out the
-// oracles that object already: what needs no mutation is the business of
-// `mcpcheck server`.
+// calibrate plays the frames of the deck as they are. It leaves out the oracles
+// that object already, since what needs no mutation is the business of
+// `mcpcheck server`, and the frames that are answered so late that each would
+// be looked at as a suspect.
 func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
-	for _, c := range e.decks[rev].Cards {
+	d := e.decks[rev]
+	late := map[string]bool{}
+	for _, c := range d.Cards {
 		p := Plan{Rev: rev, Steps: []Step{{Card: c.Name}}, Paced: true}
 		l, s, err := e.line(ctx, p)
 		if err != nil || l == nil {
@@ -202,7 +205,14 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 		for _, id := range e.benches[rev].setAside(played) {
 			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.Name))
 		}
+		if late[c.Name] = played.State == session.Mute || played.State == session.Desync; late[c.Name] {
+			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s is left out: as it is, the peer is %s after it within %s (%s)", rev, c.Name, played.State, e.o.Suspect, played.Why))
+		}
 		e.after(l, p, played, nil)
+	}
+	d.Cards = slices.DeleteFunc(d.Cards, func(c Card) bool { return late[c.Name] })
+	if len(d.Cards) == 0 {
+		return fmt.Errorf("no frame at %s is answered by %s", rev, e.p.target)
 	}
 	return nil
 }

@@ -356,6 +356,15 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 		e.close(ctx, rev)
 	}
 	e.launcher.Close()
+	e.run.Target.Starts = e.launcher.Starts()
+	if why := e.launcher.Serial(); why != "" && why != "asked for" {
+		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
+	}
+	return e.conclude(ctx)
+}
+
+// conclude puts the results into the report. What was not decided was not run.
+func (e *engine) conclude(ctx context.Context) *reports.Run {
 	if cause := context.Cause(ctx); cause != nil {
 		e.run.Ended = reports.Interrupted
 		if errors.Is(cause, context.DeadlineExceeded) {
@@ -371,10 +380,6 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 			r.decide(check.Outcome{State: check.NotRun, Cause: cause})
 		}
 		e.run.Outcomes = append(e.run.Outcomes, e.outcome(r))
-	}
-	e.run.Target.Starts = e.launcher.Starts()
-	if why := e.launcher.Serial(); why != "" && why != "asked for" {
-		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
 	}
 	e.run.MS = float64(time.Since(e.run.Started).Microseconds()) / 1000
 	e.run.Count()

@@ -23,6 +23,10 @@ type Ending struct {
 // before any answer to it, one of the peer when it was read. It is safe for
 // concurrent use.
 type Transcript struct {
+	// Due is how long this side waited for answers that were due to it before
+	// it went on, 0 if that is not known. It is set before anything is said.
+	Due time.Duration
+
 	mu     sync.Mutex
 	start  time.Time
 	frames []Frame

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -85,6 +86,15 @@ func (v *View) from(who wire.Role) []wire.Entry {
 // Ending returns how the connection ended, or nil if it had not.
 func (v *View) Ending() *wire.Ending { return v.ending }
 
+// Due returns how long answers of the judged side were waited for; 10 seconds
+// where the recording does not tell.
+func (j *J) Due() time.Duration {
+	if j.transcript.Due > 0 {
+		return j.transcript.Due
+	}
+	return 10 * time.Second
+}
+
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
 
@@ -118,14 +128,14 @@ func (j *J) Note(format string, args ...any) {
 // server in its answer to initialize or server/discover, the client in its
 // first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
-	for _, e := range j.entries {
+	for _, e := range j.from(of) {
 		m := e.Message
 		switch {
-		case of == wire.Server && e.From == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
+		case of == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
 			return m.Result().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
+		case of == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
 			return m.Params().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
+		case of == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
 			return wire.Member(m.Params().Get("_meta"), spec.MetaClientCapabilities)
 		}
 	}
@@ -158,10 +168,17 @@ func (j *J) asked(response wire.Entry) []wire.Entry {
 	byID := j.Derive(side, func() any {
 		out := map[string][]wire.Entry{}
 		for _, e := range j.from(wire.Role(side)) {
-			if !e.Message.IsResponse() {
-				key := e.Message.ID().Key()
-				out[key] = append(out[key], e)
+			if e.Message.IsResponse() {
+				continue
 			}
+			// Of an id that stands twice either may count.
+			e.Message.Value().ForEach(func(k, v gjson.Result) bool {
+				if k.String() == "id" {
+					key := wire.ID{Raw: v.Raw}.Key()
+					out[key] = append(out[key], e)
+				}
+				return true
+			})
 		}
 		return out
 	}).(map[string][]wire.Entry)
