@@ -109,13 +109,13 @@ func newCard(name, raw string) Card {
 	}
 }
 
-// withoutID is the text of a message but for its id, so that the same request
-// is one card whatever exchange it stands in.
+// withoutID is the text of a message but for the value of its id, so that the
+// same request is one card whatever exchange it stands in.
 func withoutID(m wire.Message) string {
 	if !m.ID().Present() {
 		return string(m.Raw)
 	}
-	return strings.Replace(string(m.Raw), m.ID().Raw, "?", 1)
+	return strings.Replace(string(m.Raw), m.ID().Raw, wire.TypeName(m.Value().Get("id")), 1)
 }
 
 // rejected tells whether a golden frame must not be sent to the target: a call

@@ -43,15 +43,16 @@ const reuse = 100
 
 // Stats count what was done.
 type Stats struct {
-	Took      time.Duration
-	Plans     int // distinct plans played
-	Repeated  int // plans drawn that had been played before
-	Held      int // plans that manners held back
-	SetAside  int // plans that would meet a known finding which ends the session
-	Again     int // plans that met a known finding
-	Slow      int // plans whose answers came later than suspected
-	Late      int // plans that met the answers of others
-	Starts    int // of the target
+	Prepared  time.Duration // what finding out about the target took
+	Took      time.Duration // the search
+	Plans     int           // distinct plans played
+	Repeated  int           // plans drawn that had been played before
+	Held      int           // plans that manners held back
+	SetAside  int           // plans that would meet a known finding which ends the session
+	Again     int           // plans that met a known finding
+	Slow      int           // plans whose answers came later than suspected
+	Late      int           // plans that met the answers of others
+	Starts    int           // of the target
 	Findings  int
 	Methods   map[spec.Revision]map[string]Count
 	HeldTools []string
@@ -143,6 +144,9 @@ func (e *engine) close() {
 	e.slow.close()
 }
 
+// leastPatience is the shortest that an answer is waited for while searching.
+const leastPatience = 150 * time.Millisecond
+
 // ErrNotSpoken tells that the target speaks none of the revisions.
 var ErrNotSpoken = errors.New("the target speaks none of the revisions asked for")
 
@@ -185,6 +189,7 @@ func (e *engine) prepare(ctx context.Context) error {
 		}
 	}
 	e.gen = newGenerator(spoken, e.decks)
+	e.p.least = leastPatience
 	return nil
 }
 
@@ -280,6 +285,8 @@ func (e *engine) allowed(s Script) bool {
 func (e *engine) search(ctx context.Context) error {
 	seen := map[uint64]bool{}
 	st := &e.res.Stats
+	st.Prepared = time.Since(e.began)
+	e.began = time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
 		if e.o.Runs > 0 && st.Plans >= e.o.Runs || e.o.Time > 0 && time.Since(e.began) >= e.o.Time {
 			return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -116,6 +118,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 		// It answers, only later than suspected: wait longer from now on.
 		e.res.Stats.Slow++
 		e.p.wait = min(2*e.p.wait, e.o.Session.Timeout)
+		e.p.least = min(2*e.p.least, e.p.wait)
 		e.p.opts.Timeout = e.p.wait
 		return
 	}
@@ -134,7 +137,7 @@ func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Sym
 		return ctx.Err() == nil && q.Rev == p.Rev && t.play(q).same(symptom)
 	}
 	done := false // with one frame and one edit there is nothing to gain
-	small, ok = e.gen.shrink(seed, e.o.Shrink, func(q Plan) bool {
+	small, ok = e.gen.shrink(seed, e.budget(), func(q Plan) bool {
 		if done || !fails(q) {
 			return false
 		}
@@ -145,6 +148,15 @@ func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Sym
 		return small, false
 	}
 	return e.reduce(small, fails), true
+}
+
+// budget is how long a finding may be shrunk: no more than its share of what is
+// left of the search.
+func (e *engine) budget() time.Duration {
+	if e.o.Time == 0 {
+		return e.o.Shrink
+	}
+	return max(time.Second, min(e.o.Shrink, (e.o.Time-time.Since(e.began))/6))
 }
 
 // A trial plays plans of one revision, in one session for as long as that is
@@ -305,8 +317,20 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 
 // confirm plays the smallest script on fresh instances, with the full timeout.
 func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played) {
-	for range confirmRuns {
-		again, played := e.playFresh(ctx, e.slow, s)
+	var symptoms [confirmRuns]*Symptom
+	var plays [confirmRuns]Played
+	var wait sync.WaitGroup
+	for i := range confirmRuns {
+		run := func() { symptoms[i], plays[i] = e.playFresh(ctx, e.slow, s) }
+		if e.o.Session.Serial {
+			run()
+		} else {
+			wait.Go(run)
+		}
+	}
+	wait.Wait()
+	for i, again := range symptoms {
+		played := plays[i]
 		if again.same(symptom) {
 			confirmed++
 			*symptom = *again

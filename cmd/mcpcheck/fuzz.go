@@ -176,8 +176,8 @@ func fuzzRun(res *fuzz.Result, s *search) *reports.Run {
 		run.Findings = append(run.Findings, found.Finding)
 	}
 	st := res.Stats
-	run.Notes = append(run.Notes, fmt.Sprintf("%d distinct plans were played, %.0f a second; %d starts; %d plans met a finding again, %d were set aside for one, %d were held back by manners, %d were answered late",
-		st.Plans, st.Rate(), st.Starts, st.Again, st.SetAside, st.Held, st.Slow))
+	run.Notes = append(run.Notes, fmt.Sprintf("%d distinct plans were played, %.0f a second, after %s of getting to know the target; %d starts; %d plans met a finding again, %d were set aside for one, %d were held back by manners, %d were answered late",
+		st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Again, st.SetAside, st.Held, st.Slow))
 	for _, rev := range spec.Revisions() {
 		if counts := st.Methods[rev]; counts != nil {
 			run.Notes = append(run.Notes, fmt.Sprintf("%s: methods sent (answered with a result): %s", rev, reached(rev, counts)))
