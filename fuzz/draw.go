@@ -17,7 +17,6 @@ const maxSteps = 4
 type generator struct {
 	revs  []spec.Revision
 	decks map[spec.Revision]*Deck
-	bare  bool // plans without an opening are drawn
 	plan  *rapid.Generator[Plan]
 }
 

@@ -216,6 +216,10 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 		e.after(l, p, played, nil)
 	}
 	d.Cards = slices.DeleteFunc(d.Cards, func(c Card) bool { return late[c.Name] })
+	if l := e.lines[rev]; l != nil { // the search starts where its seed says, whatever was said so far
+		delete(e.lines, rev)
+		l.drop(false)
+	}
 	if len(d.Cards) == 0 {
 		return fmt.Errorf("no frame at %s is answered by %s", rev, e.p.target)
 	}

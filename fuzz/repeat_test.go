@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
@@ -14,6 +15,7 @@ func TestSeedRepeatsTheRunFrameForFrame(t *testing.T) {
 	sent := func(seed uint64) (frames [][]byte) {
 		o := options()
 		o.Seed, o.Runs = seed, 400
+		o.Session.Timeout, o.Suspect = 10*time.Second, 10*time.Second // a busy machine must not look like a slow target
 		o.Sent = func(rev spec.Revision, raw []byte) { frames = append(frames, append([]byte(rev+" "), raw...)) }
 		if _, err := Run(t.Context(), server.Target("reference", server.Options{StateKey: []byte("the same key in each run")}), o); err != nil {
 			t.Fatal(err)
