@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 // their id, each with what is odd about it. It errs on the side of the peer:
 // no answer is due to what a reader may take for unreadable, to a request
 // whose id occurs twice or that may be cancelled, nor to one that stays open.
-func due(lines []wire.Message) map[string]string {
+func due(lines []wire.Message, facts spec.Facts) map[string]string {
 	out := map[string]string{}
 	seen := map[string]int{}
 	cancels := false
@@ -22,6 +23,9 @@ func due(lines []wire.Message) map[string]string {
 		cancels = cancels || bytes.Contains(m.Raw, []byte("cancel"))
 		for _, part := range m.Elements() {
 			seen[part.ID().Key()]++
+		}
+		if m.Kind == wire.Batch && facts.Batches && !m.Extreme() && len(m.Duplicates) == 0 {
+			dueOfBatch(out, m)
 		}
 		key := m.ID().Key()
 		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(m.Raw, []byte("\r")) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
@@ -38,6 +42,20 @@ func due(lines []wire.Message) map[string]string {
 		}
 	}
 	return out
+}
+
+// dueOfBatch adds the requests of a batch, if nothing in it is odd.
+func dueOfBatch(out map[string]string, batch wire.Message) {
+	for _, m := range batch.Elements() {
+		if m.Flaw() != nil || m.Kind != wire.Request && m.Kind != wire.Notification || m.Kind == wire.Request && !plainID(m.ID()) {
+			return
+		}
+	}
+	for _, m := range batch.Elements() {
+		if m.Kind == wire.Request {
+			out[m.ID().Key()] = ""
+		}
+	}
 }
 
 // plainID tells whether any reader can hold the id.

@@ -130,11 +130,13 @@ func TestAnAnswerIsDueOnlyWhereNothingExcusesThePeer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:              0,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud800"}}`:     0,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`: 0,
+		`[` + request + `,{"jsonrpc":"2.0","id":2,"method":"tools/list"}]`:     2,
+		`[` + request + `,{"jsonrpc":"2.0","id":{},"method":"tools/list"}]`:    0,
 		`{"jsonrpc":"2.0","method":"ping"}`:                                    0,
 		`{"jsonrpc":"2.0","id":1,"result":{}}`:                                 0,
 		`{"jsonrpc":"2.0","id":1,"method":`:                                    0,
 	} {
-		if got := due(Script{Writes: [][]byte{[]byte(text + "\n")}}.Lines()); len(got) != want {
+		if got := due(Script{Writes: [][]byte{[]byte(text + "\n")}}.Lines(), spec.V2025_03_26.Facts()); len(got) != want {
 			t.Errorf("%s: due %v, want %d", text, got, want)
 		}
 	}

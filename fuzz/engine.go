@@ -86,6 +86,8 @@ type Found struct {
 	symptom *Symptom
 	shared  []string // causes that all instances have in common
 	hits    int
+	script  Script
+	seed    uint64
 }
 
 // engine is one run.
@@ -99,6 +101,9 @@ type engine struct {
 	benches map[spec.Revision]*bench
 	lines   map[spec.Revision]*line
 	res     *Result
+	known   []*Found // found and, but for those of pending, confirmed
+	results chan confirmation
+	pending int
 	began   time.Time
 	told    time.Time
 }
@@ -120,7 +125,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	e := &engine{
 		o: o, p: newPlayer(target, quick, o.Suspect), slow: newPlayer(target, o.Session, o.Session.Timeout),
 		decks: map[spec.Revision]*Deck{}, offers: map[spec.Revision]Offer{}, benches: map[spec.Revision]*bench{}, lines: map[spec.Revision]*line{},
-		res: &Result{Ended: reports.Complete}, began: time.Now(),
+		res: &Result{Ended: reports.Complete}, began: time.Now(), results: make(chan confirmation),
 	}
 	e.res.Stats.Methods = map[spec.Revision]map[string]Count{}
 	defer e.close()
@@ -128,6 +133,9 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 		return e.res, err
 	}
 	err := e.search(ctx)
+	for e.pending > 0 {
+		e.conclude(<-e.results)
+	}
 	e.count()
 	if ctx.Err() != nil {
 		e.res.Ended = reports.Interrupted
@@ -207,7 +215,7 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 			return err
 		}
 		played := l.play(ctx, s)
-		for _, id := range e.benches[rev].setAside(played) {
+		for _, id := range e.benches[rev].setAside(played, l.Transcript) {
 			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.Name))
 		}
 		if late[c.Name] = played.State == session.Mute || played.State == session.Desync; late[c.Name] {
@@ -305,6 +313,11 @@ func (e *engine) search(ctx context.Context) error {
 		}
 		if err := e.try(ctx, p, seed); err != nil {
 			return err
+		}
+		select {
+		case c := <-e.results:
+			e.conclude(c)
+		default:
 		}
 		if time.Since(e.told) > time.Second {
 			e.tell()

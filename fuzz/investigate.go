@@ -20,13 +20,13 @@ const (
 	fatalHits   = 3 // plans that met a finding before others like it are set aside
 )
 
-// known returns the finding that a plan with a symptom is an instance of: one
+// instanceOf returns the finding that a plan with a symptom is an instance of: one
 // whose causes it has, all of them if the plan was not made small.
-func (e *engine) known(symptom *Symptom, causes []string, small bool) *Found {
+func (e *engine) instanceOf(symptom *Symptom, causes []string, small bool) *Found {
 	alike, akin := 0, 0
 	var last *Found
-	for _, f := range e.res.Findings {
-		if f.Oracle == symptom.Oracle && f.symptom.kind == symptom.kind {
+	for _, f := range e.known {
+		if f.symptom.Oracle == symptom.Oracle && f.symptom.kind == symptom.kind {
 			akin++
 		}
 		if !f.symptom.same(symptom) {
@@ -52,8 +52,8 @@ func (e *engine) known(symptom *Symptom, causes []string, small bool) *Found {
 // peculiar about lines is told beforehand.
 func (e *engine) fatal(p Plan) bool {
 	var mine []string
-	for _, f := range e.res.Findings {
-		if f.hits < fatalHits || !strings.HasPrefix(f.Oracle, "liveness.") || !peculiarOnly(f.shared) {
+	for _, f := range e.known {
+		if f.hits < fatalHits || !strings.HasPrefix(f.symptom.Oracle, "liveness.") || !peculiarOnly(f.shared) {
 			continue
 		}
 		if mine == nil {
@@ -80,7 +80,7 @@ func (e *engine) again(f *Found, causes []string, small bool) {
 func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, l *line) {
 	d := e.decks[p.Rev]
 	every := d.everyCause(p, l.history[len(l.history)-1])
-	if f := e.known(symptom, every, false); f != nil {
+	if f := e.instanceOf(symptom, every, false); f != nil {
 		e.again(f, every, false)
 		return
 	}
@@ -106,23 +106,49 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 	if ctx.Err() != nil {
 		return
 	}
-	if f := e.known(symptom, found.Causes, true); f != nil {
+	if f := e.instanceOf(symptom, found.Causes, true); f != nil {
 		e.again(f, found.Causes, true)
 		return
 	}
-	confirmed, evidence := e.confirm(ctx, script, symptom)
-	if ctx.Err() != nil {
+	found.hits, found.shared, found.script, found.seed = 1, found.Causes, script, seed
+	e.known = append(e.known, found)
+	e.pending++
+	check := func() {
+		c := confirmation{found: found}
+		c.confirmed, c.evidence, c.symptom = e.confirm(ctx, script, symptom)
+		c.interrupted = ctx.Err() != nil
+		e.results <- c
+	}
+	if e.o.Session.Serial {
+		go check()
+		e.conclude(<-e.results)
 		return
 	}
-	if confirmed == 0 && (symptom.Oracle == "liveness.mute" || symptom.Oracle == "liveness.desync") {
+	go check() // waits for the full timeout; the search goes on meanwhile
+}
+
+// A confirmation is what came of playing a finding on fresh instances.
+type confirmation struct {
+	found       *Found
+	confirmed   int
+	evidence    Played
+	symptom     *Symptom // as it was seen last
+	interrupted bool
+}
+
+// conclude records a finding that was confirmed, or takes it back.
+func (e *engine) conclude(c confirmation) {
+	e.pending--
+	f := c.found
+	if c.confirmed == 0 && !c.interrupted && (f.symptom.Oracle == "liveness.mute" || f.symptom.Oracle == "liveness.desync") {
 		// It answers, only later than suspected: wait longer from now on.
 		e.res.Stats.Slow++
-		e.p.wait = min(2*e.p.wait, e.o.Session.Timeout)
-		e.p.least = min(2*e.p.least, e.p.wait)
-		e.p.opts.Timeout = e.p.wait
+		e.p.slower(e.o.Session.Timeout)
+		e.known = slices.DeleteFunc(e.known, func(k *Found) bool { return k == f })
 		return
 	}
-	e.record(found, script, confirmed, evidence, seed)
+	f.symptom = c.symptom
+	e.record(f, c)
 }
 
 // smallest has the plan of a seed shrunk; ok is false if it shows the symptom
@@ -316,7 +342,8 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 }
 
 // confirm plays the smallest script on fresh instances, with the full timeout.
-func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played) {
+func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played, seen *Symptom) {
+	seen = symptom
 	var symptoms [confirmRuns]*Symptom
 	var plays [confirmRuns]Played
 	var wait sync.WaitGroup
@@ -333,32 +360,35 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 		played := plays[i]
 		if again.same(symptom) {
 			confirmed++
-			*symptom = *again
+			seen = again
 			evidence = played
 		} else if evidence.Frames == nil {
 			evidence = played
 		}
 	}
-	return confirmed, evidence
+	return confirmed, evidence, seen
 }
 
 // record makes the report and the case file of a finding.
-func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed uint64) {
+func (e *engine) record(f *Found, c confirmation) {
+	s := f.script
 	if f.symptom.Oracle == oracleBroken {
 		e.res.Broken = true
-		e.res.Notes = append(e.res.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.Rev, seed, f.symptom.Says))
+		e.res.Notes = append(e.res.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.Rev, f.seed, f.symptom.Says))
 	}
-	reproduced := fmt.Sprintf("%d/%d", confirmed, confirmRuns)
-	if confirmed < confirmRuns {
+	reproduced := fmt.Sprintf("%d/%d", c.confirmed, confirmRuns)
+	switch {
+	case c.interrupted:
+		reproduced = "not confirmed: interrupted"
+	case c.confirmed < confirmRuns:
 		reproduced = "flaky " + reproduced
 	}
 	slices.Sort(f.Causes)
-	f.hits, f.shared = 1, f.Causes
 	f.Finding = reports.Finding{
 		Oracle: f.symptom.Oracle, Signature: signature(f.symptom, f.Causes), Says: f.symptom.Says,
-		Revision: s.Rev, Transport: "stdio", Seed: seed, Reproduced: reproduced,
+		Revision: s.Rev, Transport: "stdio", Seed: f.seed, Reproduced: reproduced,
 	}
-	f.Case = newCase(f, s, evidence, e.o)
+	f.Case = newCase(f, s, c.evidence, e.o)
 	f.Frames = f.Case.Frames
 	if e.o.Out != "" {
 		file, err := f.Case.write(e.o.Out)

@@ -48,11 +48,11 @@ func newBench(rev spec.Revision) *bench { return &bench{rev, judges(rev)} }
 
 // setAside leaves out the judges that object to a session without mutations:
 // their verdict belongs to `mcpcheck server`. It returns their ids.
-func (b *bench) setAside(p Played) []string {
+func (b *bench) setAside(p Played, whole *wire.Transcript) []string {
 	var out []string
 	view := check.NewView(b.rev, p.said)
 	b.judges = slices.DeleteFunc(b.judges, func(c check.Check) bool {
-		objects := view.Look(c).State == check.Violated
+		objects := view.Look(c).State == check.Violated && check.Look(c, b.rev, whole).State == check.Violated
 		if objects {
 			out = append(out, c.ID)
 		}

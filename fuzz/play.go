@@ -159,7 +159,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	l.plans++
 	l.history = append(l.history, s)
 	lines := s.Lines()
-	open := due(lines)
+	open := due(lines, s.Rev.Facts())
 	out.From = l.Len()
 	patience := l.p.patience()
 	methods := map[string]string{}
@@ -197,7 +197,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 			if err != nil {
 				break
 			}
-			wanted := due(Script{Writes: [][]byte{w}}.Lines())
+			wanted := due(Script{Writes: [][]byte{w}}.Lines(), s.Rev.Facts())
 			last := i == len(s.Writes)-1
 			for key := range wanted {
 				if _, ok := open[key]; !ok {
@@ -288,6 +288,15 @@ func (p *player) patience() time.Duration {
 		return p.wait
 	}
 	return min(p.wait, max(p.least, 30*p.slowest))
+}
+
+// slower doubles the patience, up to a limit: the peer was taken for mute while
+// it was at work.
+func (p *player) slower(limit time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wait = min(2*p.wait, limit)
+	p.least = min(2*p.least, p.wait)
 }
 
 func (p *player) answeredAfter(took time.Duration) {
