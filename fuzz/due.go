@@ -44,6 +44,10 @@ func due(lines []wire.Message, facts spec.Facts) map[string]string {
 	return out
 }
 
+// inBatch marks requests of a batch, which one error without id may refuse
+// together.
+const inBatch = "in a batch"
+
 // dueOfBatch adds the requests of a batch, if nothing in it is odd.
 func dueOfBatch(out map[string]string, batch wire.Message) {
 	for _, m := range batch.Elements() {
@@ -53,7 +57,7 @@ func dueOfBatch(out map[string]string, batch wire.Message) {
 	}
 	for _, m := range batch.Elements() {
 		if m.Kind == wire.Request {
-			out[m.ID().Key()] = ""
+			out[m.ID().Key()] = inBatch
 		}
 	}
 }

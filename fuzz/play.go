@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -159,7 +160,11 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	l.plans++
 	l.history = append(l.history, s)
 	lines := s.Lines()
-	open := due(lines, s.Rev.Facts())
+	facts := s.Rev.Facts()
+	if len(s.Opening) == 0 {
+		facts.Batches = false // they come with the revision, which is not agreed on
+	}
+	open := due(lines, facts)
 	out.From = l.Len()
 	patience := l.p.patience()
 	methods := map[string]string{}
@@ -181,7 +186,11 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 		}
 		key := m.ID().Key()
 		if m.Kind == wire.Error && !m.ID().Usable() {
-			unread++
+			before := len(open)
+			maps.DeleteFunc(open, func(_, odd string) bool { return odd == inBatch })
+			if before == len(open) {
+				unread++
+			}
 		}
 		if m.Kind == wire.Result && methods[key] != "" {
 			out.Served = append(out.Served, methods[key])
@@ -197,7 +206,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 			if err != nil {
 				break
 			}
-			wanted := due(Script{Writes: [][]byte{w}}.Lines(), s.Rev.Facts())
+			wanted := due(Script{Writes: [][]byte{w}}.Lines(), facts)
 			last := i == len(s.Writes)-1
 			for key := range wanted {
 				if _, ok := open[key]; !ok {
