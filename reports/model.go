@@ -53,13 +53,20 @@ type Run struct {
 	Findings  []Finding           `json:"findings,omitempty"`
 	Baseline  []BaselineViolation `json:"baseline,omitempty"` // entries that are stale or match nothing
 	Plans     int                 `json:"plans,omitempty"`    // distinct plans that the fuzzer executed
-	Notes     []string            `json:"notes,omitempty"`    // what a reader must know of the run as a whole
+	Harness   *Harness            `json:"harness,omitempty"`
+	Notes     []string            `json:"notes,omitempty"` // what a reader must know of the run as a whole
 }
 
 // Tool names this program.
 type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
+}
+
+// Harness is what the run cost this program, without the target.
+type Harness struct {
+	CPUMS     float64 `json:"cpu_ms"`     // user and system time of this process
+	PeakBytes int64   `json:"peak_bytes"` // largest resident set
 }
 
 // Target is what was judged.

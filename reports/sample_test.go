@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,33 @@ func smallRun() *Run {
 		Notes:    []string{"starts were one after another"},
 	}
 	run.Count()
+	return run
+}
+
+// poisonedRun is smallRun with the hostile string appended to every string in
+// it, so that a field that a report forgets to escape is found.
+func poisonedRun() *Run {
+	run := smallRun()
+	var poison func(v reflect.Value)
+	poison = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.Type() != reflect.TypeFor[Verdict]() && v.Type() != reflect.TypeFor[wire.Role]() {
+				v.SetString(v.String() + hostile)
+			}
+		case reflect.Struct:
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				for i := range v.NumField() {
+					poison(v.Field(i))
+				}
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				poison(v.Index(i))
+			}
+		}
+	}
+	poison(reflect.ValueOf(run).Elem())
 	return run
 }
 

@@ -43,23 +43,7 @@ func TestTextGoldens(t *testing.T) {
 // What a target sends reaches a terminal only as visible signs: the only
 // control characters are our newlines, and with colours our own sequences.
 func TestTextHoldsNoControlCharactersOfATarget(t *testing.T) {
-	run := smallRun()
-	for i := range run.Outcomes {
-		o := &run.Outcomes[i]
-		o.ID, o.Says, o.Transport, o.Cause, o.Hint, o.Where, o.Rerun = o.ID+hostile, hostile, o.Transport+hostile, hostile, hostile, hostile, hostile
-		o.Notes, o.Rules = []string{hostile}, []Rule{{hostile, hostile, hostile, hostile}}
-		o.Revision += hostile
-		o.Level += hostile
-	}
-	f := &run.Findings[0]
-	f.Oracle, f.Says, f.Reproduced, f.Case, f.Replay, f.Transport, f.Revision = hostile, hostile, hostile, hostile, hostile, hostile, hostile
-	run.Baseline[0] = BaselineViolation{hostile, hostile, hostile, hostile, hostile, 1}
-	run.Notes, run.Target.Argv, run.Target.Version, run.Ended = []string{hostile}, []string{hostile}, hostile, hostile
-	for i := range run.Revisions {
-		run.Revisions[i].Revision += hostile
-	}
-	run.Tool.Version = hostile
-	run.Target.Role = hostile
+	run := poisonedRun()
 	text := liveText(run, Text{Terminal: false}) + summaryText(t, run, Text{}) + summaryText(t, run, Text{Quiet: true})
 	for i, r := range text {
 		if r != '\n' && !unicode.IsPrint(r) || r == unicode.ReplacementChar {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/server"
 )
 
 // Options say what to run and how.
@@ -267,6 +268,7 @@ func (e *engine) expect() {
 func (e *engine) do(ctx context.Context, r *result) {
 	pool := e.pools[r.rev]
 	if r.check.Judge != nil {
+		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
 		var all []*wire.Transcript
 		for _, s := range pool.Sessions() {
@@ -284,6 +286,14 @@ func (e *engine) do(ctx context.Context, r *result) {
 	}
 	e.expect()
 	e.tell(r)
+}
+
+// tour gives the judges of a revision something to look at where the probes
+// that were selected have not.
+func (e *engine) tour(ctx context.Context, rev spec.Revision) {
+	if !e.closed[rev] && len(e.killers) < patience {
+		check.Run(ctx, server.Tour(), check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+	}
 }
 
 // count notes whether the target survives its checks. Those that malform do

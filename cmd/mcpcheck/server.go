@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -120,6 +121,7 @@ func (f *flags) conclude(ctx context.Context, run *reports.Run, failure error, o
 	}
 	run.Tool = reports.Tool{Name: "mcpcheck", Version: version}
 	run.Options = f.options()
+	run.Harness = harness()
 	if f.known != nil {
 		f.known.Apply(run)
 	}
@@ -135,6 +137,16 @@ func (f *flags) conclude(ctx context.Context, run *reports.Run, failure error, o
 		return exitError{code: run.Exit}
 	}
 	return nil
+}
+
+// harness measures this process.
+func harness() *reports.Harness {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return nil
+	}
+	ms := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e6 }
+	return &reports.Harness{CPUMS: ms(u.Utime) + ms(u.Stime), PeakBytes: u.Maxrss << 10}
 }
 
 // options are the flags that bear on verdicts, for the report.

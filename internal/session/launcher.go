@@ -23,6 +23,7 @@ type Launcher struct {
 	serial     string // why starts are one after another, or ""
 	spare      chan started
 	all        []*Conn
+	learnt     map[string]bool
 }
 
 type started struct {
@@ -169,4 +170,21 @@ func (l *Launcher) closeAll() {
 		wait.Go(c.Close)
 	}
 	wait.Wait()
+}
+
+// Learn notes something of the target that holds at every revision.
+func (l *Launcher) Learn(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.learnt == nil {
+		l.learnt = map[string]bool{}
+	}
+	l.learnt[what] = true
+}
+
+// Learnt tells whether something was noted of the target.
+func (l *Launcher) Learnt(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.learnt[what]
 }

@@ -169,3 +169,8 @@ func (p *Pool) Remember(key string, v any) {
 	}
 	p.memo[key] = v
 }
+
+// Learn notes something of the target that holds at every revision, and Learnt
+// tells whether it was noted.
+func (p *Pool) Learn(what string)       { p.launcher.Learn(what) }
+func (p *Pool) Learnt(what string) bool { return p.launcher.Learnt(what) }

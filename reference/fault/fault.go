@@ -37,6 +37,11 @@ func All() []Fault {
 		versioning(),
 		discover(),
 		ping(),
+		pagination(),
+		toolDefinitions(),
+		toolLists(),
+		toolCalls(),
+		toolResults(),
 		stdio(),
 	)
 }

@@ -140,10 +140,8 @@ func capabilityFaults() []Fault {
 			Name: "offered-but-undeclared", Does: "offers resources without declaring them", In: spec.Every,
 			Breaks:   []string{"lifecycle-advertise-implemented-features"},
 			CaughtBy: []string{"lifecycle.capabilities.advertised"},
-			Apply: all(
-				onResult("initialize", func(o server.Object) { delete(o["capabilities"].(server.Object), "resources") }),
-				onResult("server/discover", func(o server.Object) { delete(o["capabilities"].(server.Object), "resources") }),
-			),
+			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
+			Apply:    undeclared("resources"),
 		},
 		{
 			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none", In: spec.Handshake,
@@ -289,18 +287,6 @@ func remembering(edit func(now, kept server.Object)) apply {
 			return next(ctx, r)
 		}
 	})
-}
-
-// ping are the faults of basic/utilities/ping.
-func ping() []Fault {
-	return []Fault{
-		{
-			Name: "ping-result-string", Does: "answers ping with the string pong", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
-			CaughtBy: []string{"ping.answered"},
-			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return "pong", nil }),
-		},
-	}
 }
 
 // endless does not tell its reader of the end of the input until the server

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,8 +93,13 @@ func (t *T) Note(format string, args ...any) {
 	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// Mark names the frame at fault.
-func (t *T) Mark(e wire.Entry) { t.mark = e.Index }
+// Mark names the frame at fault. A frame of another session, as what Memo
+// remembers may be, stays unmarked.
+func (t *T) Mark(e wire.Entry) {
+	if here := t.s.EntriesFrom(e.Index); len(here) > 0 && here[0].At == e.At && bytes.Equal(here[0].Raw, e.Raw) {
+		t.mark = e.Index
+	}
+}
 
 // Marked returns the index of the frame that was marked last: by Mark, or as
 // the answer to a request; -1 for none.
@@ -139,6 +145,46 @@ func (t *T) Request(method string, params Params) wire.Message {
 	t.due(err)
 	t.mark = e.Index
 	return e.Message
+}
+
+// TryFrame is Try for who needs the frame of the answer, or why none came.
+func (t *T) TryFrame(method string, params Params) (wire.Entry, error) {
+	call, err := t.TryStart(method, params)
+	if err != nil {
+		return wire.Entry{}, err
+	}
+	return t.TryAnswer(call, t.Timeout())
+}
+
+// TryStart is TryFrame without waiting.
+func (t *T) TryStart(method string, params Params) (*Call, error) {
+	call, err := t.s.Start(t.ctx, method, params)
+	t.interrupted()
+	return call, err
+}
+
+// TryAnswer waits for the answer to a call, at most so long; that none came is
+// an error.
+func (t *T) TryAnswer(call *Call, within time.Duration) (wire.Entry, error) {
+	ctx, done := context.WithTimeout(t.ctx, within)
+	defer done()
+	e, err := call.Answer(ctx)
+	t.interrupted()
+	return e, err
+}
+
+// TryNotify sends a notification; that it could not be sent is an error.
+func (t *T) TryNotify(method string, params Params) error {
+	_, err := t.s.Notify(t.ctx, method, params)
+	t.interrupted()
+	return err
+}
+
+// interrupted ends the body when the run has ended.
+func (t *T) interrupted() {
+	if t.ctx.Err() != nil {
+		t.due(t.ctx.Err())
+	}
 }
 
 // Try sends a request whose answer is judged elsewhere, or later; ok is false
@@ -382,3 +428,8 @@ func Memo[V any](t *T, key string, make func() V) V {
 	t.pool.Remember(key, v)
 	return v
 }
+
+// Learn notes something of the server that holds at every revision, and Learnt
+// tells whether it was noted: what costs time is found out once.
+func (t *T) Learn(what string)       { t.pool.Learn(what) }
+func (t *T) Learnt(what string) bool { return t.pool.Learnt(what) }

@@ -193,12 +193,17 @@ func errorHasID(j *check.J) {
 }
 
 // unanswered returns the id of a request before a frame that no response of
-// the whole session carries.
+// the whole session carries. One that was cancelled need not be answered.
 func unanswered(j *check.J, before wire.Entry) (wire.ID, bool) {
 	answered := map[string]bool{}
 	for _, e := range j.Sent() {
 		if e.Message.IsResponse() {
 			answered[e.Message.ID().Key()] = true
+		}
+	}
+	for _, e := range j.Received() {
+		if e.Message.Method() == "notifications/cancelled" {
+			answered[wire.ID{Raw: e.Message.Params().Get("requestId").Raw}.Key()] = true
 		}
 	}
 	for _, e := range j.Received() {

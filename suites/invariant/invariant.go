@@ -26,6 +26,11 @@ func Checks() []check.Check {
 		lifecycle(),
 		versioning(),
 		discover(),
+		ping(),
+		pagination(),
+		tools(),
+		toolSchemas(),
+		toolResults(),
 		stdio(),
 	))
 }

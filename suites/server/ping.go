@@ -20,14 +20,18 @@ func ping() []check.Check {
 	}
 }
 
+// pingAnswered pings as the page shows it, and with params, which the schema
+// allows.
 func pingAnswered(t *check.T) {
-	m := t.Request("ping", nil)
-	if m.Kind != wire.Result || !m.Result().IsObject() {
-		t.Fail("an empty result", m.Summary(), "ping was answered with %s", m.Summary())
-	}
-	for key := range m.Result().Map() {
-		if key != "_meta" {
-			t.Fail("an empty result", m.Result().Raw, "the result of ping holds %q", key)
+	for _, params := range []check.Params{nil, {}, {"_meta": check.Params{}}} {
+		m := t.Request("ping", params)
+		if m.Kind != wire.Result || !m.Result().IsObject() {
+			t.Fail("an empty result", m.Summary(), "ping was answered with %s", m.Summary())
+		}
+		for key := range m.Result().Map() {
+			if key != "_meta" {
+				t.Fail("an empty result", m.Result().Raw, "the result of ping holds %q", key)
+			}
 		}
 	}
 }

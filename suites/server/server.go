@@ -21,6 +21,9 @@ func Checks() []check.Check {
 		discover(),
 		stdio(),
 		ping(),
+		pagination(),
+		toolsListing(),
+		toolsCalling(),
 	))
 }
 

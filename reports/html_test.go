@@ -1,0 +1,260 @@
+package reports
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+func writtenHTML(t *testing.T, run *Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteHTML(&b, run); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestHTMLGolden(t *testing.T) { golden(t, "small.html", []byte(writtenHTML(t, smallRun()))) }
+
+var (
+	tagPattern  = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"]*")?)*)\s*/?>`)
+	attrPattern = regexp.MustCompile(`([a-zA-Z-]+)(?:="([^"]*)")?`)
+)
+
+// markup returns the page without the text of style and script, and these two.
+func markup(page string) (rest, style, script string) {
+	take := func(s, open, end string) (rest, taken string) {
+		before, after, _ := strings.Cut(s, open)
+		taken, after, _ = strings.Cut(after, end)
+		return before + open + end + after, taken
+	}
+	rest, style = take(page, "<style>", "</style>")
+	rest, script = take(rest, "<script>", "</script>")
+	return rest, style, script
+}
+
+// Whatever a target sends is text in the page: every tag and attribute is one
+// of the page's own, and every < begins a tag.
+func TestHTMLHoldsNoMarkupOfATarget(t *testing.T) {
+	elements := strings.Fields("! html head meta title style body svg symbol path rect circle use a header p span h1 h2 h3 h4 small code div dl dt dd main section ul ol li b table thead tbody tr th td i article form button label select option input output details summary br pre footer script")
+	attributes := strings.Fields("html lang charset http-equiv content name viewport class href id aria-labelledby aria-label aria-hidden aria-live aria-pressed role tabindex scope colspan style type data-verdict data-verdicts data-check data-area hidden open title rel placeholder autocomplete spellcheck value viewBox d fill stroke stroke-width stroke-linecap stroke-linejoin stroke-dasharray x y rx width height cx cy r")
+	for name, run := range map[string]*Run{"small": smallRun(), "poisoned": poisonedRun(), "empty": {}} {
+		page := writtenHTML(t, run)
+		body, style, script := markup(page)
+		if style != pageStyle || script != pageScript {
+			t.Errorf("%s: style or script is not the page's own", name)
+		}
+		tags := tagPattern.FindAllStringSubmatch(body, -1)
+		if n := strings.Count(body, "<"); n != len(tags) {
+			t.Errorf("%s: %d signs < for %d tags", name, n, len(tags))
+		}
+		depth := map[string]int{}
+		for _, tag := range tags {
+			if !slices.Contains(elements, tag[2]) && tag[2] != "!DOCTYPE" {
+				t.Errorf("%s: element %s", name, tag[0])
+			}
+			if tag[1] == "" {
+				depth[tag[2]]++
+			} else {
+				depth[tag[2]]--
+			}
+			for _, a := range attrPattern.FindAllStringSubmatch(tag[3], -1) {
+				if !slices.Contains(attributes, a[1]) {
+					t.Errorf("%s: attribute %s in %.200s", name, a[1], tag[0])
+				}
+				if a[1] == "href" && !strings.HasPrefix(a[2], "#") && !strings.HasPrefix(a[2], "https://modelcontextprotocol.io/") {
+					t.Errorf("%s: link to %q", name, a[2])
+				}
+			}
+		}
+		for _, e := range strings.Fields("html head body main header section article div dl dd dt ul ol li p table thead tbody tr th td details summary span a svg code pre form button select option output h1 h2 h3 h4") {
+			if depth[e] != 0 {
+				t.Errorf("%s: %s is opened and closed unevenly: %+d", name, e, depth[e])
+			}
+		}
+		for i, r := range body {
+			if r != '\n' && !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+				t.Fatalf("%s: %q in the page near %q", name, r, body[max(0, i-40):i+4])
+			}
+		}
+	}
+}
+
+func TestHTMLOfARuleWithAScriptLinkIsHarmless(t *testing.T) {
+	run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Rules: []Rule{{ID: "r", Section: "s", URL: "javascript:alert(1)"}}}}}
+	if page := writtenHTML(t, run); strings.Contains(page, "javascript:") {
+		t.Error("a link runs a script")
+	}
+}
+
+// The page asks for nothing: neither markup nor style names a resource, and
+// the policy would stop it.
+func TestHTMLIsSelfContained(t *testing.T) {
+	body, style, _ := markup(writtenHTML(t, largeRun(t)))
+	for _, s := range []string{"src=", "<link", "<img", "<iframe", "@import", "url("} {
+		if strings.Contains(body+style, s) {
+			t.Errorf("the page holds %s", s)
+		}
+	}
+	if !strings.Contains(html.UnescapeString(body), `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-`) {
+		t.Error("the page has no policy")
+	}
+}
+
+// Every outcome has its anchor once, every link within the page its target,
+// and the totals sum.
+func TestHTMLHasEveryOutcome(t *testing.T) {
+	id := regexp.MustCompile(` id="([^"]*)"`)
+	link := regexp.MustCompile(` href="#([^"]*)"`)
+	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t)} {
+		body, _, _ := markup(writtenHTML(t, run))
+		text := html.UnescapeString(body)
+		ids := make(map[string]int)
+		for _, m := range id.FindAllStringSubmatch(body, -1) {
+			ids[html.UnescapeString(m[1])]++
+		}
+		for k, n := range ids {
+			if n > 1 {
+				t.Errorf("%s: id %s is there %d times", name, k, n)
+			}
+		}
+		for _, o := range run.Outcomes {
+			want := o.ID + "@" + string(o.Revision)
+			if o.Transport != "stdio" {
+				want += "@" + o.Transport
+			}
+			if ids[want] != 1 {
+				t.Errorf("%s: outcome %s is there %d times", name, want, ids[want])
+			}
+			if !strings.Contains(body, fmt.Sprintf(`title="%s at %s %s: %s`, o.ID, o.Revision, o.Transport, o.Verdict)) {
+				t.Errorf("%s: %s is not in the matrix as %s", name, want, o.Verdict)
+			}
+			told := []string{o.Detail, o.Expected, o.Got, o.Cause, o.Hint, o.Baselined}
+			if o.Verdict == Fail || o.Verdict == Warn {
+				told = append(told, o.Rerun)
+			}
+			for _, s := range told {
+				if !strings.Contains(text, visible(s, "")) {
+					t.Errorf("%s: %s lacks %q", name, want, s)
+				}
+			}
+		}
+		for _, m := range link.FindAllStringSubmatch(body, -1) {
+			if ids[html.UnescapeString(m[1])] != 1 && !strings.HasPrefix(m[1], "g-") {
+				t.Errorf("%s: a link leads to #%s, which is not there", name, m[1])
+			}
+		}
+		for v, n := range run.Totals {
+			if n > 0 && !strings.Contains(body, fmt.Sprintf(`</use></svg>%d</span> <b>%s</b>`, n, v)) {
+				t.Errorf("%s: the total of %s is not %d", name, v, n)
+			}
+		}
+	}
+}
+
+func TestHTMLOfAWholeRunIsSmall(t *testing.T) {
+	run := largeRun(t)
+	if n := len(run.Outcomes); n < 550 {
+		t.Fatalf("the sample has %d outcomes", n)
+	}
+	if n := len(writtenHTML(t, run)); n > 1_500_000 {
+		t.Errorf("%d outcomes take %d bytes", len(run.Outcomes), n)
+	} else {
+		t.Logf("%d outcomes take %d bytes", len(run.Outcomes), n)
+	}
+}
+
+// A target that floods cannot make the page unbounded.
+func TestHTMLFramesAreBounded(t *testing.T) {
+	run := &Run{}
+	for i := range 200 {
+		var frames []wire.Frame
+		for range 100 {
+			frames = append(frames, wire.Frame{From: wire.Server, Raw: []byte(`{"x":"` + strings.Repeat("y", 20_000) + `"}`)})
+		}
+		frames[50].Mark = true
+		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: Fail, Frames: frames})
+	}
+	page := writtenHTML(t, run)
+	if len(page) > 6<<20 {
+		t.Errorf("400 MB of frames make a page of %d bytes", len(page))
+	}
+	for _, s := range []string{"100 frames, 1 marked", "36 frames left out here", "35 frames left out here", "the frame has 20,008 bytes"} {
+		if !strings.Contains(page, s) {
+			t.Errorf("the page does not say %q", s)
+		}
+	}
+}
+
+func TestHTMLShowsFrames(t *testing.T) {
+	v := newFrameBudget(&Run{}).view(smallRun().Outcomes[1].Frames, true)
+	if v.Summary != "4 frames, 1 marked" || len(v.Items) != 4 {
+		t.Fatalf("%+v", v)
+	}
+	if f := v.Items[1]; !f.Mark || f.From != "server" || f.To != "client" || f.At != "4.0 ms" || f.Kind != "" || f.Body != `{"jsonrpc": "2.0",  "id":2,\t"result":{"a":1e2, "b":"<b>&"}}` {
+		t.Errorf("%+v", f)
+	}
+	if f := v.Items[2]; f.Kind != "not JSON" || !strings.HasPrefix(f.Body, `not json \xff</script>`) {
+		t.Errorf("%+v", f)
+	}
+	if f := v.Items[3]; f.Note != "line cut at 10 bytes" {
+		t.Errorf("%+v", f)
+	}
+	long := `{"a":"` + strings.Repeat("b", 200) + `","n":1e400,"d":1,"d":2}`
+	f := show(wire.Frame{From: wire.Client, Raw: []byte(long)}, 1<<20)
+	if want := "{\n  \"a\": \"" + strings.Repeat("b", 200) + "\",\n  \"n\": 1e400,\n  \"d\": 1,\n  \"d\": 2\n}"; f.Body != want {
+		t.Errorf("indenting changed a token: %s", f.Body)
+	}
+}
+
+func TestHTMLIsTheSameEachTime(t *testing.T) {
+	run := largeRun(t)
+	first := writtenHTML(t, run)
+	for range 5 {
+		if writtenHTML(t, run) != first {
+			t.Fatal("two pages of one run differ")
+		}
+	}
+}
+
+// A browser runs the page's own script under its policy and nothing of the
+// target's: the filters are shown, the count is that of the checks, and no
+// element came into being that the page did not write.
+func TestHTMLInABrowser(t *testing.T) {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed")
+	}
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(writtenHTML(t, poisonedRun())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("chromium did not start: %v", err)
+	}
+	dom := string(out)
+	if !regexp.MustCompile(`<output aria-live="polite">9 checks</output>`).MatchString(dom) || strings.Contains(dom, `<form class="filters" hidden`) {
+		t.Error("the script of the page did not run")
+	}
+	if strings.Contains(dom, "<img") || strings.Contains(dom, "onerror=\"") || strings.Count(dom, "<script") != 1 {
+		t.Error("the target brought markup into the page")
+	}
+}

@@ -1,0 +1,292 @@
+package invariant
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// tools are the judges of server/tools#tool: the definitions that a server
+// lists. Their schemas are in tools_schemas.go.
+func tools() []check.Check {
+	return []check.Check{
+		{
+			ID:    "tools.list.array",
+			Says:  "the result of tools/list has an array tools",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"tools-list-result"},
+			Judge: toolsArray,
+		},
+		{
+			ID:    "tools.name.string",
+			Says:  "every tool has a string name",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"tools-tool-name"},
+			Judge: toolName,
+		},
+		{
+			ID:    "tools.name.unique",
+			Says:  "no two tools have the same name",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"tools-tool-name-unique"},
+			Judge: toolNameUnique,
+		},
+		{
+			ID:    "tools.name.length",
+			Says:  "the name of a tool has 1 to 128 characters",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"tools-name-length"},
+			Judge: toolNameLength,
+		},
+		{
+			ID:    "tools.name.characters",
+			Says:  "the name of a tool has only ASCII letters, digits, underscores, hyphens and dots",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"tools-name-charset", "tools-name-no-special"},
+			Judge: toolNameCharacters,
+		},
+		{
+			ID:    "tools.title.string",
+			Says:  "the title of a tool is a string",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_06_18),
+			Rules: []string{"tools-tool-title-type"},
+			Judge: toolText("title"),
+		},
+		{
+			ID:    "tools.description.string",
+			Says:  "the description of a tool is a string",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"tools-tool-description-type"},
+			Judge: toolText("description"),
+		},
+		{
+			ID:    "tools.annotations.types",
+			Says:  "the annotations of a tool are an object whose title is a string and whose hints are booleans",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_03_26),
+			Rules: []string{"tools-annotations-types"},
+			Judge: toolAnnotations,
+		},
+		{
+			ID:    "tools.execution.task-support",
+			Says:  "taskSupport of a tool is forbidden, optional or required",
+			Level: spec.Must,
+			In:    spec.Only(spec.V2025_11_25),
+			Rules: []string{"tools-execution-task-support-enum"},
+			Judge: taskSupport,
+		},
+		{
+			ID:    "tools.list-changed.undeclared",
+			Says:  "notifications/tools/list_changed is sent only where tools.listChanged is declared",
+			Level: spec.Must,
+			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+			Rules: []string{"tools-list-changed-needs-flag"},
+			Judge: toolsChangedUndeclared,
+		},
+		{
+			ID:    "tools.list-changed.undeclared.advised",
+			Says:  "notifications/tools/list_changed is sent only where tools.listChanged is declared",
+			Level: spec.Should,
+			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+			Rules: []string{"tools-list-changed-needs-flag"},
+			Judge: toolsChangedUndeclared,
+		},
+	}
+}
+
+func toolsArray(j *check.J) {
+	eachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+		if list := result.Get("tools"); !list.IsArray() {
+			j.Fail(e, "tools is %s, not an array", wire.TypeName(list))
+			return
+		}
+		j.Saw()
+	})
+}
+
+// eachTool gives each entry of tools/list that is an object.
+func eachTool(j *check.J, look func(e wire.Entry, tool gjson.Result)) {
+	eachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+		if !result.Get("tools").IsArray() {
+			return
+		}
+		for _, tool := range result.Get("tools").Array() {
+			if tool.IsObject() {
+				look(e, tool)
+			}
+		}
+	})
+}
+
+// label names a tool in a detail.
+func label(tool gjson.Result) string {
+	return fmt.Sprintf("tool %q", wire.Clip(tool.Get("name").String(), 80))
+}
+
+func toolName(j *check.J) {
+	eachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+		if !result.Get("tools").IsArray() {
+			return
+		}
+		for i, tool := range result.Get("tools").Array() {
+			switch name := tool.Get("name"); {
+			case !tool.IsObject():
+				j.Fail(e, "entry %d of tools is %s, not a tool", i, wire.TypeName(tool))
+			case name.Type != gjson.String:
+				j.Fail(e, "the name of tool %d is %s, not a string", i, wire.TypeName(name))
+			default:
+				j.Saw()
+			}
+		}
+	})
+}
+
+// toolNameUnique follows the cursors from page to page. The same definition on
+// two pages is one tool listed twice, which is judged by pagination.resumed.
+func toolNameUnique(j *check.J) {
+	type listed struct{ page, definition string }
+	walks := map[string]map[string]listed{} // by the cursor that goes on with it
+	eachResult(j, "tools/list", func(e wire.Entry, request wire.Message, result gjson.Result) {
+		seen := map[string]listed{}
+		if cursor := request.Params().Get("cursor"); cursor.Exists() {
+			for name, l := range walks[cursor.String()] {
+				seen[name] = l
+			}
+		}
+		page := e.Message.ID().Key()
+		for _, tool := range result.Get("tools").Array() {
+			name := tool.Get("name")
+			if name.Type != gjson.String {
+				continue
+			}
+			if before, ok := seen[name.String()]; ok && (before.page == page || before.definition != tool.Raw) {
+				j.Fail(e, "two tools are called %q", wire.Clip(name.String(), 80))
+				return
+			}
+			seen[name.String()] = listed{page, tool.Raw}
+			j.Saw()
+		}
+		if next := result.Get("nextCursor"); next.Type == gjson.String {
+			walks[next.String()] = seen
+		}
+	})
+}
+
+func toolNameLength(j *check.J) {
+	eachTool(j, func(e wire.Entry, tool gjson.Result) {
+		name := tool.Get("name")
+		if name.Type != gjson.String {
+			return
+		}
+		if n := utf8.RuneCountInString(name.String()); n < 1 || n > 128 {
+			j.Fail(e, "the name %q has %d characters", wire.Clip(name.String(), 80), n)
+			return
+		}
+		j.Saw()
+	})
+}
+
+func toolNameCharacters(j *check.J) {
+	eachTool(j, func(e wire.Entry, tool gjson.Result) {
+		name := tool.Get("name")
+		if name.Type != gjson.String || name.String() == "" {
+			return
+		}
+		for _, r := range name.String() {
+			switch {
+			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+			default:
+				j.Fail(e, "the name %q has the character %q", wire.Clip(name.String(), 80), r)
+				return
+			}
+		}
+		j.Saw()
+	})
+}
+
+// toolText judges a member that is optional but then a string; null is none.
+func toolText(member string) func(*check.J) {
+	return func(j *check.J) {
+		eachTool(j, func(e wire.Entry, tool gjson.Result) {
+			switch v := tool.Get(member); {
+			case !v.Exists():
+			case v.Type != gjson.String:
+				j.Fail(e, "%s: its %s is %s, not a string", label(tool), member, wire.TypeName(v))
+			default:
+				j.Saw()
+			}
+		})
+	}
+}
+
+// toolAnnotations judges the members that schema.ts#ToolAnnotations knows;
+// others are allowed.
+func toolAnnotations(j *check.J) {
+	eachTool(j, func(e wire.Entry, tool gjson.Result) {
+		hints := tool.Get("annotations")
+		if !hints.Exists() {
+			return
+		}
+		if !hints.IsObject() {
+			j.Fail(e, "%s: its annotations are %s, not an object", label(tool), wire.TypeName(hints))
+			return
+		}
+		if title := hints.Get("title"); title.Exists() && title.Type != gjson.String {
+			j.Fail(e, "%s: the title in its annotations is %s, not a string", label(tool), wire.TypeName(title))
+			return
+		}
+		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			if v := hints.Get(hint); v.Exists() && !v.IsBool() {
+				j.Fail(e, "%s: its %s is %s, not a boolean", label(tool), hint, wire.TypeName(v))
+				return
+			}
+		}
+		j.Saw()
+	})
+}
+
+func taskSupport(j *check.J) {
+	eachTool(j, func(e wire.Entry, tool gjson.Result) {
+		execution := tool.Get("execution")
+		support := execution.Get("taskSupport")
+		switch {
+		case !execution.Exists() || execution.IsObject() && !support.Exists():
+		case !execution.IsObject():
+			j.Fail(e, "%s: its execution is %s, not an object", label(tool), wire.TypeName(execution))
+		case support.Type == gjson.String && (support.Str == "forbidden" || support.Str == "optional" || support.Str == "required"):
+			j.Saw()
+		default:
+			j.Fail(e, "%s: its taskSupport is %s", label(tool), wire.Clip(support.Raw, 80))
+		}
+	})
+}
+
+// toolsChangedUndeclared has no subject where the server sends none: that may
+// be for want of changes.
+func toolsChangedUndeclared(j *check.J) {
+	if !j.Capabilities(wire.Server).Exists() {
+		return
+	}
+	declared := j.Declares(wire.Server, "tools.listChanged")
+	for _, e := range j.Sent() {
+		switch {
+		case e.Message.Method() != "notifications/tools/list_changed":
+		case !declared:
+			j.Fail(e, "notifications/tools/list_changed came, but tools.listChanged is not declared")
+		default:
+			j.Saw()
+		}
+	}
+}

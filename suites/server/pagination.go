@@ -1,0 +1,230 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// pagination are the probes of server/utilities/pagination, over all lists
+// that the server declares.
+func pagination() []check.Check {
+	return []check.Check{
+		{
+			ID:    "pagination.followed",
+			Says:  "a list request with the cursor of the page before is answered with a page",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-operations"},
+			Probe: cursorsFollowed,
+		},
+		{
+			ID:    "pagination.resumed",
+			Says:  "a page holds what follows the page before, and nothing of it again",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-resumes-after-cursor"},
+			Probe: pagesResume,
+		},
+		{
+			ID:    "pagination.start",
+			Says:  "a list request without cursor starts from the beginning",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-request-without-cursor"},
+			Probe: startsFromBeginning,
+		},
+		{
+			ID:    "pagination.cursor.stable",
+			Says:  "a cursor that is used twice gives the same page twice",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-server-stable-cursors"},
+			Probe: cursorStable,
+		},
+		{
+			ID:    "pagination.cursor.invalid.survived",
+			Says:  "a list request with an invalid cursor is answered, and the server goes on",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-server-invalid-cursor-graceful"},
+			Probe: invalidCursorSurvived,
+		},
+		{
+			ID:    "pagination.cursor.invalid",
+			Says:  "a list request with an invalid cursor is answered with error -32602",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"pagination-invalid-cursor-code"},
+			Probe: invalidCursorRefused,
+		},
+	}
+}
+
+// paged returns the walks over lists of at least so many pages, and ends the
+// body if there are none.
+func paged(t *check.T, pages int) []*walk {
+	var out []*walk
+	for _, l := range listings(t) {
+		if w := walked(t, l); len(w.pages) >= pages {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 && pages > 1 {
+		t.NotObserved("no list has a second page", "offer a list that spans pages")
+	}
+	if len(out) == 0 {
+		t.NotObserved("no list could be read", "")
+	}
+	return out
+}
+
+// cursorsFollowed judges what a cursor of the server's own leads to.
+func cursorsFollowed(t *check.T) {
+	seen := false
+	for _, l := range listings(t) {
+		w := walked(t, l)
+		if len(w.pages) == 0 || !w.pages[0].answer.Message.Result().Get("nextCursor").Exists() {
+			continue
+		}
+		if w.broke != "" && len(w.pages) < longestWalk {
+			t.Mark(w.last)
+			t.Fail("a page", w.broke, "%s with the cursor of page %d was answered with %s", l.method, len(w.pages), w.broke)
+		}
+		seen = seen || len(w.pages) > 1
+	}
+	if !seen {
+		t.NotObserved("no list has a second page", "offer a list that spans pages")
+	}
+}
+
+// pagesResume takes entries for the same if all of their members are: two
+// entries that only share a name are not the business of pagination. A cursor
+// that comes again leads nowhere, if its page is empty too.
+func pagesResume(t *check.T) {
+	for _, w := range paged(t, 2) {
+		seen := map[string]int{}
+		for i, p := range w.pages {
+			for _, item := range p.items {
+				before, again := seen[item.Raw]
+				if again && before < i {
+					t.Mark(p.answer)
+					t.Fail("entries that follow page "+wire.Clip(p.cursor, 60), "an entry of page again", "%s: page %d holds %q again, which was on page %d", w.method, i+1, wire.Clip(item.Get(w.key).String(), 80), before+1)
+				}
+				seen[item.Raw] = i
+			}
+		}
+		if last := w.pages[len(w.pages)-1]; w.loops != "" && len(last.items) == 0 {
+			t.Mark(last.answer)
+			t.Fail("an end", "cursor "+wire.Clip(w.loops, 60), "%s has no end: an empty page gives a cursor that came before", w.method)
+		}
+	}
+}
+
+// startsFromBeginning asks again, with params where the first request had
+// none. Lists may change, so that only an answer without any entry of the
+// first page shows that the server went on from elsewhere.
+func startsFromBeginning(t *check.T) {
+	for _, w := range paged(t, 1) {
+		first := w.names(w.pages[0].items)
+		m := t.Request(w.method, check.Params{})
+		list := m.Result().Get(w.member)
+		if m.Kind != wire.Result || !list.IsArray() {
+			t.Fail("the first page", m.Summary(), "%s was answered with a page, and asked again with empty params with %s", w.method, m.Summary())
+		}
+		again := w.names(list.Array())
+		if len(first) > 0 && !slices.ContainsFunc(first, func(name string) bool { return slices.Contains(again, name) }) {
+			t.Fail("the first page again", m.Summary(), "%s without cursor gave another page the second time", w.method)
+		}
+	}
+}
+
+func cursorStable(t *check.T) {
+	for _, w := range paged(t, 2) {
+		p := w.pages[1]
+		e, err := t.TryFrame(w.method, check.Params{"cursor": p.cursor})
+		if err != nil {
+			t.NotObserved(err.Error(), "")
+		}
+		t.Mark(e)
+		m := e.Message
+		if m.Kind != wire.Result {
+			t.Fail("the same page", m.Summary(), "%s: the cursor of the second page was good once, then it was answered with %s", w.method, m.Summary())
+		}
+		if again := m.Result().Get(w.member).Array(); !sameSet(w.names(p.items), w.names(again)) && !changed(t, p.answer.Index) {
+			t.Fail("the same page", m.Summary(), "%s: the cursor of the second page gives other entries the second time", w.method)
+		}
+	}
+}
+
+// changed tells whether the server said that a list has changed since a frame.
+func changed(t *check.T, from int) bool {
+	return slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
+		switch m.Method() {
+		case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+			return true
+		}
+		return false
+	})
+}
+
+// An invalidCursor is what came of a list request with a cursor that the
+// server never gave out.
+type invalidCursor struct {
+	listing
+	answer wire.Entry
+	err    error
+}
+
+// invalidCursors asks each list that can be read, up to one that leaves the
+// request without an answer.
+func invalidCursors(t *check.T) []invalidCursor {
+	return check.Memo(t, "invalid cursor", func() []invalidCursor {
+		var out []invalidCursor
+		for _, w := range paged(t, 1) {
+			e, err := t.TryFrame(w.method, check.Params{"cursor": "mcpcheck-invalid"})
+			out = append(out, invalidCursor{w.listing, e, err})
+			if err != nil {
+				break
+			}
+		}
+		return out
+	})
+}
+
+func invalidCursorSurvived(t *check.T) {
+	for _, c := range invalidCursors(t) {
+		if c.err != nil {
+			t.Fail("an answer", "none", "%s with an invalid cursor: %v", c.method, c.err)
+		}
+	}
+	if t.Over() == nil {
+		t.Survives("list requests with an invalid cursor")
+	}
+}
+
+// invalidCursorRefused: a server that does not page gave out no cursor, so
+// that every cursor is an invalid one.
+func invalidCursorRefused(t *check.T) {
+	answered := false
+	for _, c := range invalidCursors(t) {
+		if c.err != nil {
+			continue
+		}
+		answered = true
+		t.Mark(c.answer)
+		m := c.answer.Message
+		code, _ := m.Code()
+		switch {
+		case m.Kind == wire.Result:
+			t.Fail("error -32602", m.Summary(), "%s with a cursor that the server never gave out was answered as if there were none", c.method)
+		case code != spec.InvalidParams:
+			t.Fail("error -32602", m.Summary(), "%s with an invalid cursor was answered with %s", c.method, m.Summary())
+		}
+	}
+	if !answered {
+		t.NotObserved("a list request with an invalid cursor was not answered", "")
+	}
+}
