@@ -23,11 +23,12 @@ type Ending struct {
 // before any answer to it, one of the peer when it was read. It is safe for
 // concurrent use.
 type Transcript struct {
-	mu     sync.Mutex
-	start  time.Time
-	frames []Frame
-	parsed []Message
-	ending *Ending
+	mu      sync.Mutex
+	start   time.Time
+	frames  []Frame
+	parsed  []Message
+	ending  *Ending
+	derived map[string]derived
 }
 
 // NewTranscript starts a transcript now.
@@ -87,6 +88,33 @@ type Entry struct {
 	Index int
 	Frame
 	Message Message
+}
+
+// derived is what was made of the first frames of a transcript.
+type derived struct {
+	frames int
+	value  any
+}
+
+// Derived returns what make returned when it was last called under the key; it
+// is called again once frames were added since. What many look at is worked
+// out once.
+func (t *Transcript) Derived(key string, make func() any) any {
+	t.mu.Lock()
+	n := len(t.frames)
+	d, ok := t.derived[key]
+	t.mu.Unlock()
+	if ok && d.frames == n {
+		return d.value
+	}
+	d = derived{n, make()}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.derived == nil {
+		t.derived = map[string]derived{}
+	}
+	t.derived[key] = d
+	return d.value
 }
 
 // End records how the connection ended; the first call counts.

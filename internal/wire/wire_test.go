@@ -156,3 +156,20 @@ func TestFrameLinesKeepTheTimeToTheMicrosecond(t *testing.T) {
 		}
 	}
 }
+
+func TestDerivedValuesAreMadeOncePerLength(t *testing.T) {
+	tr := NewTranscript()
+	made := 0
+	count := func() any { made++; return tr.Len() }
+	for _, c := range []struct{ add, value, made int }{{0, 0, 1}, {0, 0, 1}, {2, 2, 2}, {0, 2, 2}} {
+		for range c.add {
+			tr.Add(Frame{From: Server, Raw: []byte("{}")})
+		}
+		if got := tr.Derived("length", count); got != c.value || made != c.made {
+			t.Errorf("after %d frames: %v, made %d times; want %d, %d", tr.Len(), got, made, c.value, c.made)
+		}
+	}
+	if tr.Derived("other", count); made != 3 {
+		t.Errorf("another key shares the value")
+	}
+}

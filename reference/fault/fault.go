@@ -43,6 +43,7 @@ func All() []Fault {
 		toolCalls(),
 		toolResults(),
 		stdio(),
+		schemaArea(),
 	)
 }
 

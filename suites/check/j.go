@@ -52,6 +52,13 @@ func (j *J) from(who wire.Role) []wire.Entry {
 	return out
 }
 
+// Derived returns what make made of the frames of the session when a judge of
+// the same role and revision first asked for it under the key: what many judges
+// look at is worked out once.
+func Derived[V any](j *J, key string, make func() V) V {
+	return j.transcript.Derived(fmt.Sprintf("%s of the %s at %s", key, j.Of, j.Rev), func() any { return make() }).(V)
+}
+
 // Ending returns how the connection ended, or nil if it had not.
 func (j *J) Ending() *wire.Ending { return j.ending }
 
