@@ -276,7 +276,7 @@ func iconFaults() []Fault {
 }
 
 // draft07 adds a tool whose schema names draft-07 and means something else
-// under 2020-12.
+// under 2020-12: only there is it minContains that says how many.
 func draft07(o *server.Options) {
 	inner := o.Library
 	o.Library = func(l *server.Library) {
@@ -284,15 +284,18 @@ func draft07(o *server.Options) {
 			inner(l)
 		}
 		l.Tools = append(l.Tools, &server.Tool{
-			Name: "weigh_parcel", Title: "Weigh a parcel", Description: "Tells the postage of a parcel.",
+			Name: "frank_parcel", Title: "Frank a parcel", Description: "Tells whether the stamps on a parcel suffice.",
 			Input: server.Object{
 				"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
-				"properties":   server.Object{"grams": server.Object{"type": "integer"}, "country": server.Object{"type": "string"}},
-				"dependencies": server.Object{"country": []any{"grams"}}, "additionalProperties": false,
+				"properties": server.Object{"stamps": server.Object{
+					"type": "array", "items": server.Object{"enum": []any{"airmail", "local"}}, "default": []any{"airmail"},
+					"contains": server.Object{"const": "airmail"}, "minContains": 0,
+				}},
+				"required": []any{"stamps"}, "additionalProperties": false,
 			},
 			Hints: server.Object{"readOnlyHint": true},
 			Run: func(context.Context, *server.Call) server.Outcome {
-				return server.Outcome{Content: []server.Object{{"type": "text", "text": "That is three stamps."}}}
+				return server.Outcome{Content: []server.Object{{"type": "text", "text": "They will do."}}}
 			},
 		})
 	}
@@ -324,9 +327,9 @@ func dialectFaults() []Fault {
 			Also: map[string]string{
 				"schema.dialect.recommended": "another dialect than 2020-12 is what the tool must name",
 			},
-			Apply: all(draft07, repaired("weigh_parcel", func(args server.Object) {
-				if args["country"] != nil && args["grams"] == nil {
-					args["grams"] = 1
+			Apply: all(draft07, repaired("frank_parcel", func(args server.Object) {
+				if list, ok := args["stamps"].([]any); ok && len(list) == 0 {
+					args["stamps"] = []any{"airmail"}
 				}
 			})),
 		},

@@ -145,8 +145,8 @@ func reread(input []byte, dialect string) (*schema.ToolSchema, error) {
 // telltales bounds the arguments that are varied, and those that are sent.
 const telltales = 6
 
-// variants returns an object with each member taken out in turn, and with each
-// item of its arrays replaced.
+// variants returns an object with each member taken out in turn, each of its
+// arrays emptied, and each item of them replaced.
 func variants(raw string) [][]byte {
 	var out [][]byte
 	edited := func(edit func(args map[string]any)) {
@@ -162,10 +162,12 @@ func variants(raw string) [][]byte {
 	gjson.Parse(raw).ForEach(func(key, value gjson.Result) bool {
 		name := key.String()
 		edited(func(args map[string]any) { delete(args, name) })
+		if !value.IsArray() {
+			return true
+		}
+		edited(func(args map[string]any) { args[name] = []any{} })
 		for i := range value.Array() {
-			if value.IsArray() {
-				edited(func(args map[string]any) { args[name].([]any)[i] = map[string]any{"mcpcheck": []any{nil}} })
-			}
+			edited(func(args map[string]any) { args[name].([]any)[i] = map[string]any{"mcpcheck": []any{nil}} })
 		}
 		return true
 	})
