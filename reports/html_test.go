@@ -230,31 +230,84 @@ func TestHTMLIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// A browser runs the page's own script under its policy and nothing of the
-// target's: the filters are shown, the count is that of the checks, and no
-// element came into being that the page did not write.
-func TestHTMLInABrowser(t *testing.T) {
+func TestProseSetsCodeAndNothingElse(t *testing.T) {
+	for in, want := range map[string]string{
+		"a `b<i>` & `c`":  "a <code>b&lt;i&gt;</code> &amp; <code>c</code>",
+		"<b>`":            "&lt;b&gt;`",
+		"`<b>` `<c>":      "`&lt;b&gt;` `&lt;c&gt;",
+		"`</code><img>` ": "<code>&lt;/code&gt;&lt;img&gt;</code> ",
+	} {
+		if got := string(prose(in)); got != want {
+			t.Errorf("prose(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+// inBrowser returns the document that a browser makes of a page.
+func inBrowser(t *testing.T, page, suffix string) string {
+	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("chromium is not installed")
 	}
 	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(writtenHTML(t, poisonedRun())), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path)
+	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path+suffix)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		t.Skipf("chromium did not start: %v", err)
 	}
-	dom := string(out)
-	if !regexp.MustCompile(`<output aria-live="polite">9 checks</output>`).MatchString(dom) || strings.Contains(dom, `<form class="filters" hidden`) {
+	return string(out)
+}
+
+// A browser runs the page's own script under its policy and nothing of the
+// target's: the filters are shown, the count is that of the checks, and no
+// element came into being that the page did not write.
+func TestBrowserRunsNothingOfTheTarget(t *testing.T) {
+	dom := inBrowser(t, writtenHTML(t, poisonedRun()), "")
+	if !strings.Contains(dom, `<output aria-live="polite">9 checks</output>`) || strings.Contains(dom, `<form class="filters" hidden`) {
 		t.Error("the script of the page did not run")
 	}
 	if strings.Contains(dom, "<img") || strings.Contains(dom, "onerror=\"") || strings.Count(dom, "<script") != 1 {
 		t.Error("the target brought markup into the page")
+	}
+}
+
+func TestBrowserFiltersAndLinks(t *testing.T) {
+	page := writtenHTML(t, smallRun())
+	for _, c := range []struct{ suffix, shown string }{
+		{"?verdict=fail&verdict=broken", "tools.call.unknown ping.answer logging.level"},
+		{"?text=rule+PANIC", ""},
+		{"?text=INDEX+panic", "ping.answer"},
+		{"?area=tools&verdict=warn", "tools.names"},
+		// A link to what the filter hides resets the filter.
+		{"?area=ping#tools.names@2025-06-18", "jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice pagination.cursor prompts.get logging.level"},
+	} {
+		dom := inBrowser(t, page, c.suffix)
+		var shown, rows []string
+		for _, m := range regexp.MustCompile(`<details class="check" id="([^"]*)"[^>]*>`).FindAllStringSubmatch(dom, -1) {
+			if !strings.Contains(m[0], " hidden") {
+				shown = append(shown, m[1])
+			}
+			if m[1] == "tools.names" && strings.Contains(c.suffix, "#") && !strings.Contains(m[0], " open") {
+				t.Errorf("%s: the check that the link leads to is closed", c.suffix)
+			}
+		}
+		for _, m := range regexp.MustCompile(`<tr data-check="([^"]*)"[^>]*>`).FindAllStringSubmatch(dom, -1) {
+			if !strings.Contains(m[0], " hidden") {
+				rows = append(rows, m[1])
+			}
+		}
+		if got := strings.Join(shown, " "); got != c.shown {
+			t.Errorf("%s shows %q, want %q", c.suffix, got, c.shown)
+		}
+		if !slices.Equal(shown, rows) {
+			t.Errorf("%s: the matrix shows %v, the details %v", c.suffix, rows, shown)
+		}
 	}
 }

@@ -29,6 +29,8 @@ type flags struct {
 	strict     string
 	seed       uint64
 	json       string
+	junit      string
+	html       string
 	baseline   string
 	quiet      bool
 	noColor    bool
@@ -54,6 +56,8 @@ func (f *flags) add(cmd *cobra.Command) {
 	s.Lookup("strict").NoOptDefVal = reports.StrictWarn
 	s.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: a new one, which the report tells)")
 	s.StringVar(&f.json, "json", "", "write the JSON report to `file` (- is stdout)")
+	s.StringVar(&f.junit, "junit", "", "write the JUnit report to `file` (- is stdout)")
+	s.StringVar(&f.html, "html", "", "write the HTML report to `file` (- is stdout)")
 	s.StringVar(&f.baseline, "baseline", "", "excuse the known failures that this YAML `file` lists")
 	s.BoolVar(&f.quiet, "quiet", false, "print the summary only")
 	s.BoolVar(&f.noColor, "no-color", false, "print without colours")

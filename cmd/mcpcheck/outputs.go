@@ -40,7 +40,7 @@ func (f *flags) outputs() (*outputs, error) {
 	for _, r := range []struct {
 		flag, name string
 		write      func(io.Writer, *reports.Run) error
-	}{{"json", f.json, reports.WriteJSON}} {
+	}{{"json", f.json, reports.WriteJSON}, {"junit", f.junit, reports.WriteJUnit}, {"html", f.html, reports.WriteHTML}} {
 		switch {
 		case r.name == "":
 		case r.name == "-" && taken != "":

@@ -20,7 +20,8 @@ type Conn struct {
 	*wire.Transcript
 	stream *transport.Stream
 	opts   Options
-	heard  atomic.Bool // the peer said something
+	heard  atomic.Bool  // the peer said something
+	start  atomic.Int64 // nanoseconds from our first frame to its first
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
@@ -78,7 +79,9 @@ func (c *Conn) read() {
 			return
 		}
 		at, m := c.Add(f)
-		c.heard.Store(true)
+		if !c.heard.Swap(true) {
+			c.start.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
+		}
 		e := wire.Entry{Index: at, Frame: f, Message: m}
 		for _, part := range m.Elements() {
 			if part.Kind == wire.Request {
@@ -262,7 +265,7 @@ func (c *Conn) Close() {
 	c.ending.Do(func() {
 		c.ask(false)
 		c.stream.CloseInput()
-		if !c.exits(c.opts.Grace) {
+		if !c.exits(c.leave()) {
 			c.ask(true)
 			c.stream.Terminate()
 			c.exits(c.opts.Grace)
@@ -270,6 +273,13 @@ func (c *Conn) Close() {
 		c.stream.Kill()
 	})
 	<-c.ended
+}
+
+// leave is how long a peer may take to exit once its input was closed: the
+// grace, or more if it was slow to start, since what makes one slow, such as a
+// busy machine, makes the other so.
+func (c *Conn) leave() time.Duration {
+	return max(c.opts.Grace, min(3*time.Duration(c.start.Load()), c.opts.Timeout))
 }
 
 // ask notes when we first asked the peer to end, and whether by a signal.

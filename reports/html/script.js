@@ -51,6 +51,13 @@
       for (const chip of all(".chip", form)) chip.setAttribute("aria-pressed", "false");
       setTimeout(apply);
     });
+    // A link may preset them: report.html?verdict=fail&verdict=warn&area=tools&text=cursor
+    const preset = new URLSearchParams(location.search);
+    for (const chip of all(".chip", form)) {
+      if (preset.getAll("verdict").includes(chip.dataset.verdict)) chip.setAttribute("aria-pressed", "true");
+    }
+    form.elements.text.value = preset.get("text") || "";
+    form.elements.area.value = preset.get("area") || "";
     apply();
   }
 

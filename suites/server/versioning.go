@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -81,11 +82,12 @@ func versioning() []check.Check {
 	}
 }
 
-// Versions that no server can know: before the first and, for the error of the
-// stateless era, as in the example of the page.
+// Versions that no server can know: one before the first, which the example of
+// basic/versioning has too, and one far ahead.
 const (
-	unknownVersion     = "1999-01-01"
-	unsupportedVersion = "1900-01-01"
+	unknownVersion = "1999-01-01"
+	ancientVersion = "1900-01-01"
+	futureVersion  = "2999-01-01"
 )
 
 // A trial is what came of messages on an instance of their own, which several
@@ -150,12 +152,25 @@ func counterOfferLatest(t *check.T) {
 	}
 }
 
-// refusal is what came of a request of a version that does not exist, and of
-// one of this revision after it.
+// refusal is what came of a request of a version that does not exist, of one
+// of this revision after it and, if that was served, of another that does not.
 type refusal struct {
-	trial
+	at       *check.T
+	refused  []refusedVersion
 	next     wire.Message
 	answered bool
+}
+
+type refusedVersion struct {
+	version  string
+	answer   wire.Message
+	answered bool
+}
+
+// code returns the error code of the answer, 0 for none.
+func (r refusedVersion) code() int {
+	code, _ := r.answer.Code()
+	return code
 }
 
 // ofVersion returns params that declare a version.
@@ -163,71 +178,82 @@ func ofVersion(version string) check.Params {
 	return check.Params{"_meta": check.Params{spec.MetaProtocolVersion: version}}
 }
 
-// refuse is the trial of an unsupported version, on an instance of its own: a
-// server that is thrown by it must not spoil the session that checks share.
+// refuse is the trial of unsupported versions, on an instance of its own: a
+// server that is thrown by them must not spoil the session that checks share.
 func refuse(t *check.T) refusal {
 	return check.Memo(t, "versioning.refusal", func() refusal {
-		at := t.Another(true)
-		r := refusal{trial: trial{at: at}}
-		r.answer, r.trial.answered = at.Try("server/discover", ofVersion(unsupportedVersion))
-		r.next, r.answered = at.Try("server/discover", nil)
+		r := refusal{at: t.Another(true)}
+		try := func(version string) {
+			m, ok := r.at.Try("server/discover", ofVersion(version))
+			r.refused = append(r.refused, refusedVersion{version, m, ok})
+		}
+		try(futureVersion)
+		if r.next, r.answered = r.at.Try("server/discover", nil); r.next.Kind == wire.Result {
+			try(ancientVersion)
+		}
 		return r
 	})
 }
 
+// unsupportedError: a server of both eras may not take an unknown version for
+// one of the era without _meta: it is in _meta that it was named.
 func unsupportedError(t *check.T) {
 	r := refuse(t)
-	code, _ := r.answer.Code()
-	switch on := t.On(r.at); {
-	case !r.trial.answered:
-		on.Fail("error -32022", "no answer", "a request of the version %s was not answered", unsupportedVersion)
-	case code != spec.UnsupportedVersion:
-		on.Fail("error -32022", r.answer.Summary(), "a request of the version %s was answered with %s", unsupportedVersion, r.answer.Summary())
+	on := t.On(r.at)
+	for _, try := range r.refused {
+		switch {
+		case !try.answered:
+			on.Fail("error -32022", "no answer", "a request of the version %s was not answered", try.version)
+		case try.code() != spec.UnsupportedVersion:
+			on.Fail("error -32022", try.answer.Summary(), "a request of the version %s was answered with %s", try.version, try.answer.Summary())
+		}
 	}
 }
 
 func unsupportedData(t *check.T) {
 	r := refuse(t)
-	if code, _ := r.answer.Code(); code != spec.UnsupportedVersion {
-		t.NotObserved("an unsupported version was not answered with error -32022", "")
+	at := slices.IndexFunc(r.refused, func(try refusedVersion) bool { return try.code() == spec.UnsupportedVersion })
+	if at < 0 {
+		t.NotObserved("no unsupported version was answered with error -32022", "")
 	}
-	data := r.answer.Error().Get("data")
+	try := r.refused[at]
+	data := try.answer.Error().Get("data")
 	fail := func(format string, args ...any) {
-		t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+unsupportedVersion+`"`, data.Raw, format, args...)
+		t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+try.version+`"`, data.Raw, format, args...)
 	}
 	supported := data.Get("supported")
 	if !supported.IsArray() || len(supported.Array()) == 0 {
 		fail("data.supported of error -32022 is %s, not an array of versions", wire.TypeName(supported))
 	}
 	for _, v := range supported.Array() {
-		if v.Type != gjson.String || v.String() == unsupportedVersion {
+		if v.Type != gjson.String || v.String() == try.version {
 			fail("data.supported of error -32022 holds %s", v.Raw)
 		}
 	}
-	if requested := data.Get("requested"); requested.Type != gjson.String || requested.String() != unsupportedVersion {
+	if requested := data.Get("requested"); requested.Type != gjson.String || requested.String() != try.version {
 		fail("data.requested of error -32022 is not the version that was asked for")
 	}
 }
 
-// perRequest: whether the unsupported version is refused at all is judged
+// perRequest: whether an unsupported version is refused at all is judged
 // apart.
 func perRequest(t *check.T) {
 	r := refuse(t)
 	on := t.On(r.at)
 	if !r.answered || r.next.Kind != wire.Result {
-		on.Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", unsupportedVersion, t.Rev)
+		on.Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", futureVersion, t.Rev)
 	}
-	var odd, even []*check.Call
+	var bad, good []*check.Call
 	for range 3 {
-		odd = append(odd, on.Start("server/discover", ofVersion(unsupportedVersion)))
-		even = append(even, on.Start("server/discover", nil))
+		bad = append(bad, on.Start("server/discover", ofVersion(futureVersion)))
+		good = append(good, on.Start("server/discover", nil))
 	}
-	for i := range even {
-		if m := on.Answer(even[i]); m.Kind != wire.Result {
-			on.Fail("a result", m.Summary(), "beside requests of the version %s one of %s was answered with %s", unsupportedVersion, t.Rev, m.Summary())
+	for i := range good {
+		if m := on.Answer(good[i]); m.Kind != wire.Result {
+			on.Fail("a result", m.Summary(), "beside requests of the version %s one of %s was answered with %s", futureVersion, t.Rev, m.Summary())
 		}
-		if m := on.Answer(odd[i]); m.Kind == wire.Result && r.answer.Kind == wire.Error {
-			on.Fail("an error", m.Summary(), "beside requests of %s one of the version %s was served, which was refused when it came alone", t.Rev, unsupportedVersion)
+		if m := on.Answer(bad[i]); m.Kind == wire.Result && r.refused[0].answer.Kind == wire.Error {
+			on.Fail("an error", m.Summary(), "beside requests of %s one of the version %s was served, which was refused when it came alone", t.Rev, futureVersion)
 		}
 	}
 }

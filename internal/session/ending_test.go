@@ -1,0 +1,92 @@
+package session
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+func bareSession(t *testing.T, serve func(ctx context.Context, in io.Reader, out io.Writer) error) *Session {
+	t.Helper()
+	o := Defaults()
+	o.Timeout, o.Grace = 100*time.Millisecond, 50*time.Millisecond
+	l := NewLauncher(transport.InProcess{Name: "test", Serve: serve}, o)
+	t.Cleanup(l.Close)
+	s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func stubborn(ctx context.Context, in io.Reader, _ io.Writer) error {
+	io.Copy(io.Discard, in)
+	<-ctx.Done()
+	return nil
+}
+
+// An ending tells apart who left by itself, who was given time and did not,
+// and who was given none.
+func TestAnEndingTellsHowLongThePeerWasWaitedFor(t *testing.T) {
+	obedient := bareSession(t, func(_ context.Context, in io.Reader, _ io.Writer) error {
+		_, err := io.Copy(io.Discard, in)
+		return err
+	})
+	obedient.Close()
+	if e := obedient.Ending(); !e.Graceful || e.Waited != 0 {
+		t.Errorf("who left by itself: %+v", *e)
+	}
+	stays := bareSession(t, stubborn)
+	stays.Close()
+	if e := stays.Ending(); e.Graceful || e.Waited < 50*time.Millisecond {
+		t.Errorf("who stayed: %+v", *e)
+	}
+	killed := bareSession(t, stubborn)
+	killed.Kill()
+	if e := killed.Ending(); e.Graceful || e.Waited != 0 {
+		t.Errorf("who was killed: %+v", *e)
+	}
+}
+
+func TestTheFirstAnswerOfAnInstanceMayTakeLonger(t *testing.T) {
+	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+		io.WriteString(out, "\n")
+		_, err := io.Copy(io.Discard, in)
+		return err
+	})
+	if _, err := s.Await(t.Context(), 0, 300*time.Millisecond, func(wire.Message) bool { return false }); err == nil {
+		t.Fatal("an empty line was taken for an answer")
+	}
+	if got := s.Patience(); got != 100*time.Millisecond {
+		t.Errorf("patience after the first sign of life is %s", got)
+	}
+	if got := bareSession(t, stubborn).Patience(); got != Defaults().StartTimeout {
+		t.Errorf("patience before it is %s", got)
+	}
+}
+
+func TestASlowStarterMayLeaveSlowly(t *testing.T) {
+	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+		time.Sleep(25 * time.Millisecond)
+		io.WriteString(out, "\n")
+		_, err := io.Copy(io.Discard, in)
+		return err
+	})
+	if got := s.leave(); got != 50*time.Millisecond {
+		t.Errorf("before it said anything it is given %s", got)
+	}
+	if _, err := s.Send(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Await(t.Context(), 0, time.Second, func(wire.Message) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.leave(); got <= 50*time.Millisecond || got > 100*time.Millisecond {
+		t.Errorf("after a start of more than 20 ms it is given %s", got)
+	}
+}

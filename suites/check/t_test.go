@@ -1,0 +1,113 @@
+package check
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// echo answers every request with its own line as result, and names the
+// instance.
+func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
+	t.Helper()
+	instance := 0
+	target := transport.InProcess{Name: "echo", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
+		instance++
+		name := instance
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			m := wire.Parse(lines.Bytes())
+			if m.Kind == wire.Request {
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"instance":%d,"asked":%s}}`+"\n", m.ID().Raw, revision, name, m.Raw)
+			}
+		}
+		return nil
+	}}
+	l := session.NewLauncher(target, o)
+	t.Cleanup(l.Close)
+	pool := session.NewPool(l, revision)
+	if o, _, err := pool.OpenFirst(t.Context(), time.Second); err != nil || !o.Spoken {
+		t.Fatalf("open: %+v, %v", o, err)
+	}
+	return Env{Pool: pool}
+}
+
+func quick() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.Grace = time.Second, 200*time.Millisecond
+	return o
+}
+
+func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	instances := []int64{}
+	body := func(t *T) {
+		kept := Memo(t, "kept", func() *T {
+			at := t.Another(true)
+			m, _ := at.Try("mcpcheck/first", nil)
+			instances = append(instances, m.Result().Get("instance").Int())
+			return at
+		})
+		t.Request("ping", nil)
+		t.On(kept).Fail("nothing", "something", "the other session is at fault")
+	}
+	for _, id := range []string{"a.one", "a.two"} {
+		o := Run(t.Context(), Check{ID: id, Probe: body}, env)
+		if o.State != Violated || o.Detail != "the other session is at fault" {
+			t.Fatalf("%s: %+v", id, o)
+		}
+		if len(o.Frames) != 2 || !strings.Contains(string(o.Frames[0].Raw), "mcpcheck/first") || !o.Frames[1].Mark {
+			t.Errorf("%s shows %d frames: %v", id, len(o.Frames), o.Frames)
+		}
+	}
+	if len(instances) != 1 {
+		t.Errorf("the trial was made %d times", len(instances))
+	}
+}
+
+func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		m, ok := t.Elsewhere(spec.V2026_07_28).Try("ping", nil)
+		if meta := m.Result().Get("asked.params._meta"); !ok || !meta.IsObject() {
+			t.Fail("a stamped request", m.Summary(), "the request had no _meta")
+		}
+	}}, env)
+	if o.State != Kept {
+		t.Errorf("%+v", o)
+	}
+	var revisions []spec.Revision
+	for _, s := range env.Pool.Sessions() {
+		revisions = append(revisions, s.Rev)
+	}
+	if len(revisions) != 2 || revisions[1] != spec.V2026_07_28 {
+		t.Errorf("the pool holds sessions of %v", revisions)
+	}
+}
+
+func TestAPausedMessageIsOneFrame(t *testing.T) {
+	env := echo(t, spec.V2025_11_25, quick())
+	paused := 0
+	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		id := t.NextID()
+		frame := t.Frame(id, "ping", nil) + "\n"
+		from := t.SendPaused(func(int) { paused++ }, frame[:9], frame[9:])
+		if _, ok := t.Await(from, func(m wire.Message) bool { return m.ID().Equal(id) }); !ok {
+			t.Fatalf("no answer")
+		}
+		if sent := t.Sent(from); len(sent) != 1 || sent[0].Kind != wire.Request {
+			t.Fatalf("recorded %v", sent)
+		}
+	}}, env)
+	if o.State != Kept || paused != 1 {
+		t.Errorf("paused %d times, %+v", paused, o)
+	}
+}
