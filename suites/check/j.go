@@ -34,23 +34,12 @@ type View struct {
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	said       map[wire.Role][]wire.Entry // once it was asked for
-	derived    map[any]any
+	derived    map[string]any
 }
 
 // NewView makes a transcript ready for judges of a revision.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[any]any{}}
-}
-
-// Derive returns what make returned when it was first called for the key: what
-// several judges read off the same transcript. It must not be changed.
-func (v *View) Derive(key any, make func() any) any {
-	out, known := v.derived[key]
-	if !known {
-		out = make()
-		v.derived[key] = out
-	}
-	return out
+	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
 }
 
 // Entries returns all frames.
@@ -81,6 +70,17 @@ func (v *View) from(who wire.Role) []wire.Entry {
 	}
 	v.said[who] = out
 	return slices.Clone(out)
+}
+
+// Derived returns what make made of the session when a judge of the same role
+// first asked for it under the key: what many judges look at is worked out
+// once, and must not be changed.
+func Derived[V any](j *J, key string, make func() V) V {
+	key = string(j.Of) + " " + key
+	if _, known := j.derived[key]; !known {
+		j.derived[key] = make()
+	}
+	return j.derived[key].(V)
 }
 
 // Ending returns how the connection ended, or nil if it had not.

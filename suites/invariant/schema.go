@@ -157,20 +157,18 @@ func schemasSent() []check.Check {
 }
 
 func dialectRecommended(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
-			for _, m := range s.members(j, member) {
-				dialect := wire.Member(m.Value, "$schema")
-				switch {
-				case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
-				case dialect.Exists() && !names2020(dialect.Str):
-					j.Fail(s.Entry, "%s: %s/$schema is %q", s.name, m.Path, wire.Clip(dialect.Str, 80))
-				default:
-					j.Saw()
-				}
+	for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
+		eachMember(j, member, func(m found) {
+			dialect := wire.Member(m.Value, "$schema")
+			switch {
+			case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
+			case dialect.Exists() && !names2020(dialect.Str):
+				j.Fail(m.Entry, "%s: %s/$schema is %q", m.name, m.Path, wire.Clip(dialect.Str, 80))
+			default:
+				j.Saw()
 			}
-		}
-	})
+		})
+	}
 }
 
 // names2020 overlooks the scheme and an empty fragment, in which spellings of
@@ -183,19 +181,17 @@ func names2020(uri string) bool {
 // requestedSchemaValid leaves alone what cannot be judged: unknown dialects,
 // and patterns that only other engines read.
 func requestedSchemaValid(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, m := range s.members(j, "requestedSchema") {
-			if !m.Value.IsObject() {
-				continue
-			}
-			_, err := schema.CompileTool([]byte(m.Value.Raw))
-			var invalid *schema.InvalidSchemaError
-			switch {
-			case err == nil:
-				j.Saw()
-			case errors.As(err, &invalid):
-				j.Fail(s.Entry, "%s: %s is no valid schema: %s", s.name, m.Path, invalid.Violations[0])
-			}
+	eachMember(j, "requestedSchema", func(m found) {
+		if !m.Value.IsObject() {
+			return
+		}
+		_, err := schema.CompileTool([]byte(m.Value.Raw))
+		var invalid *schema.InvalidSchemaError
+		switch {
+		case err == nil:
+			j.Saw()
+		case errors.As(err, &invalid):
+			j.Fail(m.Entry, "%s: %s is no valid schema: %s", m.name, m.Path, invalid.Violations[0])
 		}
 	})
 }
