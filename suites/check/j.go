@@ -164,28 +164,36 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
 
 func (j *J) asked(response wire.Entry) []wire.Entry {
-	var out []wire.Entry
-	id := response.Message.ID()
-	for _, e := range j.entries[:response.Index] {
-		if e.From == response.From {
-			continue
-		}
-		for _, part := range e.Message.Elements() {
-			if !part.IsResponse() && part.ID().Equal(id) {
-				one := e
-				one.Message = part
-				out = append(out, one)
+	byID := Derived(j, "asked of "+string(response.From), func() map[string][]wire.Entry {
+		out := map[string][]wire.Entry{}
+		for _, e := range j.entries {
+			if e.From == response.From {
+				continue
+			}
+			for _, part := range e.Message.Elements() {
+				if key := part.ID().Key(); !part.IsResponse() {
+					one := e
+					one.Message = part
+					out[key] = append(out[key], one)
+				}
 			}
 		}
+		return out
+	})
+	all := byID[response.Message.ID().Key()]
+	n := slices.IndexFunc(all, func(e wire.Entry) bool { return e.Index >= response.Index })
+	if n < 0 {
+		n = len(all)
 	}
-	return out
+	return all[:n:n]
 }
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
 // whose id could not be read: no JSON, no request, a batch, or an id that
 // is none.
 func (j *J) Unreadable(before wire.Entry) bool {
-	return slices.ContainsFunc(j.entries[:before.Index], func(e wire.Entry) bool {
-		return e.From != j.Of && !e.Message.Readable()
+	first := Derived(j, "first unreadable", func() int {
+		return slices.IndexFunc(j.entries, func(e wire.Entry) bool { return e.From != j.Of && !e.Message.Readable() })
 	})
+	return first >= 0 && first < before.Index
 }
