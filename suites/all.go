@@ -10,14 +10,16 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/client"
 	"github.com/mcpcheck/mcpcheck/suites/invariant"
 	"github.com/mcpcheck/mcpcheck/suites/server"
 )
 
 // All returns every check, in the order in which they are listed and run:
-// probes of servers page by page, then what must hold in every session.
+// probes of servers page by page, judges of clients page by page, then what
+// must hold in every session.
 func All() []check.Check {
-	return slices.Concat(server.Checks(), invariant.Checks())
+	return slices.Concat(server.Checks(), client.Checks(), invariant.Checks())
 }
 
 // Of returns the checks that judge a role.

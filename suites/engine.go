@@ -51,6 +51,7 @@ type engine struct {
 	ledger   *fixtures.Ledger
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
+	views    map[spec.Revision][]*check.View
 	run      *reports.Run
 
 	results []*result
@@ -88,6 +89,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 		ledger:   ledger,
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
+		views:    map[spec.Revision][]*check.View{},
 		run:      &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: "server"}},
 	}, nil
 }
@@ -270,13 +272,7 @@ func (e *engine) do(ctx context.Context, r *result) {
 	if r.check.Judge != nil {
 		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
-		var all []*wire.Transcript
-		for _, s := range pool.Sessions() {
-			if s.Rev == r.rev {
-				all = append(all, s.Transcript)
-			}
-		}
-		r.decide(check.LookAll(r.check, r.rev, all))
+		r.decide(check.LookAll(r.check, e.ended(r.rev)))
 	} else if len(e.killers) >= patience {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
@@ -286,6 +282,20 @@ func (e *engine) do(ctx context.Context, r *result) {
 	}
 	e.expect()
 	e.tell(r)
+}
+
+// ended returns the sessions of a revision, all of which have ended. They are
+// read once for all judges.
+func (e *engine) ended(rev spec.Revision) []*check.View {
+	if _, read := e.views[rev]; !read {
+		e.views[rev] = []*check.View{}
+		for _, s := range e.pools[rev].Sessions() {
+			if s.Rev == rev {
+				e.views[rev] = append(e.views[rev], check.NewView(rev, s.Transcript))
+			}
+		}
+	}
+	return e.views[rev]
 }
 
 // tour gives the judges of a revision something to look at where the probes
@@ -356,6 +366,15 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 		e.close(ctx, rev)
 	}
 	e.launcher.Close()
+	e.run.Target.Starts = e.launcher.Starts()
+	if why := e.launcher.Serial(); why != "" && why != "asked for" {
+		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
+	}
+	return e.conclude(ctx)
+}
+
+// conclude puts the results into the report. What was not decided was not run.
+func (e *engine) conclude(ctx context.Context) *reports.Run {
 	if cause := context.Cause(ctx); cause != nil {
 		e.run.Ended = reports.Interrupted
 		if errors.Is(cause, context.DeadlineExceeded) {
@@ -371,10 +390,6 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 			r.decide(check.Outcome{State: check.NotRun, Cause: cause})
 		}
 		e.run.Outcomes = append(e.run.Outcomes, e.outcome(r))
-	}
-	e.run.Target.Starts = e.launcher.Starts()
-	if why := e.launcher.Serial(); why != "" && why != "asked for" {
-		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
 	}
 	e.run.MS = float64(time.Since(e.run.Started).Microseconds()) / 1000
 	e.run.Count()

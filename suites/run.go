@@ -66,31 +66,36 @@ type tree struct{}
 
 func (tree) Fail() {}
 
-// specs builds the tree of specs and has Ginkgo run it.
+// specs builds the tree of specs of servers and has Ginkgo run it.
 func specs(ctx context.Context, e *engine) {
+	runSpecs(e.o, func() {
+		for _, rev := range e.spoken() {
+			container(ctx, rev, e.pending(rev), e.do)
+		}
+	})
+}
+
+// runSpecs has Ginkgo run a tree of specs.
+func runSpecs(o Options, tell func()) {
 	globals.Reset()
 	// Ginkgo's console reporter has no off switch; ours tells the progress.
 	formatter.ColorableStdOut = io.Discard
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	// One container around all, since Ginkgo shuffles what stands at the top.
-	ginkgo.Describe("mcpcheck", func() {
-		for _, rev := range e.spoken() {
-			container(ctx, e, rev)
-		}
-	})
+	ginkgo.Describe("mcpcheck", tell)
 	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.RandomSeed = int64(e.o.Seed%(1<<31)) + 1
-	if e.o.Deadline > 0 {
-		suite.Timeout = e.o.Deadline
+	suite.RandomSeed = int64(o.Seed%(1<<31)) + 1
+	if o.Deadline > 0 {
+		suite.Timeout = o.Deadline
 	}
-	suite.GracePeriod = e.o.Session.Grace
+	suite.GracePeriod = o.Session.Grace
 	reporter.NoColor = true
 	ginkgo.RunSpecs(tree{}, "mcpcheck", suite, reporter)
 }
 
-func container(ctx context.Context, e *engine, rev spec.Revision) {
+func container(ctx context.Context, rev spec.Revision, results []*result, do func(context.Context, *result)) {
 	ginkgo.Describe(fmt.Sprintf("%s over stdio", rev), ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
-		for _, r := range e.pending(rev) {
+		for _, r := range results {
 			file, line := location(r.check)
 			ginkgo.It(r.check.ID+" "+r.check.Says, func(spec ginkgo.SpecContext) {
 				if ctx.Err() != nil {
@@ -100,7 +105,7 @@ func container(ctx context.Context, e *engine, rev spec.Revision) {
 				defer cancel(nil)
 				stop := context.AfterFunc(spec, func() { cancel(context.Cause(spec)) })
 				defer stop()
-				e.do(both, r)
+				do(both, r)
 				switch r.out.State {
 				case check.Violated, check.Broken:
 					ginkgo.Fail(r.out.Detail)

@@ -66,7 +66,6 @@ func (f *flags) add(cmd *cobra.Command) {
 	complete(cmd, "spec", func() []string { return append(revisionNames(), "all") })
 	complete(cmd, "only", checkNames)
 	complete(cmd, "skip", checkNames)
-	complete(cmd, "reference", faultNames)
 }
 
 // addServer declares the flags that only make sense for servers.

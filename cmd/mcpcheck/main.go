@@ -69,7 +69,7 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mcpcheck",
 		Short:         "Judge servers and clients of the Model Context Protocol",
-		Example:       "  mcpcheck server -- node build/index.js\n  mcpcheck server --reference --html report.html",
+		Example:       "  mcpcheck server -- node build/index.js\n  mcpcheck client -- ./my-client {server}\n  mcpcheck server --reference --html report.html",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -83,6 +83,6 @@ func rootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
-	root.AddCommand(serverCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand())
+	root.AddCommand(serverCommand(), clientCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand(), bridgeCommand())
 	return root
 }

@@ -18,18 +18,18 @@ import (
 
 func referenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "reference server",
+		Use:     "reference server|client",
 		Short:   "Run our own reference implementation",
-		Example: "  mcpcheck reference server --stdio",
+		Example: "  mcpcheck reference server --stdio\n  mcpcheck reference client --stdio -- node build/index.js",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("reference needs a role: server")
+				return errors.New("reference needs a role: server or client")
 			}
-			return fmt.Errorf("unknown role %q: there is server", args[0])
+			return fmt.Errorf("unknown role %q: there are server and client", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	cmd.AddCommand(referenceServerCommand())
+	cmd.AddCommand(referenceServerCommand(), referenceClientCommand())
 	return cmd
 }
 

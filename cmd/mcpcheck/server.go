@@ -34,6 +34,7 @@ func serverCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addServer(cmd)
+	complete(cmd, "reference", faultNames)
 	return cmd
 }
 
@@ -42,22 +43,9 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	revisions, err := f.revisions()
+	revisions, checks, err := f.selected(wire.Server)
 	if err != nil {
 		return err
-	}
-	all := suites.Of(wire.Server, suites.All())
-	checks, err := suites.Select(all, f.only, f.skip)
-	if err != nil {
-		return err
-	}
-	if f.known != nil {
-		if err := knownChecks(f.known, all); err != nil {
-			return err
-		}
-		f.known = f.known.Selected(func(id string) bool {
-			return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
-		})
 	}
 	target, argv, err := f.target(cmd, args)
 	if err != nil {
@@ -83,8 +71,34 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	})
 	if run != nil {
 		run.Target.Argv = argv
+		if argv[0] == "--" {
+			run.Target.Argv = argv[1:]
+		}
 	}
 	return f.conclude(cmd.Context(), run, err, out)
+}
+
+// selected returns the revisions and the checks of a role that are asked for,
+// and narrows the baseline to them.
+func (f *flags) selected(role wire.Role) ([]spec.Revision, []check.Check, error) {
+	revisions, err := f.revisions()
+	if err != nil {
+		return nil, nil, err
+	}
+	all := suites.Of(role, suites.All())
+	checks, err := suites.Select(all, f.only, f.skip)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.known != nil {
+		if err := knownChecks(f.known, all); err != nil {
+			return nil, nil, err
+		}
+		f.known = f.known.Selected(func(id string) bool {
+			return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
+		})
+	}
+	return revisions, checks, nil
 }
 
 // target returns what is to be judged, and how to name it on a command line.

@@ -61,6 +61,9 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	}
 	m := &Matrix{Honest: honest, Cells: make([]Cell, 0, len(faults)*5)}
 	for _, f := range faults {
+		if f.Fuzz {
+			continue // found by the fuzzer, not by a check
+		}
 		for _, rev := range f.In.Revisions() {
 			m.Cells = append(m.Cells, Cell{Fault: f, Revision: rev})
 		}

@@ -187,6 +187,10 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 	return first, nil
 }
 
+// Drain waits until the peer has taken what was written, at most the grace: a
+// pause for SendPaused, without which a peer may get two chunks at once.
+func (c *Conn) Drain(ctx context.Context) { c.stream.Drain(ctx, c.opts.Grace) }
+
 func (c *Conn) write(ctx context.Context, b []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
@@ -260,12 +264,18 @@ func (c *Conn) Stderr() string { return c.stream.Stderr() }
 
 // Close ends the peer as the specification tells a client to: close its
 // input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
-// it is the transcript's Ending. Safe to call more than once.
+// it is the transcript's Ending. A peer that still owes an answer may be at work
+// on it, and how it ends is no evidence: it is not waited for as long. Safe to
+// call more than once.
 func (c *Conn) Close() {
 	c.ending.Do(func() {
+		grace := c.leave()
+		if c.busy() {
+			grace /= busyShare
+		}
 		c.ask(false)
 		c.stream.CloseInput()
-		if !c.exits(c.leave()) {
+		if !c.exits(grace) {
 			c.ask(true)
 			c.stream.Terminate()
 			c.exits(c.opts.Grace)
@@ -273,6 +283,25 @@ func (c *Conn) Close() {
 		c.stream.Kill()
 	})
 	<-c.ended
+}
+
+// busyShare divides the grace of a peer that still owes an answer.
+const busyShare = 4
+
+// busy tells whether a request of ours was never answered.
+func (c *Conn) busy() bool {
+	open := map[string]bool{}
+	for _, e := range c.Entries() {
+		for _, m := range e.Message.Elements() {
+			switch {
+			case e.From == wire.Client && m.Kind == wire.Request:
+				open[m.ID().Key()] = true
+			case e.From == wire.Server && m.IsResponse():
+				delete(open, m.ID().Key())
+			}
+		}
+	}
+	return len(open) > 0
 }
 
 // leave is how long a peer may take to exit once its input was closed: the

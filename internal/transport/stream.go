@@ -57,6 +57,19 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 	}
 }
 
+// Drain waits until the peer has taken what was written, at most so long. It
+// tells whether it did; false too where the system cannot tell.
+func (s *Stream) Drain(ctx context.Context, within time.Duration) bool {
+	limit := time.Now().Add(within)
+	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+		n, known := unread(s.in)
+		if !known || n == 0 || ctx.Err() != nil || time.Now().After(limit) {
+			return known && n == 0
+		}
+		time.Sleep(pause)
+	}
+}
+
 // WriteLine writes one message and its newline.
 func (s *Stream) WriteLine(ctx context.Context, b []byte) error {
 	return s.Write(ctx, append(append(make([]byte, 0, len(b)+1), b...), '\n'))

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -222,5 +223,25 @@ func TestQuotedArgumentsAreReadBackByAShell(t *testing.T) {
 	}
 	if want := strings.Join(argv[2:], "|") + "|"; string(out) != want {
 		t.Errorf("shell read %q, want %q", out, want)
+	}
+}
+
+func TestDrainWaitsUntilThePeerHasReadEverything(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not tell what stands in a pipe")
+	}
+	deaf := start(t, "peer-deaf")
+	if err := deaf.Write(t.Context(), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if deaf.Drain(t.Context(), 20*time.Millisecond) {
+		t.Error("a peer that never reads is said to have read")
+	}
+	reading := start(t, "peer-echo")
+	if err := reading.Write(t.Context(), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if !reading.Drain(t.Context(), 10*time.Second) {
+		t.Error("a peer that reads is said not to have read")
 	}
 }

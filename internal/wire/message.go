@@ -180,11 +180,12 @@ func (m Message) Elements() []Message {
 }
 
 // Readable tells whether any peer can tell which request the frame is, if it
-// is one: it is well-formed, and its id such as a request may have. What is
-// not readable may be answered without an id; so may a batch, by a peer that
-// knows none.
+// is one: it is well-formed, no member stands twice, nothing goes to limits that
+// a reader may have, and its id is such as a request may have. What is not
+// readable may be answered without an id; so may a batch, by a peer that knows
+// none.
 func (m Message) Readable() bool {
-	return m.Kind != Batch && m.Flaw() == nil && (m.Kind != Request || m.ID().Usable())
+	return m.Kind != Batch && m.Flaw() == nil && len(m.Duplicates) == 0 && !m.Extreme() && (m.Kind != Request || m.ID().Usable())
 }
 
 // ID returns the id member as sent.

@@ -3,6 +3,9 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -44,7 +47,7 @@ func inspect(raw []byte) (fault *Fault, duplicates []string) {
 	if !gjson.ValidBytes(raw) {
 		return &Fault{What: "not valid JSON", Offset: -1}, nil
 	}
-	return nil, duplicateKeys(gjson.ParseBytes(raw), "", nil)
+	return nil, duplicateKeys(raw)
 }
 
 func invalidUTF8(raw []byte) int {
@@ -81,29 +84,86 @@ func depth(raw []byte) int {
 	return deepest
 }
 
-func duplicateKeys(v gjson.Result, path string, found []string) []string {
-	if !v.IsObject() && !v.IsArray() {
-		return found
-	}
-	var seen map[string]bool
-	if v.IsObject() {
-		seen = make(map[string]bool)
-	}
-	i := 0
-	v.ForEach(func(k, child gjson.Result) bool {
-		at := fmt.Sprintf("%s/%d", path, i)
-		if seen != nil {
-			at = path + "/" + k.String()
-			if seen[k.String()] {
-				found = append(found, at)
+// duplicateKeys returns the pointers of members that stand twice in valid
+// JSON. It goes over the text once, whatever the nesting: a peer chooses how
+// deep that is.
+func duplicateKeys(raw []byte) (found []string) {
+	var open []level
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{', '[':
+			open = append(open, level{object: raw[i] == '{', name: raw[i] == '{'})
+		case '}', ']':
+			open = open[:len(open)-1]
+		case ',':
+			top := &open[len(open)-1]
+			top.index++
+			top.name = top.object
+		case '"':
+			end := i + 1
+			escaped := false
+			for ; raw[end] != '"'; end++ {
+				if raw[end] == '\\' {
+					escaped = true
+					end++
+				}
 			}
-			seen[k.String()] = true
+			if len(open) > 0 && open[len(open)-1].name {
+				key := string(raw[i+1 : end])
+				if escaped {
+					key = gjson.ParseBytes(raw[i : end+1]).String()
+				}
+				top := &open[len(open)-1]
+				top.name = false
+				if top.add(key) {
+					found = append(found, pointer(open))
+				}
+			}
+			i = end
 		}
-		if child.IsObject() || child.IsArray() {
-			found = duplicateKeys(child, at, found)
-		}
-		i++
-		return true
-	})
+	}
 	return found
+}
+
+// A level is an object or array that is open while a text is read.
+type level struct {
+	object bool
+	name   bool // the next string is the name of a member
+	index  int  // of the element or member
+	keys   []string
+	seen   map[string]bool // of keys, once there are many
+}
+
+// add notes the name of a member and tells whether it stood before.
+func (l *level) add(key string) (twice bool) {
+	if l.seen == nil {
+		twice = slices.Contains(l.keys, key)
+		if len(l.keys) == 16 {
+			l.seen = make(map[string]bool)
+			for _, k := range l.keys {
+				l.seen[k] = true
+			}
+		}
+	}
+	if l.seen != nil {
+		twice = l.seen[key]
+		l.seen[key] = true
+	}
+	l.keys = append(l.keys, key)
+	return twice
+}
+
+// pointer returns the JSON pointer of the member or element being read. Names
+// stand in it as they are.
+func pointer(open []level) string {
+	var b strings.Builder
+	for _, l := range open {
+		b.WriteByte('/')
+		if l.object {
+			b.WriteString(l.keys[len(l.keys)-1])
+		} else {
+			b.WriteString(strconv.Itoa(l.index))
+		}
+	}
+	return b.String()
 }

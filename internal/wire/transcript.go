@@ -23,12 +23,15 @@ type Ending struct {
 // before any answer to it, one of the peer when it was read. It is safe for
 // concurrent use.
 type Transcript struct {
-	mu      sync.Mutex
-	start   time.Time
-	frames  []Frame
-	parsed  []Message
-	ending  *Ending
-	derived map[string]derived
+	// Due is how long this side waited for answers that were due to it before
+	// it went on, 0 if that is not known. It is set before anything is said.
+	Due time.Duration
+
+	mu     sync.Mutex
+	start  time.Time
+	frames []Frame
+	parsed []Message
+	ending *Ending
 }
 
 // NewTranscript starts a transcript now.
@@ -42,6 +45,18 @@ func TranscriptOf(frames []Frame) *Transcript {
 		t.parsed = append(t.parsed, f.Message())
 	}
 	return t
+}
+
+// Part returns a transcript of the first head frames of this one and of those
+// from index from on, without how it ended.
+func (t *Transcript) Part(head, from int) *Transcript {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &Transcript{
+		start:  t.start,
+		frames: slices.Concat(t.frames[:head], t.frames[from:]),
+		parsed: slices.Concat(t.parsed[:head], t.parsed[from:]),
+	}
 }
 
 // Add records a frame, stamps its time, and returns its index and message.
@@ -88,33 +103,6 @@ type Entry struct {
 	Index int
 	Frame
 	Message Message
-}
-
-// derived is what was made of the first frames of a transcript.
-type derived struct {
-	frames int
-	value  any
-}
-
-// Derived returns what make returned when it was last called under the key; it
-// is called again once frames were added since. What many look at is worked
-// out once.
-func (t *Transcript) Derived(key string, make func() any) any {
-	t.mu.Lock()
-	n := len(t.frames)
-	d, ok := t.derived[key]
-	t.mu.Unlock()
-	if ok && d.frames == n {
-		return d.value
-	}
-	d = derived{n, make()}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.derived == nil {
-		t.derived = map[string]derived{}
-	}
-	t.derived[key] = d
-	return d.value
 }
 
 // End records how the connection ended; the first call counts.

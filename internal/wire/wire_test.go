@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,32 @@ func TestDuplicateKeysAreNoted(t *testing.T) {
 	want := "/id /result/a/0/b /result/a"
 	if got := strings.Join(m.Duplicates, " "); got != want {
 		t.Errorf("duplicates %q, want %q", got, want)
+	}
+}
+
+func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
+	deep := strings.Repeat(`{"a":[`, 4_000) + `{"b":1,"b":2}` + strings.Repeat(`]}`, 4_000)
+	many := `{`
+	for i := range 40 {
+		many += fmt.Sprintf(`"k%d":%d,`, i, i)
+	}
+	many += `"k7":1}`
+	for raw, want := range map[string]string{
+		`{"a":{"b":1,"c":2,"b":3}}`:                "/a/b",
+		`[{"x":1},{"x":1,"x":{}}]`:                 "/1/x",
+		`{"a":"a","b":"a","c":["a","a"]}`:          "",
+		`{"\u0061":1,"a":2}`:                       "/a",
+		`{"a\"b":"{\"x\":1,\"x\":2}","x":1}`:       "",
+		`{"":1,"":2}`:                              "/",
+		`{"a":1,"a":2,"a":3}`:                      "/a /a",
+		`{"a":[{"b":{"c":[],"c":{}}}],"a":"\\\""}`: "/a/0/b/c /a",
+		many: "/k7",
+		deep: strings.Repeat("/a/0", 4_000) + "/b",
+	} {
+		m := Parse([]byte(raw))
+		if got := strings.Join(m.Duplicates, " "); m.Fault != nil || got != want {
+			t.Errorf("%.60s: duplicates %.80q, want %.80q (%v)", raw, got, want, m.Fault)
+		}
 	}
 }
 
@@ -125,6 +152,9 @@ func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
 			t.Errorf("frame %d recorded at %d as %v", i, at, m.Kind)
 		}
 	}
+	if part := tr.Part(1, 2).Entries(); len(part) != 2 || part[1].Index != 1 || part[1].Message.Kind != Request || tr.Len() != 3 {
+		t.Errorf("the part has %d frames", len(part))
+	}
 	tr.End(Ending{What: "exit status 0"})
 	tr.End(Ending{What: "later"})
 	if got := tr.Ending().What; got != "exit status 0" {
@@ -132,6 +162,29 @@ func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
 	}
 	if len(tr.Frames(2)) != 1 || len(tr.Frames(9)) != 0 || len(tr.Entries()) != 3 {
 		t.Error("frames from an index are wrong")
+	}
+}
+
+func TestWhatGoesToTheLimitsOfReadersIsNotReadable(t *testing.T) {
+	request := func(params string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"m","params":` + params + `}`
+	}
+	for raw, readable := range map[string]bool{
+		request(`{"a":[1,-2.5e3,"\u00e9","x"]}`):                                             true,
+		request(`{"a":` + strings.Repeat("[", 8) + strings.Repeat("]", 8) + `}`):             false,
+		request(`{"a":` + strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40) + `}`): false,
+		request(`{"a":1e400}`):                                 false,
+		request(`{"a":9007199254740993}`):                      false,
+		request(`{"a":"\ud83d\udea2"}`):                        false,
+		request(`{"a":"\uD800"}`):                              false,
+		request(`{"a\u0000":1}`):                               false,
+		request(`{"a":"` + strings.Repeat("w", 20_000) + `"}`): false,
+		`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`:         false,
+		`[` + request(`{}`) + `]`:                              false,
+	} {
+		if got := Parse([]byte(raw)).Readable(); got != readable {
+			t.Errorf("%.80s: readable = %v", raw, got)
+		}
 	}
 }
 
@@ -154,22 +207,5 @@ func TestFrameLinesKeepTheTimeToTheMicrosecond(t *testing.T) {
 		if err != nil || f.At != at {
 			t.Fatalf("%v came back as %v, %v", at, f.At, err)
 		}
-	}
-}
-
-func TestDerivedValuesAreMadeOncePerLength(t *testing.T) {
-	tr := NewTranscript()
-	made := 0
-	count := func() any { made++; return tr.Len() }
-	for _, c := range []struct{ add, value, made int }{{0, 0, 1}, {0, 0, 1}, {2, 2, 2}, {0, 2, 2}} {
-		for range c.add {
-			tr.Add(Frame{From: Server, Raw: []byte("{}")})
-		}
-		if got := tr.Derived("length", count); got != c.value || made != c.made {
-			t.Errorf("after %d frames: %v, made %d times; want %d, %d", tr.Len(), got, made, c.value, c.made)
-		}
-	}
-	if tr.Derived("other", count); made != 3 {
-		t.Errorf("another key shares the value")
 	}
 }

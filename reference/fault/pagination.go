@@ -15,6 +15,18 @@ import (
 func pagination() []Fault {
 	return []Fault{
 		{
+			Name: "list-unanswered", Does: "does not answer resources/templates/list", In: spec.Every,
+			Breaks:   []string{"jsonrpc-every-request-answered"},
+			CaughtBy: []string{"jsonrpc.response.lists"},
+			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
+				return func(f server.Frame) {
+					if f.Method != "resources/templates/list" {
+						next(f)
+					}
+				}
+			}),
+		},
+		{
 			Name: "next-cursor-null", Does: "marks the last page by the cursor null", In: spec.Every,
 			Breaks:   []string{"pagination-next-cursor-string"},
 			CaughtBy: []string{"pagination.next-cursor.string"},

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -19,15 +20,51 @@ type J struct {
 	Facts spec.Facts
 	Of    wire.Role // who is judged
 
+	*View
+	saw int
+	out *Outcome
+}
+
+// A View is one transcript made ready to be looked at by several judges, which
+// share what is read of it and must not change it.
+type View struct {
+	rev        spec.Revision
+	facts      spec.Facts
 	entries    []wire.Entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
-	saw        int
-	out        *Outcome
+	said       map[wire.Role][]wire.Entry // once it was asked for
+	derived    map[any]any
+}
+
+// NewView makes a transcript ready for judges of a revision.
+func NewView(rev spec.Revision, t *wire.Transcript) *View {
+	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[any]any{}}
+}
+
+// Derive returns what make returned when it was first called for the key: what
+// several judges read off the same transcript. It must not be changed.
+func (v *View) Derive(key any, make func() any) any {
+	out, known := v.derived[key]
+	if !known {
+		out = make()
+		v.derived[key] = out
+	}
+	return out
+}
+
+// Derived is Derive for what depends on the role that is judged.
+func Derived[V any](j *J, key string, make func() V) V {
+	return j.Derive(derivedBy{key, j.Of}, func() any { return make() }).(V)
+}
+
+type derivedBy struct {
+	key string
+	of  wire.Role
 }
 
 // Entries returns all frames.
-func (j *J) Entries() []wire.Entry { return j.entries }
+func (v *View) Entries() []wire.Entry { return v.entries }
 
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
@@ -37,9 +74,12 @@ func (j *J) Sent() []wire.Entry { return j.from(j.Of) }
 // Received returns the messages that the judged side was sent.
 func (j *J) Received() []wire.Entry { return j.from(j.Of.Peer()) }
 
-func (j *J) from(who wire.Role) []wire.Entry {
+func (v *View) from(who wire.Role) []wire.Entry {
+	if out, known := v.said[who]; known {
+		return slices.Clone(out) // judges may sort and filter what they are given
+	}
 	var out []wire.Entry
-	for _, e := range j.entries {
+	for _, e := range v.entries {
 		if e.From != who || e.Cut {
 			continue
 		}
@@ -49,18 +89,21 @@ func (j *J) from(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	return out
-}
-
-// Derived returns what make made of the frames of the session when a judge of
-// the same role and revision first asked for it under the key: what many judges
-// look at is worked out once.
-func Derived[V any](j *J, key string, make func() V) V {
-	return j.transcript.Derived(fmt.Sprintf("%s of the %s at %s", key, j.Of, j.Rev), func() any { return make() }).(V)
+	v.said[who] = out
+	return slices.Clone(out)
 }
 
 // Ending returns how the connection ended, or nil if it had not.
-func (j *J) Ending() *wire.Ending { return j.ending }
+func (v *View) Ending() *wire.Ending { return v.ending }
+
+// Due returns how long answers of the judged side were waited for; 10 seconds
+// where the recording does not tell.
+func (j *J) Due() time.Duration {
+	if j.transcript.Due > 0 {
+		return j.transcript.Due
+	}
+	return 10 * time.Second
+}
 
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
@@ -95,14 +138,14 @@ func (j *J) Note(format string, args ...any) {
 // server in its answer to initialize or server/discover, the client in its
 // first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
-	for _, e := range j.entries {
+	for _, e := range j.from(of) {
 		m := e.Message
 		switch {
-		case of == wire.Server && e.From == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
+		case of == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
 			return m.Result().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
+		case of == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
 			return m.Params().Get("capabilities")
-		case of == wire.Client && e.From == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
+		case of == wire.Client && m.Kind == wire.Request && j.Facts.Stateless:
 			return wire.Member(m.Params().Get("_meta"), spec.MetaClientCapabilities)
 		}
 	}
@@ -114,28 +157,43 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 	return session.Declares(j.Capabilities(of), capability)
 }
 
-// RequestOf returns the request that a response answers: the last message
-// before it from the other side that has its id and is no response. It may be
-// a malformed one.
-func (j *J) RequestOf(response wire.Entry) (wire.Entry, bool) {
+// RequestOf returns the request that a response answers: the one before it with
+// its id, from the other side. ok is false where that is not known: nothing had
+// the id, several messages had it, or a member of the request stands twice, of
+// which either may count.
+func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
+	asked := j.asked(response)
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 {
+		return wire.Entry{}, false
+	}
+	return asked[0], true
+}
+
+// Asked tells whether anything before a response, from the other side, had its
+// id.
+func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
+
+func (j *J) asked(response wire.Entry) []wire.Entry {
+	var out []wire.Entry
 	id := response.Message.ID()
-	for i := response.Index - 1; i >= 0; i-- {
-		e := j.entries[i]
+	for _, e := range j.entries[:response.Index] {
 		if e.From == response.From {
 			continue
 		}
 		for _, part := range e.Message.Elements() {
 			if !part.IsResponse() && part.ID().Equal(id) {
-				e.Message = part
-				return e, true
+				one := e
+				one.Message = part
+				out = append(out, one)
 			}
 		}
 	}
-	return wire.Entry{}, false
+	return out
 }
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
-// whose id could not be read: no JSON, no request, or an id that is none.
+// whose id could not be read: no JSON, no request, a batch, or an id that
+// is none.
 func (j *J) Unreadable(before wire.Entry) bool {
 	return slices.ContainsFunc(j.entries[:before.Index], func(e wire.Entry) bool {
 		return e.From != j.Of && !e.Message.Readable()

@@ -114,10 +114,15 @@ func (t *T) after(c Check, out *Outcome) {
 }
 
 // Look runs a judge over one transcript.
-func Look(c Check, rev spec.Revision, transcript *wire.Transcript) (out Outcome) {
+func Look(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
+	return NewView(rev, transcript).Look(c)
+}
+
+// Look runs a judge over the transcript.
+func (v *View) Look(c Check) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
-	j := &J{Rev: rev, Facts: rev.Facts(), Of: c.Of, entries: transcript.Entries(), ending: transcript.Ending(), transcript: transcript, out: &Outcome{}}
+	j := &J{Rev: v.rev, Facts: v.facts, Of: c.Of, View: v, out: &Outcome{}}
 	defer func() {
 		if r := recover(); r != nil {
 			out = Outcome{State: Broken, Detail: fmt.Sprintf("the check itself failed: %v", r), Notes: []string{string(debug.Stack())}}
@@ -135,12 +140,12 @@ func Look(c Check, rev spec.Revision, transcript *wire.Transcript) (out Outcome)
 	return out
 }
 
-// LookAll runs a judge over the transcripts of several sessions: one that
-// violates decides, else one that kept it.
-func LookAll(c Check, rev spec.Revision, transcripts []*wire.Transcript) Outcome {
+// LookAll runs a judge over several sessions: one that violates decides, else
+// one that kept it.
+func LookAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
-	for _, t := range transcripts {
-		o := Look(c, rev, t)
+	for _, v := range sessions {
+		o := v.Look(c)
 		o.Took += best.Took
 		switch {
 		case o.State == Violated || o.State == Broken:

@@ -10,8 +10,8 @@ import (
 
 // What every session shows is noted once.
 func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
-	session := func(method string) *wire.Transcript {
-		return wire.TranscriptOf([]wire.Frame{{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`)}})
+	session := func(method string) *View {
+		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`)}}))
 	}
 	c := Check{Of: wire.Server, Judge: func(j *J) {
 		for _, e := range j.Sent() {
@@ -19,7 +19,7 @@ func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
 			j.Saw()
 		}
 	}}
-	o := LookAll(c, spec.V2025_11_25, []*wire.Transcript{session("a"), session("b"), session("a")})
+	o := LookAll(c, []*View{session("a"), session("b"), session("a")})
 	if want := []string{"a", "b"}; !slices.Equal(o.Notes, want) {
 		t.Errorf("notes %q, want %q", o.Notes, want)
 	}

@@ -149,11 +149,9 @@ func (t *T) Request(method string, params Params) wire.Message {
 
 // TryFrame is Try for who needs the frame of the answer, or why none came.
 func (t *T) TryFrame(method string, params Params) (wire.Entry, error) {
-	call, err := t.TryStart(method, params)
-	if err != nil {
-		return wire.Entry{}, err
-	}
-	return t.TryAnswer(call, t.Timeout())
+	e, err := t.s.Request(t.ctx, method, params)
+	t.interrupted()
+	return e, err
 }
 
 // TryStart is TryFrame without waiting.

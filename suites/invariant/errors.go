@@ -222,7 +222,7 @@ func errorIDUnreadable(j *check.J) {
 		}
 		if !m.ID().Present() || m.ID().Null() {
 			j.Saw()
-		} else if _, ok := j.RequestOf(e); !ok {
+		} else if !j.Asked(e) {
 			j.Fail(e, "the error carries id %s, which was in nothing that was sent", wire.Clip(m.ID().String(), 80))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // Checks returns the judges of both roles.
 func Checks() []check.Check {
-	return defaults(slices.Concat(
+	servers := slices.Concat(
 		messages(),
 		batching(),
 		directions(),
@@ -32,7 +32,8 @@ func Checks() []check.Check {
 		toolSchemas(),
 		toolResults(),
 		stdio(),
-	))
+	)
+	return defaults(append(servers, clients(servers)...))
 }
 
 func defaults(checks []check.Check) []check.Check {

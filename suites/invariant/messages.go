@@ -340,7 +340,7 @@ func responseID(j *check.J) {
 		case unread:
 			j.Fail(e, "a result carries %s", m.ID())
 		default:
-			if _, ok := j.RequestOf(e); ok {
+			if j.Asked(e) {
 				j.Saw()
 			} else if m.Kind == wire.Result || !j.Unreadable(e) {
 				j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))

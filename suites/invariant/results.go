@@ -3,13 +3,15 @@ package invariant
 import (
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // eachResult gives each complete result of a method with the request that it
 // answers. Results of another type (basic/index#resulttype, since 2026-07-28)
-// are not what the method's page describes.
+// are not what the method's page describes, and a request that names another
+// revision is answered by the rules of that one.
 func eachResult(j *check.J, method string, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
 	for _, e := range j.Sent() {
 		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
@@ -17,6 +19,9 @@ func eachResult(j *check.J, method string, look func(e wire.Entry, request wire.
 		}
 		request, ok := j.RequestOf(e)
 		if !ok || request.Message.Kind != wire.Request || request.Message.Method() != method {
+			continue
+		}
+		if named := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion); named.Exists() && named.String() != string(j.Rev) {
 			continue
 		}
 		result := e.Message.Result()

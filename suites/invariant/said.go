@@ -34,15 +34,20 @@ func allSaid(j *check.J) []said {
 	var out []said
 	set := schema.For(j.Rev)
 	asked := map[string]wire.Message{} // by id
-	elsewhere := false                 // another revision was agreed on
+	ambiguous := map[string]bool{}
+	elsewhere := false // another revision was agreed on
 	for _, e := range j.Entries() {
 		if e.Cut {
 			continue
 		}
 		for _, m := range e.Message.Elements() {
 			if e.From != j.Of {
-				if m.Kind == wire.Request {
-					asked[m.ID().Key()] = m
+				if key := m.ID().Key(); m.Kind == wire.Request {
+					// With an id or a member that stands twice, which of two
+					// methods is answered is not known.
+					_, twice := asked[key]
+					asked[key] = m
+					ambiguous[key] = ambiguous[key] || twice || len(e.Message.Duplicates) > 0
 				}
 				continue
 			}
@@ -52,7 +57,7 @@ func allSaid(j *check.J) []said {
 			case m.Misfit != nil:
 			case m.Kind == wire.Result && m.Result().IsObject():
 				request, ok := asked[m.ID().Key()]
-				if !ok {
+				if !ok || ambiguous[m.ID().Key()] {
 					continue
 				}
 				method, result := request.Method(), m.Result()

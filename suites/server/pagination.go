@@ -13,6 +13,14 @@ import (
 func pagination() []check.Check {
 	return []check.Check{
 		{
+			ID:    "jsonrpc.response.lists",
+			Says:  "each list that the server declares is answered when it is asked for",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-every-request-answered"},
+			Probe: listsAnswered,
+		},
+		{
 			ID:    "pagination.followed",
 			Says:  "a list request with the cursor of the page before is answered with a page",
 			Level: spec.Should,
@@ -79,6 +87,20 @@ func paged(t *check.T, pages int) []*walk {
 		t.NotObserved("no list could be read", "")
 	}
 	return out
+}
+
+// listsAnswered takes a result as well as an error for an answer: what is due
+// beyond that has checks of its own.
+func listsAnswered(t *check.T) {
+	lists := listings(t)
+	for _, l := range lists {
+		if w := walked(t, l); w.last.Raw == nil {
+			t.Fail("an answer", "none", "%s: %s", l.method, w.broke)
+		}
+	}
+	if len(lists) == 0 {
+		t.NotObserved("the server declares nothing that has a list", "")
+	}
 }
 
 // cursorsFollowed judges what a cursor of the server's own leads to.

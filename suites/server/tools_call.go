@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/onsi/gomega"
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
@@ -13,8 +14,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-
-	. "github.com/onsi/gomega"
 )
 
 // toolsCalling are the probes of server/tools#calling-tools and
@@ -102,7 +101,7 @@ const noSuchTool = "mcpcheck_no_such_tool"
 // unknownTool: the code -32602 stands in an example only.
 func unknownTool(t *check.T) {
 	m := t.Request("tools/call", check.Params{"name": noSuchTool, "arguments": check.Params{}})
-	NewWithT(t).Expect(m).To(match.BeError())
+	gomega.NewWithT(t).Expect(m).To(match.BeError())
 	if code, _ := m.Code(); code != spec.InvalidParams {
 		t.Note("an unknown tool was answered with %d; the example of the page has -32602", code)
 	}
@@ -112,14 +111,14 @@ func callWithoutTools(t *check.T) {
 	if t.Declares("tools") {
 		t.NotApplicable("the server has tools")
 	}
-	NewWithT(t).Expect(t.Request("tools/call", check.Params{"name": noSuchTool, "arguments": check.Params{}})).To(match.BeError())
+	gomega.NewWithT(t).Expect(t.Request("tools/call", check.Params{"name": noSuchTool, "arguments": check.Params{}})).To(match.BeError())
 }
 
 // malformedCall names no tool in its first two calls, so that nothing can be
 // executed. The third, where manners allow it, names one, and a result with
 // isError is accepted: the server may take the arguments for the tool's.
 func malformedCall(t *check.T) {
-	g := NewWithT(t)
+	g := gomega.NewWithT(t)
 	g.Expect(t.Request("tools/call", check.Params{"arguments": check.Params{}})).To(match.BeError())
 	g.Expect(t.Request("tools/call", check.Params{"name": 5, "arguments": check.Params{}})).To(match.BeError())
 	for _, tool := range knownTools(t) {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/internal/script"
+)
+
+const bridgeVerb = "__bridge"
+
+// bridgeCommand is the hidden verb that a client under test starts as its
+// server: it carries the client's bytes to the scripted server and back.
+func bridgeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    bridgeVerb + " ADDRESS",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ended, err := script.RunBridge(args[0], os.Stdin, os.Stdout)
+			if err != nil {
+				return exitError{exitUnreachable, err}
+			}
+			if s, ok := ended.(syscall.Signal); ok {
+				// Die as any server would that does not handle it.
+				signal.Reset(s)
+				if err := syscall.Kill(os.Getpid(), s); err != nil {
+					return exitError{exitBroken, err}
+				}
+				select {}
+			}
+			return nil
+		},
+	}
+}
+
+// bridge returns the command of the bridge, without its address.
+func bridge() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return []string{self, bridgeVerb}, nil
+}

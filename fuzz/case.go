@@ -1,0 +1,267 @@
+package fuzz
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Case is a finding as a file: a header of prose and the frames of the run
+// that confirmed it.
+type Case struct {
+	Rev       spec.Revision
+	Oracle    string
+	Signature string
+	Outcome   string // of the symptom, which a replay compares
+	Says      string
+	Seed      uint64
+	Version   string // of mcpcheck
+	Target    string
+	Paced     bool
+	Splits    []int // where the bytes between opening and closing question are split into writes
+	Timeout   string
+	Frames    []wire.Frame
+}
+
+// The notes that tell what frames of the client are for.
+const (
+	noteOpening = "opening"
+	noteAnswer  = "answer" // to a request of the server
+	noteClosing = "closing question"
+)
+
+// newCase makes the case of a finding from the script that showed it and what
+// was said.
+func newCase(f *Found, s Script, played Played, o Options) Case {
+	c := Case{
+		Rev: s.Rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
+		Seed: f.Seed, Version: o.Version, Paced: s.Paced, Timeout: o.Session.Timeout.String(),
+	}
+	at := 0
+	for _, w := range s.Writes[:len(s.Writes)-1] {
+		at += len(w)
+		c.Splits = append(c.Splits, at)
+	}
+	if len(played.Frames) == 0 { // it did not even open again
+		for _, frame := range s.Opening {
+			frame.Note = noteOpening
+			c.Frames = append(c.Frames, frame)
+		}
+		for _, m := range s.Lines() {
+			c.Frames = append(c.Frames, wire.Frame{From: wire.Client, Raw: m.Raw})
+		}
+		return c
+	}
+	opening, body := len(s.Opening), len(s.Lines())
+	for i, frame := range played.Frames {
+		frame.At, frame.Note = 0, ""
+		frame.Mark = i == f.symptom.Frame && frame.From == wire.Server
+		if frame.From == wire.Client {
+			m := frame.Message()
+			switch {
+			case opening > 0 && !ours(m, played.Frames[:i]):
+				opening--
+				frame.Note = noteOpening
+			case m.Method() == s.Rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"alive-`):
+				frame.Note = noteClosing
+			case body > 0 && !ours(m, played.Frames[:i]):
+				body--
+			default:
+				frame.Note = noteAnswer
+			}
+		}
+		c.Frames = append(c.Frames, frame)
+	}
+	return c
+}
+
+// ours tells whether a frame answers a request of the server before it.
+func ours(m wire.Message, before []wire.Frame) bool {
+	if !m.IsResponse() {
+		return false
+	}
+	for _, f := range before {
+		if ask := f.Message(); f.From == wire.Server && ask.Kind == wire.Request && ask.ID().Equal(m.ID()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Append writes the case as text.
+func (c Case) Append(b []byte) []byte {
+	header := func(key, v string) {
+		if v != "" {
+			b = fmt.Appendf(b, "# %s: %s\n", key, strings.Join(strings.Fields(v), " "))
+		}
+	}
+	b = append(b, "# A finding of mcpcheck fuzz. Replay: mcpcheck replay FILE -- CMD\n"...)
+	header("revision", string(c.Rev))
+	header("oracle", c.Oracle)
+	header("signature", c.Signature)
+	header("outcome", c.Outcome)
+	header("says", c.Says)
+	header("seed", strconv.FormatUint(c.Seed, 10))
+	header("mcpcheck", c.Version)
+	header("timeout", c.Timeout)
+	if c.Paced {
+		header("paced", "true")
+	}
+	for _, at := range c.Splits {
+		header("split", strconv.Itoa(at))
+	}
+	for _, f := range c.Frames {
+		b = append(f.AppendJSON(b), '\n')
+	}
+	return b
+}
+
+// write writes the case into a directory, under a name that its signature
+// gives it, so that the same finding has the same file in the next run.
+func (c Case) write(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory of cases: %w", err)
+	}
+	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Rev, uint32(hash(c.Signature)))
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, c.Append(nil), 0o644); err != nil {
+		return "", fmt.Errorf("write a case: %w", err)
+	}
+	return file, nil
+}
+
+// ParseCase reads a case file. The error names the line at fault.
+func ParseCase(text []byte) (Case, error) {
+	var c Case
+	n := 0
+	for raw := range bytes.Lines(text) {
+		n++
+		raw = bytes.TrimSpace(raw)
+		var err error
+		switch {
+		case len(raw) == 0:
+		case raw[0] == '#':
+			key, v, _ := strings.Cut(strings.TrimSpace(string(raw[1:])), ": ")
+			err = c.header(key, v)
+		default:
+			var f wire.Frame
+			if f, err = wire.ParseFrame(raw); err == nil {
+				c.Frames = append(c.Frames, f)
+			}
+		}
+		if err != nil {
+			return c, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	switch {
+	case c.Rev == "":
+		return c, fmt.Errorf("no line names the revision (# revision: …)")
+	case c.Oracle == "" || c.Outcome == "":
+		return c, fmt.Errorf("no line names the oracle and its outcome (# oracle: …, # outcome: …)")
+	case len(c.Script().Lines()) == 0 || len(c.Script().Writes) == 0:
+		return c, fmt.Errorf("no frame of the client to replay")
+	}
+	return c, nil
+}
+
+func (c *Case) header(key, v string) (err error) {
+	switch key {
+	case "revision":
+		c.Rev, err = spec.ParseRevision(v)
+	case "oracle":
+		c.Oracle = v
+	case "signature":
+		c.Signature = v
+	case "outcome":
+		c.Outcome = v
+	case "says":
+		c.Says = v
+	case "mcpcheck":
+		c.Version = v
+	case "timeout":
+		c.Timeout = v
+	case "seed":
+		if c.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			err = fmt.Errorf("seed %q is no number", v)
+		}
+	case "paced":
+		c.Paced = v == "true"
+	case "split":
+		at, bad := strconv.Atoi(v)
+		if bad != nil || at <= 0 {
+			return fmt.Errorf("split %q is no place", v)
+		}
+		c.Splits = append(c.Splits, at)
+	}
+	return err
+}
+
+// Script returns what a replay sends.
+func (c Case) Script() Script {
+	s := Script{Rev: c.Rev, Paced: c.Paced}
+	asked := map[string]string{} // requests of the server so far: id to method
+	var all []byte
+	for _, f := range c.Frames {
+		m := f.Message()
+		switch {
+		case f.From == wire.Server:
+			if m.Kind == wire.Request {
+				asked[m.ID().Key()] = m.Method()
+			}
+		case f.Note == noteOpening:
+			s.Opening = append(s.Opening, wire.Frame{From: wire.Client, Raw: f.Raw})
+		case f.Note == noteAnswer:
+			if method := asked[m.ID().Key()]; method != "" {
+				s.Answers = append(s.Answers, Answer{method, string(f.Raw)})
+			}
+		case f.Note == noteClosing:
+		default:
+			all = append(append(all, f.Raw...), '\n')
+		}
+	}
+	from := 0
+	for _, at := range c.Splits {
+		if at > from && at < len(all) {
+			s.Writes = append(s.Writes, all[from:at])
+			from = at
+		}
+	}
+	if from < len(all) {
+		s.Writes = append(s.Writes, all[from:])
+	}
+	return s
+}
+
+// Replayed is what came of a replay.
+type Replayed struct {
+	Reproduces bool
+	Symptom    *Symptom // what an oracle objects to now, the same or another; nil for nothing
+	Frames     []wire.Frame
+}
+
+// Replay plays a case on a target once. The error tells that the target could
+// not be spoken to.
+func Replay(ctx context.Context, target transport.Target, c Case, o session.Options) (Replayed, error) {
+	p := newPlayer(target, o, o.Timeout)
+	defer p.close()
+	s := c.Script()
+	l, err := p.open(ctx, s)
+	if err != nil {
+		return Replayed{}, err
+	}
+	played := l.play(ctx, s)
+	l.drop(played.State != session.Alive)
+	b := newBench(c.Rev)
+	r := Replayed{Frames: played.Frames, Symptom: b.look(played)}
+	r.Reproduces = r.Symptom.same(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
+	return r, nil
+}

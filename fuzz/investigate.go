@@ -1,0 +1,291 @@
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// Bounds on what is reported for one symptom.
+const (
+	perSymptom  = 4 // findings: what comes after is taken for one of them
+	confirmRuns = 3
+	fatalHits   = 3 // plans that met a finding before others like it are set aside
+)
+
+// known returns the finding that a plan with a symptom is an instance of: one
+// whose causes it has, all of them if the plan was not made small.
+func (e *engine) known(symptom *Symptom, causes []string, small bool) *Found {
+	alike := 0
+	var last *Found
+	for _, f := range e.res.Findings {
+		if !f.symptom.same(symptom) {
+			continue
+		}
+		both := common(f.shared, causes)
+		if len(both) == len(f.shared) || small && len(both) > 0 {
+			return f
+		}
+		alike, last = alike+1, f
+	}
+	if alike >= perSymptom {
+		return last
+	}
+	return nil
+}
+
+// fatal tells whether a plan would meet a finding that ends the session once
+// more: each costs a start of the target and shows nothing new. Only what is
+// peculiar about lines is told beforehand.
+func (e *engine) fatal(p Plan) bool {
+	var mine []string
+	for _, f := range e.res.Findings {
+		if f.hits < fatalHits || !strings.HasPrefix(f.Oracle, "liveness.") || !peculiarOnly(f.shared) {
+			continue
+		}
+		if mine == nil {
+			mine = features(e.decks[p.Rev].Script(p, stride).Lines())
+		}
+		if len(common(f.shared, mine)) == len(f.shared) {
+			return true
+		}
+	}
+	return false
+}
+
+// again counts a plan that met a known finding.
+func (e *engine) again(f *Found, causes []string, small bool) {
+	f.hits++
+	e.res.Stats.Again++
+	if both := common(f.shared, causes); small && len(both) > 0 {
+		f.shared = both
+	}
+}
+
+// investigate makes a finding of a plan with a symptom: reproduces it on a
+// fresh session, has it shrunk, confirms the smallest, and writes it down.
+func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, l *line) {
+	d := e.decks[p.Rev]
+	every := d.everyCause(p, l.history[len(l.history)-1])
+	if f := e.known(symptom, every, false); f != nil {
+		e.again(f, every, false)
+		return
+	}
+	found := &Found{symptom: symptom}
+	var script Script
+	if small, ok := e.smallest(ctx, p, seed, symptom); ok {
+		found.Plan = small
+		script = d.Script(small, stride)
+		found.Causes = d.mainCauses(small, script)
+	} else {
+		if !e.benches[p.Rev].stands(symptom, l.Transcript) {
+			e.res.Stats.Late++
+			return
+		}
+		// The plan alone is not enough: what was said before it counts.
+		script = e.together(ctx, l.history, symptom)
+		found.Causes = append(features(script.Lines()), "what was said before")
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if f := e.known(symptom, found.Causes, true); f != nil {
+		e.again(f, found.Causes, true)
+		return
+	}
+	confirmed, evidence := e.confirm(ctx, script, symptom)
+	if ctx.Err() != nil {
+		return
+	}
+	if confirmed == 0 && (symptom.Oracle == "liveness.mute" || symptom.Oracle == "liveness.desync") {
+		// It answers, only later than suspected: wait longer from now on.
+		e.res.Stats.Slow++
+		e.p.wait = min(2*e.p.wait, e.o.Session.Timeout)
+		e.p.opts.Timeout = e.p.wait
+		return
+	}
+	e.record(found, script, confirmed, evidence, seed)
+}
+
+// smallest has the plan of a seed shrunk; ok is false if it shows the symptom
+// on no fresh session.
+func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Symptom) (small Plan, ok bool) {
+	d := e.decks[p.Rev]
+	fails := func(q Plan) bool {
+		s := d.Script(q, stride)
+		return ctx.Err() == nil && q.Rev == p.Rev && e.allowed(s) && e.fresh(ctx, e.p, s).same(symptom)
+	}
+	done := false // with one frame and one edit there is nothing to gain
+	small, ok = e.gen.shrink(seed, e.o.Shrink, func(q Plan) bool {
+		if done || !fails(q) {
+			return false
+		}
+		done = q.minimal()
+		return true
+	})
+	if !ok {
+		return small, false
+	}
+	return e.reduce(small, fails), true
+}
+
+// minimal tells whether a plan is one frame with one edit at most.
+func (p Plan) minimal() bool {
+	return len(p.Steps) == 1 && len(p.Steps[0].Edits)+len(p.Steps[0].Bytes)+len(p.Chunks)+len(p.Answer) <= 1 && !p.Bare
+}
+
+// fresh plays a script on an instance of its own and returns the symptom.
+func (e *engine) fresh(ctx context.Context, p *player, s Script) *Symptom {
+	symptom, _ := e.playFresh(ctx, p, s)
+	return symptom
+}
+
+func (e *engine) playFresh(ctx context.Context, p *player, s Script) (*Symptom, Played) {
+	l, err := p.open(ctx, s)
+	if err != nil {
+		return nil, Played{}
+	}
+	played := l.play(ctx, s)
+	l.drop(played.State != session.Alive)
+	return e.benches[s.Rev].look(played), played
+}
+
+// reduce takes away whole steps, edits and ways of sending for as long as the
+// plan fails. rapid has shrunk the draws; this makes the plan minimal in terms
+// of what was sent.
+func (e *engine) reduce(p Plan, fails func(Plan) bool) Plan {
+	for again := true; again; {
+		again = false
+		for _, q := range smaller(p) {
+			if fails(q) {
+				p, again = q, true
+				break
+			}
+		}
+	}
+	return p
+}
+
+// smaller returns the plans that are one thing less.
+func smaller(p Plan) []Plan {
+	var out []Plan
+	for i := range p.Steps {
+		if len(p.Steps) > 1 {
+			q := p
+			q.Steps = slices.Delete(slices.Clone(p.Steps), i, i+1)
+			out = append(out, q)
+		}
+	}
+	with := func(i int, change func(*Step)) {
+		q := p
+		q.Steps = slices.Clone(p.Steps)
+		change(&q.Steps[i])
+		out = append(out, q)
+	}
+	for i, s := range p.Steps {
+		for j := range s.Edits {
+			with(i, func(s *Step) { s.Edits = slices.Delete(slices.Clone(s.Edits), j, j+1) })
+		}
+		for j := range s.Bytes {
+			with(i, func(s *Step) { s.Bytes = slices.Delete(slices.Clone(s.Bytes), j, j+1) })
+		}
+	}
+	if len(p.Chunks) > 0 {
+		q := p
+		q.Chunks = nil
+		out = append(out, q)
+	}
+	if len(p.Answer) > 0 {
+		q := p
+		q.Answer = nil
+		out = append(out, q)
+	}
+	if p.Bare {
+		q := p
+		q.Bare = false
+		out = append(out, q)
+	}
+	if p.Paced {
+		q := p
+		q.Paced = false
+		out = append(out, q)
+	}
+	return out
+}
+
+// merged is a script of writes of several, one at a time.
+func merged(like Script, writes [][]byte) Script {
+	like.Paced, like.Writes, like.lines = true, writes, nil
+	return like
+}
+
+// together finds the fewest writes of a session that show the symptom; the
+// last script, if not even all of them do so again.
+func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) Script {
+	var writes [][]byte
+	for _, s := range history {
+		writes = append(writes, s.Writes...)
+	}
+	fails := func(some [][]byte) bool {
+		return ctx.Err() == nil && len(some) > 0 && e.fresh(ctx, e.p, merged(history[0], some)).same(symptom)
+	}
+	if !fails(writes) {
+		return history[len(history)-1]
+	}
+	for size := (len(writes) + 1) / 2; size > 0; size /= 2 {
+		for at := 0; at < len(writes); {
+			less := slices.Concat(writes[:at], writes[min(at+size, len(writes)):])
+			if fails(less) {
+				writes = less
+			} else {
+				at += size
+			}
+		}
+	}
+	return merged(history[0], writes)
+}
+
+// confirm plays the smallest script on fresh instances, with the full timeout.
+func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played) {
+	for range confirmRuns {
+		again, played := e.playFresh(ctx, e.slow, s)
+		if again.same(symptom) {
+			confirmed++
+			*symptom = *again
+			evidence = played
+		} else if evidence.Frames == nil {
+			evidence = played
+		}
+	}
+	return confirmed, evidence
+}
+
+// record makes the report and the case file of a finding.
+func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed uint64) {
+	reproduced := fmt.Sprintf("%d/%d", confirmed, confirmRuns)
+	if confirmed < confirmRuns {
+		reproduced = "flaky " + reproduced
+	}
+	slices.Sort(f.Causes)
+	f.hits, f.shared = 1, f.Causes
+	f.Finding = reports.Finding{
+		Oracle: f.symptom.Oracle, Signature: signature(f.symptom, f.Causes), Says: f.symptom.Says,
+		Revision: s.Rev, Transport: "stdio", Seed: seed, Reproduced: reproduced,
+	}
+	f.Case = newCase(f, s, evidence, e.o)
+	f.Frames = f.Case.Frames
+	if e.o.Out != "" {
+		file, err := f.Case.write(e.o.Out)
+		if err != nil {
+			e.res.Notes = append(e.res.Notes, err.Error())
+		} else if f.Finding.Case = file; e.o.Command != nil {
+			f.Replay = e.o.Command(file)
+		}
+	}
+	e.res.Findings = append(e.res.Findings, f)
+	e.tell()
+}

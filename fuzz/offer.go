@@ -1,0 +1,183 @@
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// An Offer is what a target was found to have at a revision.
+type Offer struct {
+	Spoken  bool
+	Why     string // why the revision is not spoken
+	Name    string // of the server
+	Version string
+	Frames  []Made // valid requests for what it offers
+	Manners Manners
+	Held    []string // tools that are not called
+}
+
+// Made is a frame made for a target.
+type Made struct{ Name, Raw string }
+
+// perKind is how many of the things of a kind that a target offers get frames
+// of their own.
+const perKind = 4
+
+// discover opens a session and lists what the target offers. The error tells
+// that the target could not be spoken to at all.
+func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(tool string) bool) (Offer, error) {
+	o := Offer{Manners: Manners{Tools: map[string]Tool{}}}
+	plain := NewDeck(rev, Offer{})
+	l, err := p.open(ctx, Script{Rev: rev, Opening: plain.Opening})
+	if err != nil {
+		return o, err
+	}
+	defer l.drop(false)
+	capabilities, why := opened(rev, l.opening)
+	o.Name, o.Version = identity(l.opening)
+	if o.Spoken = why == ""; !o.Spoken {
+		o.Why = why
+		return o, nil
+	}
+	look := &looker{ctx: ctx, l: l}
+	add := func(method string, n int, params session.Params) {
+		if rev.Facts().Stateless {
+			params["_meta"] = session.Meta(rev)
+		}
+		o.Frames = append(o.Frames, Made{fmt.Sprintf("%s of the target#%d", method, n), string(session.Frame(wire.IntID(1), method, params))})
+	}
+	if session.Declares(capabilities, "tools") {
+		for i, tool := range look.list("tools/list", "tools") {
+			name := tool.Get("name").String()
+			known := Tool{Any: allowed(name)}
+			args, ok := example(tool.Get("inputSchema"))
+			if ok && fits(tool.Get("inputSchema"), args) && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
+				add("tools/call", i, session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()})
+				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
+				known.Args = []string{string(made.append(nil))}
+			} else {
+				o.Held = append(o.Held, name)
+			}
+			o.Manners.Tools[name] = known
+		}
+	}
+	if session.Declares(capabilities, "resources") {
+		for i, r := range first(look.list("resources/list", "resources")) {
+			uri := r.Get("uri").String()
+			add("resources/read", i, session.Params{"uri": uri})
+			if session.Declares(capabilities, "resources.subscribe") && !rev.Facts().Stateless {
+				add("resources/subscribe", i, session.Params{"uri": uri})
+				add("resources/unsubscribe", i, session.Params{"uri": uri})
+			}
+		}
+		for i, r := range first(look.list("resources/templates/list", "resourceTemplates")) {
+			template := r.Get("uriTemplate").String()
+			if _, rest, ok := strings.Cut(template, "{"); ok && session.Declares(capabilities, "completions") {
+				variable, _, _ := strings.Cut(strings.TrimLeft(rest, "+#./;?&"), "}")
+				variable, _, _ = strings.Cut(variable, ",")
+				add("completion/complete", i, session.Params{"ref": session.Params{"type": "ref/resource", "uri": template}, "argument": session.Params{"name": variable, "value": ""}})
+			}
+		}
+	}
+	if session.Declares(capabilities, "prompts") {
+		for i, prompt := range first(look.list("prompts/list", "prompts")) {
+			args := session.Params{}
+			for _, a := range prompt.Get("arguments").Array() {
+				args[a.Get("name").String()] = "a"
+			}
+			add("prompts/get", i, session.Params{"name": prompt.Get("name").String(), "arguments": args})
+		}
+	}
+	return o, nil
+}
+
+func first(all []gjson.Result) []gjson.Result { return all[:min(len(all), perKind)] }
+
+// opened reads the answer to an opening: the capabilities, or why the revision
+// is not spoken.
+func opened(rev spec.Revision, frames []wire.Frame) (capabilities gjson.Result, why string) {
+	for _, f := range frames {
+		if m := f.Message(); f.From == wire.Server && m.IsResponse() {
+			if m.Kind == wire.Error {
+				return capabilities, "the opening was answered with " + m.Summary()
+			}
+			versions := append(m.Result().Get("supportedVersions").Array(), m.Result().Get("protocolVersion"))
+			for _, v := range versions {
+				if v.String() == string(rev) {
+					return m.Result().Get("capabilities"), ""
+				}
+			}
+			return capabilities, "the opening was answered with another revision"
+		}
+	}
+	return capabilities, "the opening was not answered"
+}
+
+func identity(frames []wire.Frame) (name, version string) {
+	for _, f := range frames {
+		r := f.Message().Result()
+		info := r.Get("serverInfo")
+		if !info.Exists() {
+			info = wire.Member(r.Get("_meta"), spec.MetaServerInfo)
+		}
+		if info.Exists() {
+			return info.Get("name").String(), info.Get("version").String()
+		}
+	}
+	return "", ""
+}
+
+// A looker asks for lists.
+type looker struct {
+	ctx   context.Context
+	l     *line
+	asked int
+}
+
+// list returns the items of all pages, of at most 20; what fails ends it.
+func (k *looker) list(method, key string) []gjson.Result {
+	var out []gjson.Result
+	cursor := gjson.Result{}
+	for range 20 {
+		k.asked++
+		id := wire.StringID(fmt.Sprintf("look-%d", k.asked))
+		params := session.Params{}
+		if k.l.rev.Facts().Stateless {
+			params["_meta"] = session.Meta(k.l.rev)
+		}
+		if cursor.Exists() {
+			params["cursor"] = cursor.Value()
+		}
+		at, err := k.l.Send(k.ctx, session.Frame(id, method, params))
+		if err != nil {
+			return out
+		}
+		e, err := k.l.await(k.ctx, at, k.l.p.opts.Timeout, nil, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+		if err != nil || e.Message.Kind != wire.Result {
+			return out
+		}
+		out = append(out, e.Message.Result().Get(key).Array()...)
+		if cursor = e.Message.Result().Get("nextCursor"); cursor.Type != gjson.String {
+			return out
+		}
+	}
+	return out
+}
+
+// fits tells whether arguments are valid under the schema of a tool.
+func fits(input gjson.Result, args *node) bool {
+	compiled, err := schema.CompileTool([]byte(input.Raw))
+	if err != nil {
+		return false
+	}
+	broken, err := compiled.Validate(args.append(nil))
+	return err == nil && len(broken) == 0
+}

@@ -1,0 +1,156 @@
+package fuzz
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/invariant"
+)
+
+// A Symptom is what an oracle objects to.
+type Symptom struct {
+	Oracle  string // id of the judge, or liveness.dead, liveness.desync, liveness.mute
+	Outcome string // the same for every run of one cause: no ids, counts or times
+	Says    string // what happened this time
+	Frame   int    // the offending one of Played.Frames, or -1
+}
+
+// same tells whether two symptoms may be of one cause.
+func (s *Symptom) same(other *Symptom) bool {
+	return s != nil && other != nil && s.Oracle == other.Oracle && s.Outcome == other.Outcome
+}
+
+// judges are the oracles of a revision over stdio: those of a MUST, since a
+// finding fails the run.
+func judges(rev spec.Revision) []check.Check {
+	return slices.DeleteFunc(invariant.Checks(), func(c check.Check) bool {
+		return c.Of != wire.Server || c.Level != spec.Must || !c.In.Has(rev) || !c.On.Has(transport.Stdio)
+	})
+}
+
+// A bench is the oracles of one revision.
+type bench struct {
+	rev    spec.Revision
+	judges []check.Check
+}
+
+func newBench(rev spec.Revision) *bench { return &bench{rev, judges(rev)} }
+
+// setAside leaves out the judges that object to a session without mutations:
+// their verdict belongs to `mcpcheck server`. It returns their ids.
+func (b *bench) setAside(p Played) []string {
+	var out []string
+	view := check.NewView(b.rev, p.said)
+	b.judges = slices.DeleteFunc(b.judges, func(c check.Check) bool {
+		objects := view.Look(c).State == check.Violated
+		if objects {
+			out = append(out, c.ID)
+		}
+		return objects
+	})
+	return out
+}
+
+// look asks liveness and then the judges.
+func (b *bench) look(p Played) *Symptom {
+	switch p.State {
+	case session.Dead:
+		return &Symptom{"liveness.dead", "the peer ended: " + ending(p), p.Why, len(p.Frames) - 1}
+	case session.Desync:
+		return &Symptom{"liveness.desync", "the peer runs but answers no request any more", p.Why, len(p.Frames) - 1}
+	case session.Mute:
+		odd := p.Odd
+		if odd == "" {
+			odd = "well-formed"
+		}
+		return &Symptom{"liveness.mute", "a request is never answered: " + odd, p.Why, -1}
+	}
+	t := p.said
+	if !b.spoken(t) {
+		return nil
+	}
+	view := check.NewView(b.rev, t)
+	for _, c := range b.judges {
+		o := view.Look(c)
+		if o.State != check.Violated {
+			continue
+		}
+		return &Symptom{c.ID, normal(o.Detail), o.Detail + " (" + o.Got + ")", offender(o, p.Frames)}
+	}
+	return nil
+}
+
+// stands tells whether a judge objects to everything said on a connection as
+// well: an answer may be late, and then stands beside the wrong script.
+func (b *bench) stands(s *Symptom, whole *wire.Transcript) bool {
+	for _, c := range b.judges {
+		if c.ID == s.Oracle {
+			return check.Look(c, b.rev, whole).State == check.Violated
+		}
+	}
+	return true
+}
+
+// offender finds the frame that a judge marked.
+func offender(o check.Outcome, frames []wire.Frame) int {
+	for _, marked := range o.Frames {
+		if !marked.Mark {
+			continue
+		}
+		for i, f := range slices.Backward(frames) {
+			if f.From == marked.From && string(f.Raw) == string(marked.Raw) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// spoken tells whether the session stayed at its revision: an initialize among
+// the mutations may have negotiated another, by which the judges do not judge.
+func (b *bench) spoken(t *wire.Transcript) bool {
+	for _, f := range t.Entries() {
+		if f.From != wire.Server {
+			continue
+		}
+		for _, m := range f.Message.Elements() {
+			if v := m.Result().Get("protocolVersion"); v.Exists() && v.String() != string(b.rev) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var (
+	crashLine = regexp.MustCompile(`(?i)panic|fatal|error|exception|assert|abort|segmentation`)
+	quoted    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\x60[^\x60]*\x60`)
+	numbers   = regexp.MustCompile(`0x[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?`)
+	ids_      = regexp.MustCompile(`\bid (?:#|…|\[[^\]]*\]|\{[^}]*\}|null|true|false)`)
+)
+
+// ending tells how a peer ended: its status, and the line of its standard
+// error that tells why.
+func ending(p Played) string {
+	what := p.Ended
+	for text := range strings.Lines(p.Stderr) {
+		if crashLine.MatchString(text) {
+			return normal(what + ": " + strings.TrimSpace(text))
+		}
+	}
+	return normal(what)
+}
+
+// normal takes out of a text what differs from run to run.
+func normal(text string) string {
+	text = quoted.ReplaceAllString(text, "…")
+	text = numbers.ReplaceAllString(text, "#")
+	text = ids_.ReplaceAllString(text, "id #")
+	return wire.Clip(text, 160)
+}

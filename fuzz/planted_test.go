@@ -1,0 +1,123 @@
+package fuzz
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// planted are the faults that only the fuzzer finds, and the oracles of which
+// one must object.
+var planted = map[string][]string{
+	"fuzz-dies-on-duplicate-member":      {"liveness.dead"},
+	"fuzz-dies-on-lone-surrogate":        {"liveness.dead"},
+	"fuzz-dies-on-unknown-response":      {"liveness.dead"},
+	"fuzz-dies-on-byte-order-mark":       {"liveness.dead"},
+	"fuzz-dies-on-cursor-type":           {"liveness.dead"},
+	"fuzz-mute-on-string-params":         {"liveness.mute"},
+	"fuzz-mute-on-proto-member":          {"liveness.mute"},
+	"fuzz-hangs-on-deep-nesting":         {"liveness.desync"},
+	"fuzz-desync-after-blank-line":       {"liveness.desync"},
+	"fuzz-joins-crlf":                    {"liveness.desync"},
+	"fuzz-read-is-message":               {"liveness.mute", "jsonrpc.error.id"},
+	"fuzz-id-precision":                  {"jsonrpc.response.id"},
+	"fuzz-fraction-id":                   {"jsonrpc.response.id", "jsonrpc.response.once"},
+	"fuzz-answers-unknown-notification":  {"jsonrpc.response.id", "jsonrpc.response.once"},
+	"fuzz-answers-twice-on-unknown-meta": {"jsonrpc.response.once"},
+	"fuzz-keeps-previous-id":             {"jsonrpc.response.id", "jsonrpc.response.once", "liveness.mute"},
+}
+
+// Within so many plans from the seed of options each planted fault is found.
+const plantedRuns = 2500
+
+func plantedFaults(t *testing.T) []fault.Fault {
+	t.Helper()
+	var out []fault.Fault
+	for _, f := range fault.All() {
+		if f.Fuzz {
+			out = append(out, f)
+			if len(planted[f.Name]) == 0 {
+				t.Errorf("%s has no oracle", f.Name)
+			}
+		}
+	}
+	if len(out) != len(planted) {
+		t.Errorf("%d faults are planted, not %d", len(out), len(planted))
+	}
+	return out
+}
+
+// quick are the options for a target that hangs on purpose.
+func quick(t *testing.T) Options {
+	o := options()
+	o.Runs, o.Out = plantedRuns, t.TempDir()
+	o.Session.Timeout, o.Suspect = 500*time.Millisecond, 150*time.Millisecond
+	return o
+}
+
+func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
+	for _, f := range plantedFaults(t) {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			target := server.Target(f.Name, f.Options(server.Options{}))
+			o := quick(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			full := os.Getenv("MCPCHECK_FUZZ_RUNS") != ""
+			o.Progress = func(s Stats) {
+				if s.Findings > 0 && !full {
+					stop() // the first one is enough
+				}
+			}
+			res, err := Run(ctx, target, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res.Findings) == 0 {
+				t.Fatalf("not found in %d plans", res.Stats.Plans)
+			}
+			t.Logf("%d findings, %d plans, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Late, res.Stats.Took.Round(time.Millisecond))
+			for _, found := range res.Findings {
+				t.Logf("%s %s\n%s", found.Reproduced, found.Signature, found.Plan)
+				if !slices.Contains(planted[f.Name], found.Oracle) {
+					t.Errorf("found by %s, not by %s", found.Oracle, planted[f.Name])
+				}
+				replays(t, found, target, o.Session)
+			}
+		})
+	}
+}
+
+// replays asserts that a finding is small, that its file shows it on the
+// target, and that the honest server does not show it.
+func replays(t *testing.T, found *Found, target transport.Target, o session.Options) {
+	t.Helper()
+	if n := len(found.Case.Script().Lines()); n > 2 {
+		t.Errorf("%s takes %d frames", found.Signature, n)
+	}
+	if found.Reproduced != "3/3" {
+		t.Errorf("%s is %s", found.Signature, found.Reproduced)
+	}
+	text, err := os.ReadFile(found.Finding.Case)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ParseCase(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Replay(t.Context(), target, c, o); err != nil || !again.Reproduces {
+		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, again.Symptom, err, text)
+	}
+	honest, err := Replay(t.Context(), server.Target("honest", server.Options{}), c, o)
+	if err != nil || honest.Reproduces || honest.Symptom != nil {
+		t.Errorf("%s on the honest server: %+v, %v", found.Signature, honest.Symptom, err)
+	}
+}

@@ -1,0 +1,86 @@
+package fuzz
+
+import (
+	"flag"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// This is the only file that touches rapid's settings, which are flags of the
+// process: rapid is made for go test and has no other way to be told.
+
+var (
+	rapidReady sync.Once
+	rapidBusy  sync.Mutex
+)
+
+// shrink has rapid minimise the plan of a seed while fails holds for it, for
+// about so long, and returns the smallest plan for which it held. It asks
+// fails once for each distinct plan; ok is false if fails did not hold for the
+// plan of the seed itself.
+func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) bool) (smallest Plan, ok bool) {
+	rapidBusy.Lock()
+	defer rapidBusy.Unlock()
+	rapidReady.Do(func() {
+		if !flag.Parsed() {
+			testing.Init()
+			// Without arguments nothing can go wrong.
+			_ = flag.CommandLine.Parse(nil)
+		}
+	})
+	for name, v := range map[string]string{"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String()} {
+		if f := flag.Lookup("rapid." + name); f != nil {
+			defer func(before string) { _ = f.Value.Set(before) }(f.Value.String())
+		}
+		if err := flag.Set("rapid."+name, v); err != nil {
+			panic("fuzz: rapid has no flag " + name + ": " + err.Error())
+		}
+	}
+	known := map[string]bool{}
+	tb := &sink{}
+	done := make(chan struct{})
+	go func() { // rapid ends a failed check by FailNow, which ends the goroutine
+		defer close(done)
+		rapid.Check(tb, func(t *rapid.T) {
+			p := g.plan.Draw(t, "plan")
+			key := p.Key()
+			failed, asked := known[key]
+			if !asked {
+				failed = fails(p)
+				known[key] = failed
+			}
+			if failed {
+				smallest, ok = p, true
+				// The one place to fail from, with the same words each
+				// time: rapid tells failures apart by both.
+				t.Fatalf("the oracle objects")
+			}
+		})
+	}()
+	<-done
+	return smallest, ok
+}
+
+// sink is the testing.TB that rapid wants; what it is told is kept nowhere,
+// since the closure of the check has seen it all.
+type sink struct{ failed bool }
+
+func (*sink) Helper()                 {}
+func (*sink) Name() string            { return "fuzz" }
+func (*sink) Logf(string, ...any)     {}
+func (*sink) Log(...any)              {}
+func (*sink) Skipf(string, ...any)    { runtime.Goexit() }
+func (*sink) Skip(...any)             { runtime.Goexit() }
+func (*sink) SkipNow()                { runtime.Goexit() }
+func (s *sink) Errorf(string, ...any) { s.failed = true }
+func (s *sink) Error(...any)          { s.failed = true }
+func (s *sink) Fatalf(string, ...any) { s.FailNow() }
+func (s *sink) Fatal(...any)          { s.FailNow() }
+func (s *sink) FailNow()              { s.failed = true; runtime.Goexit() }
+func (s *sink) Fail()                 { s.failed = true }
+func (s *sink) Failed() bool          { return s.failed }

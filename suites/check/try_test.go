@@ -1,0 +1,102 @@
+package check
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// small opens a session and answers ping; all else it leaves unanswered.
+func small(_ context.Context, in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		m := wire.Parse(lines.Bytes())
+		switch m.Method() {
+		case "initialize":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"small","version":"1"}}}`+"\n", m.ID().Raw)
+		case "ping":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID().Raw)
+		}
+	}
+	return nil
+}
+
+// handle returns the handle of a probe on a session of its own.
+func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
+	t.Helper()
+	s, err := pool.Fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool { return false }, out: &Outcome{}, from: s.Len(), mark: -1}
+}
+
+func pool() *session.Pool {
+	o := session.Defaults()
+	o.Timeout, o.Grace = 100*time.Millisecond, 100*time.Millisecond
+	return session.NewPool(session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, o), spec.V2025_06_18)
+}
+
+func TestMarkKnowsItsSession(t *testing.T) {
+	p := pool()
+	here, there := handle(t, t.Context(), p), handle(t, t.Context(), p)
+	mine, err := here.TryFrame("ping", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := there.TryFrame("ping", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if here.Mark(theirs); here.mark != -1 {
+		t.Errorf("a frame of another session was marked at %d", here.mark)
+	}
+	if here.Mark(mine); here.mark != mine.Index {
+		t.Errorf("mark is %d, want %d", here.mark, mine.Index)
+	}
+}
+
+// An answer that does not come breaks no rule where it is only tried for, and
+// the end of the run ends the body.
+func TestTryingBreaksNoRule(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	body := handle(t, ctx, pool())
+	_, err := body.TryFrame("tools/list", nil)
+	var none *session.NoAnswer
+	if !errors.As(err, &none) || none.State != session.Mute {
+		t.Errorf("the error is %v", err)
+	}
+	if body.out.State != Kept {
+		t.Errorf("the state is %d: %s", body.out.State, body.out.Detail)
+	}
+	stop(errors.New("interrupted here"))
+	body.body(func(body *T) { _, _ = body.TryFrame("ping", nil) })
+	if body.out.State != NotRun || body.out.Cause != "interrupted here" {
+		t.Errorf("after the end the state is %d, the cause %q", body.out.State, body.out.Cause)
+	}
+}
+
+// What is learnt of a server is known at every revision, what is remembered at
+// its own alone.
+func TestLearningIsOfTheServer(t *testing.T) {
+	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.Defaults())
+	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher, spec.V2025_11_25)}
+	if one.Learn("slow"); !other.Learnt("slow") || other.Learnt("quick") {
+		t.Error("what was learnt at one revision is not known at the other, or more is")
+	}
+	n := 0
+	count := func() int { n++; return n }
+	if a, b, c := Memo(one, "n", count), Memo(one, "n", count), Memo(other, "n", count); a != 1 || b != 1 || c != 2 {
+		t.Errorf("memos are %d, %d and %d", a, b, c)
+	}
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/script"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// versioning are the judges of basic/lifecycle#version-negotiation.
+func versioning() []check.Check {
+	return []check.Check{
+		{
+			ID:    "client.versioning.offer",
+			Says:  "the client goes on with the version that it offered itself",
+			Level: spec.Must,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-client-sends-supported"},
+			Judge: offer,
+		},
+		{
+			ID:    "client.versioning.offer.latest",
+			Says:  "the version that the client offers is the latest that it speaks",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-client-sends-latest"},
+			Judge: offerLatest,
+		},
+		{
+			ID:    "client.versioning.unknown.stops",
+			Says:  "the client does not go on with a version that it cannot know",
+			Level: spec.Must,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-client-disconnect-schema"},
+			Judge: unknownStops,
+		},
+		{
+			ID:    "client.versioning.unknown.disconnects",
+			Says:  "the client disconnects from a server whose version it cannot know",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"versioning-client-disconnect"},
+			Judge: unknownDisconnects,
+		},
+	}
+}
+
+func offered(m wire.Message) string { return m.Params().Get("protocolVersion").String() }
+func chosen(m wire.Message) string  { return m.Result().Get("protocolVersion").String() }
+
+// impossible tells whether an answer to initialize names the version that no
+// client can know. Another unpublished one may be a draft that both know.
+func impossible(answer wire.Message) bool { return chosen(answer) == script.FutureVersion }
+
+func offer(j *check.J) {
+	ask, answer, ok := opening(j.Entries())
+	if !ok || answer.Message.Kind != wire.Result || offered(ask.Message) != chosen(answer.Message) {
+		return
+	}
+	switch {
+	case wentOn(j.Entries(), answer.Index):
+		j.Saw()
+	case j.Ending() != nil && !j.Ending().Asked:
+		j.Fail(answer, "the client left when the server agreed to %s, which it had offered: %s", offered(ask.Message), j.Ending().What)
+	}
+}
+
+// offerLatest objects where the client went on with a later version than it
+// had offered. It is kept where there is no later one, or where the client
+// left such a server.
+func offerLatest(j *check.J) {
+	ask, answer, ok := opening(j.Entries())
+	if !ok || answer.Message.Kind != wire.Result {
+		return
+	}
+	rank := func(version string) int { return slices.Index(spec.Handshake.Revisions(), spec.Revision(version)) }
+	had, got := rank(offered(ask.Message)), rank(chosen(answer.Message))
+	switch {
+	case had < 0 || got < 0:
+	case got > had && wentOn(j.Entries(), answer.Index):
+		j.Fail(ask, "the client offered %s and went on with %s", offered(ask.Message), chosen(answer.Message))
+	case got > had || offered(ask.Message) == string(spec.Handshake.Newest()):
+		j.Saw()
+	}
+}
+
+func unknownStops(j *check.J) {
+	_, answer, ok := opening(j.Entries())
+	if !ok || !impossible(answer.Message) {
+		return
+	}
+	for _, e := range j.Sent() {
+		m := e.Message
+		if e.Index > answer.Index && (m.Kind == wire.Request || m.Method() == "notifications/initialized") {
+			j.Fail(e, "the client went on with %s: it sent a %s", chosen(answer.Message), m.Summary())
+			return
+		}
+	}
+	if j.Ending() != nil {
+		j.Saw()
+	}
+}
+
+// unknownDisconnects judges clients that stopped; one that went on has its own
+// check.
+func unknownDisconnects(j *check.J) {
+	_, answer, ok := opening(j.Entries())
+	switch end := j.Ending(); {
+	case !ok || !impossible(answer.Message) || end == nil || wentOn(j.Entries(), answer.Index):
+	case end.Asked:
+		j.Fail(answer, "the client stayed connected until it was ended")
+	default:
+		j.Saw()
+	}
+}

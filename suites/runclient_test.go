@@ -1,0 +1,202 @@
+package suites
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/script"
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// clientWaits are waits that are short, but long enough for a client in this
+// process on a busy machine.
+func clientWaits() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.StartTimeout, o.Grace = time.Second, 5*time.Second, time.Second
+	return o
+}
+
+func referenceClient(o client.Options) script.InProcess {
+	return script.InProcess{Name: "reference client", Run: func(ctx context.Context, server transport.Target) error {
+		return client.Run(ctx, server, o)
+	}}
+}
+
+func TestHonestClientConforms(t *testing.T) {
+	legacy := client.Defaults()
+	legacy.LegacyFirst = true
+	for name, o := range map[string]client.Options{"dual era": client.Defaults(), "legacy first": legacy} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run, err := RunClientDirect(t.Context(), referenceClient(o), Options{Session: clientWaits()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range run.Revisions {
+				if want := !o.LegacyFirst || !r.Revision.Facts().Stateless; r.Spoken != want {
+					t.Errorf("%s: spoken is %v: %s", r.Revision, r.Spoken, r.Why)
+				}
+			}
+			for _, out := range run.Outcomes {
+				switch out.Verdict {
+				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+					t.Errorf("%s at %s: %s: %s%s", out.ID, out.Revision, out.Verdict, out.Detail, out.Cause)
+				case reports.NotObserved:
+					if unobserved[out.ID] == "" {
+						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
+					}
+				}
+			}
+			if len(run.Notes) > 0 {
+				t.Errorf("the run has notes: %q", run.Notes)
+			}
+		})
+	}
+}
+
+// unobserved are the checks that the honest client gives no subject to, though
+// it speaks the revision, and why.
+var unobserved = map[string]string{
+	"client.versioning.offer":               "the client offers its newest revision only",
+	"client.versioning.unknown.stops":       "likewise: the session is judged by what was offered",
+	"client.versioning.unknown.disconnects": "likewise",
+	"client.batching.element.kinds":         "the client sends no batches",
+	"client.methods.notifications":          "the only notification of a client of 2026-07-28 cancels",
+	"client.jsonrpc.notification.no-id":     "likewise",
+}
+
+// Every fault, at every revision, sets off exactly the checks that it names, by
+// a client whose newest revision that is.
+func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
+	checks := Of(wire.Client, All())
+	in := map[string]spec.Set{}
+	for _, c := range checks {
+		in[c.ID] = c.In
+	}
+	work := make(chan struct{}, 8*runtime.NumCPU())
+	var wait sync.WaitGroup
+	for _, f := range fault.Clients() {
+		for _, rev := range spec.Revisions() {
+			wait.Go(func() {
+				work <- struct{}{}
+				defer func() { <-work }()
+				o := client.Defaults()
+				o.Revisions = spec.Until(rev).Revisions()
+				f.Apply(&o)
+				run, err := RunClientDirect(t.Context(), referenceClient(o), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+				if err != nil {
+					t.Errorf("%s at %s: %v", f.Name, rev, err)
+					return
+				}
+				want := map[string]bool{}
+				for _, id := range slices.Concat(f.CaughtBy, slices.Collect(maps.Keys(f.Also))) {
+					if f.In.Has(rev) && in[id].Has(rev) {
+						want[id] = true
+					}
+				}
+				for _, out := range run.Outcomes {
+					switch off := out.Verdict == reports.Fail || out.Verdict == reports.Warn; {
+					case out.Verdict == reports.Broken || out.Verdict == reports.NotRun:
+						t.Errorf("%s at %s: %s is %s: %s%s", f.Name, rev, out.ID, out.Verdict, out.Detail, out.Cause)
+					case off && !want[out.ID]:
+						t.Errorf("%s at %s also sets off %s: %s", f.Name, rev, out.ID, out.Detail)
+					case !off && want[out.ID]:
+						t.Errorf("%s at %s does not set off %s: %s %s", f.Name, rev, out.ID, out.Verdict, out.Detail)
+					case off && len(out.Frames) == 0:
+						t.Errorf("%s at %s: %s shows no frames", f.Name, rev, out.ID)
+					}
+				}
+			})
+		}
+	}
+	wait.Wait()
+}
+
+// Every check of clients is proven by a fault or a violation, every row that it
+// claims is broken by one of those, and a fault names only what exists.
+func TestClientChecksAreProven(t *testing.T) {
+	type proof struct{ row, check string }
+	proven := map[proof]bool{}
+	caught := map[string]bool{}
+	checks := Of(wire.Client, All())
+	known := func(id string) bool {
+		return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
+	}
+	names := map[string]bool{}
+	for _, f := range fault.Clients() {
+		if names[f.Name] || f.Does == "" || f.In == 0 || len(f.Breaks) == 0 || len(f.CaughtBy) == 0 || len(f.Also) > 3 {
+			t.Errorf("fault %s is not complete, or there twice", f.Name)
+		}
+		names[f.Name] = true
+		for _, id := range slices.Concat(f.CaughtBy, slices.Collect(maps.Keys(f.Also))) {
+			if !known(id) {
+				t.Errorf("fault %s names %s, which is no check of clients", f.Name, id)
+			}
+		}
+		for _, id := range f.CaughtBy {
+			caught[id] = true
+			for _, row := range f.Breaks {
+				proven[proof{row, id}] = true
+			}
+		}
+	}
+	violations, err := fixtures.Violations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		caught[v.Check] = true
+		for _, row := range v.Breaks {
+			proven[proof{row, v.Check}] = true
+		}
+	}
+	for _, c := range checks {
+		if !caught[c.ID] {
+			t.Errorf("no fault and no violation proves %s", c.ID)
+			continue
+		}
+		for _, row := range c.Rules {
+			if !proven[proof{row, c.ID}] {
+				t.Errorf("nothing that breaks %s proves %s, which claims it", row, c.ID)
+			}
+		}
+	}
+}
+
+// Ginkgo only drives: with it and without, the verdicts are the same.
+func TestBothWaysJudgeAClientAlike(t *testing.T) {
+	f, err := fault.LookupClient("client-error-code-text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := client.Defaults()
+	f.Apply(&o)
+	verdicts := func(run *reports.Run, err error) map[string]reports.Verdict {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]reports.Verdict{}
+		for _, r := range run.Outcomes {
+			out[r.ID+" "+string(r.Revision)] = r.Verdict
+		}
+		return out
+	}
+	direct := verdicts(RunClientDirect(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	if !maps.Equal(direct, driven) || direct["client.jsonrpc.error.code.integer 2025-11-25"] != reports.Fail {
+		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)
+	}
+}
