@@ -18,8 +18,7 @@ import (
 // judge. Where an area has checks of every member, as tools and the handshake
 // do, it has no page here; one that gets its own leaves this list.
 type page struct {
-	name        string
-	of          string // what its messages are about
+	name        string // of the page, and what its messages are about
 	definitions []string
 	elsewhere   []string // JSON pointers; see within
 }
@@ -27,26 +26,26 @@ type page struct {
 // pages splits the schema of the handshake era, over its definitions.
 func pages() []page {
 	return []page{
-		{"prompts", "prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
+		{"prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
 			"/nextCursor",            // pagination.next-cursor.string
 			"/messages/*/role",       // schema.role
 			"/messages/*/content/**", // schema.content.*
 		}},
-		{"resources", "resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
+		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
-		{"completion", "completion", []string{"CompleteResult"}, nil},
-		{"logging", "logging", []string{"LoggingMessageNotification"}, nil},
-		{"progress", "progress", []string{"ProgressNotification"}, nil},
-		{"cancellation", "cancellation", []string{"CancelledNotification"}, nil},
-		{"sampling", "sampling", []string{"CreateMessageRequest"}, []string{
+		{"completion", []string{"CompleteResult"}, nil},
+		{"logging", []string{"LoggingMessageNotification"}, nil},
+		{"progress", []string{"ProgressNotification"}, nil},
+		{"cancellation", []string{"CancelledNotification"}, nil},
+		{"sampling", []string{"CreateMessageRequest"}, []string{
 			"/params/messages/*/role",       // schema.role
 			"/params/messages/*/content/**", // schema.content.*
 		}},
-		{"elicitation", "elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
+		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
 			"/params/requestedSchema/**", // schema.dialect.valid
 		}},
-		{"tasks", "tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
+		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
 	}
@@ -69,7 +68,7 @@ func messageSchemas() []check.Check {
 	for _, p := range pages() {
 		c := check.Check{
 			ID:    "versioning.schema." + p.name,
-			Says:  "what the server sends for " + p.of + " fits the schema of the revision agreed on",
+			Says:  "what the server sends for " + p.name + " fits the schema of the revision agreed on",
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25) & p.in(),
 			Rules: []string{"versioning-respect-negotiated"},
