@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // A Case is a finding as a file: a header of prose and the frames of the run
@@ -243,25 +245,39 @@ func (c Case) Script() Script {
 
 // Replayed is what came of a replay.
 type Replayed struct {
-	Reproduces bool
-	Symptom    *Symptom // what an oracle objects to now, the same or another; nil for nothing
+	Reproduces bool     // the oracle of the case objects, or the peer does not live
+	Same       bool     // with the same outcome
+	Symptom    *Symptom // nil if nothing objects
 	Frames     []wire.Frame
 }
 
-// Replay plays a case on a target once. The error tells that the target could
-// not be spoken to.
-func Replay(ctx context.Context, target transport.Target, c Case, o session.Options) (Replayed, error) {
+// replays is how often a case is played before it counts as fixed.
+const replays = 3
+
+// Replay plays a case on fresh instances of a target, until it reproduces or has
+// not done so three times. Liveness is asked, and the judge of the case. The
+// error tells that the target could not be spoken to.
+func Replay(ctx context.Context, target transport.Target, c Case, o session.Options) (r Replayed, err error) {
 	p := newPlayer(target, o, o.Timeout)
 	defer p.close()
-	s := c.Script()
-	l, err := p.open(ctx, s)
-	if err != nil {
-		return Replayed{}, err
-	}
-	played := l.play(ctx, s)
-	l.drop(played.State != session.Alive)
 	b := newBench(c.Rev)
-	r := Replayed{Frames: played.Frames, Symptom: b.look(played)}
-	r.Reproduces = r.Symptom.same(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
+	b.judges = slices.DeleteFunc(b.judges, func(j check.Check) bool { return j.ID != c.Oracle })
+	for range replays {
+		s := c.Script()
+		l, err := p.open(ctx, s)
+		if err != nil {
+			return r, err
+		}
+		played := l.play(ctx, s)
+		l.drop(played.State != session.Alive)
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		r = Replayed{Frames: played.Frames, Symptom: b.look(played)}
+		r.Same = r.Symptom.same(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
+		if r.Reproduces = r.Symptom != nil; r.Reproduces {
+			return r, nil
+		}
+	}
 	return r, nil
 }

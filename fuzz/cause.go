@@ -55,8 +55,21 @@ func peculiar(m wire.Message) []string {
 	raw := strings.ToLower(string(m.Raw))
 	mark(strings.Contains(raw, `\ud8`) || strings.Contains(raw, `\udf`), "has an escaped surrogate")
 	mark(strings.Contains(raw, `\u0000`), "has an escaped NUL")
-	if m.Kind == wire.Request {
-		id := m.ID().Raw
+	for _, part := range m.Elements() {
+		out = append(out, peculiarID(part)...)
+	}
+	return out
+}
+
+// peculiarID names what is peculiar about the id of a message.
+func peculiarID(m wire.Message) []string {
+	var out []string
+	mark := func(is bool, what string) {
+		if is {
+			out = append(out, what)
+		}
+	}
+	if id := m.ID().Raw; id != "" {
 		_, err := strconv.ParseInt(id, 10, 53)
 		number := gjson.Parse(id).Type == gjson.Number
 		mark(!m.ID().Usable(), "has an id that is no string and no integer")

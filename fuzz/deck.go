@@ -70,8 +70,8 @@ func NewDeck(rev spec.Revision, offer Offer) *Deck {
 		}
 	}
 	for _, cards := range [][]Card{d.Cards, d.Bad} {
-		for i := range cards {
-			d.byName[cards[i].Name] = &cards[i]
+		for _, c := range cards {
+			d.byName[c.Name] = &c
 		}
 	}
 	return d
@@ -109,13 +109,13 @@ func newCard(name, raw string) Card {
 	}
 }
 
-// withoutID is the text of a message but for its id, so that the same request
-// is one card whatever exchange it stands in.
+// withoutID is the text of a message but for the value of its id, so that the
+// same request is one card whatever exchange it stands in.
 func withoutID(m wire.Message) string {
 	if !m.ID().Present() {
 		return string(m.Raw)
 	}
-	return strings.Replace(string(m.Raw), m.ID().Raw, "?", 1)
+	return strings.Replace(string(m.Raw), m.ID().Raw, wire.TypeName(m.Value().Get("id")), 1)
 }
 
 // rejected tells whether a golden frame must not be sent to the target: a call
@@ -158,7 +158,7 @@ func (m Manners) free() bool {
 // depth and at members that stand twice, since who knows which of them a
 // server takes; what is no JSON is executed by nobody.
 func (m Manners) allow(line []byte) bool {
-	if len(m.Tools) == 0 || !bytes.Contains(line, []byte("tools")) {
+	if m.free() {
 		return true
 	}
 	line = bytes.Trim(bytes.TrimPrefix(line, []byte("\ufeff")), "\x00\r\t \n")
@@ -181,10 +181,7 @@ func (m Manners) mentions(line []byte) bool {
 }
 
 func (m Manners) allowValue(v gjson.Result) bool {
-	ok := true
-	if v.IsObject() && strings.Contains(strings.ToLower(v.Raw), "call") {
-		ok = m.allowCall(v)
-	}
+	ok := !v.IsObject() || m.allowCall(v)
 	v.ForEach(func(_, child gjson.Result) bool {
 		if child.IsObject() || child.IsArray() {
 			ok = ok && m.allowValue(child)

@@ -1,7 +1,9 @@
 package fuzz
 
 import (
+	"math/bits"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -15,7 +17,6 @@ const maxSteps = 4
 type generator struct {
 	revs  []spec.Revision
 	decks map[spec.Revision]*Deck
-	bare  bool // plans without an opening are drawn
 	plan  *rapid.Generator[Plan]
 }
 
@@ -25,8 +26,9 @@ func newGenerator(revs []spec.Revision, decks map[spec.Revision]*Deck) *generato
 	for rev, d := range decks {
 		steps[rev] = rapid.SliceOfN(d.step(), 1, maxSteps)
 	}
+	revision := evenly(revs)
 	g.plan = rapid.Custom(func(t *rapid.T) Plan {
-		p := Plan{Rev: rapid.SampledFrom(g.revs).Draw(t, "revision")}
+		p := Plan{Rev: revision.Draw(t, "revision")}
 		p.Steps = steps[p.Rev].Draw(t, "steps")
 		switch how.Draw(t, "how") {
 		case "one at a time":
@@ -49,20 +51,20 @@ func (g *generator) draw(seed uint64) Plan { return g.plan.Example(int(seed)) }
 
 var (
 	how   = weighted("at once", 60, "one at a time", 28, "in pieces", 8, "without opening", 2, "odd answers", 2)
-	place = rapid.IntRange(0, 999)
+	place = evenly(upTo(1000))
 	count = rapid.IntRange(0, 3)
 	kinds = weighted("tree", 62, "bytes", 16, "both", 4, "nothing", 12, "malformed", 6)
-	edits = rapid.IntRange(1, 3)
+	edits = weighted("", 70, "and", 20, "and another", 10)
 
 	treeOps = weighted(opSet, 20, opDrop, 16, opAdd, 10, opMeta, 8, opDuplicate, 8, opID, 14, opReuse, 3, opMethod, 6, opCursor, 7, opRename, 4, opRespell, 4)
 	byteOps = weighted(opCut, 10, opBlank, 8, opCRLF, 8, opJoin, 6, opInsert, 20, opPrefix, 6, opSuffix, 6, opErase, 10, opFlip, 12)
 
-	valueNames  = rapid.SampledFrom(oftenSmall(values))
-	idNames     = rapid.SampledFrom(oftenSmall(ids))
-	cursorNames = rapid.SampledFrom(oftenSmall(cursors))
-	methodNames = rapid.SampledFrom(methods)
-	memberNames = rapid.SampledFrom(names)
-	insertNames = rapid.SampledFrom(func() []string {
+	valueNames  = evenly(oftenSmall(values))
+	idNames     = evenly(oftenSmall(ids))
+	cursorNames = evenly(oftenSmall(cursors))
+	methodNames = evenly(methods)
+	memberNames = evenly(names)
+	insertNames = evenly(func() []string {
 		var out []string
 		for _, i := range insertions {
 			out = append(out, i.name)
@@ -79,7 +81,26 @@ func weighted(pairs ...any) *rapid.Generator[string] {
 			words = append(words, pairs[i].(string))
 		}
 	}
-	return rapid.SampledFrom(words)
+	return evenly(words)
+}
+
+var coin = rapid.Bool()
+
+// evenly draws each element as often as any other. rapid.SampledFrom prefers
+// the first ones, which makes for small examples but would starve the methods
+// whose names come late.
+func evenly[T any](list []T) *rapid.Generator[T] {
+	width := bits.Len(uint(len(list))) + 3
+	return rapid.Custom(func(t *rapid.T) T {
+		n := 0
+		for range width {
+			n <<= 1
+			if coin.Draw(t, "bit") {
+				n |= 1
+			}
+		}
+		return list[n*len(list)>>width]
+	})
 }
 
 // oftenSmall names the values, small ones as often as large ones are seldom:
@@ -98,9 +119,17 @@ func oftenSmall(list []value) []string {
 	return out
 }
 
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // step draws one frame of the deck and what is done to it.
 func (d *Deck) step() *rapid.Generator[Step] {
-	bad := rapid.IntRange(0, len(d.Bad)-1)
+	bad := evenly(d.Bad)
 	var methods []string
 	byMethod := map[string][]*Card{}
 	var lists []*Card
@@ -120,17 +149,21 @@ func (d *Deck) step() *rapid.Generator[Step] {
 			methods = append(methods, m, m, m)
 		}
 	}
-	method := rapid.SampledFrom(methods)
+	method := evenly(methods)
+	cards := map[string]*rapid.Generator[*Card]{}
+	for m, of := range byMethod {
+		cards[m] = evenly(of)
+	}
 	return rapid.Custom(func(t *rapid.T) Step {
 		kind := kinds.Draw(t, "kind")
 		if kind == "malformed" {
-			return Step{Card: d.Bad[bad.Draw(t, "malformed")].Name}
+			return Step{Card: bad.Draw(t, "malformed").Name}
 		}
 		// By method first: no method is starved by the variants of another.
-		c := rapid.SampledFrom(byMethod[method.Draw(t, "method")]).Draw(t, "card")
+		c := cards[method.Draw(t, "method")].Draw(t, "card")
 		s := Step{}
 		if kind == "tree" || kind == "both" {
-			for range edits.Draw(t, "edits") {
+			for range 1 + len(strings.Fields(edits.Draw(t, "edits"))) {
 				e := c.edit(t)
 				if e.Op == opCursor && !c.list {
 					c = rapid.SampledFrom(lists).Draw(t, "list")
@@ -148,7 +181,7 @@ func (d *Deck) step() *rapid.Generator[Step] {
 
 func (c *Card) edit(t *rapid.T) Edit {
 	e := Edit{Op: treeOps.Draw(t, "op")}
-	pointer := func() string { return c.pointers[rapid.IntRange(0, len(c.pointers)-1).Draw(t, "at")] }
+	pointer := func() string { return evenly(c.pointers).Draw(t, "at") }
 	switch e.Op {
 	case opDrop, opRespell:
 		e.At = pointer()
@@ -166,7 +199,7 @@ func (c *Card) edit(t *rapid.T) Edit {
 		}
 	case opAdd:
 		if len(c.objects) > 0 {
-			e.At = c.objects[rapid.IntRange(0, len(c.objects)-1).Draw(t, "at")]
+			e.At = evenly(c.objects).Draw(t, "at")
 		}
 		e.Name, e.Value = memberNames.Draw(t, "name"), valueNames.Draw(t, "value")
 	case opMeta:

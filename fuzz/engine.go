@@ -32,6 +32,8 @@ type Options struct {
 	Command func(file string) string
 	// Progress is called now and then, and at each finding.
 	Progress func(Stats)
+	// Found is called with each finding once it is written.
+	Found func(*Found)
 	// Sent sees every frame that is sent to the target while searching.
 	Sent func(rev spec.Revision, raw []byte)
 }
@@ -41,15 +43,16 @@ const reuse = 100
 
 // Stats count what was done.
 type Stats struct {
-	Took      time.Duration
-	Plans     int // distinct plans played
-	Repeated  int // plans drawn that had been played before
-	Held      int // plans that manners held back
-	SetAside  int // plans that would meet a known finding which ends the session
-	Again     int // plans that met a known finding
-	Slow      int // plans whose answers came later than suspected
-	Late      int // plans that met the answers of others
-	Starts    int // of the target
+	Prepared  time.Duration // what finding out about the target took
+	Took      time.Duration // the search
+	Plans     int           // distinct plans played
+	Repeated  int           // plans drawn that had been played before
+	Held      int           // plans that manners held back
+	SetAside  int           // plans that would meet a known finding which ends the session
+	Again     int           // plans that met a known finding
+	Slow      int           // plans whose answers came later than suspected
+	Late      int           // plans that met the answers of others
+	Starts    int           // of the target
 	Findings  int
 	Methods   map[spec.Revision]map[string]Count
 	HeldTools []string
@@ -71,6 +74,7 @@ type Result struct {
 	Version   string
 	Notes     []string
 	Ended     string // reports.Complete or Interrupted
+	Broken    bool   // an oracle of ours failed itself; Notes tell which
 }
 
 // Found is a finding with what replays it.
@@ -140,6 +144,9 @@ func (e *engine) close() {
 	e.slow.close()
 }
 
+// leastPatience is the shortest that an answer is waited for while searching.
+const leastPatience = 150 * time.Millisecond
+
 // ErrNotSpoken tells that the target speaks none of the revisions.
 var ErrNotSpoken = errors.New("the target speaks none of the revisions asked for")
 
@@ -176,20 +183,24 @@ func (e *engine) prepare(ctx context.Context) error {
 		}
 		return ErrNotSpoken
 	}
-	e.gen = newGenerator(spoken, e.decks)
 	for _, rev := range spoken {
 		if err := e.calibrate(ctx, rev); err != nil {
 			return err
 		}
 	}
+	e.gen = newGenerator(spoken, e.decks)
+	e.p.least = leastPatience
 	return nil
 }
 
-// calibrate plays the frames of the deck as they are, and leaves out the
-// oracles that object already: what needs no mutation is the business of
-// `mcpcheck server`.
+// calibrate plays the frames of the deck as they are. It leaves out the oracles
+// that object already, since what needs no mutation is the business of
+// `mcpcheck server`, and the frames that are answered so late that each would
+// be looked at as a suspect.
 func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
-	for _, c := range e.decks[rev].Cards {
+	d := e.decks[rev]
+	late := map[string]bool{}
+	for _, c := range d.Cards {
 		p := Plan{Rev: rev, Steps: []Step{{Card: c.Name}}, Paced: true}
 		l, s, err := e.line(ctx, p)
 		if err != nil || l == nil {
@@ -199,7 +210,18 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 		for _, id := range e.benches[rev].setAside(played) {
 			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.Name))
 		}
+		if late[c.Name] = played.State == session.Mute || played.State == session.Desync; late[c.Name] {
+			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s is left out: as it is, the peer is %s after it within %s (%s)", rev, c.Name, played.State, e.o.Suspect, played.Why))
+		}
 		e.after(l, p, played, nil)
+	}
+	d.Cards = slices.DeleteFunc(d.Cards, func(c Card) bool { return late[c.Name] })
+	if l := e.lines[rev]; l != nil { // the search starts where its seed says, whatever was said so far
+		delete(e.lines, rev)
+		l.drop(false)
+	}
+	if len(d.Cards) == 0 {
+		return fmt.Errorf("no frame at %s is answered by %s", rev, e.p.target)
 	}
 	return nil
 }
@@ -255,9 +277,6 @@ func (e *engine) open(ctx context.Context, s Script) (l *line, err error) {
 
 func (e *engine) allowed(s Script) bool {
 	manners := e.offers[s.Rev].Manners
-	if manners.free() {
-		return true
-	}
 	for _, m := range s.Lines() {
 		if !manners.allow(m.Raw) {
 			return false
@@ -270,6 +289,8 @@ func (e *engine) allowed(s Script) bool {
 func (e *engine) search(ctx context.Context) error {
 	seen := map[uint64]bool{}
 	st := &e.res.Stats
+	st.Prepared = time.Since(e.began)
+	e.began = time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
 		if e.o.Runs > 0 && st.Plans >= e.o.Runs || e.o.Time > 0 && time.Since(e.began) >= e.o.Time {
 			return nil

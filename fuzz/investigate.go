@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -12,7 +14,8 @@ import (
 
 // Bounds on what is reported for one symptom.
 const (
-	perSymptom  = 4 // findings: what comes after is taken for one of them
+	perSymptom  = 4 // findings of one outcome: what comes after is taken for one of them
+	perOracle   = 8 // findings of outcomes that are alike
 	confirmRuns = 3
 	fatalHits   = 3 // plans that met a finding before others like it are set aside
 )
@@ -20,10 +23,16 @@ const (
 // known returns the finding that a plan with a symptom is an instance of: one
 // whose causes it has, all of them if the plan was not made small.
 func (e *engine) known(symptom *Symptom, causes []string, small bool) *Found {
-	alike := 0
+	alike, akin := 0, 0
 	var last *Found
 	for _, f := range e.res.Findings {
+		if f.Oracle == symptom.Oracle && f.symptom.kind == symptom.kind {
+			akin++
+		}
 		if !f.symptom.same(symptom) {
+			if akin >= perOracle {
+				return f
+			}
 			continue
 		}
 		both := common(f.shared, causes)
@@ -86,9 +95,13 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 			e.res.Stats.Late++
 			return
 		}
-		// The plan alone is not enough: what was said before it counts.
-		script = e.together(ctx, l.history, symptom)
-		found.Causes = append(features(script.Lines()), "what was said before")
+		var again bool
+		if script, again = e.together(ctx, l.history, symptom); again {
+			// The plan alone is not enough: what was said before it counts.
+			found.Causes = append(features(script.Lines()), "what was said before")
+		} else {
+			found.Plan, found.Causes = p, d.mainCauses(p, script)
+		}
 	}
 	if ctx.Err() != nil {
 		return
@@ -105,6 +118,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 		// It answers, only later than suspected: wait longer from now on.
 		e.res.Stats.Slow++
 		e.p.wait = min(2*e.p.wait, e.o.Session.Timeout)
+		e.p.least = min(2*e.p.least, e.p.wait)
 		e.p.opts.Timeout = e.p.wait
 		return
 	}
@@ -114,13 +128,16 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 // smallest has the plan of a seed shrunk; ok is false if it shows the symptom
 // on no fresh session.
 func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Symptom) (small Plan, ok bool) {
-	d := e.decks[p.Rev]
+	// A session that a plan left well is good for the next: most plans of a
+	// shrinking do not fail, and starts are what costs. What is found this way
+	// is confirmed on fresh sessions.
+	t := &trial{e: e, ctx: ctx}
+	defer t.close()
 	fails := func(q Plan) bool {
-		s := d.Script(q, stride)
-		return ctx.Err() == nil && q.Rev == p.Rev && e.allowed(s) && e.fresh(ctx, e.p, s).same(symptom)
+		return ctx.Err() == nil && q.Rev == p.Rev && t.play(q).same(symptom)
 	}
 	done := false // with one frame and one edit there is nothing to gain
-	small, ok = e.gen.shrink(seed, e.o.Shrink, func(q Plan) bool {
+	small, ok = e.gen.shrink(seed, e.budget(), func(q Plan) bool {
 		if done || !fails(q) {
 			return false
 		}
@@ -131,6 +148,55 @@ func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Sym
 		return small, false
 	}
 	return e.reduce(small, fails), true
+}
+
+// budget is how long a finding may be shrunk: no more than its share of what is
+// left of the search.
+func (e *engine) budget() time.Duration {
+	if e.o.Time == 0 {
+		return e.o.Shrink
+	}
+	return max(time.Second, min(e.o.Shrink, (e.o.Time-time.Since(e.began))/6))
+}
+
+// A trial plays plans of one revision, in one session for as long as that is
+// well.
+type trial struct {
+	e   *engine
+	ctx context.Context
+	l   *line
+}
+
+func (t *trial) play(p Plan) *Symptom {
+	d := t.e.decks[p.Rev]
+	if t.l != nil && (p.Bare || t.l.plans >= reuse || t.l.clashes(d.Script(p, base(t.l)).Lines())) {
+		t.close()
+	}
+	s := d.Script(p, base(t.l))
+	if !t.e.allowed(s) {
+		return nil
+	}
+	if t.l == nil {
+		l, err := t.e.open(t.ctx, s)
+		if err != nil {
+			return nil
+		}
+		t.l = l
+	}
+	played := t.l.play(t.ctx, s)
+	symptom := t.e.benches[p.Rev].look(played)
+	if symptom != nil || p.Bare || slices.Contains(played.Sent, "initialize") {
+		t.l.drop(played.State != session.Alive)
+		t.l = nil
+	}
+	return symptom
+}
+
+func (t *trial) close() {
+	if t.l != nil {
+		t.l.drop(t.l.Over() != nil)
+		t.l = nil
+	}
 }
 
 // minimal tells whether a plan is one frame with one edit at most.
@@ -223,9 +289,9 @@ func merged(like Script, writes [][]byte) Script {
 	return like
 }
 
-// together finds the fewest writes of a session that show the symptom; the
-// last script, if not even all of them do so again.
-func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) Script {
+// together finds the fewest writes of a session that show the symptom. If not
+// even all of them do so again, it returns the last script and false.
+func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) (Script, bool) {
 	var writes [][]byte
 	for _, s := range history {
 		writes = append(writes, s.Writes...)
@@ -234,7 +300,7 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 		return ctx.Err() == nil && len(some) > 0 && e.fresh(ctx, e.p, merged(history[0], some)).same(symptom)
 	}
 	if !fails(writes) {
-		return history[len(history)-1]
+		return history[len(history)-1], false
 	}
 	for size := (len(writes) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(writes); {
@@ -246,13 +312,25 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 			}
 		}
 	}
-	return merged(history[0], writes)
+	return merged(history[0], writes), true
 }
 
 // confirm plays the smallest script on fresh instances, with the full timeout.
 func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played) {
-	for range confirmRuns {
-		again, played := e.playFresh(ctx, e.slow, s)
+	var symptoms [confirmRuns]*Symptom
+	var plays [confirmRuns]Played
+	var wait sync.WaitGroup
+	for i := range confirmRuns {
+		run := func() { symptoms[i], plays[i] = e.playFresh(ctx, e.slow, s) }
+		if e.o.Session.Serial {
+			run()
+		} else {
+			wait.Go(run)
+		}
+	}
+	wait.Wait()
+	for i, again := range symptoms {
+		played := plays[i]
 		if again.same(symptom) {
 			confirmed++
 			*symptom = *again
@@ -266,6 +344,10 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 
 // record makes the report and the case file of a finding.
 func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed uint64) {
+	if f.symptom.Oracle == oracleBroken {
+		e.res.Broken = true
+		e.res.Notes = append(e.res.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.Rev, seed, f.symptom.Says))
+	}
 	reproduced := fmt.Sprintf("%d/%d", confirmed, confirmRuns)
 	if confirmed < confirmRuns {
 		reproduced = "flaky " + reproduced
@@ -287,5 +369,8 @@ func (e *engine) record(f *Found, s Script, confirmed int, evidence Played, seed
 		}
 	}
 	e.res.Findings = append(e.res.Findings, f)
+	if e.o.Found != nil {
+		e.o.Found(f)
+	}
 	e.tell()
 }

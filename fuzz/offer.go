@@ -48,19 +48,23 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		return o, nil
 	}
 	look := &looker{ctx: ctx, l: l}
-	add := func(method string, n int, params session.Params) {
+	add := func(method string, params session.Params) {
 		if rev.Facts().Stateless {
 			params["_meta"] = session.Meta(rev)
 		}
-		o.Frames = append(o.Frames, Made{fmt.Sprintf("%s of the target#%d", method, n), string(session.Frame(wire.IntID(1), method, params))})
+		o.Frames = append(o.Frames, Made{fmt.Sprintf("%s of the target#%d", method, len(o.Frames)), string(session.Frame(wire.IntID(1), method, params))})
 	}
 	if session.Declares(capabilities, "tools") {
-		for i, tool := range look.list("tools/list", "tools") {
+		for _, tool := range look.list("tools/list", "tools") {
 			name := tool.Get("name").String()
 			known := Tool{Any: allowed(name)}
 			args, ok := example(tool.Get("inputSchema"))
-			if ok && fits(tool.Get("inputSchema"), args) && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
-				add("tools/call", i, session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()})
+			ok = ok && fits(tool.Get("inputSchema"), args)
+			if !ok && known.Any { // what it does with these is its own business
+				args, ok = &node{object: true}, true
+			}
+			if ok && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
+				add("tools/call", session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()})
 				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
 				known.Args = []string{string(made.append(nil))}
 			} else {
@@ -70,30 +74,32 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		}
 	}
 	if session.Declares(capabilities, "resources") {
-		for i, r := range first(look.list("resources/list", "resources")) {
+		for _, r := range first(look.list("resources/list", "resources")) {
 			uri := r.Get("uri").String()
-			add("resources/read", i, session.Params{"uri": uri})
+			add("resources/read", session.Params{"uri": uri})
 			if session.Declares(capabilities, "resources.subscribe") && !rev.Facts().Stateless {
-				add("resources/subscribe", i, session.Params{"uri": uri})
-				add("resources/unsubscribe", i, session.Params{"uri": uri})
+				add("resources/subscribe", session.Params{"uri": uri})
+				add("resources/unsubscribe", session.Params{"uri": uri})
 			}
 		}
-		for i, r := range first(look.list("resources/templates/list", "resourceTemplates")) {
+		for _, r := range first(look.list("resources/templates/list", "resourceTemplates")) {
 			template := r.Get("uriTemplate").String()
-			if _, rest, ok := strings.Cut(template, "{"); ok && session.Declares(capabilities, "completions") {
+			if _, rest, ok := strings.Cut(template, "{"); ok {
 				variable, _, _ := strings.Cut(strings.TrimLeft(rest, "+#./;?&"), "}")
 				variable, _, _ = strings.Cut(variable, ",")
-				add("completion/complete", i, session.Params{"ref": session.Params{"type": "ref/resource", "uri": template}, "argument": session.Params{"name": variable, "value": ""}})
+				add("completion/complete", session.Params{"ref": session.Params{"type": "ref/resource", "uri": template}, "argument": session.Params{"name": variable, "value": ""}})
 			}
 		}
 	}
 	if session.Declares(capabilities, "prompts") {
-		for i, prompt := range first(look.list("prompts/list", "prompts")) {
+		for _, prompt := range first(look.list("prompts/list", "prompts")) {
 			args := session.Params{}
 			for _, a := range prompt.Get("arguments").Array() {
-				args[a.Get("name").String()] = "a"
+				argument := a.Get("name").String()
+				args[argument] = "a"
+				add("completion/complete", session.Params{"ref": session.Params{"type": "ref/prompt", "name": prompt.Get("name").String()}, "argument": session.Params{"name": argument, "value": ""}})
 			}
-			add("prompts/get", i, session.Params{"name": prompt.Get("name").String(), "arguments": args})
+			add("prompts/get", session.Params{"name": prompt.Get("name").String(), "arguments": args})
 		}
 	}
 	return o, nil

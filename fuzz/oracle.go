@@ -19,7 +19,11 @@ type Symptom struct {
 	Outcome string // the same for every run of one cause: no ids, counts or times
 	Says    string // what happened this time
 	Frame   int    // the offending one of Played.Frames, or -1
+	kind    string // of outcomes that are alike: how a peer ended, whatever it said
 }
+
+// oracleBroken is the oracle of symptoms that are our own: a judge that failed.
+const oracleBroken = "mcpcheck"
 
 // same tells whether two symptoms may be of one cause.
 func (s *Symptom) same(other *Symptom) bool {
@@ -61,15 +65,16 @@ func (b *bench) setAside(p Played) []string {
 func (b *bench) look(p Played) *Symptom {
 	switch p.State {
 	case session.Dead:
-		return &Symptom{"liveness.dead", "the peer ended: " + ending(p), p.Why, len(p.Frames) - 1}
+		what, why := ending(p)
+		return &Symptom{Oracle: "liveness.dead", Outcome: "the peer ended: " + normal(what+why), Says: p.Why + why, Frame: len(p.Frames) - 1, kind: normal(what)}
 	case session.Desync:
-		return &Symptom{"liveness.desync", "the peer runs but answers no request any more", p.Why, len(p.Frames) - 1}
+		return &Symptom{Oracle: "liveness.desync", Outcome: "the peer runs but answers no request any more", Says: p.Why, Frame: len(p.Frames) - 1}
 	case session.Mute:
 		odd := p.Odd
 		if odd == "" {
 			odd = "well-formed"
 		}
-		return &Symptom{"liveness.mute", "a request is never answered: " + odd, p.Why, -1}
+		return &Symptom{Oracle: "liveness.mute", Outcome: "a request is never answered: " + odd, Says: p.Why, Frame: -1}
 	}
 	t := p.said
 	if !b.spoken(t) {
@@ -78,10 +83,13 @@ func (b *bench) look(p Played) *Symptom {
 	view := check.NewView(b.rev, t)
 	for _, c := range b.judges {
 		o := view.Look(c)
+		if o.State == check.Broken {
+			return &Symptom{Oracle: oracleBroken, Outcome: c.ID + ": " + normal(o.Detail), Says: o.Detail, Frame: -1}
+		}
 		if o.State != check.Violated {
 			continue
 		}
-		return &Symptom{c.ID, normal(o.Detail), o.Detail + " (" + o.Got + ")", offender(o, p.Frames)}
+		return &Symptom{Oracle: c.ID, Outcome: normal(o.Detail), Says: o.Detail + " (" + o.Got + ")", Frame: offender(o, p.Frames)}
 	}
 	return nil
 }
@@ -137,14 +145,13 @@ var (
 
 // ending tells how a peer ended: its status, and the line of its standard
 // error that tells why.
-func ending(p Played) string {
-	what := p.Ended
+func ending(p Played) (what, why string) {
 	for text := range strings.Lines(p.Stderr) {
 		if crashLine.MatchString(text) {
-			return normal(what + ": " + strings.TrimSpace(text))
+			return p.Ended, ": " + wire.Clip(strings.TrimSpace(text), 200)
 		}
 	}
-	return normal(what)
+	return p.Ended, ""
 }
 
 // normal takes out of a text what differs from run to run.

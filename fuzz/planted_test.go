@@ -89,15 +89,15 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 				if !slices.Contains(planted[f.Name], found.Oracle) {
 					t.Errorf("found by %s, not by %s", found.Oracle, planted[f.Name])
 				}
-				replays(t, found, target, o.Session)
+				assertReplays(t, found, target, o.Session)
 			}
 		})
 	}
 }
 
-// replays asserts that a finding is small, that its file shows it on the
+// assertReplays asserts that a finding is small, that its file shows it on the
 // target, and that the honest server does not show it.
-func replays(t *testing.T, found *Found, target transport.Target, o session.Options) {
+func assertReplays(t *testing.T, found *Found, target transport.Target, o session.Options) {
 	t.Helper()
 	if n := len(found.Case.Script().Lines()); n > 2 {
 		t.Errorf("%s takes %d frames", found.Signature, n)
@@ -113,7 +113,7 @@ func replays(t *testing.T, found *Found, target transport.Target, o session.Opti
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Replay(t.Context(), target, c, o); err != nil || !again.Reproduces {
+	if again, err := Replay(t.Context(), target, c, o); err != nil || !again.Reproduces || !again.Same {
 		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, again.Symptom, err, text)
 	}
 	honest, err := Replay(t.Context(), server.Target("honest", server.Options{}), c, o)

@@ -18,11 +18,12 @@ import (
 type player struct {
 	target transport.Target
 	opts   session.Options
-	wait   time.Duration // for an answer that is due
+	wait   time.Duration // for an answer that is due, at most
+	least  time.Duration // and at least, where the peer is known to be quick
 
 	mu      sync.Mutex
 	starts  int
-	slowest time.Duration // the longest that a closing question was waited for with success
+	slowest time.Duration // the longest that answers were waited for and came
 	closing sync.WaitGroup
 	slots   chan struct{}
 }
@@ -160,6 +161,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	lines := s.Lines()
 	open := due(lines)
 	out.From = l.Len()
+	patience := l.p.patience()
 	methods := map[string]string{}
 	for _, whole := range lines {
 		for _, m := range whole.Elements() {
@@ -205,7 +207,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 			if len(wanted) == 0 || last {
 				continue
 			}
-			e, err := l.await(ctx, max(at, from), l.p.wait, s.Answers, func(m wire.Message) bool {
+			e, err := l.await(ctx, max(at, from), patience, s.Answers, func(m wire.Message) bool {
 				took(m)
 				delete(wanted, m.ID().Key())
 				return len(wanted) == 0 || m.Kind == wire.Error && !m.ID().Usable()
@@ -220,23 +222,22 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 		// A write that fails tells of an end that the closing question meets too.
 		_, _ = l.SendPaused(ctx, func(int) { l.Drain(ctx) }, s.Writes...)
 	}
-	l.ask(ctx, s, &out, from, took, pending, open)
+	l.ask(ctx, s, &out, from, patience, took, pending, open)
 	return out
 }
 
 // ask sends the closing question: a request that any peer answers at any time.
 // The peer lives if anything answers it.
-func (l *line) ask(ctx context.Context, s Script, out *Played, from int, took func(wire.Message), pending func() bool, open map[string]string) {
+func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patience time.Duration, took func(wire.Message), pending func() bool, open map[string]string) {
 	l.asked++
 	question := wire.StringID(fmt.Sprintf("alive-%d", l.asked))
 	began := time.Now()
 	answered := false
 	_, err := l.Send(ctx, closing(s.Rev, question))
 	if err == nil {
-		_, err = l.await(ctx, from, l.p.wait, s.Answers, func(m wire.Message) bool {
+		_, err = l.await(ctx, from, patience, s.Answers, func(m wire.Message) bool {
 			if m.IsResponse() && m.ID().Equal(question) {
 				answered = true
-				l.p.answeredAfter(time.Since(began))
 			}
 			took(m)
 			return answered && !pending()
@@ -244,6 +245,9 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, took fu
 	}
 	out.said = l.Part(len(l.opening), out.From)
 	out.Frames = out.said.Frames(0)
+	if err == nil {
+		l.p.answeredAfter(time.Since(began))
+	}
 	over := l.Over()
 	switch {
 	case over != nil:
@@ -254,7 +258,7 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, took fu
 	case err == nil:
 		out.State = session.Alive
 	case !answered:
-		out.State, out.Why = session.Desync, fmt.Sprintf("no answer to %s within %s", s.Rev.Facts().Barrier, l.p.wait)
+		out.State, out.Why = session.Desync, fmt.Sprintf("no answer to %s within %s", s.Rev.Facts().Barrier, patience)
 	default:
 		out.State = session.Mute
 		for key, odd := range open {
@@ -262,7 +266,7 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, took fu
 				out.Why, out.Odd = key, odd
 			}
 		}
-		out.Why = fmt.Sprintf("no answer to the request with id %s within %s", out.Why[2:], l.p.wait)
+		out.Why = fmt.Sprintf("no answer to the request with id %s within %s", out.Why[2:], patience)
 	}
 }
 
@@ -273,6 +277,17 @@ func closing(rev spec.Revision, id wire.ID) []byte {
 		params = session.Params{"_meta": session.Meta(rev)}
 	}
 	return session.Frame(id, rev.Facts().Barrier, params)
+}
+
+// patience is how long an answer is waited for now: many times as long as any
+// took so far. A player that was given no least time always waits in full.
+func (p *player) patience() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.least == 0 {
+		return p.wait
+	}
+	return min(p.wait, max(p.least, 30*p.slowest))
 }
 
 func (p *player) answeredAfter(took time.Duration) {

@@ -1,9 +1,9 @@
 package fuzz
 
 import (
-	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,8 +41,23 @@ func TestHonestReferenceHasNoFindings(t *testing.T) {
 		t.Error(n)
 	}
 	st := res.Stats
-	fmt.Printf("%d plans, %.0f a second, %d starts, %d repeated, %d held, %d slow\n", st.Plans, st.Rate(), st.Starts, st.Repeated, st.Held, st.Slow)
+	t.Logf("%d plans, %.0f a second after %s, %d starts, %d repeated, %d held, %d slow, %d late", st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Repeated, st.Held, st.Slow, st.Late)
+	if st.Plans != o.Runs {
+		t.Errorf("%d plans of %d were played", st.Plans, o.Runs)
+	}
 	for _, rev := range spec.Revisions() {
-		fmt.Println(rev, st.Methods[rev])
+		for _, method := range rev.Facts().ClientRequests {
+			// A listen request is answered when it ends, a second initialize
+			// is refused; tasks are not offered.
+			served := st.Methods[rev][method].Served > 0 || (method == "subscriptions/listen" || method == "initialize") && st.Methods[rev][method].Sent > 0
+			if !served && !strings.HasPrefix(method, "tasks/") {
+				t.Errorf("%s: %s was never answered with a result: %+v", rev, method, st.Methods[rev][method])
+			}
+		}
+		for _, method := range rev.Facts().ClientNotifications {
+			if st.Methods[rev][method].Sent == 0 && !strings.HasPrefix(method, "notifications/tasks/") {
+				t.Errorf("%s: %s was never sent", rev, method)
+			}
+		}
 	}
 }

@@ -139,11 +139,3 @@ func rawOf(list []value, name string, salt int) string {
 	}
 	return "null"
 }
-
-func namesOf(list []value) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = v.name
-	}
-	return out
-}

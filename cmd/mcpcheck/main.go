@@ -83,6 +83,6 @@ func rootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
-	root.AddCommand(serverCommand(), clientCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand(), bridgeCommand())
+	root.AddCommand(serverCommand(), clientCommand(), fuzzCommand(), replayCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand(), bridgeCommand())
 	return root
 }

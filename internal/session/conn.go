@@ -123,11 +123,11 @@ func (c *Conn) finish() {
 	if e.Asked {
 		e.After = time.Since(c.asked)
 	}
+	c.End(e) // first: who sees that it is over may ask how it ended
 	if c.over == nil {
 		c.over = fmt.Errorf("server closed the connection (%s)", what)
 	}
 	c.mu.Unlock()
-	c.End(e)
 	c.signal()
 }
 

@@ -9,7 +9,11 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 )
+
+// stderrGrace is how long the last of a standard error is waited for.
+const stderrGrace = 500 * time.Millisecond
 
 // stderrKept is how much of a peer's standard error is kept, its end.
 const stderrKept = 64 << 10
@@ -55,7 +59,7 @@ func (c Command) Start(ctx context.Context) (*Stream, error) {
 		}
 		return nil, fmt.Errorf("start %s: %w", c, err)
 	}
-	p := &process{pid: cmd.Process.Pid, ended: make(chan struct{}), log: &tail{source: errRead}, guard: c.Guard}
+	p := &process{pid: cmd.Process.Pid, ended: make(chan struct{}), log: &tail{source: errRead, read: make(chan struct{})}, guard: c.Guard}
 	c.Guard.watch(p.pid)
 	go p.log.drain()
 	go p.wait(cmd)
@@ -83,7 +87,22 @@ func (p *process) wait(cmd *exec.Cmd) {
 
 func (p *process) done() <-chan struct{} { return p.ended }
 func (p *process) status() string        { return p.result }
-func (p *process) stderr() string        { return p.log.String() }
+
+// stderr of a process that has ended is read to its end, but not for longer
+// than a moment: a descendant may hold the pipe.
+func (p *process) stderr() string {
+	select {
+	case <-p.ended:
+		limit := time.NewTimer(stderrGrace)
+		defer limit.Stop()
+		select {
+		case <-p.log.read:
+		case <-limit.C:
+		}
+	default:
+	}
+	return p.log.String()
+}
 
 // The group outlives its leader while a descendant lives, so that signals go
 // to the group also after the leader was reaped; the kernel does not give the
@@ -99,11 +118,13 @@ func (p *process) kill() {
 // A tail keeps the end of a stream.
 type tail struct {
 	source *os.File
+	read   chan struct{} // closed once everything was read
 	mu     sync.Mutex
 	kept   []byte
 }
 
 func (t *tail) drain() {
+	defer close(t.read)
 	io.Copy(t, t.source)
 	t.source.Close()
 }

@@ -164,19 +164,21 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
 
 func (j *J) asked(response wire.Entry) []wire.Entry {
-	byID := Derived(j, "asked of "+string(response.From), func() map[string][]wire.Entry {
+	side := response.From.Peer()
+	byID := Derived(j, "asked by the "+string(side), func() map[string][]wire.Entry {
 		out := map[string][]wire.Entry{}
-		for _, e := range j.entries {
-			if e.From == response.From {
+		for _, e := range j.from(side) {
+			if e.Message.IsResponse() {
 				continue
 			}
-			for _, part := range e.Message.Elements() {
-				if key := part.ID().Key(); !part.IsResponse() {
-					one := e
-					one.Message = part
-					out[key] = append(out[key], one)
+			// Of an id that stands twice either may count.
+			e.Message.Value().ForEach(func(k, v gjson.Result) bool {
+				if k.String() == "id" {
+					key := wire.ID{Raw: v.Raw}.Key()
+					out[key] = append(out[key], e)
 				}
-			}
+				return true
+			})
 		}
 		return out
 	})

@@ -252,7 +252,7 @@ func legacy(j *check.J, e wire.Entry) bool {
 		return false
 	}
 	request, ok := j.RequestOf(e)
-	return ok && !wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).Exists()
+	return ok && wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).Type != gjson.String
 }
 
 // codeMeaning judges what is plain from the request: over stdio there are no
