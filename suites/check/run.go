@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -150,7 +151,12 @@ func LookAll(c Check, sessions []*View) Outcome {
 		case o.State == Violated || o.State == Broken:
 			return o
 		case o.State == Kept:
-			notes := append(best.Notes, o.Notes...)
+			notes := best.Notes
+			for _, n := range o.Notes {
+				if !slices.Contains(notes, n) {
+					notes = append(notes, n)
+				}
+			}
 			best = o
 			best.Notes = notes
 		case best.State == NotObserved && o.State == NotApplicable:
