@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/mcpcheck/mcpcheck/internal/skip"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -246,10 +247,7 @@ func TestProseSetsCodeAndNothingElse(t *testing.T) {
 // inBrowser returns the document that a browser makes of a page.
 func inBrowser(t *testing.T, page, suffix string) string {
 	t.Helper()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed")
-	}
+	browser := skip.Program(t, "chromium")
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
@@ -260,7 +258,7 @@ func inBrowser(t *testing.T, page, suffix string) string {
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("chromium did not start: %v", err)
+		skip.Missing(t, fmt.Sprintf("a chromium that starts (%v)", err))
 	}
 	return string(out)
 }

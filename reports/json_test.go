@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/skip"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -129,10 +130,7 @@ func TestReadJSONRefusesAnotherFormat(t *testing.T) {
 
 // Another language reads the report and finds every outcome and frame.
 func TestJSONIsReadByPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := skip.Program(t, "python3")
 	run := smallRun()
 	run.Outcomes[1].Frames = append(run.Outcomes[1].Frames, wire.Frame{From: wire.Server, Raw: []byte(strings.Repeat("[", 5000) + strings.Repeat("]", 5000))})
 	cmd := exec.Command(python, "-c", `

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/mcpcheck/mcpcheck/internal/skip"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -263,12 +264,9 @@ func TestJUnitTranscriptIsBounded(t *testing.T) {
 // numbers; where MCPCHECK_JUNIT_XSD names the junit-10.xsd of the Jenkins xUnit
 // plugin, the package xmlschema validates the report against it.
 func TestJUnitIsReadByAConsumerOfOtherHands(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	python := skip.Program(t, "python3")
 	if err := exec.Command(python, "-c", "import junitparser").Run(); err != nil {
-		t.Skip("the Python package junitparser is not installed (pip install junitparser)")
+		skip.Missing(t, "the Python package junitparser (pip install junitparser)")
 	}
 	xsd := os.Getenv("MCPCHECK_JUNIT_XSD")
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t), "empty": {Exit: 3}} {

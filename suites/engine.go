@@ -51,6 +51,7 @@ type engine struct {
 	ledger   *fixtures.Ledger
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
+	ended    map[spec.Revision][]*check.View
 	run      *reports.Run
 
 	results []*result
@@ -88,6 +89,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 		ledger:   ledger,
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
+		ended:    map[spec.Revision][]*check.View{},
 		run:      &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: "server"}},
 	}, nil
 }
@@ -270,13 +272,7 @@ func (e *engine) do(ctx context.Context, r *result) {
 	if r.check.Judge != nil {
 		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
-		var all []*wire.Transcript
-		for _, s := range pool.Sessions() {
-			if s.Rev == r.rev {
-				all = append(all, s.Transcript)
-			}
-		}
-		r.decide(check.LookAll(r.check, r.rev, all))
+		r.decide(check.LookAll(r.check, e.views(r.rev)))
 	} else if len(e.killers) >= patience {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
@@ -342,6 +338,18 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 			}
 		}
 	}
+}
+
+// views returns the ended sessions of a revision, ready for all its judges.
+func (e *engine) views(rev spec.Revision) []*check.View {
+	if e.ended[rev] == nil {
+		for _, s := range e.pools[rev].Sessions() {
+			if s.Rev == rev {
+				e.ended[rev] = append(e.ended[rev], check.NewView(rev, s.Transcript))
+			}
+		}
+	}
+	return e.ended[rev]
 }
 
 func (e *engine) tell(r *result) {

@@ -64,6 +64,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 	e := &clientEngine{
 		engine:   engine{o: o, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
 		sessions: map[spec.Revision][]client.Session{},
+		views:    map[spec.Revision][]*check.View{},
 		whys:     map[spec.Revision]string{},
 	}
 	err = e.play(ctx, target)
@@ -79,6 +80,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 type clientEngine struct {
 	engine
 	sessions map[spec.Revision][]client.Session // by the revision that governs them
+	views    map[spec.Revision][]*check.View    // the same, ready for the judges
 	stray    []client.Session                   // opened at no revision that is published
 	opened   bool                               // the client opened any session
 	whys     map[spec.Revision]string           // what it did with a plain server
@@ -215,10 +217,11 @@ func (e *clientEngine) pending(rev spec.Revision) []*result {
 }
 
 func (e *clientEngine) do(_ context.Context, r *result) {
-	var all []*wire.Transcript
-	for _, s := range e.sessions[r.rev] {
-		all = append(all, s.Transcript)
+	if e.views[r.rev] == nil {
+		for _, s := range e.sessions[r.rev] {
+			e.views[r.rev] = append(e.views[r.rev], check.NewView(r.rev, s.Transcript))
+		}
 	}
-	r.decide(check.LookAll(r.check, r.rev, all))
+	r.decide(check.LookAll(r.check, e.views[r.rev]))
 	e.tell(r)
 }

@@ -35,8 +35,11 @@ func (id ID) Equal(other ID) bool { return id.Key() == other.Key() }
 // the type: s for strings, n for integral numbers, f for other numbers, x for
 // what can be no id, empty if there is no id.
 func (id ID) Key() string {
-	if id.Raw == "" {
+	switch {
+	case id.Raw == "":
 		return ""
+	case plainInteger(id.Raw):
+		return "n:" + id.Raw
 	}
 	v := gjson.Parse(id.Raw)
 	switch v.Type {
@@ -47,6 +50,17 @@ func (id ID) Key() string {
 	default:
 		return "x:" + id.Raw
 	}
+}
+
+// plainInteger tells whether a token is a number in the one spelling that
+// nearly all ids have, which needs no arithmetic.
+func plainInteger(raw string) bool {
+	for i := range len(raw) {
+		if raw[i] < '0' || raw[i] > '9' {
+			return false
+		}
+	}
+	return raw != "" && (raw[0] != '0' || len(raw) == 1)
 }
 
 // numberKey compares numbers exactly. Exponents are bounded, since 1e999999999

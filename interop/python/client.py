@@ -18,7 +18,7 @@ async def every(fetch, field):
         page = await fetch(cursor=cursor)
         items += getattr(page, field)
         cursor = page.next_cursor
-        if not cursor:
+        if cursor is None:
             print(f"{field}: {len(items)}")
             return items
 

@@ -44,6 +44,7 @@ func All() []Fault {
 		toolResults(),
 		stdio(),
 		fuzz(),
+		schemaArea(),
 	)
 }
 

@@ -34,23 +34,12 @@ type View struct {
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	said       map[wire.Role][]wire.Entry // once it was asked for
-	derived    map[any]any
+	derived    map[string]any
 }
 
 // NewView makes a transcript ready for judges of a revision.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[any]any{}}
-}
-
-// Derive returns what make returned when it was first called for the key: what
-// several judges read off the same transcript. It must not be changed.
-func (v *View) Derive(key any, make func() any) any {
-	out, known := v.derived[key]
-	if !known {
-		out = make()
-		v.derived[key] = out
-	}
-	return out
+	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
 }
 
 // Entries returns all frames.
@@ -81,6 +70,17 @@ func (v *View) from(who wire.Role) []wire.Entry {
 	}
 	v.said[who] = out
 	return slices.Clone(out)
+}
+
+// Derived returns what make made of the session when a judge of the same role
+// first asked for it under the key: what many judges look at is worked out
+// once, and must not be changed.
+func Derived[V any](j *J, key string, make func() V) V {
+	key = string(j.Of) + " " + key
+	if _, known := j.derived[key]; !known {
+		j.derived[key] = make()
+	}
+	return j.derived[key].(V)
 }
 
 // Ending returns how the connection ended, or nil if it had not.
@@ -164,10 +164,10 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
 
 func (j *J) asked(response wire.Entry) []wire.Entry {
-	side := askedBy(response.From.Peer())
-	byID := j.Derive(side, func() any {
+	side := response.From.Peer()
+	byID := Derived(j, "asked by the "+string(side), func() map[string][]wire.Entry {
 		out := map[string][]wire.Entry{}
-		for _, e := range j.from(wire.Role(side)) {
+		for _, e := range j.from(side) {
 			if e.Message.IsResponse() {
 				continue
 			}
@@ -181,24 +181,21 @@ func (j *J) asked(response wire.Entry) []wire.Entry {
 			})
 		}
 		return out
-	}).(map[string][]wire.Entry)
+	})
 	all := byID[response.Message.ID().Key()]
-	for i, e := range all {
-		if e.Index >= response.Index {
-			return all[:i]
-		}
+	n := slices.IndexFunc(all, func(e wire.Entry) bool { return e.Index >= response.Index })
+	if n < 0 {
+		n = len(all)
 	}
-	return all
+	return all[:n:n]
 }
-
-// askedBy is the key of what a role asked, by id.
-type askedBy wire.Role
 
 // Unreadable tells whether the judged side was sent, before a frame, anything
 // whose id could not be read: no JSON, no request, a batch, or an id that
 // is none.
 func (j *J) Unreadable(before wire.Entry) bool {
-	return slices.ContainsFunc(j.entries[:before.Index], func(e wire.Entry) bool {
-		return e.From != j.Of && !e.Message.Readable()
+	first := Derived(j, "first unreadable", func() int {
+		return slices.IndexFunc(j.entries, func(e wire.Entry) bool { return e.From != j.Of && !e.Message.Readable() })
 	})
+	return first >= 0 && first < before.Index
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -141,16 +142,21 @@ func (v *View) Look(c Check) (out Outcome) {
 
 // LookAll runs a judge over the transcripts of several sessions: one that
 // violates decides, else one that kept it.
-func LookAll(c Check, rev spec.Revision, transcripts []*wire.Transcript) Outcome {
+func LookAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
-	for _, t := range transcripts {
-		o := Look(c, rev, t)
+	for _, v := range sessions {
+		o := v.Look(c)
 		o.Took += best.Took
 		switch {
 		case o.State == Violated || o.State == Broken:
 			return o
 		case o.State == Kept:
-			notes := append(best.Notes, o.Notes...)
+			notes := best.Notes
+			for _, n := range o.Notes {
+				if !slices.Contains(notes, n) {
+					notes = append(notes, n)
+				}
+			}
 			best = o
 			best.Notes = notes
 		case best.State == NotObserved && o.State == NotApplicable:

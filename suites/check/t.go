@@ -134,7 +134,9 @@ func (t *T) due(err error) {
 	case errors.As(err, &none):
 		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
 	default:
-		t.Fatalf("%v", err)
+		// Whether a write reaches a server that is ending is a matter of luck;
+		// what ended it is for the check whose request stays unanswered.
+		t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", err), "")
 	}
 }
 

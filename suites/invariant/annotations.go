@@ -73,18 +73,16 @@ func annotations() []check.Check {
 // it, "" if nothing.
 func annotation(member string, wrong func(v gjson.Result) string) func(*check.J) {
 	return func(j *check.J) {
-		eachSaid(j, func(s said) {
-			for _, a := range s.members(j, "annotations") {
-				v := a.Value.Get(member)
-				if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
-					continue
-				}
-				if why := wrong(v); why != "" {
-					j.Fail(s.Entry, "%s: %s/%s %s", s.name, a.Path, member, why)
-					continue
-				}
-				j.Saw()
+		eachMember(j, "annotations", func(a found) {
+			v := a.Value.Get(member)
+			if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
+				return
 			}
+			if why := wrong(v); why != "" {
+				j.Fail(a.Entry, "%s: %s/%s %s", a.name, a.Path, member, why)
+				return
+			}
+			j.Saw()
 		})
 	}
 }

@@ -104,6 +104,24 @@ func (b block) is(kind string) bool {
 	return b.v.IsObject() && b.v.Get("type").Type == gjson.String && b.v.Get("type").Str == kind && slices.Contains(b.types, kind)
 }
 
+// eachContent gives the content blocks of each message that has any.
+func eachContent(j *check.J, look func(s said, blocks []block)) {
+	type content struct {
+		said
+		blocks []block
+	}
+	for _, c := range check.Derived(j, "content", func() (all []content) {
+		eachSaid(j, func(s said) {
+			if b := s.blocks(j); b != nil {
+				all = append(all, content{s, b})
+			}
+		})
+		return all
+	}) {
+		look(c.said, c.blocks)
+	}
+}
+
 // blocks returns the content of what was said.
 func (s said) blocks(j *check.J) []block {
 	var out []block
@@ -140,8 +158,8 @@ func (s said) blocks(j *check.J) []block {
 }
 
 func contentType(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, b := range s.blocks(j) {
+	eachContent(j, func(s said, blocks []block) {
+		for _, b := range blocks {
 			switch kind := b.v.Get("type"); {
 			case !b.v.IsObject():
 				j.Fail(s.Entry, "%s: %s is %s, not a content block", s.name, b.at, wire.TypeName(b.v))
@@ -160,8 +178,8 @@ func contentType(j *check.J) {
 // path of the member that holds bytes, if the type has one.
 func contentOf(kind, def, binary string) func(*check.J) {
 	return func(j *check.J) {
-		eachSaid(j, func(s said) {
-			for _, b := range s.blocks(j) {
+		eachContent(j, func(s said, blocks []block) {
+			for _, b := range blocks {
 				if b.is(kind) && blockFits(j, s, b, def) && decodes(j, s, b, binary) {
 					j.Saw()
 				}
@@ -215,9 +233,9 @@ func isBase64(text string) (padded, ok bool) {
 // toolResultContent also looks for the tool use that a result names, in the
 // messages before it.
 func toolResultContent(j *check.J) {
-	eachSaid(j, func(s said) {
+	eachContent(j, func(s said, blocks []block) {
 		used := map[string]bool{}
-		for _, b := range s.blocks(j) {
+		for _, b := range blocks {
 			switch {
 			case b.is("tool_use"):
 				used[b.v.Get("id").String()] = true

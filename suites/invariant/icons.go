@@ -44,23 +44,21 @@ func icons() []check.Check {
 }
 
 func iconShape(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, list := range s.members(j, "icons") {
-			if !list.Value.IsArray() {
-				j.Fail(s.Entry, "%s: %s is %s, not an array", s.name, list.Path, wire.TypeName(list.Value))
+	eachMember(j, "icons", func(list found) {
+		if !list.Value.IsArray() {
+			j.Fail(list.Entry, "%s: %s is %s, not an array", list.name, list.Path, wire.TypeName(list.Value))
+			return
+		}
+		for _, icon := range (part{list.Path, list.Value}).items() {
+			if broken := schema.For(j.Rev).Validate("Icon", []byte(icon.v.Raw)); len(broken) > 0 {
+				j.Fail(list.Entry, "%s: %s%s", list.name, icon.at, broken[0])
 				continue
 			}
-			for _, icon := range (part{list.Path, list.Value}).items() {
-				if broken := schema.For(j.Rev).Validate("Icon", []byte(icon.v.Raw)); len(broken) > 0 {
-					j.Fail(s.Entry, "%s: %s%s", s.name, icon.at, broken[0])
-					continue
-				}
-				if src := icon.v.Get("src").String(); !absoluteURI.MatchString(src) {
-					j.Fail(s.Entry, "%s: %s/src is %q, no URI", s.name, icon.at, wire.Clip(src, 80))
-					continue
-				}
-				j.Saw()
+			if src := icon.v.Get("src").String(); !absoluteURI.MatchString(src) {
+				j.Fail(list.Entry, "%s: %s/src is %q, no URI", list.name, icon.at, wire.Clip(src, 80))
+				continue
 			}
+			j.Saw()
 		}
 	})
 }
@@ -71,12 +69,10 @@ var absoluteURI = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
 // eachIcon gives the icons that are objects.
 func eachIcon(j *check.J, look func(s said, icon part)) {
-	eachSaid(j, func(s said) {
-		for _, list := range s.members(j, "icons") {
-			for _, icon := range (part{list.Path, list.Value}).items() {
-				if icon.v.IsObject() {
-					look(s, icon)
-				}
+	eachMember(j, "icons", func(list found) {
+		for _, icon := range (part{list.Path, list.Value}).items() {
+			if icon.v.IsObject() {
+				look(list.said, icon)
 			}
 		}
 	})

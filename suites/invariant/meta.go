@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -97,20 +98,27 @@ func when(wrong bool, why string) string {
 // eachMeta gives every value that stands where the schema has _meta: in what
 // the revision defines, and in results and params of any method.
 func eachMeta(j *check.J, look func(s said, at string, v gjson.Result)) {
-	eachSaid(j, func(s said) {
-		top := "/_meta"
-		if s.Message.Method() != "" {
-			top = "/params/_meta"
-		}
-		if v := s.value.Get(strings.ReplaceAll(top[1:], "/", ".")); v.Exists() {
-			look(s, top, v)
-		}
-		for _, m := range s.members(j, "_meta") {
-			if m.Path != top {
-				look(s, m.Path, m.Value)
+	for _, f := range check.Derived(j, "_meta", func() (all []found) {
+		top := func(s said) (at string, v gjson.Result) {
+			if s.Message.Method() != "" {
+				return "/params/_meta", s.Message.Params().Get("_meta")
 			}
+			return "/_meta", s.value.Get("_meta")
 		}
-	})
+		eachSaid(j, func(s said) {
+			if at, v := top(s); v.Exists() {
+				all = append(all, found{s, schema.Member{Path: at, Value: v}})
+			}
+		})
+		eachMember(j, "_meta", func(f found) {
+			if at, _ := top(f.said); f.Path != at {
+				all = append(all, f)
+			}
+		})
+		return all
+	}) {
+		look(f.said, f.Path, f.Value)
+	}
 }
 
 func metaObject(j *check.J) {

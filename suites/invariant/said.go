@@ -20,25 +20,18 @@ type said struct {
 	value gjson.Result // the result, or the whole of a notification or request
 }
 
-// eachSaid gives, in order, what the judged side said under the revision. What
-// answers a request of another revision is left out, and so is what comes
-// after another revision was agreed on; how JSON-RPC frames it is judged with
-// the messages.
+// eachSaid gives, in order, what the judged side said under the revision.
 func eachSaid(j *check.J, look func(s said)) {
-	all := j.Derive(saidBy(j.Of), func() any {
-		var out []said
-		findSaid(j, func(s said) { out = append(out, s) })
-		return out
-	})
-	for _, s := range all.([]said) {
+	for _, s := range check.Derived(j, "what was said", func() []said { return allSaid(j) }) {
 		look(s)
 	}
 }
 
-// saidBy is the key of what a role said.
-type saidBy wire.Role
-
-func findSaid(j *check.J, look func(s said)) {
+// allSaid leaves out what answers a request of another revision, and what
+// comes after another revision was agreed on; how JSON-RPC frames it is judged
+// with the messages.
+func allSaid(j *check.J) []said {
+	var out []said
 	set := schema.For(j.Rev)
 	asked := map[string]wire.Message{} // by id
 	ambiguous := map[string]bool{}
@@ -72,16 +65,17 @@ func findSaid(j *check.J, look func(s said)) {
 					elsewhere = version.String() != string(j.Rev)
 				}
 				if under(j, request, elsewhere) {
-					look(said{one, "the result of " + wire.Clip(method, 80), set.ResultOf(method, []byte(result.Raw)), result})
+					out = append(out, said{one, "the result of " + wire.Clip(method, 80), set.ResultOf(method, []byte(result.Raw)), result})
 				}
 			case elsewhere:
 			case m.Kind == wire.Notification:
-				look(said{one, wire.Clip(m.Method(), 80), set.Notification(m.Method()), m.Value()})
+				out = append(out, said{one, wire.Clip(m.Method(), 80), set.Notification(m.Method()), m.Value()})
 			case m.Kind == wire.Request:
-				look(said{one, "the request " + wire.Clip(m.Method(), 80), set.Request(m.Method()), m.Value()})
+				out = append(out, said{one, "the request " + wire.Clip(m.Method(), 80), set.Request(m.Method()), m.Value()})
 			}
 		}
 	}
+	return out
 }
 
 // under tells whether a request was made under the judged revision: in the
@@ -142,11 +136,26 @@ func (s said) messages(j *check.J) (prompt, sampling []part) {
 	return prompt, sampling
 }
 
-// members returns the values that stand in what was said where the schema has
-// a member of that name.
-func (s said) members(j *check.J, name string) []schema.Member {
-	if s.def == "" {
-		return nil
+// A found member is a value that stands in what was said where the schema has a
+// member of its name.
+type found struct {
+	said
+	schema.Member
+}
+
+// eachMember gives the values of a member, wherever the schema has it.
+func eachMember(j *check.J, name string, look func(f found)) {
+	for _, f := range check.Derived(j, "members "+name, func() (all []found) {
+		eachSaid(j, func(s said) {
+			if s.def == "" {
+				return
+			}
+			for _, m := range schema.For(j.Rev).Members(s.def, name, s.value) {
+				all = append(all, found{s, m})
+			}
+		})
+		return all
+	}) {
+		look(f)
 	}
-	return schema.For(j.Rev).Members(s.def, name, s.value)
 }

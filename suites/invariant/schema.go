@@ -18,8 +18,7 @@ import (
 // judge. Where an area has checks of every member, as tools and the handshake
 // do, it has no page here; one that gets its own leaves this list.
 type page struct {
-	name        string
-	of          string // what its messages are about
+	name        string // of the page, and what its messages are about
 	definitions []string
 	elsewhere   []string // JSON pointers; see within
 }
@@ -27,26 +26,26 @@ type page struct {
 // pages splits the schema of the handshake era, over its definitions.
 func pages() []page {
 	return []page{
-		{"prompts", "prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
+		{"prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
 			"/nextCursor",            // pagination.next-cursor.string
 			"/messages/*/role",       // schema.role
 			"/messages/*/content/**", // schema.content.*
 		}},
-		{"resources", "resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
+		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
-		{"completion", "completion", []string{"CompleteResult"}, nil},
-		{"logging", "logging", []string{"LoggingMessageNotification"}, nil},
-		{"progress", "progress", []string{"ProgressNotification"}, nil},
-		{"cancellation", "cancellation", []string{"CancelledNotification"}, nil},
-		{"sampling", "sampling", []string{"CreateMessageRequest"}, []string{
+		{"completion", []string{"CompleteResult"}, nil},
+		{"logging", []string{"LoggingMessageNotification"}, nil},
+		{"progress", []string{"ProgressNotification"}, nil},
+		{"cancellation", []string{"CancelledNotification"}, nil},
+		{"sampling", []string{"CreateMessageRequest"}, []string{
 			"/params/messages/*/role",       // schema.role
 			"/params/messages/*/content/**", // schema.content.*
 		}},
-		{"elicitation", "elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
+		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
 			"/params/requestedSchema/**", // schema.dialect.valid
 		}},
-		{"tasks", "tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
+		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
 	}
@@ -69,7 +68,7 @@ func messageSchemas() []check.Check {
 	for _, p := range pages() {
 		c := check.Check{
 			ID:    "versioning.schema." + p.name,
-			Says:  "what the server sends for " + p.of + " fits the schema of the revision agreed on",
+			Says:  "what the server sends for " + p.name + " fits the schema of the revision agreed on",
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25) & p.in(),
 			Rules: []string{"versioning-respect-negotiated"},
@@ -157,20 +156,18 @@ func schemasSent() []check.Check {
 }
 
 func dialectRecommended(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
-			for _, m := range s.members(j, member) {
-				dialect := wire.Member(m.Value, "$schema")
-				switch {
-				case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
-				case dialect.Exists() && !names2020(dialect.Str):
-					j.Fail(s.Entry, "%s: %s/$schema is %q", s.name, m.Path, wire.Clip(dialect.Str, 80))
-				default:
-					j.Saw()
-				}
+	for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
+		eachMember(j, member, func(m found) {
+			dialect := wire.Member(m.Value, "$schema")
+			switch {
+			case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
+			case dialect.Exists() && !names2020(dialect.Str):
+				j.Fail(m.Entry, "%s: %s/$schema is %q", m.name, m.Path, wire.Clip(dialect.Str, 80))
+			default:
+				j.Saw()
 			}
-		}
-	})
+		})
+	}
 }
 
 // names2020 overlooks the scheme and an empty fragment, in which spellings of
@@ -183,19 +180,17 @@ func names2020(uri string) bool {
 // requestedSchemaValid leaves alone what cannot be judged: unknown dialects,
 // and patterns that only other engines read.
 func requestedSchemaValid(j *check.J) {
-	eachSaid(j, func(s said) {
-		for _, m := range s.members(j, "requestedSchema") {
-			if !m.Value.IsObject() {
-				continue
-			}
-			_, err := schema.CompileTool([]byte(m.Value.Raw))
-			var invalid *schema.InvalidSchemaError
-			switch {
-			case err == nil:
-				j.Saw()
-			case errors.As(err, &invalid):
-				j.Fail(s.Entry, "%s: %s is no valid schema: %s", s.name, m.Path, invalid.Violations[0])
-			}
+	eachMember(j, "requestedSchema", func(m found) {
+		if !m.Value.IsObject() {
+			return
+		}
+		_, err := schema.CompileTool([]byte(m.Value.Raw))
+		var invalid *schema.InvalidSchemaError
+		switch {
+		case err == nil:
+			j.Saw()
+		case errors.As(err, &invalid):
+			j.Fail(m.Entry, "%s: %s is no valid schema: %s", m.name, m.Path, invalid.Violations[0])
 		}
 	})
 }

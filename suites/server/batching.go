@@ -3,7 +3,7 @@ package server
 import (
 	"strings"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -155,7 +155,7 @@ func batchReceived(t *check.T) {
 		t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
 	}
 	for _, m := range b.answers {
-		NewWithT(t).Expect(m).To(match.BeResult())
+		gomega.NewWithT(t).Expect(m).To(match.BeResult())
 	}
 	t.Send(array(batchedNotification, batchedNotification))
 	t.Survives("a batch of two notifications")
@@ -244,7 +244,7 @@ func emptyBatch(t *check.T) {
 		t.Survives("an empty array")
 		t.Fail("one error -32600", "no answer", "an empty array was not answered")
 	}
-	NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
 	for _, e := range t.Frames(from) {
 		if e.From == wire.Server && e.Message.Kind == wire.Batch {
 			t.Mark(e)
@@ -262,7 +262,7 @@ func truncatedBatch(t *check.T) {
 		t.Survives("a truncated batch")
 		t.Fail("one error -32700", "no answer", "a truncated batch was not answered")
 	}
-	NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
 }
 
 // invalidElement accepts that the array is refused as a whole, which the
@@ -276,7 +276,7 @@ func invalidElement(t *check.T) {
 		t.Survives("a batch with an element that is no request")
 		t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
 	}
-	NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
 	if _, ok := t.AwaitBehind(from, answers(ids[0])); !ok {
 		t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -145,7 +145,7 @@ func eachAnswered(t *check.T) {
 }
 
 func unknownMethod(t *check.T) {
-	NewWithT(t).Expect(t.Request("mcpcheck/no-such-method", nil)).To(match.BeError(spec.MethodNotFound))
+	gomega.NewWithT(t).Expect(t.Request("mcpcheck/no-such-method", nil)).To(match.BeError(spec.MethodNotFound))
 }
 
 // unadvertisedMethod asks for the lists of what is not declared. One that has
@@ -161,7 +161,7 @@ func unadvertisedMethod(t *check.T) {
 			continue
 		}
 		asked = true
-		NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound))
+		gomega.NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound))
 	}
 	if !asked {
 		t.NotObserved("the server declares tools, prompts and resources", "")
@@ -172,7 +172,7 @@ func unadvertisedMethod(t *check.T) {
 // require. tools/call is left out: it has rules of its own. The code is due in
 // the stateless era only; before it the pages of the methods advise it.
 func invalidParams(t *check.T) {
-	g := NewWithT(t)
+	g := gomega.NewWithT(t)
 	asked := false
 	for _, m := range []struct{ capability, method string }{{"resources", "resources/read"}, {"prompts", "prompts/get"}, {"completions", "completion/complete"}} {
 		if !t.Declares(m.capability) {
@@ -234,7 +234,7 @@ func parseError(t *check.T) {
 		t.Survives("a line that is not JSON")
 		t.Fail("error -32700", "no answer", "a line that is not JSON was not answered")
 	}
-	NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
 }
 
 // ours tells whether a response has the id of something that we sent after a

@@ -24,6 +24,7 @@ func Checks() []check.Check {
 		pagination(),
 		toolsListing(),
 		toolsCalling(),
+		dialects(),
 	))
 }
 

@@ -10,7 +10,7 @@ async function all(list, key) {
     const page = await list({ cursor });
     items.push(...page[key]);
     cursor = page.nextCursor;
-  } while (cursor);
+  } while (cursor !== undefined);
   console.log(`${key}: ${items.length}`);
   return items;
 }
