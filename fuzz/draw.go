@@ -45,10 +45,6 @@ func newGenerator(revs []spec.Revision, decks map[spec.Revision]*Deck) *generato
 	return g
 }
 
-// draw returns the plan of a seed. Shrinking starts from the same plan: the
-// first one that rapid draws under that seed.
-func (g *generator) draw(seed uint64) Plan { return g.plan.Example(int(seed)) }
-
 var (
 	how   = weighted("at once", 60, "one at a time", 28, "in pieces", 8, "without opening", 2, "odd answers", 2)
 	place = evenly(upTo(1000))

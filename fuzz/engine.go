@@ -392,7 +392,7 @@ func (e *engine) after(l *line, p Plan, played Played, symptom *Symptom) {
 func (e *engine) count() {
 	st := &e.res.Stats
 	st.Took = time.Since(e.began)
-	st.Starts = e.p.starts + e.slow.starts
+	st.Starts = e.p.started() + e.slow.started()
 	st.Findings = len(e.res.Findings)
 }
 

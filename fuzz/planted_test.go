@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,12 +81,19 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(res.Findings) == 0 {
-				t.Fatalf("not found in %d plans", res.Stats.Plans)
-			}
+			confirmed := 0
+			defer func() {
+				if confirmed == 0 {
+					t.Errorf("not found in %d plans", res.Stats.Plans)
+				}
+			}()
 			t.Logf("%d findings, %d plans, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Late, res.Stats.Took.Round(time.Millisecond))
 			for _, found := range res.Findings {
 				t.Logf("%s %s\n%s", found.Reproduced, found.Signature, found.Plan)
+				if !full && strings.HasPrefix(found.Reproduced, "not confirmed") {
+					continue // it was being confirmed when the first one stopped the search
+				}
+				confirmed++
 				if !slices.Contains(planted[f.Name], found.Oracle) {
 					t.Errorf("found by %s, not by %s", found.Oracle, planted[f.Name])
 				}

@@ -107,6 +107,13 @@ func (l *line) drop(now bool) {
 	go end()
 }
 
+// started returns how often the target was started.
+func (p *player) started() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
 // close waits until every connection that was dropped has ended.
 func (p *player) close() { p.closing.Wait() }
 

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"flag"
+	"fmt"
 	"runtime"
 	"strconv"
 	"sync"
@@ -16,8 +17,17 @@ import (
 
 var (
 	rapidReady sync.Once
-	rapidBusy  sync.Mutex
+	rapidBusy  sync.Mutex   // held while plans are shrunk
+	rapidFlags sync.RWMutex // held while flags are set; drawing reads them too
 )
+
+// draw returns the plan of a seed. Shrinking starts from the same plan: the
+// first one that rapid draws under that seed.
+func (g *generator) draw(seed uint64) Plan {
+	rapidFlags.RLock()
+	defer rapidFlags.RUnlock()
+	return g.plan.Example(int(seed))
+}
 
 // shrink has rapid minimise the plan of a seed while fails holds for it, for
 // about so long, and returns the smallest plan for which it held. It asks
@@ -33,14 +43,8 @@ func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) b
 			_ = flag.CommandLine.Parse(nil)
 		}
 	})
-	for name, v := range map[string]string{"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String()} {
-		if f := flag.Lookup("rapid." + name); f != nil {
-			defer func(before string) { _ = f.Value.Set(before) }(f.Value.String())
-		}
-		if err := flag.Set("rapid."+name, v); err != nil {
-			panic("fuzz: rapid has no flag " + name + ": " + err.Error())
-		}
-	}
+	before := setRapid(map[string]string{"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String()})
+	defer setRapid(before)
 	known := map[string]bool{}
 	tb := &sink{}
 	done := make(chan struct{})
@@ -64,6 +68,24 @@ func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) b
 	}()
 	<-done
 	return smallest, ok
+}
+
+// setRapid sets flags of rapid and returns what they were.
+func setRapid(flags map[string]string) (before map[string]string) {
+	rapidFlags.Lock()
+	defer rapidFlags.Unlock()
+	before = map[string]string{}
+	for name, v := range flags {
+		f := flag.Lookup("rapid." + name)
+		if f == nil {
+			panic("fuzz: rapid has no flag " + name)
+		}
+		before[name] = f.Value.String()
+		if err := f.Value.Set(v); err != nil {
+			panic(fmt.Sprintf("fuzz: rapid's flag %s: %v", name, err))
+		}
+	}
+	return before
 }
 
 // sink is the testing.TB that rapid wants; what it is told is kept nowhere,
