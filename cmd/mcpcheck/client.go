@@ -69,10 +69,7 @@ func judgeClient(cmd *cobra.Command, args []string, f *flags) error {
 		Checks: checks, Revisions: revisions, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Progress: out.live.Outcome, Rerun: rerun("client", f, argv),
 	})
-	if run != nil {
-		run.Target.Argv = argv
-	}
-	return f.conclude(cmd.Context(), run, err, out)
+	return f.conclude(argv, run, err, out)
 }
 
 // clientTarget returns what is to be judged, and how to name it on a command

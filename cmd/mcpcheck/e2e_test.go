@@ -171,6 +171,16 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// Whoever asks for help sees an example first, once.
+func TestHelpBeginsWithAnExample(t *testing.T) {
+	for _, verb := range []string{"server", "client", "fuzz", "replay", "list", "explain", "selftest", "reference"} {
+		r := run(t, verb, "--help")
+		if !strings.HasPrefix(r.out, "  mcpcheck "+verb) || strings.Contains(r.out, "Examples:") {
+			t.Errorf("%s --help prints\n%s", verb, r.out)
+		}
+	}
+}
+
 // The report goes to stdout alone, and the rerun command of a failure fails
 // for the same reason.
 func TestAFailureIsRerunByItsCommand(t *testing.T) {

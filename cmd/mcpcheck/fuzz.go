@@ -132,8 +132,8 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *search) error {
 	began := time.Now()
 	res, failure := fuzz.Run(cmd.Context(), target, o)
 	run := fuzzRun(res, s)
-	run.Started, run.MS, run.Seed, run.Target.Argv = began, float64(time.Since(began).Microseconds())/1000, f.seed, argv
-	err = f.conclude(cmd.Context(), run, failure, out)
+	run.Started, run.MS, run.Seed = began, float64(time.Since(began).Microseconds())/1000, f.seed
+	err = f.conclude(argv, run, failure, out)
 	if res.Broken && err == nil {
 		return exitError{code: exitBroken}
 	}

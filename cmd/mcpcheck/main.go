@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,20 @@ func execute(args []string) int {
 	}
 }
 
+// helpTemplate shows an example before anything else, which is what most who
+// ask for help are after; examplesOfCobra is the place that cobra gives them.
+const (
+	helpTemplate = `{{if .HasExample}}{{.Example}}
+
+{{end}}{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}`
+	examplesOfCobra = `{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}`
+)
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mcpcheck",
@@ -82,6 +97,8 @@ func rootCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), examplesOfCobra, "", 1))
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
 	root.AddCommand(serverCommand(), clientCommand(), fuzzCommand(), replayCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand(), bridgeCommand())
 	return root

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,27 +54,17 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if c, ok := target.(transport.Command); ok {
-		guard, err := startGuard()
-		if err != nil {
-			out.close()
-			return exitError{exitBroken, err}
-		}
-		defer guard.Close()
-		c.Guard = guard
-		target = c
+	target, stop, err := guarded(target)
+	if err != nil {
+		out.close()
+		return exitError{exitBroken, err}
 	}
+	defer stop()
 	run, err := suites.Run(cmd.Context(), target, suites.Options{
 		Checks: checks, Revisions: revisions, Allow: f.allow(), Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
-	if run != nil {
-		run.Target.Argv = argv
-		if argv[0] == "--" {
-			run.Target.Argv = argv[1:]
-		}
-	}
-	return f.conclude(cmd.Context(), run, err, out)
+	return f.conclude(argv, run, err, out)
 }
 
 // selected returns the revisions and the checks of a role that are asked for,
@@ -128,12 +117,16 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 
 // conclude completes a run that ended, however it did, and writes what is
 // known of it.
-func (f *flags) conclude(ctx context.Context, run *reports.Run, failure error, out *outputs) error {
+func (f *flags) conclude(argv []string, run *reports.Run, failure error, out *outputs) error {
 	if run == nil {
 		out.close()
 		return exitError{exitBroken, failure}
 	}
 	run.Tool = reports.Tool{Name: "mcpcheck", Version: version}
+	run.Target.Argv = argv
+	if argv[0] == "--" {
+		run.Target.Argv = argv[1:]
+	}
 	run.Options = f.options()
 	run.Harness = harness()
 	if f.known != nil {
