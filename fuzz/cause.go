@@ -51,7 +51,9 @@ func peculiar(m wire.Message) []string {
 	}
 	mark(m.Kind == wire.Batch, "is a batch")
 	mark(m.IsResponse(), "is a response that nobody asked for")
-	mark(bytes.Contains(m.Raw, []byte(`"__proto__":`)), "has a member __proto__")
+	undefined := slices.ContainsFunc(m.Elements(), beyondEnvelope)
+	mark(undefined, "has a member that its envelope does not define")
+	mark(!undefined && bytes.Contains(m.Raw, []byte(`"__proto__":`)), "has a member __proto__")
 	raw := strings.ToLower(string(m.Raw))
 	mark(strings.Contains(raw, `\ud8`) || strings.Contains(raw, `\udf`), "has an escaped surrogate")
 	mark(strings.Contains(raw, `\u0000`), "has an escaped NUL")
@@ -97,10 +99,26 @@ func oddity(m wire.Message) string {
 		return "has a member that stands twice"
 	case m.Misfit != nil && m.Misfit.Member == "jsonrpc":
 		return "has no jsonrpc 2.0"
+	case m.Misfit != nil && m.Misfit.Member == "params":
+		return "has params that are no object"
 	case m.Misfit != nil:
 		return m.Misfit.What
 	}
 	return ""
+}
+
+// beyondEnvelope tells whether a request or notification has a member that
+// JSON-RPC does not give it. It is a valid one all the same.
+func beyondEnvelope(m wire.Message) bool {
+	if m.Kind != wire.Request && m.Kind != wire.Notification {
+		return false
+	}
+	beyond := false
+	m.Value().ForEach(func(k, _ gjson.Result) bool {
+		beyond = !slices.Contains([]string{"jsonrpc", "id", "method", "params"}, k.String())
+		return !beyond
+	})
+	return beyond
 }
 
 // deeper tells whether brackets nest deeper than n anywhere, strings not
