@@ -226,9 +226,11 @@ func unreadableError(m wire.Message) bool {
 }
 
 // parseError: many servers drop such a line silently, which is warned about.
+// It is wrong at once: a reader that minds no newlines would take a truncated
+// one for the beginning of what comes next, and wait.
 // The id of the answer is judged apart.
 func parseError(t *check.T) {
-	from := t.Send(`{"jsonrpc":"2.0","method":`)
+	from := t.Send(`{"jsonrpc":"2.0","method":}`)
 	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return m.Kind == wire.Error && !ours(t, from, m) })
 	if !ok {
 		t.Survives("a line that is not JSON")
