@@ -30,6 +30,8 @@ type player struct {
 }
 
 func newPlayer(target transport.Target, opts session.Options, wait time.Duration) *player {
+	// A session that is well is used for many plans.
+	opts.MaxFrames = max(opts.MaxFrames, 100_000)
 	return &player{target: target, opts: opts, wait: wait, slots: make(chan struct{}, 8)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -55,6 +56,8 @@ func peer(role string) {
 	case "peer-silent":
 		for lines.Scan() {
 		}
+	case "peer-dies", "peer-floods", "peer-deaf", "peer-long-line":
+		misbehave(role, lines)
 	case "peer-family": // tells the pid of a child of its own, and then never answers
 		child := exec.Command(os.Args[0], "peer-child")
 		child.Stdin, _ = os.Open(os.DevNull)
@@ -68,6 +71,44 @@ func peer(role string) {
 		}
 	case "peer-child":
 		time.Sleep(time.Minute) // it would outlive its parent by far
+	}
+}
+
+// misbehave opens a session as it should, and then no longer.
+func misbehave(role string, lines *bufio.Scanner) {
+	for n := 0; lines.Scan(); n++ {
+		var m struct {
+			ID     json.RawMessage
+			Params struct{ ProtocolVersion string }
+		}
+		if json.Unmarshal(lines.Bytes(), &m) == nil && m.Params.ProtocolVersion != "" {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"rogue","version":"1"}}}`+"\n", m.ID, m.Params.ProtocolVersion)
+			continue
+		}
+		if n < 2 {
+			continue
+		}
+		switch role {
+		case "peer-dies":
+			os.Exit(7)
+		case "peer-floods":
+			for {
+				if _, err := os.Stdout.WriteString(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n", 1000)); err != nil {
+					return
+				}
+			}
+		case "peer-deaf":
+			signal.Ignore(syscall.SIGTERM)
+			time.Sleep(time.Minute) // it reads no more
+		case "peer-long-line":
+			chunk := []byte(strings.Repeat("x", 1<<20))
+			for range 100 {
+				if _, err := os.Stdout.Write(chunk); err != nil {
+					return
+				}
+			}
+			fmt.Println()
+		}
 	}
 }
 
@@ -230,6 +271,40 @@ func TestAnInterruptWritesReportsAndLeavesNoProcess(t *testing.T) {
 			t.Errorf("%v: report: %v\n%s", signal, err, text)
 		}
 		awaitGone(t, child)
+	}
+}
+
+// Whatever a target does, the run ends by itself, well before its deadline and
+// within bounded memory, and its reports say what happened.
+func TestRogueTargetsAreReported(t *testing.T) {
+	for role, says := range map[string]string{"peer-dies": "exit status 7", "peer-floods": "flooded", "peer-deaf": "no answer", "peer-long-line": "no answer"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := map[string]string{"--json": filepath.Join(dir, "r.json"), "--junit": filepath.Join(dir, "r.xml"), "--html": filepath.Join(dir, "r.html")}
+			args := []string{"server", "--spec", "2025-11-25", "--timeout", "1s", "--deadline", "2m"}
+			for flag, file := range files {
+				args = append(args, flag, file)
+			}
+			r := run(t, join(args, self(role))...)
+			if r.code != exitFails {
+				t.Errorf("exit %d\n%s%s", r.code, r.out, r.errors)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil || !bytes.Contains(text, []byte(says)) {
+					t.Errorf("%s does not say %q (%d bytes, %v)", filepath.Base(file), says, len(text), err)
+				}
+			}
+			text, _ := os.ReadFile(files["--json"])
+			report, err := reports.ReadJSON(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Ended != reports.Complete || report.Harness.PeakBytes > 512<<20 {
+				t.Errorf("ended %q with %d MB", report.Ended, report.Harness.PeakBytes>>20)
+			}
+		})
 	}
 }
 

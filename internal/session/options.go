@@ -24,7 +24,7 @@ func Defaults() Options {
 		Timeout:      10 * time.Second,
 		StartTimeout: 60 * time.Second,
 		Grace:        2 * time.Second,
-		MaxFrames:    100_000,
+		MaxFrames:    10_000,
 		MaxBytes:     64 << 20,
 	}
 }
