@@ -211,8 +211,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	from := out.From
 	if s.Paced {
 		for i, w := range s.Writes {
-			at, err := l.SendChunks(ctx, w)
-			if err != nil {
+			if _, err := l.SendChunks(ctx, w); err != nil {
 				break
 			}
 			wanted := due(Script{Writes: [][]byte{w}}.Lines(), facts)
@@ -225,7 +224,9 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 			if len(wanted) == 0 || last {
 				continue
 			}
-			e, err := l.await(ctx, max(at, from), patience, s.Answers, func(m wire.Message) bool {
+			// From the last frame looked at on: an answer to an earlier line may
+			// have come since, behind an error that named no request.
+			e, err := l.await(ctx, from, patience, s.Answers, func(m wire.Message) bool {
 				took(m)
 				delete(wanted, m.ID().Key())
 				return len(wanted) == 0 || m.Kind == wire.Error && !m.ID().Usable()
