@@ -32,23 +32,23 @@ func Of(role wire.Role, checks []check.Check) []check.Check {
 // matches nothing is an error that names it.
 func Select(checks []check.Check, only, skip []string) ([]check.Check, error) {
 	for _, glob := range slices.Concat(only, skip) {
-		ok := slices.ContainsFunc(checks, func(c check.Check) bool { return matches(glob, c.ID) })
+		ok := slices.ContainsFunc(checks, func(c check.Check) bool { return Matches(glob, c.ID) })
 		if !ok {
 			return nil, fmt.Errorf("no check matches %q (mcpcheck list shows them all)", glob)
 		}
 	}
 	any := func(globs []string, id string) bool {
-		return slices.ContainsFunc(globs, func(g string) bool { return matches(g, id) })
+		return slices.ContainsFunc(globs, func(g string) bool { return Matches(g, id) })
 	}
 	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool {
 		return len(only) > 0 && !any(only, c.ID) || any(skip, c.ID)
 	}), nil
 }
 
-// matches uses path.Match, whose star stops at slashes only, and ids have none.
-// A glob without star also stands for everything below it: "tools" is
+// Matches tells whether a glob matches an id. It uses path.Match, whose star
+// stops at slashes only, and ids have none. A glob without star also stands for everything below it: "tools" is
 // "tools.*".
-func matches(glob, id string) bool {
+func Matches(glob, id string) bool {
 	ok, err := path.Match(glob, id)
 	return err == nil && ok || strings.HasPrefix(id, glob+".")
 }

@@ -12,12 +12,15 @@ import (
 
 func selftestCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "selftest",
+		Use:     "selftest [GLOB]...",
 		Short:   "Prove the checks: every seeded fault must set off exactly the checks it names",
-		Example: "  mcpcheck selftest",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := selftest.Run(cmd.Context(), fault.All(), 2*runtime.NumCPU())
+		Example: "  mcpcheck selftest\n  mcpcheck selftest 'tools.*' jsonrpc",
+		RunE: func(cmd *cobra.Command, globs []string) error {
+			faults, err := selftest.Select(fault.All(), globs)
+			if err != nil {
+				return exitError{exitUsage, err}
+			}
+			m, err := selftest.Run(cmd.Context(), faults, 2*runtime.NumCPU())
 			if err != nil {
 				if cmd.Context().Err() != nil {
 					return exitError{exitInterrupted, err}

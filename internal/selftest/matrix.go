@@ -36,6 +36,25 @@ type Cell struct {
 // Exact tells whether those that objected are those that the fault names.
 func (c Cell) Exact() bool { return c.Err == nil && len(c.Missing) == 0 && len(c.Surplus) == 0 }
 
+// Select returns the faults whose name, or one of whose checks, matches a glob;
+// all where there is none. A glob that matches nothing is an error that names it.
+func Select(faults []fault.Fault, globs []string) ([]fault.Fault, error) {
+	if len(globs) == 0 {
+		return faults, nil
+	}
+	matches := func(glob string, f fault.Fault) bool {
+		return slices.ContainsFunc(append([]string{f.Name}, f.CaughtBy...), func(id string) bool { return suites.Matches(glob, id) })
+	}
+	for _, glob := range globs {
+		if !slices.ContainsFunc(faults, func(f fault.Fault) bool { return matches(glob, f) }) {
+			return nil, fmt.Errorf("no fault, and no check that catches one, matches %q", glob)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(faults), func(f fault.Fault) bool {
+		return !slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, f) })
+	}), nil
+}
+
 // A Matrix is every fault at every revision of its own, and the honest server.
 type Matrix struct {
 	Cells  []Cell

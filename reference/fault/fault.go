@@ -45,6 +45,22 @@ func All() []Fault {
 		stdio(),
 		fuzz(),
 		schemaArea(),
+		resources(),
+		prompts(),
+		completion(),
+		logging(),
+		progress(),
+		cancellation(),
+		roots(),
+		sampling(),
+		elicitation(),
+		mrtr(),
+		tasks(),
+		subscriptions(),
+		caching(),
+		deprecated(),
+		security(),
+		official(),
 	)
 }
 

@@ -25,6 +25,22 @@ func Checks() []check.Check {
 		toolsListing(),
 		toolsCalling(),
 		dialects(),
+		resources(),
+		prompts(),
+		completion(),
+		logging(),
+		progress(),
+		cancellation(),
+		roots(),
+		sampling(),
+		elicitation(),
+		mrtr(),
+		tasks(),
+		subscriptions(),
+		caching(),
+		deprecated(),
+		security(),
+		official(),
 	))
 }
 

@@ -1,0 +1,4 @@
+package fault
+
+// progress are the faults of basic/utilities/progress.
+func progress() []Fault { return nil }

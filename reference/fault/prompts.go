@@ -1,0 +1,4 @@
+package fault
+
+// prompts are the faults of server/prompts.
+func prompts() []Fault { return nil }

@@ -1,0 +1,6 @@
+package server
+
+import "github.com/mcpcheck/mcpcheck/suites/check"
+
+// sampling are the probes of client/sampling.
+func sampling() []check.Check { return nil }

@@ -1,0 +1,6 @@
+package server
+
+import "github.com/mcpcheck/mcpcheck/suites/check"
+
+// security are the probes of the security considerations.
+func security() []check.Check { return nil }
