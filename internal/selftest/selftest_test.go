@@ -82,8 +82,9 @@ var unobserved = []string{
 	"schema.dialect.valid",                   // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
 	"versioning.schema.tasks",                // it has no tasks
-	"versioning.schema.completion",           // nothing asks for completions yet
-	"versioning.schema.completion.advised",   // likewise
+	"versioning.schema.resources",            // nothing is subscribed to yet
+	"versioning.schema.resources.advised",    // likewise
+	"resources.read.path",                    // it has no files
 	"versioning.schema.progress",             // nothing asks for progress yet
 	"versioning.schema.progress.advised",     // likewise
 	"versioning.schema.cancellation",         // it cancels no requests
