@@ -14,7 +14,7 @@ import (
 // excused. It shrinks to nothing as the areas are built.
 var Unmoved = []string{
 	"authorization", "caching", "cancellation", "deprecated", "elicitation", "headers", "http-sse",
-	"logging", "mrtr", "progress", "roots", "sampling", "security",
+	"logging", "mrtr", "progress", "prompts", "resources", "roots", "sampling", "security",
 	"streamable-http", "subscriptions", "tasks",
 }
 

@@ -82,8 +82,6 @@ var unobserved = []string{
 	"schema.dialect.valid",                   // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
 	"versioning.schema.tasks",                // it has no tasks
-	"versioning.schema.resources",            // nothing is subscribed to yet
-	"versioning.schema.resources.advised",    // likewise
 	"resources.read.path",                    // it has no files
 	"versioning.schema.progress",             // nothing asks for progress yet
 	"versioning.schema.progress.advised",     // likewise

@@ -44,14 +44,6 @@ func asSideEffect(trigger, method string, add func(list server.Object, name stri
 	})
 }
 
-// hidesChanges does not declare that changes of a list are told of, and tells of
-// them all the same.
-func hidesChanges(capability string) apply {
-	return onResult("initialize", func(o server.Object) {
-		o["capabilities"].(server.Object)[capability] = server.Object{}
-	})
-}
-
 // listAsObject lists the entries as an object, by what names them.
 func listAsObject(method, member, key string) apply {
 	return onResult(method, func(o server.Object) {

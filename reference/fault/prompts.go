@@ -39,15 +39,14 @@ func addPrompt(list server.Object, name string) {
 	}
 }
 
-// promptLists are the faults of #capabilities, #listing-prompts and
-// #list-changed-notification.
+// promptLists are the faults of #capabilities and #listing-prompts.
 func promptLists() []Fault {
 	return []Fault{
 		{
 			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability", In: spec.Every,
 			Breaks:   []string{"prompts-capability-declared"},
 			CaughtBy: []string{"prompts.capability.declared"},
-			Apply:    undeclared("prompts"),
+			Apply:    all(undeclared("prompts"), silent("notifications/prompts/list_changed")),
 		},
 		{
 			Name: "prompts-as-object", Does: "lists prompts as an object by their names", In: spec.Every,
@@ -72,18 +71,6 @@ func promptLists() []Fault {
 			Breaks:   []string{"prompts-list-not-per-connection"},
 			CaughtBy: []string{"prompts.list.everywhere"},
 			Apply:    asSideEffect("resources/list", "prompts/list", addPrompt),
-		},
-		{
-			Name: "prompts-changed-silently", Does: "does not tell of changes of the list of prompts", In: spec.Every,
-			Breaks:   []string{"prompts-list-changed-notify"},
-			CaughtBy: []string{"prompts.list-changed.sent"},
-			Apply:    silent("notifications/prompts/list_changed"),
-		},
-		{
-			Name: "prompts-change-undeclared", Does: "tells of changes of the list of prompts without declaring that it does", In: spec.Handshake,
-			Breaks:   []string{"prompts-list-changed-needs-flag"},
-			CaughtBy: []string{"prompts.list-changed.undeclared", "prompts.list-changed.undeclared.advised"},
-			Apply:    hidesChanges("prompts"),
 		},
 	}
 }

@@ -38,8 +38,7 @@ const (
 	coverURI = "library://covers/b10"
 )
 
-// resourceLists are the faults of #capabilities, #listing-resources and
-// #list-changed-notification.
+// resourceLists are the faults of #capabilities and #listing-resources.
 func resourceLists() []Fault {
 	return []Fault{
 		{
@@ -47,14 +46,14 @@ func resourceLists() []Fault {
 			Breaks:   []string{"resources-capability-declared"},
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    undeclared("resources"),
+			Apply:    all(undeclared("resources"), silent("notifications/resources/list_changed")),
 		},
 		{
 			Name: "templates-undeclared", Does: "lists resource templates alone, without declaring the capability", In: spec.Every,
 			Breaks:   []string{"resources-capability-declared"},
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    all(undeclared("resources"), instead("resources/list", unknownMethod)),
+			Apply:    all(undeclared("resources"), silent("notifications/resources/list_changed"), instead("resources/list", unknownMethod)),
 		},
 		{
 			Name: "resources-as-object", Does: "lists resources as an object by their uri", In: spec.Every,
@@ -79,18 +78,6 @@ func resourceLists() []Fault {
 			Breaks:   []string{"resources-list-not-per-connection"},
 			CaughtBy: []string{"resources.list.everywhere"},
 			Apply:    asSideEffect("resources/templates/list", "resources/list", addResource),
-		},
-		{
-			Name: "resources-changed-silently", Does: "does not tell of changes of the list of resources", In: spec.Every,
-			Breaks:   []string{"resources-list-changed-notify"},
-			CaughtBy: []string{"resources.list-changed.sent"},
-			Apply:    silent("notifications/resources/list_changed"),
-		},
-		{
-			Name: "resources-change-undeclared", Does: "tells of changes of the list of resources without declaring that it does", In: spec.Handshake,
-			Breaks:   []string{"resources-list-changed-needs-flag"},
-			CaughtBy: []string{"resources.list-changed.undeclared", "resources.list-changed.undeclared.advised"},
-			Apply:    hidesChanges("resources"),
 		},
 	}
 }

@@ -84,22 +84,6 @@ func prompts() []check.Check {
 			Rules: []string{"prompts-embedded-resource-mime-type"},
 			Judge: promptResourceType,
 		},
-		{
-			ID:    "prompts.list-changed.undeclared",
-			Says:  "notifications/prompts/list_changed is sent only where prompts.listChanged is declared",
-			Level: spec.Must,
-			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"prompts-list-changed-needs-flag"},
-			Judge: changedUndeclared("prompts"),
-		},
-		{
-			ID:    "prompts.list-changed.undeclared.advised",
-			Says:  "notifications/prompts/list_changed is sent only where prompts.listChanged is declared",
-			Level: spec.Should,
-			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"prompts-list-changed-needs-flag"},
-			Judge: changedUndeclared("prompts"),
-		},
 	}
 }
 

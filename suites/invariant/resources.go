@@ -10,27 +10,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// resources are the judges of server/resources: what a server lists, what it
-// reads (resources_contents.go) and what it tells of changes.
+// resources are the judges of server/resources: what a server lists, and what
+// it reads (resources_contents.go).
 func resources() []check.Check {
-	return slices.Concat(resourcesListed(), resourcesRead(), []check.Check{
-		{
-			ID:    "resources.list-changed.undeclared",
-			Says:  "notifications/resources/list_changed is sent only where resources.listChanged is declared",
-			Level: spec.Must,
-			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"resources-list-changed-needs-flag"},
-			Judge: changedUndeclared("resources"),
-		},
-		{
-			ID:    "resources.list-changed.undeclared.advised",
-			Says:  "notifications/resources/list_changed is sent only where resources.listChanged is declared",
-			Level: spec.Should,
-			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"resources-list-changed-needs-flag"},
-			Judge: changedUndeclared("resources"),
-		},
-	})
+	return slices.Concat(resourcesListed(), resourcesRead())
 }
 
 // resourcesListed are the judges of #resource and #resource-templates.

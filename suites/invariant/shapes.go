@@ -101,24 +101,3 @@ func unique(method, member, key, what string) func(*check.J) {
 		})
 	}
 }
-
-// changedUndeclared judges the notifications of changes of a list. It has no
-// subject where the server sends none: that may be for want of changes.
-func changedUndeclared(capability string) func(*check.J) {
-	method := "notifications/" + capability + "/list_changed"
-	return func(j *check.J) {
-		if !j.Capabilities(wire.Server).Exists() {
-			return
-		}
-		declared := j.Declares(wire.Server, capability+".listChanged")
-		for _, e := range j.Sent() {
-			switch {
-			case e.Message.Method() != method:
-			case !declared:
-				j.Fail(e, "%s came, but %s.listChanged is not declared", method, capability)
-			default:
-				j.Saw()
-			}
-		}
-	}
-}

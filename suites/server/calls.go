@@ -17,9 +17,8 @@ type toolCall struct {
 	answer wire.Entry // the result
 }
 
-// A listChange is what a call did to a list.
+// A listChange is what a call did to the list of tools.
 type listChange struct {
-	of   listing
 	tool string
 	seen wire.Entry // the list that shows it
 	told bool       // by a notification
@@ -50,11 +49,11 @@ func called(t *check.T) *toolCalls {
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
 	tools := knownTools(t)
-	var watching []listing
-	if slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) }) {
-		var stop func()
-		watching, stop = watch(t)
+	watching := t.Declares("tools.listChanged") && slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) })
+	if watching {
+		stop, ok := listen(t, check.Params{"toolsListChanged": true})
 		defer stop()
+		watching = ok
 	}
 	var reading, writing []toolCall
 	for _, tool := range tools {
@@ -75,7 +74,11 @@ func callTools(t *check.T) *toolCalls {
 	}
 	c.call(t, reading[:min(len(reading), maxCalls)]...)
 	for _, one := range writing[:min(len(writing), maxCalls)] {
-		c.watched(t, one, watching)
+		if watching {
+			c.watched(t, one)
+		} else {
+			c.call(t, one)
+		}
 	}
 	return c
 }
@@ -119,42 +122,17 @@ func cancel(t *check.T, running *check.Call) {
 	_ = t.TryNotify("notifications/cancelled", check.Params{"requestId": json.RawMessage(running.ID.Raw)})
 }
 
-// watch returns the lists whose changes the server says that it tells of, and
-// asks for that where it has to be asked for.
-func watch(t *check.T) (lists []listing, stop func()) {
-	what := check.Params{}
-	for _, l := range []listing{toolsList, promptsList, resourcesList} {
-		if t.Declares(l.capability + ".listChanged") {
-			lists = append(lists, l)
-			what[l.capability+"ListChanged"] = true
-		}
-	}
-	if lists == nil {
-		return nil, func() {}
-	}
-	stop, ok := listen(t, what)
-	if !ok {
-		return nil, stop
-	}
-	return lists, stop
-}
-
-// watched calls a tool between two looks at the lists, and where one changed
-// waits for the notification that should tell.
-func (c *toolCalls) watched(t *check.T, one toolCall, lists []listing) {
-	before := map[string]*walk{}
-	for _, l := range lists {
-		before[l.method] = walkNow(t, l)
-	}
+// watched calls a tool between two looks at the list of tools, and where that
+// changed waits for the notification that should tell.
+func (c *toolCalls) watched(t *check.T, one toolCall) {
+	before := walkNow(t, toolsList)
 	c.call(t, one)
-	for _, l := range lists {
-		first, after := before[l.method], walkNow(t, l)
-		if !first.whole() || !after.whole() || sameSet(l.names(first.items()), l.names(after.items())) {
-			continue
-		}
-		_, sent := t.Await(first.last.Index, func(m wire.Message) bool { return m.Method() == l.changed() })
-		c.changes = append(c.changes, listChange{l, one.tool.Get("name").String(), after.last, sent})
+	after := walkNow(t, toolsList)
+	if !before.whole() || !after.whole() || sameSet(toolsList.names(before.items()), toolsList.names(after.items())) {
+		return
 	}
+	_, sent := t.Await(before.last.Index, func(m wire.Message) bool { return m.Method() == "notifications/tools/list_changed" })
+	c.changes = append(c.changes, listChange{one.tool.Get("name").String(), after.last, sent})
 }
 
 // sameSet tells whether two lists hold the same names, in any order.

@@ -60,9 +60,7 @@ func completion() []check.Check {
 			In:    declared,
 			Needs: "completions",
 			Rules: []string{"completion-invalid-prompt-code"},
-			Probe: func(t *check.T) {
-				gomega.NewWithT(t).Expect(t.Request("completion/complete", completing(noSuchPrompt))).To(match.BeError(spec.InvalidParams))
-			},
+			Probe: completionOfUnknown,
 		},
 		{
 			ID:       "completion.argument.missing",
@@ -162,9 +160,13 @@ func completionUnsupported(t *check.T) {
 }
 
 // bothRefsServed judges what is listed and named as it is listed: that there is
-// no method for it is no answer, since the server declares one.
+// no method for it is no answer, since the server declares one. Where there is
+// none for anything, discover.capabilities tells.
 func bothRefsServed(t *check.T) {
 	seen := false
+	if t.Facts.Stateless && !slices.ContainsFunc(completedAll(t), func(c completed) bool { code, _ := c.answer.Message.Code(); return code != spec.MethodNotFound }) {
+		t.NotObserved("completion/complete is not known", "")
+	}
 	for _, c := range completedAll(t) {
 		m := c.answer.Message
 		if code, _ := m.Code(); c.err == nil && code == spec.MethodNotFound {
@@ -217,7 +219,21 @@ func completionArgumentMissing(t *check.T) {
 	if blanks := slices.Concat(promptBlanks(t), templateBlanks(t)); len(blanks) > 0 {
 		ref = blanks[0].ref
 	}
-	gomega.NewWithT(t).Expect(t.Request("completion/complete", check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams))
+	gomega.NewWithT(t).Expect(completeKnown(t, check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams))
+}
+
+func completionOfUnknown(t *check.T) {
+	gomega.NewWithT(t).Expect(completeKnown(t, completing(noSuchPrompt))).To(match.BeError(spec.InvalidParams))
+}
+
+// completeKnown ends the body if there is no such method: that it was declared
+// is what is wrong then.
+func completeKnown(t *check.T, params check.Params) wire.Message {
+	m := t.Request("completion/complete", params)
+	if code, _ := m.Code(); code == spec.MethodNotFound {
+		t.NotObserved("completion/complete is not known", "")
+	}
+	return m
 }
 
 // A misfilled completion is one with inputs that no client should send.

@@ -107,27 +107,6 @@ func listedEverywhere(t *check.T, l listing) {
 	t.Note("what %s lists changed once during the run", l.method)
 }
 
-// changeTold needs a tool that changes the list, which only a call can find.
-func changeTold(t *check.T, l listing) {
-	c := called(t)
-	seen := false
-	for _, change := range c.changes {
-		if change.of != l {
-			continue
-		}
-		if seen = true; !change.told {
-			t.Mark(change.seen)
-			t.Fail(l.changed(), "none", "a call of %q changed what %s lists, and no notification told of it", change.tool, l.method)
-		}
-	}
-	if !seen {
-		t.NotObserved("no call changed what "+l.method+" lists", allowHint(c.held))
-	}
-}
-
-// changed is the notification that tells of a change of the list.
-func (l listing) changed() string { return "notifications/" + l.capability + "/list_changed" }
-
 // allowHint tells which flag would allow more calls.
 func allowHint(held []string) string {
 	if len(held) == 0 {

@@ -41,15 +41,6 @@ func prompts() []check.Check {
 			Probe: func(t *check.T) { listedEverywhere(t, promptsList) },
 		},
 		{
-			ID:    "prompts.list-changed.sent",
-			Says:  "where the list of prompts changes, notifications/prompts/list_changed is sent",
-			Level: spec.Should,
-			In:    spec.Every,
-			Needs: "prompts.listChanged",
-			Rules: []string{"prompts-list-changed-notify"},
-			Probe: func(t *check.T) { changeTold(t, promptsList) },
-		},
-		{
 			ID:    "prompts.get.unknown",
 			Says:  "getting a prompt that does not exist is answered with error -32602",
 			Level: spec.Should,

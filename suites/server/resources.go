@@ -42,15 +42,6 @@ func resourcesListing() []check.Check {
 			Rules: []string{"resources-list-not-per-connection"},
 			Probe: func(t *check.T) { listedEverywhere(t, resourcesList) },
 		},
-		{
-			ID:    "resources.list-changed.sent",
-			Says:  "where the list of resources changes, notifications/resources/list_changed is sent",
-			Level: spec.Should,
-			In:    spec.Every,
-			Needs: "resources.listChanged",
-			Rules: []string{"resources-list-changed-notify"},
-			Probe: func(t *check.T) { changeTold(t, resourcesList) },
-		},
 	}
 }
 
