@@ -73,15 +73,6 @@ func completion() []check.Check {
 			Probe:    completionArgumentMissing,
 		},
 		{
-			ID:       "completion.inputs.refused",
-			Says:     "a completion for a reference of an unknown type, or of what is no text, is refused",
-			Level:    spec.Should,
-			In:       spec.Every,
-			Malforms: true,
-			Rules:    []string{"completion-validate-inputs-server"},
-			Probe:    completionInputsRefused,
-		},
-		{
 			ID:       "completion.inputs.survived",
 			Says:     "completions with inputs of wrong types or of great length are answered, and the server goes on",
 			Level:    spec.Must,
@@ -89,6 +80,15 @@ func completion() []check.Check {
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs"},
 			Probe:    completionInputsSurvived,
+		},
+		{
+			ID:       "completion.inputs.refused",
+			Says:     "a completion for a reference of an unknown type, or of what is no text, is refused",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Malforms: true,
+			Rules:    []string{"completion-validate-inputs-server"},
+			Probe:    completionInputsRefused,
 		},
 	}
 }
@@ -156,7 +156,7 @@ func completionUnsupported(t *check.T) {
 	if suggestions(m) > 0 {
 		t.NotObserved("the server completes arguments without declaring it", "")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound), "completion/complete, which is not declared")
 }
 
 // bothRefsServed judges what is listed and named as it is listed: that there is
@@ -219,11 +219,11 @@ func completionArgumentMissing(t *check.T) {
 	if blanks := slices.Concat(promptBlanks(t), templateBlanks(t)); len(blanks) > 0 {
 		ref = blanks[0].ref
 	}
-	gomega.NewWithT(t).Expect(completeKnown(t, check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams))
+	gomega.NewWithT(t).Expect(completeKnown(t, check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams), "a completion without argument")
 }
 
 func completionOfUnknown(t *check.T) {
-	gomega.NewWithT(t).Expect(completeKnown(t, completing(noSuchPrompt))).To(match.BeError(spec.InvalidParams))
+	gomega.NewWithT(t).Expect(completeKnown(t, completing(noSuchPrompt))).To(match.BeError(spec.InvalidParams), "a completion for a prompt that does not exist")
 }
 
 // completeKnown ends the body if there is no such method: that it was declared

@@ -74,7 +74,7 @@ func prompts() []check.Check {
 const noSuchPrompt = "mcpcheck_no_such_prompt"
 
 func unknownPrompt(t *check.T) {
-	gomega.NewWithT(t).Expect(t.Request("prompts/get", check.Params{"name": noSuchPrompt})).To(match.BeError(spec.InvalidParams))
+	gomega.NewWithT(t).Expect(t.Request("prompts/get", check.Params{"name": noSuchPrompt})).To(match.BeError(spec.InvalidParams), "getting a prompt that does not exist")
 }
 
 // promptArgumentsMissing lets pass a result that asks for what is missing
@@ -91,7 +91,7 @@ func promptArgumentsMissing(t *check.T) {
 		if m.Kind == wire.Result && !complete(t, m) {
 			continue
 		}
-		gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "prompt "+wire.Clip(p.Get("name").Str, 80))
+		gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "getting the prompt %q without arguments", wire.Clip(p.Get("name").Str, 80))
 	}
 	if n == 0 {
 		t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")

@@ -121,16 +121,6 @@ func resourcesMissing() []check.Check {
 		missing,
 		advised,
 		{
-			ID:       "resources.read.uri.validated",
-			Says:     "nothing is read under what is no URI",
-			Level:    spec.Must,
-			In:       spec.Every,
-			Needs:    "resources",
-			Malforms: true,
-			Rules:    []string{"resources-validate-uris"},
-			Probe:    urisValidated,
-		},
-		{
 			ID:       "resources.read.uri.survived",
 			Says:     "reading what is no URI is answered, and the server goes on",
 			Level:    spec.Robust,
@@ -139,6 +129,16 @@ func resourcesMissing() []check.Check {
 			Malforms: true,
 			Spec:     "server/resources#security-considerations",
 			Probe:    urisSurvived,
+		},
+		{
+			ID:       "resources.read.uri.validated",
+			Says:     "nothing is read under what is no URI",
+			Level:    spec.Must,
+			In:       spec.Every,
+			Needs:    "resources",
+			Malforms: true,
+			Rules:    []string{"resources-validate-uris"},
+			Probe:    urisValidated,
 		},
 		{
 			ID:    "resources.read.path",

@@ -198,7 +198,7 @@ func readMissing(t *check.T) {
 	if m.Kind == wire.Result && t.Facts.Stateless {
 		t.NotObserved("reading a resource that does not exist was answered with empty contents", "")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(t.Facts.ResourceNotFound))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(t.Facts.ResourceNotFound), "reading a resource that does not exist")
 }
 
 func readMissingEmpty(t *check.T) {
@@ -214,7 +214,7 @@ func readNothing(t *check.T) {
 	if m.Kind == wire.Result && !t.Facts.Stateless {
 		t.NotObserved("resources/read without uri was answered with a result", "")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams))
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
 }
 
 // A misread is what came of reading what is no URI.
