@@ -149,6 +149,9 @@ func completionDeclared(t *check.T) {
 
 // completionUnsupported leaves a completion with values to completionDeclared.
 func completionUnsupported(t *check.T) {
+	if !t.Capabilities().IsObject() {
+		t.NotObserved("the server's opening holds no capabilities object", "")
+	}
 	if t.Declares("completions") {
 		t.NotApplicable("the server has completions")
 	}
