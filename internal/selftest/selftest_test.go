@@ -82,6 +82,9 @@ var unobserved = []string{
 	"schema.dialect.valid",                   // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
 	"versioning.schema.tasks",                // it has no tasks
+	"resources.read.failure",                 // what it lists does not fail
+	"prompts.get.failure",                    // likewise
+	"completion.failure",                     // likewise
 	"resources.read.path",                    // it has no files
 	"versioning.schema.progress",             // nothing asks for progress yet
 	"versioning.schema.progress.advised",     // likewise

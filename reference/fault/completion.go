@@ -137,6 +137,28 @@ func completion() []Fault {
 			Apply:    onCompletion(func(c server.Object) { c["hasMore"] = 0 }),
 		},
 		{
+			Name: "completion-fails-with-1", Does: "answers completions of an argument with the code 1", In: spec.Since(spec.V2025_03_26),
+			Breaks:   []string{"completion-internal-error-code"},
+			CaughtBy: []string{"completion.failure"},
+			Apply: onCompletionOf(
+				func(ref, argument server.Object) bool {
+					return ref["name"] == "overdue_notice" && argument["name"] == "reader"
+				},
+				func() (any, *server.Error) { return nil, &server.Error{Code: 1, Message: "The readers are out"} }),
+		},
+		{
+			Name: "completion-irrelevant", Does: "completes with all that it knows, in the order of the alphabet", In: spec.Every,
+			Breaks:   []string{"completion-sorted-by-relevance"},
+			CaughtBy: []string{"completion.relevance"},
+			Apply: onRequest("completion/complete", func(r *server.Request) {
+				if argument, ok := r.Params["argument"].(server.Object); ok && argument["value"] != nil {
+					if _, text := argument["value"].(string); text {
+						argument["value"] = ""
+					}
+				}
+			}),
+		},
+		{
 			Name: "completion-context-refused", Does: "refuses completions that tell what was filled in before", In: spec.Since(spec.V2025_06_18),
 			Breaks:   []string{"completion-context-accepted"},
 			CaughtBy: []string{"completion.context", "completion.context.advised"},

@@ -223,6 +223,19 @@ func promptGets() []Fault {
 			}),
 		},
 		{
+			Name: "prompt-fails-with-500", Does: "answers the getting of a prompt that it lists with the code 500", In: spec.Every,
+			Breaks:   []string{"prompts-internal-error-code"},
+			CaughtBy: []string{"prompts.get.failure"},
+			Apply: onHandler(func(next server.Handler) server.Handler {
+				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+					if r.Method == "prompts/get" && r.Params["name"] == "daily_quiz" {
+						return nil, &server.Error{Code: 500, Message: "There is no quiz today"}
+					}
+					return next(ctx, r)
+				}
+			}),
+		},
+		{
 			Name: "argument-object-taken", Does: "makes prompts of arguments that are objects", In: spec.Every,
 			Breaks:   []string{"prompts-validate-arguments"},
 			CaughtBy: []string{"prompts.get.arguments.validated"},

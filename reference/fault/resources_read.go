@@ -105,14 +105,14 @@ func resourceReads() []Fault {
 			Name: "listed-unreadable", Does: "answers the reading of a resource that it lists with an error", In: spec.Every,
 			Breaks:   []string{"resources-listed-readable"},
 			CaughtBy: []string{"resources.listed.readable"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if r.Method == "resources/read" && r.Params["uri"] == "library://shelves" {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The shelves are locked"}
-					}
-					return next(ctx, r)
-				}
-			}),
+			Apply:    shelvesLocked(spec.InternalError),
+		},
+		{
+			Name: "listed-unreadable-code", Does: "answers the reading of a resource that it lists with the code 0", In: spec.Every,
+			Breaks:   []string{"resources-internal-error-code"},
+			CaughtBy: []string{"resources.read.failure"},
+			Also:     map[string]string{"resources.listed.readable": "only what cannot be read has such an error"},
+			Apply:    shelvesLocked(0),
 		},
 		{
 			Name: "not-found-retired-code", Does: "answers for a resource that does not exist with the code of earlier revisions", In: spec.Stateless,
@@ -197,6 +197,18 @@ func resourceReads() []Fault {
 			Apply:    pathUnsanitized,
 		},
 	}
+}
+
+// shelvesLocked answers the reading of the shelves with an error.
+func shelvesLocked(code int) apply {
+	return onHandler(func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "resources/read" && r.Params["uri"] == "library://shelves" {
+				return nil, &server.Error{Code: code, Message: "The shelves are locked"}
+			}
+			return next(ctx, r)
+		}
+	})
 }
 
 // emptyNotFound reads what does not exist as a resource without contents.

@@ -51,6 +51,14 @@ func completion() []check.Check {
 			Rules: []string{"completion-both-ref-types-served"},
 			Probe: bothRefsServed,
 		},
+		{
+			ID:    "completion.relevance",
+			Says:  "the value that was typed comes first among the values of a completion",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"completion-sorted-by-relevance"},
+			Probe: completionRelevance,
+		},
 		context,
 		advised,
 		{
@@ -213,6 +221,29 @@ func contextAccepted(t *check.T) {
 		}
 	}
 	t.NotObserved("no completion of what is listed was answered with a result", "")
+}
+
+// completionRelevance types the last value that was offered. How others rank is
+// the server's own choice, but nothing is more relevant than what was typed.
+func completionRelevance(t *check.T) {
+	for _, c := range completedAll(t) {
+		values := c.values()
+		if len(values) < 2 || slices.Contains(values[:len(values)-1], values[len(values)-1]) {
+			continue
+		}
+		typed := values[len(values)-1]
+		params := c.params(t)
+		params["argument"] = check.Params{"name": c.name, "value": typed}
+		m := t.Request("completion/complete", params)
+		again := completed{answer: wire.Entry{Message: m}}.values()
+		switch at := slices.Index(again, typed); {
+		case at > 0:
+			t.Fail(typed+" first", strings.Join(again[:at+1], ", "), "%q of %s was completed from %q, which comes as number %d", c.name, describe(c.of), wire.Clip(typed, 80), at+1)
+		case at == 0 && len(again) > 0:
+			return
+		}
+	}
+	t.NotObserved("no completion that is listed offers two values, and the one that is typed", "complete an argument of a prompt with several values")
 }
 
 // completionArgumentMissing leaves it to jsonrpc.params.invalid that there is
