@@ -110,7 +110,21 @@ func completes(t *check.T) bool {
 // same where only one is known.
 type filling struct {
 	*blank
-	values [2]map[string]string
+	values   [2]map[string]string
+	proposed map[string]bool // arguments whose values come from a completion
+}
+
+// arguments are those to get a prompt with: what it requires, and of the rest
+// what the server itself has proposed.
+func (f filling) arguments() map[string]string {
+	out := map[string]string{}
+	for _, arg := range f.entry.Get("arguments").Array() {
+		name := arg.Get("name").String()
+		if value, ok := f.values[0][name]; ok && (arg.Get("required").Bool() || f.proposed[name]) {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // filled is what came of filling in all that the server offers.
@@ -140,10 +154,10 @@ func fillings(t *check.T) *filled {
 const slowCompletion = "slow completion"
 
 func (f *filled) fill(t *check.T, b *blank, until time.Time) filling {
-	out := filling{b, [2]map[string]string{{}, {}}}
+	out := filling{b, [2]map[string]string{{}, {}}, map[string]bool{}}
 	for _, name := range b.names {
 		values := f.complete(t, completed{of: b, name: name, filled: maps.Clone(out.values[0])}, until)
-		if len(values) == 0 {
+		if out.proposed[name] = len(values) > 0; len(values) == 0 {
 			values = b.examples(t, name)
 		}
 		out.values[0][name], out.values[1][name] = values[0], values[min(1, len(values)-1)]
@@ -171,17 +185,17 @@ func (f *filled) complete(t *check.T, c completed, until time.Time) []string {
 
 // examples returns values for an argument that the server does not complete.
 func (b *blank) examples(t *check.T, name string) []string {
-	if b.uris == nil {
-		return []string{"mcpcheck"}
-	}
 	var out []string
 	for _, r := range knownEntries(t, resourcesList) {
+		if b.uris == nil {
+			break
+		}
 		if v := b.uris.Match(r.Get("uri").Str).Get(name); v.Valid() && v.String() != "" && !slices.Contains(out, v.String()) {
 			out = append(out, v.String())
 		}
 	}
 	if out == nil {
-		return []string{"1"}
+		return []string{"1"} // good as text and as a number
 	}
 	return out
 }

@@ -85,12 +85,13 @@ func fileURI(file string) string {
 }
 
 // astray returns URIs that lead from a folder to a file elsewhere, with the
-// dots and slashes of the way up plain and escaped.
+// dots and the slashes of the way plain and escaped.
 func astray(base, file string) []string {
-	up := strings.Count(base, "/")
+	way := strings.Repeat("../", strings.Count(base, "/")) + strings.TrimPrefix(file, "/")
 	var out []string
-	for _, step := range []string{"../", "%2e%2e/", "..%2f", "%2e%2e%2f"} {
-		out = append(out, base+strings.Repeat(step, up)+strings.TrimPrefix(file, "/"))
+	for _, dots := range []string{"..", "%2e%2e"} {
+		dotted := strings.ReplaceAll(way, "..", dots)
+		out = append(out, base+dotted, base+strings.ReplaceAll(dotted, "/", "%2f"))
 	}
 	return out
 }

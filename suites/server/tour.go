@@ -88,7 +88,7 @@ func show(t *check.T) *uses {
 	f := fillings(t)
 	for i := range f.prompts {
 		p := &f.prompts[i]
-		ask(&u.prompts, "prompts/get", use{entry: p.entry, filled: p}, check.Params{"name": p.entry.Get("name").Str, "arguments": p.values[0]})
+		ask(&u.prompts, "prompts/get", use{entry: p.entry, filled: p}, check.Params{"name": p.entry.Get("name").Str, "arguments": p.arguments()})
 	}
 	for i := range f.templates {
 		for _, uri := range f.templates[i].expansions() {
