@@ -198,29 +198,28 @@ func describe(b *blank) string {
 	return "the prompt " + b.entry.Get("name").Str
 }
 
-// contextAccepted repeats a completion that was answered, with another argument
-// of the same prompt or template filled in, or with none where there is no
-// other.
+// contextAccepted repeats a completion that was answered, as if other arguments
+// of the same prompt or template had been filled in, with values that the server
+// itself proposed: it may refuse any other. Where there are none the context is
+// empty.
 func contextAccepted(t *check.T) {
-	for _, alone := range []bool{false, true} {
-		for _, c := range completedAll(t) {
-			if c.err != nil || c.answer.Message.Kind != wire.Result || len(c.filled) > 0 || alone != (len(c.of.names) == 1) {
-				continue
-			}
-			before := map[string]string{}
-			for _, name := range c.of.names {
-				if name != c.name {
-					before[name] = "mcpcheck"
-				}
-			}
-			params := c.params(t)
-			params["context"] = check.Params{"arguments": before}
-			m := t.Request("completion/complete", params)
-			gomega.NewWithT(t).Expect(m).To(match.BeResult(), "%q of %s, with a context", c.name, describe(c.of))
-			return
+	var best *completed
+	var filledIn map[string]string
+	for _, c := range completedAll(t) {
+		if c.err != nil || c.answer.Message.Kind != wire.Result || len(c.filled) > 0 {
+			continue
+		}
+		if others := fillings(t).proposedBeside(c); best == nil || len(others) > len(filledIn) {
+			best, filledIn = &c, others
 		}
 	}
-	t.NotObserved("no completion of what is listed was answered with a result", "")
+	if best == nil {
+		t.NotObserved("no completion of what is listed was answered with a result", "")
+	}
+	params := best.params(t)
+	params["context"] = check.Params{"arguments": filledIn}
+	m := t.Request("completion/complete", params)
+	gomega.NewWithT(t).Expect(m).To(match.BeResult(), "%q of %s, with a context", best.name, describe(best.of))
 }
 
 // completionRelevance types the last value that was offered. How others rank is

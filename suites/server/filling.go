@@ -151,6 +151,20 @@ func fillings(t *check.T) *filled {
 	})
 }
 
+// proposedBeside returns the values that the server proposed for the other
+// arguments of what was completed.
+func (f *filled) proposedBeside(c completed) map[string]string {
+	out := map[string]string{}
+	for _, one := range slices.Concat(f.prompts, f.templates) {
+		for name, value := range one.values[0] {
+			if one.blank == c.of && name != c.name && one.proposed[name] {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
 const slowCompletion = "slow completion"
 
 func (f *filled) fill(t *check.T, b *blank, until time.Time) filling {
