@@ -156,8 +156,8 @@ func essence(mime string) string {
 // noSuchResource is under a scheme that nobody has.
 const noSuchResource = "mcpcheck-no-such-scheme://mcpcheck/no-such-resource"
 
-// offered tells whether a URI may be one that the server offers.
-func offered(t *check.T, uri string) bool {
+// known tells whether a URI may be one that the server offers.
+func known(t *check.T, uri string) bool {
 	if _, ok := listed(walked(t, resourcesList), uri); ok {
 		return true
 	}
@@ -170,7 +170,7 @@ func offered(t *check.T, uri string) bool {
 // missing reads a resource that there is not, once at this revision, and ends
 // the body where nothing is told by that.
 func missing(t *check.T) wire.Message {
-	if offered(t, noSuchResource) {
+	if known(t, noSuchResource) {
 		t.NotObserved("a template of the server takes every URI", "")
 	}
 	e := check.Memo(t, "missing resource", func() wire.Entry {
@@ -245,7 +245,7 @@ func urisValidated(t *check.T) {
 	seen := false
 	for _, r := range misreads(t) {
 		m := r.answer.Message
-		if r.err != nil || r.uri == "file://" || offered(t, r.uri) || m.Kind == wire.Result && !complete(t, m) {
+		if r.err != nil || r.uri == "file://" || known(t, r.uri) || m.Kind == wire.Result && !complete(t, m) {
 			continue
 		}
 		if n := len(m.Result().Get("contents").Array()); n > 0 {
