@@ -75,8 +75,10 @@ var unobserved = []string{
 	"schema.content.tool-result",             // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
 	"versioning.schema.tasks",                // it has no tasks
-	"versioning.schema.completion",           // nothing asks for completions yet
-	"versioning.schema.completion.advised",   // likewise
+	"resources.read.failure",                 // what it lists does not fail
+	"prompts.get.failure",                    // likewise
+	"completion.failure",                     // likewise
+	"resources.read.path",                    // it has no files
 	"versioning.schema.progress",             // nothing asks for progress yet
 	"versioning.schema.progress.advised",     // likewise
 	"versioning.schema.cancellation",         // it cancels no requests

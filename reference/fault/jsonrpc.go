@@ -96,16 +96,21 @@ func jsonrpcRequests() []Fault {
 			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt", In: spec.Every,
 			Breaks:   []string{"jsonrpc-invalid-params"},
 			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: onError("prompts/get", func(*server.Request, *server.Error) (any, *server.Error) {
-				return complete(server.Object{"messages": []any{}}), nil
+			Apply: onError("prompts/get", func(r *server.Request, e *server.Error) (any, *server.Error) {
+				if r.Params["name"] == nil {
+					return complete(server.Object{"messages": []any{}}), nil
+				}
+				return nil, e
 			}),
 		},
 		{
 			Name: "missing-params-code", Does: "answers prompts/get without a name with -32603", In: spec.Stateless,
 			Breaks:   []string{"jsonrpc-invalid-params"},
 			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: onError("prompts/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				e.Code = spec.InternalError
+			Apply: onError("prompts/get", func(r *server.Request, e *server.Error) (any, *server.Error) {
+				if r.Params["name"] == nil {
+					e.Code = spec.InternalError
+				}
 				return nil, e
 			}),
 		},

@@ -137,13 +137,6 @@ func capabilityFaults() []Fault {
 			Apply:    instead("prompts/list", unknownMethod),
 		},
 		{
-			Name: "offered-but-undeclared", Does: "offers resources without declaring them", In: spec.Every,
-			Breaks:   []string{"lifecycle-advertise-implemented-features"},
-			CaughtBy: []string{"lifecycle.capabilities.advertised"},
-			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    undeclared("resources"),
-		},
-		{
 			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none", In: spec.Handshake,
 			Breaks:   []string{"lifecycle-only-negotiated-capabilities"},
 			CaughtBy: []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"},

@@ -34,6 +34,7 @@ func Checks() []check.Check {
 		resources(),
 		prompts(),
 		completion(),
+		failed(),
 		logging(),
 		progress(),
 		cancellation(),

@@ -15,8 +15,8 @@ import (
 
 // A page is what the messages of a page of the specification are held against:
 // the definitions that are its own, and of these the places that other checks
-// judge. Where an area has checks of every member, as tools and the handshake
-// do, it has no page here; one that gets its own leaves this list.
+// judge. Where an area has checks of every member, as tools, resources and the
+// handshake do, it has no page here; one that gets its own leaves this list.
 type page struct {
 	name        string // of the page, and what its messages are about
 	definitions []string
@@ -26,15 +26,6 @@ type page struct {
 // pages splits the schema of the handshake era, over its definitions.
 func pages() []page {
 	return []page{
-		{"prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
-			"/nextCursor",            // pagination.next-cursor.string
-			"/messages/*/role",       // schema.role
-			"/messages/*/content/**", // schema.content.*
-		}},
-		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
-			"/nextCursor", // pagination.next-cursor.string
-		}},
-		{"completion", []string{"CompleteResult"}, nil},
 		{"logging", []string{"LoggingMessageNotification"}, nil},
 		{"progress", []string{"ProgressNotification"}, nil},
 		{"cancellation", []string{"CancelledNotification"}, nil},
