@@ -35,9 +35,6 @@ func pages() []page {
 			"/nextCursor", // pagination.next-cursor.string
 		}},
 		{"completion", []string{"CompleteResult"}, nil},
-		{"logging", []string{"LoggingMessageNotification"}, nil},
-		{"progress", []string{"ProgressNotification"}, nil},
-		{"cancellation", []string{"CancelledNotification"}, nil},
 		{"sampling", []string{"CreateMessageRequest"}, []string{
 			"/params/messages/*/role",       // schema.role
 			"/params/messages/*/content/**", // schema.content.*

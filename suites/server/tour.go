@@ -29,6 +29,8 @@ func tour(t *check.T) {
 	}
 	if t.Declares("tools") {
 		called(t)
+		logged(t)
+		worked(t)
 	}
 	check.Memo(t, "shown", func() int { return shown(t) })
 }
