@@ -184,16 +184,18 @@ func cancelsSubscription(j *check.J) {
 	})
 }
 
-// lateAnswerIgnored objects where the server answers our answer, or ends at it.
+// lateAnswerIgnored objects where the server sends an error behind our answer
+// that is of no request, or ends at it. An error under the id of the answer has
+// no request either, which is judged with the messages.
 func lateAnswerIgnored(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
 		at, ok := answeredAfter(j, id, s.Index)
-		if !ok || len(requested(j, j.Of, id, s.Index)) != 1 || len(requested(j, j.Of.Peer(), id, len(j.Entries()))) > 0 {
+		if !ok || len(requested(j, j.Of, id, s.Index)) != 1 {
 			return
 		}
 		for _, e := range j.Sent() {
-			if e.Index > at && e.Message.IsResponse() && e.Message.ID().Equal(id) {
-				j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless", wire.Clip(id.Raw, 80))
+			if e.Index > at && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
+				j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless with an error", wire.Clip(id.Raw, 80))
 				return
 			}
 		}
@@ -205,6 +207,18 @@ func lateAnswerIgnored(j *check.J) {
 			j.Saw()
 		}
 	})
+}
+
+// lastReceived returns the last frame that the judged side was sent before one
+// of its own.
+func lastReceived(j *check.J, before int) int {
+	last := -1
+	for _, e := range j.Received() {
+		if e.Index < before {
+			last = e.Index
+		}
+	}
+	return last
 }
 
 // answeredAfter returns the frame of the first response that the judged side

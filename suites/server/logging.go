@@ -117,7 +117,11 @@ func setLevelEmpty(t *check.T) {
 func levelInvalid(t *check.T) {
 	g := gomega.NewWithT(t)
 	for _, params := range []check.Params{{"level": "verbose"}, {"level": "DEBUG"}, {"level": 3}, {}} {
-		g.Expect(t.Request("logging/setLevel", params)).To(match.BeError(spec.InvalidParams), fmt.Sprintf("logging/setLevel with %v", params))
+		what := "without a level"
+		if level, ok := params["level"]; ok {
+			what = fmt.Sprintf("with the level %#v", level)
+		}
+		g.Expect(t.Request("logging/setLevel", params)).To(match.BeError(spec.InvalidParams), "logging/setLevel "+what)
 	}
 }
 
@@ -125,7 +129,7 @@ func requestLevelInvalid(t *check.T) {
 	g := gomega.NewWithT(t)
 	for _, level := range []any{"verbose", "DEBUG", 3} {
 		m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{spec.MetaLogLevel: level}})
-		g.Expect(m).To(match.BeError(spec.InvalidParams), fmt.Sprintf("%s with the log level %v", t.Facts.Barrier, level))
+		g.Expect(m).To(match.BeError(spec.InvalidParams), fmt.Sprintf("%s that asks for the log level %#v", t.Facts.Barrier, level))
 	}
 }
 
