@@ -122,17 +122,17 @@ type report struct {
 type tokensGiven struct {
 	uses    map[string][]*tokenUse // by key of the token
 	reports []report
-	unclear int // first frame that is no readable message and may give a token, or 0
+	unclear int // first frame that is no readable message and may give a token, or -1
 }
 
 // murky tells whether a token may have been given in what cannot be read.
-func (p *tokensGiven) murky(r report) bool { return p.unclear > 0 && p.unclear < r.Index }
+func (p *tokensGiven) murky(r report) bool { return p.unclear >= 0 && p.unclear < r.Index }
 
 // progressOf reads a session once for all judges of progress. Of reports whose
 // token is no token the shape is judged, and nothing else.
 func progressOf(j *check.J) *tokensGiven {
 	return check.Derived(j, "progress", func() *tokensGiven {
-		p := &tokensGiven{uses: map[string][]*tokenUse{}}
+		p := &tokensGiven{uses: map[string][]*tokenUse{}, unclear: -1}
 		open := map[string]*tokenUse{} // by key of the request's id
 		told := map[int]bool{}         // reports under the revision, by frame
 		eachSaid(j, func(s said) { told[s.Index] = true })
@@ -140,7 +140,7 @@ func progressOf(j *check.J) *tokensGiven {
 			if e.Cut {
 				continue
 			}
-			if e.From != j.Of && p.unclear == 0 && !e.Message.Readable() && mentions(e, "progresstoken") {
+			if e.From != j.Of && p.unclear < 0 && !e.Message.Readable() && mentions(e, "progresstoken") {
 				p.unclear = e.Index
 			}
 			for _, m := range e.Message.Elements() {

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -121,12 +122,27 @@ func malformedCancellation(t *check.T) {
 // no id or one of those, and leaves the server as it was.
 func unanswered(t *check.T, from int, what string, ids ...wire.ID) {
 	t.Survives(what)
+	if judgedApart(t) {
+		t.NotObserved("the server minds cancellations of any kind, which is judged with the messages", "")
+	}
 	t.Forbid(from, "no answer to "+what, func(m wire.Message) bool {
 		mine := !m.ID().Present() || m.ID().Null()
 		for _, one := range ids {
 			mine = mine || m.ID().Equal(one)
 		}
 		return m.IsResponse() && mine
+	})
+}
+
+// judgedApart tells whether the server answers, or ends at, the cancellations
+// that are judged with the messages: then that is told there, and not once more.
+func judgedApart(t *check.T) bool {
+	return check.Memo(t, "odd cancellations", func() bool {
+		from := oddCancellations(t)
+		_, err := t.TryFrame(t.Facts.Barrier, nil)
+		return err != nil || slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
+			return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+		})
 	})
 }
 
