@@ -13,8 +13,9 @@ type run struct {
 	token    string // its progress token, as JSON; "" for none
 	call     *check.Call
 	answered bool
-	at       int   // frame of the answer
-	reports  []int // frames of its progress notifications
+	at       int           // frame of the answer
+	took     time.Duration // from the call to the answer
+	reports  []int         // frames of its progress notifications
 }
 
 // A working is what came of calling a tool that reports progress several times
@@ -89,15 +90,21 @@ func (w *working) run(t *check.T, one toolCall) {
 		runs[i].look(t)
 	}
 	w.cancelled, w.twins = runs[0], runs[1:]
+	if !w.cancelled.answered && w.goesOn() != nil {
+		// It may only lag behind its twins: its end is waited for generously.
+		_, _ = t.TryAnswer(first, max(2*one.took, t.Timeout()/10))
+		w.cancelled.look(t)
+	}
 }
 
 // look fills what came for the call.
 func (r *run) look(t *check.T) {
 	r.reports = reportsOf(t, r.token, r.call.Sent)
-	for _, e := range t.Frames(r.call.Sent) {
+	frames := t.Frames(r.call.Sent)
+	for _, e := range frames {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && !r.answered && answerTo(r.call.ID)(m) {
-				r.answered, r.at = true, e.Index
+				r.answered, r.at, r.took = true, e.Index, e.At-frames[0].At
 			}
 		}
 	}
@@ -112,15 +119,15 @@ const (
 	fateIgnored             // it ran to its end and was answered
 )
 
-// fate takes an answer for one that the cancellation brought about if it came
-// before those of all twins, after at most half as many reports. Any other may
-// be that of a call that ended as it would have.
+// fate takes an answer for one that the cancellation brought about if it came in
+// less than half of the time that each of the twins took, after at most half as
+// many reports. Any other may be that of a call that ended as it would have.
 func (w *working) fate() fate {
 	if !w.cancelled.answered {
 		return fateSilent
 	}
 	for _, twin := range w.twins {
-		if twin.at < w.cancelled.at || twin.token != "" && len(twin.reports) < 2*len(w.cancelled.reports) {
+		if twin.took < 2*w.cancelled.took || twin.token != "" && len(twin.reports) < 2*len(w.cancelled.reports) {
 			return fateIgnored
 		}
 	}
