@@ -151,8 +151,12 @@ func loudly(t *check.T) {
 // quickly is how long a tool may take to be called once more for what it logs.
 const quickly = 300 * time.Millisecond
 
-// harsh is the level at which tools are called once more.
-const harsh = "error"
+// harsh is the level at which tools are called once more, and maxAlone how many
+// of them one by one.
+const (
+	harsh    = "error"
+	maxAlone = 20
+)
 
 // logged calls the tools that are quick, and only read or were seen to log, once
 // more, so that judges see what is logged under another level; since 2026-07-28
@@ -165,7 +169,10 @@ func logged(t *check.T) int {
 		calls := called(t).quick()
 		if t.Facts.Stateless {
 			if callAt(t, calls, spec.LogLevels()[0]) {
-				callAt(t, calls, harsh)
+				// One by one, so that a message can be told to be of a call.
+				for _, one := range calls[:min(len(calls), maxAlone)] {
+					callAt(t, []toolCall{one}, harsh)
+				}
 			}
 			return len(calls)
 		}
