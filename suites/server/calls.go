@@ -118,7 +118,7 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 		case e.Message.Kind == wire.Result:
 			calls[i].answer = e
 			calls[i].reports = len(reportsOf(t, calls[i].token, r.Sent))
-			calls[i].logs = logsAfter(t, r.Sent)
+			calls[i].logs = logsBetween(t, r.Sent, e.Index)
 			calls[i].took = e.At - t.Frames(r.Sent)[0].At
 			c.results = append(c.results, calls[i])
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -148,9 +149,6 @@ func loudly(t *check.T) {
 	}
 }
 
-// quickly is how long a tool may take to be called once more for what it logs.
-const quickly = 300 * time.Millisecond
-
 // harsh is the level at which tools are called once more, and maxAlone how many
 // of them one by one.
 const (
@@ -158,41 +156,66 @@ const (
 	maxAlone = 20
 )
 
-// logged calls the tools that are quick, and only read or were seen to log, once
-// more, so that judges see what is logged under another level; since 2026-07-28
-// for the first time with a level at all. It returns the number of calls.
+// quickly is how long a tool may take to be called once more on the chance that
+// it logs.
+const quickly = 300 * time.Millisecond
+
+// logged calls tools once more, so that judges see what is logged under another
+// level; since 2026-07-28 for the first time with a level at all. Tools that
+// take longer have their turn if those that do not log nothing. It returns the
+// number of calls.
 func logged(t *check.T) int {
 	return check.Memo(t, "logged", func() int {
 		if !t.Declares("logging") || !t.Declares("tools") {
 			return 0
 		}
-		calls := called(t).quick()
-		if t.Facts.Stateless {
-			if callAt(t, calls, spec.LogLevels()[0]) {
-				// One by one, so that a message can be told to be of a call.
-				for _, one := range calls[:min(len(calls), maxAlone)] {
-					callAt(t, []toolCall{one}, harsh)
-				}
+		n := 0
+		for _, limit := range []time.Duration{quickly, longestWork} {
+			calls := called(t).within(limit)
+			n += len(calls)
+			if t.Facts.Stateless && loggedByRequest(t, calls) || !t.Facts.Stateless && loggedBySession(t, calls) {
+				break
 			}
-			return len(calls)
 		}
-		if m, ok := t.Try("logging/setLevel", check.Params{"level": harsh}); !ok || m.Kind != wire.Result {
-			return 0
-		}
-		t.Try(t.Facts.Barrier, nil)
-		callAt(t, calls, "")
-		loudly(t)
-		return len(calls)
+		return n
 	})
 }
 
-// quick returns one call of each tool that was quick, and only reads or logs.
-func (c *toolCalls) quick() []toolCall {
+// loggedByRequest makes calls that ask for everything and, if something came,
+// calls that ask for little: one by one, so that a message can be told to be of
+// a call.
+func loggedByRequest(t *check.T, calls []toolCall) (messages bool) {
+	if !callAt(t, calls, spec.LogLevels()[0]) {
+		return false
+	}
+	for _, one := range calls[:min(len(calls), maxAlone)] {
+		callAt(t, []toolCall{one}, harsh)
+	}
+	return true
+}
+
+// loggedBySession repeats calls that were seen to log with little asked for.
+func loggedBySession(t *check.T, calls []toolCall) (messages bool) {
+	calls = slices.DeleteFunc(calls, func(one toolCall) bool { return !one.logs })
+	if len(calls) == 0 {
+		return false
+	}
+	if m, ok := t.Try("logging/setLevel", check.Params{"level": harsh}); ok && m.Kind == wire.Result {
+		t.Try(t.Facts.Barrier, nil)
+		callAt(t, calls, "")
+		loudly(t)
+	}
+	return true
+}
+
+// within returns one call of each tool that took no longer, and only reads or
+// was seen to log. What reports progress is not called on a mere chance.
+func (c *toolCalls) within(limit time.Duration) []toolCall {
 	var out []toolCall
 	seen := map[string]bool{}
 	for _, one := range c.results {
 		name := one.tool.Get("name").String()
-		if !readOnly(one.tool) && !one.logs || one.took > quickly || one.reports > 0 || seen[name] {
+		if !readOnly(one.tool) && !one.logs || one.took > limit || limit == quickly && one.reports > 0 || seen[name] {
 			continue
 		}
 		seen[name] = true
@@ -221,10 +244,12 @@ func callAt(t *check.T, calls []toolCall, level string) bool {
 			return false
 		}
 	}
-	return len(running) > 0 && logsAfter(t, running[0].Sent)
+	return len(running) > 0 && logsBetween(t, running[0].Sent, math.MaxInt)
 }
 
-// logsAfter tells whether a log message came after a frame.
-func logsAfter(t *check.T, from int) bool {
-	return slices.ContainsFunc(t.Received(from), func(m wire.Message) bool { return m.Method() == "notifications/message" })
+// logsBetween tells whether a log message came between two frames.
+func logsBetween(t *check.T, from, to int) bool {
+	return slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
+		return e.From == wire.Server && e.Index < to && slices.ContainsFunc(e.Message.Elements(), func(m wire.Message) bool { return m.Method() == "notifications/message" })
+	})
 }

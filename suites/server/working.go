@@ -37,7 +37,7 @@ type working struct {
 // breaking off, and no longer than a run can spare. What stays ambiguous, as it
 // may on a busy machine, is tried again.
 const (
-	fewestReports = 3
+	fewestReports = 2
 	longestWork   = 2 * time.Second
 	tries         = 3
 )
