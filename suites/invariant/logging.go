@@ -264,7 +264,7 @@ const (
 	rightly logged = iota
 	unasked        // the requests in flight ask for none
 	tooMild        // it is milder than each of those in flight asks for
-	tooLate        // none in flight asks for any, and one that did was just answered
+	tooLate        // none in flight asks for it, and one that did was just answered
 	unclear        // a request that is not of this revision may have asked for it
 )
 
@@ -303,7 +303,7 @@ func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), q
 		strays bool // not of this revision, or of a level that is none
 	}
 	open := map[string]request{}
-	last := request{level: -1} // the one that was answered last
+	var recent []request // that were answered last, of which a message may come late
 	for _, e := range j.Entries() {
 		if e.From != j.Of && !e.Message.Readable() && mentions(e, "loglevel") {
 			return // what it asks for is not known
@@ -327,17 +327,21 @@ func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), q
 					continue
 				}
 				delete(open, id)
-				if last = r; r.call && r.level < 0 && !r.strays {
+				if recent = append(recent[max(0, len(recent)-1):], r); r.call && r.level < 0 && !r.strays {
 					quiet()
 				}
 			case m.Method() == "notifications/message":
 				level := m.Params().Get("level")
 				got := severity(level)
-				asked, fits, strays := false, false, last.strays
+				asked, fits, strays, late := false, false, false, false
 				for _, r := range open {
 					strays = strays || r.strays
 					asked = asked || r.level >= 0
 					fits = fits || r.level >= 0 && got >= r.level
+				}
+				for _, r := range recent {
+					strays = strays || r.strays
+					late = late || r.level >= 0 && got >= r.level
 				}
 				how := unasked
 				switch {
@@ -345,10 +349,10 @@ func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), q
 					how = rightly
 				case strays || asked && got < 0:
 					how = unclear
+				case late:
+					how = tooLate
 				case asked:
 					how = tooMild
-				case last.level >= 0:
-					how = tooLate
 				}
 				one := e
 				one.Message = m
