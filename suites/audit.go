@@ -13,8 +13,7 @@ import (
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
 var Unmoved = []string{
-	"authorization", "caching", "cancellation", "deprecated", "elicitation", "headers", "http-sse",
-	"logging", "mrtr", "progress", "prompts", "resources", "roots", "sampling", "security",
+	"authorization", "caching", "deprecated", "elicitation", "headers", "http-sse", "mrtr", "prompts", "resources", "roots", "sampling", "security",
 	"streamable-http", "subscriptions", "tasks",
 }
 

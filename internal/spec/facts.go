@@ -97,6 +97,12 @@ func (r Revision) Facts() Facts {
 	return f
 }
 
+// LogLevels returns the severities of log messages, mildest first
+// (server/utilities/logging#log-levels).
+func LogLevels() []string {
+	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+}
+
 // Keys of the per-request protocol fields in _meta
 // (basic/index#per-request-protocol-fields, since 2026-07-28).
 const (

@@ -26,9 +26,6 @@ type page struct {
 // pages splits the schema of the handshake era, over its definitions.
 func pages() []page {
 	return []page{
-		{"logging", []string{"LoggingMessageNotification"}, nil},
-		{"progress", []string{"ProgressNotification"}, nil},
-		{"cancellation", []string{"CancelledNotification"}, nil},
 		{"sampling", []string{"CreateMessageRequest"}, []string{
 			"/params/messages/*/role",       // schema.role
 			"/params/messages/*/content/**", // schema.content.*

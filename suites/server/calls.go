@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -15,6 +17,11 @@ type toolCall struct {
 	tool   gjson.Result
 	args   string     // as JSON
 	answer wire.Entry // the result
+	token  string     // the progress token that it gave, as JSON; "" for none
+
+	reports int           // progress notifications until the result
+	took    time.Duration // from the call to the result
+	logs    bool          // a log message came in that time
 }
 
 // A listChange is what a call did to the list of tools.
@@ -48,6 +55,7 @@ func called(t *check.T) *toolCalls {
 // each other and servers may be slow, then the others one by one.
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
+	loudly(t)
 	tools := knownTools(t)
 	watching := t.Declares("tools.listChanged") && slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) })
 	if watching {
@@ -64,11 +72,15 @@ func callTools(t *check.T) *toolCalls {
 		case onlyAsTask(tool), t.Learnt(slow(tool)):
 			continue
 		}
-		for _, args := range arguments(tool, callsPerTool) {
+		for i, args := range arguments(tool, callsPerTool) {
+			one := toolCall{tool: tool, args: args}
+			if i == 0 {
+				one.token = fmt.Sprint(len(reading) + len(writing))
+			}
 			if readOnly(tool) {
-				reading = append(reading, toolCall{tool: tool, args: args})
+				reading = append(reading, one)
 			} else {
-				writing = append(writing, toolCall{tool: tool, args: args})
+				writing = append(writing, one)
 			}
 		}
 	}
@@ -89,7 +101,7 @@ func callTools(t *check.T) *toolCalls {
 func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 	var running []*check.Call
 	for _, one := range calls {
-		r, err := t.TryStart("tools/call", callParams(one.tool, one.args))
+		r, err := t.TryStart("tools/call", one.params())
 		if err != nil {
 			return
 		}
@@ -108,12 +120,24 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 			cancel(t, r)
 		case e.Message.Kind == wire.Result:
 			calls[i].answer = e
+			calls[i].reports = len(reportsOf(t, calls[i].token, r.Sent))
+			calls[i].logs = logsBetween(t, r.Sent, e.Index)
+			calls[i].took = e.At - t.Frames(r.Sent)[0].At
 			c.results = append(c.results, calls[i])
 		}
 		if patience = t.Timeout() / 5; late >= maxLate {
 			patience = 0
 		}
 	}
+}
+
+// params are those of the call: with its token, if it has one.
+func (c toolCall) params() check.Params {
+	params := callParams(c.tool, c.args)
+	if c.token != "" {
+		params["_meta"] = check.Params{"progressToken": json.RawMessage(c.token)}
+	}
+	return params
 }
 
 // slow is what is learnt of a tool that takes long.

@@ -221,11 +221,16 @@ func notificationIsSilent(t *check.T) {
 
 func oddNotifications(t *check.T) (from int) {
 	from = t.Notify("notifications/mcpcheck/unknown", nil)
-	t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-sent"})
-	t.Notify("notifications/cancelled", check.Params{"requestId": check.Params{}})
+	oddCancellations(t)
 	if !t.Facts.Stateless {
 		t.Notify("notifications/progress", nil)
 	}
+	return from
+}
+
+func oddCancellations(t *check.T) (from int) {
+	from = t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-sent"})
+	t.Notify("notifications/cancelled", check.Params{"requestId": check.Params{}})
 	return from
 }
 

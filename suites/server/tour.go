@@ -50,6 +50,8 @@ func tour(t *check.T) {
 	}
 	if t.Declares("tools") {
 		called(t)
+		logged(t)
+		worked(t)
 	}
 	shown(t)
 	check.Memo(t, "asks", func() bool { return len(t.Asks(0)) > 0 })
