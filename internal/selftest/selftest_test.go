@@ -95,6 +95,7 @@ var unobserved = []string{
 	"schema.meta.reserved",                   // likewise
 	"schema.meta.reverse-dns",                // likewise
 	"schema.meta.trace",                      // it is part of no trace
+	"subscriptions.id.elsewhere",             // nothing asks for progress or log messages yet
 }
 
 // Areas that are moved are proven whole.

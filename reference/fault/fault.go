@@ -57,6 +57,7 @@ func All() []Fault {
 		mrtr(),
 		tasks(),
 		subscriptions(),
+		watching(),
 		caching(),
 		deprecated(),
 		security(),

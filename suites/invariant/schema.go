@@ -31,7 +31,7 @@ func pages() []page {
 			"/messages/*/role",       // schema.role
 			"/messages/*/content/**", // schema.content.*
 		}},
-		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
+		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
 		{"completion", []string{"CompleteResult"}, nil},

@@ -57,8 +57,8 @@ func toolsListing() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools.listChanged",
-			Rules: []string{"tools-list-changed-notify"},
-			Probe: toolsChangedSent,
+			Rules: []string{"tools-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Probe: changedSent("tools"),
 		},
 	}
 }
@@ -164,21 +164,6 @@ func listAround(t *check.T) *around {
 		return nil
 	}
 	return &around{toolsList.names(before.items()), toolsList.names(after.items())}
-}
-
-// toolsChangedSent needs a tool that changes the list, which only a call can
-// find.
-func toolsChangedSent(t *check.T) {
-	c := called(t)
-	for _, change := range c.changes {
-		if !change.told {
-			t.Mark(change.seen)
-			t.Fail("notifications/tools/list_changed", "none", "a call of %q changed the list of tools, and no notification told of it", change.tool)
-		}
-	}
-	if len(c.changes) == 0 {
-		t.NotObserved("no call changed the list of tools", allowHint(c.held))
-	}
 }
 
 // allowHint tells which flag would allow more calls.

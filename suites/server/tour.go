@@ -31,6 +31,7 @@ func tour(t *check.T) {
 		called(t)
 	}
 	check.Memo(t, "shown", func() int { return shown(t) })
+	rewatched(t)
 }
 
 // maxShown bounds the prompts that are got and the resources that are read, of
