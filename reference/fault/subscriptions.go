@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -218,6 +219,12 @@ func streamFaults() []Fault {
 			}),
 		},
 		{
+			Name: "change-on-newest-stream", Does: "tells of changes of lists only on the stream that was opened last", In: spec.Stateless,
+			Breaks:   []string{"subscriptions-list-changed-delivered"},
+			CaughtBy: []string{"subscriptions.delivered"},
+			Apply:    onNewestStream("/list_changed"),
+		},
+		{
 			Name: "change-unsolicited", Does: "tells of a resource that nobody watches with every call of a tool", In: spec.Stateless,
 			Breaks:   []string{"subscriptions-unsolicited-change-notifications"},
 			CaughtBy: []string{"subscriptions.unsolicited"},
@@ -332,6 +339,22 @@ func widened(widen func(filter server.Object)) apply {
 			}
 		}),
 	)
+}
+
+// onNewestStream keeps notifications of methods with that ending back on all
+// streams but the one that was acknowledged last.
+func onNewestStream(ending string) apply {
+	return onFrames(func(next server.FrameSink) server.FrameSink {
+		var newest *server.Request
+		return func(f server.Frame) {
+			if f.Method == acknowledged {
+				newest = f.Request
+			}
+			if !strings.HasSuffix(f.Method, ending) || f.Request == newest {
+				next(f)
+			}
+		}
+	})
 }
 
 // endsAtOnce answers each subscription behind its acknowledgment, and not again.

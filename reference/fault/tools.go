@@ -151,7 +151,7 @@ func toolLists() []Fault {
 		},
 		{
 			Name: "tools-changed-silently", Does: "does not tell of changes of the list of tools", In: spec.Every,
-			Breaks:   []string{"tools-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Breaks:   []string{"tools-list-changed-notify"},
 			CaughtBy: []string{"tools.list-changed.sent"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {

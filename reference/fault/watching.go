@@ -17,13 +17,13 @@ func watching() []Fault {
 	return []Fault{
 		{
 			Name: "prompts-changed-silently", Does: "does not tell of changes of the list of prompts", In: spec.Every,
-			Breaks:   []string{"prompts-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Breaks:   []string{"prompts-list-changed-notify"},
 			CaughtBy: []string{"prompts.list-changed.sent"},
 			Apply:    withoutFrames("notifications/prompts/list_changed"),
 		},
 		{
 			Name: "resources-changed-silently", Does: "does not tell of changes of the list of resources", In: spec.Every,
-			Breaks:   []string{"resources-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Breaks:   []string{"resources-list-changed-notify"},
 			CaughtBy: []string{"resources.list-changed.sent"},
 			Apply:    withoutFrames("notifications/resources/list_changed"),
 		},

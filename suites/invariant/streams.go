@@ -64,13 +64,22 @@ type stream struct {
 	id        wire.ID
 	wanted    gjson.Result // the filter
 	acked     bool
+	opened    int // index of the request
 	cancelled int // index of the frame by which the client cancelled it, or -1
 	past      int // round trips since then
 	since     int // the frame from which the next round trip counts
+
+	late, heirs []delivery // changes told since it is quiet: on it, and on streams opened since
 }
 
-// quietAfter is how many round trips, one after the other, a notification that
-// was on its way may take.
+// A delivery is a change that was told.
+type delivery struct {
+	wire.Entry
+	what string // the method, and the URI if it has one
+}
+
+// quietAfter is how many round trips, one after the other, a client waits
+// before it takes a stream that it has cancelled for quiet.
 const quietAfter = 2
 
 func (s *stream) quiet() bool { return s.past >= quietAfter }
@@ -119,7 +128,28 @@ func readStreams(j *check.J) []finding {
 			}
 		}
 	}
+	r.cancelled()
 	return r.out
+}
+
+// cancelled takes a change that came on a cancelled stream for one that was not
+// on its way only if it was told on a stream that was opened later, too.
+func (r *reader) cancelled() {
+	for _, s := range r.streams {
+		for _, heir := range s.heirs {
+			at := slices.IndexFunc(s.late, func(d delivery) bool { return d.what == heir.what })
+			if at < 0 {
+				r.find(heir.Entry, afterCancel, "")
+				continue
+			}
+			r.find(s.late[at].Entry, afterCancel, "%s came on stream %s, which the client had cancelled before it opened another one for it", s.late[at].what, s.id)
+			return
+		}
+	}
+}
+
+func deliveryOf(e wire.Entry) delivery {
+	return delivery{e, strings.TrimSpace(e.Message.Method() + " " + e.Message.Params().Get("uri").String())}
 }
 
 func (r *reader) know(uri gjson.Result) {
@@ -144,7 +174,7 @@ func (r *reader) asked(e wire.Entry) {
 		r.sent[m.ID().Key()] = e.Index
 		if m.Method() == "subscriptions/listen" {
 			wanted := m.Params().Get("notifications")
-			r.streams = append(r.streams, &stream{id: m.ID(), wanted: wanted, cancelled: -1})
+			r.streams = append(r.streams, &stream{id: m.ID(), wanted: wanted, opened: e.Index, cancelled: -1})
 			for _, uri := range wanted.Get("resourceSubscriptions").Array() {
 				r.know(uri)
 			}
@@ -173,7 +203,7 @@ func (r *reader) answered(e wire.Entry) {
 	at, ok := r.sent[key]
 	delete(r.sent, key)
 	for _, s := range r.streams {
-		if ok && s.cancelled >= 0 && at > s.since {
+		if ok && s.cancelled >= 0 && at > s.since && !s.quiet() {
 			s.past, s.since = s.past+1, e.Index
 		}
 	}
@@ -248,8 +278,7 @@ func (r *reader) tagged(e wire.Entry, tag gjson.Result) {
 		return
 	}
 	if s.quiet() {
-		r.find(e, afterCancel, "%s came on stream %s, which the client had cancelled", method, s.id)
-		return
+		s.late = append(s.late, deliveryOf(e))
 	}
 	if s.cancelled >= 0 {
 		return // it may have been on its way
@@ -337,8 +366,8 @@ func (r *reader) change(e wire.Entry, s *stream) {
 			r.find(e, updatedScope, "")
 		}
 		for _, other := range r.streams {
-			if other.quiet() && other.wants(method, uri) {
-				r.find(e, afterCancel, "") // it was told here, and not there
+			if other.quiet() && s.opened > other.since && other.wants(method, uri) {
+				other.heirs = append(other.heirs, deliveryOf(e))
 			}
 		}
 	case method == updated && len(s.wanted.Get("resourceSubscriptions").Array()) > 0:

@@ -85,7 +85,12 @@ func callTools(t *check.T) *toolCalls {
 			c.triggers = append(c.triggers, one)
 		}
 	}
-	c.heard = o.w.events(begun)
+	for _, change := range c.changes {
+		if change.sent {
+			c.heard = append(c.heard, change.told)
+		}
+	}
+	c.heard = append(c.heard, o.w.events(begun)...)
 	return c
 }
 

@@ -20,7 +20,7 @@ func changeNotifications() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "prompts.listChanged",
-			Rules: []string{"prompts-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Rules: []string{"prompts-list-changed-notify"},
 			Probe: changedSent("prompts"),
 		},
 		{
@@ -29,7 +29,7 @@ func changeNotifications() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources.listChanged",
-			Rules: []string{"resources-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Rules: []string{"resources-list-changed-notify"},
 			Probe: changedSent("resources"),
 		},
 		{

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -56,8 +55,16 @@ func subscriptions() []check.Check {
 			Probe: endedByResult,
 		},
 		{
+			ID:    "subscriptions.delivered",
+			Says:  "a change is told on each stream that is open for it",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"subscriptions-list-changed-delivered"},
+			Probe: toldOnEach,
+		},
+		{
 			ID:    "lifecycle.listen.scoped",
-			Says:  "a subscription goes on when another one on its connection was cancelled",
+			Says:  "a subscription goes on, whatever becomes of others on its connection",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-listen-state-request-scoped"},
@@ -82,7 +89,7 @@ func subscribed(t *check.T) *watch {
 
 func offered(t *check.T) *watch {
 	if !tellsOfChanges(t) {
-		t.NotObserved("the server declares no notifications of change", "")
+		t.NotApplicable("the server declares no notifications of change")
 	}
 	f := declaredFilter(t)
 	if uris := listedURIs(t); updates(t) && len(uris) > 0 {
@@ -188,11 +195,13 @@ func (w *watch) ended() (response wire.Entry, told bool) {
 	return response, told
 }
 
-// streams is what came of two streams on one connection, of which one was
-// cancelled.
+// streams is what came of streams that were open at once for one kind of
+// change, which calls bring about.
 type streams struct {
-	told, after int  // changes told on the second one, before the first was cancelled and after
-	control     *int // told at the end on a stream opened then, while the second one was silent
+	kind      *told // that was told on one of the two, or nil
+	only      int   // the one it was told on (1 or 2), 0 for both
+	heir      bool  // a change was told on a third one, opened when the first was cancelled,
+	continued bool  // and on the second
 }
 
 // rewatched gives judges something to look at that only changes can give:
@@ -203,7 +212,7 @@ func rewatched(t *check.T) streams {
 		switch {
 		case !tellsOfChanges(t):
 		case t.Facts.Stateless:
-			s = twoStreams(t)
+			s = severalStreams(t)
 		default:
 			otherResource(t)
 		}
@@ -241,44 +250,43 @@ func (c *toolCalls) unchanged(t *check.T) []string {
 	return nil
 }
 
-// twoStreams opens a stream for one kind of change, and a second one for that
-// and another; then it cancels the first, then the second. A third one is for
-// a resource that is not changed.
-func twoStreams(t *check.T) (s streams) {
+// severalStreams opens a stream for one kind of change, and a second one for
+// that and another. Then it cancels the first one and opens a third, for the
+// same kind and for a resource that is not changed; then it cancels all.
+func severalStreams(t *check.T) (s streams) {
 	c := calledIfTools(t)
-	one, two := c.filters(t)
-	first := watchFor(t, one, wire.StringID("mcpcheck-watch"))
-	second := watchFor(t, two)
+	kind, another := c.kinds(t)
+	if kind == (told{}) {
+		return s
+	}
+	first := watchFor(t, kind.filter(), wire.StringID("mcpcheck-watch"))
+	second := watchFor(t, kind.filter().and(another.filter()))
 	if !first.open || !second.open {
 		first.stop()
 		second.stop()
 		return s
 	}
-	if from := c.again(t); from >= 0 {
-		s.told = len(second.events(from))
+	if from := c.again(t); from >= 0 && toldOnAny(from, kind, first, second) {
+		s.kind = &kind
+		switch {
+		case !first.hears(from, kind):
+			s.only = 2
+		case !second.hears(from, kind):
+			s.only = 1
+		}
 	}
 	first.stop()
-	third := &watch{t: t}
-	if uris := c.unchanged(t); updates(t) && uris != nil {
-		third = watchFor(t, filter{uris: uris})
-	}
 	past(t)
-	if from := c.again(t); from >= 0 {
-		s.after = len(second.events(from))
+	third := kind.filter()
+	if updates(t) {
+		third.uris = append(third.uris, c.unchanged(t)...)
 	}
-	if s.told > 0 && s.after == 0 {
-		control := watchFor(t, two)
-		told := 0
-		if from := c.again(t); len(second.events(from)) == 0 {
-			told = len(control.events(from))
-		}
-		s.control = &told
-		control.stop()
+	heir := watchFor(t, third)
+	if from := c.again(t); from >= 0 && s.kind != nil && s.only == 0 && toldOnAny(from, kind, heir) {
+		s.heir, s.continued = true, second.hears(from, kind)
 	}
 	second.stop()
-	if third.stream != nil {
-		third.stop()
-	}
+	heir.stop()
 	past(t)
 	c.again(t)
 	return s
@@ -291,49 +299,77 @@ func past(t *check.T) {
 	}
 }
 
-// filters returns a filter of one kind of change, and one of that and another:
-// of those that calls bring about, else of those that are declared.
-func (c *toolCalls) filters(t *check.T) (one, two filter) {
-	var lists, uris []string
-	for _, v := range c.heard {
-		if v.list != "" && !slices.Contains(lists, v.list) {
-			lists = append(lists, v.list)
-		} else if v.uri != "" && uris == nil && slices.Contains(listedURIs(t), v.uri) {
-			uris = []string{v.uri}
-		}
-	}
-	if len(lists) == 0 && uris == nil {
-		if lists = declaredFilter(t).lists; len(lists) == 0 {
-			uris = listedURIs(t)
-			uris = uris[:min(1, len(uris))]
-		}
-	}
-	if len(lists) == 0 {
-		return filter{uris: uris}, filter{uris: uris}
-	}
-	return filter{lists: lists[:1]}, filter{lists: lists[:min(2, len(lists))], uris: uris}
+// toldOnAny waits for a change on one of the streams. That calls bring it about
+// every time is not certain, so that it is not waited for as long as what is due.
+func toldOnAny(from int, what told, streams ...*watch) bool {
+	t := streams[0].t
+	_, ok := t.AwaitWithin(from, t.Timeout()/5, func(m wire.Message) bool {
+		return slices.ContainsFunc(streams, func(w *watch) bool { return w.carries(m, what) })
+	})
+	return ok
 }
 
-// listenScoped takes a stream for ended with the other only if a new one is
-// told of what it is not.
-func listenScoped(t *check.T) {
+// hears waits for a change on the stream that was told on another.
+func (w *watch) hears(from int, what told) bool {
+	_, ok := w.t.Await(from, func(m wire.Message) bool { return w.carries(m, what) })
+	return ok
+}
+
+// kinds returns a kind of change and another one, if there are two: a list and a
+// resource rather than two lists, and rather of those that calls bring about than
+// of those that are only declared.
+func (c *toolCalls) kinds(t *check.T) (kind, another told) {
+	var lists, resources []told
+	for _, v := range c.heard {
+		if v.list != "" {
+			lists = append(lists, v)
+		} else if slices.Contains(listedURIs(t), v.uri) {
+			resources = append(resources, v)
+		}
+	}
+	all := slices.Concat(lists[:min(1, len(lists))], resources, lists)
+	for _, list := range declaredFilter(t).lists {
+		all = append(all, told{list: list})
+	}
+	if uris := listedURIs(t); updates(t) && len(uris) > 0 {
+		all = append(all, told{uri: uris[0]})
+	}
+	if len(all) == 0 {
+		return told{}, told{}
+	}
+	another = all[0]
+	if at := slices.IndexFunc(all, func(v told) bool { return v != all[0] }); at > 0 {
+		another = all[at]
+	}
+	return all[0], another
+}
+
+// streamsTold returns what came of several streams, and ends the body where no
+// change was told.
+func streamsTold(t *check.T) streams {
 	if !tellsOfChanges(t) {
-		t.NotObserved("the server declares no notifications of change", "")
+		t.NotApplicable("the server declares no notifications of change")
 	}
 	s := rewatched(t)
-	switch {
-	case s.after > 0:
-	case s.control != nil && *s.control > 0:
-		t.Fail("the changes that are told on a new stream", "nothing", "a stream on which %s told fell silent when another one on the connection was cancelled", count(s.told, "change was", "changes were"))
-	default:
-		t.NotObserved("no change was told on two streams", allowHint(calledIfTools(t).held))
+	if s.kind == nil {
+		t.NotObserved("no call that was made again changed what a stream was opened for", allowHint(calledIfTools(t).held))
+	}
+	return s
+}
+
+func toldOnEach(t *check.T) {
+	if s := streamsTold(t); s.only != 0 {
+		t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.only-1], "of two streams that were open for %s, only one was told of a change", s.kind)
 	}
 }
 
-// count names a number of things.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// listenScoped takes a stream for ended with another only if one that was
+// opened after that is told of a change, and this one not.
+func listenScoped(t *check.T) {
+	switch s := streamsTold(t); {
+	case !s.heir:
+		t.NotObserved("no change was told on a stream that was opened when another one was cancelled", "")
+	case !s.continued:
+		t.Fail("a notification on the second stream", "one on a new stream", "a stream open for %s, on which a change was told before, fell silent when another stream was cancelled and a new one opened", s.kind)
 	}
-	return fmt.Sprintf("%d %s", n, many)
 }

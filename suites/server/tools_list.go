@@ -57,7 +57,7 @@ func toolsListing() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools.listChanged",
-			Rules: []string{"tools-list-changed-notify", "subscriptions-list-changed-delivered"},
+			Rules: []string{"tools-list-changed-notify"},
 			Probe: changedSent("tools"),
 		},
 	}

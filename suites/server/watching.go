@@ -131,6 +131,26 @@ func (w *watch) stop() {
 // A told is a change that a notification tells of: of a list or of a resource.
 type told struct{ list, uri string }
 
+func (v told) String() string {
+	if v.list != "" {
+		return "changes of the list of " + v.list
+	}
+	return "updates of " + wire.Clip(v.uri, 100)
+}
+
+// filter asks for such changes.
+func (v told) filter() filter {
+	if v.list != "" {
+		return filter{lists: []string{v.list}}
+	}
+	return filter{uris: []string{v.uri}}
+}
+
+// and asks for what either asks for.
+func (f filter) and(other filter) filter {
+	return filter{lists: slices.Concat(f.lists, other.lists), uris: slices.Concat(f.uris, other.uris)}
+}
+
 // toldBy reads a notification of change.
 func toldBy(m wire.Message) (what told, ok bool) {
 	for list := range changingLists() {
@@ -148,13 +168,19 @@ func toldBy(m wire.Message) (what told, ok bool) {
 // session.
 func (w *watch) events(from int) (out []told) {
 	for _, m := range w.t.Received(from) {
-		what, ok := toldBy(m)
-		tag := wire.Member(m.Params().Get("_meta"), spec.MetaSubscriptionID)
-		if ok && (w.stream == nil || tag.Exists() && w.stream.ID.Equal(wire.ID{Raw: tag.Raw})) {
+		if what, ok := toldBy(m); ok && w.carries(m, what) {
 			out = append(out, what)
 		}
 	}
 	return out
+}
+
+// carries tells whether a message tells of a change on the stream, or to the
+// session. An id of the wrong type is judged apart.
+func (w *watch) carries(m wire.Message, what told) bool {
+	v, ok := toldBy(m)
+	tag := wire.Member(m.Params().Get("_meta"), spec.MetaSubscriptionID)
+	return ok && v == what && (w.stream == nil || tag.Exists() && tag.String() == gjson.Parse(w.stream.ID.Raw).String())
 }
 
 // A change is what a call did to a list or a resource.
