@@ -59,8 +59,6 @@ func All() []Fault {
 		subscriptions(),
 		watching(),
 		caching(),
-		deprecated(),
-		security(),
 		official(),
 	)
 }

@@ -44,8 +44,6 @@ func Checks() []check.Check {
 		tasks(),
 		subscriptions(),
 		caching(),
-		deprecated(),
-		security(),
 		stdio(),
 	)
 	return defaults(append(servers, clients(servers)...))
