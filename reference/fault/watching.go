@@ -143,12 +143,7 @@ func watching() []Fault {
 
 // undeclaredFeature leaves a feature of a capability out of what is declared.
 func undeclaredFeature(capability, feature string) apply {
-	forget := func(o server.Object) {
-		if declared, ok := o["capabilities"].(server.Object)[capability].(server.Object); ok {
-			delete(declared, feature)
-		}
-	}
-	return all(onResult("initialize", forget), onResult("server/discover", forget))
+	return openingEdited(func(capabilities server.Object) { delete(capabilities[capability].(server.Object), feature) })
 }
 
 // unacknowledged leaves a member out of the filter that is acknowledged.

@@ -20,6 +20,7 @@ func changesTold() []check.Check {
 			Says:  "notifications/" + list + "/list_changed is sent only where " + list + ".listChanged is declared",
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+			Needs: list, // that a whole capability is not declared is judged apart
 			Rules: []string{list + "-list-changed-needs-flag"},
 			Judge: toldUndeclared("notifications/"+list+"/list_changed", list+".listChanged"),
 		}

@@ -266,7 +266,10 @@ func (o *observer) after(tool string) (changes []change, trigger bool) {
 	o.look()
 	for list, after := range o.lists {
 		before := lists[list]
-		if before.whole() && after.whole() && !sameSet(before.names(before.items()), after.names(after.items())) {
+		if sameList(before, after) {
+			continue
+		}
+		if again := walkNow(o.t, changingLists()[list]); sameList(after, again) {
 			changes = append(changes, change{told{list: list}, tool, after.last, o.told(from, told{list: list})})
 		}
 	}
@@ -280,6 +283,12 @@ func (o *observer) after(tool string) (changes []change, trigger bool) {
 		}
 	}
 	return changes, len(changes) > 0 || len(o.w.events(from)) > 0
+}
+
+// sameList tells whether two walks show the same entries, or show too little to
+// tell.
+func sameList(a, b *walk) bool {
+	return !a.whole() || !b.whole() || sameSet(a.names(a.items()), b.names(b.items()))
 }
 
 // told waits for a notification. Of each kind one is waited for in vain, since
