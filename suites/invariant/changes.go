@@ -98,7 +98,8 @@ func updatedURI(j *check.J) {
 }
 
 // stragglers is how many updates of a resource, after the client has
-// unsubscribed from it, cannot have been on their way.
+// unsubscribed from it, cannot have been on their way: servers may tell of a
+// change some time after it, and of several at once.
 const stragglers = 2
 
 // A subscription is one of the client's to a resource, by resources/subscribe.
@@ -106,7 +107,8 @@ type subscription struct {
 	on    bool
 	since int // the frame from which the next round trip counts
 	past  int // round trips since then
-	late  int // updates since these
+	late  int // updates since these, each of them after another call of a tool
+	call  int // the frame of the call that the last of them came after
 }
 
 // updatedSubscribed takes notice only of resources that were listed or named by
@@ -114,13 +116,15 @@ type subscription struct {
 // (schema.ts#ResourceUpdatedNotification). What was on its way when a
 // subscription ended may still come.
 func updatedSubscribed(j *check.J) {
-	known, subscribed := map[string]bool{}, map[string]*subscription{}
+	known, subscribed, call := map[string]bool{}, map[string]*subscription{}, 0
 	for _, e := range j.Entries() {
 		for _, m := range e.Message.Elements() {
 			one := e
 			one.Message = m
 			uri := m.Params().Get("uri").String()
 			switch {
+			case e.From != j.Of && m.Method() == "tools/call":
+				call = e.Index
 			case e.From != j.Of && m.Method() == "resources/subscribe":
 				known[uri], subscribed[uri] = true, &subscription{on: true}
 			case e.From == j.Of && m.IsResponse():
@@ -131,7 +135,7 @@ func updatedSubscribed(j *check.J) {
 					}
 				}
 			case e.From == j.Of && m.Kind == wire.Notification && m.Method() == updated:
-				judgeUpdate(j, one, uri, known[uri], subscribed)
+				judgeUpdate(j, one, uri, known[uri], call, subscribed)
 			}
 		}
 	}
@@ -155,7 +159,8 @@ func roundTrip(j *check.J, answer wire.Entry, subscribed map[string]*subscriptio
 	}
 }
 
-func judgeUpdate(j *check.J, e wire.Entry, uri string, known bool, subscribed map[string]*subscription) {
+// judgeUpdate looks at one update; call is the frame of the last call of a tool.
+func judgeUpdate(j *check.J, e wire.Entry, uri string, known bool, call int, subscribed map[string]*subscription) {
 	watching, late := false, false
 	for on, w := range subscribed {
 		if strings.HasPrefix(uri, on) {
@@ -169,7 +174,10 @@ func judgeUpdate(j *check.J, e wire.Entry, uri string, known bool, subscribed ma
 		j.Saw()
 	case late || !known:
 	case once != nil:
-		if once.late++; once.late < stragglers {
+		if call > once.call {
+			once.late, once.call = once.late+1, call
+		}
+		if once.late < stragglers {
 			return
 		}
 		j.Fail(e, "%s came for %q, after the client had unsubscribed from it", updated, wire.Clip(uri, 100))

@@ -133,11 +133,12 @@ func readStreams(j *check.J) []finding {
 }
 
 // cancelled takes a change that came on a cancelled stream for one that was not
-// on its way only if it was told on a stream that was opened later, too.
+// on its way only if one like it had come before on a stream that was opened
+// later: servers may tell of a change some time after it, and gather several.
 func (r *reader) cancelled() {
 	for _, s := range r.streams {
 		for _, heir := range s.heirs {
-			at := slices.IndexFunc(s.late, func(d delivery) bool { return d.what == heir.what })
+			at := slices.IndexFunc(s.late, func(d delivery) bool { return d.what == heir.what && d.Index > heir.Index })
 			if at < 0 {
 				r.find(heir.Entry, afterCancel, "")
 				continue

@@ -178,6 +178,9 @@ func endedByResult(t *check.T) {
 // ended returns the response that ended a stream, if there is one, and whether
 // notifications/cancelled told of its end.
 func (w *watch) ended() (response wire.Entry, told bool) {
+	if w.stream == nil {
+		return response, false
+	}
 	for _, e := range w.t.Frames(w.stream.Sent) {
 		if e.From != wire.Server {
 			continue
@@ -269,9 +272,9 @@ func severalStreams(t *check.T) (s streams) {
 	if from := c.again(t); from >= 0 && toldOnAny(from, kind, first, second) {
 		s.kind = &kind
 		switch {
-		case !first.hears(from, kind):
+		case !first.hears(from, kind) && !first.over():
 			s.only = 2
-		case !second.hears(from, kind):
+		case !second.hears(from, kind) && !second.over():
 			s.only = 1
 		}
 	}
@@ -283,7 +286,7 @@ func severalStreams(t *check.T) (s streams) {
 	}
 	heir := watchFor(t, third)
 	if from := c.again(t); from >= 0 && s.kind != nil && s.only == 0 && toldOnAny(from, kind, heir) {
-		s.heir, s.continued = true, second.hears(from, kind)
+		s.heir, s.continued = true, second.hears(from, kind) || second.over()
 	}
 	second.stop()
 	heir.stop()
@@ -311,8 +314,17 @@ func toldOnAny(from int, what told, streams ...*watch) bool {
 
 // hears waits for a change on the stream that was told on another.
 func (w *watch) hears(from int, what told) bool {
+	if w.over() {
+		return false
+	}
 	_, ok := w.t.Await(from, func(m wire.Message) bool { return w.carries(m, what) })
 	return ok
+}
+
+// over tells whether the server has ended the stream, which it may at any time.
+func (w *watch) over() bool {
+	response, told := w.ended()
+	return told || response.Message.IsResponse()
 }
 
 // kinds returns a kind of change and another one, if there are two: a list and a

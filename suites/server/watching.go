@@ -263,7 +263,9 @@ func contentOf(e wire.Entry) string { return e.Message.Result().Get("contents").
 // that was told. trigger tells whether the call had any such effect.
 func (o *observer) after(tool string) (changes []change, trigger bool) {
 	from, lists, contents := o.at, o.lists, o.contents
-	o.look()
+	if o.look(); o.w.over() {
+		return nil, false
+	}
 	for list, after := range o.lists {
 		before := lists[list]
 		if sameList(before, after) {
@@ -307,5 +309,5 @@ func (o *observer) told(from int, what told) bool {
 	}
 	_, ok := o.t.Await(from, is)
 	o.silent[what.list] = !ok
-	return ok
+	return ok || o.w.over()
 }
