@@ -63,11 +63,13 @@ func tellsChange(method string) bool {
 type stream struct {
 	id        wire.ID
 	wanted    gjson.Result // the filter
+	unclear   bool         // what it was opened for, or by which request, is not known
 	acked     bool
-	opened    int // index of the request
-	cancelled int // index of the frame by which the client cancelled it, or -1
-	past      int // round trips since then
-	since     int // the frame from which the next round trip counts
+	ended     bool // the request was answered
+	opened    int  // index of the request
+	cancelled int  // index of the frame by which the client cancelled it, or -1
+	past      int  // round trips since then
+	since     int  // the frame from which the next round trip counts
 
 	late, heirs []delivery // changes told since it is quiet: on it, and on streams opened since
 }
@@ -171,19 +173,31 @@ func (r *reader) find(e wire.Entry, rule rule, wrong string, args ...any) {
 func (r *reader) asked(e wire.Entry) {
 	m := e.Message
 	switch {
-	case m.Kind == wire.Request && len(e.Message.Duplicates) == 0:
+	case m.Kind == wire.Request:
 		r.sent[m.ID().Key()] = e.Index
 		if m.Method() == "subscriptions/listen" {
-			wanted := m.Params().Get("notifications")
-			r.streams = append(r.streams, &stream{id: m.ID(), wanted: wanted, opened: e.Index, cancelled: -1})
-			for _, uri := range wanted.Get("resourceSubscriptions").Array() {
-				r.know(uri)
-			}
+			r.open(e)
 		}
 	case m.Method() == "notifications/cancelled":
 		if s := r.stream(wire.ID{Raw: m.Params().Get("requestId").Raw}); s != nil && s.cancelled < 0 {
 			s.cancelled, s.since = e.Index, e.Index
 		}
+	}
+}
+
+// open notes a stream. What a server makes of a filter that is none, of members
+// that stand twice or of an id that is in use is not judged here.
+func (r *reader) open(e wire.Entry) {
+	m := e.Message
+	s := &stream{id: m.ID(), wanted: m.Params().Get("notifications"), opened: e.Index, cancelled: -1}
+	s.unclear = len(r.j.Entries()[e.Index].Message.Duplicates) > 0 || !m.ID().Usable() ||
+		len(schema.For(r.j.Rev).Validate("SubscriptionFilter", []byte(s.wanted.Raw))) > 0
+	if before := r.stream(m.ID()); before != nil && !before.ended {
+		s.unclear, before.unclear = true, true
+	}
+	r.streams = append(r.streams, s)
+	for _, uri := range s.wanted.Get("resourceSubscriptions").Array() {
+		r.know(uri)
 	}
 }
 
@@ -213,7 +227,11 @@ func (r *reader) answered(e wire.Entry) {
 		r.know(entry.Get("uri"))
 	}
 	s := r.stream(e.Message.ID())
-	if s == nil || !s.acked || e.Message.Kind != wire.Result {
+	if s == nil {
+		return
+	}
+	s.ended = true
+	if !s.acked || s.unclear || e.Message.Kind != wire.Result {
 		return
 	}
 	switch tag := tagOf(result); {
@@ -256,10 +274,13 @@ func (r *reader) untagged(e wire.Entry) {
 	method, uri := e.Message.Method(), e.Message.Params().Get("uri").String()
 	at := slices.IndexFunc(r.streams, func(s *stream) bool {
 		if method == acknowledged {
-			return !s.acked
+			return !s.acked && !s.ended
 		}
-		return !s.quiet() && s.wants(method, uri)
+		return !s.quiet() && !s.ended && s.wants(method, uri)
 	})
+	if slices.ContainsFunc(r.streams, func(s *stream) bool { return s.unclear && !s.ended }) {
+		return
+	}
 	switch {
 	case at >= 0:
 		r.streams[at].acked = r.streams[at].acked || method == acknowledged
@@ -281,7 +302,7 @@ func (r *reader) tagged(e wire.Entry, tag gjson.Result) {
 	if s.quiet() {
 		s.late = append(s.late, deliveryOf(e))
 	}
-	if s.cancelled >= 0 {
+	if s.cancelled >= 0 || s.ended || s.unclear {
 		return // it may have been on its way
 	}
 	r.find(e, idPresent, "")
