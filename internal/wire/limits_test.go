@@ -7,12 +7,12 @@ import (
 
 func TestExtremeIsWhatReadersMayRefuse(t *testing.T) {
 	for raw, want := range map[string]bool{
-		`{"a":true,"b":false,"c":null,"d":[true]}`:                     false,
-		`{"a":1,"b":-2.5,"c":"x","d":{"e":[]}}`:                        false,
-		`{"a":9007199254740993}`:                                       true,
-		`{"a":"\ud83d"}`:                                               true,
-		`{"a":"\u0000"}`:                                               true,
-		`{"a"`:                                                         true,
+		`{"a":true,"b":false,"c":null,"d":[true]}`: false,
+		`{"a":1,"b":-2.5,"c":"x","d":{"e":[]}}`:    false,
+		`{"a":9007199254740993}`:                   true,
+		`{"a":"\ud83d"}`:                           true,
+		`{"a":"\u0000"}`:                           true,
+		`{"a"`:                                     true,
 		strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40):    true,
 		strings.Repeat(`{"a":`, 10) + `true` + strings.Repeat(`}`, 10): false,
 	} {

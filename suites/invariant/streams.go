@@ -278,7 +278,7 @@ func (r *reader) untagged(e wire.Entry) {
 		}
 		return !s.quiet() && !s.ended && s.wants(method, uri)
 	})
-	if slices.ContainsFunc(r.streams, func(s *stream) bool { return s.unclear && !s.ended }) {
+	if r.unclear() {
 		return
 	}
 	switch {
@@ -321,8 +321,12 @@ func (r *reader) tagged(e wire.Entry, tag gjson.Result) {
 	}
 }
 
-// strange is a subscription id that no stream has.
+// strange is a subscription id that no stream has. One that a server has made of
+// what could not be read is judged with what it answers to that.
 func (r *reader) strange(e wire.Entry, tag gjson.Result) {
+	if r.j.Unreadable(e) || r.unclear() {
+		return
+	}
 	if e.Message.Method() == acknowledged {
 		if at := slices.IndexFunc(r.streams, func(s *stream) bool { return !s.acked }); at >= 0 {
 			r.streams[at].acked = true
@@ -335,6 +339,11 @@ func (r *reader) strange(e wire.Entry, tag gjson.Result) {
 		}
 	}
 	r.find(e, idEqual, "%s carries the subscription id %s, which is that of no subscriptions/listen request", e.Message.Method(), wire.Clip(tag.Raw, 60))
+}
+
+// unclear tells whether a stream is open of which it is not known what it is for.
+func (r *reader) unclear() bool {
+	return slices.ContainsFunc(r.streams, func(s *stream) bool { return s.unclear && !s.ended })
 }
 
 // filter looks at what is acknowledged. Members that switch nothing on are as

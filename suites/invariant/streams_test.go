@@ -54,6 +54,8 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		"no filter":                      {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), acking("1", tools)}, ""},
 		"a filter that stands twice":     {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"notifications":%s}}`, tools), acking("1", tools)}, ""},
 		"an id that is none":             {[]wire.Frame{listening("null", tools), acking("null", tools)}, ""},
+		"an id cut short":                {[]wire.Frame{listening("1.5", tools), acking("1", tools)}, ""},
+		"an id that stands twice":        {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"id":2,"method":"subscriptions/listen","params":{"notifications":%s}}`, tools), acking("2", tools), acking("1", tools)}, ""},
 		"a refused one":                  {[]wire.Frame{listening("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`)}, ""},
 		"a change before what is first":  {[]wire.Frame{listening("1", tools), telling("1", "tools"), acking("1", tools)}, "subscriptions.ack.first"},
 		"a change on its way":            {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools), cancelling("1")}, past, []wire.Frame{telling("1", "tools")}), ""},
