@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, format 1")
-	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules of the ledger and what becomes of each")
+	cmd.Flags().BoolVar(&rules, "rules", false, "count the rules of the ledger by what becomes of them; with --json, list each of them")
 	return cmd
 }
 
@@ -88,27 +87,7 @@ func listRules(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, map[string]any{"format": 1, "rules": rules})
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	claimed, excused, later := 0, 0, 0
-	for _, r := range rules {
-		what := strings.Join(r.Checks, " ")
-		switch {
-		case r.Excused != "":
-			excused++
-			what = "excused: " + r.Excused
-		case r.Later != "":
-			later++
-			what = "later: " + r.Later
-		default:
-			claimed++
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.ID, r.Revision, r.Level, what)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "%d rules counted per revision: %d claimed by checks, %d excused, %d later\n", len(rules), claimed, excused, later)
-	return nil
+	return writeCoverage(w, rules)
 }
 
 // span names a set of revisions in short: "since 2025-06-18".

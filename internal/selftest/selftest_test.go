@@ -90,22 +90,23 @@ var unobserved = []string{
 	"schema.meta.reserved",                   // likewise
 	"schema.meta.reverse-dns",                // likewise
 	"schema.meta.trace",                      // it is part of no trace
-	"schema.methods.requests",              // it sends requests only to clients that declare a capability
-	"versioning.schema.sampling",           // likewise
-	"versioning.schema.sampling.advised",   // likewise
-	"versioning.schema.elicitation",        // likewise: elicitation
-	"schema.dialect.valid",                 // likewise
-	"versioning.schema.completion",         // nothing asks for completions yet
-	"versioning.schema.completion.advised", // likewise
-	"progress.task.ended",                  // it has no tasks
-	"progress.requested.type",              // it sends requests only to clients that declare a capability
-	"progress.requested.unique",            // likewise
-	"cancellation.sent.params",             // it cancels nothing while a client listens
-	"cancellation.sent.own",                // likewise
-	"cancellation.sent.in-progress",        // likewise
-	"cancellation.sent.answer",             // likewise
-	"cancellation.sent.task",               // likewise
-	"cancellation.sent.subscription",       // likewise
+	"schema.methods.requests",                // it sends requests only to clients that declare a capability
+	"versioning.schema.sampling",             // likewise
+	"versioning.schema.sampling.advised",     // likewise
+	"versioning.schema.elicitation",          // likewise: elicitation
+	"schema.dialect.valid",                   // likewise
+	"versioning.schema.completion",           // nothing asks for completions yet
+	"versioning.schema.completion.advised",   // likewise
+	"progress.task.ended",                    // it has no tasks
+	"progress.requested.type",                // it sends requests only to clients that declare a capability
+	"progress.requested.unique",              // likewise
+	"cancellation.sent.params",               // it cancels nothing while a client listens
+	"cancellation.sent.own",                  // likewise
+	"cancellation.sent.in-progress",          // likewise
+	"cancellation.sent.answer",               // likewise
+	"cancellation.sent.task",                 // likewise
+	"cancellation.sent.subscription",         // likewise
+	"subscriptions.id.elsewhere",             // nothing asks for progress or log messages yet
 }
 
 // Areas that are moved are proven whole.

@@ -280,13 +280,26 @@ func (c *Conn) Close() {
 			c.stream.Terminate()
 			c.exits(c.opts.Grace)
 		}
+		c.lastWords()
 		c.stream.Kill()
 	})
 	<-c.ended
 }
 
-// busyShare divides the grace of a peer that still owes an answer.
+// busyShare divides the grace of a peer that still owes an answer, and that of
+// the reader of one that has exited.
 const busyShare = 4
+
+// lastWords waits until what a peer wrote before it exited was read. Its output
+// stays open as long as a child of its own holds it, so that there is a limit.
+func (c *Conn) lastWords() {
+	limit := time.NewTimer(c.opts.Grace / busyShare)
+	defer limit.Stop()
+	select {
+	case <-c.ended:
+	case <-limit.C:
+	}
+}
 
 // busy tells whether a request of ours was never answered.
 func (c *Conn) busy() bool {
@@ -294,6 +307,9 @@ func (c *Conn) busy() bool {
 	for _, e := range c.Entries() {
 		for _, m := range e.Message.Elements() {
 			switch {
+			case e.From == wire.Client && m.Method() == "subscriptions/listen":
+				// Its answer is due when the stream ends
+				// (basic/patterns/subscriptions).
 			case e.From == wire.Client && m.Kind == wire.Request:
 				open[m.ID().Key()] = true
 			case e.From == wire.Server && m.IsResponse():

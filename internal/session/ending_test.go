@@ -90,3 +90,32 @@ func TestASlowStarterMayLeaveSlowly(t *testing.T) {
 		t.Errorf("after a start of more than 20 ms it is given %s", got)
 	}
 }
+
+// What a peer writes when its input ends is part of the session.
+func TestLastWordsAreRead(t *testing.T) {
+	const lines = 500
+	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+		io.Copy(io.Discard, in)
+		for range lines {
+			io.WriteString(out, "{}\n")
+		}
+		return nil
+	})
+	s.Close()
+	if n := s.Len(); n != lines {
+		t.Errorf("%d of %d lines were read", n, lines)
+	}
+}
+
+// An open subscription owes no answer: its server is given time to leave.
+func TestAnOpenSubscriptionIsNoWork(t *testing.T) {
+	s := bareSession(t, stubborn)
+	for _, method := range []string{"subscriptions/listen", "tools/list"} {
+		if _, err := s.Send(t.Context(), Frame(wire.IntID(1), method, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.busy(); got != (method == "tools/list") {
+			t.Errorf("busy after %s: %t", method, got)
+		}
+	}
+}

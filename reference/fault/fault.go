@@ -57,9 +57,8 @@ func All() []Fault {
 		mrtr(),
 		tasks(),
 		subscriptions(),
+		watching(),
 		caching(),
-		deprecated(),
-		security(),
 		official(),
 	)
 }

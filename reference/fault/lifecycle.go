@@ -128,7 +128,9 @@ func capabilityFaults() []Fault {
 			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`, In: spec.Every,
 			Breaks:   []string{"lifecycle-server-capabilities-types"},
 			CaughtBy: []string{"lifecycle.capabilities.types"},
-			Apply:    declares("prompts", server.Object{"listChanged": "yes"}),
+			Apply: openingEdited(func(capabilities server.Object) {
+				capabilities["prompts"] = server.Object{"listChanged": "yes"}
+			}),
 		},
 		{
 			Name: "declared-but-unknown", Does: "declares prompts, and does not know prompts/list", In: spec.Handshake,

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -179,36 +178,7 @@ func progress() []Fault {
 
 // onProgress changes the params of progress notifications.
 func onProgress(edit func(params server.Object)) apply {
-	return onNotification("notifications/progress", func(_ server.Frame, params server.Object) { edit(params) })
-}
-
-// onNotification changes the params of outgoing notifications of a method.
-func onNotification(method string, edit func(f server.Frame, params server.Object)) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Kind == wire.Notification && f.Method == method {
-				f.Raw = editParams(f.Raw, func(p server.Object) { edit(f, p) })
-			}
-			next(f)
-		}
-	})
-}
-
-// editParams changes the params of a message. Numbers stay as they are written.
-func editParams(message []byte, edit func(params server.Object)) []byte {
-	d := json.NewDecoder(bytes.NewReader(message))
-	d.UseNumber()
-	var m server.Object
-	if err := d.Decode(&m); err != nil {
-		panic(fmt.Sprintf("fault: the server sent %q: %v", message, err))
-	}
-	params, ok := m["params"].(server.Object)
-	if !ok {
-		params = server.Object{}
-	}
-	edit(params)
-	m["params"] = params
-	return encode(m)
+	return onParams("notifications/progress", edit)
 }
 
 // number is a JSON number that editParams gave.

@@ -160,8 +160,13 @@ func toolLists() []Fault {
 // undeclared leaves a capability out of what is declared, and offers what it
 // stands for all the same.
 func undeclared(capability string) apply {
-	forget := func(o server.Object) { delete(o["capabilities"].(server.Object), capability) }
-	return all(onResult("initialize", forget), onResult("server/discover", forget))
+	return openingEdited(func(capabilities server.Object) { delete(capabilities, capability) })
+}
+
+// openingEdited changes what is declared, and nothing of what is offered.
+func openingEdited(edit func(capabilities server.Object)) apply {
+	declared := func(o server.Object) { edit(o["capabilities"].(server.Object)) }
+	return all(onResult("initialize", declared), onResult("server/discover", declared))
 }
 
 // onTool changes the definition of a tool wherever it is listed.

@@ -45,8 +45,6 @@ func Checks() []check.Check {
 		tasks(),
 		subscriptions(),
 		caching(),
-		deprecated(),
-		security(),
 		stdio(),
 	)
 	return defaults(append(servers, clients(servers)...))

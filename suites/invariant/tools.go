@@ -93,7 +93,7 @@ func tools() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: toolsChangedUndeclared,
+			Judge: toldUndeclared("notifications/tools/list_changed", "tools.listChanged"),
 		},
 		{
 			ID:    "tools.list-changed.undeclared.advised",
@@ -101,7 +101,7 @@ func tools() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: toolsChangedUndeclared,
+			Judge: toldUndeclared("notifications/tools/list_changed", "tools.listChanged"),
 		},
 	}
 }
@@ -231,22 +231,4 @@ func taskSupport(j *check.J) {
 			j.Fail(e, "%s: its taskSupport is %s", label(tool), wire.Clip(support.Raw, 80))
 		}
 	})
-}
-
-// toolsChangedUndeclared has no subject where the server sends none: that may
-// be for want of changes.
-func toolsChangedUndeclared(j *check.J) {
-	if !j.Capabilities(wire.Server).Exists() {
-		return
-	}
-	declared := j.Declares(wire.Server, "tools.listChanged")
-	for _, e := range j.Sent() {
-		switch {
-		case e.Message.Method() != "notifications/tools/list_changed":
-		case !declared:
-			j.Fail(e, "notifications/tools/list_changed came, but tools.listChanged is not declared")
-		default:
-			j.Saw()
-		}
-	}
 }

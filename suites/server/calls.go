@@ -24,18 +24,13 @@ type toolCall struct {
 	logs    bool          // a log message came in that time
 }
 
-// A listChange is what a call did to the list of tools.
-type listChange struct {
-	tool string
-	seen wire.Entry // the list that shows it
-	told bool       // by a notification
-}
-
 // toolCalls is what came of calling the tools that manners allow.
 type toolCalls struct {
-	results []toolCall
-	changes []listChange
-	held    []string // tools that were left out by manners
+	results  []toolCall
+	changes  []change   // that calls made to what the server offers
+	triggers []toolCall // calls that changed something, or after which a change was told
+	heard    []told     // changes that were told
+	held     []string   // tools that were left out by manners
 }
 
 // Bounds of what is called and waited for: enough for every kind of result.
@@ -43,6 +38,7 @@ const (
 	maxCalls     = 60
 	callsPerTool = 2
 	maxLate      = 2 // calls that are waited for in vain
+	maxTriggers  = 6 // calls that are made again, since they change something
 )
 
 // called returns what came of calling each tool that may be called, which is
@@ -52,19 +48,13 @@ func called(t *check.T) *toolCalls {
 }
 
 // callTools calls the tools that only read at once, since they cannot disturb
-// each other and servers may be slow, then the others one by one.
+// each other and servers may be slow, then the others one by one, with an eye
+// on what they change.
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
 	loudly(t)
-	tools := knownTools(t)
-	watching := t.Declares("tools.listChanged") && slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) })
-	if watching {
-		stop, ok := listen(t, check.Params{"toolsListChanged": true})
-		defer stop()
-		watching = ok
-	}
 	var reading, writing []toolCall
-	for _, tool := range tools {
+	for _, tool := range knownTools(t) {
 		switch {
 		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
@@ -84,14 +74,35 @@ func callTools(t *check.T) *toolCalls {
 			}
 		}
 	}
-	c.call(t, reading[:min(len(reading), maxCalls)]...)
-	for _, one := range writing[:min(len(writing), maxCalls)] {
-		if watching {
-			c.watched(t, one)
-		} else {
+	var o *observer
+	if len(writing) > 0 {
+		o = observe(t)
+	}
+	if o == nil {
+		c.call(t, reading[:min(len(reading), maxCalls)]...)
+		for _, one := range writing[:min(len(writing), maxCalls)] {
 			c.call(t, one)
 		}
+		return c
 	}
+	defer o.w.stop()
+	begun := o.at
+	c.call(t, reading[:min(len(reading), maxCalls)]...)
+	o.settle()
+	for _, one := range writing[:min(len(writing), maxCalls)] {
+		c.call(t, one)
+		changes, trigger := o.after(one.tool.Get("name").String())
+		c.changes = append(c.changes, changes...)
+		if trigger && len(c.triggers) < maxTriggers {
+			c.triggers = append(c.triggers, one)
+		}
+	}
+	for _, change := range c.changes {
+		if change.sent {
+			c.heard = append(c.heard, change.told)
+		}
+	}
+	c.heard = append(c.heard, o.w.events(begun)...)
 	return c
 }
 
@@ -149,17 +160,25 @@ func cancel(t *check.T, running *check.Call) {
 	_ = t.TryNotify("notifications/cancelled", check.Params{"requestId": json.RawMessage(running.ID.Raw)})
 }
 
-// watched calls a tool between two looks at the list of tools, and where that
-// changed waits for the notification that should tell.
-func (c *toolCalls) watched(t *check.T, one toolCall) {
-	before := walkNow(t, toolsList)
-	c.call(t, one)
-	after := walkNow(t, toolsList)
-	if !before.whole() || !after.whole() || sameSet(toolsList.names(before.items()), toolsList.names(after.items())) {
-		return
+// again makes the calls that changed something once more, in their order, and
+// returns the index of the first frame.
+func (c *toolCalls) again(t *check.T) (from int) {
+	from = -1
+	for _, one := range c.triggers {
+		r, err := t.TryStart("tools/call", callParams(one.tool, one.args))
+		if err != nil {
+			break
+		}
+		if from < 0 {
+			from = r.Sent
+		}
+		if _, err := t.TryAnswer(r, t.Timeout()/5); err != nil {
+			cancel(t, r)
+		}
 	}
-	_, sent := t.Await(before.last.Index, func(m wire.Message) bool { return m.Method() == "notifications/tools/list_changed" })
-	c.changes = append(c.changes, listChange{one.tool.Get("name").String(), after.last, sent})
+	// What is told of the last call may come behind its answer.
+	_, _ = t.Try(t.Facts.Barrier, nil)
+	return from
 }
 
 // sameSet tells whether two lists hold the same names, in any order.
@@ -168,21 +187,4 @@ func sameSet(a, b []string) bool {
 	slices.Sort(a)
 	slices.Sort(b)
 	return slices.Equal(a, b)
-}
-
-// listen asks for notifications of change where they are sent only on demand
-// (basic/patterns/subscriptions, since 2026-07-28). ok tells whether they may
-// come; stop ends the subscription.
-func listen(t *check.T, what check.Params) (stop func(), ok bool) {
-	if !t.Facts.Stateless {
-		return func() {}, true
-	}
-	running, err := t.TryStart("subscriptions/listen", check.Params{"notifications": what})
-	if err != nil {
-		return func() {}, false
-	}
-	m, ok := t.Await(running.Sent, func(m wire.Message) bool {
-		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(running.ID)
-	})
-	return func() { cancel(t, running) }, ok && !m.IsResponse()
 }

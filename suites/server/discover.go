@@ -41,6 +41,7 @@ func discoverAnswered(t *check.T) {
 	if !m.Result().IsObject() {
 		t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
 	}
+	noteDeprecated(t)
 }
 
 // discoverOptional sends the request that is served in the shared session as

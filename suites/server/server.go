@@ -37,9 +37,6 @@ func Checks() []check.Check {
 		mrtr(),
 		tasks(),
 		subscriptions(),
-		caching(),
-		deprecated(),
-		security(),
 		official(),
 	))
 }
