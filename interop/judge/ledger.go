@@ -26,6 +26,10 @@ type entry struct {
 	Evidence  string   `json:"evidence"` // what mcpcheck saw
 	Clause    string   `json:"clause"`   // the clause it was held against
 	Holds     string   `json:"holds"`    // why the verdict is right
+
+	// Sometimes tells that the peer itself does it in some runs only, by a race
+	// of its own: that it did not is no difference.
+	Sometimes bool `json:"sometimes,omitempty"`
 }
 
 func (e entry) key() string {
@@ -100,7 +104,7 @@ func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, 
 	for _, key := range slices.Sorted(maps.Keys(then)) {
 		e := then[key]
 		gone := slices.DeleteFunc(slices.Clone(e.Revisions), func(rev string) bool { return slices.Contains(now[key].Revisions, rev) })
-		if len(gone) > 0 {
+		if len(gone) > 0 && !e.Sometimes {
 			wrong = append(wrong, fmt.Sprintf("vanished: %s is no %s any more at %s", e.Check, e.Verdict, strings.Join(gone, " ")))
 		}
 	}
@@ -127,7 +131,8 @@ func ledger(path string) (map[string]entry, error) {
 }
 
 // save writes the present verdicts. What was adjudicated keeps its clause and
-// its reason, and its evidence too: they belong together.
+// its reason, and its evidence too: they belong together. What comes only
+// sometimes stays.
 func save(path string, now, then map[string]entry) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -135,12 +140,21 @@ func save(path string, now, then map[string]entry) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	for _, key := range slices.Sorted(maps.Keys(now)) {
-		line := now[key]
-		if was, ok := then[key]; ok && was.adjudicated() {
+	lines := maps.Clone(now)
+	for key, was := range then {
+		line, ok := now[key]
+		if was.Sometimes {
+			line, ok = was, true
+		}
+		if ok && was.adjudicated() {
 			line.Evidence, line.Clause, line.Holds = was.Evidence, was.Clause, was.Holds
 		}
-		if err := e.Encode(line); err != nil {
+		if ok {
+			lines[key] = line
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
+		if err := e.Encode(lines[key]); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,24 @@ func TestWhatIsNotAdjudicatedIsReported(t *testing.T) {
 	}
 }
 
+func TestWhatComesSometimesMayStayAway(t *testing.T) {
+	was := entry{Target: "notes", Version: "1.0.0", Check: "a.race", Verdict: "fail", Transport: "stdio", Revisions: []string{"2025-06-18"}, Clause: "c", Holds: "h", Sometimes: true}
+	then := map[string]entry{was.key(): was}
+	if got := compare(notes, []target.Outcome{outcome("a.race", "2025-06-18", "pass", "")}, then, "frames"); got != nil {
+		t.Errorf("it stayed away: %q", got)
+	}
+	if got := compare(notes, []target.Outcome{outcome("a.race", "2025-11-25", "fail", "x")}, then, "frames"); len(got) != 1 {
+		t.Errorf("at a revision where it was never seen: %q", got)
+	}
+	path := filepath.Join(t.TempDir(), "notes.jsonl")
+	if err := save(path, map[string]entry{}, then); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := ledger(path); err != nil || !kept[was.key()].Sometimes {
+		t.Errorf("after writing a run without it: %v, %v", kept, err)
+	}
+}
+
 func TestAnotherVersionIsAnotherEntry(t *testing.T) {
 	old := entry{Version: "0.9.0", Check: "a.known", Verdict: "fail", Transport: "stdio", Revisions: []string{"2025-06-18"}, Clause: "c", Holds: "h"}
 	got := compare(notes, []target.Outcome{outcome("a.known", "2025-06-18", "fail", "x")}, map[string]entry{old.key(): old}, "frames")
