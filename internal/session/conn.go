@@ -22,6 +22,7 @@ type Conn struct {
 	opts   Options
 	heard  atomic.Bool  // the peer said something
 	start  atomic.Int64 // nanoseconds from our first frame to its first
+	stays  *atomic.Bool // an instance of the target did not exit in all the time that we have
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
@@ -39,7 +40,7 @@ type Conn struct {
 }
 
 // connect starts an instance.
-func connect(ctx context.Context, target transport.Target, opts Options) (*Conn, error) {
+func connect(ctx context.Context, target transport.Target, opts Options, stays *atomic.Bool) (*Conn, error) {
 	stream, err := target.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -48,6 +49,7 @@ func connect(ctx context.Context, target transport.Target, opts Options) (*Conn,
 		Transcript: wire.NewTranscript(),
 		stream:     stream,
 		opts:       opts,
+		stays:      stays,
 		changed:    make(chan struct{}),
 		asks:       make(chan wire.Entry, 256),
 		ended:      make(chan struct{}),
@@ -265,17 +267,25 @@ func (c *Conn) Stderr() string { return c.stream.Stderr() }
 // Close ends the peer as the specification tells a client to: close its
 // input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
 // it is the transcript's Ending. A peer that still owes an answer may be at work
-// on it, and how it ends is no evidence: it is not waited for as long. Safe to
-// call more than once.
+// on it, and how it ends is no evidence: it is not waited for as long. Of the
+// others, one that outstays the grace may be slow or may stay for ever: until
+// one stayed for all of the timeout, each is given that, so that a busy machine
+// accuses no one. Safe to call more than once.
 func (c *Conn) Close() {
 	c.ending.Do(func() {
-		grace := c.leave()
-		if c.busy() {
+		grace, busy := c.leave(), c.busy()
+		switch {
+		case busy:
 			grace /= busyShare
+		case !c.stays.Load():
+			grace = max(grace, c.opts.Timeout)
 		}
 		c.ask(false)
 		c.stream.CloseInput()
 		if !c.exits(grace) {
+			if !busy {
+				c.stays.Store(true)
+			}
 			c.ask(true)
 			c.stream.Terminate()
 			c.exits(c.opts.Grace)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,9 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 	o := Defaults()
 	o.Grace = 400 * time.Millisecond
 	for _, busy := range []bool{false, true} {
-		c, err := connect(t.Context(), stays, o)
+		var known atomic.Bool
+		known.Store(true)
+		c, err := connect(t.Context(), stays, o, &known)
 		if err != nil {
 			t.Fatal(err)
 		}

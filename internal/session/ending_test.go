@@ -53,6 +53,47 @@ func TestAnEndingTellsHowLongThePeerWasWaitedFor(t *testing.T) {
 	}
 }
 
+// Who takes longer than the grace may be on a busy machine; who takes all of
+// the timeout stays, and the next of its kind is given the grace alone.
+func TestWhoLeavesSlowlyDoesNotStay(t *testing.T) {
+	o := Defaults()
+	o.Timeout, o.Grace = 500*time.Millisecond, 20*time.Millisecond
+	for _, c := range []struct {
+		name  string
+		takes time.Duration
+		stays bool
+	}{
+		{"slow", 80 * time.Millisecond, false},
+		{"for ever", time.Hour, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := NewLauncher(transport.InProcess{Name: "test", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
+				io.Copy(io.Discard, in)
+				select {
+				case <-time.After(c.takes):
+				case <-ctx.Done():
+				}
+				return nil
+			}}, o)
+			defer l.Close()
+			for n := range 2 {
+				s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Close()
+				e := s.Ending()
+				if e.Graceful == c.stays {
+					t.Errorf("instance %d: graceful is %v", n, e.Graceful)
+				}
+				if c.stays && (n == 0) != (e.Waited >= o.Timeout) {
+					t.Errorf("instance %d was waited for %s", n, e.Waited)
+				}
+			}
+		})
+	}
+}
+
 func TestTheFirstAnswerOfAnInstanceMayTakeLonger(t *testing.T) {
 	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		io.WriteString(out, "\n")
