@@ -47,7 +47,21 @@ func (a Ask) allowed(p Peer) bool {
 	modes := p.Capabilities["elicitation"].(Object)
 	_, form := modes["form"]
 	_, url := modes["url"]
+	if a.visits() {
+		return url
+	}
 	return form || !url
+}
+
+// visits tells whether the ask is an elicitation in URL mode.
+func (a Ask) visits() bool { return a.Params["mode"] == "url" }
+
+// requirement is what a client lacks that is not allowed the ask.
+func (a Ask) requirement() Object {
+	if a.visits() {
+		return Object{"url": Object{}}
+	}
+	return Object{}
 }
 
 // shaped returns the params at a revision.
@@ -56,6 +70,9 @@ func (a Ask) shaped(v spec.Revision) Object {
 		return a.Params
 	}
 	o := shape(v, "ElicitRequest", a.Params)
+	if a.visits() {
+		return o
+	}
 	s := shape(v, "", o["requestedSchema"].(Object))
 	properties := Object{}
 	for name, p := range s["properties"].(Object) {
@@ -80,6 +97,9 @@ func (a Ask) usable(answer Object) string {
 		return checkRoots(answer)
 	case "sampling/createMessage":
 		return checkSample(answer)
+	}
+	if a.visits() {
+		return checkAction(answer)
 	}
 	return checkElicited(a.Params["requestedSchema"].(Object), answer)
 }
@@ -125,14 +145,20 @@ func sampleText(o Object) string {
 	return ""
 }
 
-// checkElicited checks an ElicitResult (client/elicitation#response-actions).
-func checkElicited(requested, o Object) string {
+// checkAction checks an ElicitResult that needs no content
+// (client/elicitation#response-actions).
+func checkAction(o Object) string {
 	switch o["action"] {
-	case "decline", "cancel":
+	case "accept", "decline", "cancel":
 		return ""
-	case "accept":
-	default:
-		return "has no action"
+	}
+	return "has no action"
+}
+
+// checkElicited checks the ElicitResult of a form.
+func checkElicited(requested, o Object) string {
+	if why := checkAction(o); why != "" || o["action"] != "accept" {
+		return why
 	}
 	content, ok := o["content"].(Object)
 	if !ok {

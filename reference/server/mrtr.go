@@ -77,7 +77,7 @@ func required(asks []Ask, p Peer) Object {
 	o := Object{}
 	for _, a := range asks {
 		if !a.allowed(p) {
-			o[a.capability()] = Object{}
+			o[a.capability()] = a.requirement()
 		}
 	}
 	return o

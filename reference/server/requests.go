@@ -110,8 +110,8 @@ func (c *conn) relist() {
 	if !spec.Handshake.Has(c.session.Revision()) || !c.session.forgetRoots() {
 		return
 	}
-	t := &task{parked: make(chan struct{})}
-	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, task: t}
+	t := &job{parked: make(chan struct{})}
+	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: t}
 	c.begin(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
 			c.session.keepRoots(o)

@@ -36,6 +36,7 @@ type Tool struct {
 type Call struct {
 	*Request
 	Args    Object
+	Asked   []Ask             // what the tool asked for
 	Answers map[string]Object // of the client, by key of the Ask
 	Library *Library
 }
@@ -45,6 +46,7 @@ type Outcome struct {
 	Content    []Object
 	Structured any // nil: none
 	Failed     bool
+	Problem    *Error // answers the call instead of a result
 }
 
 func said(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
@@ -133,7 +135,8 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	}
 	call := &Call{Request: r, Args: args, Library: c.library}
 	if t.Asks != nil {
-		in, problem := r.obtain(ctx, t.Asks(call))
+		call.Asked = t.Asks(call)
+		in, problem := r.obtain(ctx, call.Asked)
 		switch {
 		case problem != nil:
 			return nil, problem
@@ -144,7 +147,11 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		}
 		call.Answers = in.Answers
 	}
-	return t.result(r.Revision, t.Run(ctx, call)), nil
+	out := t.Run(ctx, call)
+	if out.Problem != nil {
+		return nil, out.Problem
+	}
+	return t.result(r.Revision, out), nil
 }
 
 // result is the CallToolResult of an outcome. A structured result also stands
