@@ -161,7 +161,7 @@ func tools() []*Tool {
 			Run: func(context.Context, *Call) Outcome { return said("Seat 4 by the window is yours until closing time.") },
 		},
 	}
-	return slices.Concat(list, askingTools(), visitTools())
+	return slices.Concat(list, askingTools(), visitTools(), researchTools())
 }
 
 func searchCatalogue(_ context.Context, call *Call) Outcome {

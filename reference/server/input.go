@@ -41,7 +41,11 @@ func (a Ask) allowed(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
 	}
-	if a.capability() != "elicitation" {
+	switch a.capability() {
+	case "sampling":
+		_, tools := p.Capabilities["sampling"].(Object)["tools"]
+		return tools || !a.offersTools()
+	case "roots":
 		return true
 	}
 	modes := p.Capabilities["elicitation"].(Object)
@@ -56,10 +60,20 @@ func (a Ask) allowed(p Peer) bool {
 // visits tells whether the ask is an elicitation in URL mode.
 func (a Ask) visits() bool { return a.Params["mode"] == "url" }
 
+// offersTools tells whether the ask lets the client's model use tools
+// (client/sampling#tools-in-sampling).
+func (a Ask) offersTools() bool {
+	_, ok := a.Params["tools"]
+	return ok
+}
+
 // requirement is what a client lacks that is not allowed the ask.
 func (a Ask) requirement() Object {
-	if a.visits() {
+	switch {
+	case a.visits():
 		return Object{"url": Object{}}
+	case a.offersTools():
+		return Object{"tools": Object{}}
 	}
 	return Object{}
 }
@@ -82,12 +96,16 @@ func (a Ask) shaped(v spec.Revision) Object {
 	return o
 }
 
-// obtain gets the answers in the way of the request's era.
-func (r *Request) obtain(ctx context.Context, asks []Ask) (Input, *Error) {
-	if r.Modern {
-		return r.requireInput(asks)
+// obtain gets the answers in the way of the request's era. Once all are there,
+// more tells what else is needed; nil for nothing.
+func (r *Request) obtain(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
+	if more == nil {
+		more = func(map[string]Object) []Ask { return nil }
 	}
-	return r.requestInput(ctx, asks), nil
+	if r.Modern {
+		return r.requireInput(asks, more)
+	}
+	return r.requestInput(ctx, asks, more), nil
 }
 
 // usable tells why an answer of the client is not one to its ask, or "".
@@ -96,7 +114,7 @@ func (a Ask) usable(answer Object) string {
 	case "roots/list":
 		return checkRoots(answer)
 	case "sampling/createMessage":
-		return checkSample(answer)
+		return checkSample(answer, a.offersTools())
 	}
 	if a.visits() {
 		return checkAction(answer)
@@ -120,8 +138,10 @@ func checkRoots(o Object) string {
 
 // checkSample checks a CreateMessageResult (client/sampling). A client may
 // answer with one block or an array of them from 2025-11-25 on.
-func checkSample(o Object) string {
+func checkSample(o Object, tools bool) string {
 	switch {
+	case tools && len(toolUses(o)) > 0:
+		return checkToolUses(toolUses(o))
 	case o["role"] != "user" && o["role"] != "assistant":
 		return "has no role"
 	case !isString(o["model"]):

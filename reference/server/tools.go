@@ -24,9 +24,13 @@ type Tool struct {
 	Room bool
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
-	// Asks tells what input the call needs from the client.
-	Asks func(call *Call) []Ask
-	Run  func(ctx context.Context, call *Call) Outcome
+	// Asks tells what input the call needs from the client, and More what else
+	// it needs once all of that was answered, again and again until it returns
+	// nothing.
+	Asks, More func(call *Call) []Ask
+	// Turns bounds the asks of a conversation with the client's model.
+	Turns int
+	Run   func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
 	compiled *jsonschema.Schema
@@ -39,6 +43,7 @@ type Call struct {
 	Asked   []Ask             // what the tool asked for
 	Answers map[string]Object // of the client, by key of the Ask
 	Library *Library
+	Turns   int // of the tool
 }
 
 // An Outcome is the result of a tool.
@@ -133,10 +138,16 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	default:
 		return t.result(r.Revision, failed("The desk is busy; try again in a moment.")), nil
 	}
-	call := &Call{Request: r, Args: args, Library: c.library}
+	call := &Call{Request: r, Args: args, Library: c.library, Turns: t.Turns}
 	if t.Asks != nil {
 		call.Asked = t.Asks(call)
-		in, problem := r.obtain(ctx, call.Asked)
+		in, problem := r.obtain(ctx, call.Asked, func(answers map[string]Object) []Ask {
+			if t.More == nil {
+				return nil
+			}
+			call.Answers = answers
+			return t.More(call)
+		})
 		switch {
 		case problem != nil:
 			return nil, problem
