@@ -38,13 +38,6 @@ func pages() []page {
 		{"logging", []string{"LoggingMessageNotification"}, nil},
 		{"progress", []string{"ProgressNotification"}, nil},
 		{"cancellation", []string{"CancelledNotification"}, nil},
-		{"sampling", []string{"CreateMessageRequest"}, []string{
-			"/params/messages/*/role",       // schema.role
-			"/params/messages/*/content/**", // schema.content.*
-		}},
-		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
-			"/params/requestedSchema/**", // schema.dialect.valid
-		}},
 		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},
