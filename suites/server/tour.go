@@ -47,11 +47,8 @@ func tour(t *check.T) {
 	for _, l := range listings(t) {
 		walked(t, l)
 	}
-	if t.Declares("tools") {
-		called(t)
-	}
-	check.Memo(t, "shown", func() int { return shown(t) })
-	check.Memo(t, "asks", func() bool { return len(t.Asks(0)) > 0 })
+	asksAtAll(t)
+	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }
 
 // maxShown bounds the prompts that are got and the resources that are read, of
