@@ -71,23 +71,20 @@ var unobserved = []string{
 	"tools.result.failure",         // it has no tool of the public contract
 	"versioning.extensions.names",  // it has no extensions
 	"versioning.extensions.settings",
-	"schema.content.tool-use",                // likewise: sampling
-	"schema.content.tool-result",             // likewise
-	"schema.dialect.declared",                // its schemas are of 2020-12
-	"versioning.schema.tasks",                // it has no tasks
-	"versioning.schema.completion",           // nothing asks for completions yet
-	"versioning.schema.completion.advised",   // likewise
-	"versioning.schema.progress",             // nothing asks for progress yet
-	"versioning.schema.progress.advised",     // likewise
-	"versioning.schema.cancellation",         // it cancels no requests
-	"versioning.schema.cancellation.advised", // likewise
-	"schema.meta.object",                     // it sends no _meta before 2026-07-28
-	"schema.meta.prefix",                     // likewise
-	"schema.meta.label",                      // likewise
-	"schema.meta.name",                       // likewise
-	"schema.meta.reserved",                   // likewise
-	"schema.meta.reverse-dns",                // likewise
-	"schema.meta.trace",                      // it is part of no trace
+	"sampling.context.known",               // it asks for no context
+	"schema.dialect.declared",              // its schemas are of 2020-12
+	"versioning.schema.tasks",              // it has no tasks
+	"versioning.schema.completion",         // nothing asks for completions yet
+	"versioning.schema.completion.advised", // likewise
+	"versioning.schema.progress",           // nothing asks for progress yet
+	"versioning.schema.progress.advised",   // likewise
+	"schema.meta.object",                   // it sends no _meta before 2026-07-28
+	"schema.meta.prefix",                   // likewise
+	"schema.meta.label",                    // likewise
+	"schema.meta.name",                     // likewise
+	"schema.meta.reserved",                 // likewise
+	"schema.meta.reverse-dns",              // likewise
+	"schema.meta.trace",                    // it is part of no trace
 }
 
 // Areas that are moved are proven whole.

@@ -40,27 +40,27 @@ func (a asker) of(method string) []check.Ask {
 	return slices.DeleteFunc(slices.Clone(a.asks), func(ask check.Ask) bool { return ask.Method != method })
 }
 
-// maxAskers bounds the requests that are made again to see which of them asks.
-const maxAskers = 12
+// Bounds of the requests that are made again to see which of them asks, and of
+// those that do.
+const maxTried, maxAskers = 40, 12
 
-// asksAtAll uses what the server offers, once at this revision, and tells
-// whether it came to ask for anything.
-func asksAtAll(t *check.T) bool {
-	return check.Memo(t, "asks", func() bool {
+// used uses what the server offers, once at this revision, and returns what was
+// said meanwhile.
+func used(t *check.T) []exchange {
+	return check.Memo(t, "used", func() []exchange {
+		var out []exchange
 		if t.Declares("tools") {
-			called(t)
+			out = exchanges(called(t).frames)
 		}
-		check.Memo(t, "shown", func() int { return shown(t) })
-		return len(t.Asks(0)) > 0
+		from := t.Len()
+		shown(t)
+		return append(out, exchanges(t.Frames(from))...)
 	})
 }
 
 // askers returns the requests that make the server ask, found out once at this
 // revision.
 func askers(t *check.T) []asker {
-	if !asksAtAll(t) {
-		return nil
-	}
 	return check.Memo(t, "askers", func() []asker {
 		if t.Facts.Stateless {
 			return askersOfRounds(t)
@@ -69,39 +69,58 @@ func askers(t *check.T) []asker {
 	})
 }
 
-// An exchange is a request of ours that may make a server ask, and its answer.
+// An exchange is a request of ours and its answer.
 type exchange struct {
 	asker
-	sent, answered int // indices of the frames
-	took           time.Duration
-	answer         wire.Message
+	took   time.Duration
+	answer wire.Message
+	during []check.Ask // requests of the server that may have been for it
 }
 
-// exchanges returns the first exchange of each tool, prompt and resource that
-// was used in this session.
-func exchanges(t *check.T) []exchange {
+// exchanges returns the first exchange of each tool, prompt and resource in the
+// frames of a session.
+func exchanges(frames []wire.Entry) []exchange {
+	type open struct {
+		exchange
+		sent int
+	}
 	var out []exchange
-	open := map[string]exchange{} // by id
+	waiting := map[string]open{}    // by id
+	asked := map[string]check.Ask{} // requests of the server, by id
+	var answered []check.Ask
 	known := map[string]bool{}
-	for _, e := range t.Frames(0) {
+	for _, e := range frames {
 		for _, m := range e.Message.Elements() {
 			key := m.ID().Key()
-			if x, ok := open[key]; ok && e.From == wire.Server && m.IsResponse() {
-				delete(open, key)
-				x.answered, x.took, x.answer = e.Index, e.At-x.took, m
-				out = append(out, x)
-				continue
-			}
-			name := gjson.Result{}
-			switch m.Method() {
-			case "tools/call", "prompts/get":
-				name = m.Params().Get("name")
-			case "resources/read":
-				name = m.Params().Get("uri")
-			}
-			if what := m.Method() + " " + name.String(); e.From == wire.Client && m.Kind == wire.Request && name.Type == gjson.String && !known[what] {
-				known[what] = true
-				open[key] = exchange{asker: asker{name.Str, m.Method(), again(m), nil}, sent: e.Index, took: e.At}
+			switch {
+			case e.From == wire.Server && m.Kind == wire.Request:
+				for _, ask := range check.Asks(wire.Entry{Index: e.Index, Frame: e.Frame, Message: m}) {
+					asked[key] = ask
+				}
+			case e.From == wire.Client && m.IsResponse():
+				if ask, ok := asked[key]; ok {
+					answered = append(answered, ask)
+				}
+			case e.From == wire.Server && m.IsResponse():
+				x, ok := waiting[key]
+				if !ok {
+					continue
+				}
+				delete(waiting, key)
+				x.took, x.answer = e.At-x.took, m
+				// What is for a request comes after it, and is answered before it.
+				x.during = slices.DeleteFunc(slices.Clone(answered), func(ask check.Ask) bool { return ask.Frame.Index < x.sent })
+				out = append(out, x.exchange)
+			case e.From == wire.Client && m.Kind == wire.Request:
+				name := m.Params().Get("name")
+				if m.Method() == "resources/read" {
+					name = m.Params().Get("uri")
+				}
+				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method())
+				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
+					known[what] = true
+					waiting[key] = open{exchange{asker: asker{name.Str, m.Method(), again(m), nil}, took: e.At}, e.Index}
+				}
 			}
 		}
 	}
@@ -125,7 +144,7 @@ func again(m wire.Message) check.Params {
 // askersOfRounds reads off the results what their requests asked for.
 func askersOfRounds(t *check.T) []asker {
 	var out []asker
-	for _, x := range exchanges(t) {
+	for _, x := range used(t) {
 		if x.asks = check.Asks(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.asks) > 0 && len(out) < maxAskers {
 			out = append(out, x.asker)
 		}
@@ -138,38 +157,99 @@ func askersOfRounds(t *check.T) []asker {
 // known. The quick ones come first, and when everything that was asked for is
 // explained it stops.
 func askersOfRequests(t *check.T) []asker {
-	unexplained := map[string]bool{}
-	at := map[int]bool{}
-	first := t.Frames(0)
-	for _, ask := range t.Asks(0) {
-		at[ask.Frame.Index] = true
-		unexplained[kindOf(ask)] = true
-	}
-	all := exchanges(t)
+	all := slices.DeleteFunc(slices.Clone(used(t)), func(x exchange) bool { return len(x.during) == 0 })
 	slices.SortStableFunc(all, func(a, b exchange) int { return cmp.Compare(a.took, b.took) })
-	var out []asker
-	tried := 0
+	unexplained := map[string]bool{}
+	var roots []exchange // those during which roots were asked for
 	for _, x := range all {
-		asked := false
-		for i := x.sent; i < min(x.answered, len(first)); i++ {
-			asked = asked || at[i]
+		for _, ask := range x.during {
+			if ask.Method != listRoots { // which a server may keep
+				unexplained[kindOf(ask)] = true
+			}
 		}
-		if !asked || len(unexplained) == 0 || tried == maxAskers {
-			continue
+		if slices.ContainsFunc(x.during, func(ask check.Ask) bool { return ask.Method == listRoots }) {
+			roots = append(roots, x)
 		}
-		tried++
-		from := len(t.Frames(0))
+	}
+	var out []asker
+	for i, x := range all {
+		if len(unexplained) == 0 || i == maxTried {
+			break
+		}
+		from := t.Len()
 		if _, err := t.TryInvoke(x.method, x.params); err != nil {
 			continue
 		}
-		if x.asks = t.Asks(from); len(x.asks) > 0 {
+		if x.asks = t.Asks(from); len(x.asks) > 0 && len(out) < maxAskers {
 			out = append(out, x.asker)
 		}
 		for _, ask := range x.asks {
 			delete(unexplained, kindOf(ask))
 		}
 	}
+	if len(roots) == 0 && asksRoots(t) {
+		roots = slices.Clone(used(t)) // it had got them before
+		slices.SortStableFunc(roots, func(a, b exchange) int { return cmp.Compare(a.took, b.took) })
+	}
+	if !slices.ContainsFunc(out, func(a asker) bool { return a.asksFor(listRoots) }) {
+		out = append(out, userOfRoots(t, roots)...)
+	}
 	return out
+}
+
+// asksRoots tells whether the server asked for roots in this session.
+func asksRoots(t *check.T) bool {
+	return slices.ContainsFunc(t.Asks(0), func(a check.Ask) bool { return a.Method == listRoots })
+}
+
+// userOfRoots finds a request that uses roots, where the server may keep them:
+// while the list that it asks for after a change stays unanswered, such a
+// request has to ask for itself, or wait.
+func userOfRoots(t *check.T, candidates []exchange) []asker {
+	for _, x := range candidates[:min(len(candidates), maxTried)] {
+		answering(t, listRoots, func(check.Asked) check.Reply { return check.Reply{} })
+		at := t.Len()
+		renewed(t, listRoots)
+		running, err := t.TryStart(x.method, x.params)
+		if err != nil {
+			break
+		}
+		// One ask may be for the change, a second is for the request.
+		asked, answered := 0, false
+		t.TryAwait(at, t.Timeout()/5, func(m wire.Message) bool {
+			if m.Method() == listRoots {
+				asked++
+			}
+			answered = answered || m.IsResponse() && m.ID().Equal(running.ID)
+			return answered || asked > 1
+		})
+		t.Answering(nil)
+		settle(t, running)
+		if !answered {
+			x.asks = []check.Ask{{Method: listRoots}}
+			return []asker{x.asker}
+		}
+	}
+	return nil
+}
+
+// settle answers willingly what the server still waits for, and waits for the
+// answer to the request on whose behalf it may ask. ok is false if none came.
+func settle(t *check.T, running *check.Call) (ok bool) {
+	done := map[string]bool{}
+	for _, e := range t.Frames(0) {
+		if e.From == wire.Client && e.Message.IsResponse() {
+			done[e.Message.ID().Key()] = true
+		}
+	}
+	for _, ask := range t.Asks(0) {
+		if ask.Key == "" && !done[ask.Frame.Message.ID().Key()] {
+			reply := session.Willing().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
+			t.Send(string(session.Response(ask.Frame.Message.ID(), reply)))
+		}
+	}
+	_, err := t.TryAnswer(running, t.Timeout())
+	return err == nil
 }
 
 // kindOf tells asks apart that are likely to be for different requests.
@@ -284,18 +364,21 @@ func late(t *check.T, a asker, method string) {
 		t.Send(answer)
 		t.Send(answer)
 	}
-	if _, err := t.TryAnswer(running, t.Timeout()); err != nil {
-		t.Fail("an answer to "+a.method, err.Error(), "%s asked for %s, which was answered late and twice: %v", a, method, err)
+	if !settle(t, running) {
+		t.Fail("an answer to "+a.method, "none", "%s asked for %s, which was answered late and twice", a, method)
 	}
 }
 
 // sparingTour uses the tools as clients that declare less: whether the server
 // then asks for what they do not declare is judged in every session.
 func sparingTour(t *check.T) {
-	if !t.Facts.ElicitationModes || !asksAtAll(t) {
+	if !t.Facts.ElicitationModes {
 		return
 	}
 	if !t.Facts.Stateless {
+		if len(askers(t)) == 0 {
+			return
+		}
 		other := t.AnotherAs(session.Sparing())
 		callTools(other)
 		other.Leave()

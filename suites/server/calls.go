@@ -29,6 +29,7 @@ type toolCalls struct {
 	results []toolCall
 	changes []listChange
 	held    []string // tools that were left out by manners
+	frames  []wire.Entry
 }
 
 // Bounds of what is called and waited for: enough for every kind of result.
@@ -49,6 +50,8 @@ func called(t *check.T) *toolCalls {
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
 	tools := knownTools(t)
+	from := t.Len()
+	defer func() { c.frames = t.Frames(from) }()
 	watching := t.Declares("tools.listChanged") && slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) })
 	if watching {
 		stop, ok := listen(t, check.Params{"toolsListChanged": true})

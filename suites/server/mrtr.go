@@ -226,8 +226,8 @@ func responsesSpontaneous(t *check.T) {
 	if t.Declares("tools") {
 		try("tools/call", check.Params{"name": noSuchTool, "arguments": check.Params{}})
 	}
-	for _, x := range exchanges(t) {
-		if tried < 6 && len(x.params) > 0 {
+	for _, x := range used(t) {
+		if tried < 6 {
 			try(x.method, x.params)
 		}
 	}

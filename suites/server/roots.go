@@ -84,7 +84,7 @@ func rootsChanged(t *check.T) {
 func rootsRelisted(t *check.T) {
 	users := askers(t)
 	users = slices.DeleteFunc(slices.Clone(users), func(a asker) bool { return !a.asksFor(listRoots) })
-	if len(users) == 0 && !slices.ContainsFunc(t.Asks(0), func(a check.Ask) bool { return a.Method == listRoots }) {
+	if len(users) == 0 && !asksRoots(t) {
 		nothingAsks(t, listRoots)
 	}
 	asks := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == listRoots }
@@ -180,7 +180,7 @@ func fileTools(t *check.T) []fileTool {
 			using[a.name] = true
 		}
 	}
-	if len(using) == 0 && !slices.ContainsFunc(t.Asks(0), func(a check.Ask) bool { return a.Method == listRoots }) {
+	if len(using) == 0 && !asksRoots(t) {
 		nothingAsks(t, listRoots)
 	}
 	var out []fileTool
@@ -191,7 +191,7 @@ func fileTools(t *check.T) []fileTool {
 		uri := strings.Contains(name, "uri") || property.Get("format").String() == "uri" || strings.HasPrefix(property.Get("pattern").String(), "^file:")
 		path := strings.Contains(name, "path") || strings.Contains(name, "file")
 		if len(tool.Get("inputSchema.required").Array()) != 1 || property.Get("type").String() != "string" || !uri && !path ||
-			!readOnly(tool) || !t.MayCall(tool) || onlyAsTask(tool) || t.Learnt(slow(tool)) {
+			!t.MayCall(tool) || onlyAsTask(tool) || t.Learnt(slow(tool)) {
 			continue
 		}
 		if out = append(out, fileTool{tool, arg, uri, using[tool.Get("name").String()]}); len(out) == maxFileTools {

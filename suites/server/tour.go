@@ -38,7 +38,7 @@ func PlainTour() check.Check {
 }
 
 func plainTour(t *check.T) {
-	if asked, ok := check.Recall[bool](t, "asks"); ok && asked {
+	if asking, ok := check.Recall[[]asker](t, "askers"); ok && len(asking) > 0 {
 		callTools(t)
 	}
 }
@@ -47,7 +47,7 @@ func tour(t *check.T) {
 	for _, l := range listings(t) {
 		walked(t, l)
 	}
-	asksAtAll(t)
+	askers(t)
 	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }
 
