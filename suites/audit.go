@@ -13,8 +13,8 @@ import (
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
 var Unmoved = []string{
-	"authorization", "caching", "cancellation", "completion", "deprecated", "elicitation", "headers", "http-sse",
-	"logging", "mrtr", "progress", "prompts", "resources", "roots", "sampling", "security",
+	"authorization", "caching", "cancellation", "completion", "deprecated", "headers", "http-sse",
+	"logging", "progress", "prompts", "resources", "security",
 	"streamable-http", "subscriptions", "tasks",
 }
 
