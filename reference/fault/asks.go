@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -78,15 +79,14 @@ func onVisit(edit func(params server.Object)) apply {
 	})
 }
 
-// onField changes the fields of forms that are of one of the types.
+// onField changes the fields of forms that are of one of the types, "" for none.
 func onField(edit func(field server.Object), types ...string) apply {
 	return onForm(func(params server.Object) {
 		properties, _ := params["requestedSchema"].(server.Object)["properties"].(server.Object)
 		for _, p := range properties {
-			for _, t := range types {
-				if field := p.(server.Object); field["type"] == t {
-					edit(field)
-				}
+			field := p.(server.Object)
+			if kind, _ := field["type"].(string); slices.Contains(types, kind) {
+				edit(field)
 			}
 		}
 	})

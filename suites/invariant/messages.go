@@ -186,7 +186,7 @@ func responses() []check.Check {
 			Says:  "a final result is complete; input_required only asks for input, where the method may",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden"},
+			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden", "mrtr-at-least-one"},
 			Judge: resultTypeComplete,
 		},
 	}

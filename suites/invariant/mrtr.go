@@ -11,8 +11,8 @@ import (
 
 // mrtr are the judges of basic/patterns/mrtr: of the results by which a server
 // asks for input. What it asks for is judged as such; that it was declared, by
-// lifecycle.input.declared; that the method may have such a result, by
-// jsonrpc.result-type.complete.
+// lifecycle.input.declared; that the method may have such a result, and that it asks for something,
+// by jsonrpc.result-type.complete.
 func mrtr() []check.Check {
 	return []check.Check{
 		{
@@ -22,14 +22,6 @@ func mrtr() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-result-shape"},
 			Judge: interimShape,
-		},
-		{
-			ID:    "mrtr.result.some",
-			Says:  "an input_required result has inputRequests or a requestState",
-			Level: spec.Must,
-			In:    spec.Stateless,
-			Rules: []string{"mrtr-at-least-one"},
-			Judge: interimSome,
 		},
 		{
 			ID:    "mrtr.input.kinds",
@@ -68,16 +60,6 @@ func interimShape(j *check.J) {
 				j.Fail(s.Entry, "%s: %s", s.name, v)
 				return
 			}
-		}
-		j.Saw()
-	})
-}
-
-func interimSome(j *check.J) {
-	eachInterim(j, func(s said) {
-		if !s.value.Get("inputRequests").Exists() && !s.value.Get("requestState").Exists() {
-			j.Fail(s.Entry, "%s has neither inputRequests nor a requestState", s.name)
-			return
 		}
 		j.Saw()
 	})

@@ -101,7 +101,11 @@ func requiredList(j *check.J) {
 
 func requiredEntries(j *check.J) {
 	required(j, func(e wire.Entry) {
-		for _, v := range e.Message.Error().Get("data.elicitations").Array() {
+		list := e.Message.Error().Get("data.elicitations")
+		if !list.IsArray() {
+			return // elicitation.required.list
+		}
+		for _, v := range list.Array() {
 			if broken := schema.For(j.Rev).Validate("ElicitRequestURLParams", []byte(v.Raw)); len(broken) > 0 {
 				j.Fail(e, "data.elicitations of error -32042 holds %s: %s", wire.Clip(v.Raw, 80), broken[0])
 				return
