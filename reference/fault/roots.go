@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 
@@ -23,6 +24,16 @@ func roots() []Fault {
 					entry["params"] = []any{}
 				}
 			}),
+		},
+		{
+			Name: "roots-params-positional", Does: "sends roots/list with positional params", In: spec.Handshake,
+			Breaks:   []string{"roots-request-no-required-params", "jsonrpc-params-object"},
+			CaughtBy: []string{"jsonrpc.params.object"},
+			Apply: onFrame(func(f server.Frame, members map[string]json.RawMessage) {
+				if f.Method == "roots/list" {
+					members["params"] = json.RawMessage("[]")
+				}
+			}, wire.Request),
 		},
 		{
 			Name: "roots-of-anybody", Does: "asks for the roots of clients that declare none", In: spec.Until(spec.V2025_03_26),
