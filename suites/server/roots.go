@@ -149,7 +149,6 @@ func rootsKept(lead func(inside, outside string) string) func(*check.T) {
 		})
 		renewed(t, listRoots)
 		defer func() { t.Answering(nil); renewed(t, listRoots) }()
-		t.Try(t.Facts.Barrier, nil)
 		kept := false
 		for _, tool := range tools {
 			kept = tool.keeps(t, inside, outside, lead(inside.file, outside.file)) || kept
@@ -168,8 +167,9 @@ type fileTool struct {
 	roots bool // it was seen to ask for roots
 }
 
-// maxFileTools bounds the tools that are asked for files.
-const maxFileTools = 4
+// Bounds of the tools that are asked for files, and of how often for the one
+// inside.
+const maxFileTools, maxLooks = 4, 8
 
 // fileTools returns the tools that may take a file; none unless the server
 // asks for roots.
@@ -220,6 +220,10 @@ func (f fileTool) call(t *check.T, path string) (wire.Entry, bool) {
 // fails where it gave both.
 func (f fileTool) keeps(t *check.T, inside, outside place, path string) bool {
 	yes, ok := f.call(t, inside.file)
+	for n := 0; n < maxLooks && ok && !succeeded(t, yes.Message); n++ {
+		t.Try(t.Facts.Barrier, nil) // it may be at work on the new roots still
+		yes, ok = f.call(t, inside.file)
+	}
 	if !ok || !succeeded(t, yes.Message) {
 		return false
 	}

@@ -82,7 +82,7 @@ func sampleValidated(t *check.T) {
 			}
 			if u.take(t, e.Message); u.used > 0 {
 				t.Mark(e)
-				t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %v, and used it", a, block)
+				t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %s, and used it", a, mustJSON(block))
 			}
 		}
 	}
