@@ -210,40 +210,58 @@ func userOfRoots(t *check.T, candidates []exchange) []asker {
 		return x.took > t.Timeout()/10 // that it waits would be no evidence
 	})
 	candidates = candidates[:min(len(candidates), maxTried)]
-	for _, x := range candidates {
-		from := t.Len()
-		if _, err := t.TryInvoke(x.method, x.params); err != nil {
-			continue
-		}
-		if x.asks = t.Asks(from); x.asksFor(listRoots) {
-			return []asker{x.asker}
-		}
+	at := t.Len()
+	renewed(t, listRoots)
+	t.Try(t.Facts.Barrier, nil)
+	ways := []func(*check.T, exchange) bool{asksEachTime, asksWhenHeld}
+	if asked := t.Asks(at); len(asked) > 0 {
+		slices.Reverse(ways) // it keeps them, it seems
 	}
-	for _, x := range candidates {
-		at := t.Len()
-		answering(t, listRoots, func(check.Asked) check.Reply { return check.Reply{} })
-		renewed(t, listRoots)
-		running, err := t.TryStart(x.method, x.params)
-		if err != nil {
-			break
-		}
-		// One ask may be for the change, a second is for the request.
-		asked, answered := 0, false
-		t.TryAwait(at, t.Timeout()/5, func(m wire.Message) bool {
-			if m.Method() == listRoots {
-				asked++
+	for _, uses := range ways {
+		for _, x := range candidates {
+			if uses(t, x) {
+				x.asks = []check.Ask{{Method: listRoots}}
+				return []asker{x.asker}
 			}
-			answered = answered || m.IsResponse() && m.ID().Equal(running.ID)
-			return answered || asked > 1
-		})
-		t.Answering(nil)
-		settle(t, running)
-		if !answered {
-			x.asks = []check.Ask{{Method: listRoots}}
-			return []asker{x.asker}
 		}
 	}
 	return nil
+}
+
+// asksEachTime tells whether a request makes the server ask for roots that did
+// not change.
+func asksEachTime(t *check.T, x exchange) bool {
+	from := t.Len()
+	_, err := t.TryInvoke(x.method, x.params)
+	return err == nil && slices.ContainsFunc(t.Asks(from), func(a check.Ask) bool { return a.Method == listRoots })
+}
+
+// heldUp is how many times as long as before a request takes that waits.
+const heldUp = 5
+
+// asksWhenHeld tells whether a request waits for roots, or makes the server ask
+// for them, while a question for them is left open. One ask may be for their
+// change, a second is for the request. What takes a multiple of the time that
+// the request took before is held up.
+func asksWhenHeld(t *check.T, x exchange) bool {
+	at := t.Len()
+	answering(t, listRoots, func(check.Asked) check.Reply { return check.Reply{} })
+	renewed(t, listRoots)
+	running, err := t.TryStart(x.method, x.params)
+	if err != nil {
+		return false
+	}
+	asked, answered := 0, false
+	t.TryAwait(at, min(t.Timeout()/5, heldUp*x.took+t.Timeout()/100), func(m wire.Message) bool {
+		if m.Method() == listRoots {
+			asked++
+		}
+		answered = answered || m.IsResponse() && m.ID().Equal(running.ID)
+		return answered || asked > 1
+	})
+	t.Answering(nil)
+	settle(t, running)
+	return !answered
 }
 
 // settle answers willingly what the server still waits for, and waits for the
