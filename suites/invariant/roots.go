@@ -40,7 +40,9 @@ func rootsCached(j *check.J) {
 			case m.Method() == "notifications/roots/list_changed":
 				got, own = false, true
 			case e.From != j.Of && m.Kind == wire.Request:
-				open[key] = true
+				if m.Method() != "initialize" { // what comes that early has a judge of its own
+					open[key] = true
+				}
 				got = false
 			case e.From == j.Of && m.IsResponse():
 				delete(open, key)

@@ -286,7 +286,7 @@ func withState(t *check.T, most int, look func(r round, state string)) {
 func stateSurvived(t *check.T) {
 	withState(t, 2, func(r round, state string) {
 		for what, forged := range map[string]string{
-			"a word": "mcpcheck", "nothing": "", "the half of its own": state[:len(state)/2], "100,000 letters": strings.Repeat("m", 100_000),
+			"a word": "mcpcheck", "nothing": "", "the half of its own": state[:len(state)/2], "20,000 letters": strings.Repeat("m", 20_000),
 			"JSON": `{"mcpcheck":[null]}`, "what looks like a token": "bWNwY2hlY2s.bWNwY2hlY2s.bWNwY2hlY2s",
 		} {
 			if _, err := t.TryFrame(r.method, with(r.retry, check.Params{"requestState": forged})); err != nil {
