@@ -107,6 +107,7 @@ var unobserved = []string{
 	"cancellation.sent.task",                 // likewise
 	"cancellation.sent.subscription",         // likewise
 	"subscriptions.id.elsewhere",             // nothing asks for progress or log messages yet
+	"sampling.context.known",                 // it asks for no context
 }
 
 // Areas that are moved are proven whole.

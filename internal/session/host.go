@@ -51,6 +51,18 @@ func NoSuchMethod() Reply {
 // answer, and answers them as a user would who agrees to everything.
 func Willing() *Host { return &Host{Declares: everything, Answer: agree} }
 
+// Sparing is a host that declares the same capabilities without what they may
+// hold in detail, and answers as a willing one.
+func Sparing() *Host {
+	return &Host{Declares: func(rev spec.Revision) Params {
+		c := Params{}
+		for name := range everything(rev) {
+			c[name] = Params{}
+		}
+		return c
+	}, Answer: agree}
+}
+
 // everything is all that a client can declare and we can answer; tasks of a
 // client are left out.
 func everything(rev spec.Revision) Params {
@@ -104,13 +116,20 @@ func sample(a Asked) Params {
 	if len(tools) == 0 || a.Params.Get("toolChoice.mode").String() == "none" || usedTool(a.Params.Get("messages")) {
 		return Sampled("This is what the model of mcpcheck says.")
 	}
-	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tools[0].Get("inputSchema").Raw))
+	return UsedTool(a.Params, "mcpcheck-use-1")
+}
+
+// UsedTool is a message of the model that uses the first tool that a request
+// for sampling offers, under an id (client/sampling#sampling-with-tools).
+func UsedTool(params gjson.Result, id string) Params {
+	tool := params.Get("tools.0")
+	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
 	if err != nil {
 		return Sampled("The model of mcpcheck could not use the tool.")
 	}
 	return Params{
 		"role":    "assistant",
-		"content": []any{Params{"type": "tool_use", "id": "mcpcheck-use-1", "name": tools[0].Get("name").String(), "input": json.RawMessage(input)}},
+		"content": []any{Params{"type": "tool_use", "id": id, "name": tool.Get("name").String(), "input": json.RawMessage(input)}},
 		"model":   "mcpcheck-model", "stopReason": "toolUse",
 	}
 }

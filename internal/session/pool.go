@@ -98,6 +98,9 @@ func (p *Pool) Retire(s *Session) {
 // Fresh returns an open session of the caller's own.
 func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.beside(ctx, p.opts.Host) }
 
+// FreshAs returns one with another host.
+func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) { return p.beside(ctx, host) }
+
 // beside opens a session beside those that live, or alone if that cannot be.
 func (p *Pool) beside(ctx context.Context, host *Host) (*Session, error) {
 	s, err := p.open(ctx, host)

@@ -36,17 +36,17 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row with one method", In: spec.Every,
+			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row and ask for the same", In: spec.Every,
 			Breaks:   []string{"jsonrpc-every-request-answered"},
 			CaughtBy: []string{"jsonrpc.response.each"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				last, run := "", 0
 				return func(line []byte) error {
 					m := wire.Parse(line)
-					if run++; m.Method() != last {
-						last, run = m.Method(), 1
+					if what := m.Method() + m.Params().Raw; what != last {
+						last, run = what, 0
 					}
-					if m.Kind == wire.Request && run == 15 {
+					if run++; m.Kind == wire.Request && run == 15 {
 						return nil
 					}
 					return next(line)

@@ -32,7 +32,7 @@ type conn struct {
 	sink FrameSink
 
 	mu       sync.Mutex
-	inflight map[string]*task // by key of the id
+	inflight map[string]*job // by key of the id
 	asked    map[string]chan wire.Message
 	asks     int
 	streams  []*subscription
@@ -46,8 +46,8 @@ type conn struct {
 // client can take.
 const maxInFlight = 2000
 
-// A task is a request being worked on.
-type task struct {
+// A job is a request being worked on.
+type job struct {
 	cancel    context.CancelCauseFunc
 	cancelled atomic.Bool // nothing more is sent for it
 	parked    chan struct{}
@@ -55,7 +55,7 @@ type task struct {
 	reply     func(raw []byte, kind wire.Kind) // takes the response; nil raw for none
 }
 
-func (t *task) park() { t.once.Do(func() { close(t.parked) }) }
+func (t *job) park() { t.once.Do(func() { close(t.parked) }) }
 
 var errCancelled = errors.New("cancelled by the client")
 
@@ -65,7 +65,7 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 		library:  newLibrary(),
 		session:  newSession(),
 		methods:  methods(),
-		inflight: map[string]*task{},
+		inflight: map[string]*job{},
 		asked:    map[string]chan wire.Message{},
 		closing:  make(chan struct{}),
 		calls:    make(chan struct{}, maxCalls),
@@ -168,8 +168,8 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	t := &task{cancel: cancel, parked: make(chan struct{})}
-	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, task: t}
+	t := &job{cancel: cancel, parked: make(chan struct{})}
+	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t}
 	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{raw, kind, r.Method, r}) }
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
@@ -199,7 +199,7 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 
 // begin starts work and returns once it is done or waits. When the server is
 // ending it does nothing.
-func (c *conn) begin(t *task, work func()) {
+func (c *conn) begin(t *job, work func()) {
 	c.mu.Lock()
 	if c.ending {
 		c.mu.Unlock()
@@ -234,17 +234,17 @@ var errMechanism = errors.New("the date stamp is jammed")
 // finish answers a request, unless it was cancelled.
 func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 	c.mu.Lock()
-	if c.inflight[key] == r.task {
+	if c.inflight[key] == r.job {
 		delete(c.inflight, key)
 	}
 	c.mu.Unlock()
 	switch {
-	case r.task.cancelled.Load():
-		r.task.reply(nil, wire.Invalid)
+	case r.job.cancelled.Load():
+		r.job.reply(nil, wire.Invalid)
 	case problem != nil:
-		r.task.reply(failure(r.ID, problem), wire.Error)
+		r.job.reply(failure(r.ID, problem), wire.Error)
 	default:
-		r.task.reply(result(r.ID, v), wire.Result)
+		r.job.reply(result(r.ID, v), wire.Result)
 	}
 }
 
@@ -253,7 +253,7 @@ func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 func (c *conn) emit(f Frame) {
 	c.out.Lock()
 	defer c.out.Unlock()
-	if f.Request != nil && f.Request.task.cancelled.Load() {
+	if f.Request != nil && f.Request.job.cancelled.Load() {
 		return
 	}
 	c.sink(f)

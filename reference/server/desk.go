@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -160,7 +161,7 @@ func tools() []*Tool {
 			Run: func(context.Context, *Call) Outcome { return said("Seat 4 by the window is yours until closing time.") },
 		},
 	}
-	return append(list, askingTools()...)
+	return slices.Concat(list, askingTools(), visitTools(), researchTools())
 }
 
 func searchCatalogue(_ context.Context, call *Call) Outcome {

@@ -19,6 +19,8 @@ type Session struct {
 	level      string
 	subscribed map[string]bool
 	roots      Object // the last ListRootsResult, or nil
+	sent       bool   // to a page, by renew_card
+	visit      string // the id of that visit, "" once the client was told that it is over
 }
 
 func newSession() *Session {

@@ -85,7 +85,7 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 	}
 	prompting := &Prompting{Request: r, Args: args}
 	if p.Asks != nil {
-		in, problem := r.obtain(ctx, p.Asks())
+		in, problem := r.obtain(ctx, p.Asks(), nil)
 		switch {
 		case problem != nil:
 			return nil, problem

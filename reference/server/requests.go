@@ -13,9 +13,10 @@ import (
 // requestInput asks the client by requests of the server's own
 // (client/roots, client/sampling, client/elicitation of the handshake
 // revisions), one after the other.
-func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
+func (r *Request) requestInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) Input {
 	in := Input{Answers: map[string]Object{}}
-	for _, a := range asks {
+	for len(asks) > 0 {
+		a := asks[0]
 		switch {
 		case !a.allowed(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
 			return Input{Lacking: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
@@ -25,6 +26,7 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 		}
 		if known := r.Session.knownRoots(); a.Method == "roots/list" && known != nil {
 			in.Answers[a.Key] = known
+			asks = next(asks, in, more)
 			continue
 		}
 		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
@@ -38,8 +40,17 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 			r.Session.keepRoots(answer)
 		}
 		in.Answers[a.Key] = answer
+		asks = next(asks, in, more)
 	}
 	return in
+}
+
+// next returns what is left to ask once the first of the asks was answered.
+func next(asks []Ask, in Input, more func(answers map[string]Object) []Ask) []Ask {
+	if len(asks) > 1 {
+		return asks[1:]
+	}
+	return more(in.Answers)
 }
 
 // Ask sends a request to the client and returns its result. It fails with the
@@ -110,8 +121,8 @@ func (c *conn) relist() {
 	if !spec.Handshake.Has(c.session.Revision()) || !c.session.forgetRoots() {
 		return
 	}
-	t := &task{parked: make(chan struct{})}
-	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, task: t}
+	t := &job{parked: make(chan struct{})}
+	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: t}
 	c.begin(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
 			c.session.keepRoots(o)

@@ -160,7 +160,7 @@ var results = map[string]string{
 }
 
 // rich is a client that declares everything.
-const rich = `{"roots":{},"sampling":{},"elicitation":{}}`
+const rich = `{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`
 
 // answers are what that client says to requests of the server.
 var answers = map[string]string{
@@ -236,7 +236,7 @@ var arguments = map[string]string{
 	"stocktake": `{"duration_ms":5,"steps":3}`, "check_shelfmark": `{"mark":["A",3]}`, "scan_card": `{}`, "read_desk_log": `{}`,
 	"borrow_book": `{"book":"b1","reader":"ada"}`, "return_book": `{"book":"b3"}`, "set_reading_room": `{"open":true}`,
 	"reset_stamp": `{}`, "reserve_seat": `{}`, "suggest_reading": `{"mood":"foggy"}`, "check_file": `{"uri":"file:///home/reader/list.txt"}`,
-	"register_reader": `{}`, "plan_visit": `{}`,
+	"register_reader": `{}`, "plan_visit": `{}`, "read_archive": `{}`, "renew_card": `{}`, "answer_question": `{"question":"Who wrote about fog?"}`,
 }
 
 // promptArguments fills in the arguments of a prompt.
@@ -312,6 +312,10 @@ func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
 					continue // JSON-RPC 2.0 section 5 against the schema of the older revisions
 				}
 				s.check(s.errorDefinition(), raw)
+				for _, visit := range m.Error().Get("data.elicitations").Array() {
+					said["URLElicitationRequiredError"] = true
+					s.check("ElicitRequestURLParams", visit.Raw) // the error itself cannot be closed: it is an allOf
+				}
 			case wire.Request, wire.Notification:
 				definition := s.byMethod[m.Method()]
 				if definition == "" {
@@ -331,6 +335,9 @@ func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
 			want = append(want, "DiscoverResult", "InputRequiredResult", "SubscriptionsAcknowledgedNotification", "SubscriptionsListenResult", "CancelledNotification")
 		} else {
 			want = append(want, "EmptyResult", "CreateMessageRequest", "ListRootsRequest")
+		}
+		if refusing.Has(rev) {
+			want = append(want, "ElicitationCompleteNotification", "URLElicitationRequiredError")
 		}
 		if slices.Contains(rev.Facts().ServerRequests, "elicitation/create") {
 			want = append(want, "ElicitRequest")

@@ -68,7 +68,7 @@ type Request struct {
 	Session *Session
 
 	conn *conn
-	task *task
+	job  *job
 }
 
 // A Peer is what a client declared.
@@ -86,7 +86,7 @@ func (p Peer) Declares(capability string) bool {
 // Park tells that the request is about to wait. Until then, or until it was
 // answered, the next message is not taken up: requests that need not wait are
 // answered in the order in which they came.
-func (r *Request) Park() { r.task.park() }
+func (r *Request) Park() { r.job.park() }
 
 // Send sends a frame as it is, unless the request that it names was cancelled.
 func (r *Request) Send(f Frame) { r.conn.emit(f) }

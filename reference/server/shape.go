@@ -29,7 +29,7 @@ var members = func() map[string]map[string]spec.Set {
 		"Content":          {"_meta": meta, "title": title, "icons": icons},
 		"Annotations":      {"lastModified": spec.Since(spec.V2025_06_18)},
 		"Progress":         {"message": spec.Since(spec.V2025_03_26)},
-		"ElicitRequest":    {"mode": spec.Since(spec.V2025_11_25)},
+		"ElicitRequest":    {"mode": spec.Since(spec.V2025_11_25), "elicitationId": spec.Only(spec.V2025_11_25)},
 		"PrimitiveSchema":  {"default": spec.Since(spec.V2025_11_25)},
 	}
 }()

@@ -24,9 +24,13 @@ type Tool struct {
 	Room bool
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
-	// Asks tells what input the call needs from the client.
-	Asks func(call *Call) []Ask
-	Run  func(ctx context.Context, call *Call) Outcome
+	// Asks tells what input the call needs from the client, and More what else
+	// it needs once all of that was answered, again and again until it returns
+	// nothing.
+	Asks, More func(call *Call) []Ask
+	// Turns bounds the asks of a conversation with the client's model.
+	Turns int
+	Run   func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
 	compiled *jsonschema.Schema
@@ -36,8 +40,10 @@ type Tool struct {
 type Call struct {
 	*Request
 	Args    Object
+	Asked   []Ask             // what the tool asked for
 	Answers map[string]Object // of the client, by key of the Ask
 	Library *Library
+	Turns   int // of the tool
 }
 
 // An Outcome is the result of a tool.
@@ -45,6 +51,7 @@ type Outcome struct {
 	Content    []Object
 	Structured any // nil: none
 	Failed     bool
+	Problem    *Error // answers the call instead of a result
 }
 
 func said(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
@@ -131,9 +138,16 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	default:
 		return t.result(r.Revision, failed("The desk is busy; try again in a moment.")), nil
 	}
-	call := &Call{Request: r, Args: args, Library: c.library}
+	call := &Call{Request: r, Args: args, Library: c.library, Turns: t.Turns}
 	if t.Asks != nil {
-		in, problem := r.obtain(ctx, t.Asks(call))
+		call.Asked = t.Asks(call)
+		in, problem := r.obtain(ctx, call.Asked, func(answers map[string]Object) []Ask {
+			if t.More == nil {
+				return nil
+			}
+			call.Answers = answers
+			return t.More(call)
+		})
 		switch {
 		case problem != nil:
 			return nil, problem
@@ -144,7 +158,11 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		}
 		call.Answers = in.Answers
 	}
-	return t.result(r.Revision, t.Run(ctx, call)), nil
+	out := t.Run(ctx, call)
+	if out.Problem != nil {
+		return nil, out.Problem
+	}
+	return t.result(r.Revision, out), nil
 }
 
 // result is the CallToolResult of an outcome. A structured result also stands

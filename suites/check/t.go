@@ -285,6 +285,14 @@ func (t *T) AwaitWithin(from int, within time.Duration, match func(wire.Message)
 	return e.Message, true
 }
 
+// TryAwait tells whether a message that matches comes after a frame, at most so
+// long.
+func (t *T) TryAwait(from int, within time.Duration, match func(wire.Message) bool) bool {
+	_, err := t.s.Await(t.ctx, from, within, match)
+	t.interrupted()
+	return err == nil
+}
+
 // AwaitBehind looks for an answer that only should come, such as one to what
 // could not be read: up to a barrier sent now. The body fails where it is
 // missing; should it come later in the session, that failure is taken back,
@@ -362,6 +370,9 @@ func (t *T) Sent(from int) []wire.Message {
 
 // Frames returns the frames of both sides from an index on, as they are.
 func (t *T) Frames(from int) []wire.Entry { return t.s.EntriesFrom(from) }
+
+// Len returns how many frames there are so far.
+func (t *T) Len() int { return t.s.Len() }
 
 // Timeout is how long an answer is waited for.
 func (t *T) Timeout() time.Duration { return t.pool.Timeout() }

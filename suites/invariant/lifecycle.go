@@ -21,11 +21,12 @@ func lifecycle() []check.Check {
 		Says:  "the server sends no request that needs a client capability which was not declared",
 		Level: spec.Must,
 		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
-		Rules: []string{"lifecycle-only-negotiated-capabilities"},
+		Rules: []string{"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability", "elicitation-requires-client-capability"},
 		Judge: undeclaredRequests,
 	}
 	advised := undeclared
 	advised.ID, advised.Level, advised.In = "lifecycle.capabilities.undeclared.advised", spec.Should, spec.Until(spec.V2025_03_26)
+	advised.Rules = []string{"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability", "roots-server-checks-capability"}
 	return []check.Check{
 		{
 			ID:    "lifecycle.opening.first",
@@ -74,7 +75,10 @@ func lifecycle() []check.Check {
 			Says:  "a result asks for no input whose capability the request itself did not declare",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
+			Rules: []string{
+				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
+				"mrtr-undeclared-capability-forbidden", "sampling-requires-client-capability", "elicitation-requires-client-capability",
+			},
 			Judge: inputDeclared,
 		},
 		{

@@ -109,7 +109,7 @@ func requests() []check.Check {
 			Says:  "the server sends no requests",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions"},
+			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions", "mrtr-server-input-via-result"},
 			Judge: noRequests,
 		},
 		{
@@ -186,7 +186,7 @@ func responses() []check.Check {
 			Says:  "a final result is complete; input_required only asks for input, where the method may",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-result-type-complete"},
+			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden", "mrtr-at-least-one"},
 			Judge: resultTypeComplete,
 		},
 	}

@@ -211,8 +211,9 @@ func taskEnds(j *check.J) map[string]int {
 	return ends
 }
 
+// note keeps the first frame of each key that is not empty.
 func note(first map[string]int, key string, at int) {
-	if _, known := first[key]; !known {
+	if _, known := first[key]; !known && key != "" {
 		first[key] = at
 	}
 }

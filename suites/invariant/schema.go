@@ -26,13 +26,6 @@ type page struct {
 // pages splits the schema of the handshake era, over its definitions.
 func pages() []page {
 	return []page{
-		{"sampling", []string{"CreateMessageRequest"}, []string{
-			"/params/messages/*/role",       // schema.role
-			"/params/messages/*/content/**", // schema.content.*
-		}},
-		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
-			"/params/requestedSchema/**", // schema.dialect.valid
-		}},
 		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
 			"/nextCursor", // pagination.next-cursor.string
 		}},

@@ -31,6 +31,7 @@ type toolCalls struct {
 	triggers []toolCall // calls that changed something, or after which a change was told
 	heard    []told     // changes that were told
 	held     []string   // tools that were left out by manners
+	frames   []wire.Entry
 }
 
 // Bounds of what is called and waited for: enough for every kind of result.
@@ -53,6 +54,8 @@ func called(t *check.T) *toolCalls {
 func callTools(t *check.T) *toolCalls {
 	c := &toolCalls{}
 	loudly(t)
+	from := t.Len()
+	defer func() { c.frames = t.Frames(from) }()
 	var reading, writing []toolCall
 	for _, tool := range knownTools(t) {
 		switch {

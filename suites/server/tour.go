@@ -39,7 +39,7 @@ func PlainTour() check.Check {
 }
 
 func plainTour(t *check.T) {
-	if asked, ok := check.Recall[bool](t, "asks"); ok && asked {
+	if asking, ok := check.Recall[[]asker](t, "askers"); ok && len(asking) > 0 {
 		callTools(t)
 	}
 }
@@ -55,6 +55,8 @@ func tour(t *check.T) {
 	}
 	shown(t)
 	rewatched(t)
+	askers(t)
+	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }
 
 // maxShown bounds the prompts that are got and the resources that are read, of
@@ -72,7 +74,10 @@ type use struct {
 }
 
 // uses is what came of using what the server shows.
-type uses struct{ prompts, resources, templates []use }
+type uses struct {
+	prompts, resources, templates []use
+	frames                        []wire.Entry
+}
 
 // shown gets prompts and reads resources, those of templates too: none of that
 // changes anything (server/prompts, server/resources). All are asked for at
@@ -84,6 +89,8 @@ func shown(t *check.T) *uses {
 
 func show(t *check.T) *uses {
 	u := &uses{}
+	from := t.Len()
+	defer func() { u.frames = t.Frames(from) }()
 	type waiting struct {
 		call   *check.Call
 		params check.Params
