@@ -251,3 +251,6 @@ func heightOf(s *jsonschema.Schema, h map[*jsonschema.Schema]int) int {
 	}
 	return max(n, below)
 }
+
+// decodeValue reads a value as the engine wants it.
+func decodeValue(raw []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(raw)) }
