@@ -246,8 +246,8 @@ func heightOf(s *jsonschema.Schema, h map[*jsonschema.Schema]int) int {
 			below = max(below, 1+h[sub])
 		}
 	}
-	if below >= endless && may(s)&^(objects|arrays) != 0 {
-		return n // another type will do
+	if below >= endless && s.Types != nil && may(s)&^(objects|arrays) != 0 {
+		return n // another of the types that it names will do
 	}
 	return max(n, below)
 }

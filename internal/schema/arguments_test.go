@@ -187,6 +187,21 @@ func TestArgumentsForHostileSchemasEnd(t *testing.T) {
 	}
 }
 
+// A recursion whose parts leave their type to the whole is left by its end.
+func TestArgumentsOfARecursionStaySmall(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"required":["e"],"properties":{"e":{"$ref":"#/$defs/e"}},"$defs":{"e":{"type":"object","oneOf":[{"properties":{"args":{"type":"array","items":{"$ref":"#/$defs/e"},"minItems":2}},"required":["args"],"additionalProperties":false},{"properties":{"leaf":{"const":1}},"required":["leaf"],"additionalProperties":false}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, style := range []Style{Least, Full, Free} {
+		for seed := range uint64(200) {
+			if args, err := g.Valid(seeded(seed), style); err != nil || len(args) > 2000 {
+				t.Fatalf("style %d, seed %d: %d bytes, %v", style, seed, len(args), err)
+			}
+		}
+	}
+}
+
 // nested is definitions of arrays of ten of the next.
 func nested(n int) string {
 	var b strings.Builder
