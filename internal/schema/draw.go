@@ -118,7 +118,7 @@ func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
 		}
 	}
 	for _, s := range f {
-		values := []any{}
+		var values []any
 		switch {
 		case s.Const != nil:
 			values = []any{*s.Const}

@@ -20,6 +20,7 @@ type Misfit struct {
 	// too much, fill in the default of what is missing.
 	Mends bool
 	JSON  []byte
+	From  []byte // the valid arguments that it was made of
 }
 
 // mostMisfits bounds the candidates of one schema.
@@ -131,7 +132,7 @@ func (b *breaker) broken(c constraint, why string, candidates ...any) {
 			if place == "" {
 				place = "the arguments object"
 			}
-			b.found = append(b.found, Misfit{c.keyword, pointer(c.place), c.keyword + ": " + place + " " + why, c.mends, encode(v)})
+			b.found = append(b.found, Misfit{c.keyword, pointer(c.place), c.keyword + ": " + place + " " + why, c.mends, encode(v), encode(b.base)})
 			return
 		}
 	}

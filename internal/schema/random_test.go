@@ -54,6 +54,9 @@ func TestRandomSchemasAreFitAndBroken(t *testing.T) {
 			if err != nil || len(broken) == 0 {
 				t.Fatalf("%s fits %s, misfit %s (%v)", m.JSON, in, m.Why, err)
 			}
+			if broken, err := judge.Validate(m.From); err != nil || len(broken) > 0 {
+				t.Fatalf("%s, which a misfit was made of, does not fit %s", m.From, in)
+			}
 			if w.unions == 0 && slices.ContainsFunc(broken, func(v Violation) bool { return !names(m, v) }) {
 				t.Fatalf("%s: %s breaks %v\n%s", m.Why, m.JSON, broken, in)
 			}

@@ -64,7 +64,7 @@ func callTools(t *check.T) *toolCalls {
 		case onlyAsTask(tool), t.Learnt(slow(tool)):
 			continue
 		}
-		for _, args := range arguments(tool, callsPerTool) {
+		for _, args := range arguments(t, tool, callsPerTool) {
 			if readOnly(tool) {
 				reading = append(reading, toolCall{tool: tool, args: args})
 			} else {
