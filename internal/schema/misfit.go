@@ -16,6 +16,7 @@ type Misfit struct {
 	Keyword string // of JSON Schema that is broken, as its dialect names it
 	Path    string // JSON pointer (RFC 6901) of the value at fault, of a missing or surplus member its own
 	Why     string // one sentence: "maximum: /limit is 51, more than 50"
+	Under   string // the combinator that the constraint stands under (then, oneOf, …), "" if none
 	// Mends tells that a reader may validate by putting it right: drop what is
 	// too much, fill in the default of what is missing.
 	Mends bool
@@ -86,12 +87,14 @@ type breaker struct {
 	sites map[string]bool    // places of the schema and the base that were visited
 	part  *jsonschema.Schema // that is visited, for the value at path
 	path  []string
+	under string // the combinator on the way to the part, "" if none
 	form  string // its path, with a star for items and for names that no schema tells
 }
 
 func (b *breaker) from(base any) {
 	b.base = base
 	clear(b.sites)
+	b.under = ""
 	b.visit(b.g.root, base, nil, "")
 }
 
@@ -132,7 +135,10 @@ func (b *breaker) broken(c constraint, why string, candidates ...any) {
 			if place == "" {
 				place = "the arguments object"
 			}
-			b.found = append(b.found, Misfit{c.keyword, pointer(c.place), c.keyword + ": " + place + " " + why, c.mends, encode(v), encode(b.base)})
+			b.found = append(b.found, Misfit{
+				Keyword: c.keyword, Path: pointer(c.place), Why: c.keyword + ": " + place + " " + why,
+				Under: b.under, Mends: c.mends, JSON: encode(v), From: encode(b.base),
+			})
 			return
 		}
 	}
@@ -218,28 +224,26 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 	for _, sub := range inPlace(s) {
 		b.visit(sub, v, path, form)
 	}
-	for _, sub := range slices.Concat(s.AnyOf, s.OneOf) {
-		if sub.Validate(v) == nil {
-			b.visit(sub, v, path, form)
+	for i, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		for _, sub := range union {
+			if sub.Validate(v) == nil {
+				b.visitUnder([]string{"anyOf", "oneOf"}[i], sub, v, path, form)
+			}
 		}
 	}
 	if s.If != nil {
-		if s.If.Validate(v) != nil {
-			if s.Else != nil {
-				b.visit(s.Else, v, path, form)
-			}
-		} else if s.Then != nil {
-			b.visit(s.Then, v, path, form)
+		if s.If.Validate(v) == nil {
+			b.visitUnder("then", s.Then, v, path, form)
+		} else {
+			b.visitUnder("else", s.Else, v, path, form)
 		}
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if sub := s.DependentSchemas[name]; sub != nil {
-				b.visit(sub, v, path, form)
-			}
+			b.visitUnder("dependentSchemas", s.DependentSchemas[name], v, path, form)
 			if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
-				b.visit(sub, v, path, form)
+				b.visitUnder("dependencies", sub, v, path, form)
 			}
 			step := "/*"
 			if s.Properties[name] != nil {
@@ -260,6 +264,17 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 			}
 		}
 	}
+}
+
+// visitUnder visits a part that applies by way of a combinator, if there is one.
+func (b *breaker) visitUnder(combinator string, s *jsonschema.Schema, v any, path []string, form string) {
+	if s == nil {
+		return
+	}
+	before := b.under
+	b.under = combinator
+	b.visit(s, v, path, form)
+	b.under = before
 }
 
 func down(path []string, step string) []string { return append(slices.Clone(path), step) }

@@ -154,3 +154,23 @@ func TestASchemaWithoutConstraintsHasNoMisfits(t *testing.T) {
 		}
 	}
 }
+
+func TestMisfitsTellUnderWhatTheyStand(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"required":["k"],"properties":{"k":{"type":"string"},"u":{"oneOf":[{"type":"object","required":["v"]},{"type":"null"}]}},"if":{"required":["k"]},"then":{"required":["t"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := g.Invalid(seeded(1), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range all {
+		got[m.Keyword+" "+m.Path] = m.Under
+	}
+	for _, want := range [][2]string{{"type /k", ""}, {"required /t", "then"}, {"required /u/v", "oneOf"}, {"oneOf /u", ""}} {
+		if under, ok := got[want[0]]; !ok || under != want[1] {
+			t.Errorf("%s stands under %q, want %q (%v)", want[0], under, want[1], got)
+		}
+	}
+}

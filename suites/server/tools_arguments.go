@@ -3,6 +3,7 @@ package server
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -20,8 +21,8 @@ type refusedCall struct {
 
 // Bounds of the calls with invalid arguments, at one revision.
 const (
-	maxMisfits        = 24
-	maxMisfitsPerTool = 6
+	maxMisfits        = 36
+	maxMisfitsPerTool = 8
 	misfitsMade       = 60 // of each tool, to choose from
 	toolsMisfitted    = 40
 )
@@ -64,23 +65,23 @@ func chosenMisfits(t *check.T) []toolMisfit {
 	return choose(all)
 }
 
-// choose takes the misfit whose keyword was taken least, of the tool that was
-// taken least, and so on. What a server may put right comes once for each
-// keyword, and last.
+// choose takes the misfit of whose kind fewest were taken, of the tool of which
+// fewest were taken, and so on. What a server may put right comes once for each
+// kind, and last.
 func choose(all []toolMisfit) []toolMisfit {
 	var out []toolMisfit
 	taken := make([]bool, len(all))
-	keywords, tools := map[string]int{}, map[string]int{}
+	kinds, tools := map[string]int{}, map[string]int{}
 	for len(out) < maxMisfits {
 		best, least := -1, [3]int{}
 		for i, c := range all {
-			name := c.tool.Get("name").String()
-			rank := [3]int{0, keywords[c.misfit.Keyword], tools[name]}
+			kind, name := kindOfMisfit(c.misfit), c.tool.Get("name").String()
+			if taken[i] || tools[name] >= maxMisfitsPerTool || c.misfit.Mends && kinds[kind] > 0 {
+				continue
+			}
+			rank := [3]int{0, kinds[kind], tools[name]}
 			if c.misfit.Mends {
 				rank[0] = 1
-			}
-			if taken[i] || tools[name] >= maxMisfitsPerTool || c.misfit.Mends && keywords[c.misfit.Keyword] > 0 {
-				continue
 			}
 			if best < 0 || slices.Compare(rank[:], least[:]) < 0 {
 				best, least = i, rank
@@ -89,12 +90,23 @@ func choose(all []toolMisfit) []toolMisfit {
 		if best < 0 {
 			break
 		}
-		out = append(out, all[best])
-		keywords[all[best].misfit.Keyword]++
-		tools[all[best].tool.Get("name").String()]++
 		taken[best] = true
+		out = append(out, all[best])
+		kinds[kindOfMisfit(all[best].misfit)]++
+		tools[all[best].tool.Get("name").String()]++
 	}
 	return out
+}
+
+// kindOfMisfit tells apart what is commonly validated by other code: members
+// from what is nested in them, and what holds always from what holds in a
+// branch.
+func kindOfMisfit(m schema.Misfit) string {
+	nested := ""
+	if strings.Count(m.Path, "/") > 1 {
+		nested = "nested "
+	}
+	return nested + m.Keyword + " " + m.Under
 }
 
 // misfits returns what misfitsOf makes of a tool, once at this revision.
