@@ -1,6 +1,11 @@
 package check
 
-import "github.com/tidwall/gjson"
+import (
+	"maps"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
 
 // Given is what the user says of a target: values that are meant for it, which
 // come before any that are made. Each is one JSON object.
@@ -13,6 +18,13 @@ type Given struct {
 
 // GivenArguments returns the arguments that the user gives for a tool, as JSON.
 func (t *T) GivenArguments(tool string) []string { return t.given.Tools[tool] }
+
+// GivenPrompts returns the prompts that the user gives arguments for, in order.
+func (t *T) GivenPrompts() []string { return slices.Sorted(maps.Keys(t.given.Prompts)) }
+
+// GivenTemplates returns the URI templates that the user gives variables for, in
+// order.
+func (t *T) GivenTemplates() []string { return slices.Sorted(maps.Keys(t.given.Templates)) }
 
 // GivenPrompt returns the arguments that the user gives for a prompt, as JSON.
 func (t *T) GivenPrompt(prompt string) []string { return t.given.Prompts[prompt] }

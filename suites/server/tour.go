@@ -31,6 +31,7 @@ func tour(t *check.T) {
 		called(t)
 	}
 	check.Memo(t, "shown", func() int { return shown(t) })
+	check.Memo(t, "used as given", func() int { return used(t) })
 }
 
 // maxShown bounds the prompts that are got and the resources that are read, of
