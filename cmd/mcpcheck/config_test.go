@@ -79,22 +79,30 @@ resources:
 	}
 }
 
-// The example of the help is a configuration.
-func TestTheHelpShowsAConfiguration(t *testing.T) {
-	var lines []string
+// The examples of the help and of the README are configurations.
+func TestConfigurationsOfTheDocumentsAreRead(t *testing.T) {
+	var help strings.Builder
 	for line := range strings.Lines(run(t, "help", "server").out) {
 		for _, key := range []string{"tools:", "prompts:", "templates:", "resources:"} {
 			if strings.HasPrefix(strings.TrimSpace(line), key) {
-				lines = append(lines, strings.TrimPrefix(line, "  "))
+				help.WriteString(strings.TrimPrefix(line, "  "))
 			}
 		}
 	}
-	file := filepath.Join(t.TempDir(), "mcpcheck.yaml")
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600); err != nil {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := config.Read(file)
-	if err != nil || len(v.Tools) == 0 || len(v.Prompts) == 0 || len(v.Templates) == 0 || len(v.Resources) == 0 {
-		t.Errorf("%v, %v of\n%s", v, err, strings.Join(lines, ""))
+	_, example, _ := strings.Cut(string(readme), "```yaml\ntools:")
+	example, _, _ = strings.Cut(example, "```")
+	for _, text := range []string{help.String(), "tools:" + example} {
+		file := filepath.Join(t.TempDir(), "mcpcheck.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := config.Read(file)
+		if err != nil || len(v.Tools) == 0 || len(v.Prompts) == 0 || len(v.Templates) == 0 || len(v.Resources) == 0 {
+			t.Errorf("%v, %v of\n%s", v, err, text)
+		}
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tidwall/gjson"
@@ -33,7 +31,16 @@ type Generator struct {
 	tool   *ToolSchema
 	root   *jsonschema.Schema
 	height map[*jsonschema.Schema]int // see heights
+	tired  error                      // the schema took more steps than are spent on one
 }
+
+// making bounds the steps for one value: a thousand times what ordinary schemas
+// take, and about a tenth of a second.
+const making = 100_000
+
+// generatorLimit bounds the schemas that arguments are made for, in bytes: the
+// engine takes seconds to compile the largest that it judges.
+const generatorLimit = 1 << 17
 
 // A Style says which members a Generator makes, and from what.
 type Style int
@@ -51,6 +58,9 @@ const (
 // NewGenerator compiles an inputSchema. The error is one of CompileTool, or
 // tells that the schema has no finite instance.
 func NewGenerator(inputSchema []byte) (*Generator, error) {
+	if len(inputSchema) > generatorLimit {
+		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(inputSchema), generatorLimit)})
+	}
 	tool, err := CompileToolAnyDialect(inputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("make arguments: %w", err)
@@ -94,10 +104,17 @@ func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
 func (g *Generator) working(f func() error) (err error) {
 	g.tool.one.Lock()
 	defer g.tool.one.Unlock()
-	g.tool.effort.spent = 0
+	if g.tired != nil {
+		return g.tired // as it would be again
+	}
+	g.tool.effort.spent = effortLimit - making
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)})
+			if p == overspent {
+				p = fmt.Sprintf("more than %d steps", making)
+			}
+			g.tired = fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)})
+			err = g.tired
 		}
 	}()
 	return f()
@@ -181,31 +198,32 @@ const endless = 1 << 20
 // recursion is left by the branch that is lowest.
 func heights(root *jsonschema.Schema) map[*jsonschema.Schema]int {
 	h := map[*jsonschema.Schema]int{}
-	reach(root, h)
-	all := slices.SortedFunc(maps.Keys(h), func(a, b *jsonschema.Schema) int { return strings.Compare(a.Location, b.Location) })
-	for changed := true; changed; {
-		changed = false
-		for _, s := range all {
-			if n := min(heightOf(s, h), endless); n < h[s] {
-				h[s], changed = n, true
+	users := map[*jsonschema.Schema][]*jsonschema.Schema{} // by what they are made of
+	var todo []*jsonschema.Schema
+	reach := []*jsonschema.Schema{root}
+	h[root] = endless
+	for len(reach) > 0 {
+		s := reach[0]
+		reach = reach[1:]
+		todo = append(todo, s)
+		for _, sub := range parts(s) {
+			users[sub] = append(users[sub], s)
+			if _, known := h[sub]; !known {
+				h[sub] = endless
+				reach = append(reach, sub)
 			}
 		}
 	}
+	slices.Reverse(todo) // what is within comes first
+	for most := 50 * len(todo); len(todo) > 0 && most > 0; most-- {
+		s := todo[0]
+		todo = todo[1:]
+		if n := min(heightOf(s, h), endless); n < h[s] {
+			h[s] = n
+			todo = append(todo, users[s]...)
+		}
+	}
 	return h
-}
-
-// reach notes every part that can be reached.
-func reach(s *jsonschema.Schema, h map[*jsonschema.Schema]int) {
-	if s == nil {
-		return
-	}
-	if _, known := h[s]; known {
-		return
-	}
-	h[s] = endless
-	for _, sub := range parts(s) {
-		reach(sub, h)
-	}
 }
 
 func heightOf(s *jsonschema.Schema, h map[*jsonschema.Schema]int) int {

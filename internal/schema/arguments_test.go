@@ -161,7 +161,13 @@ func TestArgumentsForHostileSchemasEnd(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&wide, `,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
 	}
+	var chain strings.Builder
+	for i := range 2300 {
+		fmt.Fprintf(&chain, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"}]}`, i, i+1)
+	}
 	for name, in := range map[string]string{
+		"chain":                `{"$ref":"#/$defs/d0","$defs":{"d2300":{"type":"object"}` + chain.String() + `}}`,
+		"large":                `{"title":"` + strings.Repeat("x", generatorLimit) + `"}`,
 		"unions that double":   `{"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}` + wide.String() + `}}`,
 		"parts that double":    `{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"string"}` + strings.ReplaceAll(wide.String(), "anyOf", "allOf") + `}}`,
 		"long array":           `{"required":["a"],"properties":{"a":{"type":"array","minItems":1000000}}}`,

@@ -325,6 +325,8 @@ type effort struct{ spent int }
 
 const effortLimit = 500_000 // applications, about a second
 
+var overspent = fmt.Sprintf("more than %d steps", effortLimit)
+
 // vocabulary has the engine call Validate wherever it applies a part of a
 // schema, and keeps what the engine does not.
 func (e *effort) vocabulary() *jsonschema.Vocabulary {
@@ -348,7 +350,7 @@ func (e *effort) Validate(*jsonschema.ValidatorContext, any) { e.step() }
 
 func (e *effort) step() {
 	if e.spent++; e.spent > effortLimit {
-		panic(fmt.Sprintf("more than %d steps", effortLimit))
+		panic(overspent)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -147,9 +148,10 @@ func made(g *schema.Generator, most int) []string {
 	}
 	for i := range uint64(4 * most) {
 		raw, err := g.Valid(rand.New(rand.NewPCG(1, i/2)), []schema.Style{schema.Least, schema.Full}[i%2])
-		if err == nil {
-			out = append(out, string(raw))
+		if err != nil {
+			break // what fits one style fits the other
 		}
+		out = append(out, string(raw))
 		if out = distinct(out, most); len(out) == most {
 			break
 		}
@@ -168,13 +170,27 @@ func distinct(all []string, most int) []string {
 	return out
 }
 
+// schemaPatience is for how many schemas no arguments could be made within the steps
+// that are spent on one, before others are no longer tried: a hostile server may
+// list thousands.
+const schemaPatience = 5
+
 // generator returns what makes arguments for a tool, nil if its schema is not
 // one to make any from.
 func generator(t *check.T, tool gjson.Result) *schema.Generator {
 	input := tool.Get("inputSchema").Raw
+	tired := check.Memo(t, "schemas given up", func() *int { return new(int) })
 	return check.Memo(t, "generator "+input, func() *schema.Generator {
+		if *tired == schemaPatience {
+			return nil
+		}
 		g, err := schema.NewGenerator([]byte(input))
 		if err != nil {
+			return nil
+		}
+		var not *schema.NotJudgedError
+		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.Least); errors.As(err, &not) {
+			*tired++
 			return nil
 		}
 		return g

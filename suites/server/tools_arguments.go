@@ -102,11 +102,14 @@ func choose(all []toolMisfit) []toolMisfit {
 // from what is nested in them, and what holds always from what holds in a
 // branch.
 func kindOfMisfit(m schema.Misfit) string {
-	nested := ""
+	kind := m.Keyword + " " + m.Under
 	if strings.Count(m.Path, "/") > 1 {
-		nested = "nested "
+		kind = "nested " + kind
 	}
-	return nested + m.Keyword + " " + m.Under
+	if m.Mends {
+		kind = "mended " + kind
+	}
+	return kind
 }
 
 // misfits returns what misfitsOf makes of a tool, once at this revision.
