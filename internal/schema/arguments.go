@@ -31,6 +31,7 @@ type Generator struct {
 	tool   *ToolSchema
 	root   *jsonschema.Schema
 	height map[*jsonschema.Schema]int // see heights
+	size   int                        // values made within the one that is being made
 	tired  error                      // the schema took more steps than are spent on one
 }
 

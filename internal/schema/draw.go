@@ -70,9 +70,10 @@ func (d *draw) again(try int) *draw {
 
 // Bounds of the search for one value.
 const (
-	tries       = 40 // of arguments as a whole
-	triesWithin = 8  // of a value inside of them
-	deep        = 4  // levels; from there on values are as flat as they can be
+	tries       = 40  // of arguments as a whole
+	triesWithin = 8   // of a value inside of them
+	deep        = 4   // levels; from there on values are as flat as they can be
+	ample       = 200 // values within; from there on nothing is added that may be left out
 )
 
 // value returns a value of one of some kinds that fits all schemas.
@@ -83,6 +84,9 @@ func (d *draw) value(all []*jsonschema.Schema, of kinds, depth int) (any, bool) 
 	}
 	for try := range most {
 		d.g.tool.effort.step()
+		if depth == 0 {
+			d.g.size = 0
+		}
 		now := d
 		if try > 0 {
 			now = d.again(try)
@@ -104,6 +108,7 @@ func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
 	if !ok {
 		return nil, false
 	}
+	d.g.size++
 	if d.proposed || d.style == Free && d.pick(4) == 1 {
 		var good []any
 		for _, s := range f {

@@ -30,9 +30,10 @@ func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
 		return nil, false
 	}
 	switch {
-	case d.style == Full && depth < deep:
+	case depth >= deep || d.g.size > ample:
+	case d.style == Full:
 		n = max(n, min(1, most))
-	case d.style == Free && depth < deep:
+	case d.style == Free:
 		n += d.pick(min(3, most-n) + 1)
 	}
 	out := []any{}

@@ -60,27 +60,35 @@ func (d *draw) object(f []*jsonschema.Schema, depth int) (any, bool) {
 
 // wants tells whether an optional member is made.
 func (d *draw) wants(depth int) bool {
-	switch d.style {
-	case Full:
-		return depth < deep
-	case Free:
-		return depth < deep && d.pick(2) == 1
+	if depth >= deep || d.g.size > ample {
+		return false
 	}
-	return false
+	return d.style == Full || d.style == Free && d.pick(2) == 1
 }
 
-// described returns the optional members that schemas describe and that can be
-// made.
+// described returns the optional members that schemas describe, or speak of as
+// what others depend on, and that can be made.
 func (d *draw) described(f []*jsonschema.Schema) []string {
-	names := map[string]bool{}
+	var names []string
 	for _, s := range f {
-		for name, sub := range s.Properties {
-			if d.g.height[sub] < endless {
-				names[name] = true
-			}
+		names = slices.AppendSeq(names, maps.Keys(s.Properties))
+		names = slices.AppendSeq(names, maps.Keys(s.DependentRequired))
+		names = slices.AppendSeq(names, maps.Keys(s.DependentSchemas))
+		names = slices.AppendSeq(names, maps.Keys(s.Dependencies))
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !d.possible(f, name) })
+}
+
+// possible tells whether a member of that name can be made.
+func (d *draw) possible(f []*jsonschema.Schema, name string) bool {
+	shut := func(s *jsonschema.Schema) bool { return s == never || s != nil && d.g.height[s] >= endless }
+	for _, s := range f {
+		if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok && shut(sub) || shut(s.DependentSchemas[name]) {
+			return false
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	return !slices.ContainsFunc(member(f, name), shut)
 }
 
 // require adds the members that are required, those that others depend on
@@ -132,14 +140,18 @@ func (d *draw) fill(f []*jsonschema.Schema, members map[string]bool, described [
 	}
 	var rules []*jsonschema.Schema
 	var patterns []jsonschema.Regexp
+	more := false // members of any name have a schema
 	for _, s := range f {
 		if s.PropertyNames != nil {
 			rules = append(rules, s.PropertyNames)
 		}
 		patterns = append(patterns, namePatterns(s)...)
+		if _, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+			more = true
+		}
 	}
 	want := fewest
-	if d.style == Free && len(rules)+len(patterns) > 0 || d.style == Full && len(patterns) > 0 {
+	if d.g.size <= ample && (d.style == Free && (more || len(rules)+len(patterns) > 0 || d.tries > 4) || d.style == Full && (more || len(patterns) > 0)) {
 		want = max(want, len(members)+1)
 	}
 	for try := range 4 * (want + 1) {
@@ -155,7 +167,7 @@ func (d *draw) fill(f []*jsonschema.Schema, members map[string]bool, described [
 			v, _ := now.value(rules, strings_, 1)
 			name, _ = v.(string)
 		}
-		if _, in := members[name]; !in && fits(rules, name) && !slices.ContainsFunc(member(f, name), func(s *jsonschema.Schema) bool { return d.g.height[s] >= endless }) {
+		if _, in := members[name]; !in && fits(rules, name) && d.possible(f, name) {
 			members[name] = false
 		}
 	}
