@@ -25,6 +25,7 @@ type Options struct {
 	Checks    []check.Check   // of servers; nil for all
 	Revisions []spec.Revision // asked for; nil for all
 	Allow     func(tool string) bool
+	Given     check.Given // what the user says of the target
 	Session   session.Options
 	Deadline  time.Duration // for the whole run; 0 for none
 	Seed      uint64
@@ -279,7 +280,6 @@ func (e *engine) expect() {
 
 // do runs one result.
 func (e *engine) do(ctx context.Context, r *result) {
-	pool := e.pools[r.rev]
 	if r.check.Judge != nil {
 		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
@@ -288,7 +288,7 @@ func (e *engine) do(ctx context.Context, r *result) {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
 		r.beside = e.launcher.Living() > 1
-		r.decide(check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow}))
+		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
 		e.count(r)
 	}
 	e.expect()
@@ -301,10 +301,15 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	if !e.closed[rev] && len(e.killers) < patience {
 		for _, c := range []check.Check{server.Tour(), server.PlainTour()} {
 			if c.In.Has(rev) {
-				check.Run(ctx, c, check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+				check.Run(ctx, c, e.env(rev))
 			}
 		}
 	}
+}
+
+// env is where the probes of a revision run.
+func (e *engine) env(rev spec.Revision) check.Env {
+	return check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
 }
 
 // count notes whether the target survives its checks. Those that malform do
@@ -344,7 +349,7 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 	}
 	for _, r := range e.results {
 		if r.rev == rev && r.beside && r.out.State == check.Violated && (r.check.Fresh || r.check.Bare) {
-			again := check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow})
+			again := check.Run(ctx, r.check, e.env(r.rev))
 			pool.Close()
 			if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
 				again.Notes = append(again.Notes, "it failed while another instance of the server ran beside, and not alone: "+r.out.Detail)
@@ -383,6 +388,7 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 	if why := e.launcher.Serial(); why != "" && why != "asked for" {
 		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
 	}
+	e.run.Notes = append(e.run.Notes, e.unlisted()...)
 	return e.conclude(ctx)
 }
 

@@ -158,6 +158,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	known := write("known.yaml", "- {check: jsonrpc.version, reason: they know}\n")
 	stale := write("stale.yaml", "- {check: jsonrpc.id.types, reason: was broken once}\n")
+	misspelt := write("misspelt.yaml", "tools:\n  search:\n    argument: []\n")
 	typo := write("typo.yaml", "- {check: jsonrpc.versoin, reason: they know}\n")
 	quick := []string{"--timeout", "300ms", "--start-timeout", "2s"}
 	for name, c := range map[string]struct {
@@ -172,6 +173,8 @@ func TestExitCodes(t *testing.T) {
 		"excused":               {join([]string{"server", "--baseline", known}, reference("no-jsonrpc-member")), 0, "they know"},
 		"stale baseline":        {join([]string{"server", "--baseline", stale}, reference("")), 1, "was broken once"},
 		"typo in baseline":      {join([]string{"server", "--baseline", typo}, reference("")), 2, "jsonrpc.versoin"},
+		"unknown key in config": {join([]string{"server", "--config", misspelt}, self("peer-family")), 2, "misspelt.yaml: line 3: tools.search.argument is not known"},
+		"unreadable config":     {[]string{"server", "--config", "/no/such/mcpcheck.yaml", "--reference"}, 2, "/no/such/mcpcheck.yaml"},
 		"warns":                 {join([]string{"server"}, reference("parse-error-silent")), 0, "jsonrpc.parse-error"},
 		"warns strictly":        {join([]string{"server", "--strict"}, reference("parse-error-silent")), 1, "jsonrpc.parse-error"},
 		"unobserved strictly":   {join([]string{"server", "--strict=all"}, reference("")), 1, "not observed"},

@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // flags are the flags that the verbs which judge have in common.
@@ -32,12 +34,14 @@ type flags struct {
 	junit      string
 	html       string
 	baseline   string
+	config     string
 	quiet      bool
 	noColor    bool
 
 	reference string // name of a fault, or referenceHonest
 	seedGiven bool
 	known     *reports.Baseline // what --baseline names, or nil
+	given     check.Given       // what --config says
 }
 
 // add declares the flags on a verb.
@@ -112,6 +116,13 @@ func (f *flags) check(cmd *cobra.Command) error {
 			return err
 		}
 		f.known = known
+	}
+	if f.config != "" {
+		values, err := config.Read(f.config)
+		if err != nil {
+			return fmt.Errorf("--config: %w", err)
+		}
+		f.given = check.Given(*values)
 	}
 	return nil
 }

@@ -24,15 +24,23 @@ func serverCommand() *cobra.Command {
 		Short: "Judge a server",
 		Long: "Judge a server at every protocol revision that it speaks.\n\n" +
 			"Exit codes: 0 conforms; 1 a check fails, or a baseline entry no longer holds; 2 usage;\n" +
-			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.",
+			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.\n\n" +
+			"A configuration gives values that are used before any that mcpcheck makes; tools given arguments are\n" +
+			"called with these though they are not read-only:\n\n" +
+			"  tools:     {search: {arguments: [{query: harbour}]}}\n" +
+			"  prompts:   {greet: {arguments: [{name: Ada}]}}\n" +
+			"  templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}\n" +
+			"  resources: [\"file:///notes.txt\"]",
 		Example: "  mcpcheck server -- node build/index.js\n" +
 			"  mcpcheck server --junit report.xml --html report.html -- python -m my_server\n" +
 			"  mcpcheck server --spec 2025-11-25 --only tools -- ./my-server --stdio\n" +
+			"  mcpcheck server --config mcpcheck.yaml --allow-tools search -- ./my-server\n" +
 			"  mcpcheck server --reference",
 		RunE: func(cmd *cobra.Command, args []string) error { return judgeServer(cmd, args, &f) },
 	}
 	f.add(cmd)
 	f.addServer(cmd)
+	cmd.Flags().StringVar(&f.config, "config", "", "arguments, prompts and resources that suit the target, in this YAML `file`")
 	complete(cmd, "reference", faultNames)
 	return cmd
 }
@@ -61,7 +69,7 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	}
 	defer stop()
 	run, err := suites.Run(cmd.Context(), target, suites.Options{
-		Checks: checks, Revisions: revisions, Allow: f.allow(), Session: f.session(), Deadline: f.deadline, Seed: f.seed,
+		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
 	return f.conclude(argv, run, err, out)
@@ -167,6 +175,9 @@ func (f *flags) options() map[string]any {
 	if f.strict != "" {
 		o["strict"] = f.strict
 	}
+	if f.config != "" {
+		o["config"] = f.config
+	}
 	if f.serial {
 		o["serial"] = true
 	}
@@ -190,6 +201,9 @@ func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revi
 		}
 		if f.cwd != "" {
 			args = append(args, "--cwd", f.cwd)
+		}
+		if f.config != "" {
+			args = append(args, "--config", f.config)
 		}
 		return transport.Quote(append(args, target...))
 	}

@@ -41,6 +41,7 @@ func All() []Fault {
 		toolDefinitions(),
 		toolLists(),
 		toolCalls(),
+		toolArguments(),
 		toolResults(),
 		stdio(),
 		fuzz(),

@@ -17,6 +17,7 @@ import (
 type Env struct {
 	Pool  *session.Pool
 	Allow func(tool string) bool // tools that may be called though they are not read-only; nil for none
+	Given Given                  // what the user says of the target
 }
 
 // Applies tells whether a check is of the revision, and else why not; what
@@ -53,7 +54,7 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	if allow == nil {
 		allow = func(string) bool { return false }
 	}
-	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
+	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
 	for _, undo := range *t.undo {
 		undo()

@@ -31,6 +31,7 @@ type T struct {
 	s     *session.Session
 	pool  *session.Pool
 	allow func(tool string) bool
+	given Given
 	out   *Outcome
 	from  int       // first frame of the body
 	mark  int       // the offending frame, or -1
@@ -112,16 +113,6 @@ func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
 
 // Opening returns what the opening of the session came to.
 func (t *T) Opening() session.Opening { return t.s.Opening }
-
-// MayCall tells whether manners allow calling a tool with arguments that do
-// not come from its author.
-func (t *T) MayCall(tool gjson.Result) bool {
-	return tool.Get("annotations.readOnlyHint").Bool() || t.allow(tool.Get("name").String())
-}
-
-// MayAbuse tells whether invalid arguments may be sent to a tool: a server
-// that does not validate would execute them.
-func (t *T) MayAbuse(tool gjson.Result) bool { return t.allow(tool.Get("name").String()) }
 
 func (t *T) due(err error) {
 	if err == nil {

@@ -65,7 +65,7 @@ func callTools(t *check.T) *toolCalls {
 		case onlyAsTask(tool), t.Learnt(slow(tool)):
 			continue
 		}
-		for i, args := range arguments(tool, callsPerTool) {
+		for i, args := range arguments(t, tool, callsPerTool) {
 			one := toolCall{tool: tool, args: args}
 			if i == 0 {
 				one.token = fmt.Sprint(len(reading) + len(writing))

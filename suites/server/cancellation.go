@@ -236,7 +236,7 @@ func cancelledSilent(t *check.T) {
 // of the cancellation. That none comes shows nothing: the work may go on.
 func slowUnanswered(t *check.T, w *working) {
 	for _, tool := range knownTools(t) {
-		args := arguments(tool, 1)
+		args := arguments(t, tool, 1)
 		if !t.Learnt(slow(tool)) || !readOnly(tool) || onlyAsTask(tool) || len(args) == 0 {
 			continue
 		}

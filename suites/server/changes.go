@@ -109,15 +109,15 @@ func changedSent(list string) func(*check.T) {
 	}
 }
 
-// made is the answers to a subscription and to its end.
-type made struct{ subscribe, unsubscribe []wire.Entry }
+// subscribing is the answers to a subscription and to its end.
+type subscribing struct{ subscribe, unsubscribe []wire.Entry }
 
 // subscriptionsMade subscribes to the first resources that are listed, each
 // only for the moment, up to one that is accepted: an error for one of them
 // may be right.
-func subscriptionsMade(t *check.T) made {
+func subscriptionsMade(t *check.T) subscribing {
 	const most = 3
-	return check.Memo(t, "resources/subscribe", func() (m made) {
+	return check.Memo(t, "resources/subscribe", func() (m subscribing) {
 		uris := listedURIs(t)
 		for _, uri := range uris[:min(most, len(uris))] {
 			e, err := t.TryFrame("resources/subscribe", check.Params{"uri": uri})

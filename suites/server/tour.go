@@ -54,6 +54,7 @@ func tour(t *check.T) {
 		worked(t)
 	}
 	shown(t)
+	check.Memo(t, "used as given", func() int { return usedAsGiven(t) })
 	rewatched(t)
 	askers(t)
 	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
