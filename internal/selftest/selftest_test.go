@@ -64,14 +64,13 @@ func TestUnobservedOnTheHonestServerIsKnown(t *testing.T) {
 // unobserved are the checks that have no subject on the honest server at some
 // revision, each for the reason beside it.
 var unobserved = []string{
-	"jsonrpc.request.id",           // it sends requests only to clients that declare a capability
-	"jsonrpc.request.id.unique",    // likewise
-	"jsonrpc.method.unadvertised",  // it declares every capability
-	"ping.sent.params",             // it sends no pings
-	"ping.sent.rate",               // likewise
-	"tools.execution.task-support", // it has no tasks
-	"tools.result.failure",         // it has no tool of the public contract
-	"versioning.extensions.names",  // it has no extensions
+	"jsonrpc.request.id",          // it sends requests only to clients that declare a capability
+	"jsonrpc.request.id.unique",   // likewise
+	"jsonrpc.method.unadvertised", // it declares every capability
+	"ping.sent.params",            // it sends no pings
+	"ping.sent.rate",              // likewise
+	"tools.result.failure",        // it has no tool of the public contract
+	"versioning.extensions.names", // it has no extensions
 	"versioning.extensions.settings",
 	"schema.methods.requests",                // it sends requests only to clients that declare a capability
 	"schema.content.tool-use",                // likewise: sampling
