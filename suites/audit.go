@@ -15,7 +15,7 @@ import (
 var Unmoved = []string{
 	"authorization", "caching", "cancellation", "completion", "deprecated", "elicitation", "headers", "http-sse",
 	"logging", "mrtr", "progress", "prompts", "resources", "roots", "sampling", "security",
-	"streamable-http", "subscriptions", "tasks",
+	"streamable-http", "subscriptions",
 }
 
 // A Coverage is a rule at one revision and what becomes of it: exactly one of

@@ -80,7 +80,6 @@ var unobserved = []string{
 	"versioning.schema.elicitation",          // likewise: elicitation
 	"schema.dialect.valid",                   // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
-	"versioning.schema.tasks",                // it has no tasks
 	"versioning.schema.completion",           // nothing asks for completions yet
 	"versioning.schema.completion.advised",   // likewise
 	"versioning.schema.progress",             // nothing asks for progress yet
@@ -92,7 +91,11 @@ var unobserved = []string{
 	"schema.meta.label",                      // likewise
 	"schema.meta.name",                       // likewise
 	"schema.meta.reserved",                   // likewise
-	"schema.meta.reverse-dns",                // likewise
+	"tasks.related.input",                    // it asks only clients that declare a capability
+	"tasks.input.status",                     // likewise
+	"tasks.input.left",                       // likewise
+	"tasks.augment.declared",                 // likewise
+	"tasks.related.requests",                 // likewise: tasks
 	"schema.meta.trace",                      // it is part of no trace
 }
 

@@ -45,9 +45,6 @@ func pages() []page {
 		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
 			"/params/requestedSchema/**", // schema.dialect.valid
 		}},
-		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
-			"/nextCursor", // pagination.next-cursor.string
-		}},
 	}
 }
 
