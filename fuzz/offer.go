@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -64,7 +65,11 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 				args, ok = &node{object: true}, true
 			}
 			if ok && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
-				add("tools/call", session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()})
+				call := session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()}
+				if support := tool.Get("execution.taskSupport").String(); support == "optional" || support == "required" {
+					add("tools/call", withTask(call))
+				}
+				add("tools/call", call)
 				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
 				known.Args = []string{string(made.append(nil))}
 			} else {
@@ -103,6 +108,13 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		}
 	}
 	return o, nil
+}
+
+// withTask asks for a task (basic/utilities/tasks#creating-tasks of 2025-11-25).
+func withTask(call session.Params) session.Params {
+	call = maps.Clone(call)
+	call["task"] = session.Params{"ttl": 60_000}
+	return call
 }
 
 func first(all []gjson.Result) []gjson.Result { return all[:min(len(all), perKind)] }

@@ -291,6 +291,14 @@ func taskEnds() []Fault {
 			}),
 		},
 		{
+			Name: "task-links-nowhere", Does: "links to a resource that there is not in the result of a tool that is always a task",
+			Breaks:   []string{"tools-resource-link-readable"},
+			CaughtBy: []string{"tools.link.readable"},
+			Apply: ofResults("bind_catalogue", func(o server.Object) {
+				o["content"] = append(o["content"].([]any), server.Object{"type": "resource_link", "uri": "library://nowhere", "name": "nowhere"})
+			}),
+		},
+		{
 			Name: "task-failure-as-error", Does: "answers tasks/result with an error when the tool failed",
 			Breaks:   []string{"tasks-result-success-response"},
 			CaughtBy: []string{"tasks.result.response"},

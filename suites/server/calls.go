@@ -61,7 +61,7 @@ func callTools(t *check.T) *toolCalls {
 		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
 			continue
-		case onlyAsTask(tool), t.Learnt(slow(tool)):
+		case onlyAsTask(t, tool), t.Learnt(slow(tool)):
 			continue
 		}
 		for _, args := range arguments(tool, callsPerTool) {
@@ -73,6 +73,9 @@ func callTools(t *check.T) *toolCalls {
 		}
 	}
 	c.call(t, reading[:min(len(reading), maxCalls)]...)
+	if slices.ContainsFunc(tools, func(tool gjson.Result) bool { return onlyAsTask(t, tool) }) {
+		c.asTasks(t)
+	}
 	for _, one := range writing[:min(len(writing), maxCalls)] {
 		if watching {
 			c.watched(t, one)
@@ -109,6 +112,15 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 		}
 		if patience = t.Timeout() / 5; late >= maxLate {
 			patience = 0
+		}
+	}
+}
+
+// asTasks adds the results of tools that can only be called as tasks.
+func (c *toolCalls) asTasks(t *check.T) {
+	for _, tr := range tasked(t).trials {
+		if onlyAsTask(t, tr.tool) && tr.result.Message.Kind == wire.Result {
+			c.results = append(c.results, toolCall{tr.tool, tr.args, tr.result})
 		}
 	}
 }

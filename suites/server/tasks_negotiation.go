@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -11,36 +13,40 @@ import (
 type augmentedRequest struct {
 	method           string
 	plain, augmented wire.Entry // no Raw where none came
+	steady           bool       // it is answered in the same way each time
 }
 
-// augmentedRequests asks the lists of the server for a task, which change
-// nothing, and where calls cannot be tasks, one tool that may be called. It
-// also asks for the list of tasks, for the judges to see what comes.
+// augmentedRequests asks for a task where there can be none: in a call of an
+// unknown tool, unless calls can be tasks, in the lists of the server, which
+// change nothing, and in a call of one tool that may be called. It also asks
+// for the list of tasks, for the judges to see what comes.
 func augmentedRequests(t *check.T) []augmentedRequest {
 	return check.Memo(t, "augmented requests", func() []augmentedRequest {
 		var out []augmentedRequest
-		try := func(method string, params check.Params) {
-			r := augmentedRequest{method: method}
-			with := check.Params{"task": check.Params{"ttl": 60_000}}
-			for k, v := range params {
-				with[k] = v
+		try := func(method string, params check.Params, steady bool) {
+			r := augmentedRequest{method: method, steady: steady}
+			with := maps.Clone(params)
+			if with == nil {
+				with = check.Params{}
 			}
+			with["task"] = check.Params{"ttl": 60_000}
 			r.augmented, _ = t.TryFrame(method, with)
 			r.plain, _ = t.TryFrame(method, params)
 			out = append(out, r)
 		}
+		calls := t.Declares("tools") && !makesTasks(t)
+		if calls {
+			try("tools/call", check.Params{"name": noSuchTool, "arguments": check.Params{}}, true)
+		}
 		for _, l := range listings(t) {
-			try(l.method, nil)
+			try(l.method, nil, false)
 		}
 		if !t.Declares("tasks") {
 			_, _ = t.TryFrame("tasks/list", nil)
 		}
-		if makesTasks(t) {
-			return out
-		}
 		for _, tool := range knownTools(t) {
-			if args := arguments(tool, 1); len(args) > 0 && t.MayCall(tool) && !t.Learnt(slow(tool)) {
-				try("tools/call", callParams(tool, args[0]))
+			if args := arguments(tool, 1); calls && len(args) > 0 && t.MayCall(tool) && !t.Learnt(slow(tool)) {
+				try("tools/call", callParams(tool, args[0]), false)
 				break
 			}
 		}
@@ -48,26 +54,35 @@ func augmentedRequests(t *check.T) []augmentedRequest {
 	})
 }
 
+// alike tells whether both were answered in the same way: with a result, or
+// with an error of the same code.
+func (r augmentedRequest) alike() bool {
+	a, _ := r.plain.Message.Code()
+	b, _ := r.augmented.Message.Code()
+	return r.plain.Message.Kind == r.augmented.Message.Kind && a == b
+}
+
 // became tells whether a task came of the request.
 func (r augmentedRequest) became() bool {
 	return r.augmented.Message.Result().Get("task.taskId").Exists()
 }
 
-// undeclaredNormal leaves tasks that came of a request to others.
+// undeclaredNormal leaves tasks that came of a request to others. What may fail
+// at one time and not at another is only judged by results that became errors.
 func undeclaredNormal(t *check.T) {
 	seen := false
 	for _, r := range augmentedRequests(t) {
-		if r.plain.Message.Kind != wire.Result || r.augmented.Raw == nil || r.became() {
+		if r.plain.Raw == nil || r.augmented.Raw == nil || r.became() {
 			continue
 		}
-		if r.augmented.Message.Kind != wire.Result {
+		if !r.alike() && (r.steady || r.plain.Message.Kind == wire.Result) {
 			t.Mark(r.augmented)
-			t.Fail("a result, as without the member task", r.augmented.Message.Summary(), "%s with the member task was answered with %s, without it with a result", r.method, r.augmented.Message.Summary())
+			t.Fail(r.plain.Message.Summary(), r.augmented.Message.Summary(), "%s is answered with %s, and with the member task with %s", r.method, r.plain.Message.Summary(), r.augmented.Message.Summary())
 		}
 		seen = true
 	}
 	if !seen {
-		t.NotObserved("no request succeeded that could ask for a task", "")
+		t.NotObserved("no request was answered that could ask for a task", "")
 	}
 }
 
@@ -92,7 +107,7 @@ func requiredTool(t *check.T) {
 	for _, tool := range knownTools(t) {
 		args := arguments(tool, 1)
 		switch {
-		case !onlyAsTask(tool) || len(args) == 0:
+		case !onlyAsTask(t, tool) || len(args) == 0:
 			continue
 		case !t.MayCall(tool):
 			held = append(held, tool.Get("name").String())

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -116,7 +117,7 @@ func tryTasks(t *check.T) *taskTrials {
 		}
 	}
 	if t.Declares("tasks.cancel") {
-		for _, tr := range reading {
+		for _, tr := range slices.Concat(reading, writing) {
 			all.cancel(t, tr)
 		}
 	}
