@@ -64,7 +64,7 @@ func progressOfTasks(j *check.J) []taskProgress {
 			token := e.Message.Params().Get("progressToken")
 			var of []taskState
 			for _, s := range createdTasks(j) {
-				if own := s.request.Message.Params().Get("_meta.progressToken"); own.Exists() && sameJSON(own, token) {
+				if own := s.request.Message.Params().Get("_meta.progressToken"); own.Exists() && sameJSON(own, token) && s.task.Get("taskId").Type == gjson.String {
 					of = append(of, s)
 				}
 			}
