@@ -96,6 +96,9 @@ var unobserved = []string{
 	"tasks.input.left",                       // likewise
 	"tasks.augment.declared",                 // likewise
 	"tasks.related.requests",                 // likewise: tasks
+	"tasks.poll.interval",                    // likewise
+	"tasks.poll.input",                       // likewise
+	"tasks.poll.cursor",                      // likewise
 	"schema.meta.trace",                      // it is part of no trace
 }
 

@@ -10,10 +10,9 @@ import (
 // tasking are the revisions that have tasks (basic/utilities/tasks).
 var tasking = spec.Only(spec.V2025_11_25)
 
-// tasks are the judges of basic/utilities/tasks, of the server as the one that
-// carries tasks out.
+// tasks are the judges of basic/utilities/tasks.
 func tasks() []check.Check {
-	all := slices.Concat(taskShapes(), taskLives(), taskRelations())
+	all := slices.Concat(taskShapes(), taskLives(), taskRelations(), taskPolls())
 	for i := range all {
 		all[i].In = tasking
 	}

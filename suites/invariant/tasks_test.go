@@ -1,9 +1,17 @@
 package invariant
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 func TestIdsThatCountAreToldFromRandomOnes(t *testing.T) {
@@ -36,5 +44,34 @@ func TestTimesOfISO8601AreRead(t *testing.T) {
 		if _, wrong := timestamp(gjson.Parse(raw)); (wrong == "") != good {
 			t.Errorf("%s: %q", raw, wrong)
 		}
+	}
+}
+
+// Each judge of tasks has a golden exchange that it is right about, so that
+// none passes by seeing nothing. Polls take time, which the next test gives,
+// and that work has stopped is seen on the reference, which reports progress.
+func TestJudgesOfTasksSeeTheirSubjectInGoldenExchanges(t *testing.T) {
+	for _, c := range tasks() {
+		c.Of = wire.Server
+		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" || slices.ContainsFunc(fixtures.Golden(spec.V2025_11_25), func(e fixtures.Exchange) bool {
+			return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
+		})
+		if !seen {
+			t.Errorf("%s sees nothing in any golden exchange", c.ID)
+		}
+	}
+}
+
+func TestPollsAtTheWishOfTheClientAreRight(t *testing.T) {
+	frames := []wire.Frame{}
+	for i := range 3 {
+		at := time.Duration(i) * 2 * time.Second
+		frames = append(frames,
+			wire.Frame{From: wire.Server, At: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tasks/get","params":{"taskId":"k7Qp2vXn"}}`, i)},
+			wire.Frame{From: wire.Client, At: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"taskId":"k7Qp2vXn","status":"working","pollInterval":2000}}`, i)})
+	}
+	c := check.Check{ID: "tasks.poll.interval", Of: wire.Server, Judge: pollInterval}
+	if o := check.Look(c, spec.V2025_11_25, wire.TranscriptOf(frames)); o.State != check.Kept {
+		t.Errorf("%v: %s", o.State, o.Detail)
 	}
 }
