@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 
@@ -65,7 +66,11 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 				args, ok = "{}", true
 			}
 			if ok && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
-				add("tools/call", session.Params{"name": name, "arguments": json.RawMessage(args)})
+				call := session.Params{"name": name, "arguments": json.RawMessage(args)}
+				if support := tool.Get("execution.taskSupport").String(); support == "optional" || support == "required" {
+					add("tools/call", withTask(call))
+				}
+				add("tools/call", call)
 				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
 				known.Args = []string{string(made.append(nil))}
 			} else {
@@ -104,6 +109,13 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		}
 	}
 	return o, nil
+}
+
+// withTask asks for a task (basic/utilities/tasks#creating-tasks of 2025-11-25).
+func withTask(call session.Params) session.Params {
+	call = maps.Clone(call)
+	call["task"] = session.Params{"ttl": 60_000}
+	return call
 }
 
 func first(all []gjson.Result) []gjson.Result { return all[:min(len(all), perKind)] }

@@ -13,7 +13,7 @@ import (
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
 var Unmoved = []string{
-	"authorization", "headers", "http-sse", "prompts", "resources", "streamable-http", "tasks",
+	"authorization", "headers", "http-sse", "prompts", "resources", "streamable-http",
 }
 
 // A Coverage is a rule at one revision and what becomes of it: exactly one of

@@ -77,6 +77,7 @@ func pagination() []Fault {
 			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page", In: spec.Every,
 			Breaks:   []string{"pagination-invalid-cursor-code"},
 			CaughtBy: []string{"pagination.cursor.invalid"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
@@ -91,6 +92,7 @@ func pagination() []Fault {
 			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603", In: spec.Every,
 			Breaks:   []string{"pagination-invalid-cursor-code"},
 			CaughtBy: []string{"pagination.cursor.invalid"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
@@ -105,6 +107,7 @@ func pagination() []Fault {
 			Name: "invalid-cursor-swallowed", Does: "answers requests with an invalid cursor not at all", In: spec.Every,
 			Breaks:   []string{"pagination-server-invalid-cursor-graceful"},
 			CaughtBy: []string{"pagination.cursor.invalid.survived"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
 					if f.Kind == wire.Error && f.Request != nil && f.Request.Params["cursor"] != nil {

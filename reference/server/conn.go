@@ -37,6 +37,7 @@ type conn struct {
 	asks     int
 	streams  []*subscription
 	calls    chan struct{} // a place for each tool call in progress
+	tasks    taskShelf
 	work     sync.WaitGroup
 	ending   bool          // no new work is begun
 	closing  chan struct{} // closed when no more input is taken
@@ -57,7 +58,10 @@ type job struct {
 
 func (t *job) park() { t.once.Do(func() { close(t.parked) }) }
 
-var errCancelled = errors.New("cancelled by the client")
+var (
+	errCancelled = errors.New("cancelled by the client")
+	errExpired   = errors.New("its time is over")
+)
 
 func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o Options) *conn {
 	c := &conn{
@@ -192,7 +196,7 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	}
 	c.begin(t, func() {
 		defer cancel(nil)
-		v, problem := c.guarded(ctx, r)
+		v, problem := guarded(func() (any, *Error) { return c.handle(ctx, r) })
 		c.finish(r, key, v, problem)
 	})
 }
@@ -215,8 +219,8 @@ func (c *conn) begin(t *job, work func()) {
 	<-t.parked
 }
 
-// guarded calls the handler and turns a panic into an internal error.
-func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) {
+// guarded serves and turns a panic into an internal error.
+func guarded(serve func() (any, *Error)) (v any, problem *Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, problem = nil, errorf(spec.InternalError, "Internal error")
@@ -225,7 +229,7 @@ func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) 
 			}
 		}
 	}()
-	return c.handle(ctx, r)
+	return serve()
 }
 
 // errMechanism is what the tool that breaks on purpose panics with.
@@ -245,6 +249,9 @@ func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 		r.job.reply(failure(r.ID, problem), wire.Error)
 	default:
 		r.job.reply(result(r.ID, v), wire.Result)
+	}
+	if r.after != nil {
+		r.after()
 	}
 }
 

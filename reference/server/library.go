@@ -43,6 +43,7 @@ func newLibrary() *Library {
 			"prompts":     Object{"listChanged": true},
 			"resources":   Object{"subscribe": true, "listChanged": true},
 			"tools":       Object{"listChanged": true},
+			"tasks":       Object{"list": Object{}, "cancel": Object{}, "requests": Object{"tools": Object{"call": Object{}}}},
 		},
 		Instructions: "Search the catalogue before you lend a book. Book ids look like b7, readers are called by their first name.",
 		PageSize:     4,

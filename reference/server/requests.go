@@ -59,6 +59,10 @@ func next(asks []Ask, in Input, more func(answers map[string]Object) []Ask) []As
 // that the answer is not needed any more (basic/utilities/cancellation).
 func (r *Request) Ask(ctx context.Context, method string, params Object) (Object, error) {
 	r.Park()
+	return r.await(func() (Object, error) { return r.ask(ctx, method, r.related(params)) })
+}
+
+func (r *Request) ask(ctx context.Context, method string, params Object) (Object, error) {
 	c := r.conn
 	answer := make(chan wire.Message, 1)
 	c.mu.Lock()
@@ -86,18 +90,18 @@ func (r *Request) Ask(ctx context.Context, method string, params Object) (Object
 	case <-c.closing:
 		return nil, fmt.Errorf("it closed the connection")
 	case <-patience.C:
-		c.abandon(id, "no answer in time")
+		r.abandon(id, "no answer in time")
 		return nil, fmt.Errorf("no answer within %s", c.o.Patience)
 	case <-ctx.Done():
-		c.abandon(id, "the call was cancelled")
+		r.abandon(id, "the call was cancelled")
 		return nil, context.Cause(ctx)
 	}
 }
 
 // abandon tells the client that a request of the server is void.
-func (c *conn) abandon(id, reason string) {
-	c.emit(Frame{
-		Raw:  notification("notifications/cancelled", Object{"requestId": id, "reason": reason}),
+func (r *Request) abandon(id, reason string) {
+	r.conn.emit(Frame{
+		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
 		Kind: wire.Notification, Method: "notifications/cancelled",
 	})
 }

@@ -67,8 +67,10 @@ type Request struct {
 	// Session is the handshake session of the connection, opened or not.
 	Session *Session
 
-	conn *conn
-	job  *job
+	conn  *conn
+	job   *job
+	task  *Task  // that the request goes on as, or nil
+	after func() // to do once the request was answered, or nil
 }
 
 // A Peer is what a client declared.
@@ -92,7 +94,8 @@ func (r *Request) Park() { r.job.park() }
 func (r *Request) Send(f Frame) { r.conn.emit(f) }
 
 // Notify sends a notification that belongs to the request. After the request
-// was cancelled it sends nothing (basic/transports/stdio#cancellation).
+// was cancelled it sends nothing (basic/transports/stdio#cancellation). Where
+// the request goes on as a task it names the task.
 func (r *Request) Notify(method string, params Object) {
-	r.Send(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
+	r.Send(Frame{Raw: notification(method, r.related(params)), Kind: wire.Notification, Method: method, Request: r})
 }

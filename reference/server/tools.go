@@ -22,6 +22,9 @@ type Tool struct {
 	In    spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
+	// TaskSupport tells whether calls can be tasks: forbidden, optional or
+	// required; "" says nothing, which means forbidden.
+	TaskSupport string
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
 	// Asks tells what input the call needs from the client, and More what else
@@ -72,6 +75,9 @@ func (t *Tool) show(v spec.Revision) Object {
 	o := Object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons()}
 	if t.Hints != nil {
 		o["annotations"] = t.Hints
+	}
+	if t.TaskSupport != "" {
+		o["execution"] = Object{"taskSupport": t.TaskSupport}
 	}
 	switch {
 	case t.Output == nil:
@@ -126,6 +132,21 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		return nil, invalid("Unknown tool: %s", clip(name))
 	}
 	t := c.library.Tools[i]
+	if r.augmented() {
+		_, task := r.Params["task"]
+		if problem := t.checkSupport(task); problem != nil {
+			return nil, problem
+		}
+		if task {
+			return t.createTask(r, args)
+		}
+	}
+	return t.serve(ctx, r, args)
+}
+
+// serve carries a call out.
+func (t *Tool) serve(ctx context.Context, r *Request, args Object) (any, *Error) {
+	c := r.conn
 	if why := t.check(args); why != "" {
 		if inResult.Has(r.Revision) {
 			return t.result(r.Revision, failed("The arguments do not fit: "+why)), nil

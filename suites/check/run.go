@@ -147,10 +147,12 @@ func (v *View) Look(c Check) (out Outcome) {
 }
 
 // LookAll runs a judge over the transcripts of several sessions: the first that
-// violates decides, and what others violate is noted; else one that kept it.
+// violates decides, and what others violate is noted; else one that kept it. It
+// applies to the server if it does in any of them: in one that was not opened
+// nothing is declared.
 func LookAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
-	for _, v := range sessions {
+	for i, v := range sessions {
 		o := v.Look(c)
 		o.Took += best.Took
 		switch {
@@ -172,8 +174,10 @@ func LookAll(c Check, sessions []*View) Outcome {
 			}
 			best = o
 			best.Notes = notes
-		case best.State == NotObserved && o.State == NotApplicable:
+		case o.State == NotApplicable && i == 0:
 			best = o
+		case o.State == NotObserved && best.State == NotApplicable:
+			best = Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject", Took: o.Took}
 		}
 	}
 	return best

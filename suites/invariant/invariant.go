@@ -17,7 +17,6 @@ func Checks() []check.Check {
 		messages(),
 		batching(),
 		directions(),
-		messageSchemas(),
 		meta(),
 		icons(),
 		schemasSent(),

@@ -62,7 +62,7 @@ func callTools(t *check.T) *toolCalls {
 		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
 			continue
-		case onlyAsTask(tool), t.Learnt(slow(tool)):
+		case onlyAsTask(t, tool), t.Learnt(slow(tool)):
 			continue
 		}
 		for i, args := range arguments(t, tool, callsPerTool) {
@@ -82,7 +82,7 @@ func callTools(t *check.T) *toolCalls {
 		o = observe(t)
 	}
 	if o == nil {
-		c.call(t, reading[:min(len(reading), maxCalls)]...)
+		c.read(t, reading)
 		for _, one := range writing[:min(len(writing), maxCalls)] {
 			c.call(t, one)
 		}
@@ -90,7 +90,7 @@ func callTools(t *check.T) *toolCalls {
 	}
 	defer o.w.stop()
 	begun := o.at
-	c.call(t, reading[:min(len(reading), maxCalls)]...)
+	c.read(t, reading)
 	o.settle()
 	for _, one := range writing[:min(len(writing), maxCalls)] {
 		c.call(t, one)
@@ -107,6 +107,15 @@ func callTools(t *check.T) *toolCalls {
 	}
 	c.heard = append(c.heard, o.w.events(begun)...)
 	return c
+}
+
+// read makes the calls of tools that only read, and has those tools run as
+// tasks that cannot be called otherwise.
+func (c *toolCalls) read(t *check.T, calls []toolCall) {
+	c.call(t, calls[:min(len(calls), maxCalls)]...)
+	if slices.ContainsFunc(knownTools(t), func(tool gjson.Result) bool { return onlyAsTask(t, tool) }) {
+		c.asTasks(t)
+	}
 }
 
 // call makes calls at once and takes the results that come soon: they are
@@ -152,6 +161,15 @@ func (c toolCall) params() check.Params {
 		params["_meta"] = check.Params{"progressToken": json.RawMessage(c.token)}
 	}
 	return params
+}
+
+// asTasks adds the results of tools that can only be called as tasks.
+func (c *toolCalls) asTasks(t *check.T) {
+	for _, tr := range tasked(t).trials {
+		if onlyAsTask(t, tr.tool) && tr.result.Message.Kind == wire.Result {
+			c.results = append(c.results, toolCall{tool: tr.tool, args: tr.args, answer: tr.result})
+		}
+	}
 }
 
 // slow is what is learnt of a tool that takes long.

@@ -237,7 +237,7 @@ func cancelledSilent(t *check.T) {
 func slowUnanswered(t *check.T, w *working) {
 	for _, tool := range knownTools(t) {
 		args := arguments(t, tool, 1)
-		if !t.Learnt(slow(tool)) || !readOnly(tool) || onlyAsTask(tool) || len(args) == 0 {
+		if !t.Learnt(slow(tool)) || !readOnly(tool) || onlyAsTask(t, tool) || len(args) == 0 {
 			continue
 		}
 		running := t.Start("tools/call", toolCall{tool: tool, args: args[0], token: `"mcpcheck-slow"`}.params())

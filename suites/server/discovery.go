@@ -205,8 +205,9 @@ func callParams(tool gjson.Result, arguments string) check.Params {
 // readOnly tells whether a tool says that it changes nothing.
 func readOnly(tool gjson.Result) bool { return tool.Get("annotations.readOnlyHint").Bool() }
 
-// onlyAsTask tells whether a tool can only be called as a task
+// onlyAsTask tells whether a tool can only be called as a task, which is said
+// only where the server makes tasks of calls
 // (basic/utilities/tasks#tool-level-negotiation, in 2025-11-25).
-func onlyAsTask(tool gjson.Result) bool {
-	return tool.Get("execution.taskSupport").String() == "required"
+func onlyAsTask(t *check.T, tool gjson.Result) bool {
+	return makesTasks(t) && tool.Get("execution.taskSupport").String() == "required"
 }

@@ -190,7 +190,7 @@ func fileTools(t *check.T) []fileTool {
 		uri := strings.Contains(name, "uri") || property.Get("format").String() == "uri" || strings.HasPrefix(property.Get("pattern").String(), "^file:")
 		path := strings.Contains(name, "path") || strings.Contains(name, "file")
 		if len(tool.Get("inputSchema.required").Array()) != 1 || property.Get("type").String() != "string" || !uri && !path ||
-			!t.MayCall(tool) || onlyAsTask(tool) || t.Learnt(slow(tool)) {
+			!t.MayCall(tool) || onlyAsTask(t, tool) || t.Learnt(slow(tool)) {
 			continue
 		}
 		if out = append(out, fileTool{tool, arg, uri, using[tool.Get("name").String()]}); len(out) == maxFileTools {

@@ -68,7 +68,7 @@ func heldTo(t *check.T, other string, interest func(inputSchema gjson.Result) bo
 	seen := false
 	for _, tool := range knownTools(t) {
 		input := tool.Get("inputSchema")
-		if !t.MayAbuse(tool) || onlyAsTask(tool) || !interest(input) {
+		if !t.MayAbuse(tool) || onlyAsTask(t, tool) || !interest(input) {
 			continue
 		}
 		for _, pair := range telling(tool, generator(t, tool), other) {

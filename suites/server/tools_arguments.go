@@ -54,7 +54,7 @@ func chosenMisfits(t *check.T) []toolMisfit {
 	var all []toolMisfit
 	seen := 0
 	for _, tool := range knownTools(t) {
-		if !t.MayAbuse(tool) || onlyAsTask(tool) || t.Learnt(slow(tool)) || seen == toolsMisfitted {
+		if !t.MayAbuse(tool) || onlyAsTask(t, tool) || t.Learnt(slow(tool)) || seen == toolsMisfitted {
 			continue
 		}
 		seen++

@@ -119,7 +119,7 @@ func malformedCall(t *check.T) {
 	g.Expect(t.Request("tools/call", check.Params{"arguments": check.Params{}})).To(match.BeError())
 	g.Expect(t.Request("tools/call", check.Params{"name": 5, "arguments": check.Params{}})).To(match.BeError())
 	for _, tool := range knownTools(t) {
-		if !t.MayAbuse(tool) || onlyAsTask(tool) {
+		if !t.MayAbuse(tool) || onlyAsTask(t, tool) {
 			continue
 		}
 		m := t.Request("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": []any{"mcpcheck"}})
@@ -148,7 +148,7 @@ func nameCase(t *check.T) {
 		name := tool.Get("name").String()
 		other := swapCase(name)
 		args := made(generator(t, tool), 1)
-		if names[other] || !t.MayAbuse(tool) || onlyAsTask(tool) || len(args) == 0 {
+		if names[other] || !t.MayAbuse(tool) || onlyAsTask(t, tool) || len(args) == 0 {
 			continue
 		}
 		m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
