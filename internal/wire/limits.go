@@ -34,7 +34,7 @@ func extreme(v gjson.Result, depth int) (found bool) {
 	case gjson.String:
 		return surrogate(v.Raw)
 	case gjson.True, gjson.False, gjson.Null:
-		return false // ForEach would give the value itself, again and again
+		return false // gjson takes such a value for a list of itself
 	}
 	v.ForEach(func(k, child gjson.Result) bool {
 		found = k.Type == gjson.String && surrogate(k.Raw) || extreme(child, depth+1)
