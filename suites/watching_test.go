@@ -138,3 +138,19 @@ func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
 		}
 	}
 }
+
+// That a feature is deprecated judges nobody, and is told.
+func TestDeprecatedFeaturesAreNoted(t *testing.T) {
+	for _, declared := range []bool{true, false} {
+		o := server.Options{Library: func(l *server.Library) {
+			if !declared {
+				delete(l.Capabilities, "logging")
+			}
+		}}
+		got, _ := judgedAt(t, server.Target("reference", o), spec.V2026_07_28, "discover.answered")
+		noted := strings.Contains(strings.Join(got["discover.answered"].Notes, "\n"), "logging")
+		if noted != declared || got["discover.answered"].Verdict != reports.Pass {
+			t.Errorf("declared %t: noted %t, %s", declared, noted, got["discover.answered"].Verdict)
+		}
+	}
+}

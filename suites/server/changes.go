@@ -184,7 +184,8 @@ func subscribeUndeclared(t *check.T) {
 func subscribeUnknown(t *check.T) {
 	const uri = "mcpcheck://no/such/resource"
 	if t.Facts.Stateless {
-		w := watchFor(t, filter{uris: []string{uri}})
+		w := &watch{t: t, patient: true}
+		w.listen(filter{uris: []string{uri}}.params())
 		if w.got.Kind == wire.Invalid {
 			subscribed(t).stop() // that streams are opened at all is judged apart
 			t.Fail("an acknowledgment or an error", "none", "subscriptions/listen for a resource that does not exist was not answered")

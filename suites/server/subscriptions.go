@@ -77,7 +77,7 @@ func subscriptions() []check.Check {
 // of nothing the rules have no subject. A stream that is refused is none: which
 // features are really there is judged by what they are.
 func subscribed(t *check.T) *watch {
-	w := offered(t)
+	w := offered(t, false)
 	switch {
 	case w.got.Kind == wire.Error:
 		t.NotObserved("subscriptions/listen was answered with "+w.got.Summary(), "")
@@ -87,7 +87,7 @@ func subscribed(t *check.T) *watch {
 	return w
 }
 
-func offered(t *check.T) *watch {
+func offered(t *check.T, patient bool) *watch {
 	if !tellsOfChanges(t) {
 		t.NotApplicable("the server declares no notifications of change")
 	}
@@ -95,12 +95,14 @@ func offered(t *check.T) *watch {
 	if uris := listedURIs(t); updates(t) && len(uris) > 0 {
 		f.uris = uris[:1]
 	}
-	return watchFor(t, f)
+	w := &watch{t: t, filter: f, patient: patient}
+	w.listen(f.params())
+	return w
 }
 
 // listenAcknowledged leaves what comes before the acknowledgment to the judges.
 func listenAcknowledged(t *check.T) {
-	w := offered(t)
+	w := offered(t, true)
 	defer w.stop()
 	switch {
 	case w.got.Kind == wire.Error:

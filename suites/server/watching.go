@@ -80,7 +80,13 @@ type watch struct {
 	open   bool         // changes may come
 	stream *check.Call  // the open request, nil before 2026-07-28
 	got    wire.Message // the acknowledgment, or the response that came instead; zero if neither came
+
+	patient bool // waits to the deadline whatever became of others, and tells nothing of them
 }
+
+// neverAcknowledged is what is learnt of a server that left a request for a
+// stream without acknowledgment and answer.
+const neverAcknowledged = "subscriptions/listen is waited for in vain"
 
 // watchFor gives the server a filter, under an id of the caller's if one is
 // given.
@@ -101,10 +107,17 @@ func watchFor(t *check.T, f filter, id ...wire.ID) *watch {
 // listen opens a stream and waits for what is due first. Of the resources only
 // those that the server agreed to count as watched.
 func (w *watch) listen(params check.Params, id ...wire.ID) {
+	within := w.t.Timeout()
+	if w.t.Learnt(neverAcknowledged) && !w.patient {
+		within /= 20
+	}
 	w.stream = w.t.Start("subscriptions/listen", params, id...)
-	got, ok := w.t.Await(w.stream.Sent, func(m wire.Message) bool {
+	got, ok := w.t.AwaitWithin(w.stream.Sent, within, func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(w.stream.ID)
 	})
+	if !ok && !w.patient {
+		w.t.Learn(neverAcknowledged)
+	}
 	if !ok {
 		return
 	}
