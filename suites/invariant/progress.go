@@ -123,11 +123,12 @@ func tokenEchoed(j *check.J) {
 }
 
 // progressIncreases compares numbers that are too near for a double by their
-// text: equal they are a repetition, else which is more is left open.
+// text: equal they are a repetition, else which is more is left open. What comes
+// after a cancellation is not looked at: whether anything does is judged there.
 func progressIncreases(j *check.J) {
 	last := map[*tokenUse]gjson.Result{}
 	for _, r := range progressOf(j).reports {
-		if r.about == nil || r.shared || r.value.Type != gjson.Number {
+		if r.about == nil || r.shared || r.cancelled || r.value.Type != gjson.Number {
 			continue
 		}
 		before, second := last[r.about]

@@ -27,6 +27,7 @@ type report struct {
 	token, value gjson.Result
 	about        *tokenUse
 	shared       bool // another open request had given the same token: which is meant is not known
+	cancelled    bool // the request was cancelled before
 }
 
 // tokensGiven is what a session says of progress.
@@ -117,7 +118,7 @@ func (p *tokensGiven) reported(e wire.Entry, m wire.Message) {
 	uses := p.uses[tokenKey(r.token)]
 	for _, use := range uses {
 		r.shared = r.shared || r.about != nil && (r.about.answered == 0 || r.about.asTask)
-		r.about = use
+		r.about, r.cancelled = use, use.void
 	}
 	p.reports = append(p.reports, r)
 }
