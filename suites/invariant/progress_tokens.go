@@ -34,7 +34,9 @@ type report struct {
 type tokensGiven struct {
 	uses    map[string][]*tokenUse // by key of the token
 	reports []report
-	unclear int // first frame that is no readable message and may give a token, or -1
+
+	misplaced map[string]bool // keys of tokens that requests hold beside _meta
+	unclear   int             // first frame that is no readable message and may give a token, or -1
 }
 
 // murky tells whether a token may have been given in what cannot be read.
@@ -44,7 +46,7 @@ func (p *tokensGiven) murky(r report) bool { return p.unclear >= 0 && p.unclear 
 // token is no token the shape is judged, and nothing else.
 func progressOf(j *check.J) *tokensGiven {
 	return check.Derived(j, "progress", func() *tokensGiven {
-		p := &tokensGiven{uses: map[string][]*tokenUse{}, unclear: -1}
+		p := &tokensGiven{uses: map[string][]*tokenUse{}, misplaced: map[string]bool{}, unclear: -1}
 		open := map[string]*tokenUse{} // by key of the request's id
 		told := map[int]bool{}         // reports under the revision, by frame
 		eachSaid(j, func(s said) { told[s.Index] = true })
@@ -86,6 +88,11 @@ func (p *tokensGiven) sent(at int, m wire.Message, open map[string]*tokenUse) {
 		before.void = true
 	}
 	delete(open, id)
+	for _, place := range []string{"progressToken", "arguments.progressToken", "metadata.progressToken"} {
+		if token := m.Params().Get(place); token.Exists() {
+			p.misplaced[tokenKey(token)] = true
+		}
+	}
 	token := m.Params().Get("_meta.progressToken")
 	if !token.Exists() {
 		return
