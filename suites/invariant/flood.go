@@ -11,7 +11,7 @@ import (
 const floods = 500
 
 // flood objects to so many notifications of a method within a second. Frames
-// without a time tell nothing; two notifications show that there is a rate.
+// without a time tell nothing.
 func flood(j *check.J, method string) {
 	var at []time.Duration
 	eachSaid(j, func(s said) {
@@ -23,7 +23,7 @@ func flood(j *check.J, method string) {
 			j.Fail(s.Entry, "%d notifications %s came within %s", floods, method, (at[n-1] - at[n-floods]).Round(time.Millisecond))
 		}
 	})
-	if len(at) > 1 {
+	if len(at) > 0 {
 		j.Saw()
 	}
 }

@@ -32,6 +32,14 @@ func progress() []check.Check {
 			Judge: tokenKnown,
 		},
 		{
+			ID:    "progress.token.location",
+			Says:  "the progress token of a request is the one in its _meta",
+			Level: spec.Must,
+			In:    spec.Handshake,
+			Rules: []string{"progress-token-location"},
+			Judge: tokenLocation,
+		},
+		{
 			ID:    "progress.token.echoed",
 			Says:  "a token comes back as it was given, a string as a string and a number as a number",
 			Level: spec.Must,
@@ -99,15 +107,36 @@ func progress() []check.Check {
 }
 
 func tokenKnown(j *check.J) {
+	strangers(j, func(r report, misplaced bool) {
+		if !misplaced || j.Facts.Stateless {
+			j.Fail(r.Entry, "progress was reported under the token %s, which no request gave", wire.Clip(r.token.Raw, 80))
+		}
+	})
+}
+
+// tokenLocation binds servers up to 2025-11-25, where they read requests of which
+// the schema says where the token stands.
+func tokenLocation(j *check.J) {
+	strangers(j, func(r report, misplaced bool) {
+		if misplaced {
+			j.Fail(r.Entry, "progress was reported under the token %s, which a request holds elsewhere than in _meta", wire.Clip(r.token.Raw, 80))
+		}
+	})
+}
+
+// strangers gives the reports under tokens that no request gave, in any type;
+// misplaced are those that a request holds as a progressToken in another place.
+func strangers(j *check.J, look func(r report, misplaced bool)) {
 	p := progressOf(j)
 	for _, r := range p.reports {
 		if r.about != nil {
 			j.Saw()
 			continue
 		}
-		if _, other := p.retyped(r); !other && !p.murky(r) {
-			j.Fail(r.Entry, "progress was reported under the token %s, which no request gave", wire.Clip(r.token.Raw, 80))
+		if _, other := p.retyped(r); other || p.murky(r) {
+			continue
 		}
+		look(r, p.misplaced[tokenKey(r.token)])
 	}
 }
 
@@ -123,11 +152,12 @@ func tokenEchoed(j *check.J) {
 }
 
 // progressIncreases compares numbers that are too near for a double by their
-// text: equal they are a repetition, else which is more is left open.
+// text: equal they are a repetition, else which is more is left open. What comes
+// after a cancellation is not looked at: whether anything does is judged there.
 func progressIncreases(j *check.J) {
 	last := map[*tokenUse]gjson.Result{}
 	for _, r := range progressOf(j).reports {
-		if r.about == nil || r.shared || r.value.Type != gjson.Number {
+		if r.about == nil || r.shared || r.cancelled || r.value.Type != gjson.Number {
 			continue
 		}
 		before, second := last[r.about]

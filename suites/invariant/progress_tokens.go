@@ -27,13 +27,16 @@ type report struct {
 	token, value gjson.Result
 	about        *tokenUse
 	shared       bool // another open request had given the same token: which is meant is not known
+	cancelled    bool // the request was cancelled before
 }
 
 // tokensGiven is what a session says of progress.
 type tokensGiven struct {
 	uses    map[string][]*tokenUse // by key of the token
 	reports []report
-	unclear int // first frame that is no readable message and may give a token, or -1
+
+	misplaced map[string]bool // keys of tokens that requests hold beside _meta
+	unclear   int             // first frame that is no readable message and may give a token, or -1
 }
 
 // murky tells whether a token may have been given in what cannot be read.
@@ -43,7 +46,7 @@ func (p *tokensGiven) murky(r report) bool { return p.unclear >= 0 && p.unclear 
 // token is no token the shape is judged, and nothing else.
 func progressOf(j *check.J) *tokensGiven {
 	return check.Derived(j, "progress", func() *tokensGiven {
-		p := &tokensGiven{uses: map[string][]*tokenUse{}, unclear: -1}
+		p := &tokensGiven{uses: map[string][]*tokenUse{}, misplaced: map[string]bool{}, unclear: -1}
 		open := map[string]*tokenUse{} // by key of the request's id
 		told := map[int]bool{}         // reports under the revision, by frame
 		eachSaid(j, func(s said) { told[s.Index] = true })
@@ -85,6 +88,11 @@ func (p *tokensGiven) sent(at int, m wire.Message, open map[string]*tokenUse) {
 		before.void = true
 	}
 	delete(open, id)
+	for _, place := range []string{"progressToken", "arguments.progressToken", "metadata.progressToken"} {
+		if token := m.Params().Get(place); token.Exists() {
+			p.misplaced[tokenKey(token)] = true
+		}
+	}
 	token := m.Params().Get("_meta.progressToken")
 	if !token.Exists() {
 		return
@@ -117,7 +125,7 @@ func (p *tokensGiven) reported(e wire.Entry, m wire.Message) {
 	uses := p.uses[tokenKey(r.token)]
 	for _, use := range uses {
 		r.shared = r.shared || r.about != nil && (r.about.answered == 0 || r.about.asTask)
-		r.about = use
+		r.about, r.cancelled = use, use.void
 	}
 	p.reports = append(p.reports, r)
 }

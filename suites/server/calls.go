@@ -148,7 +148,7 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 			calls[i].took = e.At - t.Frames(r.Sent)[0].At
 			c.results = append(c.results, calls[i])
 		}
-		if patience = t.Timeout() / 5; late >= maxLate {
+		if patience = t.Timeout() / 4; late >= maxLate {
 			patience = 0
 		}
 	}

@@ -182,13 +182,18 @@ func (w *working) goesOn() []int {
 }
 
 // worker returns the shortest of the calls that can be broken off: it was
-// reported on at least so many times.
+// reported on at least so many times. Tools that only read come before those
+// that the user allowed.
 func (c *toolCalls) worker() (best toolCall, ok bool) {
 	for _, one := range c.results {
-		if one.token == "" || one.reports < fewestReports || one.took > longestWork {
+		if one.reports < fewestReports || one.took > longestWork {
 			continue
 		}
-		if !ok || one.took < best.took {
+		better := one.took < best.took
+		if a, b := readOnly(one.tool), readOnly(best.tool); a != b {
+			better = a
+		}
+		if !ok || better {
 			best, ok = one, true
 		}
 	}
