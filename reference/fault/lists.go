@@ -69,3 +69,16 @@ func silent(method string) apply {
 		}
 	})
 }
+
+// unspoken offers a capability without declaring it, and says nothing else of
+// it: what it stands for is listed, and no more.
+func unspoken(capability string) apply {
+	return all(
+		undeclared(capability),
+		silent("notifications/"+capability+"/list_changed"),
+		onRequest("subscriptions/listen", func(r *server.Request) {
+			if asked, ok := r.Params["notifications"].(server.Object); ok {
+				delete(asked, capability+"ListChanged")
+			}
+		}))
+}

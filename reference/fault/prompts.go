@@ -46,7 +46,7 @@ func promptLists() []Fault {
 			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability", In: spec.Every,
 			Breaks:   []string{"prompts-capability-declared"},
 			CaughtBy: []string{"prompts.capability.declared"},
-			Apply:    all(undeclared("prompts"), silent("notifications/prompts/list_changed")),
+			Apply:    unspoken("prompts"),
 		},
 		{
 			Name: "prompts-as-object", Does: "lists prompts as an object by their names", In: spec.Every,

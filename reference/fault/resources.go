@@ -46,14 +46,14 @@ func resourceLists() []Fault {
 			Breaks:   []string{"resources-capability-declared"},
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    all(undeclared("resources"), silent("notifications/resources/list_changed")),
+			Apply:    unspoken("resources"),
 		},
 		{
 			Name: "templates-undeclared", Does: "lists resource templates alone, without declaring the capability", In: spec.Every,
 			Breaks:   []string{"resources-capability-declared"},
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    all(undeclared("resources"), silent("notifications/resources/list_changed"), instead("resources/list", unknownMethod)),
+			Apply:    all(unspoken("resources"), instead("resources/list", unknownMethod)),
 		},
 		{
 			Name: "resources-as-object", Does: "lists resources as an object by their uri", In: spec.Every,
