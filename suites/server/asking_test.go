@@ -81,6 +81,9 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 			t.Errorf("%q became %v", state, forged)
 		}
 	}
+	if got := scratched("0123456789"); len(got) != 1 || got[0].state != "0123466789" || scratched("short") != nil {
+		t.Errorf("scratched became %v", got)
+	}
 	for from, to := range map[string]string{"1999": "1998", "a9": "a1", "z": "y", "-": "-1", "10": "11", "2024-05-01": "2024-05-02"} {
 		if got := turned(from); got == from || from != "1999" && got != to {
 			t.Errorf("%q became %q, want %q", from, got, to)

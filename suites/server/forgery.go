@@ -3,10 +3,56 @@ package server
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
+
+// scratched returns a requestState with the letter in its middle changed.
+func scratched(state string) []forgery {
+	if len(state) < 8 {
+		return nil
+	}
+	b := []byte(state)
+	at := len(b) / 2
+	if b[at]++; b[at] > 'z' || b[at] == '[' || b[at] == ':' {
+		b[at] = 'A'
+	}
+	return []forgery{{string(b), "another letter in the middle"}}
+}
+
+// A forgery is a requestState with one value of it altered.
+type forgery struct{ state, what string }
+
+// maxForgeries bounds what is tried of one requestState.
+const maxForgeries = 12
+
+// altered returns a requestState with the values altered, each by itself, that
+// can be read in it: JSON, or JSON in base64, the whole or a part between dots.
+func altered(state string) []forgery {
+	var out []forgery
+	parts := strings.Split(state, ".")
+	for i, p := range parts {
+		text, encode := readable(p)
+		if text == "" {
+			continue
+		}
+		for _, path := range leaves("", gjson.Parse(text)) {
+			var doc any
+			d := json.NewDecoder(strings.NewReader(text))
+			d.UseNumber()
+			if d.Decode(&doc) != nil || len(out) == maxForgeries {
+				break
+			}
+			changed := slices.Clone(parts)
+			changed[i] = encode(mustJSON(alter(doc, strings.Split(path, "\x00")[1:])))
+			out = append(out, forgery{strings.Join(changed, "."), "another " + strings.ReplaceAll(path[1:], "\x00", "/")})
+		}
+	}
+	return out
+}
 
 // readable returns the JSON of a part of an opaque text, and how it is written
 // into one; "" if there is none to be read.
