@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,13 +46,13 @@ func (r *Request) requireInput(asks []Ask) (Input, *Error) {
 	for _, a := range asks {
 		answer, fresh := responses[a.Key].(Object)
 		switch {
-		case kept == nil: // without our state nothing was asked yet
+		case kept == nil && !a.Open: // without our state nothing was asked yet
 		case fresh:
 			if why := a.usable(answer); why != "" {
 				return Input{}, invalid("inputResponses.%s %s", a.Key, why)
 			}
 			answers[a.Key] = answer
-		case kept.Answers[a.Key] != nil:
+		case kept != nil && kept.Answers[a.Key] != nil:
 			answers[a.Key] = kept.Answers[a.Key]
 		}
 		if answers[a.Key] == nil {
@@ -65,11 +66,11 @@ func (r *Request) requireInput(asks []Ask) (Input, *Error) {
 	if len(missing) == 0 {
 		return Input{Answers: answers}, nil
 	}
-	return Input{Interim: Object{
-		"resultType":    "input_required",
-		"inputRequests": missing,
-		"requestState":  r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers}),
-	}}, nil
+	interim := Object{"resultType": "input_required", "inputRequests": missing}
+	if slices.ContainsFunc(asks, func(a Ask) bool { return !a.Open }) {
+		interim["requestState"] = r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers})
+	}
+	return Input{Interim: interim}, nil
 }
 
 // required names the capabilities that the client lacks.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -22,10 +23,14 @@ type Tool struct {
 	In    spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
+	// Offered tells whether the tool is there just now; nil: always.
+	Offered func() bool
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
 	// Asks tells what input the call needs from the client.
 	Asks func(call *Call) []Ask
+	// Then tells what else it needs once that was answered; nil for nothing.
+	Then func(call *Call) []Ask
 	Run  func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
@@ -53,7 +58,7 @@ func structured(v any) Outcome { return Outcome{Structured: v} }
 func (t *Tool) anyRoot() bool  { return t.Wrap != "" }
 
 func (t *Tool) offered(r *Request) bool {
-	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen())
+	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen()) && (t.Offered == nil || t.Offered())
 }
 
 // rootless are the revisions in which a structured result may be any JSON
@@ -133,7 +138,7 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	}
 	call := &Call{Request: r, Args: args, Library: c.library}
 	if t.Asks != nil {
-		in, problem := r.obtain(ctx, t.Asks(call))
+		in, problem := t.input(ctx, call)
 		switch {
 		case problem != nil:
 			return nil, problem
@@ -145,6 +150,26 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		call.Answers = in.Answers
 	}
 	return t.result(r.Revision, t.Run(ctx, call)), nil
+}
+
+// input obtains what the tool asks for. In the stateless era the first answers
+// come back with the request of the round that brings the next.
+func (t *Tool) input(ctx context.Context, call *Call) (Input, *Error) {
+	asks := t.Asks(call)
+	in, problem := call.obtain(ctx, asks)
+	if t.Then == nil || problem != nil || in.Answers == nil {
+		return in, problem
+	}
+	call.Answers = in.Answers
+	more := t.Then(call)
+	if call.Modern {
+		more = slices.Concat(asks, more)
+	}
+	next, problem := call.obtain(ctx, more)
+	if next.Answers != nil {
+		maps.Copy(next.Answers, in.Answers)
+	}
+	return next, problem
 }
 
 // result is the CallToolResult of an outcome. A structured result also stands
