@@ -166,7 +166,7 @@ const rich = `{"roots":{},"sampling":{},"elicitation":{}}`
 var answers = map[string]string{
 	"roots/list":             `{"roots":[{"uri":"file:///home/reader","name":"home"}]}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"On Borrowing"},"model":"m"}`,
-	"elicitation/create":     `{"action":"accept","content":{"name":"Ada","day":"2026-05-01","people":2,` +
+	"elicitation/create": `{"action":"accept","content":{"name":"Ada","day":"2026-05-01","people":2,` +
 		`"username":"ada","email":"ada@example.com","ok":true,"color":"blue","context":"tea"}}`,
 }
 
