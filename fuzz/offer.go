@@ -50,7 +50,7 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 	look := &looker{ctx: ctx, l: l}
 	add := func(method string, params session.Params) {
 		if rev.Facts().Stateless {
-			params["_meta"] = session.Meta(rev)
+			params["_meta"] = session.Meta(rev, nil)
 		}
 		o.Frames = append(o.Frames, Made{fmt.Sprintf("%s of the target#%d", method, len(o.Frames)), string(session.Frame(wire.IntID(1), method, params))})
 	}
@@ -157,7 +157,7 @@ func (k *looker) list(method, key string) []gjson.Result {
 		id := wire.StringID(fmt.Sprintf("look-%d", k.asked))
 		params := session.Params{}
 		if k.l.rev.Facts().Stateless {
-			params["_meta"] = session.Meta(k.l.rev)
+			params["_meta"] = session.Meta(k.l.rev, nil)
 		}
 		if cursor.Exists() {
 			params["cursor"] = cursor.Value()

@@ -293,7 +293,7 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patienc
 func closing(rev spec.Revision, id wire.ID) []byte {
 	var params session.Params
 	if rev.Facts().Stateless {
-		params = session.Params{"_meta": session.Meta(rev)}
+		params = session.Params{"_meta": session.Meta(rev, nil)}
 	}
 	return session.Frame(id, rev.Facts().Barrier, params)
 }

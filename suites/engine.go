@@ -83,6 +83,9 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}
+	if o.Session.Host == nil {
+		o.Session.Host = session.Willing()
+	}
 	return &engine{
 		o:        o,
 		launcher: session.NewLauncher(target, o.Session),
@@ -231,16 +234,18 @@ func (e *engine) spoken() []spec.Revision {
 }
 
 // pending returns what is to be run at a revision: probes of the shared
-// session, then those of sessions of their own, then those that malform, which
+// sessions, then those of sessions of their own, then those that malform, which
 // may cost a session, and judges last.
 func (e *engine) pending(rev spec.Revision) []*result {
 	rank := func(r *result) int {
 		switch c := r.check; {
 		case c.Judge != nil:
-			return 3
+			return 4
 		case c.Malforms && !c.Fresh && !c.Bare:
-			return 2
+			return 3
 		case c.Fresh || c.Bare:
+			return 2
+		case c.Plain:
 			return 1
 		}
 		return 0
@@ -258,8 +263,14 @@ func (e *engine) pending(rev spec.Revision) []*result {
 // expect tells the launcher how many instances the pending probes will take.
 func (e *engine) expect() {
 	n := 0
+	plain := map[spec.Revision]bool{}
 	for _, r := range e.results {
-		if !r.known && (r.check.Fresh || r.check.Bare) {
+		switch {
+		case r.known:
+		case r.check.Fresh || r.check.Bare:
+			n++
+		case r.check.Plain && !plain[r.rev]:
+			plain[r.rev] = true
 			n++
 		}
 	}
@@ -288,7 +299,11 @@ func (e *engine) do(ctx context.Context, r *result) {
 // that were selected have not.
 func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	if !e.closed[rev] && len(e.killers) < patience {
-		check.Run(ctx, server.Tour(), check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+		for _, c := range []check.Check{server.Tour(), server.PlainTour()} {
+			if c.In.Has(rev) {
+				check.Run(ctx, c, check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+			}
+		}
 	}
 }
 

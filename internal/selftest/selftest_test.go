@@ -64,8 +64,6 @@ func TestUnobservedOnTheHonestServerIsKnown(t *testing.T) {
 // unobserved are the checks that have no subject on the honest server at some
 // revision, each for the reason beside it.
 var unobserved = []string{
-	"jsonrpc.request.id",           // it sends requests only to clients that declare a capability
-	"jsonrpc.request.id.unique",    // likewise
 	"jsonrpc.method.unadvertised",  // it declares every capability
 	"ping.sent.params",             // it sends no pings
 	"ping.sent.rate",               // likewise
@@ -73,13 +71,8 @@ var unobserved = []string{
 	"tools.result.failure",         // it has no tool of the public contract
 	"versioning.extensions.names",  // it has no extensions
 	"versioning.extensions.settings",
-	"schema.methods.requests",                // it sends requests only to clients that declare a capability
 	"schema.content.tool-use",                // likewise: sampling
 	"schema.content.tool-result",             // likewise
-	"versioning.schema.sampling",             // likewise
-	"versioning.schema.sampling.advised",     // likewise
-	"versioning.schema.elicitation",          // likewise: elicitation
-	"schema.dialect.valid",                   // likewise
 	"schema.dialect.declared",                // its schemas are of 2020-12
 	"versioning.schema.tasks",                // it has no tasks
 	"versioning.schema.completion",           // nothing asks for completions yet

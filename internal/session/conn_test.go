@@ -25,7 +25,7 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := c.use(spec.V2025_06_18)
+		s := c.use(spec.V2025_06_18, nil)
 		if busy {
 			if _, err := s.Start(t.Context(), "ping", nil); err != nil {
 				t.Fatal(err)

@@ -50,19 +50,26 @@ func ask(ctx context.Context, s *Session, method string, params Params, within t
 }
 
 // handshake is the era of initialize (basic/lifecycle#initialization).
-type handshake struct{ rev spec.Revision }
+type handshake struct {
+	rev          spec.Revision
+	capabilities Params
+}
 
-// Initialize returns the params of initialize for a revision.
-func Initialize(rev spec.Revision) Params {
+// Initialize returns the params of initialize for a revision and the
+// capabilities of a client; nil for none.
+func Initialize(rev spec.Revision, capabilities Params) Params {
+	if capabilities == nil {
+		capabilities = Params{}
+	}
 	return Params{
 		"protocolVersion": string(rev),
-		"capabilities":    Params{},
+		"capabilities":    capabilities,
 		"clientInfo":      Params{"name": clientName, "version": clientVersion},
 	}
 }
 
 func (h handshake) open(ctx context.Context, s *Session, within time.Duration) Opening {
-	o := ask(ctx, s, "initialize", Initialize(h.rev), within)
+	o := ask(ctx, s, "initialize", Initialize(h.rev, h.capabilities), within)
 	if !o.Answered {
 		return o
 	}
@@ -93,7 +100,10 @@ func (h handshake) open(ctx context.Context, s *Session, within time.Duration) O
 func (handshake) stamp(params Params) Params { return params }
 
 // stateless is the era of per-request metadata (basic/index#statelessness).
-type stateless struct{ rev spec.Revision }
+type stateless struct {
+	rev          spec.Revision
+	capabilities Params
+}
 
 func (l stateless) open(ctx context.Context, s *Session, within time.Duration) Opening {
 	o := ask(ctx, s, "server/discover", l.stamp(nil), within)
@@ -140,7 +150,7 @@ func (l stateless) stamp(params Params) Params {
 	if meta == nil {
 		meta = Params{}
 	}
-	for key, value := range Meta(l.rev) {
+	for key, value := range Meta(l.rev, l.capabilities) {
 		if _, set := meta[key]; !set {
 			meta[key] = value
 		}
@@ -150,11 +160,15 @@ func (l stateless) stamp(params Params) Params {
 }
 
 // Meta returns the per-request protocol fields of a stateless revision
-// (basic/index#per-request-protocol-fields).
-func Meta(rev spec.Revision) Params {
+// (basic/index#per-request-protocol-fields), with the capabilities of a client;
+// nil for none.
+func Meta(rev spec.Revision, capabilities Params) Params {
+	if capabilities == nil {
+		capabilities = Params{}
+	}
 	return Params{
 		spec.MetaProtocolVersion:    string(rev),
 		spec.MetaClientInfo:         Params{"name": clientName, "version": clientVersion},
-		spec.MetaClientCapabilities: Params{},
+		spec.MetaClientCapabilities: capabilities,
 	}
 }

@@ -15,6 +15,7 @@ type Options struct {
 	Grace        time.Duration // for each step of ending a process
 	MaxFrames    int           // frames kept of one session before it counts as flooded
 	MaxBytes     int           // bytes kept, likewise
+	Host         *Host         // the client's side of sessions; nil declares and answers nothing
 	Serial       bool          // never have two instances of the target at once
 }
 

@@ -18,6 +18,7 @@ type Pool struct {
 
 	mu     sync.Mutex
 	shared *Session
+	plain  *Session // shared likewise, by a client that declares nothing
 	all    []*Session
 	within time.Duration // for the answer to an opening
 	memo   map[string]any
@@ -57,39 +58,52 @@ func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *S
 // Shared returns the open session that checks share, opening another where
 // the last one has ended.
 func (p *Pool) Shared(ctx context.Context) (*Session, error) {
+	return p.kept(ctx, &p.shared, p.opts.Host)
+}
+
+// Plain returns the open session that checks share in which the client
+// declares no capability.
+func (p *Pool) Plain(ctx context.Context) (*Session, error) { return p.kept(ctx, &p.plain, nil) }
+
+func (p *Pool) kept(ctx context.Context, place **Session, host *Host) (*Session, error) {
 	p.mu.Lock()
-	s := p.shared
+	s := *place
 	p.mu.Unlock()
 	if s != nil && s.Over() == nil {
 		return s, nil
 	}
-	s, err := p.open(ctx)
+	s, err := p.beside(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	p.mu.Lock()
-	p.shared = s
+	*place = s
 	p.mu.Unlock()
 	return s, nil
 }
 
-// Retire ends the shared session if it is s, so that the next check gets
-// another.
+// Retire ends a shared session, so that the next check gets another.
 func (p *Pool) Retire(s *Session) {
 	p.mu.Lock()
-	if p.shared == s {
+	switch s {
+	case p.shared:
 		p.shared = nil
+	case p.plain:
+		p.plain = nil
 	}
 	p.mu.Unlock()
 	s.Kill()
 }
 
 // Fresh returns an open session of the caller's own.
-func (p *Pool) Fresh(ctx context.Context) (*Session, error) {
-	s, err := p.open(ctx)
+func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.beside(ctx, p.opts.Host) }
+
+// beside opens a session beside those that live, or alone if that cannot be.
+func (p *Pool) beside(ctx context.Context, host *Host) (*Session, error) {
+	s, err := p.open(ctx, host)
 	if err != nil && p.launcher.Serial() == "" && p.launcher.Living() > 0 {
 		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
-		return p.open(ctx)
+		return p.open(ctx, host)
 	}
 	if err == nil && p.launcher.Living() > 1 {
 		p.launcher.SideBySide()
@@ -103,11 +117,15 @@ func (p *Pool) Bare(ctx context.Context) (*Session, error) { return p.BareAt(ctx
 // BareAt returns a bare session that is used as one of another revision, and
 // so is no evidence for this one.
 func (p *Pool) BareAt(ctx context.Context, rev spec.Revision) (*Session, error) {
+	return p.take(ctx, rev, p.opts.Host)
+}
+
+func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Session, error) {
 	c, err := p.launcher.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := c.use(rev)
+	s := c.use(rev, host)
 	p.mu.Lock()
 	s.first = p.within
 	p.all = append(p.all, s)
@@ -115,8 +133,8 @@ func (p *Pool) BareAt(ctx context.Context, rev spec.Revision) (*Session, error) 
 	return s, nil
 }
 
-func (p *Pool) open(ctx context.Context) (*Session, error) {
-	s, err := p.Bare(ctx)
+func (p *Pool) open(ctx context.Context, host *Host) (*Session, error) {
+	s, err := p.take(ctx, p.Rev, host)
 	if err != nil {
 		return nil, err
 	}

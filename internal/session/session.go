@@ -22,6 +22,9 @@ type Session struct {
 	Rev     spec.Revision
 	Opening Opening // what the opening came to, once Open was called
 
+	host    *Host
+	instead func(Asked) Reply // answers in place of the host
+
 	life   lifecycle
 	first  time.Duration // for the first answer of the instance
 	nextID atomic.Int64
@@ -35,13 +38,14 @@ type lifecycle interface {
 	stamp(params Params) Params
 }
 
-// use makes a session at a revision of a connection that was not spoken on.
-func (c *Conn) use(rev spec.Revision) *Session {
-	s := &Session{Conn: c, Rev: rev}
+// use makes a session at a revision, with a host, of a connection that was not
+// spoken on.
+func (c *Conn) use(rev spec.Revision, host *Host) *Session {
+	s := &Session{Conn: c, Rev: rev, host: host}
 	if rev.Facts().Stateless {
-		s.life = stateless{rev}
+		s.life = stateless{rev, host.declares(rev)}
 	} else {
-		s.life = handshake{rev}
+		s.life = handshake{rev, host.declares(rev)}
 	}
 	go s.respond()
 	return s
@@ -77,6 +81,9 @@ func Declares(capabilities gjson.Result, capability string) bool {
 	}
 	return true
 }
+
+// Declared returns what we declare as the client of the session.
+func (s *Session) Declared() Params { return s.host.declares(s.Rev) }
 
 // A Call is one request that was sent.
 type Call struct {
@@ -245,21 +252,3 @@ func (e *NoAnswer) Error() string {
 }
 
 func (e *NoAnswer) Unwrap() error { return e.Err }
-
-// respond answers the requests of the server: ping with an empty result, all
-// others as methods that this client does not offer, since it declares no
-// capability.
-func (s *Session) respond() {
-	for e := range s.asks {
-		id := e.Message.ID()
-		if s.Rev.Facts().Stateless || !id.Usable() {
-			continue // a server that sends requests in the stateless era is judged, not answered
-		}
-		answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"mcpcheck declared no capability for this method"}}`, id.Raw)
-		if e.Message.Method() == "ping" {
-			answer = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id.Raw)
-		}
-		// A peer that does not read loses the answer; what it does then is judged.
-		_, _ = s.Send(context.Background(), answer)
-	}
-}

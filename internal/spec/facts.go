@@ -33,6 +33,11 @@ type Facts struct {
 	// ContentTypes are the types of content blocks of tool results and
 	// prompt messages (schema.ts#ContentBlock).
 	ContentTypes []string
+	// Elicitation: a server may ask the user (client/elicitation, since
+	// 2025-06-18); ElicitationModes: by a form or by a page to visit, each
+	// declared on its own, and SamplingTools: sampling may offer tools (since
+	// 2025-11-25).
+	Elicitation, ElicitationModes, SamplingTools bool
 	// SamplingContentTypes are the types of content blocks of sampling
 	// messages (schema.ts#SamplingMessage).
 	SamplingContentTypes []string
@@ -61,8 +66,10 @@ func (r Revision) Facts() Facts {
 	if i >= V2025_06_18.index() {
 		f.ContentTypes = append(f.ContentTypes, "resource_link")
 		f.ServerRequests = append(f.ServerRequests, "elicitation/create")
+		f.Elicitation = true
 	}
 	if i >= V2025_11_25.index() {
+		f.ElicitationModes, f.SamplingTools = true, true
 		f.SamplingContentTypes = append(f.SamplingContentTypes, "tool_use", "tool_result")
 		tasks := []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}
 		f.ServerRequests = append(f.ServerRequests, tasks...)

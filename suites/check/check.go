@@ -28,6 +28,9 @@ type Check struct {
 	// Fresh: the probe gets an open session of its own. Bare: an instance to
 	// which nothing was sent, to speak the opening itself.
 	Fresh, Bare bool
+	// Plain: the probe runs in a session whose client declared no capability,
+	// which all such checks share.
+	Plain bool
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool
 
@@ -58,10 +61,10 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s judges nobody", c.ID)
 	case (c.Probe == nil) == (c.Judge == nil):
 		return fmt.Errorf("check %s needs a probe or a judge, not both", c.ID)
-	case c.Judge != nil && (c.Fresh || c.Bare || c.Malforms):
+	case c.Judge != nil && (c.Fresh || c.Bare || c.Plain || c.Malforms):
 		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
-	case c.Fresh && c.Bare:
-		return fmt.Errorf("check %s is both fresh and bare", c.ID)
+	case c.Fresh && c.Bare || c.Plain && (c.Fresh || c.Bare):
+		return fmt.Errorf("check %s asks for two kinds of session", c.ID)
 	case len(c.Rules) == 0 && c.Level != spec.Robust:
 		return fmt.Errorf("check %s claims no rule", c.ID)
 	case c.Spec != "" && c.Level != spec.Robust:

@@ -28,7 +28,7 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 	return ""
 }
 
-// Run runs the body of a probe and returns what it came to. It gets the shared
+// Run runs the body of a probe and returns what it came to. It gets a shared
 // session, a fresh or a bare one as the check asks; afterwards a session that
 // no longer answers is ended, and the check that ended it is told.
 func Run(ctx context.Context, c Check, env Env) (out Outcome) {
@@ -53,8 +53,11 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	if allow == nil {
 		allow = func(string) bool { return false }
 	}
-	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1}
+	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
+	for _, undo := range *t.undo {
+		undo()
+	}
 	out = *t.out
 	if out.State == Broken {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
@@ -69,6 +72,8 @@ func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Sess
 		return pool.Bare(ctx)
 	case c.Fresh:
 		return pool.Fresh(ctx)
+	case c.Plain:
+		return pool.Plain(ctx)
 	}
 	return pool.Shared(ctx)
 }
@@ -88,7 +93,7 @@ func (t *T) body(probe func(*T)) {
 }
 
 // after leaves the sessions as the next check may find them. A session of the
-// check's own is ended. The shared one is asked whether it lives.
+// check's own is ended. A shared one is asked whether it lives.
 func (t *T) after(c Check, out *Outcome) {
 	if c.Fresh || c.Bare {
 		go t.s.Close()

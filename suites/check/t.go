@@ -32,8 +32,9 @@ type T struct {
 	pool  *session.Pool
 	allow func(tool string) bool
 	out   *Outcome
-	from  int // first frame of the body
-	mark  int // the offending frame, or -1
+	from  int       // first frame of the body
+	mark  int       // the offending frame, or -1
+	undo  *[]func() // once the body has ended
 }
 
 type watched struct {
@@ -401,7 +402,7 @@ func (t *T) beside(s *session.Session, err error) *T {
 // of that session.
 func (t *T) On(other *T) *T {
 	same := *other
-	same.ctx, same.out = t.ctx, t.out
+	same.ctx, same.out, same.undo = t.ctx, t.out, t.undo
 	return &same
 }
 
@@ -427,6 +428,15 @@ func Memo[V any](t *T, key string, make func() V) V {
 	v := make()
 	t.pool.Remember(key, v)
 	return v
+}
+
+// Recall returns what Memo keeps under a key; ok is false if nothing is.
+func Recall[V any](t *T, key string) (v V, ok bool) {
+	kept, ok := t.pool.Memo(key)
+	if ok {
+		v = kept.(V)
+	}
+	return v, ok
 }
 
 // Learn notes something of the server that holds at every revision, and Learnt

@@ -98,6 +98,9 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 	late, patience := 0, t.Timeout()/2
 	for i, r := range running {
 		e, err := t.TryAnswer(r, patience)
+		if err == nil {
+			e, err = t.TryRounds("tools/call", callParams(calls[i].tool, calls[i].args), e)
+		}
 		switch {
 		case err != nil:
 			late++

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"slices"
-
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -70,7 +68,7 @@ func initializeAnswered(t *check.T) {
 
 // greeting returns the params of initialize for a version that need be none.
 func greeting(version string) check.Params {
-	params := session.Initialize(spec.Handshake.Newest())
+	params := session.Initialize(spec.Handshake.Newest(), nil)
 	params["protocolVersion"] = version
 	return params
 }
@@ -96,23 +94,13 @@ func initializeParams(t *check.T) {
 // wants to ask for something may, and has it answer a ping in between.
 func initializedAwaited(t *check.T) {
 	params := greeting(string(t.Rev))
-	params["capabilities"] = everyClientCapability(t)
+	params["capabilities"] = t.Declared()
 	if m := t.Request("initialize", params); m.Kind != wire.Result {
 		t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
 	}
 	t.Forbid(t.Marked()+1, "no request but ping before notifications/initialized", func(m wire.Message) bool {
 		return m.Kind == wire.Request && m.Method() != "ping"
 	})
-}
-
-// everyClientCapability returns the capabilities object of a client that
-// offers all that the revision knows (schema.ts#ClientCapabilities).
-func everyClientCapability(t *check.T) check.Params {
-	all := check.Params{"roots": check.Params{}, "sampling": check.Params{}}
-	if t.Facts.Stateless || slices.Contains(t.Facts.ServerRequests, "elicitation/create") {
-		all["elicitation"] = check.Params{}
-	}
-	return all
 }
 
 // capabilitiesServed asks for the lists of declared capabilities. Any answer

@@ -173,7 +173,7 @@ const maxAsking, maxPages = 20, 20
 // is called again without any. Asking nevertheless is judged in every session
 // (lifecycle.input.declared); an answer without need of input is no offence.
 func capabilityRequired(t *check.T) {
-	every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: everyClientCapability(t)}}
+	every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: t.Declared()}}
 	asking := false
 	for _, name := range plainTools(t) {
 		call := func(params check.Params) (wire.Message, bool) {
@@ -183,7 +183,7 @@ func capabilityRequired(t *check.T) {
 		if !ok || m.Result().Get("resultType").String() != "input_required" {
 			continue
 		}
-		m, ok = call(check.Params{"_meta": check.Params{}})
+		m, ok = call(check.Params{"_meta": check.Params{spec.MetaClientCapabilities: check.Params{}}})
 		if m.Result().Get("resultType").String() == "input_required" {
 			continue
 		}

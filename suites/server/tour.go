@@ -23,6 +23,26 @@ func Tour() check.Check {
 	}})[0]
 }
 
+// PlainTour uses the tools again as a client that declares no capability, where
+// the server was seen to ask its client for something: then it has to do
+// without.
+func PlainTour() check.Check {
+	return defaults([]check.Check{{
+		ID:    "tour.plain",
+		Says:  "what the server offers is looked at by a client without capabilities",
+		Level: spec.Robust,
+		In:    spec.Handshake,
+		Plain: true,
+		Probe: plainTour,
+	}})[0]
+}
+
+func plainTour(t *check.T) {
+	if asked, ok := check.Recall[bool](t, "asks"); ok && asked {
+		callTools(t)
+	}
+}
+
 func tour(t *check.T) {
 	for _, l := range listings(t) {
 		walked(t, l)
@@ -31,6 +51,7 @@ func tour(t *check.T) {
 		called(t)
 	}
 	check.Memo(t, "shown", func() int { return shown(t) })
+	check.Memo(t, "asks", func() bool { return len(t.Asks(0)) > 0 })
 }
 
 // maxShown bounds the prompts that are got and the resources that are read, of
@@ -43,6 +64,7 @@ const maxShown = 12
 // It returns how many answers came.
 func shown(t *check.T) (answers int) {
 	var running []*check.Call
+	var params []check.Params
 	ask := func(l listing, method string, ready func(entry gjson.Result) bool) {
 		if !t.Declares(l.capability) || t.Learnt("slow "+method) {
 			return
@@ -54,8 +76,9 @@ func shown(t *check.T) (answers int) {
 				continue
 			}
 			n++
-			if r, err := t.TryStart(method, check.Params{l.key: name.Str}); err == nil {
-				running = append(running, r)
+			p := check.Params{l.key: name.Str}
+			if r, err := t.TryStart(method, p); err == nil {
+				running, params = append(running, r), append(params, p)
 			}
 		}
 	}
@@ -64,8 +87,12 @@ func shown(t *check.T) (answers int) {
 	})
 	ask(resourcesList, "resources/read", func(gjson.Result) bool { return true })
 	until := time.Now().Add(t.Timeout() / 2)
-	for _, r := range running {
-		if _, err := t.TryAnswer(r, time.Until(until)); err != nil {
+	for i, r := range running {
+		e, err := t.TryAnswer(r, time.Until(until))
+		if err == nil {
+			_, err = t.TryRounds(r.Method, params[i], e)
+		}
+		if err != nil {
 			t.Learn("slow " + r.Method)
 			cancel(t, r)
 			continue

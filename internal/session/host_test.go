@@ -1,0 +1,94 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// The same host serves both eras: requests of the server, and rounds.
+func TestWillingHostIsAskedInBothEras(t *testing.T) {
+	for _, rev := range spec.Since(spec.V2025_06_18).Revisions() {
+		s := opened(t, rev, session.Willing())
+		call := func(tool string, args session.Params) string {
+			e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": tool, "arguments": args})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Message.Result().Get("content.0.text").String()
+		}
+		if got := call("suggest_reading", session.Params{"mood": "calm"}); !strings.Contains(got, "model of mcpcheck") {
+			t.Errorf("%s: sampling came to %q", rev, got)
+		}
+		if got := call("register_reader", session.Params{}); !strings.HasPrefix(got, "Welcome") {
+			t.Errorf("%s: elicitation came to %q", rev, got)
+		}
+		if got := call("check_file", session.Params{"uri": "file:///mcpcheck/workspace/list.txt"}); !strings.Contains(got, "a folder of yours") {
+			t.Errorf("%s: roots came to %q", rev, got)
+		}
+		s.Answering(func(session.Asked) session.Reply {
+			return session.Reply{Result: session.Params{"action": "decline"}}
+		})
+		if got := call("register_reader", session.Params{}); got != "No card was written." {
+			t.Errorf("%s: a declined form came to %q", rev, got)
+		}
+		s.Answering(nil)
+		if got := call("register_reader", session.Params{}); !strings.HasPrefix(got, "Welcome") {
+			t.Errorf("%s: the host did not get the word back: %q", rev, got)
+		}
+	}
+}
+
+func TestPlainHostDeclaresNothingAndAnswersPings(t *testing.T) {
+	s := opened(t, spec.V2025_11_25, nil)
+	e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": "suggest_reading", "arguments": session.Params{"mood": "calm"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Message.Result().Get("isError").Bool() {
+		t.Errorf("a tool that needs sampling came to %s", e.Message.Summary())
+	}
+	if len(s.Declared()) != 0 {
+		t.Errorf("it declares %v", s.Declared())
+	}
+}
+
+// A retry without an answer is not sent: a round that changes nothing would
+// be asked for for ever.
+func TestRoundsEndWhereNothingIsAnswered(t *testing.T) {
+	s := opened(t, spec.V2026_07_28, session.Willing())
+	s.Answering(func(session.Asked) session.Reply { return session.Reply{} })
+	e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": "register_reader", "arguments": session.Params{}})
+	if err != nil || !session.Interim(e.Message) {
+		t.Errorf("it came to %s, %v", e.Message.Summary(), err)
+	}
+}
+
+func TestResponsesOfTheClient(t *testing.T) {
+	for want, r := range map[string]session.Reply{
+		`{"jsonrpc":"2.0","id":"a","result":{"x":1}}`:                       {Result: session.Params{"x": 1}},
+		`{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"User \""}}`: {Code: -1, Message: `User "`},
+		"": {},
+	} {
+		if got := string(session.Response(wire.StringID("a"), r)); got != want {
+			t.Errorf("%+v is %s", r, got)
+		}
+	}
+}
+
+func opened(t *testing.T, rev spec.Revision, host *session.Host) *session.Session {
+	t.Helper()
+	o := session.Defaults()
+	o.Host = host
+	l := session.NewLauncher(server.Target("reference", server.Options{}), o)
+	t.Cleanup(l.Close)
+	s, err := session.NewPool(l, rev).Fresh(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
