@@ -25,6 +25,7 @@ type Options struct {
 	Checks    []check.Check   // of servers; nil for all
 	Revisions []spec.Revision // asked for; nil for all
 	Allow     func(tool string) bool
+	Profile   string // what the target promises to offer: "" or Official
 	Session   session.Options
 	Deadline  time.Duration // for the whole run; 0 for none
 	Seed      uint64
@@ -49,6 +50,7 @@ type engine struct {
 	o        Options
 	launcher *session.Launcher
 	ledger   *fixtures.Ledger
+	official fixtures.Official
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
 	ended    map[spec.Revision][]*check.View
@@ -77,8 +79,12 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return nil, err
+	}
 	if o.Checks == nil {
-		o.Checks = Of(wire.Server, All())
+		o.Checks = InProfile(o.Profile, Of(wire.Server, All()))
 	}
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
@@ -90,6 +96,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 		o:        o,
 		launcher: session.NewLauncher(target, o.Session),
 		ledger:   ledger,
+		official: official,
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
 		ended:    map[spec.Revision][]*check.View{},
@@ -279,7 +286,6 @@ func (e *engine) expect() {
 
 // do runs one result.
 func (e *engine) do(ctx context.Context, r *result) {
-	pool := e.pools[r.rev]
 	if r.check.Judge != nil {
 		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
@@ -288,7 +294,7 @@ func (e *engine) do(ctx context.Context, r *result) {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
 		r.beside = e.launcher.Living() > 1
-		r.decide(check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow}))
+		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
 		e.count(r)
 	}
 	e.expect()
@@ -301,10 +307,20 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	if !e.closed[rev] && len(e.killers) < patience {
 		for _, c := range []check.Check{server.Tour(), server.PlainTour()} {
 			if c.In.Has(rev) {
-				check.Run(ctx, c, check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+				check.Run(ctx, c, e.env(rev))
 			}
 		}
 	}
+}
+
+// env is where the probes of a revision run. The tools of a profile are there
+// to be called.
+func (e *engine) env(rev spec.Revision) check.Env {
+	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow}
+	if e.o.Profile == Official {
+		env.Call = server.InContract
+	}
+	return env
 }
 
 // count notes whether the target survives its checks. Those that malform do
@@ -344,7 +360,7 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 	}
 	for _, r := range e.results {
 		if r.rev == rev && r.beside && r.out.State == check.Violated && (r.check.Fresh || r.check.Bare) {
-			again := check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow})
+			again := check.Run(ctx, r.check, e.env(r.rev))
 			pool.Close()
 			if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
 				again.Notes = append(again.Notes, "it failed while another instance of the server ran beside, and not alone: "+r.out.Detail)
@@ -416,7 +432,7 @@ func (e *engine) outcome(r *result) reports.Outcome {
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(transport.Stdio),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
-		Rules: e.rules(c, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
+		Rules: e.rules(c, r.rev), Official: e.official.Of(c.ID, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}
 	switch o.State {
 	case check.Kept:

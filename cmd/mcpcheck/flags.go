@@ -26,6 +26,7 @@ type flags struct {
 	start      time.Duration
 	deadline   time.Duration
 	serial     bool
+	profile    string
 	strict     string
 	seed       uint64
 	json       string
@@ -72,6 +73,8 @@ func (f *flags) add(cmd *cobra.Command) {
 func (f *flags) addServer(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringSliceVar(&f.allowTools, "allow-tools", nil, "tools that may be called although they are not read-only: `names`, or all")
+	s.StringVar(&f.profile, "profile", "", "also run the checks of the fixtures that the target promises to offer: official, the public conformance contract")
+	complete(cmd, "profile", profileNames)
 	s.BoolVar(&f.serial, "serial", false, "never run two instances of the target at once")
 }
 
@@ -85,6 +88,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case "", reports.StrictWarn, reports.StrictAll:
 	default:
 		return fmt.Errorf("--strict takes no value, or all; not %q", f.strict)
+	}
+	if f.profile != "" && f.profile != suites.Official {
+		return fmt.Errorf("--profile takes official, not %q", f.profile)
 	}
 	for _, limit := range []struct {
 		name string
@@ -149,6 +155,8 @@ func (f *flags) allow() func(string) bool {
 	}
 	return func(tool string) bool { return allowed["all"] || allowed[tool] }
 }
+
+func profileNames() []string { return []string{suites.Official} }
 
 func checkNames() []string {
 	var out []string

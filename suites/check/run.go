@@ -17,6 +17,7 @@ import (
 type Env struct {
 	Pool  *session.Pool
 	Allow func(tool string) bool // tools that may be called though they are not read-only; nil for none
+	Call  func(tool string) bool // tools that may be called with valid arguments alone; nil for none
 }
 
 // Applies tells whether a check is of the revision, and else why not; what
@@ -49,11 +50,15 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 			return Outcome{State: NotApplicable, Detail: why}
 		}
 	}
-	allow := env.Allow
+	none := func(string) bool { return false }
+	allow, call := env.Allow, env.Call
 	if allow == nil {
-		allow = func(string) bool { return false }
+		allow = none
 	}
-	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
+	if call == nil {
+		call = none
+	}
+	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, call: call, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
 	for _, undo := range *t.undo {
 		undo()

@@ -30,7 +30,8 @@ type T struct {
 	ctx   context.Context
 	s     *session.Session
 	pool  *session.Pool
-	allow func(tool string) bool
+	allow func(tool string) bool // to be called with anything
+	call  func(tool string) bool // to be called with valid arguments
 	out   *Outcome
 	from  int       // first frame of the body
 	mark  int       // the offending frame, or -1
@@ -116,7 +117,8 @@ func (t *T) Opening() session.Opening { return t.s.Opening }
 // MayCall tells whether manners allow calling a tool with arguments that do
 // not come from its author.
 func (t *T) MayCall(tool gjson.Result) bool {
-	return tool.Get("annotations.readOnlyHint").Bool() || t.allow(tool.Get("name").String())
+	name := tool.Get("name").String()
+	return tool.Get("annotations.readOnlyHint").Bool() || t.allow(name) || t.call(name)
 }
 
 // MayAbuse tells whether invalid arguments may be sent to a tool: a server

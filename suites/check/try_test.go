@@ -38,7 +38,7 @@ func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool { return false }, out: &Outcome{}, from: s.Len(), mark: -1}
+	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool { return false }, call: func(string) bool { return false }, out: &Outcome{}, from: s.Len(), mark: -1}
 }
 
 func pool() *session.Pool {

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// officialOffers are the resources and prompts of the contract.
+func officialOffers() []check.Check {
+	return []check.Check{
+		{
+			ID:    "official.resources.text",
+			Says:  "test://static-text is read as its sentence",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "resources-read-text",
+			Probe: contractStaticText,
+		},
+		{
+			ID:    "official.resources.binary",
+			Says:  "test://static-binary is read as a PNG picture",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "resources-read-binary",
+			Probe: contractStaticBinary,
+		},
+		{
+			ID:    "official.resources.template",
+			Says:  "test://template/{id}/data is listed as a template, and read with the id filled in",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "resources-templates-read",
+			Probe: contractTemplate,
+		},
+		{
+			ID:    "official.resources.watched",
+			Says:  "who subscribes to test://watched-resource is told that it changed, and may unsubscribe",
+			Level: spec.Must,
+			In:    inSessions,
+			Spec:  "resources-subscribe",
+			Probe: contractWatched,
+		},
+		{
+			ID:    "official.prompts.simple",
+			Says:  "test_simple_prompt is its one sentence",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "prompts-get-simple",
+			Probe: contractSimplePrompt,
+		},
+		{
+			ID:    "official.prompts.arguments",
+			Says:  "test_prompt_with_arguments requires arg1 and arg2, and says them",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "prompts-get-with-args",
+			Probe: contractPromptArguments,
+		},
+		{
+			ID:    "official.prompts.embedded-resource",
+			Says:  "test_prompt_with_embedded_resource requires resourceUri, and holds a resource of that URI",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "prompts-get-embedded-resource",
+			Probe: contractPromptResource,
+		},
+		{
+			ID:    "official.prompts.image",
+			Says:  "test_prompt_with_image shows a PNG picture",
+			Level: spec.Must,
+			In:    inContract,
+			Spec:  "prompts-get-with-image",
+			Probe: contractPromptImage,
+		},
+	}
+}
+
+// contractContents returns what a resource of the contract is read as: one part.
+func contractContents(t *check.T, uri string) gjson.Result {
+	list := contractResult(t, "reading "+uri, t.Request("resources/read", check.Params{"uri": uri})).Get("contents")
+	if n := len(list.Array()); n != 1 {
+		t.Fail("one part in contents", shortJSON(list), "%s was read as %d parts, not 1", uri, n)
+	}
+	return list.Get("0")
+}
+
+func contractStaticText(t *check.T) {
+	const uri = "test://static-text"
+	contractItem(t, resourcesList, "resource", uri)
+	mustRead(t, uri, contractContents(t, uri), uri, "text/plain", "This is the content of the static text resource.")
+}
+
+func contractStaticBinary(t *check.T) {
+	const uri = "test://static-binary"
+	contractItem(t, resourcesList, "resource", uri)
+	part := contractContents(t, uri)
+	mustSay(t, "the uri of "+uri, part.Get("uri"), uri)
+	mustShow(t, uri, part, "blob", "image/png", isPNG)
+}
+
+func contractTemplate(t *check.T) {
+	const uri = "test://template/123/data"
+	contractItem(t, templatesList, "template", "test://template/{id}/data")
+	mustRead(t, uri, contractContents(t, uri), uri, "application/json", `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`)
+}
+
+// contractWatched waits for a change to the deadline: it comes within a few
+// seconds.
+func contractWatched(t *check.T) {
+	const uri = "test://watched-resource"
+	contractItem(t, resourcesList, "resource", uri)
+	if !t.Declares("resources.subscribe") {
+		t.Fail("the capability resources.subscribe", "none", "the server does not declare resources.subscribe, which %s needs", uri)
+	}
+	from := len(t.Frames(0))
+	contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
+	_, told := t.Await(from, func(m wire.Message) bool {
+		return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
+	})
+	left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
+	if !told {
+		t.Fail("notifications/resources/updated", "none", "%s did not change within %s of the subscription, or nobody told of it", uri, t.Timeout())
+	}
+	contractResult(t, "resources/unsubscribe", left)
+}
+
+// contractMessages returns the messages of a prompt of the contract, all of the user.
+func contractMessages(t *check.T, prompt string, args check.Params, types ...string) gjson.Result {
+	params := check.Params{"name": prompt}
+	if args != nil {
+		params["arguments"] = args
+	}
+	list := contractResult(t, prompt, t.Request("prompts/get", params)).Get("messages")
+	blocks := list.Get("#.content")
+	mustHaveTypes(t, prompt, blocks, types...)
+	for _, m := range list.Array() {
+		mustSay(t, "the role of a message of "+prompt, m.Get("role"), "user")
+	}
+	return blocks
+}
+
+// contractRequires asserts that a prompt is listed with these arguments, all required.
+func contractRequires(t *check.T, prompt string, names ...string) {
+	args := contractItem(t, promptsList, "prompt", prompt).Get("arguments")
+	for _, name := range names {
+		found := gjson.Result{}
+		for _, a := range args.Array() {
+			if a.Get("name").String() == name {
+				found = a
+			}
+		}
+		if !found.Get("required").Bool() {
+			t.Mark(walked(t, promptsList).last)
+			t.Fail("an argument "+name+" that is required", shortJSON(args), "%s does not list %s as an argument that is required", prompt, name)
+		}
+	}
+}
+
+func contractSimplePrompt(t *check.T) {
+	const prompt = "test_simple_prompt"
+	contractItem(t, promptsList, "prompt", prompt)
+	mustSay(t, "the text of "+prompt, contractMessages(t, prompt, nil, "text").Get("0.text"), "This is a simple prompt for testing.")
+}
+
+func contractPromptArguments(t *check.T) {
+	const prompt = "test_prompt_with_arguments"
+	contractRequires(t, prompt, "arg1", "arg2")
+	said := contractMessages(t, prompt, check.Params{"arg1": "testValue1", "arg2": "testValue2"}, "text").Get("0.text")
+	mustSay(t, "the text of "+prompt, said, "Prompt with arguments: arg1='testValue1', arg2='testValue2'")
+}
+
+func contractPromptResource(t *check.T) {
+	const prompt, uri = "test_prompt_with_embedded_resource", "test://example-resource"
+	contractRequires(t, prompt, "resourceUri")
+	blocks := contractMessages(t, prompt, check.Params{"resourceUri": uri}, "resource", "text")
+	mustRead(t, "the resource in "+prompt, blocks.Get("0.resource"), uri, "text/plain", "Embedded resource content for testing.")
+	mustSay(t, "the text of "+prompt, blocks.Get("1.text"), "Please process the embedded resource above.")
+}
+
+func contractPromptImage(t *check.T) {
+	const prompt = "test_prompt_with_image"
+	contractItem(t, promptsList, "prompt", prompt)
+	blocks := contractMessages(t, prompt, nil, "image", "text")
+	mustShow(t, prompt, blocks.Get("0"), "data", "image/png", isPNG)
+	mustSay(t, "the text of "+prompt, blocks.Get("1.text"), "Please analyze the image above.")
+}
