@@ -35,7 +35,7 @@ func explainCommand() *cobra.Command {
 			for _, c := range suites.All() {
 				if c.ID == args[0] {
 					explainCheck(w, l, c)
-					return nil
+					return explainOfficial(w, c)
 				}
 			}
 			if row, ok := l.Rows[args[0]]; ok {
@@ -71,11 +71,31 @@ func explainCheck(w io.Writer, l *fixtures.Ledger, c check.Check) {
 	if c.Needs != "" {
 		fmt.Fprintf(w, "Needs      the capability %s\n", c.Needs)
 	}
+	if c.Profile != "" {
+		fmt.Fprintf(w, "Profile    %s: run with --profile %s, against a target that offers its fixtures\n", c.Profile, c.Profile)
+	}
 	fmt.Fprintf(w, "Body       %s\n", suites.Where(c))
 	for _, id := range c.Rules {
 		fmt.Fprintln(w)
 		explainClauses(w, l.Rows[id], c.In)
 	}
+}
+
+// explainOfficial names what the public conformance suite judges in the same
+// way.
+func explainOfficial(w io.Writer, c check.Check) error {
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return exitError{exitBroken, err}
+	}
+	head := "\nIn the public conformance suite\n"
+	for _, other := range official {
+		if slices.Contains(other.Ours, c.ID) {
+			fmt.Fprintf(w, "%s  %s (%s)\n", head, other.Name(), span(other.In()))
+			head = ""
+		}
+	}
+	return nil
 }
 
 func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {

@@ -73,9 +73,13 @@ func (f *flags) add(cmd *cobra.Command) {
 func (f *flags) addServer(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringSliceVar(&f.allowTools, "allow-tools", nil, "tools that may be called although they are not read-only: `names`, or all")
-	s.StringVar(&f.profile, "profile", "", "also run the checks of the fixtures that the target promises to offer: official, the public conformance contract")
-	complete(cmd, "profile", profileNames)
 	s.BoolVar(&f.serial, "serial", false, "never run two instances of the target at once")
+}
+
+// addProfile declares the flag of what only servers promise.
+func (f *flags) addProfile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.profile, "profile", "", "run the checks of the fixtures too that the target offers by this `profile`: official, the public conformance contract")
+	complete(cmd, "profile", profileNames)
 }
 
 // check reads the flags; what is wrong is told before anything is started.

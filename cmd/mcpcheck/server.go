@@ -33,6 +33,7 @@ func serverCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addServer(cmd)
+	f.addProfile(cmd)
 	complete(cmd, "reference", faultNames)
 	return cmd
 }
