@@ -70,7 +70,7 @@ func TestRoundsEndWhereNothingIsAnswered(t *testing.T) {
 
 func TestResponsesOfTheClient(t *testing.T) {
 	for want, r := range map[string]session.Reply{
-		`{"jsonrpc":"2.0","id":"a","result":{"x":1}}`:                       {Result: session.Params{"x": 1}},
+		`{"jsonrpc":"2.0","id":"a","result":{"x":1}}`:                        {Result: session.Params{"x": 1}},
 		`{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"User \""}}`: {Code: -1, Message: `User "`},
 		"": {},
 	} {

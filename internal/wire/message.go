@@ -53,6 +53,49 @@ type Message struct {
 	Duplicates []string // JSON pointers of object keys that occur twice
 	Misfit     *Misfit  // what keeps the JSON text from being one well-formed message, or nil
 	v          gjson.Result
+	in         *members
+}
+
+// members are the members of a message that have a meaning in JSON-RPC, the
+// first of each name, found once.
+type members struct{ jsonrpc, id, method, params, result, fail gjson.Result }
+
+// known returns the members; a frame that is no object, and the zero Message,
+// have none.
+func (m Message) known() *members {
+	if m.in == nil {
+		return &members{}
+	}
+	return m.in
+}
+
+func membersOf(v gjson.Result) *members {
+	if !v.IsObject() {
+		return nil
+	}
+	m := &members{}
+	v.ForEach(func(key, value gjson.Result) bool {
+		var place *gjson.Result
+		switch key.String() {
+		case "jsonrpc":
+			place = &m.jsonrpc
+		case "id":
+			place = &m.id
+		case "method":
+			place = &m.method
+		case "params":
+			place = &m.params
+		case "result":
+			place = &m.result
+		case "error":
+			place = &m.fail
+		}
+		if place != nil && !place.Exists() {
+			*place = value
+		}
+		return true
+	})
+	return m
 }
 
 // A Misfit is one way in which a frame is no well-formed JSON-RPC 2.0 message.
@@ -73,55 +116,54 @@ func Parse(raw []byte) Message {
 }
 
 func classify(m Message, v gjson.Result) Message {
-	m.v = v
+	m.v, m.in = v, membersOf(v)
 	if v.IsArray() {
 		m.Kind = Batch
 		return m
 	}
-	m.Kind, m.Misfit = kindOf(v)
+	m.Kind, m.Misfit = kindOf(v, m.in)
 	return m
 }
 
 // kindOf tells the kind by the members that a message has, and what keeps it
 // from being a well-formed one of that kind. A message with a method is meant
 // as a request or notification, one with result or error as a response.
-func kindOf(v gjson.Result) (Kind, *Misfit) {
+func kindOf(v gjson.Result, m *members) (Kind, *Misfit) {
 	if !v.IsObject() {
 		return Invalid, &Misfit{"", "a message is an object, not " + TypeName(v)}
 	}
-	method, result, fail, id := v.Get("method"), v.Get("result"), v.Get("error"), v.Get("id")
-	switch {
+	switch method, result, fail, id := m.method, m.result, m.fail, m.id; {
 	case method.Exists() && (result.Exists() || fail.Exists()):
 		return Invalid, &Misfit{"", "has both method and result or error"}
 	case method.Exists() && id.Exists():
-		return Request, envelope(v, method)
+		return Request, m.envelope()
 	case method.Exists():
-		return Notification, envelope(v, method)
+		return Notification, m.envelope()
 	case fail.Exists() && result.Exists():
 		return Error, &Misfit{"result", "has both result and error"}
 	case fail.Exists():
-		return Error, version(v)
+		return Error, m.version()
 	case result.Exists() && !id.Exists():
 		return Result, &Misfit{"id", "a result has no id"}
 	case result.Exists():
-		return Result, version(v)
+		return Result, m.version()
 	default:
 		return Invalid, &Misfit{"", "has neither method nor result nor error"}
 	}
 }
 
-func envelope(v, method gjson.Result) *Misfit {
-	if method.Type != gjson.String {
-		return &Misfit{"method", "method is " + TypeName(method) + ", not a string"}
+func (m *members) envelope() *Misfit {
+	if m.method.Type != gjson.String {
+		return &Misfit{"method", "method is " + TypeName(m.method) + ", not a string"}
 	}
-	if p := v.Get("params"); p.Exists() && !p.IsObject() {
+	if p := m.params; p.Exists() && !p.IsObject() {
 		return &Misfit{"params", "params is " + TypeName(p) + ", not an object"}
 	}
-	return version(v)
+	return m.version()
 }
 
-func version(v gjson.Result) *Misfit {
-	switch j := v.Get("jsonrpc"); {
+func (m *members) version() *Misfit {
+	switch j := m.jsonrpc; {
 	case !j.Exists():
 		return &Misfit{"jsonrpc", "has no jsonrpc member"}
 	case j.Type != gjson.String || j.String() != "2.0":
@@ -189,25 +231,25 @@ func (m Message) Readable() bool {
 }
 
 // ID returns the id member as sent.
-func (m Message) ID() ID { return ID{m.v.Get("id").Raw} }
+func (m Message) ID() ID { return ID{m.known().id.Raw} }
 
 // Method returns the method of a request or notification, or "".
 func (m Message) Method() string {
 	if m.Kind != Request && m.Kind != Notification {
 		return ""
 	}
-	return m.v.Get("method").String()
+	return m.known().method.String()
 }
 
 // Params, Result and Error return those members.
-func (m Message) Params() gjson.Result { return m.v.Get("params") }
-func (m Message) Result() gjson.Result { return m.v.Get("result") }
-func (m Message) Error() gjson.Result  { return m.v.Get("error") }
+func (m Message) Params() gjson.Result { return m.known().params }
+func (m Message) Result() gjson.Result { return m.known().result }
+func (m Message) Error() gjson.Result  { return m.known().fail }
 
 // Code returns the error code of an error response; ok is false if the frame
 // is none or its code is not an integer.
 func (m Message) Code() (code int, ok bool) {
-	c := m.v.Get("error.code")
+	c := m.known().fail.Get("code")
 	if m.Kind != Error || c.Type != gjson.Number {
 		return 0, false
 	}

@@ -195,6 +195,33 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
+			Name: "dies-of-fractional-id", Does: "ends when it reads an id with a fraction", In: spec.Every,
+			CaughtBy: []string{"jsonrpc.id.fraction.survived"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Kind == wire.Request && strings.HasSuffix(m.ID().Raw, ".5") {
+						return errors.New("cannot read a fraction")
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
+			Name: "fractional-id-truncated", Does: "answers a request under its id without the fraction", In: spec.Every,
+			Breaks:   []string{"jsonrpc-response-id-match"},
+			CaughtBy: []string{"jsonrpc.response.id"},
+			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if m := wire.Parse(line); m.Kind == wire.Request {
+						if whole, ok := strings.CutSuffix(m.ID().Raw, ".5"); ok {
+							line = bytes.Replace(line, []byte(m.ID().Raw), []byte(whole), 1)
+						}
+					}
+					return next(line)
+				}
+			}),
+		},
+		{
 			Name: "dies-of-array", Does: "ends when it reads an array", In: spec.Since(spec.V2025_06_18),
 			CaughtBy: []string{"jsonrpc.batch.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {

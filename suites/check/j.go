@@ -13,7 +13,7 @@ import (
 )
 
 // J is the handle of a judge: the transcript of one session, read only. The
-// first violation stands; Saw counts positive evidence, without which nothing
+// first violation stands, further ones are noted; Saw counts positive evidence, without which nothing
 // passes.
 type J struct {
 	Rev   spec.Revision
@@ -21,8 +21,9 @@ type J struct {
 	Of    wire.Role // who is judged
 
 	*View
-	saw int
-	out *Outcome
+	saw     int
+	further int // violations noted behind the first
+	out     *Outcome
 }
 
 // A View is one transcript made ready to be looked at by several judges, which
@@ -98,9 +99,18 @@ func (j *J) Due() time.Duration {
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
 
-// Fail says that a frame breaks the rule. The first call counts.
+// maxFurther bounds the further violations that an outcome names.
+const maxFurther = 4
+
+// Fail says that a frame breaks the rule. The first call counts; what further
+// ones say is noted.
 func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if j.out.State == Violated {
+		further := "also: " + fmt.Sprintf(format, args...)
+		if j.further < maxFurther && further != "also: "+j.out.Detail && !slices.Contains(j.out.Notes, further) {
+			j.further++
+			j.Note("%s", further)
+		}
 		return
 	}
 	j.out.State = Violated

@@ -150,16 +150,23 @@ func (v *View) Look(c Check) (out Outcome) {
 	return out
 }
 
-// LookAll runs a judge over the transcripts of several sessions: one that
-// violates decides, else one that kept it.
+// LookAll runs a judge over the transcripts of several sessions: the first that
+// violates decides, and what others violate is noted; else one that kept it.
 func LookAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
 	for _, v := range sessions {
 		o := v.Look(c)
 		o.Took += best.Took
 		switch {
-		case o.State == Violated || o.State == Broken:
+		case o.State == Broken:
 			return o
+		case best.State == Violated:
+			best.Took = o.Took
+			if further := "also: " + o.Detail; o.State == Violated && o.Detail != best.Detail && len(best.Notes) < maxFurther && !slices.Contains(best.Notes, further) {
+				best.Notes = append(best.Notes, further)
+			}
+		case o.State == Violated:
+			best = o
 		case o.State == Kept:
 			notes := best.Notes
 			for _, n := range o.Notes {

@@ -24,3 +24,24 @@ func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
 		t.Errorf("notes %q, want %q", o.Notes, want)
 	}
 }
+
+// A second violation of the same rule is not lost behind the first, and not
+// told twice.
+func TestFurtherViolationsAreNoted(t *testing.T) {
+	c := Check{ID: "x.y", Judge: func(j *J) {
+		for _, e := range j.Entries() {
+			j.Fail(e, "method %s", e.Message.Method())
+		}
+	}}
+	session := func(methods ...string) *View {
+		transcript := wire.NewTranscript()
+		for _, m := range methods {
+			transcript.Add(wire.Frame{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + m + `"}`)})
+		}
+		return NewView(spec.V2025_11_25, transcript)
+	}
+	o := LookAll(c, []*View{session("a", "a", "b"), session("a"), session("c")})
+	if want := []string{"also: method b", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
+		t.Errorf("%q with the notes %q, want %q", o.Detail, o.Notes, want)
+	}
+}

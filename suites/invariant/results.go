@@ -13,23 +13,38 @@ import (
 // are not what the method's page describes, and a request that names another
 // revision is answered by the rules of that one.
 func eachResult(j *check.J, method string, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
+	for _, a := range check.Derived(j, "results by method", func() map[string][]answered { return resultsByMethod(j) })[method] {
+		look(a.answer, a.request, a.answer.Message.Result())
+	}
+}
+
+// An answered is a complete result with the request that it answers.
+type answered struct {
+	answer  wire.Entry
+	request wire.Message
+}
+
+func resultsByMethod(j *check.J) map[string][]answered {
+	out := map[string][]answered{}
 	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
+		result := e.Message.Result()
+		if e.Message.Kind != wire.Result || !result.IsObject() {
 			continue
 		}
 		request, ok := j.RequestOf(e)
-		if !ok || request.Message.Kind != wire.Request || request.Message.Method() != method {
+		if !ok || request.Message.Kind != wire.Request {
 			continue
 		}
 		if named := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion); named.Exists() && named.String() != string(j.Rev) {
 			continue
 		}
-		result := e.Message.Result()
 		if kind := result.Get("resultType"); j.Facts.ResultType && kind.Exists() && kind.String() != "complete" {
 			continue
 		}
-		look(e, request.Message, result)
+		method := request.Message.Method()
+		out[method] = append(out[method], answered{e, request.Message})
 	}
+	return out
 }
 
 // sameJSON tells whether two JSON values are equal: members in any order,

@@ -91,6 +91,15 @@ func messages() []check.Check {
 			Probe:    invalidRequest,
 		},
 		{
+			ID:       "jsonrpc.id.fraction.survived",
+			Says:     "the server goes on answering after a request whose id is a number with a fraction",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			Spec:     "basic/index#requests",
+			Malforms: true,
+			Probe:    fractionSurvived,
+		},
+		{
 			ID:       "jsonrpc.case",
 			Says:     "member and method names are matched by case",
 			Level:    spec.Should,
@@ -266,6 +275,15 @@ func invalidRequest(t *check.T) {
 			t.Fail("an error, best -32600", m.Summary(), "a request %s was answered with a result", what)
 		}
 	}
+}
+
+// fractionSurvived sends a request whose id is a number with a fraction, which
+// no id may be. Whether it is refused, served or dropped is not judged; an
+// answer under an id that it did not have is, as that of any response
+// (jsonrpc.response.id).
+func fractionSurvived(t *check.T) {
+	t.Send(t.Frame(wire.ID{Raw: "1000001.5"}, t.Facts.Barrier, nil))
+	t.Survives("a request whose id is a number with a fraction")
 }
 
 // caseSensitive: a success result is what shows that case was folded; a
