@@ -189,12 +189,5 @@ func officialTools() []Fault {
 				}
 			}),
 		},
-		{
-			Name: "contract-header-forgotten", Does: "names no header for the region of test_x_mcp_header", In: spec.Stateless,
-			CaughtBy: []string{"official.tools.x-mcp-header"},
-			Apply: onTool("test_x_mcp_header", func(tool server.Object) {
-				delete(tool["inputSchema"].(server.Object)["properties"].(server.Object)["region"].(server.Object), "x-mcp-header")
-			}),
-		},
 	}
 }

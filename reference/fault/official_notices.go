@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -109,17 +108,6 @@ func officialNotices() []Fault {
 			Apply: onRequest("completion/complete", func(r *server.Request) {
 				if ref, _ := r.Params["ref"].(server.Object); ref["name"] == "test_prompt_with_arguments" {
 					r.Params["argument"] = server.Object{"name": "arg3", "value": ""}
-				}
-			}),
-		},
-		{
-			Name: "contract-watched-still", Does: "does not tell of changes of test://watched-resource", In: inSessions,
-			CaughtBy: []string{"official.resources.watched"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if f.Kind != wire.Notification || !strings.Contains(string(f.Raw), "test://watched-resource") {
-						next(f)
-					}
 				}
 			}),
 		},

@@ -47,13 +47,13 @@ func officialStateless() []Fault {
 		},
 		{
 			Name: "contract-tool-change-untold", Does: "does not tell who listens of a change by test_trigger_tool_change", In: spec.Stateless,
-			CaughtBy: []string{"official.subscriptions.tools-changed"},
+			CaughtBy: []string{"official.subscriptions.changes"},
 			Also:     map[string]string{"tools.list-changed.sent": "the list of tools changes and nobody is told"},
 			Apply:    swallowed("notifications/tools/list_changed"),
 		},
 		{
 			Name: "contract-prompt-change-untold", Does: "does not tell who listens of a change by test_trigger_prompt_change", In: spec.Stateless,
-			CaughtBy: []string{"official.subscriptions.prompts-changed"},
+			CaughtBy: []string{"official.subscriptions.changes"},
 			Apply:    swallowed("notifications/prompts/list_changed"),
 		},
 		{

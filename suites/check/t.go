@@ -271,7 +271,12 @@ func (t *T) SendPaused(pause func(first int), chunks ...string) int {
 // Await returns the first message after a frame that matches; ok is false if
 // none came before the deadline or the connection ended.
 func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	e, err := t.s.Await(t.ctx, from, t.s.Patience(), match)
+	return t.AwaitWithin(from, t.s.Patience(), match)
+}
+
+// AwaitWithin is Await for what need not come, at most so long.
+func (t *T) AwaitWithin(from int, within time.Duration, match func(wire.Message) bool) (m wire.Message, ok bool) {
+	e, err := t.s.Await(t.ctx, from, within, match)
 	if err != nil {
 		if t.ctx.Err() != nil {
 			t.due(err)

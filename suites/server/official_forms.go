@@ -24,7 +24,7 @@ func officialForms() []check.Check {
 		},
 		{
 			ID:    "official.tools.elicitation",
-			Says:  "test_elicitation asks the user for username and email, and says what the user did",
+			Says:  "test_elicitation shows the user its message, and says what the user did",
 			Level: spec.Must,
 			In:    inSessions,
 			Spec:  "tools-call-elicitation",
@@ -52,9 +52,14 @@ func officialForms() []check.Check {
 // contractAsk calls a tool, answers the one method with an answer, and returns the
 // first request of that method with the text of the tool.
 func contractAsk(t *check.T, tool string, args check.Params, method string, answer check.Params) (asked check.Ask, said gjson.Result) {
+	return contractAskWith(t, tool, args, method, func(check.Asked) check.Reply { return check.Reply{Result: answer} })
+}
+
+// contractAskWith does the same with an answer that depends on what is asked.
+func contractAskWith(t *check.T, tool string, args check.Params, method string, answer func(check.Asked) check.Reply) (asked check.Ask, said gjson.Result) {
 	t.Answering(func(a check.Asked) check.Reply {
 		if a.Method == method {
-			return check.Reply{Result: answer}
+			return answer(a)
 		}
 		return session.NoSuchMethod()
 	})
@@ -87,14 +92,32 @@ func contractSampling(t *check.T) {
 	mustBe(t, "maxTokens", asked.Params.Get("maxTokens"), "100")
 }
 
+// documentedForm tells whether a form has a field that the contract documents
+// for test_elicitation.
+func documentedForm(params gjson.Result) bool {
+	fields := params.Get("requestedSchema.properties")
+	return fields.Get("username").Exists() || fields.Get("email").Exists()
+}
+
+// contractElicitation: the contract documents two fields, and its own server
+// asks for one of another name, so that other fields are only noted.
 func contractElicitation(t *check.T) {
 	const message = "Please provide your information"
-	asked, said := contractAsk(t, "test_elicitation", check.Params{"message": message}, "elicitation/create",
-		acceptsWith(check.Params{"username": "testuser", "email": "test@example.com"}))
-	mustHold(t, "the text of test_elicitation", said, "User response: ", "accept", "testuser", "test@example.com")
+	asked, said := contractAskWith(t, "test_elicitation", check.Params{"message": message}, "elicitation/create", func(a check.Asked) check.Reply {
+		if !documentedForm(a.Params) {
+			return session.Willing().Answer(a)
+		}
+		return check.Reply{Result: acceptsWith(check.Params{"username": "testuser", "email": "test@example.com"})}
+	})
+	mustHold(t, "the text of test_elicitation", said, "User response: ", "accept")
 	t.Mark(asked.Frame)
 	mustSay(t, "the message to the user", asked.Params.Get("message"), message)
 	form := asked.Params.Get("requestedSchema")
+	if !documentedForm(asked.Params) {
+		t.Note("test_elicitation asks for other fields than the username and email that the contract documents: %s", shortJSON(form.Get("properties")))
+		return
+	}
+	mustHold(t, "the text of test_elicitation", said, "testuser", "test@example.com")
 	for _, name := range []string{"username", "email"} {
 		mustBe(t, "the type of "+name, form.Get("properties."+name+".type"), `"string"`)
 		if !slices.ContainsFunc(form.Get("required").Array(), func(v gjson.Result) bool { return v.String() == name }) {

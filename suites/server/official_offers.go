@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -37,7 +39,7 @@ func officialOffers() []check.Check {
 		},
 		{
 			ID:    "official.resources.watched",
-			Says:  "who subscribes to test://watched-resource is told that it changed, and may unsubscribe",
+			Says:  "test://watched-resource can be subscribed to and unsubscribed from",
 			Level: spec.Must,
 			In:    inSessions,
 			Spec:  "resources-subscribe",
@@ -106,8 +108,12 @@ func contractTemplate(t *check.T) {
 	mustRead(t, uri, contractContents(t, uri), uri, "application/json", `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`)
 }
 
-// contractWatched waits for a change to the deadline: it comes within a few
-// seconds.
+// aFewSeconds is how long the watched resource may stay as it is.
+const aFewSeconds = 4 * time.Second
+
+// contractWatched waits for a change, so that judges see one. That none comes
+// is no failure: the contract tells of changes beside its scenarios, and its
+// own server makes none.
 func contractWatched(t *check.T) {
 	const uri = "test://watched-resource"
 	if !t.Declares("resources.subscribe") {
@@ -115,12 +121,12 @@ func contractWatched(t *check.T) {
 	}
 	from := len(t.Frames(0))
 	contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
-	_, told := t.Await(from, func(m wire.Message) bool {
+	_, told := t.AwaitWithin(from, min(aFewSeconds, t.Timeout()), func(m wire.Message) bool {
 		return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
 	})
 	left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
 	if !told {
-		t.Fail("notifications/resources/updated", "none", "%s did not change within %s of the subscription, or nobody told of it", uri, t.Timeout())
+		t.Note("no change of %s was told within %s of the subscription", uri, min(aFewSeconds, t.Timeout()))
 	}
 	contractResult(t, "resources/unsubscribe", left)
 }

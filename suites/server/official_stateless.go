@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -37,20 +38,12 @@ func officialStateless() []check.Check {
 			Probe: contractSilentLog,
 		},
 		{
-			ID:    "official.subscriptions.tools-changed",
-			Says:  "test_trigger_tool_change has who listens for it told that the list of tools changed",
+			ID:    "official.subscriptions.changes",
+			Says:  "test_trigger_tool_change and test_trigger_prompt_change have who listens told that the list changed",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: func(t *check.T) { contractTrigger(t, "tools", "test_trigger_tool_change") },
-		},
-		{
-			ID:    "official.subscriptions.prompts-changed",
-			Says:  "test_trigger_prompt_change has who listens for it told that the list of prompts changed",
-			Level: spec.Must,
-			In:    spec.Stateless,
-			Spec:  "server-stateless",
-			Probe: func(t *check.T) { contractTrigger(t, "prompts", "test_trigger_prompt_change") },
+			Probe: contractChanges,
 		},
 		{
 			ID:    "official.subscriptions.filtered",
@@ -109,13 +102,13 @@ func contractSilentLog(t *check.T) {
 	})
 }
 
-// contractListen opens a stream for the changes of one list. A server that declares
-// no such changes need not offer their trigger.
-func contractListen(t *check.T, list string) *check.Call {
-	if !t.Declares(list + ".listChanged") {
-		t.NotApplicable("the server does not declare " + list + ".listChanged")
+// contractListen opens a stream for the changes of lists.
+func contractListen(t *check.T, lists ...string) *check.Call {
+	filter := check.Params{}
+	for _, list := range lists {
+		filter[list+"ListChanged"] = true
 	}
-	call := t.Start("subscriptions/listen", check.Params{"notifications": check.Params{list + "ListChanged": true}})
+	call := t.Start("subscriptions/listen", check.Params{"notifications": filter})
 	m, ok := t.Await(call.Sent, func(m wire.Message) bool { return ofStream(m, call) || m.IsResponse() && m.ID().Equal(call.ID) })
 	if !ok || m.Method() != "notifications/subscriptions/acknowledged" {
 		got := "nothing"
@@ -127,33 +120,56 @@ func contractListen(t *check.T, list string) *check.Call {
 	return call
 }
 
+// changing returns the lists whose changes the server declares; one that
+// declares none need not offer their triggers.
+func changing(t *check.T) []string {
+	lists := slices.DeleteFunc([]string{"tools", "prompts"}, func(list string) bool { return !t.Declares(list + ".listChanged") })
+	if len(lists) == 0 {
+		t.NotApplicable("the server declares neither tools.listChanged nor prompts.listChanged")
+	}
+	return lists
+}
+
 // ofStream tells whether a message is a notification of a subscription.
 func ofStream(m wire.Message, listen *check.Call) bool {
 	id := wire.Member(m.Params().Get("_meta"), spec.MetaSubscriptionID)
 	return m.Kind == wire.Notification && wire.ID{Raw: id.Raw}.Equal(listen.ID)
 }
 
-// contractTrigger calls the trigger a second time in the end, which takes the
-// change back where the trigger switches.
-func contractTrigger(t *check.T, list, tool string) {
-	params := contractParams(t, tool, check.Params{})
-	call := contractListen(t, list)
+// triggerParams are those of a call of a trigger, which need not be listed: the
+// contract's own server does not.
+func triggerParams(tool string) check.Params {
+	return check.Params{"name": tool, "arguments": check.Params{}}
+}
+
+// contractChanges calls each trigger a second time, which takes the change back
+// where the trigger switches. Both lists share a stream: servers were seen to
+// lose a notification while another stream is being closed.
+func contractChanges(t *check.T) {
+	lists := changing(t)
+	call := contractListen(t, lists...)
 	defer cancel(t, call)
-	contractSuccess(t, tool, t.Request("tools/call", params))
-	defer func() { _, _ = t.Try("tools/call", params) }()
-	method := "notifications/" + list + "/list_changed"
-	if _, ok := t.Await(call.Sent, func(m wire.Message) bool { return m.Method() == method && ofStream(m, call) }); !ok {
-		t.Fail(method+" with the id of the subscription", "none", "%s was called, and who listens was not told by %s", tool, method)
+	for _, list := range lists {
+		tool := map[string]string{"tools": "test_trigger_tool_change", "prompts": "test_trigger_prompt_change"}[list]
+		method := "notifications/" + list + "/list_changed"
+		contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
+		_, told := t.Await(call.Sent, func(m wire.Message) bool { return m.Method() == method && ofStream(m, call) })
+		_, _ = t.Try("tools/call", triggerParams(tool))
+		if !told {
+			t.Fail(method+" with the id of the subscription", "none", "%s was called, and who listens was not told by %s", tool, method)
+		}
 	}
 }
 
 func contractFiltered(t *check.T) {
 	const tool = "test_trigger_tool_change"
-	params := contractParams(t, tool, check.Params{})
+	if len(changing(t)) < 2 {
+		t.NotApplicable("the server does not declare the changes of both lists")
+	}
 	call := contractListen(t, "prompts")
 	defer cancel(t, call)
-	contractSuccess(t, tool, t.Request("tools/call", params))
-	defer func() { _, _ = t.Try("tools/call", params) }()
+	contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
+	defer func() { _, _ = t.Try("tools/call", triggerParams(tool)) }()
 	t.Forbid(call.Sent, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
 		return m.Method() == "notifications/tools/list_changed" && ofStream(m, call)
 	})

@@ -1,7 +1,6 @@
 package server
 
 import (
-
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
