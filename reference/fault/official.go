@@ -106,12 +106,12 @@ func officialTools() []Fault {
 		},
 		{
 			Name: "contract-simple-text-reworded", Does: "says another sentence in test_simple_text", In: inContract,
-			CaughtBy: []string{"official.tools.simple-text"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    saying("test_simple_text", "This is a simple text response."),
 		},
 		{
 			Name: "contract-image-as-jpeg", Does: "calls the picture of test_image_content a JPEG", In: inContract,
-			CaughtBy: []string{"official.tools.image"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_image_content", 0, set("mimeType", "image/jpeg")),
 		},
 		{
@@ -131,11 +131,11 @@ func officialTools() []Fault {
 		},
 		{
 			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: inContract,
-			CaughtBy: []string{"official.tools.embedded-resource"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("uri", "test://static-text"))),
 		},
 		{
-			Name: "contract-embedded-text", Does: "embeds an empty resource in test_embedded_resource", In: inContract,
+			Name: "contract-embedded-empty", Does: "embeds an empty resource in test_embedded_resource", In: inContract,
 			CaughtBy: []string{"official.tools.embedded-resource"},
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("text", ""))),
 		},
@@ -149,7 +149,7 @@ func officialTools() []Fault {
 		},
 		{
 			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: inContract,
-			CaughtBy: []string{"official.tools.mixed-content"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_multiple_content_types", 2, embedded(set("text", `{"test":"data","value":"123"}`))),
 		},
 		{
@@ -160,7 +160,7 @@ func officialTools() []Fault {
 		},
 		{
 			Name: "contract-error-unexplained", Does: "says nothing of the failure in test_error_handling", In: inContract,
-			CaughtBy: []string{"official.tools.error"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    saying("test_error_handling", "Error"),
 		},
 		{

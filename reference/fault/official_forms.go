@@ -45,7 +45,7 @@ func officialForms() []Fault {
 		},
 		{
 			Name: "contract-elicitation-optional", Does: "does not require the email of test_elicitation", In: inSessions,
-			CaughtBy: []string{"official.tools.elicitation"},
+			CaughtBy: []string{"official.documented"},
 			Apply: onAskParams("test_elicitation", func(params server.Object) {
 				params["requestedSchema"].(server.Object)["required"] = []any{"username"}
 			}),
@@ -57,7 +57,7 @@ func officialForms() []Fault {
 		},
 		{
 			Name: "contract-elicitation-answer-lost", Does: "does not say what the user answered in test_elicitation", In: inSessions,
-			CaughtBy: []string{"official.tools.elicitation"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    saying("test_elicitation", "User response: accept"),
 		},
 		{
@@ -93,9 +93,9 @@ func officialForms() []Fault {
 			})),
 		},
 		{
-			Name: "contract-choice-lost", Does: "does not say what the user chose in " + enums, In: in2025_11,
-			CaughtBy: []string{"official.elicitation.enums"},
-			Apply:    saying(enums, "Elicitation completed: action=accept, content={}"),
+			Name: "contract-choice-lost", Does: "does not say what the user did in " + enums, In: in2025_11,
+			CaughtBy: []string{"official.documented"},
+			Apply:    saying(enums, "Elicitation completed: {}"),
 		},
 	}
 }

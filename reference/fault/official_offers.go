@@ -30,13 +30,33 @@ func officialOffers() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "contract-text-reworded", Does: "reads test://static-text as another sentence", In: inContract,
+			Name: "contract-text-empty", Does: "reads test://static-text as an empty text", In: inContract,
 			CaughtBy: []string{"official.resources.text"},
+			Apply:    reading("test://static-text", set("text", "")),
+		},
+		{
+			Name: "contract-binary-no-picture", Does: "reads test://static-binary as a text that it calls a PNG", In: inContract,
+			CaughtBy: []string{"official.resources.binary"},
+			Apply:    reading("test://static-binary", set("blob", "SGVsbG8=")),
+		},
+		{
+			Name: "contract-prompt-of-assistant", Does: "has the assistant say test_simple_prompt", In: inContract,
+			CaughtBy: []string{"official.prompts.simple"},
+			Apply:    getting("test_simple_prompt", func(messages []any) { messages[0].(server.Object)["role"] = "assistant" }),
+		},
+		{
+			Name: "contract-prompt-no-picture", Does: "shows a text as the PNG of test_prompt_with_image", In: inContract,
+			CaughtBy: []string{"official.prompts.image"},
+			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["data"] = "SGVsbG8=" }),
+		},
+		{
+			Name: "contract-text-reworded", Does: "reads test://static-text as another sentence", In: inContract,
+			CaughtBy: []string{"official.documented"},
 			Apply:    reading("test://static-text", set("text", "This is the content.")),
 		},
 		{
 			Name: "contract-binary-as-stream", Does: "calls the picture of test://static-binary application/octet-stream", In: inContract,
-			CaughtBy: []string{"official.resources.binary"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    reading("test://static-binary", set("mimeType", "application/octet-stream")),
 		},
 		{
@@ -59,12 +79,12 @@ func officialOffers() []Fault {
 		},
 		{
 			Name: "contract-prompt-reworded", Does: "says another sentence in test_simple_prompt", In: inContract,
-			CaughtBy: []string{"official.prompts.simple"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    getting("test_simple_prompt", func(messages []any) { content(messages, 0)["text"] = "This is a prompt." }),
 		},
 		{
 			Name: "contract-prompt-arguments-swapped", Does: "swaps the arguments of test_prompt_with_arguments", In: inContract,
-			CaughtBy: []string{"official.prompts.arguments"},
+			CaughtBy: []string{"official.documented"},
 			Apply: getting("test_prompt_with_arguments", func(messages []any) {
 				content(messages, 0)["text"] = "Prompt with arguments: arg1='testValue2', arg2='testValue1'"
 			}),
@@ -87,7 +107,7 @@ func officialOffers() []Fault {
 		},
 		{
 			Name: "contract-prompt-picture-as-jpeg", Does: "calls the picture of test_prompt_with_image a JPEG", In: inContract,
-			CaughtBy: []string{"official.prompts.image"},
+			CaughtBy: []string{"official.documented"},
 			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["mimeType"] = "image/jpeg" }),
 		},
 	}

@@ -22,8 +22,20 @@ func officialRounds() []Fault {
 			Apply:    onAsks(rounds+"elicitation", func(_ *server.Call, asks []server.Ask) []server.Ask { asks[0].Key = "name"; return asks }),
 		},
 		{
-			Name: "contract-greeting-without-name", Does: "greets nobody by name in " + rounds + "elicitation", In: spec.Stateless,
+			Name: "contract-asks-for-ever", Does: "asks again whatever the answer in " + rounds + "elicitation", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.elicitation"},
+			Also:     map[string]string{"official.input-required.extra": "the same answer with others beside it"},
+			Apply: onRequest("tools/call", func(r *server.Request) {
+				if responses, ok := r.Params["inputResponses"].(server.Object); ok && r.Params["name"] == rounds+"elicitation" {
+					if _, answered := responses["user_name"].(server.Object); answered {
+						delete(responses, "user_name")
+					}
+				}
+			}),
+		},
+		{
+			Name: "contract-greeting-without-name", Does: "greets nobody by name in " + rounds + "elicitation", In: spec.Stateless,
+			CaughtBy: []string{"official.documented"},
 			Apply:    saying(rounds+"elicitation", "Hello!"),
 		},
 		{

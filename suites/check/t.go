@@ -322,6 +322,21 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	}
 }
 
+// Trial runs a body whose failure decides nothing.
+func (t *T) Trial(body func(*T)) {
+	trial := *t
+	trial.out, trial.mark = &Outcome{}, -1
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+			t.interrupted()
+		}
+	}()
+	body(&trial)
+}
+
 // Survives asserts that the server still answers.
 func (t *T) Survives(stimulus string) {
 	if live := t.s.Liveness(t.ctx); live != session.Alive {

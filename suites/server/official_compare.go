@@ -39,10 +39,15 @@ func mustSay(t *check.T, what string, got gjson.Result, want string) {
 // mustHold asserts that a string holds others.
 func mustHold(t *check.T, what string, got gjson.Result, parts ...string) {
 	for _, part := range parts {
-		if got.Type != gjson.String || !strings.Contains(got.Str, part) {
+		if !holds(got, part) {
 			t.Fail("a text with "+asJSON(part), shortJSON(got), "%s is %s, without %s", what, shortJSON(got), asJSON(part))
 		}
 	}
+}
+
+// holds tells whether a value is a string with the part.
+func holds(v gjson.Result, part string) bool {
+	return v.Type == gjson.String && strings.Contains(v.Str, part)
 }
 
 func asJSON(s string) string {
@@ -76,10 +81,10 @@ func isWAV(b []byte) bool {
 	return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WAVE"
 }
 
-// mustShow asserts that a block or contents is of a media type and that its
-// data, in the member, is base64 of a file of that kind.
+// mustShow asserts that the member of a block or contents is base64, of a file
+// of the kind where the media type is the one that the kind has.
 func mustShow(t *check.T, what string, block gjson.Result, member, mime string, ofKind func([]byte) bool) {
-	mustSay(t, "the mimeType of "+what, block.Get("mimeType"), mime)
+	mustHaveText(t, "the mimeType of "+what, block.Get("mimeType"))
 	data := block.Get(member)
 	raw, err := base64.StdEncoding.DecodeString(data.String())
 	switch {
@@ -87,17 +92,26 @@ func mustShow(t *check.T, what string, block gjson.Result, member, mime string, 
 		t.Fail("base64", shortJSON(data), "%s of %s is %s, not base64", member, what, wire.TypeName(data))
 	case err != nil:
 		t.Fail("base64", shortJSON(data), "%s of %s is not base64: %v", member, what, err)
-	case !ofKind(raw):
+	case block.Get("mimeType").Str == mime && !ofKind(raw):
 		t.Fail("a file of type "+mime, asJSON(wire.Clip(string(raw), 16)), "%s of %s is no file of type %s", member, what, mime)
 	}
 }
 
-// mustRead asserts that contents of a resource are a certain text; JSON
-// mustBe compared by value.
-func mustRead(t *check.T, what string, contents gjson.Result, uri, mime, text string) {
-	mustSay(t, "the uri of "+what, contents.Get("uri"), uri)
-	mustSay(t, "the mimeType of "+what, contents.Get("mimeType"), mime)
-	if got := contents.Get("text"); mime != "application/json" || !equalJSON(got.String(), text) {
-		mustSay(t, "the text of "+what, got, text)
+// mustRead asserts that contents of a resource have a URI, a media type and a
+// text, and tells the scribe which are documented; JSON is compared by value.
+func mustRead(t *check.T, s *scribe, what string, contents gjson.Result, uri, mime, text string) {
+	for _, member := range []string{"uri", "mimeType", "text"} {
+		mustHaveText(t, "the "+member+" of "+what, contents.Get(member))
+	}
+	s.text(t, "the uri of "+what, contents.Get("uri"), uri)
+	s.text(t, "the mimeType of "+what, contents.Get("mimeType"), mime)
+	got := contents.Get("text")
+	s.note(t, "the text of "+what, got.Str == text || mime == "application/json" && equalJSON(got.Str, text), got, asJSON(text))
+}
+
+// mustHaveText asserts that a value is a string with something in it.
+func mustHaveText(t *check.T, what string, got gjson.Result) {
+	if got.Type != gjson.String || got.Str == "" {
+		t.Fail("a string", shortJSON(got), "%s is %s, not a string with something in it", what, shortJSON(got))
 	}
 }

@@ -10,19 +10,19 @@ func officialContent() []check.Check {
 	return []check.Check{
 		{
 			ID:    "official.tools.simple-text",
-			Says:  "test_simple_text, called without arguments, says its sentence",
+			Says:  "test_simple_text, called without arguments, says something",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-simple-text",
-			Probe: contractSimpleText,
+			Probe: func(t *check.T) { contractSimpleText(t, nil) },
 		},
 		{
 			ID:    "official.tools.image",
-			Says:  "test_image_content shows a PNG picture",
+			Says:  "test_image_content shows a picture",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-image",
-			Probe: contractImage,
+			Probe: func(t *check.T) { contractImage(t, nil) },
 		},
 		{
 			ID:    "official.tools.audio",
@@ -38,7 +38,7 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-embedded-resource",
-			Probe: contractEmbedded,
+			Probe: func(t *check.T) { contractEmbedded(t, nil) },
 		},
 		{
 			ID:    "official.tools.mixed-content",
@@ -46,7 +46,7 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-mixed-content",
-			Probe: contractMixed,
+			Probe: func(t *check.T) { contractMixed(t, nil) },
 		},
 		{
 			ID:    "official.tools.error",
@@ -54,7 +54,7 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-error",
-			Probe: contractError,
+			Probe: func(t *check.T) { contractError(t, nil) },
 		},
 		{
 			ID:    "official.tools.json-schema",
@@ -75,50 +75,55 @@ func officialContent() []check.Check {
 	}
 }
 
-func contractSimpleText(t *check.T) {
+func contractSimpleText(t *check.T, s *scribe) {
 	const tool = "test_simple_text"
 	content := contractCall(t, tool, nil).Get("content")
 	mustHaveTypes(t, tool, content, "text")
-	mustSay(t, "the text of "+tool, content.Get("0.text"), "This is a simple text response for testing.")
+	mustHaveText(t, "the text of "+tool, content.Get("0.text"))
+	s.text(t, "the text of "+tool, content.Get("0.text"), "This is a simple text response for testing.")
 }
 
-func contractImage(t *check.T) {
+func contractImage(t *check.T, s *scribe) {
 	const tool = "test_image_content"
 	content := contractCall(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "image")
 	mustShow(t, tool, content.Get("0"), "data", "image/png", isPNG)
+	s.text(t, "the mimeType of "+tool, content.Get("0.mimeType"), "image/png")
 }
 
 func contractAudio(t *check.T) {
 	const tool = "test_audio_content"
 	content := contractCall(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "audio")
+	mustSay(t, "the mimeType of "+tool, content.Get("0.mimeType"), "audio/wav")
 	mustShow(t, tool, content.Get("0"), "data", "audio/wav", isWAV)
 }
 
-func contractEmbedded(t *check.T) {
+func contractEmbedded(t *check.T, s *scribe) {
 	const tool = "test_embedded_resource"
 	content := contractCall(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "resource")
-	mustRead(t, "the resource in "+tool, content.Get("0.resource"), "test://embedded-resource", "text/plain", "This is an embedded resource content.")
+	mustRead(t, s, "the resource in "+tool, content.Get("0.resource"), "test://embedded-resource", "text/plain", "This is an embedded resource content.")
 }
 
-func contractMixed(t *check.T) {
+func contractMixed(t *check.T, s *scribe) {
 	const tool = "test_multiple_content_types"
 	content := contractCall(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "text", "image", "resource")
-	mustSay(t, "the text of "+tool, content.Get("0.text"), "Multiple content types test:")
 	mustShow(t, "the picture of "+tool, content.Get("1"), "data", "image/png", isPNG)
-	mustRead(t, "the resource in "+tool, content.Get("2.resource"), "test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)
+	s.text(t, "the text of "+tool, content.Get("0.text"), "Multiple content types test:")
+	s.text(t, "the mimeType of the picture of "+tool, content.Get("1.mimeType"), "image/png")
+	mustRead(t, s, "the resource in "+tool, content.Get("2.resource"), "test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)
 }
 
 // contractError: SDKs put words of their own around the text of an error.
-func contractError(t *check.T) {
+func contractError(t *check.T, s *scribe) {
 	const tool = "test_error_handling"
 	r := contractResult(t, "the call of "+tool, t.Request("tools/call", contractParams(t, tool, check.Params{})))
 	mustBe(t, "isError in the result of "+tool, r.Get("isError"), "true")
 	mustHaveTypes(t, tool, r.Get("content"), "text")
-	mustHold(t, "the text of "+tool, r.Get("content.0.text"), "This tool intentionally returns an error for testing")
+	mustHaveText(t, "the text of "+tool, r.Get("content.0.text"))
+	s.holding(t, "the text of "+tool, r.Get("content.0.text"), "This tool intentionally returns an error for testing")
 }
 
 const schemaTool = "json_schema_2020_12_tool"

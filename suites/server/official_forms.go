@@ -20,7 +20,7 @@ func officialForms() []check.Check {
 			Level: spec.Must,
 			In:    inSessions,
 			Spec:  "tools-call-sampling",
-			Probe: contractSampling,
+			Probe: func(t *check.T) { contractSampling(t, nil) },
 		},
 		{
 			ID:    "official.tools.elicitation",
@@ -28,7 +28,7 @@ func officialForms() []check.Check {
 			Level: spec.Must,
 			In:    inSessions,
 			Spec:  "tools-call-elicitation",
-			Probe: contractElicitation,
+			Probe: func(t *check.T) { contractElicitation(t, nil) },
 		},
 		{
 			ID:    "official.elicitation.defaults",
@@ -36,7 +36,7 @@ func officialForms() []check.Check {
 			Level: spec.Must,
 			In:    in2025_11,
 			Spec:  "elicitation-sep1034-defaults",
-			Probe: contractDefaults,
+			Probe: func(t *check.T) { contractDefaults(t, nil) },
 		},
 		{
 			ID:    "official.elicitation.enums",
@@ -44,7 +44,7 @@ func officialForms() []check.Check {
 			Level: spec.Must,
 			In:    in2025_11,
 			Spec:  "elicitation-sep1330-enums",
-			Probe: contractEnums,
+			Probe: func(t *check.T) { contractEnums(t, nil) },
 		},
 	}
 }
@@ -74,10 +74,11 @@ func contractAskWith(t *check.T, tool string, args check.Params, method string, 
 	return asks[i], content.Get("0.text")
 }
 
-func contractSampling(t *check.T) {
+func contractSampling(t *check.T, s *scribe) {
 	const prompt, answer = "Test prompt for sampling", "This is a test response from the client"
 	asked, said := contractAsk(t, "test_sampling", check.Params{"prompt": prompt}, "sampling/createMessage", session.Sampled(answer))
-	mustSay(t, "the text of test_sampling", said, "LLM response: "+answer)
+	mustHold(t, "the text of test_sampling", said, answer)
+	s.text(t, "the text of test_sampling", said, "LLM response: "+answer)
 	t.Mark(asked.Frame)
 	messages := asked.Params.Get("messages")
 	if n := len(messages.Array()); n != 1 {
@@ -101,7 +102,7 @@ func documentedForm(params gjson.Result) bool {
 
 // contractElicitation: the contract documents two fields, and its own server
 // asks for one of another name, so that other fields are only noted.
-func contractElicitation(t *check.T) {
+func contractElicitation(t *check.T, s *scribe) {
 	const message = "Please provide your information"
 	asked, said := contractAskWith(t, "test_elicitation", check.Params{"message": message}, "elicitation/create", func(a check.Asked) check.Reply {
 		if !documentedForm(a.Params) {
@@ -109,7 +110,8 @@ func contractElicitation(t *check.T) {
 		}
 		return check.Reply{Result: acceptsWith(check.Params{"username": "testuser", "email": "test@example.com"})}
 	})
-	mustHold(t, "the text of test_elicitation", said, "User response: ", "accept")
+	mustHaveText(t, "the text of test_elicitation", said)
+	s.holding(t, "the text of test_elicitation", said, "User response: ", "accept")
 	t.Mark(asked.Frame)
 	mustSay(t, "the message to the user", asked.Params.Get("message"), message)
 	form := asked.Params.Get("requestedSchema")
@@ -117,13 +119,11 @@ func contractElicitation(t *check.T) {
 		t.Note("test_elicitation asks for other fields than the username and email that the contract documents: %s", shortJSON(form.Get("properties")))
 		return
 	}
-	mustHold(t, "the text of test_elicitation", said, "testuser", "test@example.com")
+	s.holding(t, "the text of test_elicitation", said, "testuser", "test@example.com")
 	for _, name := range []string{"username", "email"} {
-		mustBe(t, "the type of "+name, form.Get("properties."+name+".type"), `"string"`)
-		if !slices.ContainsFunc(form.Get("required").Array(), func(v gjson.Result) bool { return v.String() == name }) {
-			t.Fail(name+" in required", shortJSON(form.Get("required")), "%s is not required in the form of test_elicitation", name)
-		}
+		s.value(t, "the type of "+name+" in the form of test_elicitation", form.Get("properties."+name+".type"), `"string"`)
 	}
+	s.value(t, "required in the form of test_elicitation", form.Get("required"), `["username","email"]`)
 }
 
 // acceptsWith is the answer of a user who filled in a form.
@@ -131,12 +131,13 @@ func acceptsWith(content check.Params) check.Params {
 	return check.Params{"action": "accept", "content": content}
 }
 
-func contractDefaults(t *check.T) {
+func contractDefaults(t *check.T, s *scribe) {
 	const tool = "test_elicitation_sep1034_defaults"
 	asked, said := contractAsk(t, tool, check.Params{}, "elicitation/create", acceptsWith(check.Params{
 		"name": "Jane Smith", "age": 25, "score": 88, "status": "inactive", "verified": false,
 	}))
-	mustHold(t, "the text of "+tool, said, "Elicitation completed: ", "accept", "Jane Smith", "25", "88", "inactive")
+	mustHaveText(t, "the text of "+tool, said)
+	s.holding(t, "the text of "+tool, said, "Elicitation completed: ", "accept", "Jane Smith", "25", "88", "inactive")
 	t.Mark(asked.Frame)
 	fields := asked.Params.Get("requestedSchema.properties")
 	for _, f := range [][3]string{
@@ -149,53 +150,53 @@ func contractDefaults(t *check.T) {
 	mustBe(t, "the enum of status", fields.Get("status.enum"), `["active","inactive","pending"]`)
 }
 
-func contractEnums(t *check.T) {
+// contractEnums: the suite asks for the five forms; what there is to choose
+// from is documented only. The user chooses from what is there.
+func contractEnums(t *check.T, s *scribe) {
 	const tool = "test_elicitation_sep1330_enums"
-	asked, said := contractAsk(t, tool, check.Params{}, "elicitation/create", acceptsWith(check.Params{
-		"untitledSingle": "option1", "titledSingle": "value1", "legacyEnum": "opt1",
-		"untitledMulti": []any{"option1", "option2"}, "titledMulti": []any{"value1", "value2"},
-	}))
-	mustHold(t, "the text of "+tool, said, "Elicitation completed: ", "accept", "option1", "value1", "opt1", "option2", "value2")
+	asked, said := contractAskWith(t, tool, check.Params{}, "elicitation/create", session.Willing().Answer)
+	mustHaveText(t, "the text of "+tool, said)
+	s.holding(t, "the text of "+tool, said, "Elicitation completed: ", "accept")
 	t.Mark(asked.Frame)
 	fields := asked.Params.Get("requestedSchema.properties")
-	for _, f := range [][2]string{{"untitledSingle", "string"}, {"titledSingle", "string"}, {"legacyEnum", "string"}, {"untitledMulti", "array"}, {"titledMulti", "array"}} {
+	for _, f := range [][3]string{
+		{"untitledSingle", "string", "enum"}, {"titledSingle", "string", "oneOf"}, {"legacyEnum", "string", "enum"},
+		{"untitledMulti", "array", "items.enum"}, {"titledMulti", "array", "items.anyOf"},
+	} {
 		mustSay(t, "the type of "+f[0], fields.Get(f[0]+".type"), f[1])
+		if options := fields.Get(f[0] + "." + f[2]); len(options.Array()) == 0 {
+			t.Fail("options in "+f[2], shortJSON(fields.Get(f[0])), "%s has no options in %s", f[0], f[2])
+		}
 	}
-	mustBe(t, "the enum of untitledSingle", fields.Get("untitledSingle.enum"), `["option1","option2","option3"]`)
-	mustBe(t, "the enum of the items of untitledMulti", fields.Get("untitledMulti.items.enum"), `["option1","option2","option3"]`)
 	for _, of := range []string{"untitledSingle.oneOf", "untitledSingle.enumNames", "untitledMulti.items.anyOf"} {
 		if v := fields.Get(of); v.Exists() {
 			t.Fail("no "+of, shortJSON(v), "a choice without titles has the member %s", of)
 		}
 	}
-	titledOptions(t, "oneOf of titledSingle", fields.Get("titledSingle.oneOf"), "value1")
-	titledOptions(t, "anyOf of the items of titledMulti", fields.Get("titledMulti.items.anyOf"), "value1", "value2")
-	legacyOptions(t, fields.Get("legacyEnum"))
+	titledOptions(t, s, "titledSingle", fields.Get("titledSingle.oneOf"))
+	titledOptions(t, s, "titledMulti", fields.Get("titledMulti.items.anyOf"))
+	legacyOptions(t, s, fields.Get("legacyEnum"))
+	s.value(t, "the enum of untitledSingle", fields.Get("untitledSingle.enum"), `["option1","option2","option3"]`)
+	s.value(t, "the enum of the items of untitledMulti", fields.Get("untitledMulti.items.enum"), `["option1","option2","option3"]`)
 }
 
-// titledOptions asserts that options have values and titles, and which values
-// are among them: the contract writes only the first of each in full.
-func titledOptions(t *check.T, what string, options gjson.Result, values ...string) {
-	var consts []string
+// titledOptions asserts that options have values and titles. The contract
+// writes only the first of them in full.
+func titledOptions(t *check.T, s *scribe, field string, options gjson.Result) {
 	for i, o := range options.Array() {
 		for _, member := range []string{"const", "title"} {
 			if v := o.Get(member); v.Type != gjson.String {
-				t.Fail("a string "+member, shortJSON(o), "option %d of %s has no string %s", i+1, what, member)
+				t.Fail("a string "+member, shortJSON(o), "option %d of %s has no string %s", i+1, field, member)
 			}
 		}
-		consts = append(consts, o.Get("const").Str)
 	}
-	for _, v := range values {
-		if !slices.Contains(consts, v) {
-			t.Fail("an option "+v, shortJSON(options), "%s has no option %s", what, v)
-		}
-	}
+	s.text(t, "the first option of "+field, options.Get("0.const"), "value1")
 }
 
-func legacyOptions(t *check.T, field gjson.Result) {
-	mustBe(t, "the enum of legacyEnum", field.Get("enum"), `["opt1","opt2","opt3"]`)
-	names := field.Get("enumNames").Array()
-	if len(names) != 3 || slices.ContainsFunc(names, func(v gjson.Result) bool { return v.Type != gjson.String }) {
-		t.Fail("3 strings", shortJSON(field.Get("enumNames")), "enumNames of legacyEnum holds %s for 3 values", fmt.Sprint(len(names), " names"))
+func legacyOptions(t *check.T, s *scribe, field gjson.Result) {
+	values, names := field.Get("enum").Array(), field.Get("enumNames").Array()
+	if len(names) != len(values) || slices.ContainsFunc(names, func(v gjson.Result) bool { return v.Type != gjson.String }) {
+		t.Fail(fmt.Sprintf("%d strings in enumNames", len(values)), shortJSON(field.Get("enumNames")), "legacyEnum has %d values and names %s", len(values), shortJSON(field.Get("enumNames")))
 	}
+	s.value(t, "the enum of legacyEnum", field.Get("enum"), `["opt1","opt2","opt3"]`)
 }

@@ -15,19 +15,19 @@ func officialOffers() []check.Check {
 	return []check.Check{
 		{
 			ID:    "official.resources.text",
-			Says:  "test://static-text is read as its sentence",
+			Says:  "test://static-text is read as a text",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "resources-read-text",
-			Probe: contractStaticText,
+			Probe: func(t *check.T) { contractStaticText(t, nil) },
 		},
 		{
 			ID:    "official.resources.binary",
-			Says:  "test://static-binary is read as a PNG picture",
+			Says:  "test://static-binary is read as base64",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "resources-read-binary",
-			Probe: contractStaticBinary,
+			Probe: func(t *check.T) { contractStaticBinary(t, nil) },
 		},
 		{
 			ID:    "official.resources.template",
@@ -35,7 +35,7 @@ func officialOffers() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "resources-templates-read",
-			Probe: contractTemplate,
+			Probe: func(t *check.T) { contractTemplate(t, nil) },
 		},
 		{
 			ID:    "official.resources.watched",
@@ -47,11 +47,11 @@ func officialOffers() []check.Check {
 		},
 		{
 			ID:    "official.prompts.simple",
-			Says:  "test_simple_prompt is its one sentence",
+			Says:  "test_simple_prompt is a text of the user",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "prompts-get-simple",
-			Probe: contractSimplePrompt,
+			Probe: func(t *check.T) { contractSimplePrompt(t, nil) },
 		},
 		{
 			ID:    "official.prompts.arguments",
@@ -59,7 +59,7 @@ func officialOffers() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "prompts-get-with-args",
-			Probe: contractPromptArguments,
+			Probe: func(t *check.T) { contractPromptArguments(t, nil) },
 		},
 		{
 			ID:    "official.prompts.embedded-resource",
@@ -67,15 +67,15 @@ func officialOffers() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "prompts-get-embedded-resource",
-			Probe: contractPromptResource,
+			Probe: func(t *check.T) { contractPromptResource(t, nil) },
 		},
 		{
 			ID:    "official.prompts.image",
-			Says:  "test_prompt_with_image shows a PNG picture",
+			Says:  "test_prompt_with_image shows a picture",
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "prompts-get-with-image",
-			Probe: contractPromptImage,
+			Probe: func(t *check.T) { contractPromptImage(t, nil) },
 		},
 	}
 }
@@ -90,22 +90,25 @@ func contractContents(t *check.T, uri string) gjson.Result {
 	return list.Get("0")
 }
 
-func contractStaticText(t *check.T) {
+func contractStaticText(t *check.T, s *scribe) {
 	const uri = "test://static-text"
-	mustRead(t, uri, contractContents(t, uri), uri, "text/plain", "This is the content of the static text resource.")
+	mustRead(t, s, uri, contractContents(t, uri), uri, "text/plain", "This is the content of the static text resource.")
 }
 
-func contractStaticBinary(t *check.T) {
+func contractStaticBinary(t *check.T, s *scribe) {
 	const uri = "test://static-binary"
 	part := contractContents(t, uri)
 	mustSay(t, "the uri of "+uri, part.Get("uri"), uri)
 	mustShow(t, uri, part, "blob", "image/png", isPNG)
+	s.text(t, "the mimeType of "+uri, part.Get("mimeType"), "image/png")
 }
 
-func contractTemplate(t *check.T) {
+func contractTemplate(t *check.T, s *scribe) {
 	const uri = "test://template/123/data"
 	contractItem(t, templatesList, "template", "test://template/{id}/data")
-	mustRead(t, uri, contractContents(t, uri), uri, "application/json", `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`)
+	part := contractContents(t, uri)
+	mustHold(t, "the text of "+uri, part.Get("text"), "123")
+	mustRead(t, s, uri, part, uri, "application/json", `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`)
 }
 
 // aFewSeconds is how long the watched resource may stay as it is.
@@ -163,31 +166,36 @@ func contractRequires(t *check.T, prompt string, names ...string) {
 	}
 }
 
-func contractSimplePrompt(t *check.T) {
+func contractSimplePrompt(t *check.T, s *scribe) {
 	const prompt = "test_simple_prompt"
 	contractItem(t, promptsList, "prompt", prompt)
-	mustSay(t, "the text of "+prompt, contractMessages(t, prompt, nil, "text").Get("0.text"), "This is a simple prompt for testing.")
+	said := contractMessages(t, prompt, nil, "text").Get("0.text")
+	mustHaveText(t, "the text of "+prompt, said)
+	s.text(t, "the text of "+prompt, said, "This is a simple prompt for testing.")
 }
 
-func contractPromptArguments(t *check.T) {
+func contractPromptArguments(t *check.T, s *scribe) {
 	const prompt = "test_prompt_with_arguments"
 	contractRequires(t, prompt, "arg1", "arg2")
 	said := contractMessages(t, prompt, check.Params{"arg1": "testValue1", "arg2": "testValue2"}, "text").Get("0.text")
-	mustSay(t, "the text of "+prompt, said, "Prompt with arguments: arg1='testValue1', arg2='testValue2'")
+	mustHold(t, "the text of "+prompt, said, "testValue1", "testValue2")
+	s.text(t, "the text of "+prompt, said, "Prompt with arguments: arg1='testValue1', arg2='testValue2'")
 }
 
-func contractPromptResource(t *check.T) {
+func contractPromptResource(t *check.T, s *scribe) {
 	const prompt, uri = "test_prompt_with_embedded_resource", "test://example-resource"
 	contractRequires(t, prompt, "resourceUri")
 	blocks := contractMessages(t, prompt, check.Params{"resourceUri": uri}, "resource", "text")
-	mustRead(t, "the resource in "+prompt, blocks.Get("0.resource"), uri, "text/plain", "Embedded resource content for testing.")
-	mustSay(t, "the text of "+prompt, blocks.Get("1.text"), "Please process the embedded resource above.")
+	mustSay(t, "the uri of the resource in "+prompt, blocks.Get("0.resource.uri"), uri)
+	mustRead(t, s, "the resource in "+prompt, blocks.Get("0.resource"), uri, "text/plain", "Embedded resource content for testing.")
+	s.text(t, "the text of "+prompt, blocks.Get("1.text"), "Please process the embedded resource above.")
 }
 
-func contractPromptImage(t *check.T) {
+func contractPromptImage(t *check.T, s *scribe) {
 	const prompt = "test_prompt_with_image"
 	contractItem(t, promptsList, "prompt", prompt)
 	blocks := contractMessages(t, prompt, nil, "image", "text")
 	mustShow(t, prompt, blocks.Get("0"), "data", "image/png", isPNG)
-	mustSay(t, "the text of "+prompt, blocks.Get("1.text"), "Please analyze the image above.")
+	s.text(t, "the mimeType of the picture of "+prompt, blocks.Get("0.mimeType"), "image/png")
+	s.text(t, "the text of "+prompt, blocks.Get("1.text"), "Please analyze the image above.")
 }
