@@ -21,9 +21,8 @@ type J struct {
 	Of    wire.Role // who is judged
 
 	*View
-	saw     int
-	further int // violations noted behind the first
-	out     *Outcome
+	saw int
+	out *Outcome
 }
 
 // A View is one transcript made ready to be looked at by several judges, which
@@ -99,18 +98,11 @@ func (j *J) Due() time.Duration {
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
 
-// maxFurther bounds the further violations that an outcome names.
-const maxFurther = 4
-
 // Fail says that a frame breaks the rule. The first call counts; what further
 // ones say is noted.
 func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if j.out.State == Violated {
-		further := "also: " + fmt.Sprintf(format, args...)
-		if j.further < maxFurther && further != "also: "+j.out.Detail && !slices.Contains(j.out.Notes, further) {
-			j.further++
-			j.Note("%s", further)
-		}
+		j.out.further(fmt.Sprintf(format, args...))
 		return
 	}
 	j.out.State = Violated

@@ -162,8 +162,8 @@ func LookAll(c Check, sessions []*View) Outcome {
 			return o
 		case best.State == Violated:
 			best.Took = o.Took
-			if further := "also: " + o.Detail; o.State == Violated && o.Detail != best.Detail && len(best.Notes) < maxFurther && !slices.Contains(best.Notes, further) {
-				best.Notes = append(best.Notes, further)
+			if o.State == Violated {
+				best.further(o.Detail)
 			}
 		case o.State == Violated:
 			best = o

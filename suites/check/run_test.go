@@ -40,8 +40,8 @@ func TestFurtherViolationsAreNoted(t *testing.T) {
 		}
 		return NewView(spec.V2025_11_25, transcript)
 	}
-	o := LookAll(c, []*View{session("a", "a", "b"), session("a"), session("c")})
-	if want := []string{"also: method b", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
+	o := LookAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
+	if want := []string{"also: method b", "also: method b1", "also: method b2", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
 		t.Errorf("%q with the notes %q, want %q", o.Detail, o.Notes, want)
 	}
 }
