@@ -318,7 +318,7 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 func (e *engine) env(rev spec.Revision) check.Env {
 	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow}
 	if e.o.Profile == Official {
-		env.Call = server.InContract
+		env.Call = func(tool string) bool { _, named := server.ContractArguments(tool); return named }
 	}
 	return env
 }

@@ -16,8 +16,10 @@ import (
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "explain CHECK-OR-RULE",
-		Short:   "Explain a check or a rule: what it asks for, where that is written, how it is seen",
+		Use:   "explain CHECK-OR-RULE",
+		Short: "Explain a check or a rule: what it asks for, where that is written, how it is seen",
+		Long: "Explain a check or a rule: what it asks for, where that is written, how it is seen.\n\n" +
+			"For a scenario of the public conformance suite, name the checks that judge the same.",
 		Example: "  mcpcheck explain jsonrpc.method.unknown",
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -41,6 +43,9 @@ func explainCommand() *cobra.Command {
 			if row, ok := l.Rows[args[0]]; ok {
 				explainRule(w, l, row)
 				return nil
+			}
+			if known, err := explainScenario(w, args[0]); known || err != nil {
+				return err
 			}
 			return fmt.Errorf("%q is neither a check nor a rule%s", args[0], nearest(args[0], explainable()))
 		},
@@ -96,6 +101,27 @@ func explainOfficial(w io.Writer, c check.Check) error {
 		}
 	}
 	return nil
+}
+
+// explainScenario prints what judges as a scenario of the public suite does, or
+// one check of it; known is false if there is no such scenario.
+func explainScenario(w io.Writer, name string) (known bool, err error) {
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return false, exitError{exitBroken, err}
+	}
+	for _, c := range official {
+		if name != c.Scenario && name != c.Name() {
+			continue
+		}
+		what := "judged by " + strings.Join(c.Ours, ", ")
+		if c.Why != "" {
+			what = "not judged: " + c.Why
+		}
+		fmt.Fprintf(w, "%s (%s)\n  %s\n", c.Name(), span(c.In()), what)
+		known = true
+	}
+	return known, nil
 }
 
 func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {

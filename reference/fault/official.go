@@ -23,6 +23,9 @@ var (
 	inContract = spec.Since(spec.V2025_06_18)
 	inSessions = spec.Between(spec.V2025_06_18, spec.V2025_11_25)
 	in2025_11  = spec.Only(spec.V2025_11_25)
+	// further is one revision, for the further faults of a check that another
+	// fault proves in each.
+	further = spec.Stateless
 )
 
 // onBlock changes a content block of a complete result of a tool.
@@ -110,7 +113,7 @@ func officialTools() []Fault {
 			Apply:    saying("test_simple_text", "This is a simple text response."),
 		},
 		{
-			Name: "contract-image-as-jpeg", Does: "calls the picture of test_image_content a JPEG", In: inContract,
+			Name: "contract-image-as-jpeg", Does: "calls the picture of test_image_content a JPEG", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_image_content", 0, set("mimeType", "image/jpeg")),
 		},
@@ -125,12 +128,12 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_audio_content", 0, set("mimeType", "audio/mpeg")),
 		},
 		{
-			Name: "contract-audio-no-sound", Does: "plays a picture in test_audio_content", In: inContract,
+			Name: "contract-audio-no-sound", Does: "plays a picture in test_audio_content", In: further,
 			CaughtBy: []string{"official.tools.audio"},
 			Apply:    onBlock("test_audio_content", 0, set("data", png)),
 		},
 		{
-			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: inContract,
+			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("uri", "test://static-text"))),
 		},
@@ -148,7 +151,7 @@ func officialTools() []Fault {
 			}),
 		},
 		{
-			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: inContract,
+			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    onBlock("test_multiple_content_types", 2, embedded(set("text", `{"test":"data","value":"123"}`))),
 		},
@@ -159,7 +162,7 @@ func officialTools() []Fault {
 			Apply:    onCall("test_error_handling", func(o server.Object) { delete(o, "isError") }),
 		},
 		{
-			Name: "contract-error-unexplained", Does: "says nothing of the failure in test_error_handling", In: inContract,
+			Name: "contract-error-unexplained", Does: "says nothing of the failure in test_error_handling", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    saying("test_error_handling", "Error"),
 		},

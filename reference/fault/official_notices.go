@@ -79,7 +79,7 @@ func officialNotices() []Fault {
 			Apply:    onSteps(func(nth int, _ server.Object) bool { return nth != 2 }),
 		},
 		{
-			Name: "contract-progress-as-fraction", Does: "reports the progress of test_tool_with_progress as 0, 0.5 and 1 of 1", In: inContract,
+			Name: "contract-progress-as-fraction", Does: "reports the progress of test_tool_with_progress as 0, 0.5 and 1 of 1", In: further,
 			CaughtBy: []string{"official.tools.progress"},
 			Apply: onSteps(func(nth int, params server.Object) bool {
 				params["progress"], params["total"] = float64(nth-1)/2, 1
@@ -87,7 +87,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-progress-standing", Does: "reports 50 twice in test_tool_with_progress", In: inContract,
+			Name: "contract-progress-standing", Does: "reports 50 twice in test_tool_with_progress", In: further,
 			CaughtBy: []string{"official.tools.progress"},
 			Apply: onSteps(func(nth int, params server.Object) bool {
 				params["progress"] = min(nth-1, 1) * 50

@@ -50,12 +50,12 @@ func officialOffers() []Fault {
 			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["data"] = "SGVsbG8=" }),
 		},
 		{
-			Name: "contract-text-reworded", Does: "reads test://static-text as another sentence", In: inContract,
+			Name: "contract-text-reworded", Does: "reads test://static-text as another sentence", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    reading("test://static-text", set("text", "This is the content.")),
 		},
 		{
-			Name: "contract-binary-as-stream", Does: "calls the picture of test://static-binary application/octet-stream", In: inContract,
+			Name: "contract-binary-as-stream", Does: "calls the picture of test://static-binary application/octet-stream", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    reading("test://static-binary", set("mimeType", "application/octet-stream")),
 		},
@@ -65,7 +65,7 @@ func officialOffers() []Fault {
 			Apply:    reading("test://template/123/data", set("text", `{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}`)),
 		},
 		{
-			Name: "contract-template-unlisted", Does: "does not list test://template/{id}/data as a template", In: inContract,
+			Name: "contract-template-unlisted", Does: "does not list test://template/{id}/data as a template", In: further,
 			CaughtBy: []string{"official.resources.template"},
 			Apply: onResult("resources/templates/list", func(o server.Object) {
 				kept := []any{}
@@ -78,12 +78,12 @@ func officialOffers() []Fault {
 			}),
 		},
 		{
-			Name: "contract-prompt-reworded", Does: "says another sentence in test_simple_prompt", In: inContract,
+			Name: "contract-prompt-reworded", Does: "says another sentence in test_simple_prompt", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    getting("test_simple_prompt", func(messages []any) { content(messages, 0)["text"] = "This is a prompt." }),
 		},
 		{
-			Name: "contract-prompt-arguments-swapped", Does: "swaps the arguments of test_prompt_with_arguments", In: inContract,
+			Name: "contract-prompt-arguments-swapped", Does: "swaps the arguments of test_prompt_with_arguments", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply: getting("test_prompt_with_arguments", func(messages []any) {
 				content(messages, 0)["text"] = "Prompt with arguments: arg1='testValue2', arg2='testValue1'"
@@ -106,7 +106,7 @@ func officialOffers() []Fault {
 			}),
 		},
 		{
-			Name: "contract-prompt-picture-as-jpeg", Does: "calls the picture of test_prompt_with_image a JPEG", In: inContract,
+			Name: "contract-prompt-picture-as-jpeg", Does: "calls the picture of test_prompt_with_image a JPEG", In: further,
 			CaughtBy: []string{"official.documented"},
 			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["mimeType"] = "image/jpeg" }),
 		},

@@ -31,17 +31,23 @@ var (
 	in2025_11    = spec.Only(spec.V2025_11_25)
 )
 
-// InContract tells whether the contract names a tool. Its tools are there to
-// be called.
-func InContract(tool string) bool {
-	return slices.Contains([]string{
-		"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
-		"test_tool_with_logging", "test_error_handling", "test_tool_with_progress", "test_sampling", "test_elicitation",
-		"test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums", "json_schema_2020_12_tool", "test_reconnection",
-		"test_missing_capability", "test_streaming_elicitation", "test_logging_tool", "test_trigger_tool_change", "test_trigger_prompt_change",
-		roundsTool + "elicitation", roundsTool + "sampling", roundsTool + "list_roots", roundsTool + "request_state", roundsTool + "multiple_inputs",
-		roundsTool + "multi_round", roundsTool + "tampered_state", roundsTool + "capabilities",
-	}, tool)
+// ContractArguments returns the arguments that the contract calls a tool with,
+// as JSON; ok is false for a tool that it does not name. Its tools are there
+// to be called.
+func ContractArguments(tool string) (arguments string, ok bool) {
+	switch tool {
+	case "test_sampling":
+		return `{"prompt":"Test prompt for sampling"}`, true
+	case "test_elicitation":
+		return `{"message":"Please provide your information"}`, true
+	case "test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
+		"test_tool_with_logging", "test_error_handling", "test_tool_with_progress", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
+		"test_reconnection", "test_missing_capability", "test_streaming_elicitation", "test_logging_tool", "test_trigger_tool_change", "test_trigger_prompt_change",
+		roundsTool + "elicitation", roundsTool + "sampling", roundsTool + "list_roots", roundsTool + "request_state",
+		roundsTool + "multiple_inputs", roundsTool + "multi_round", roundsTool + "tampered_state", roundsTool + "capabilities":
+		return "{}", true
+	}
+	return "", false
 }
 
 // roundsTool begins the names of the tools that ask by input_required results.

@@ -111,8 +111,8 @@ func contractTemplate(t *check.T, s *scribe) {
 	mustRead(t, s, uri, part, uri, "application/json", `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`)
 }
 
-// aFewSeconds is how long the watched resource may stay as it is.
-const aFewSeconds = 4 * time.Second
+// longRest is how long the watched resource may stay as it is.
+const longRest = 4 * time.Second
 
 // contractWatched waits for a change, so that judges see one. That none comes
 // is no failure: the contract tells of changes beside its scenarios, and its
@@ -124,12 +124,12 @@ func contractWatched(t *check.T) {
 	}
 	from := len(t.Frames(0))
 	contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
-	_, told := t.AwaitWithin(from, min(aFewSeconds, t.Timeout()), func(m wire.Message) bool {
+	_, told := t.AwaitWithin(from, min(longRest, t.Timeout()), func(m wire.Message) bool {
 		return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
 	})
 	left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
 	if !told {
-		t.Note("no change of %s was told within %s of the subscription", uri, min(aFewSeconds, t.Timeout()))
+		t.Note("no change of %s was told within %s of the subscription", uri, min(longRest, t.Timeout()))
 	}
 	contractResult(t, "resources/unsubscribe", left)
 }
