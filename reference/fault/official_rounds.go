@@ -74,7 +74,7 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-one-round", Does: "asks once in " + rounds + "multi_round", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.rounds"},
-			Apply:    onLibraryTool(rounds+"multi_round", func(t *server.Tool) { t.Then = nil }),
+			Apply:    onLibraryTool(rounds+"multi_round", func(t *server.Tool) { t.More = nil }),
 		},
 		{
 			Name: "contract-tampering-unseen", Does: "takes a requestState for its own that was changed at its end", In: spec.Stateless,

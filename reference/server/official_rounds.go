@@ -28,7 +28,10 @@ func officialRounds() []*Tool {
 		func(call *Call) string {
 			return fmt.Sprintf("%s likes %s.", filled(call, "step1", "name"), filled(call, "step2", "color"))
 		})
-	multi.Then = func(*Call) []Ask {
+	multi.More = func(call *Call) []Ask {
+		if call.Answers["step2"] != nil {
+			return nil
+		}
 		return []Ask{ask("step2", "Step 2: What is your favorite color?", "color", "string")}
 	}
 	able := with(rounds("capabilities", "Asks for what the client declared only."), func(*Call) string { return "All that was asked for came." })

@@ -29,8 +29,8 @@ type Tool struct {
 	Lenient bool
 	// Asks tells what input the call needs from the client.
 	Asks func(call *Call) []Ask
-	// Then tells what else it needs once that was answered; nil for nothing.
-	Then func(call *Call) []Ask
+	// More tells what else it needs once that was answered; nil for nothing.
+	More func(call *Call) []Ask
 	Run  func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
@@ -157,11 +157,11 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 func (t *Tool) input(ctx context.Context, call *Call) (Input, *Error) {
 	asks := t.Asks(call)
 	in, problem := call.obtain(ctx, asks)
-	if t.Then == nil || problem != nil || in.Answers == nil {
+	if t.More == nil || problem != nil || in.Answers == nil {
 		return in, problem
 	}
 	call.Answers = in.Answers
-	more := t.Then(call)
+	more := t.More(call)
 	if call.Modern {
 		more = slices.Concat(asks, more)
 	}
