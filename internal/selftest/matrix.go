@@ -61,8 +61,8 @@ type Matrix struct {
 	// Promised is the honest server that offers the public contract, judged by
 	// its checks too.
 	Promised *reports.Run
-	Again  int // cells that were not exact beside others, and were run again alone
-	Took   time.Duration
+	Again    int // cells that were not exact beside others, and were run again alone
+	Took     time.Duration
 }
 
 // beside are the deadlines of runs in process: an answer comes within
