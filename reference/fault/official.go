@@ -37,8 +37,8 @@ func onBlock(tool string, at int, edit func(block server.Object)) apply {
 	})
 }
 
-// saying replaces the text that a tool says.
-func saying(tool, text string) apply {
+// insteadSaying replaces the text that a tool says.
+func insteadSaying(tool, text string) apply {
 	return onBlock(tool, 0, func(block server.Object) { block["text"] = text })
 }
 
@@ -69,16 +69,16 @@ func onAskParams(tool string, edit func(params server.Object)) apply {
 	})
 }
 
-// onField changes a field of the form of a tool.
-func onField(tool, field string, edit func(schema server.Object)) apply {
+// onFormField changes a field of the form of a tool.
+func onFormField(tool, field string, edit func(schema server.Object)) apply {
 	return onAskParams(tool, func(params server.Object) {
 		edit(params["requestedSchema"].(server.Object)["properties"].(server.Object)[field].(server.Object))
 	})
 }
 
-// onInterim changes the input_required results of a method for what has the
+// onInterimOf changes the input_required results of a method for what has the
 // name.
-func onInterim(method, name string, edit func(r *server.Request, result server.Object)) apply {
+func onInterimOf(method, name string, edit func(r *server.Request, result server.Object)) apply {
 	return onHandler(func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			v, problem := next(ctx, r)
@@ -110,7 +110,7 @@ func officialTools() []Fault {
 		{
 			Name: "contract-simple-text-reworded", Does: "says another sentence in test_simple_text", In: inContract,
 			CaughtBy: []string{"official.documented"},
-			Apply:    saying("test_simple_text", "This is a simple text response."),
+			Apply:    insteadSaying("test_simple_text", "This is a simple text response."),
 		},
 		{
 			Name: "contract-image-as-jpeg", Does: "calls the picture of test_image_content a JPEG", In: further,
@@ -164,7 +164,7 @@ func officialTools() []Fault {
 		{
 			Name: "contract-error-unexplained", Does: "says nothing of the failure in test_error_handling", In: further,
 			CaughtBy: []string{"official.documented"},
-			Apply:    saying("test_error_handling", "Error"),
+			Apply:    insteadSaying("test_error_handling", "Error"),
 		},
 		{
 			Name: "contract-schema-without-defs", Does: "strips $defs from the schema of json_schema_2020_12_tool, and what refers to them", In: spec.Since(spec.V2025_11_25),

@@ -6,8 +6,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// refusing answers some requests of a method with an error.
-func refusing(method string, which func(r *server.Request) bool, e *server.Error) func(next server.Handler) server.Handler {
+// refusingSome answers some requests of a method with an error.
+func refusingSome(method string, which func(r *server.Request) bool, e *server.Error) func(next server.Handler) server.Handler {
 	return func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			if r.Method == method && which(r) {
@@ -36,12 +36,12 @@ func officialForms() []Fault {
 		{
 			Name: "contract-sampling-answer-lost", Does: "does not say what the model answered in test_sampling", In: inSessions,
 			CaughtBy: []string{"official.tools.sampling"},
-			Apply:    saying("test_sampling", "LLM response: "),
+			Apply:    insteadSaying("test_sampling", "LLM response: "),
 		},
 		{
 			Name: "contract-sampling-skipped", Does: "does not ask the model in test_sampling", In: inSessions,
 			CaughtBy: []string{"official.tools.sampling"},
-			Apply:    onLibraryTool("test_sampling", func(t *server.Tool) { t.Asks = nil; t.Run = silent }),
+			Apply:    onLibraryTool("test_sampling", func(t *server.Tool) { t.Asks = nil; t.Run = unasked }),
 		},
 		{
 			Name: "contract-elicitation-optional", Does: "does not require the email of test_elicitation", In: inSessions,
@@ -58,49 +58,49 @@ func officialForms() []Fault {
 		{
 			Name: "contract-elicitation-answer-lost", Does: "does not say what the user answered in test_elicitation", In: inSessions,
 			CaughtBy: []string{"official.documented"},
-			Apply:    saying("test_elicitation", "User response: accept"),
+			Apply:    insteadSaying("test_elicitation", "User response: accept"),
 		},
 		{
 			Name: "contract-default-missing", Does: "gives the age no default in " + defaults, In: in2025_11,
 			CaughtBy: []string{"official.elicitation.defaults"},
-			Apply:    onField(defaults, "age", func(schema server.Object) { delete(schema, "default") }),
+			Apply:    onFormField(defaults, "age", func(schema server.Object) { delete(schema, "default") }),
 		},
 		{
 			Name: "contract-default-integer-as-number", Does: "asks for the age as a number in " + defaults, In: in2025_11,
 			CaughtBy: []string{"official.elicitation.defaults"},
-			Apply:    onField(defaults, "age", set("type", "number")),
+			Apply:    onFormField(defaults, "age", set("type", "number")),
 		},
 		{
 			Name: "contract-default-false", Does: "has false for the default of verified in " + defaults, In: in2025_11,
 			CaughtBy: []string{"official.elicitation.defaults"},
-			Apply:    onField(defaults, "verified", set("default", false)),
+			Apply:    onFormField(defaults, "verified", set("default", false)),
 		},
 		{
 			Name: "contract-enum-names-short", Does: "names two of the three values of legacyEnum", In: in2025_11,
 			CaughtBy: []string{"official.elicitation.enums"},
-			Apply:    onField(enums, "legacyEnum", set("enumNames", []any{"Option One", "Option Two"})),
+			Apply:    onFormField(enums, "legacyEnum", set("enumNames", []any{"Option One", "Option Two"})),
 		},
 		{
 			Name: "contract-untitled-with-names", Does: "gives untitledSingle enumNames", In: in2025_11,
 			CaughtBy: []string{"official.elicitation.enums"},
-			Apply:    onField(enums, "untitledSingle", set("enumNames", []any{"One", "Two", "Three"})),
+			Apply:    onFormField(enums, "untitledSingle", set("enumNames", []any{"One", "Two", "Three"})),
 		},
 		{
 			Name: "contract-titled-without-titles", Does: "offers titledMulti as plain values", In: in2025_11,
 			CaughtBy: []string{"official.elicitation.enums"},
-			Apply: onField(enums, "titledMulti", set("items", server.Object{
+			Apply: onFormField(enums, "titledMulti", set("items", server.Object{
 				"type": "string", "enum": []any{"value1", "value2", "value3"},
 			})),
 		},
 		{
 			Name: "contract-choice-lost", Does: "does not say what the user did in " + enums, In: in2025_11,
 			CaughtBy: []string{"official.documented"},
-			Apply:    saying(enums, "Elicitation completed: {}"),
+			Apply:    insteadSaying(enums, "Elicitation completed: {}"),
 		},
 	}
 }
 
-// silent is a tool that answers as if it had asked.
-func silent(context.Context, *server.Call) server.Outcome {
+// unasked is a tool that answers as if it had asked.
+func unasked(context.Context, *server.Call) server.Outcome {
 	return server.Outcome{Content: []server.Object{{"type": "text", "text": "LLM response: This is a test response from the client"}}}
 }

@@ -114,7 +114,7 @@ func officialNotices() []Fault {
 		{
 			Name: "contract-watched-for-good", Does: "refuses to unsubscribe from test://watched-resource", In: inSessions,
 			CaughtBy: []string{"official.resources.watched"},
-			Apply: onHandler(refusing("resources/unsubscribe", func(r *server.Request) bool {
+			Apply: onHandler(refusingSome("resources/unsubscribe", func(r *server.Request) bool {
 				return r.Params["uri"] == "test://watched-resource"
 			}, &server.Error{Code: spec.InternalError, Message: "Nobody leaves"})),
 		},

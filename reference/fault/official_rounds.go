@@ -36,22 +36,22 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-greeting-without-name", Does: "greets nobody by name in " + rounds + "elicitation", In: spec.Stateless,
 			CaughtBy: []string{"official.documented"},
-			Apply:    saying(rounds+"elicitation", "Hello!"),
+			Apply:    insteadSaying(rounds+"elicitation", "Hello!"),
 		},
 		{
 			Name: "contract-model-unheard", Does: "does not say what the model answered in " + rounds + "sampling", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.sampling"},
-			Apply:    saying(rounds+"sampling", "The model has answered."),
+			Apply:    insteadSaying(rounds+"sampling", "The model has answered."),
 		},
 		{
 			Name: "contract-roots-unnamed", Does: "names no root in " + rounds + "list_roots", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.roots"},
-			Apply:    saying(rounds+"list_roots", "There are some roots."),
+			Apply:    insteadSaying(rounds+"list_roots", "There are some roots."),
 		},
 		{
 			Name: "contract-state-unconfirmed", Does: "does not say state-ok in " + rounds + "request_state", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.state"},
-			Apply:    saying(rounds+"request_state", "Done."),
+			Apply:    insteadSaying(rounds+"request_state", "Done."),
 		},
 		{
 			Name: "contract-state-not-kept", Does: "hands out no requestState in " + rounds + "request_state", In: spec.Stateless,
@@ -89,7 +89,7 @@ func officialRounds() []Fault {
 			Name: "contract-capabilities-ignored", Does: "asks a client without elicitation to show a form in " + rounds + "capabilities", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.capabilities"},
 			Also:     map[string]string{"lifecycle.input.declared": "the client did not declare elicitation"},
-			Apply: onInterim("tools/call", rounds+"capabilities", func(_ *server.Request, o server.Object) {
+			Apply: onInterimOf("tools/call", rounds+"capabilities", func(_ *server.Request, o server.Object) {
 				o["inputRequests"].(server.Object)["user_name"] = server.Object{"method": "elicitation/create", "params": server.Object{
 					"mode": "form", "message": "What is your name?",
 					"requestedSchema": server.Object{"type": "object", "properties": server.Object{"name": server.Object{"type": "string"}}},
@@ -116,7 +116,7 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-wrong-key-refused", Does: "answers a key that was not asked for with error -32602", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.asks-again"},
-			Apply: onHandler(refusing("tools/call", func(r *server.Request) bool {
+			Apply: onHandler(refusingSome("tools/call", func(r *server.Request) bool {
 				responses, ok := r.Params["inputResponses"].(server.Object)
 				return ok && r.Params["name"] == rounds+"elicitation" && responses["user_name"] == nil
 			}, &server.Error{Code: spec.InvalidParams, Message: "inputResponses lacks user_name"})),
@@ -124,7 +124,7 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-extra-keys-refused", Does: "answers keys that were not asked for, beside the one that was, with error -32602", In: spec.Stateless,
 			CaughtBy: []string{"official.input-required.extra"},
-			Apply: onHandler(refusing("tools/call", func(r *server.Request) bool {
+			Apply: onHandler(refusingSome("tools/call", func(r *server.Request) bool {
 				responses, _ := r.Params["inputResponses"].(server.Object)
 				return r.Params["name"] == rounds+"elicitation" && len(responses) > 1
 			}, &server.Error{Code: spec.InvalidParams, Message: "inputResponses holds what nobody asked for"})),

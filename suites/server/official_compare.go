@@ -39,14 +39,14 @@ func mustSay(t *check.T, what string, got gjson.Result, want string) {
 // mustHold asserts that a string holds others.
 func mustHold(t *check.T, what string, got gjson.Result, parts ...string) {
 	for _, part := range parts {
-		if !holds(got, part) {
+		if !holdsText(got, part) {
 			t.Fail("a text with "+asJSON(part), shortJSON(got), "%s is %s, without %s", what, shortJSON(got), asJSON(part))
 		}
 	}
 }
 
-// holds tells whether a value is a string with the part.
-func holds(v gjson.Result, part string) bool {
+// holdsText tells whether a value is a string with the part.
+func holdsText(v gjson.Result, part string) bool {
 	return v.Type == gjson.String && strings.Contains(v.Str, part)
 }
 

@@ -67,7 +67,7 @@ func (s *scribe) value(t *check.T, what string, got gjson.Result, want string) {
 // holding tells a text that documentedly holds others.
 func (s *scribe) holding(t *check.T, what string, got gjson.Result, parts ...string) {
 	for _, part := range parts {
-		s.note(t, what, holds(got, part), got, "a text with "+asJSON(part))
+		s.note(t, what, holdsText(got, part), got, "a text with "+asJSON(part))
 	}
 }
 
