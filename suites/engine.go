@@ -26,6 +26,7 @@ type Options struct {
 	Revisions []spec.Revision // asked for; nil for all
 	Allow     func(tool string) bool
 	Given     check.Given // what the user says of the target
+	Profile   string      // what the target promises to offer: "" or Official
 	Session   session.Options
 	Deadline  time.Duration // for the whole run; 0 for none
 	Seed      uint64
@@ -50,6 +51,7 @@ type engine struct {
 	o        Options
 	launcher *session.Launcher
 	ledger   *fixtures.Ledger
+	official fixtures.Official
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
 	ended    map[spec.Revision][]*check.View
@@ -78,8 +80,12 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return nil, err
+	}
 	if o.Checks == nil {
-		o.Checks = Of(wire.Server, All())
+		o.Checks = InProfile(o.Profile, Of(wire.Server, All()))
 	}
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
@@ -91,6 +97,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 		o:        o,
 		launcher: session.NewLauncher(target, o.Session),
 		ledger:   ledger,
+		official: official,
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
 		ended:    map[spec.Revision][]*check.View{},
@@ -307,9 +314,14 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	}
 }
 
-// env is where the probes of a revision run.
+// env is where the probes of a revision run. The tools of a profile are there
+// to be called.
 func (e *engine) env(rev spec.Revision) check.Env {
-	return check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
+	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
+	if e.o.Profile == Official {
+		env.Given = server.OfContract(env.Given)
+	}
+	return env
 }
 
 // count notes whether the target survives its checks. Those that malform do
@@ -422,7 +434,7 @@ func (e *engine) outcome(r *result) reports.Outcome {
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(transport.Stdio),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
-		Rules: e.rules(c, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
+		Rules: e.rules(c, r.rev), Official: e.official.Of(c.ID, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}
 	switch o.State {
 	case check.Kept:

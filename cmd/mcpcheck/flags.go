@@ -28,6 +28,7 @@ type flags struct {
 	start      time.Duration
 	deadline   time.Duration
 	serial     bool
+	profile    string
 	strict     string
 	seed       uint64
 	json       string
@@ -79,6 +80,12 @@ func (f *flags) addServer(cmd *cobra.Command) {
 	s.BoolVar(&f.serial, "serial", false, "never run two instances of the target at once")
 }
 
+// addProfile declares the flag of what only servers promise.
+func (f *flags) addProfile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.profile, "profile", "", "run the checks of the fixtures too that the target offers by this `profile`: official, the public conformance contract")
+	complete(cmd, "profile", profileNames)
+}
+
 // check reads the flags; what is wrong is told before anything is started.
 func (f *flags) check(cmd *cobra.Command) error {
 	f.seedGiven = cmd.Flags().Changed("seed")
@@ -89,6 +96,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case "", reports.StrictWarn, reports.StrictAll:
 	default:
 		return fmt.Errorf("--strict takes no value, or all; not %q", f.strict)
+	}
+	if f.profile != "" && f.profile != suites.Official {
+		return fmt.Errorf("--profile takes official, not %q", f.profile)
 	}
 	for _, limit := range []struct {
 		name string
@@ -160,6 +170,8 @@ func (f *flags) allow() func(string) bool {
 	}
 	return func(tool string) bool { return allowed["all"] || allowed[tool] }
 }
+
+func profileNames() []string { return []string{suites.Official} }
 
 func checkNames() []string {
 	var out []string

@@ -44,11 +44,12 @@ type listedCheck struct {
 	Needs      string          `json:"needs"`
 	Of         string          `json:"of"`
 	Rules      []string        `json:"rules"`
+	Profile    string          `json:"profile,omitempty"` // whose fixtures it needs
 	Where      string          `json:"where"`
 }
 
 func describe(c check.Check) listedCheck {
-	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Where: suites.Where(c)}
+	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: suites.Where(c)}
 	for _, k := range c.On.Kinds() {
 		l.Transports = append(l.Transports, string(k))
 	}
@@ -69,7 +70,11 @@ func listChecks(w io.Writer, asJSON bool) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, c := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), c.Says)
+		says := c.Says
+		if c.Profile != "" {
+			says += " (--profile " + c.Profile + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), says)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -41,6 +41,7 @@ func serverCommand() *cobra.Command {
 	f.add(cmd)
 	f.addServer(cmd)
 	cmd.Flags().StringVar(&f.config, "config", "", "arguments, prompts and resources that suit the target, in this YAML `file`")
+	f.addProfile(cmd)
 	complete(cmd, "reference", faultNames)
 	return cmd
 }
@@ -69,7 +70,7 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	}
 	defer stop()
 	run, err := suites.Run(cmd.Context(), target, suites.Options{
-		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
+		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Profile: f.profile, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
 	return f.conclude(argv, run, err, out)
@@ -86,6 +87,9 @@ func (f *flags) selected(role wire.Role) ([]spec.Revision, []check.Check, error)
 	checks, err := suites.Select(all, f.only, f.skip)
 	if err != nil {
 		return nil, nil, err
+	}
+	if checks = suites.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
+		return nil, nil, fmt.Errorf("--only %s chooses checks of a profile alone: say --profile %s", strings.Join(f.only, ","), suites.Official)
 	}
 	if f.known != nil {
 		if err := knownChecks(f.known, all); err != nil {
@@ -104,7 +108,7 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		if len(args) > 0 {
 			return nil, nil, fmt.Errorf("--reference judges our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
 		}
-		target, err := referenceTarget(f.reference)
+		target, err := referenceTarget(f.reference, f.profile)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference
@@ -178,6 +182,9 @@ func (f *flags) options() map[string]any {
 	if f.config != "" {
 		o["config"] = f.config
 	}
+	if f.profile != "" {
+		o["profile"] = f.profile
+	}
 	if f.serial {
 		o["serial"] = true
 	}
@@ -198,6 +205,9 @@ func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revi
 			for _, v := range list.values {
 				args = append(args, list.flag, v)
 			}
+		}
+		if f.profile != "" {
+			args = append(args, "--profile", f.profile)
 		}
 		if f.cwd != "" {
 			args = append(args, "--cwd", f.cwd)

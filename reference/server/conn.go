@@ -74,6 +74,9 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 		closing:  make(chan struct{}),
 		calls:    make(chan struct{}, maxCalls),
 	}
+	if o.Official {
+		c.library.addOfficial(o.Pace)
+	}
 	if o.Library != nil {
 		o.Library(c.library)
 	}

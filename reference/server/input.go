@@ -13,6 +13,9 @@ type Ask struct {
 	Key    string // names the answer
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Params Object // nil for none
+	// Open: nothing is kept with the client between the rounds, so that its
+	// answer is taken without state.
+	Open bool
 }
 
 // Input is what came of the asks. At most one of its fields is set; none if

@@ -12,6 +12,7 @@ type Library struct {
 	Capabilities Object // ServerCapabilities
 	Instructions string
 	PageSize     int
+	ToolPage     int // entries of a page of tools; 0: PageSize
 	Tools        []*Tool
 	Resources    []*Resource
 	Templates    []*Template
@@ -20,6 +21,7 @@ type Library struct {
 	mu       sync.Mutex
 	loans    map[string]string // reader by id of the book
 	roomOpen bool
+	annex    *annex // nil where the public conformance contract is not offered
 }
 
 // A book of the collection.

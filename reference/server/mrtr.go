@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,9 @@ func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) 
 	if problem != nil {
 		return Input{}, problem
 	}
-	answers, missing := map[string]Object{}, Object{}
+	answers, missing, open := map[string]Object{}, Object{}, true
 	for len(asks) > 0 && len(missing) == 0 {
+		open = open && !slices.ContainsFunc(asks, func(a Ask) bool { return !a.Open })
 		if problem := r.collect(asks, kept, responses, answers, missing); problem != nil {
 			return Input{}, problem
 		}
@@ -53,11 +55,11 @@ func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) 
 	if len(missing) == 0 {
 		return Input{Answers: answers}, nil
 	}
-	return Input{Interim: Object{
-		"resultType":    "input_required",
-		"inputRequests": missing,
-		"requestState":  r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers}),
-	}}, nil
+	interim := Object{"resultType": "input_required", "inputRequests": missing}
+	if !open {
+		interim["requestState"] = r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers})
+	}
+	return Input{Interim: interim}, nil
 }
 
 // collect takes what was answered of the asks, now or before, into answers, and
@@ -66,13 +68,13 @@ func (r *Request) collect(asks []Ask, kept *requestState, responses Object, answ
 	for _, a := range asks {
 		answer, fresh := responses[a.Key].(Object)
 		switch {
-		case kept == nil: // without our state nothing was asked yet
+		case kept == nil && !a.Open: // without our state nothing was asked yet
 		case fresh:
 			if why := a.usable(answer); why != "" {
 				return invalid("inputResponses.%s %s", a.Key, why)
 			}
 			answers[a.Key] = answer
-		case kept.Answers[a.Key] != nil:
+		case kept != nil && kept.Answers[a.Key] != nil:
 			answers[a.Key] = kept.Answers[a.Key]
 		}
 		if answers[a.Key] == nil {

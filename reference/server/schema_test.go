@@ -168,7 +168,8 @@ const rich = `{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url"
 var answers = map[string]string{
 	"roots/list":             `{"roots":[{"uri":"file:///home/reader","name":"home"}]}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"On Borrowing"},"model":"m"}`,
-	"elicitation/create":     `{"action":"accept","content":{"name":"Ada","day":"2026-05-01","people":2}}`,
+	"elicitation/create": `{"action":"accept","content":{"name":"Ada","day":"2026-05-01","people":2,` +
+		`"username":"ada","email":"ada@example.com","ok":true,"color":"blue","context":"tea"}}`,
 }
 
 // everything lets the server say all that it can say in a revision: every
@@ -300,7 +301,10 @@ func (p *peer) conversation(method, members string) wire.Message {
 			answer, _ := decode(answers[text(v.(Object)["method"])])
 			responses[key] = answer
 		}
-		extra = fmt.Sprintf(`,"requestState":%s,"inputResponses":%s`, m.Result().Get("requestState").Raw, encode(responses))
+		extra = fmt.Sprintf(`,"inputResponses":%s`, encode(responses))
+		if state := m.Result().Get("requestState"); state.Exists() {
+			extra += `,"requestState":` + state.Raw
+		}
 	}
 }
 

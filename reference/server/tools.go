@@ -22,6 +22,8 @@ type Tool struct {
 	In    spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
+	// Offered tells whether the tool is there just now; nil: always.
+	Offered func() bool
 	// TaskSupport tells whether calls can be tasks: forbidden, optional or
 	// required; "" says nothing, which means forbidden.
 	TaskSupport string
@@ -63,7 +65,7 @@ func structured(v any) Outcome { return Outcome{Structured: v} }
 func (t *Tool) anyRoot() bool  { return t.Wrap != "" }
 
 func (t *Tool) offered(r *Request) bool {
-	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen())
+	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen()) && (t.Offered == nil || t.Offered())
 }
 
 // rootless are the revisions in which a structured result may be any JSON

@@ -263,7 +263,7 @@ func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok b
 	return t.AwaitWithin(from, t.s.Patience(), match)
 }
 
-// AwaitWithin is Await for what may come, and is not worth the whole deadline.
+// AwaitWithin is Await for what need not come, at most so long.
 func (t *T) AwaitWithin(from int, within time.Duration, match func(wire.Message) bool) (m wire.Message, ok bool) {
 	e, err := t.s.Await(t.ctx, from, within, match)
 	if err != nil {
@@ -317,6 +317,21 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 		t.mark = hit.Index
 		t.Fail(what, hit.Message.Summary(), "a forbidden answer came: %s", hit.Message.Summary())
 	}
+}
+
+// Trial runs a body whose failure decides nothing.
+func (t *T) Trial(body func(*T)) {
+	trial := *t
+	trial.out, trial.mark = &Outcome{}, -1
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+			t.interrupted()
+		}
+	}()
+	body(&trial)
 }
 
 // Survives asserts that the server still answers.
