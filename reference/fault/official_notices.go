@@ -89,6 +89,7 @@ func officialNotices() []Fault {
 		{
 			Name: "contract-progress-standing", Does: "reports 50 twice in test_tool_with_progress", In: further,
 			CaughtBy: []string{"official.tools.progress"},
+			Also:     map[string]string{"progress.increases": "50 and then 50 under one token"},
 			Apply: onSteps(func(nth int, params server.Object) bool {
 				params["progress"] = min(nth-1, 1) * 50
 				return true
@@ -97,6 +98,7 @@ func officialNotices() []Fault {
 		{
 			Name: "contract-progress-token", Does: "reports the progress of test_tool_with_progress under another token", In: inContract,
 			CaughtBy: []string{"official.tools.progress"},
+			Also:     map[string]string{"progress.token.known": "a token that no request gave"},
 			Apply: onSteps(func(_ int, params server.Object) bool {
 				params["progressToken"] = "progress-test"
 				return true

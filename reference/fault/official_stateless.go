@@ -39,6 +39,7 @@ func officialStateless() []Fault {
 		{
 			Name: "contract-logs-unasked", Does: "logs in test_logging_tool though the request asks for no messages", In: spec.Stateless,
 			CaughtBy: []string{"official.stateless.logging"},
+			Also:     map[string]string{"logging.request.opted-in": "a message that no request asked for", "logging.request.threshold": "no request in flight asks for its level"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
 				if r.Params["name"] == "test_logging_tool" {
 					r.Notify("notifications/message", server.Object{"level": "info", "data": "The logging tool was called"})
@@ -54,11 +55,13 @@ func officialStateless() []Fault {
 		{
 			Name: "contract-prompt-change-untold", Does: "does not tell who listens of a change by test_trigger_prompt_change", In: spec.Stateless,
 			CaughtBy: []string{"official.subscriptions.changes"},
+			Also:     map[string]string{"prompts.list-changed.sent": "the list of prompts changes and nobody is told"},
 			Apply:    swallowed("notifications/prompts/list_changed"),
 		},
 		{
 			Name: "contract-filter-ignored", Does: "tells of a change of tools on every stream", In: spec.Stateless,
 			CaughtBy: []string{"official.subscriptions.filtered"},
+			Also:     map[string]string{"subscriptions.requested": "a notification on a stream that was not opened for it"},
 			Apply:    onHandler(filterIgnored),
 		},
 	}
