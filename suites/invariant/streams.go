@@ -254,7 +254,8 @@ func tagOf(body gjson.Result) gjson.Result {
 func (r *reader) notified(e wire.Entry) {
 	method, tag := e.Message.Method(), tagOf(e.Message.Params())
 	switch {
-	case method == "notifications/progress" || method == "notifications/message":
+	case method == "notifications/message": // logging.request.stream
+	case method == "notifications/progress":
 		if tag.Exists() {
 			r.find(e, idElsewhere, "%s is delivered on no stream, and carries the subscription id %s", method, wire.Clip(tag.Raw, 60))
 		} else {

@@ -52,7 +52,7 @@ func subscriptions() []check.Check {
 		},
 		{
 			ID:    "subscriptions.id.elsewhere",
-			Says:  "progress and log messages carry no subscription id",
+			Says:  "progress notifications carry no subscription id",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-absent-elsewhere"},

@@ -53,7 +53,34 @@ func answersSurvived(method string) func(*check.T) {
 		}
 		t.Answering(nil)
 		t.Survives("a request whose question was never answered was cancelled")
+		if err == nil {
+			answerWithdrawn(t, running.Sent)
+		}
 		answerOpen(t) // it would be left waiting when the session ends
+	}
+}
+
+// keepsAsking is learnt of a server that does not take back what it asked for.
+const keepsAsking = "keeps asking for cancelled requests"
+
+// answerWithdrawn answers what the server took back when the request that it
+// asked for was cancelled, as it may come to pass: how it takes that is judged
+// in every session (cancellation.sent.answer). A server that once took nothing
+// back is not waited for again.
+func answerWithdrawn(t *check.T, from int) {
+	if t.Learnt(keepsAsking) {
+		return
+	}
+	m, ok := t.AwaitWithin(from, t.Timeout()/20, func(m wire.Message) bool { return m.Method() == "notifications/cancelled" })
+	if !ok {
+		t.Learn(keepsAsking)
+		return
+	}
+	for _, ask := range t.Asks(from) {
+		if id := ask.Frame.Message.ID(); ask.Key == "" && id.Raw == m.Params().Get("requestId").Raw {
+			t.Send(string(session.Response(id, check.Reply{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
+			t.Survives("an answer to a request that it had cancelled")
+		}
 	}
 }
 
