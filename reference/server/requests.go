@@ -29,6 +29,10 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask, more func(answer
 			asks = next(asks, in, more)
 			continue
 		}
+		changes := 0
+		if a.Method == "roots/list" {
+			changes = r.Session.listRoots()
+		}
 		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
 		if err != nil {
 			return Input{Lacking: fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)}
@@ -37,7 +41,7 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask, more func(answer
 			return Input{Lacking: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
 		}
 		if a.Method == "roots/list" && r.Client.tellsOfRoots() {
-			r.Session.keepRoots(answer)
+			r.Session.keepRoots(answer, changes)
 		}
 		in.Answers[a.Key] = answer
 		asks = next(asks, in, more)
@@ -127,9 +131,10 @@ func (c *conn) relist() {
 	}
 	t := &job{parked: make(chan struct{})}
 	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: t}
+	changes := c.session.listRoots()
 	c.begin(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
-			c.session.keepRoots(o)
+			c.session.keepRoots(o, changes)
 		}
 	})
 }

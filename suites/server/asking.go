@@ -204,7 +204,7 @@ func asksRoots(t *check.T) bool {
 // wait, while the list that the server asks for after a change stays unanswered.
 func userOfRoots(t *check.T, candidates []exchange) []asker {
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(x exchange) bool {
-		return x.took > t.Timeout()/10 // that it waits would be no evidence
+		return x.took > t.Timeout()/3 // that it waits would be no evidence
 	})
 	candidates = candidates[:min(len(candidates), maxTried)]
 	at := t.Len()

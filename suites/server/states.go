@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -127,27 +126,53 @@ func visible(m wire.Message) string {
 	return r.Get("content").Raw + r.Get("structuredContent").Raw + r.Get("messages").Raw + r.Get("contents").Raw
 }
 
-// stateBound presents the requestState of one request at another with the
-// answers that that one asked for.
+// stateBound presents the requestState of one request at another, or at the
+// same tool with other arguments, with the answers that that one asked for.
 func stateBound(t *check.T) {
 	var first *round
 	refused := false
-	withState(t, maxAskers, func(r round, state string) {
-		if first == nil {
-			first = &r
-			return
-		}
+	present := func(r round) {
 		if !succeeded(t, t.Request(r.method, r.retry)) {
 			return
 		}
 		foreign := first.interim.Get("requestState").String()
 		m := t.Request(r.method, with(r.retry, check.Params{"requestState": foreign}))
 		if succeeded(t, m) {
-			t.Fail("an error, or the question again", m.Summary(), "%s was retried with the requestState of %s, and succeeded", r, first.asker)
+			t.Fail("an error, or the question again", m.Summary(), "%s with %s was retried with the requestState of %s with %s, and succeeded",
+				r, wire.Clip(string(mustJSON(r.params)), 80), first.asker, wire.Clip(string(mustJSON(first.params)), 80))
 		}
 		refused = true
-	})
-	if !refused {
-		t.NotObserved("fewer than two requests carry a requestState", fmt.Sprintf("%d tools may ask for input", len(askers(t))))
 	}
+	withState(t, maxAskers, func(r round, _ string) {
+		if first == nil {
+			first = &r
+			return
+		}
+		present(r)
+	})
+	for _, other := range first.variants(t) {
+		if r, ok := other.ask(t); ok && r.interim.Get("requestState").Exists() {
+			present(r)
+		}
+	}
+	if !refused {
+		t.NotObserved("fewer than two requests that succeed carry a requestState", "")
+	}
+}
+
+// variants returns the same call with other arguments, if it is one of a tool.
+func (a asker) variants(t *check.T) []asker {
+	var out []asker
+	for _, tool := range knownTools(t) {
+		if a.method != "tools/call" || tool.Get("name").String() != a.name {
+			continue
+		}
+		for _, args := range arguments(tool, 3) {
+			params := callParams(tool, args)
+			if string(mustJSON(params)) != string(mustJSON(a.params)) {
+				out = append(out, asker{a.name, a.method, params, a.asks})
+			}
+		}
+	}
+	return out
 }
