@@ -64,49 +64,31 @@ func TestUnobservedOnTheHonestServerIsKnown(t *testing.T) {
 // unobserved are the checks that have no subject on the honest server at some
 // revision, each for the reason beside it.
 var unobserved = []string{
-	"jsonrpc.method.unadvertised",  // it declares every capability
-	"ping.sent.params",             // it sends no pings
-	"ping.sent.rate",               // likewise
-	"tools.execution.task-support", // it has no tasks
-	"tools.result.failure",         // it has no tool of the public contract
-	"versioning.extensions.names",  // it has no extensions
-	"jsonrpc.request.id",           // it sends requests only to clients that declare a capability
-	"jsonrpc.request.id.unique",    // likewise
+	"jsonrpc.method.unadvertised", // it declares every capability
+	"ping.sent.params",            // it sends no pings
+	"ping.sent.rate",              // likewise
+	"tools.result.failure",        // it has no tool of the public contract
+	"versioning.extensions.names", // it has no extensions
 	"versioning.extensions.settings",
-	"schema.content.tool-use",        // likewise: sampling
-	"schema.content.tool-result",     // likewise
-	"schema.dialect.declared",        // its schemas are of 2020-12
-	"resources.read.failure",         // what it lists does not fail
-	"prompts.get.failure",            // likewise
-	"completion.failure",             // likewise
-	"resources.read.path",            // it has no files
-	"schema.meta.object",             // it sends no _meta before 2026-07-28
-	"schema.meta.prefix",             // likewise
-	"schema.meta.label",              // likewise
-	"schema.meta.name",               // likewise
-	"schema.meta.reserved",           // likewise
-	"tasks.related.input",            // it asks only clients that declare a capability
-	"tasks.input.status",             // likewise
-	"tasks.input.left",               // likewise
-	"tasks.augment.declared",         // likewise
-	"tasks.related.requests",         // likewise: tasks
-	"tasks.poll.interval",            // likewise
-	"tasks.poll.input",               // likewise
-	"tasks.poll.cursor",              // likewise
-	"schema.meta.trace",              // it is part of no trace
-	"schema.methods.requests",        // it sends requests only to clients that declare a capability
-	"schema.dialect.valid",           // likewise
-	"progress.task.ended",            // it has no tasks
-	"progress.requested.type",        // it sends requests only to clients that declare a capability
-	"progress.requested.unique",      // likewise
-	"cancellation.sent.params",       // it cancels nothing while a client listens
-	"cancellation.sent.own",          // likewise
-	"cancellation.sent.in-progress",  // likewise
-	"cancellation.sent.answer",       // likewise
-	"cancellation.sent.task",         // likewise
-	"cancellation.sent.subscription", // likewise
-	"subscriptions.id.elsewhere",     // nothing asks for progress or log messages yet
-	"sampling.context.known",         // it asks for no context
+	"schema.dialect.declared",   // its schemas are of 2020-12
+	"resources.read.failure",    // what it lists does not fail
+	"prompts.get.failure",       // likewise
+	"completion.failure",        // likewise
+	"resources.read.path",       // it has no files
+	"schema.meta.object",        // it sends no _meta before 2026-07-28
+	"schema.meta.prefix",        // likewise
+	"schema.meta.label",         // likewise
+	"schema.meta.name",          // likewise
+	"schema.meta.reserved",      // likewise
+	"tasks.related.requests",    // likewise: tasks
+	"tasks.poll.interval",       // likewise
+	"tasks.poll.input",          // likewise
+	"tasks.poll.cursor",         // likewise
+	"schema.meta.trace",         // it is part of no trace
+	"progress.requested.type",   // it sends requests only to clients that declare a capability
+	"progress.requested.unique", // likewise
+	"cancellation.sent.task",    // likewise
+	"sampling.context.known",    // it asks for no context
 }
 
 // Areas that are moved are proven whole.
