@@ -30,7 +30,8 @@ type Conn struct {
 	asked   time.Time     // when we asked the peer to end
 	forced  bool          // we signalled it, or it was ended for flooding
 	waited  time.Duration // how long we waited before we signalled it
-	asks    chan wire.Entry
+	asks    chan question
+	instead func(Asked) Reply // answers in place of the host
 	bytes   int
 	bans    []*Ban
 
@@ -51,7 +52,7 @@ func connect(ctx context.Context, target transport.Target, opts Options, stays *
 		opts:       opts,
 		stays:      stays,
 		changed:    make(chan struct{}),
-		asks:       make(chan wire.Entry, 256),
+		asks:       make(chan question, 256),
 		ended:      make(chan struct{}),
 	}
 	go c.read()
@@ -80,6 +81,7 @@ func (c *Conn) read() {
 			c.finish()
 			return
 		}
+		instead := c.answering() // before anybody can see the frame and change it
 		at, m := c.Add(f)
 		if !c.heard.Swap(true) {
 			c.start.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
@@ -88,7 +90,7 @@ func (c *Conn) read() {
 		for _, part := range m.Elements() {
 			if part.Kind == wire.Request {
 				select {
-				case c.asks <- wire.Entry{Index: at, Frame: f, Message: part}:
+				case c.asks <- question{wire.Entry{Index: at, Frame: f, Message: part}, instead}:
 				default: // a peer that floods us with requests gets no answers
 				}
 			}

@@ -182,21 +182,30 @@ func (h *Host) answer(a Asked) Reply {
 	return h.Answer(a)
 }
 
-// Answering lets f answer what the server asks for, in place of the host; nil
-// gives the word back to the host. What is already being answered is not
-// recalled.
+// Answering lets f answer what the server asks for from now on, in place of the
+// host; nil gives the word back to the host.
 func (s *Session) Answering(f func(Asked) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instead = f
 }
 
-func (s *Session) answerTo(a Asked) Reply {
-	s.mu.Lock()
-	f := s.instead
-	s.mu.Unlock()
-	if f != nil && a.Method != "ping" {
-		return f(a)
+// A question is a request of the server, with who answers such at the time that
+// it came.
+type question struct {
+	wire.Entry
+	instead func(Asked) Reply
+}
+
+func (c *Conn) answering() func(Asked) Reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.instead
+}
+
+func (s *Session) answerTo(a Asked, instead func(Asked) Reply) Reply {
+	if instead != nil && a.Method != "ping" {
+		return instead(a)
 	}
 	return s.host.answer(a)
 }
@@ -208,7 +217,7 @@ func (s *Session) respond() {
 		if s.Rev.Facts().Stateless || !id.Usable() {
 			continue // a server that sends requests in the stateless era is judged, not answered
 		}
-		reply := s.answerTo(Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()})
+		reply := s.answerTo(Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}, e.instead)
 		if raw := Response(id, reply); raw != nil {
 			// A peer that does not read loses the answer; what it does then is judged.
 			_, _ = s.Send(context.Background(), raw)

@@ -22,8 +22,7 @@ type Session struct {
 	Rev     spec.Revision
 	Opening Opening // what the opening came to, once Open was called
 
-	host    *Host
-	instead func(Asked) Reply // answers in place of the host
+	host *Host
 
 	life   lifecycle
 	first  time.Duration // for the first answer of the instance

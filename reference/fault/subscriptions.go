@@ -108,6 +108,7 @@ func subscriptions() []Fault {
 			Name: "cancel-of-subscription-ignored", Does: "goes on with subscriptions that the client has cancelled", In: spec.Stateless,
 			Breaks:   []string{"subscriptions-client-cancel-stdio"},
 			CaughtBy: []string{"subscriptions.cancelled"},
+			Also:     map[string]string{"cancellation.subscription.unanswered": "a subscription that lasts is answered when the server ends"},
 			Apply:    onStreamCancel(func(json.RawMessage, []json.RawMessage, func(json.RawMessage) error) error { return nil }),
 		},
 	}...)

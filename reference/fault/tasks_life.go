@@ -34,6 +34,7 @@ func taskLives() []Fault {
 			Name: "task-cancelled-goes-on", Does: "goes on with a task when it is cancelled",
 			Breaks:   []string{"tasks-cancel-stops"},
 			CaughtBy: []string{"tasks.cancel.stops"},
+			Also:     map[string]string{"progress.task.ended": "the work that goes on reports its progress"},
 			Apply:    taskGoesOn,
 		},
 		{
@@ -94,6 +95,7 @@ func taskEnds() []Fault {
 			Name: "task-result-early", Does: "does not wait for the end of stocktake to answer tasks/result",
 			Breaks:   []string{"tasks-result-blocks"},
 			CaughtBy: []string{"tasks.result.blocks"},
+			Also:     map[string]string{"progress.task.ended": "the work goes on behind its result and reports its progress"},
 			Apply:    resultEarly,
 		},
 		{

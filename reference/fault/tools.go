@@ -108,6 +108,7 @@ func toolLists() []Fault {
 			Name: "tools-undeclared", Does: "lists tools without declaring the capability", In: spec.Every,
 			Breaks:   []string{"tools-capability-declared"},
 			CaughtBy: []string{"tools.capability.declared"},
+			Also:     map[string]string{"subscriptions.ack.subset": "it acknowledges changes of tools as any other"},
 			Apply:    undeclared("tools"),
 		},
 		{

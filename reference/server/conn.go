@@ -259,14 +259,15 @@ func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 }
 
 // emit hands one frame to the sink. What belongs to a cancelled request is
-// not sent any more.
-func (c *conn) emit(f Frame) {
+// not sent any more; sent tells whether it was.
+func (c *conn) emit(f Frame) (sent bool) {
 	c.out.Lock()
 	defer c.out.Unlock()
 	if f.Request != nil && f.Request.job.cancelled.Load() {
-		return
+		return false
 	}
 	c.sink(f)
+	return true
 }
 
 // revision is the one that faulty messages are judged by: the negotiated one,

@@ -79,7 +79,9 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 		delete(c.asked, wire.StringID(id).Key())
 		c.mu.Unlock()
 	}()
-	c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r})
+	if !c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r}) {
+		return nil, errCancelled
+	}
 	patience := time.NewTimer(c.o.Patience)
 	defer patience.Stop()
 	select {
@@ -102,8 +104,15 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 	}
 }
 
-// abandon tells the client that a request of the server is void.
+// abandon tells the client that a request of the server is void, unless its
+// answer has come meanwhile (basic/utilities/cancellation#behavior-requirements).
 func (r *Request) abandon(id, reason string) {
+	r.conn.mu.Lock()
+	waiting := r.conn.asked[wire.StringID(id).Key()] != nil
+	r.conn.mu.Unlock()
+	if !waiting {
+		return
+	}
 	r.conn.emit(Frame{
 		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
 		Kind: wire.Notification, Method: "notifications/cancelled",

@@ -47,13 +47,14 @@ func answersSurvived(method string) func(*check.T) {
 		answering(t, method, func(check.Asked) check.Reply { return check.Reply{} })
 		renewed(t, method)
 		running, err := t.TryStart(a.method, a.params)
+		asked := false
 		if err == nil {
-			t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
+			_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
 			cancel(t, running)
 		}
 		t.Answering(nil)
 		t.Survives("a request whose question was never answered was cancelled")
-		if err == nil {
+		if asked && method != listRoots { // roots may have been asked for on the server's own account
 			answerWithdrawn(t, running.Sent)
 		}
 		answerOpen(t) // it would be left waiting when the session ends

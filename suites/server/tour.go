@@ -48,6 +48,7 @@ func tour(t *check.T) {
 	for _, l := range listings(t) {
 		walked(t, l)
 	}
+	askers(t) // before anything is cancelled: what asks is known by what is open
 	if t.Declares("tools") {
 		called(t)
 		logged(t)
@@ -56,7 +57,6 @@ func tour(t *check.T) {
 	shown(t)
 	check.Memo(t, "used as given", func() int { return usedAsGiven(t) })
 	rewatched(t)
-	askers(t)
 	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }
 
