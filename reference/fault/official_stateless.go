@@ -39,7 +39,7 @@ func officialStateless() []Fault {
 		{
 			Name: "contract-logs-unasked", Does: "logs in test_logging_tool though the request asks for no messages", In: spec.Stateless,
 			CaughtBy: []string{"official.stateless.logging"},
-			Also:     map[string]string{"logging.request.opted-in": "a message that no request asked for", "logging.request.threshold": "no request in flight asks for its level"},
+			Also:     map[string]string{"logging.request.opted-in": "a message that no request asked for"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
 				if r.Params["name"] == "test_logging_tool" {
 					r.Notify("notifications/message", server.Object{"level": "info", "data": "The logging tool was called"})

@@ -85,7 +85,7 @@ func tools() []*Tool {
 			Input: Object{
 				"type": "object",
 				"properties": Object{
-					"duration_ms": Object{"type": "integer", "minimum": 0, "maximum": 5000, "default": 40, "description": "How long the walk takes, in milliseconds"},
+					"duration_ms": Object{"type": "integer", "minimum": 0, "maximum": 5000, "default": 100, "description": "How long the walk takes, in milliseconds"},
 					"steps":       Object{"type": "integer", "minimum": 1, "maximum": 50, "default": 5, "description": "How many times to report"},
 				},
 				"additionalProperties": false,
@@ -200,7 +200,7 @@ func showExhibits(context.Context, *Call) Outcome {
 // stocktake waits in even steps and reports each of them. It ends early when
 // the call is cancelled.
 func stocktake(ctx context.Context, call *Call) Outcome {
-	duration := time.Duration(integer(call.Args["duration_ms"], 40)) * time.Millisecond
+	duration := time.Duration(integer(call.Args["duration_ms"], 100)) * time.Millisecond
 	steps := integer(call.Args["steps"], 5)
 	call.Park()
 	for i := range steps {

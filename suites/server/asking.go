@@ -113,7 +113,8 @@ func exchanges(frames []wire.Entry) []exchange {
 				if m.Method() == "resources/read" {
 					name = m.Params().Get("uri")
 				}
-				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method())
+				// What a task asks for comes behind the answer to its request.
+				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method()) && !m.Params().Get("task").Exists()
 				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
 					known[what] = true
 					waiting[key] = open{exchange{asker: asker{name.Str, m.Method(), again(m), nil}, took: e.At}, e.Index}
