@@ -106,14 +106,16 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 
 // abandon tells the client that a request of the server is void, unless its
 // answer has come meanwhile (basic/utilities/cancellation#behavior-requirements).
+// An answer that comes now is taken up behind the notification.
 func (r *Request) abandon(id, reason string) {
-	r.conn.mu.Lock()
-	waiting := r.conn.asked[wire.StringID(id).Key()] != nil
-	r.conn.mu.Unlock()
-	if !waiting {
+	c, key := r.conn, wire.StringID(id).Key()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked[key] == nil {
 		return
 	}
-	r.conn.emit(Frame{
+	delete(c.asked, key)
+	c.emit(Frame{
 		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
 		Kind: wire.Notification, Method: "notifications/cancelled",
 	})
