@@ -39,7 +39,7 @@ const (
 	maxCalls     = 60
 	callsPerTool = 2
 	maxLate      = 2 // calls that are waited for in vain
-	maxTriggers  = 6 // tools that are called again, since they change something
+	maxTriggers  = 6 // calls that are made again, since they change something
 )
 
 // called returns what came of calling each tool that may be called, which is
@@ -98,7 +98,14 @@ func callTools(t *check.T, observe func(*check.T) *observer) *toolCalls {
 	begun := o.at
 	c.read(t, reading)
 	o.settle()
-	c.write(t, o, writing[:min(len(writing), maxCalls)])
+	for _, one := range writing[:min(len(writing), maxCalls)] {
+		c.call(t, one)
+		changes, trigger := o.after(one.tool.Get("name").String())
+		c.changes = append(c.changes, changes...)
+		if trigger && len(c.triggers) < maxTriggers {
+			c.triggers = append(c.triggers, one)
+		}
+	}
 	for _, change := range c.changes {
 		if change.sent {
 			c.heard = append(c.heard, change.told)
@@ -114,29 +121,6 @@ func (c *toolCalls) read(t *check.T, calls []toolCall) {
 	c.call(t, calls[:min(len(calls), maxCalls)]...)
 	if slices.ContainsFunc(knownTools(t), func(tool gjson.Result) bool { return onlyAsTask(t, tool) }) {
 		c.asTasks(t)
-	}
-}
-
-// write makes the calls of tools that may change something, and looks once for
-// what those of one tool have changed, since a look asks for whole lists.
-func (c *toolCalls) write(t *check.T, o *observer, calls []toolCall) {
-	triggers := 0
-	for len(calls) > 0 {
-		name := calls[0].tool.Get("name").String()
-		n := slices.IndexFunc(calls, func(one toolCall) bool { return one.tool.Get("name").String() != name })
-		if n < 0 {
-			n = len(calls)
-		}
-		for _, one := range calls[:n] {
-			c.call(t, one)
-		}
-		changes, trigger := o.after(name)
-		c.changes = append(c.changes, changes...)
-		if trigger && triggers < maxTriggers {
-			triggers++
-			c.triggers = append(c.triggers, calls[:n]...)
-		}
-		calls = calls[n:]
 	}
 }
 
