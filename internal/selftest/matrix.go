@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -81,6 +82,10 @@ func alone() session.Options {
 	o.Timeout, o.Grace = 3*time.Second, 3*time.Second
 	return o
 }
+
+// Workers is how many cells to compute side by side on this machine: more than
+// it has processors, since a cell waits half of its time for what does not come.
+func Workers() int { return 5 * runtime.NumCPU() }
 
 // gcPercent is how far the heap may grow before garbage is collected while the
 // matrix is computed.
