@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -81,9 +83,19 @@ func alone() session.Options {
 	return o
 }
 
+// Workers is how many cells to compute side by side on this machine: more than
+// it has processors, since a cell waits half of its time for what does not come.
+func Workers() int { return 5 * runtime.NumCPU() }
+
+// gcPercent is how far the heap may grow before garbage is collected while the
+// matrix is computed.
+const gcPercent = 400
+
 // Run computes the matrix of the faults, several at a time.
 func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
 	began := time.Now()
+	// Many short runs leave much garbage and little that lives.
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	honest, err := judge(ctx, server.Options{}, spec.Revisions(), "", alone())
 	if err != nil {
 		return nil, fmt.Errorf("the honest server: %w", err)

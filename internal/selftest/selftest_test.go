@@ -21,7 +21,7 @@ func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Run(t.Context(), chosen, 4)
+	m, err := Run(t.Context(), chosen, Workers())
 	if err != nil {
 		t.Fatal(err)
 	}

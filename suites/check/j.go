@@ -47,7 +47,8 @@ func (v *View) Entries() []wire.Entry { return v.entries }
 
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
-// was is not known.
+// was is not known. Like all that judges are given it is theirs to read, not to
+// change: others are given the same.
 func (j *J) Sent() []wire.Entry { return j.from(j.Of) }
 
 // Received returns the messages that the judged side was sent.
@@ -55,7 +56,7 @@ func (j *J) Received() []wire.Entry { return j.from(j.Of.Peer()) }
 
 func (v *View) from(who wire.Role) []wire.Entry {
 	if out, known := v.said[who]; known {
-		return slices.Clone(out) // judges may sort and filter what they are given
+		return out
 	}
 	var out []wire.Entry
 	for _, e := range v.entries {
@@ -68,8 +69,8 @@ func (v *View) from(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	v.said[who] = out
-	return slices.Clone(out)
+	v.said[who] = slices.Clip(out) // who appends to it gets a copy
+	return v.said[who]
 }
 
 // Derived returns what make made of the session when a judge of the same role
@@ -130,6 +131,10 @@ func (j *J) Note(format string, args ...any) {
 // server in its answer to initialize or server/discover, the client in its
 // first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
+	return Derived(j, "capabilities of the "+string(of), func() gjson.Result { return j.capabilities(of) })
+}
+
+func (j *J) capabilities(of wire.Role) gjson.Result {
 	for _, e := range j.from(of) {
 		m := e.Message
 		switch {

@@ -415,7 +415,7 @@ func resultObject(j *check.J) {
 // do not answer initialize or another request that does not name this
 // revision, which a server of both eras may be asked too.
 func results(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(j.Sent(), func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
 		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
 			return true
 		}

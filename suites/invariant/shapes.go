@@ -55,16 +55,28 @@ func shaped(def, subjects string, at []string, but ...string) func(*check.J) {
 // eachEntry gives each entry of a list, by the method that asks for it, that is
 // an object.
 func eachEntry(j *check.J, method, member string, look func(e wire.Entry, entry gjson.Result)) {
-	eachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if !result.Get(member).IsArray() {
-			return
-		}
-		for _, entry := range result.Get(member).Array() {
-			if entry.IsObject() {
-				look(e, entry)
+	for _, l := range check.Derived(j, "entries of "+method+" in "+member, func() (all []entryOf) {
+		eachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
+			list := result.Get(member)
+			if !list.IsArray() {
+				return
 			}
-		}
-	})
+			for _, entry := range list.Array() {
+				if entry.IsObject() {
+					all = append(all, entryOf{e, entry})
+				}
+			}
+		})
+		return all
+	}) {
+		look(l.answer, l.entry)
+	}
+}
+
+// A entryOf is one entry of a list with the answer that holds it.
+type entryOf struct {
+	answer wire.Entry
+	entry  gjson.Result
 }
 
 // unique judges that no two entries of a list share what identifies them. It

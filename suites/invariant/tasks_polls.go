@@ -41,14 +41,14 @@ func taskPolls() []check.Check {
 
 // polls returns the requests of the server of a method, about tasks.
 func polls(j *check.J, method string) []wire.Entry {
-	return slices.DeleteFunc(j.Sent(), func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
 		return e.Message.Kind != wire.Request || e.Message.Method() != method
 	})
 }
 
 // answersOf returns the results that the server got for requests of a method.
 func answersOf(j *check.J, method string) []wire.Entry {
-	return slices.DeleteFunc(j.Received(), func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(j.Received()), func(e wire.Entry) bool {
 		request, ok := j.RequestOf(e)
 		return e.Message.Kind != wire.Result || !ok || request.Message.Method() != method
 	})

@@ -121,7 +121,7 @@ func sparingTour(t *check.T) {
 			return
 		}
 		other := t.AnotherAs(session.Sparing())
-		callTools(other)
+		calledUnwatched(other)
 		other.Leave()
 		return
 	}

@@ -45,13 +45,19 @@ const (
 // called returns what came of calling each tool that may be called, which is
 // done once at this revision.
 func called(t *check.T) *toolCalls {
-	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t) })
+	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t, observe) })
+}
+
+// calledUnwatched calls the tools once more, as another client may: what they
+// change was looked at before.
+func calledUnwatched(t *check.T) {
+	callTools(t, func(*check.T) *observer { return nil })
 }
 
 // callTools calls the tools that only read at once, since they cannot disturb
 // each other and servers may be slow, then the others one by one, with an eye
 // on what they change.
-func callTools(t *check.T) *toolCalls {
+func callTools(t *check.T, observe func(*check.T) *observer) *toolCalls {
 	c := &toolCalls{}
 	loudly(t)
 	from := t.Len()

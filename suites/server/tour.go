@@ -40,7 +40,7 @@ func PlainTour() check.Check {
 
 func plainTour(t *check.T) {
 	if asking, ok := check.Recall[[]asker](t, "askers"); ok && len(asking) > 0 {
-		callTools(t)
+		calledUnwatched(t)
 	}
 }
 
