@@ -167,7 +167,7 @@ func (a asker) variants(t *check.T) []asker {
 		if a.method != "tools/call" || tool.Get("name").String() != a.name {
 			continue
 		}
-		for _, args := range arguments(tool, 3) {
+		for _, args := range arguments(t, tool, 3) {
 			params := callParams(tool, args)
 			if string(mustJSON(params)) != string(mustJSON(a.params)) {
 				out = append(out, asker{a.name, a.method, params, a.asks})
