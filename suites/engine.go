@@ -72,7 +72,7 @@ type result struct {
 	rev    spec.Revision
 	out    check.Outcome
 	known  bool
-	beside bool // other instances ran at the time
+	beside bool // other instances ran at the time, and it took one of its own
 }
 
 func newEngine(target transport.Target, o Options) (*engine, error) {
@@ -131,7 +131,7 @@ func (e *engine) open(ctx context.Context) error {
 		switch {
 		case o.Answered:
 			answered = true
-			within = max(e.o.Session.Timeout, 4*o.Took)
+			within = e.o.Session.First(o.Took)
 		case s.Over() != nil && !heard(s):
 			dead++
 			failure = fmt.Errorf("%w: it ended before it answered %s: %v%s", ErrNotStarted, "anything", s.Over(), stderrOf(s))
@@ -294,8 +294,9 @@ func (e *engine) do(ctx context.Context, r *result) {
 	} else if len(e.killers) >= patience {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
-		r.beside = e.launcher.Living() > 1
+		living, taken := e.launcher.Living(), len(e.pools[r.rev].Sessions())
 		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
+		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
 		e.count(r)
 	}
 	e.expect()
@@ -359,8 +360,9 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 	if !e.o.Confirm || ctx.Err() != nil {
 		return
 	}
+	pool.Forget() // a trial that several checks share is made again too
 	for _, r := range e.results {
-		if r.rev == rev && r.beside && r.out.State == check.Violated && (r.check.Fresh || r.check.Bare) {
+		if r.rev == rev && r.beside && r.out.State == check.Violated {
 			again := check.Run(ctx, r.check, e.env(r.rev))
 			pool.Close()
 			if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {

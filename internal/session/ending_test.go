@@ -111,6 +111,23 @@ func TestTheFirstAnswerOfAnInstanceMayTakeLonger(t *testing.T) {
 	}
 }
 
+func TestTheFirstAnswerIsWaitedForGenerouslyAndWithinBounds(t *testing.T) {
+	o := Options{Timeout: 10 * time.Second, StartTimeout: time.Minute}
+	for took, want := range map[time.Duration]time.Duration{
+		time.Millisecond: 30 * time.Second,
+		10 * time.Second: 40 * time.Second,
+		50 * time.Second: time.Minute,
+	} {
+		if got := o.First(took); got != want {
+			t.Errorf("after one that took %s the next is waited for %s, not %s", took, got, want)
+		}
+	}
+	o.StartTimeout = time.Second
+	if got := o.First(0); got != o.Timeout {
+		t.Errorf("it is waited for %s, and any other answer %s", got, o.Timeout)
+	}
+}
+
 func TestASlowStarterMayLeaveSlowly(t *testing.T) {
 	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		time.Sleep(25 * time.Millisecond)

@@ -183,7 +183,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603", In: spec.Between(spec.V2025_03_26, spec.V2025_11_25),
+			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603", In: spec.Since(spec.V2025_03_26),
 			Breaks:   []string{"completion-missing-arguments-code"},
 			CaughtBy: []string{"completion.argument.missing"},
 			Apply: onCompletionOf(

@@ -104,17 +104,6 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "missing-params-code", Does: "answers prompts/get without a name with -32603", In: spec.Stateless,
-			Breaks:   []string{"jsonrpc-invalid-params"},
-			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: onError("prompts/get", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if r.Params["name"] == nil {
-					e.Code = spec.InternalError
-				}
-				return nil, e
-			}),
-		},
-		{
 			Name: "answers-notifications", Does: "answers cancellations with an error without id", In: spec.Every,
 			Breaks:   []string{"jsonrpc-no-response-to-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},

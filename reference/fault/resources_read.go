@@ -148,7 +148,7 @@ func resourceReads() []Fault {
 		{
 			Name: "uri-missing-internal-error", Does: "answers resources/read without uri with error -32603", In: spec.Since(spec.V2025_11_25),
 			Breaks:   []string{"resources-read-missing-uri-32602"},
-			CaughtBy: []string{"resources.read.uri.missing", "resources.read.uri.missing.advised"},
+			CaughtBy: []string{"resources.read.uri.missing"},
 			Apply: onError("resources/read", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if r.Params["uri"] == nil {
 					e.Code = spec.InternalError
@@ -157,9 +157,9 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "uri-missing-read", Does: "reads something where resources/read has no uri", In: spec.Stateless,
-			Breaks:   []string{"resources-read-missing-uri-32602"},
-			CaughtBy: []string{"resources.read.uri.missing"},
+			Name: "uri-missing-read", Does: "reads something where resources/read has no uri", In: spec.Every,
+			Breaks:   []string{"jsonrpc-invalid-params"},
+			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onRequest("resources/read", func(r *server.Request) {
 				if r.Params["uri"] == nil {
 					r.Params["uri"] = hoursURI

@@ -83,7 +83,7 @@ func logging() []check.Check {
 		{
 			ID:    "logging.request.before-answer",
 			Says:  "the log messages of a request come before its answer",
-			Level: spec.Must,
+			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"logging-before-response"},
 			Judge: requestMessages(tooLate),

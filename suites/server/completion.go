@@ -74,7 +74,7 @@ func completion() []check.Check {
 			ID:       "completion.argument.missing",
 			Says:     "a completion without argument is answered with error -32602",
 			Level:    spec.Should,
-			In:       spec.Between(spec.V2025_03_26, spec.V2025_11_25),
+			In:       spec.Since(spec.V2025_03_26),
 			Needs:    "completions",
 			Malforms: true,
 			Rules:    []string{"completion-missing-arguments-code"},

@@ -50,7 +50,7 @@ func messages() []check.Check {
 		},
 		{
 			ID:    "jsonrpc.params.invalid",
-			Says:  "a known method without a required parameter is answered with an error, -32602",
+			Says:  "a known method without a required parameter is answered with an error",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-invalid-params"},
@@ -178,14 +178,14 @@ func unadvertisedMethod(t *check.T) {
 }
 
 // invalidParams calls methods of declared capabilities without what they
-// require. tools/call is left out, and resources/read in the stateless era:
-// they have rules of their own. The code is due in the stateless era only;
-// before it the pages of the methods advise it.
+// require. tools/call is left out: it has rules of its own. That there is an
+// error is due; no keyword gives it its code, which the pages of the methods
+// advise.
 func invalidParams(t *check.T) {
 	g := gomega.NewWithT(t)
 	asked := false
 	for _, m := range []struct{ capability, method string }{{"resources", "resources/read"}, {"prompts", "prompts/get"}, {"completions", "completion/complete"}} {
-		if !t.Declares(m.capability) || t.Facts.Stateless && m.method == "resources/read" {
+		if !t.Declares(m.capability) {
 			continue
 		}
 		answer := t.Request(m.method, check.Params{})
@@ -194,10 +194,6 @@ func invalidParams(t *check.T) {
 			continue // that a declared method is not known is judged apart
 		}
 		asked = true
-		if t.Facts.Stateless {
-			g.Expect(answer).To(match.BeError(spec.InvalidParams), m.method)
-			continue
-		}
 		g.Expect(answer).To(match.BeError(), m.method)
 		if code != spec.InvalidParams {
 			t.Note("%s without its parameters was answered with %d rather than -32602", m.method, code)

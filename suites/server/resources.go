@@ -78,18 +78,6 @@ func resourcesReading() []check.Check {
 }
 
 func resourcesMissing() []check.Check {
-	missing := check.Check{
-		ID:       "resources.read.uri.missing",
-		Says:     "resources/read without uri is answered with error -32602",
-		Level:    spec.Must,
-		In:       spec.Stateless,
-		Needs:    "resources",
-		Malforms: true,
-		Rules:    []string{"resources-read-missing-uri-32602"},
-		Probe:    readNothing,
-	}
-	advised := missing
-	advised.ID, advised.Level, advised.In = "resources.read.uri.missing.advised", spec.Should, spec.Only(spec.V2025_11_25)
 	return []check.Check{
 		{
 			ID:    "resources.read.not-found",
@@ -118,8 +106,16 @@ func resourcesMissing() []check.Check {
 			Rules: []string{"resources-not-found-no-empty-contents"},
 			Probe: readMissingEmpty,
 		},
-		missing,
-		advised,
+		{
+			ID:       "resources.read.uri.missing",
+			Says:     "resources/read without uri is answered with error -32602",
+			Level:    spec.Should,
+			In:       spec.Since(spec.V2025_11_25),
+			Needs:    "resources",
+			Malforms: true,
+			Rules:    []string{"resources-read-missing-uri-32602"},
+			Probe:    readNothing,
+		},
 		{
 			ID:       "resources.read.uri.survived",
 			Says:     "reading what is no URI is answered, and the server goes on",

@@ -207,11 +207,10 @@ func readMissingEmpty(t *check.T) {
 	}
 }
 
-// readNothing: that there is an error at all is due by jsonrpc.params.invalid
-// in the handshake era.
+// readNothing leaves it to jsonrpc.params.invalid that there is an error at all.
 func readNothing(t *check.T) {
 	m := t.Request("resources/read", check.Params{})
-	if m.Kind == wire.Result && !t.Facts.Stateless {
+	if m.Kind == wire.Result {
 		t.NotObserved("resources/read without uri was answered with a result", "")
 	}
 	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "resources/read without uri")

@@ -146,7 +146,7 @@ func forbiddenTool(t *check.T) {
 		tr := &taskTrial{tool: tool, args: args[0]}
 		m := t.Request("tools/call", asTask(tr, nil))
 		if code, _ := m.Code(); code != spec.MethodNotFound {
-			t.Fail("error -32601", m.Summary(), "tool %q cannot be called as a task, and was called as one", tr.name())
+			t.Fail("error -32601", m.Summary(), "tool %q cannot be called as a task, and a call as one was answered with %s", tr.name(), m.Summary())
 		}
 		return
 	}
