@@ -123,7 +123,11 @@ func unheard(method string, match func(m wire.Message) bool) apply {
 		if f.Method == method && json.Unmarshal(members["id"], &id) == nil {
 			members["id"] = encode(tag + id)
 		}
-	}, wire.Request), onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+	}, wire.Request), onNotification("notifications/cancelled", func(f server.Frame, params server.Object) {
+		if id, ok := params["requestId"].(string); ok && f.Cancels == method {
+			params["requestId"] = tag + id
+		}
+	}), onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 		return func(line []byte) error {
 			m := wire.Parse(line)
 			if !m.IsResponse() || !strings.HasPrefix(m.ID().Raw, `"`+tag) {

@@ -177,7 +177,7 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	t := &job{cancel: cancel, parked: make(chan struct{})}
 	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t}
-	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{raw, kind, r.Method, r}) }
+	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{Raw: raw, Kind: kind, Method: r.Method, Request: r}) }
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
 	c.mu.Lock()

@@ -96,10 +96,10 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 	case <-c.closing:
 		return nil, fmt.Errorf("it closed the connection")
 	case <-patience.C:
-		r.abandon(id, "no answer in time")
+		r.abandon(id, method, "no answer in time")
 		return nil, fmt.Errorf("no answer within %s", c.o.Patience)
 	case <-ctx.Done():
-		r.abandon(id, "the call was cancelled")
+		r.abandon(id, method, "the call was cancelled")
 		return nil, context.Cause(ctx)
 	}
 }
@@ -107,7 +107,7 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 // abandon tells the client that a request of the server is void, unless its
 // answer has come meanwhile (basic/utilities/cancellation#behavior-requirements).
 // An answer that comes now is taken up behind the notification.
-func (r *Request) abandon(id, reason string) {
+func (r *Request) abandon(id, method, reason string) {
 	c, key := r.conn, wire.StringID(id).Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *Request) abandon(id, reason string) {
 	delete(c.asked, key)
 	c.emit(Frame{
 		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
-		Kind: wire.Notification, Method: "notifications/cancelled",
+		Kind: wire.Notification, Method: "notifications/cancelled", Cancels: method,
 	})
 }
 

@@ -31,6 +31,7 @@ type Frame struct {
 	Kind    wire.Kind // what it is under JSON-RPC
 	Method  string    // of a request or notification; of the request that a response answers
 	Request *Request  // the request that it answers or belongs to, or nil
+	Cancels string    // method of the server's own request that a cancellation takes back
 }
 
 // An Error is a JSON-RPC error object.
