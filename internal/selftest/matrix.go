@@ -89,7 +89,7 @@ func Workers() int { return 5 * runtime.NumCPU() }
 
 // gcPercent is how far the heap may grow before garbage is collected while the
 // matrix is computed.
-const gcPercent = 400
+const gcPercent = 800
 
 // Run computes the matrix of the faults, several at a time.
 func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {

@@ -28,7 +28,7 @@ func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
 	for _, wrong := range m.Wrong() {
 		t.Error(wrong)
 	}
-	t.Logf("%d faults at their revisions in %s", len(m.Cells), m.Took)
+	t.Logf("%d faults at their revisions in %s, %d of them again alone", len(m.Cells), m.Took, m.Again)
 }
 
 // faults returns the faults of the areas that are moved.

@@ -91,7 +91,10 @@ func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 func (t *Transcript) EntriesFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []Entry
+	if from >= len(t.frames) {
+		return nil
+	}
+	out := make([]Entry, 0, len(t.frames)-from)
 	for i := from; i < len(t.frames); i++ {
 		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]})
 	}

@@ -58,9 +58,13 @@ func (v *View) from(who wire.Role) []wire.Entry {
 	if out, known := v.said[who]; known {
 		return out
 	}
-	var out []wire.Entry
+	out := make([]wire.Entry, 0, len(v.entries)/2+1)
 	for _, e := range v.entries {
-		if e.From != who || e.Cut {
+		switch {
+		case e.From != who || e.Cut:
+			continue
+		case e.Message.Kind != wire.Batch:
+			out = append(out, e)
 			continue
 		}
 		for _, part := range e.Message.Elements() {

@@ -143,6 +143,9 @@ func misfitsOf(tool gjson.Result, g *schema.Generator, given []string) []schema.
 	}
 	readings := []*schema.ToolSchema{own}
 	for _, dialect := range []string{draft07, draft2020} {
+		if dialect == own.Dialect() {
+			continue
+		}
 		if other, err := reread(input, dialect); err == nil {
 			readings = append(readings, other)
 		}
