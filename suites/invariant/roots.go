@@ -33,12 +33,14 @@ func roots() []check.Check {
 func rootsCached(j *check.J) {
 	open := map[string]bool{}  // requests of the client
 	asked := map[string]bool{} // requests for roots on behalf of one
-	got, own := false, true    // roots, since only one request was open; an ask on its own account is due
+	got := false               // roots, since only one request was open
+	own := 1                   // asks on its own account that are due: one at first, and one for each change
 	for _, e := range j.Entries() {
 		for _, m := range e.Message.Elements() {
 			switch key := m.ID().Key(); {
 			case m.Method() == "notifications/roots/list_changed":
-				got, own = false, true
+				got = false
+				own++
 			case e.From != j.Of && m.Kind == wire.Request:
 				if m.Method() != "initialize" { // what comes that early has a judge of its own
 					open[key] = true
@@ -47,8 +49,8 @@ func rootsCached(j *check.J) {
 			case e.From == j.Of && m.IsResponse():
 				delete(open, key)
 				got = false
-			case e.From == j.Of && m.Method() == "roots/list" && own:
-				own = false
+			case e.From == j.Of && m.Method() == "roots/list" && own > 0:
+				own--
 			case e.From == j.Of && m.Method() == "roots/list":
 				if asked[key] = true; got {
 					j.Fail(e, "the server asks for the roots again during one request, and they did not change")
