@@ -112,5 +112,9 @@ func allowHint(held []string) string {
 	if len(held) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d tools were not called, since they do not say that they only read: --allow-tools %s", len(held), wire.Clip(strings.Join(held, ","), 200))
+	what := "1 tool was not called, since it does not say that it only reads"
+	if len(held) > 1 {
+		what = fmt.Sprintf("%d tools were not called, since they do not say that they only read", len(held))
+	}
+	return fmt.Sprintf("%s: --allow-tools %s", what, wire.Clip(strings.Join(held, ","), 200))
 }
