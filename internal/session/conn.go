@@ -24,6 +24,8 @@ type Conn struct {
 	start  atomic.Int64 // nanoseconds from our first frame to its first
 	stays  *atomic.Bool // an instance of the target did not exit in all the time that we have
 
+	sending sync.Mutex // frames are recorded in the order in which they are written
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
 	over    error         // why nothing more will come, or nil
@@ -157,8 +159,14 @@ func (c *Conn) state() (<-chan struct{}, error) {
 }
 
 // Send writes one message as a line and records it first, so that no answer
-// to it can stand before it in the transcript.
+// to it can stand before it in the transcript. After the end of the context
+// nothing is recorded or written.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if err := ctx.Err(); err != nil {
+		return c.Len(), err
+	}
 	at := c.record(raw)
 	return at, c.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
 }
@@ -176,7 +184,12 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 	for _, b := range chunks {
 		all = append(all, b...)
 	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	first := c.Len()
+	if err := ctx.Err(); err != nil {
+		return first, err
+	}
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		c.record(line)
 	}
