@@ -23,9 +23,10 @@ const module = "github.com/mcpcheck/mcpcheck/"
 // must; a room that is missing here may not exist.
 var mayImport = map[string][]string{
 	"internal/spec":       {},
+	"internal/memo":       {},
 	"internal/wire":       {"gjson"},
 	"fixtures":            {"internal/spec", "internal/wire"},
-	"internal/schema":     {"internal/spec", "internal/wire", "fixtures", "jsonschema", "gjson"},
+	"internal/schema":     {"internal/spec", "internal/wire", "internal/memo", "fixtures", "jsonschema", "gjson"},
 	"internal/schema/gen": {"internal/spec", "go-yaml"},
 	"internal/transport":  {"internal/spec", "internal/wire"},
 	"internal/session":    {"internal/spec", "internal/wire", "internal/transport", "internal/schema", "gjson"},
@@ -37,7 +38,7 @@ var mayImport = map[string][]string{
 	"suites/server":       {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "gomega", "uritemplate", "gjson"},
 	"suites/client":       {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "gomega", "uritemplate", "gjson"},
 	"suites":              {"suites/check", "suites/server", "suites/client", "suites/invariant", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "reports", "ginkgo", "gomega", "gjson"},
-	"reference/server":    {"internal/spec", "internal/wire", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
+	"reference/server":    {"internal/spec", "internal/wire", "internal/memo", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
 	"reference/client":    {"internal/spec", "internal/wire", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
 	"reference/fault":     {"reference/server", "reference/client", "internal/spec", "internal/wire", "internal/transport", "gjson"},
 	"internal/skip":       {},

@@ -415,12 +415,17 @@ func resultObject(j *check.J) {
 // do not answer initialize or another request that does not name this
 // revision, which a server of both eras may be asked too.
 func results(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
-		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
-			return true
-		}
-		request, ok := j.RequestOf(e)
-		return ok && wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String() != string(j.Rev) || !ok && j.Asked(e)
+	return check.Derived(j, "results", func() []wire.Entry {
+		return those(j.Sent(), func(e wire.Entry) bool {
+			if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
+				return false
+			}
+			request, ok := j.RequestOf(e)
+			if !ok {
+				return !j.Asked(e)
+			}
+			return wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String() == string(j.Rev)
+		})
 	})
 }
 
