@@ -32,7 +32,7 @@ func worded() []fixture {
 		{inContract, contractStaticText}, {inContract, contractStaticBinary}, {inContract, contractTemplate},
 		{inContract, contractSimplePrompt}, {inContract, contractPromptArguments}, {inContract, contractPromptResource}, {inContract, contractPromptImage},
 		{spec.Stateless, contractRoundElicitation},
-		{spec.Stateless, contractGreet}, {spec.Stateless, contractTaskRequired}, {spec.Stateless, contractTaskUnknown},
+		{spec.Stateless, contractGreet}, {spec.Stateless, contractTaskUnknown},
 		{spec.Stateless, contractTaskCancelled}, {spec.Stateless, contractTaskAsks},
 	}
 }

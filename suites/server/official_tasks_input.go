@@ -197,5 +197,5 @@ func contractTaskListenUndeclared(t *check.T) {
 	if !m.IsResponse() {
 		defer cancel(t, call)
 	}
-	refusedUndeclared(t, nil, "subscriptions/listen for a task", m)
+	refusedUndeclared(t, "subscriptions/listen for a task", m)
 }
