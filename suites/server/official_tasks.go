@@ -122,9 +122,16 @@ type contractTask struct {
 	made gjson.Result // the answer that made it
 }
 
-// extendedCall is the answer to a call by a client that declares the extension.
+// extendedParams are those of a call of a tool of the contract by a client that
+// declares the extension.
+func extendedParams(t *check.T, tool string, args check.Params) check.Params {
+	needTasksExtension(t) // before the tool is missed
+	return extending(t, contractParams(t, tool, args))
+}
+
+// extendedCall is the answer to such a call.
 func extendedCall(t *check.T, tool string, args check.Params) gjson.Result {
-	return contractResult(t, tool, t.Request("tools/call", extending(t, contractParams(t, tool, args))))
+	return contractResult(t, tool, t.Request("tools/call", extendedParams(t, tool, args)))
 }
 
 // becomesTask asserts that a call becomes a task.
@@ -272,7 +279,7 @@ func contractGreet(t *check.T, s *scribe) {
 }
 
 func contractLegacyTask(t *check.T) {
-	params := extending(t, contractParams(t, "greet", check.Params{"name": "World"}))
+	params := extendedParams(t, "greet", check.Params{"name": "World"})
 	params["task"] = check.Params{"ttl": 60_000, "pollInterval": 100}
 	plainGreeting(t, contractSuccess(t, "greet", t.Request("tools/call", params)))
 }

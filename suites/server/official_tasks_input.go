@@ -135,7 +135,7 @@ func contractTaskPartly(t *check.T) {
 
 func contractTaskRounds(t *check.T) {
 	const tool = "test_tool_with_task"
-	params := extending(t, contractParams(t, tool, check.Params{}))
+	params := extendedParams(t, tool, check.Params{})
 	d := dialogue{t, tool, "tools/call", params}
 	first := d.ask()
 	mustLack(t, "the result that asks for input", first.Result, "taskId")
