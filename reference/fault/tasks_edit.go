@@ -48,8 +48,12 @@ func aboutTasksOf(tool string, alter change) apply {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			v, problem := next(ctx, r)
 			o, _ := v.(server.Object)
-			if task, ok := o["task"].(server.Object); ok && r.Method == "tools/call" && r.Params["name"] == tool {
-				mine.Store(task["taskId"], true)
+			if r.Method == "tools/call" && r.Params["name"] == tool {
+				if task, ok := o["task"].(server.Object); ok {
+					mine.Store(task["taskId"], true)
+				} else if o["resultType"] == "task" { // of the extension
+					mine.Store(o["taskId"], true)
+				}
 			}
 			if _, known := mine.Load(r.Params["taskId"]); known {
 				return alter(r, v, problem)

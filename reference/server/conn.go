@@ -25,8 +25,10 @@ type conn struct {
 	library *Library
 	session *Session
 	methods map[string]method
-	handle  Handler
-	receive Receiver
+	// extension are the methods of the tasks extension.
+	extension map[string]method
+	handle    Handler
+	receive   Receiver
 
 	out  sync.Mutex // serialises outgoing frames, so that notifications keep their order
 	sink FrameSink
@@ -66,9 +68,9 @@ var (
 func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o Options) *conn {
 	c := &conn{
 		ctx: ctx, stop: stop, o: o,
-		library:  newLibrary(),
-		session:  newSession(),
-		methods:  methods(),
+		library: newLibrary(),
+		session: newSession(),
+		methods: methods(), extension: taskMethods(),
 		inflight: map[string]*job{},
 		asked:    map[string]chan wire.Message{},
 		closing:  make(chan struct{}),

@@ -105,7 +105,12 @@ func (r *Request) obtain(ctx context.Context, asks []Ask, more func(answers map[
 	if more == nil {
 		more = func(map[string]Object) []Ask { return nil }
 	}
-	if r.Modern {
+	switch {
+	case r.answers != nil:
+		return Input{Answers: r.answers}, nil
+	case r.task != nil && r.task.extended:
+		return r.awaitInput(ctx, asks, more), nil
+	case r.Modern:
 		return r.requireInput(asks, more)
 	}
 	return r.requestInput(ctx, asks, more), nil

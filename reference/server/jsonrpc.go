@@ -43,14 +43,20 @@ func result(id wire.ID, v any) []byte {
 }
 
 func failure(id wire.ID, e *Error) []byte {
-	o := Object{"code": e.Code, "message": e.Message}
-	if e.Data != nil {
-		o["data"] = e.Data
-	}
+	o := e.object()
 	if !id.Present() {
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","error":%s}`, encode(o))
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id.Raw, encode(o))
+}
+
+// object is the error as it is written.
+func (e *Error) object() Object {
+	o := Object{"code": e.Code, "message": e.Message}
+	if e.Data != nil {
+		o["data"] = e.Data
+	}
+	return o
 }
 
 func notification(method string, params Object) []byte {

@@ -65,8 +65,8 @@ func methods() map[string]method {
 // route serves a request that was admitted by the method table, and puts
 // around its result what every result of the revision has.
 func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
-	m, ok := c.methods[r.Method]
-	if !ok || !m.in.Has(r.Revision) || !c.library.declares(m.needs) {
+	m, ok := c.method(r)
+	if !ok {
 		return nil, errorf(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
 	}
 	v, problem := m.serve(ctx, r)
@@ -78,6 +78,16 @@ func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
 		c.envelop(o, m.hint)
 	}
 	return v, nil
+}
+
+// method returns the method of a request, if the library has it: one of the
+// extension before one of the protocol.
+func (c *conn) method(r *Request) (method, bool) {
+	if m, ok := c.extension[r.Method]; ok && r.extended() {
+		return m, true
+	}
+	m, ok := c.methods[r.Method]
+	return m, ok && m.in.Has(r.Revision) && c.library.declares(m.needs)
 }
 
 // envelop adds the members that stateless results have: their type

@@ -28,11 +28,8 @@ type requestState struct {
 // requireInput takes the answers that a retry brings, and asks for those that
 // are missing.
 func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
-	for _, a := range asks {
-		if !a.allowed(r.Client) {
-			return Input{}, &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
-				Object{"requiredCapabilities": required(asks, r.Client)}}
-		}
+	if problem := r.mayAsk(asks); problem != nil {
+		return Input{}, problem
 	}
 	kept, problem := r.presented()
 	if problem != nil {
@@ -62,6 +59,26 @@ func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) 
 	return Input{Interim: interim}, nil
 }
 
+// mayAsk refuses what the client did not declare that it answers.
+func (r *Request) mayAsk(asks []Ask) *Error {
+	for _, a := range asks {
+		if !a.allowed(r.Client) {
+			return &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
+				Object{"requiredCapabilities": required(asks, r.Client)}}
+		}
+	}
+	return nil
+}
+
+// entry is the ask as an entry of inputRequests at a revision.
+func (a Ask) entry(v spec.Revision) Object {
+	o := Object{"method": a.Method}
+	if p := a.shaped(v); p != nil {
+		o["params"] = p
+	}
+	return o
+}
+
 // collect takes what was answered of the asks, now or before, into answers, and
 // what was not into missing.
 func (r *Request) collect(asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object) *Error {
@@ -78,11 +95,7 @@ func (r *Request) collect(asks []Ask, kept *requestState, responses Object, answ
 			answers[a.Key] = kept.Answers[a.Key]
 		}
 		if answers[a.Key] == nil {
-			o := Object{"method": a.Method}
-			if p := a.shaped(r.Revision); p != nil {
-				o["params"] = p
-			}
-			missing[a.Key] = o
+			missing[a.Key] = a.entry(r.Revision)
 		}
 	}
 	return nil

@@ -40,18 +40,23 @@ func (l *Library) addOfficial(step time.Duration) {
 	a := &annex{pace: step}
 	l.annex = a
 	l.ToolPage = officialPage
+	l.Capabilities["extensions"] = Object{tasksExtension: Object{}}
 	l.Tools = append(l.Tools, a.tools()...)
 	l.Tools = append(l.Tools, officialAsking()...)
 	l.Tools = append(l.Tools, officialRounds()...)
+	l.Tools = append(l.Tools, a.taskTools()...)
 	l.Resources = append(l.Resources, a.resources()...)
 	l.Templates = append(l.Templates, officialTemplate())
 	l.Prompts = append(l.Prompts, a.prompts()...)
 }
 
 // rest passes one pace, or less if the call ends before.
-func (a *annex) rest(ctx context.Context, call *Call) {
+func (a *annex) rest(ctx context.Context, call *Call) { a.work(ctx, call, 1) }
+
+// work passes as many paces.
+func (a *annex) work(ctx context.Context, call *Call, paces int) {
 	call.Park()
-	t := time.NewTimer(a.pace)
+	t := time.NewTimer(time.Duration(paces) * a.pace)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -68,10 +68,13 @@ type Request struct {
 	// Session is the handshake session of the connection, opened or not.
 	Session *Session
 
-	conn  *conn
-	job   *job
-	task  *Task  // that the request goes on as, or nil
-	after func() // to do once the request was answered, or nil
+	conn *conn
+	job  *job
+	task *Task // that the request goes on as, or nil
+	// answers are those of the client to what was asked before the request
+	// became a task, or nil.
+	answers map[string]Object
+	after   func() // to do once the request was answered, or nil
 }
 
 // A Peer is what a client declared.
@@ -96,7 +99,11 @@ func (r *Request) Send(f Frame) { r.conn.emit(f) }
 
 // Notify sends a notification that belongs to the request. After the request
 // was cancelled it sends nothing (basic/transports/stdio#cancellation). Where
-// the request goes on as a task it names the task.
+// the request goes on as a task it names the task; one of the extension tells of
+// its state alone (SEP-2663, task status notifications).
 func (r *Request) Notify(method string, params Object) {
+	if r.task != nil && r.task.extended {
+		return
+	}
 	r.Send(Frame{Raw: notification(method, r.related(params)), Kind: wire.Notification, Method: method, Request: r})
 }

@@ -14,7 +14,7 @@ var members = func() map[string]map[string]spec.Set {
 	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
 	return map[string]map[string]spec.Set{
 		"Implementation":     {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
-		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": tasking},
+		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": tasking, "extensions": spec.Stateless},
 		"Tool": {
 			"title": title, "icons": icons, "_meta": meta,
 			"annotations":  spec.Since(spec.V2025_03_26),

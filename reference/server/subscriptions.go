@@ -15,6 +15,7 @@ type subscription struct {
 	request *Request
 	lists   map[string]bool // tools, prompts, resources
 	uris    map[string]bool
+	tasks   map[string]bool // of the tasks extension, by id
 }
 
 // filters are the members of the filter that switch on a list.
@@ -29,7 +30,7 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	if !ok {
 		return nil, invalid("The parameter notifications must be an object")
 	}
-	s := &subscription{r, map[string]bool{}, map[string]bool{}}
+	s := &subscription{r, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	agreed := Object{}
 	for member, list := range filters {
 		v, ok := filter[member]
@@ -49,6 +50,16 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 		agreed["resourceSubscriptions"] = uris
 		for _, v := range uris {
 			s.uris[text(v)] = true
+		}
+	}
+	tasks, problem := r.subscriptionTasks(filter)
+	if problem != nil {
+		return nil, problem
+	}
+	if len(tasks) > 0 {
+		agreed["taskIds"] = tasks
+		for _, v := range tasks {
+			s.tasks[text(v)] = true
 		}
 	}
 	// The acknowledgment is the first message of the subscription.
@@ -73,11 +84,16 @@ func subscriptionURIs(filter Object) ([]any, *Error) {
 	if !ok {
 		return nil, nil
 	}
-	uris, ok := v.([]any)
-	if !ok || slices.ContainsFunc(uris, func(u any) bool { return !isString(u) }) {
-		return nil, invalid("The parameter notifications.resourceSubscriptions must be an array of strings")
+	return filterStrings("resourceSubscriptions", v)
+}
+
+// filterStrings is a member of the filter that is an array of strings.
+func filterStrings(member string, v any) ([]any, *Error) {
+	list, ok := v.([]any)
+	if !ok || slices.ContainsFunc(list, func(e any) bool { return !isString(e) }) {
+		return nil, invalid("The parameter notifications.%s must be an array of strings", member)
 	}
-	return uris, nil
+	return list, nil
 }
 
 // notify sends a notification on the stream, tagged with its id.

@@ -47,26 +47,37 @@ type Task struct {
 	created time.Time
 	ttl     time.Duration
 	job     *job
+	// extended tasks are those of the extension (tasks_extension.go).
+	extended bool
 
-	mu      sync.Mutex
-	status  string
-	message string
-	updated time.Time
-	result  any // what the call came to, once done is closed
-	problem *Error
-	done    chan struct{}
+	telling sync.Mutex // keeps what is told of it in the order in which it came about
+
+	mu        sync.Mutex
+	status    string
+	message   string
+	updated   time.Time
+	result    any // what the call came to, once done is closed
+	problem   *Error
+	done      chan struct{}
+	questions // what an extended task asks its client
 }
 
 // show is the task as an object (schema.ts#Task).
 func (t *Task) show() Object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.state("ttl", "pollInterval")
+}
+
+// state is what any task tells of itself, its times in milliseconds under the
+// names given. t.mu is held.
+func (t *Task) state(ttl, interval string) Object {
 	o := Object{
 		"taskId": t.id, "status": t.status, "statusMessage": t.message,
-		"createdAt": stamp(t.created), "lastUpdatedAt": stamp(t.updated), "ttl": t.ttl.Milliseconds(),
+		"createdAt": stamp(t.created), "lastUpdatedAt": stamp(t.updated), ttl: t.ttl.Milliseconds(),
 	}
 	if !terminal(t.status) {
-		o["pollInterval"] = pollInterval.Milliseconds()
+		o[interval] = pollInterval.Milliseconds()
 	}
 	return o
 }
@@ -87,8 +98,13 @@ func (t *Task) move(status, message string) bool {
 	if terminal(t.status) {
 		return false
 	}
-	t.status, t.message, t.updated = status, message, time.Now()
+	t.change(status, message)
 	return true
+}
+
+// change notes a new status. t.mu is held.
+func (t *Task) change(status, message string) {
+	t.status, t.message, t.updated = status, message, time.Now()
 }
 
 // augmented tells whether calls can be tasks at the revision of the request.
@@ -96,11 +112,13 @@ func (r *Request) augmented() bool {
 	return tasking.Has(r.Revision) && r.conn.library.declares("tasks.requests.tools.call")
 }
 
+func (t *Tool) canBeTask() bool { return t.TaskSupport == "optional" || t.TaskSupport == "required" }
+
 // checkSupport refuses a call that is a task and may be none, or the reverse
 // (basic/utilities/tasks#tool-level-negotiation).
 func (t *Tool) checkSupport(task bool) *Error {
 	switch {
-	case task && t.TaskSupport != "optional" && t.TaskSupport != "required":
+	case task && !t.canBeTask():
 		return errorf(spec.MethodNotFound, "The tool %s cannot be called as a task", t.Name)
 	case !task && t.TaskSupport == "required":
 		return errorf(spec.MethodNotFound, "The tool %s can only be called as a task", t.Name)
@@ -108,16 +126,27 @@ func (t *Tool) checkSupport(task bool) *Error {
 	return nil
 }
 
-// createTask accepts a call as a task and answers it with the task. The call
-// begins when that answer is out, so that the client knows the task before it
-// hears of it.
-func (t *Tool) createTask(r *Request, args Object) (any, *Error) {
+// augment accepts a call as a task and answers it with the task.
+func (t *Tool) augment(r *Request, args Object) (any, *Error) {
 	ttl, problem := r.lifetime()
 	if problem != nil {
 		return nil, problem
 	}
+	task, problem := t.createTask(r, args, ttl)
+	if problem != nil {
+		return nil, problem
+	}
+	return Object{"task": task.show()}, nil
+}
+
+// createTask makes a task of a call, which begins when the request is answered,
+// so that the client knows the task before it hears of it.
+func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*Task, *Error) {
 	c := r.conn
-	task := &Task{id: rand.Text(), created: time.Now(), ttl: ttl, status: taskWorking, message: "The desk works on it.", done: make(chan struct{})}
+	task := &Task{
+		id: rand.Text(), created: time.Now(), ttl: ttl, extended: r.Modern,
+		status: taskWorking, message: "The desk works on it.", done: make(chan struct{}),
+	}
 	task.updated = task.created
 	if !c.tasks.add(task) {
 		return nil, errorf(spec.InternalError, "Too many tasks are kept; wait until some have expired")
@@ -136,7 +165,7 @@ func (t *Tool) createTask(r *Request, args Object) (any, *Error) {
 			c.settle(task, v, problem)
 		})
 	}
-	return Object{"task": task.show()}, nil
+	return task, nil
 }
 
 // lifetime is how long the task of the request is kept: as long as is asked
@@ -163,13 +192,16 @@ func (r *Request) lifetime() (time.Duration, *Error) {
 
 // settle notes what the call of a task came to. A call that ended in an error
 // of the protocol or of the tool is a failed task
-// (basic/utilities/tasks#task-execution-errors).
+// (basic/utilities/tasks#task-execution-errors); under the extension an error of
+// the tool is a result like any other (SEP-2663, task execution errors).
 func (c *conn) settle(t *Task, v any, problem *Error) {
 	status, message := taskCompleted, "The desk is done with it."
 	o, _ := v.(Object)
 	switch {
 	case problem != nil:
 		status, message = taskFailed, problem.Message
+	case t.extended:
+		v = c.inlined(o)
 	case o["isError"] == true:
 		status, message = taskFailed, firstText(o)
 	}
@@ -196,7 +228,13 @@ func firstText(result Object) string {
 // (basic/utilities/tasks#task-notifications).
 func (c *conn) tellStatus(t *Task) {
 	const method = "notifications/tasks/status"
-	if c.ctx.Err() == nil {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	switch {
+	case c.ctx.Err() != nil:
+	case t.extended:
+		c.tellListeners(t)
+	default:
 		c.emit(Frame{Raw: notification(method, t.show()), Kind: wire.Notification, Method: method})
 	}
 }
@@ -296,7 +334,7 @@ func (r *Request) taskOf() (*Task, *Error) {
 	if !ok {
 		return nil, invalid("The parameter taskId must be a string")
 	}
-	if t := r.conn.tasks.find(id); t != nil {
+	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Modern {
 		return t, nil
 	}
 	return nil, invalid("There is no task %q, or it has expired", clip(id))
@@ -339,7 +377,7 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 
 // listTasks answers tasks/list (basic/utilities/tasks#task-listing).
 func listTasks(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil }, (*Task).show)
+	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && !t.extended }, (*Task).show)
 	if problem != nil {
 		return nil, problem
 	}
@@ -353,12 +391,19 @@ func cancelTask(_ context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	if !t.move(taskCancelled, "The client cancelled it.") {
+	if !r.conn.cancelTask(t) {
 		return nil, invalid("The task has already ended: %s", text(t.show()["status"]))
 	}
-	c := r.conn
+	return t.show(), nil
+}
+
+// cancelTask cancels a task, unless it has ended, and tells whether it did.
+func (c *conn) cancelTask(t *Task) bool {
+	if !t.move(taskCancelled, "The client cancelled it.") {
+		return false
+	}
 	c.silence(t.job)
 	t.job.cancel(errCancelled)
 	c.tellStatus(t)
-	return t.show(), nil
+	return true
 }

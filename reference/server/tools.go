@@ -27,6 +27,9 @@ type Tool struct {
 	// TaskSupport tells whether calls can be tasks: forbidden, optional or
 	// required; "" says nothing, which means forbidden.
 	TaskSupport string
+	// AsksFirst: before a call becomes a task under the extension, it asks
+	// what it asks by input_required results.
+	AsksFirst bool
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
 	// Asks tells what input the call needs from the client, and More what else
@@ -134,13 +137,16 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		return nil, invalid("Unknown tool: %s", clip(name))
 	}
 	t := c.library.Tools[i]
+	if r.extended() && t.canBeTask() {
+		return t.extend(ctx, r, args)
+	}
 	if r.augmented() {
 		_, task := r.Params["task"]
 		if problem := t.checkSupport(task); problem != nil {
 			return nil, problem
 		}
 		if task {
-			return t.createTask(r, args)
+			return t.augment(r, args)
 		}
 	}
 	return t.serve(ctx, r, args)

@@ -128,3 +128,29 @@ func TestPingsBelowTheRateAreKept(t *testing.T) {
 		}
 	}
 }
+
+// The type of a result may be one of an extension that its request declared, and
+// of none that another declared.
+func TestResultTypesOfExtensions(t *testing.T) {
+	const tasks = `"io.modelcontextprotocol/tasks":{}`
+	for name, c := range map[string]struct {
+		extensions, resultType string
+		want                   check.State
+	}{
+		"a task, declared":                  {`{"extensions":{` + tasks + `}}`, "task", check.NotObserved},
+		"a task, undeclared":                {`{}`, "task", check.Violated},
+		"a task, of the older capability":   {`{"tasks":{}}`, "task", check.Violated},
+		"another type, tasks declared":      {`{"extensions":{` + tasks + `}}`, "job", check.Violated},
+		"another type, another declared":    {`{"extensions":{"com.example/jobs":{}}}`, "job", check.NotObserved},
+		"another type, both declared":       {`{"extensions":{` + tasks + `,"com.example/jobs":{}}}`, "job", check.NotObserved},
+		"a core type, an extension or none": {`{"extensions":{` + tasks + `}}`, "complete", check.Kept},
+	} {
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`
+		out := look(t, "jsonrpc.result-type.known", spec.V2026_07_28,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look",`+meta+`}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"`+c.resultType+`"}}`)
+		if out.State != c.want {
+			t.Errorf("%s: %v %s, want %v", name, out.State, out.Detail, c.want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ import (
 // promises it by being run with the profile, so that a fixture that is missing
 // breaks its check. Spec names the scenario of the contract.
 func official() []check.Check {
-	all := slices.Concat(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialDocumented())
+	all := slices.Concat(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), officialDocumented())
 	for i := range all {
 		all[i].Profile = "official"
 	}
@@ -38,6 +38,7 @@ func contractArguments() map[string]string {
 	out := map[string]string{
 		"test_sampling":    `{"prompt":"Test prompt for sampling"}`,
 		"test_elicitation": `{"message":"Please provide your information"}`,
+		"greet":            `{"name":"World"}`,
 	}
 	for _, tool := range []string{
 		"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",

@@ -32,6 +32,8 @@ func worded() []fixture {
 		{inContract, contractStaticText}, {inContract, contractStaticBinary}, {inContract, contractTemplate},
 		{inContract, contractSimplePrompt}, {inContract, contractPromptArguments}, {inContract, contractPromptResource}, {inContract, contractPromptImage},
 		{spec.Stateless, contractRoundElicitation},
+		{spec.Stateless, contractGreet}, {spec.Stateless, contractTaskUnknown},
+		{spec.Stateless, contractTaskCancelled}, {spec.Stateless, contractTaskAsks},
 	}
 }
 

@@ -1,0 +1,257 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// The tasks extension (SEP-2663), which a library may declare at 2026-07-28.
+// Tasks, the shelf that they stand on and what ends them are those of tasks.go;
+// here is what the extension has of its own: the server decides what becomes a
+// task, a task tells its result or error itself, and it asks its client by
+// entries that tasks/update answers.
+
+// tasksExtension identifies the extension, in the capabilities of both sides.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// taskMethods returns the methods of the extension by name.
+func taskMethods() map[string]method {
+	return map[string]method{
+		"tasks/get":    {"tasks/get", spec.Stateless, "", declared(getDetails), nil},
+		"tasks/update": {"tasks/update", spec.Stateless, "", declared(updateTask), nil},
+		"tasks/cancel": {"tasks/cancel", spec.Stateless, "", declared(endTask), nil},
+	}
+}
+
+// extends tells whether capabilities hold the extension.
+func extends(capabilities Object) bool {
+	extensions, _ := capabilities["extensions"].(Object)
+	_, ok := extensions[tasksExtension].(Object)
+	return ok
+}
+
+// extended tells whether the extension is there at the revision of a request.
+func (r *Request) extended() bool {
+	return spec.Stateless.Has(r.Revision) && extends(r.conn.library.Capabilities)
+}
+
+// errUndeclared is the error for a client that did not declare the extension in
+// a request that cannot do without (SEP-2663, protocol errors).
+func errUndeclared() *Error {
+	return &Error{spec.MissingClientCapability, "The client did not declare the tasks extension",
+		Object{"requiredCapabilities": Object{"extensions": Object{tasksExtension: Object{}}}}}
+}
+
+// declared serves clients alone that declared the extension.
+func declared(serve func(context.Context, *Request) (any, *Error)) func(context.Context, *Request) (any, *Error) {
+	return func(ctx context.Context, r *Request) (any, *Error) {
+		if !extends(r.Client.Capabilities) {
+			return nil, errUndeclared()
+		}
+		return serve(ctx, r)
+	}
+}
+
+// extend makes a task of a call for a client that declared the extension, and
+// else serves it at once if it can. The parameter task of other revisions is
+// not looked at.
+func (t *Tool) extend(ctx context.Context, r *Request, args Object) (any, *Error) {
+	switch known := extends(r.Client.Capabilities); {
+	case !known && t.TaskSupport == "required":
+		return nil, errUndeclared()
+	case !known, t.check(args) != "":
+		return t.serve(ctx, r, args)
+	}
+	if t.Asks != nil {
+		asks := t.Asks(&Call{Request: r, Args: args, Library: r.conn.library, Turns: t.Turns})
+		if problem := r.mayAsk(asks); problem != nil {
+			return nil, problem
+		}
+		if t.AsksFirst {
+			in, problem := r.obtain(ctx, asks, nil)
+			switch {
+			case problem != nil:
+				return nil, problem
+			case in.Interim != nil:
+				return in.Interim, nil
+			}
+			r.answers = in.Answers
+		}
+	}
+	task, problem := t.createTask(r, args, usualTTL)
+	if problem != nil {
+		return nil, problem
+	}
+	o := task.details(r.Revision)
+	o["resultType"] = "task"
+	return o, nil
+}
+
+// details is the task as an object with what belongs to its status: what it
+// asks, or what it came to (SEP-2663, DetailedTask).
+func (t *Task) details(v spec.Revision) Object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.state("ttlMs", "pollIntervalMs")
+	switch t.status {
+	case taskAsks:
+		open := Object{}
+		for _, a := range t.open {
+			open[a.Key] = a.entry(v)
+		}
+		o["inputRequests"] = open
+	case taskCompleted:
+		o["result"] = t.result
+	case taskFailed:
+		o["error"] = t.problem.object()
+	}
+	return o
+}
+
+// inlined is the result of a call as its request would have been answered.
+func (c *conn) inlined(result Object) any {
+	o, ok := own(result).(Object)
+	if ok {
+		c.envelop(o, nil)
+	}
+	return o
+}
+
+// questions are what a task asks its client, guarded by the mutex of the task.
+type questions struct {
+	open     []Ask // not yet answered
+	taken    map[string]Object
+	answered chan struct{} // closed when none is open
+}
+
+// ask has the task ask, unless it has ended.
+func (t *Task) ask(asks []Ask) (answered <-chan struct{}, ok bool) {
+	t.mu.Lock()
+	t.questions = questions{slices.Clone(asks), map[string]Object{}, make(chan struct{})}
+	answered = t.answered
+	t.mu.Unlock()
+	return answered, t.move(taskAsks, "The desk has a question.")
+}
+
+// awaitInput asks by the task of the request, and waits for tasks/update.
+func (r *Request) awaitInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) Input {
+	in := Input{Answers: map[string]Object{}}
+	for len(asks) > 0 {
+		answered, ok := r.task.ask(asks)
+		if !ok {
+			return Input{Lacking: "The task has ended."}
+		}
+		r.conn.tellStatus(r.task)
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return Input{Lacking: "The task was ended before its questions were answered."}
+		}
+		r.conn.tellStatus(r.task)
+		r.task.mu.Lock()
+		maps.Copy(in.Answers, r.task.taken)
+		r.task.mu.Unlock()
+		asks = more(in.Answers)
+	}
+	return in
+}
+
+// take takes the answers to what is open; others are passed over (SEP-2663, task
+// update requests). With the last of them the task goes on.
+func (t *Task) take(responses Object) *Error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.status != taskAsks {
+		return nil
+	}
+	fresh := map[string]Object{}
+	for _, a := range t.open {
+		v, given := responses[a.Key]
+		if !given {
+			continue
+		}
+		answer, ok := v.(Object)
+		if !ok {
+			return invalid("The entry %q of inputResponses must be an object", clip(a.Key))
+		}
+		if why := a.usable(answer); why != "" {
+			return invalid("inputResponses.%s %s", a.Key, why)
+		}
+		fresh[a.Key] = answer
+	}
+	maps.Copy(t.taken, fresh)
+	t.open = slices.DeleteFunc(t.open, func(a Ask) bool { return fresh[a.Key] != nil })
+	if len(t.open) == 0 {
+		t.change(taskWorking, "The desk goes on with it.")
+		close(t.answered)
+	}
+	return nil
+}
+
+// getDetails answers tasks/get (SEP-2663, task polling).
+func getDetails(_ context.Context, r *Request) (any, *Error) {
+	t, problem := r.taskOf()
+	if problem != nil {
+		return nil, problem
+	}
+	return t.details(r.Revision), nil
+}
+
+// updateTask answers tasks/update (SEP-2663, task update requests).
+func updateTask(_ context.Context, r *Request) (any, *Error) {
+	t, problem := r.taskOf()
+	if problem != nil {
+		return nil, problem
+	}
+	responses, ok := r.Params["inputResponses"].(Object)
+	if !ok {
+		return nil, invalid("The parameter inputResponses must be an object")
+	}
+	if problem := t.take(responses); problem != nil {
+		return nil, problem
+	}
+	return Object{}, nil
+}
+
+// endTask answers tasks/cancel, also of a task that has ended (SEP-2663, task
+// cancellation).
+func endTask(_ context.Context, r *Request) (any, *Error) {
+	t, problem := r.taskOf()
+	if problem != nil {
+		return nil, problem
+	}
+	r.conn.cancelTask(t)
+	return Object{}, nil
+}
+
+// subscriptionTasks returns the tasks of the filter that there are; nil if none
+// (SEP-2663, task status notifications).
+func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
+	v, ok := filter["taskIds"]
+	if !ok || !r.extended() {
+		return nil, nil
+	}
+	if !extends(r.Client.Capabilities) {
+		return nil, errUndeclared()
+	}
+	ids, problem := filterStrings("taskIds", v)
+	if problem != nil {
+		return nil, problem
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
+		t := r.conn.tasks.find(text(id))
+		return t == nil || !t.extended
+	}), nil
+}
+
+// tellListeners tells the streams that were opened for a task of its state.
+func (c *conn) tellListeners(t *Task) {
+	for _, s := range c.listening() {
+		if s.tasks[t.id] {
+			s.notify("notifications/tasks", t.details(s.request.Revision))
+		}
+	}
+}
