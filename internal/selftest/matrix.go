@@ -86,8 +86,8 @@ func alone() session.Options {
 }
 
 // Workers is how many cells to compute side by side on this machine: more than
-// it has processors, since a cell waits half of its time for what does not come.
-func Workers() int { return 5 * runtime.NumCPU() }
+// it has processors, since a cell mostly waits for what does not come.
+func Workers() int { return 12 * runtime.NumCPU() }
 
 // gcPercent is how far the heap may grow before garbage is collected while the
 // matrix is computed.
