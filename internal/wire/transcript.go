@@ -84,15 +84,19 @@ func (t *Transcript) Frames(from int) []Frame {
 	return slices.Clone(t.frames[min(from, len(t.frames)):])
 }
 
-// Entries returns all frames with their parsed messages.
+// Entries returns all frames that carry a message, with it.
 func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 
-// EntriesFrom returns the frames from index on with their parsed messages.
+// EntriesFrom does the same from an index on. Frames that belong to the
+// transport alone are left out; Frames has them.
 func (t *Transcript) EntriesFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []Entry
 	for i := from; i < len(t.frames); i++ {
+		if t.frames[i].Wordless() {
+			continue
+		}
 		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]})
 	}
 	return out

@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// HTTP is what a frame was on the transports of HTTP, beside its message. A
+// frame may have it and no message: the head of an answer, a GET or DELETE, the
+// end of a stream, an event without data.
+type HTTP struct {
+	Exchange int    `json:"exchange"` // the request and its answer that it belongs to, from 1
+	Method   string `json:"method,omitempty"`
+	URL      string `json:"url,omitempty"`
+	// Status is of the head of an answer, Header of a request or of such a head.
+	Status int                 `json:"status,omitempty"`
+	Header map[string][]string `json:"header,omitempty"`
+	Body   string              `json:"body,omitempty"`  // of an answer whose body is no message
+	Event  *Event              `json:"event,omitempty"` // that carried the message, or carried none
+	End    string              `json:"end,omitempty"`   // why nothing more came in the exchange
+}
+
+// An Event is what an event of a stream had beside its data.
+type Event struct {
+	Type     string   `json:"type,omitempty"`
+	ID       *string  `json:"id,omitempty"`
+	Retry    string   `json:"retry,omitempty"`
+	Comments []string `json:"comments,omitempty"`
+	Odd      []string `json:"odd,omitempty"`    // lines that a reader of the format passes over
+	Lost     bool     `json:"lost,omitempty"`   // cut off by the end of the stream: a client throws it away
+	NoData   bool     `json:"noData,omitempty"` // it had no data field at all
+}
+
+// Wordless tells whether the frame carries no message: it belongs to the
+// transport alone.
+func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
+
+// secret are the header fields whose values grant access.
+var secret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}
+
+// Masked returns header fields as a report may show them: of those that grant
+// access only the scheme is told.
+func Masked(header map[string][]string) map[string][]string {
+	out := maps.Clone(header)
+	for key, values := range out {
+		if !slices.ContainsFunc(secret, func(s string) bool { return strings.EqualFold(s, key) }) {
+			continue
+		}
+		hidden := make([]string, len(values))
+		for i, v := range values {
+			scheme, _, two := strings.Cut(v, " ")
+			if hidden[i] = "…"; two {
+				hidden[i] = scheme + " …"
+			}
+		}
+		out[key] = hidden
+	}
+	return out
+}
+
+func (h *HTTP) appendJSON(b []byte) []byte {
+	shown := *h
+	shown.Header = Masked(h.Header)
+	text, err := json.Marshal(shown)
+	if err != nil {
+		panic(fmt.Sprintf("wire: an exchange cannot be encoded: %v", err)) // strings and numbers only
+	}
+	return append(b, text...)
+}
