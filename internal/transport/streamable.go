@@ -1,0 +1,397 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A Streamable is the client end of a session over streamable HTTP
+// (basic/transports#streamable-http, since 2025-03-26). Each message is a POST
+// of its own, made and read beside others. Up to 2025-11-25 it carries the
+// session id and the agreed version, listens on a GET stream and takes up
+// streams that broke; from 2026-07-28 on it mirrors the message into headers.
+//
+// Everything that goes over it is recorded as frames, those of ours before they
+// are sent.
+type Streamable struct {
+	Endpoint *Endpoint
+	Rev      spec.Revision
+	// Record records a frame and returns its index. It is called from several
+	// goroutines, never by two at once.
+	Record func(wire.Frame) int
+	// Lost is told once if the server cannot be reached any more.
+	Lost func(error)
+	// Poll bounds how long a stream that the server closed early is taken up
+	// again.
+	Poll time.Duration
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu        sync.Mutex
+	exchanges int
+	session   string // id that the server gave, or ""
+	agreed    bool   // initialize was answered with a result
+	params    map[string][]mirrored
+	posts     map[int]*post
+}
+
+// A post is an exchange whose answer is being read.
+type post struct {
+	cancel context.CancelFunc
+	id     wire.ID // of the request in it
+}
+
+// Open makes the link ready; it sends nothing.
+func (s *Streamable) Open() {
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.params = map[string][]mirrored{}
+	s.posts = map[int]*post{}
+}
+
+// An Edit changes a request before it is sent, for stimuli that a client would
+// not send: a header less, another Host.
+type Edit func(r *HTTPRequest)
+
+// Send posts one message. It returns the index of its frame once the request
+// was written, for a message that is no request once the head of the answer
+// came: what is sent after it is read after it.
+func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (at int, err error) {
+	m := wire.Parse(raw)
+	r := HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: raw}
+	for _, edit := range edits {
+		edit(&r)
+	}
+	s.mu.Lock()
+	s.exchanges++
+	n := s.exchanges
+	at = s.record(wire.Frame{From: wire.Client, Raw: raw, HTTP: s.request(n, r)})
+	s.mu.Unlock()
+
+	handed := make(chan error, 1) // once: written, or answered, or failed
+	hand := func(err error) {
+		select {
+		case handed <- err:
+		default:
+		}
+	}
+	exchange, cancel := context.WithCancel(s.ctx)
+	s.track(n, &post{cancel, m.ID()})
+	s.work.Go(func() {
+		defer s.untrack(n)
+		trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+			if m.Kind == wire.Request && i.Err == nil {
+				hand(nil)
+			}
+		}}
+		reply, err := s.Endpoint.Do(httptrace.WithClientTrace(exchange, trace), r)
+		if err != nil {
+			s.failed(n, err)
+			hand(err)
+			return
+		}
+		s.head(n, m, reply)
+		hand(nil)
+		s.read(n, m, reply)
+	})
+	select {
+	case err = <-handed:
+	case <-ctx.Done():
+		err = ctx.Err()
+		cancel()
+	}
+	if err == nil && m.Kind == wire.Notification && m.Method() == "notifications/initialized" {
+		s.listen()
+	}
+	return at, err
+}
+
+// Abandon closes the stream on which the answer to a request is awaited: up to
+// 2025-11-25 a lost connection, from 2026-07-28 on how a request is cancelled.
+// It tells whether there was one.
+func (s *Streamable) Abandon(id wire.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.posts {
+		if p.id.Present() && p.id.Equal(id) {
+			p.cancel()
+			return true
+		}
+	}
+	return false
+}
+
+// Request sends a request of HTTP that is no message, such as DELETE, and
+// returns its answer with the body read. The session's header fields are added
+// where the request has none of its own.
+func (s *Streamable) Request(ctx context.Context, r HTTPRequest) (*Reply, []byte, error) {
+	header := s.header(wire.Message{})
+	for key, values := range r.Header {
+		header[http.CanonicalHeaderKey(key)] = values
+	}
+	r.Header = header
+	s.mu.Lock()
+	s.exchanges++
+	n := s.exchanges
+	s.record(wire.Frame{From: wire.Client, HTTP: s.request(n, r)})
+	s.mu.Unlock()
+	reply, err := s.Endpoint.Do(ctx, r)
+	if err != nil {
+		s.failed(n, err)
+		return nil, nil, err
+	}
+	body, _, err := reply.All()
+	h := s.answer(n, reply)
+	h.Body = text(body)
+	s.note(wire.Frame{From: wire.Server, HTTP: h})
+	return reply, body, err
+}
+
+// Session returns the id that the server gave the session, or "".
+func (s *Streamable) Session() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.session
+}
+
+// Close ends the session as a client should: DELETE where there is an id
+// (basic/transports#session-management), then all streams.
+func (s *Streamable) Close(ctx context.Context) {
+	if s.Session() != "" && ctx.Err() == nil {
+		// A server may refuse it with 405; what it answers is recorded.
+		_, _, _ = s.Request(ctx, HTTPRequest{Method: http.MethodDelete})
+	}
+	s.cancel()
+	s.work.Wait()
+}
+
+// listen opens the stream for what the server has to say on its own
+// (basic/transports#listening-for-messages-from-the-server); a server without
+// one answers 405.
+func (s *Streamable) listen() {
+	s.work.Go(func() { s.get("", wire.Message{}, time.Now().Add(s.Poll)) })
+}
+
+// get opens a stream by GET, to listen, or to take up the one on which the
+// answer to a request was to come behind an event.
+func (s *Streamable) get(after string, awaited wire.Message, until time.Time) {
+	r := HTTPRequest{Method: http.MethodGet, Header: s.header(wire.Message{})}
+	r.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	s.mu.Lock()
+	s.exchanges++
+	n := s.exchanges
+	s.record(wire.Frame{From: wire.Client, HTTP: s.request(n, r)})
+	s.mu.Unlock()
+	reply, err := s.Endpoint.Do(s.ctx, r)
+	if err != nil {
+		s.failed(n, err)
+		return
+	}
+	if !reply.Streams() || reply.Status != http.StatusOK {
+		body, _, _ := reply.All()
+		h := s.answer(n, reply)
+		h.Body = text(body)
+		s.note(wire.Frame{From: wire.Server, HTTP: h})
+		return
+	}
+	s.note(wire.Frame{From: wire.Server, HTTP: s.answer(n, reply)})
+	s.stream(n, awaited, reply, until)
+}
+
+// head records the head of an answer, and takes from it what the session needs.
+func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
+	if m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
+		s.mu.Lock()
+		s.session = reply.Header.Get("Mcp-Session-Id")
+		s.mu.Unlock()
+	}
+	if reply.Streams() {
+		s.note(wire.Frame{From: wire.Server, HTTP: s.answer(n, reply)})
+	}
+}
+
+// read reads the answer to a post.
+func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
+	if reply.Streams() {
+		s.stream(n, m, reply, time.Now().Add(s.Poll))
+		return
+	}
+	body, cut, err := reply.All()
+	h := s.answer(n, reply)
+	f := wire.Frame{From: wire.Server, HTTP: h, Cut: cut}
+	if message(reply, body) {
+		f.Raw = body
+		s.learn(m, body)
+	} else {
+		h.Body = text(body)
+	}
+	if err != nil {
+		h.End = plain(err).Error()
+	}
+	s.note(f)
+}
+
+// message tells whether a body is taken as a message: one that is said to be
+// JSON, and where the status says failure looks like a message too, since what
+// else stands there is not stated.
+func message(reply *Reply, body []byte) bool {
+	if len(body) == 0 || reply.MediaType() != "application/json" {
+		return false
+	}
+	if reply.Status < 300 {
+		return true
+	}
+	m := wire.Parse(body)
+	return m.Kind == wire.Batch || m.IsResponse() && m.Get("jsonrpc").Exists()
+}
+
+// maxBody bounds what is kept of a body that is no message.
+const maxBody = 2 << 10
+
+func text(body []byte) string {
+	return wire.Clip(string(bytes.ToValidUTF8(body, []byte("\ufffd"))), maxBody)
+}
+
+// stream reads an event stream to its end. Where it ends before the answer to
+// the request came, and the server gave an event an id, it is taken up again
+// (basic/transports#resumability-and-redelivery).
+func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time) {
+	defer reply.Close()
+	answered := m.Kind != wire.Request
+	last, wait := "", time.Duration(0)
+	for {
+		e, err := reply.Next()
+		if err != nil {
+			end := "the stream ended"
+			if !errors.Is(err, io.EOF) {
+				end = plain(err).Error()
+			}
+			s.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end}})
+			break
+		}
+		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
+		// An event without data primes a client to take the stream up again.
+		if e.Dispatched() && len(e.Data) > 0 {
+			f.Raw = e.Data
+			answered = answered || wire.Parse(e.Data).IsResponse()
+			s.learn(m, e.Data)
+		}
+		s.note(f)
+		if e.HasID && !e.Unterminated {
+			last = e.ID
+		}
+		if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
+			wait = time.Duration(ms) * time.Millisecond
+		}
+	}
+	again := last != "" && (!answered || m.Kind != wire.Request) && !s.Rev.Facts().Stateless
+	if !again || s.ctx.Err() != nil || time.Now().Add(wait).After(until) {
+		return
+	}
+	pause := time.NewTimer(wait)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		s.get(last, m, until)
+	case <-s.ctx.Done():
+	}
+}
+
+func eventOf(e Event) *wire.Event {
+	out := &wire.Event{Type: e.Type, Retry: e.Retry, Comments: e.Comments, Odd: e.Odd, Lost: e.Unterminated, NoData: e.Data == nil}
+	if e.HasID {
+		out.ID = &e.ID
+	}
+	return out
+}
+
+// learn takes from a result what later requests need: that the session is
+// open, and which arguments of tools go into headers.
+func (s *Streamable) learn(m wire.Message, answer []byte) {
+	switch m.Method() {
+	case "initialize":
+		if wire.Parse(answer).Kind == wire.Result {
+			s.mu.Lock()
+			s.agreed = true
+			s.mu.Unlock()
+		}
+	case "tools/list":
+		tools := wire.Parse(answer).Result().Get("tools").Array()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, tool := range tools {
+			s.params[tool.Get("name").String()] = mirroredBy(tool.Get("inputSchema"))
+		}
+	}
+}
+
+// request describes a request for its frame.
+func (s *Streamable) request(n int, r HTTPRequest) *wire.HTTP {
+	to := r.URL
+	if to == nil {
+		to = s.Endpoint.URL
+	}
+	header := r.Header.Clone()
+	for key, values := range s.Endpoint.opts.Header {
+		if _, set := header[key]; !set {
+			header[key] = values
+		}
+	}
+	if r.Host != "" {
+		header["Host"] = []string{r.Host}
+	}
+	return &wire.HTTP{Exchange: n, Method: r.Method, URL: to.RequestURI(), Header: header}
+}
+
+// answer describes the head of an answer for a frame.
+func (s *Streamable) answer(n int, r *Reply) *wire.HTTP {
+	return &wire.HTTP{Exchange: n, Status: r.Status, Header: r.Header}
+}
+
+func (s *Streamable) note(f wire.Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record(f)
+}
+
+func (s *Streamable) record(f wire.Frame) int { return s.Record(f) }
+
+// failed records why an exchange came to nothing; that nobody listens means
+// that the server is gone.
+func (s *Streamable) failed(n int, err error) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	s.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error()}})
+	if unreachable(err) && s.Lost != nil {
+		s.Lost(fmt.Errorf("the server cannot be reached any more: %w", err))
+	}
+}
+
+func (s *Streamable) track(n int, p *post) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts[n] = p
+}
+
+func (s *Streamable) untrack(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts[n].cancel()
+	delete(s.posts, n)
+}
