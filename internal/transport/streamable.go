@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +39,12 @@ type Streamable struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
-	mu        sync.Mutex
-	exchanges int
-	session   string // id that the server gave, or ""
-	agreed    bool   // initialize was answered with a result
-	params    map[string][]mirrored
-	posts     map[int]*post
+	log     exchanges
+	mu      sync.Mutex
+	session string // id that the server gave, or ""
+	agreed  bool   // initialize was answered with a result
+	params  map[string][]mirrored
+	posts   map[int]*post
 }
 
 // A post is an exchange whose answer is being read.
@@ -57,6 +56,7 @@ type post struct {
 // Open makes the link ready; it sends nothing.
 func (s *Streamable) Open() {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.log.record = s.Record
 	s.params = map[string][]mirrored{}
 	s.posts = map[int]*post{}
 }
@@ -68,18 +68,13 @@ type Edit func(r *HTTPRequest)
 // Send posts one message. It returns the index of its frame once the request
 // was written, for a message that is no request once the head of the answer
 // came: what is sent after it is read after it.
-func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (at int, err error) {
+func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, error) {
 	m := wire.Parse(raw)
 	r := HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: raw}
 	for _, edit := range edits {
 		edit(&r)
 	}
-	s.mu.Lock()
-	s.exchanges++
-	n := s.exchanges
-	at = s.record(wire.Frame{From: wire.Client, Raw: raw, HTTP: s.request(n, r)})
-	s.mu.Unlock()
-
+	n, at := s.log.begin(s.Endpoint, r, raw)
 	handed := make(chan error, 1) // once: written, or answered, or failed
 	hand := func(err error) {
 		select {
@@ -106,6 +101,7 @@ func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (at in
 		hand(nil)
 		s.read(n, m, reply)
 	})
+	var err error
 	select {
 	case err = <-handed:
 	case <-ctx.Done():
@@ -142,20 +138,14 @@ func (s *Streamable) Request(ctx context.Context, r HTTPRequest) (*Reply, []byte
 		header[http.CanonicalHeaderKey(key)] = values
 	}
 	r.Header = header
-	s.mu.Lock()
-	s.exchanges++
-	n := s.exchanges
-	s.record(wire.Frame{From: wire.Client, HTTP: s.request(n, r)})
-	s.mu.Unlock()
+	n, _ := s.log.begin(s.Endpoint, r, nil)
 	reply, err := s.Endpoint.Do(ctx, r)
 	if err != nil {
 		s.failed(n, err)
 		return nil, nil, err
 	}
 	body, _, err := reply.All()
-	h := s.answer(n, reply)
-	h.Body = text(body)
-	s.note(wire.Frame{From: wire.Server, HTTP: h})
+	s.log.whole(n, reply, body)
 	return reply, body, err
 }
 
@@ -192,11 +182,7 @@ func (s *Streamable) get(after string, awaited wire.Message, until time.Time) {
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
 	}
-	s.mu.Lock()
-	s.exchanges++
-	n := s.exchanges
-	s.record(wire.Frame{From: wire.Client, HTTP: s.request(n, r)})
-	s.mu.Unlock()
+	n, _ := s.log.begin(s.Endpoint, r, nil)
 	reply, err := s.Endpoint.Do(s.ctx, r)
 	if err != nil {
 		s.failed(n, err)
@@ -204,12 +190,10 @@ func (s *Streamable) get(after string, awaited wire.Message, until time.Time) {
 	}
 	if !reply.Streams() || reply.Status != http.StatusOK {
 		body, _, _ := reply.All()
-		h := s.answer(n, reply)
-		h.Body = text(body)
-		s.note(wire.Frame{From: wire.Server, HTTP: h})
+		s.log.whole(n, reply, body)
 		return
 	}
-	s.note(wire.Frame{From: wire.Server, HTTP: s.answer(n, reply)})
+	s.log.head(n, reply)
 	s.stream(n, awaited, reply, until)
 }
 
@@ -221,7 +205,7 @@ func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
 		s.mu.Unlock()
 	}
 	if reply.Streams() {
-		s.note(wire.Frame{From: wire.Server, HTTP: s.answer(n, reply)})
+		s.log.head(n, reply)
 	}
 }
 
@@ -232,7 +216,7 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 		return
 	}
 	body, cut, err := reply.All()
-	h := s.answer(n, reply)
+	h := headOf(n, reply)
 	f := wire.Frame{From: wire.Server, HTTP: h, Cut: cut}
 	if message(reply, body) {
 		f.Raw = body
@@ -243,7 +227,7 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 	if err != nil {
 		h.End = plain(err).Error()
 	}
-	s.note(f)
+	s.log.note(f)
 }
 
 // message tells whether a body is taken as a message: one that is said to be
@@ -260,13 +244,6 @@ func message(reply *Reply, body []byte) bool {
 	return m.Kind == wire.Batch || m.IsResponse() && m.Get("jsonrpc").Exists()
 }
 
-// maxBody bounds what is kept of a body that is no message.
-const maxBody = 2 << 10
-
-func text(body []byte) string {
-	return wire.Clip(string(bytes.ToValidUTF8(body, []byte("\ufffd"))), maxBody)
-}
-
 // stream reads an event stream to its end. Where it ends before the answer to
 // the request came, and the server gave an event an id, it is taken up again
 // (basic/transports#resumability-and-redelivery).
@@ -281,7 +258,7 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}
-			s.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end}})
+			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end}})
 			break
 		}
 		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
@@ -291,7 +268,7 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 			answered = answered || wire.Parse(e.Data).IsResponse()
 			s.learn(m, e.Data)
 		}
-		s.note(f)
+		s.log.note(f)
 		if e.HasID && !e.Unterminated {
 			last = e.ID
 		}
@@ -340,44 +317,13 @@ func (s *Streamable) learn(m wire.Message, answer []byte) {
 	}
 }
 
-// request describes a request for its frame.
-func (s *Streamable) request(n int, r HTTPRequest) *wire.HTTP {
-	to := r.URL
-	if to == nil {
-		to = s.Endpoint.URL
-	}
-	header := r.Header.Clone()
-	for key, values := range s.Endpoint.opts.Header {
-		if _, set := header[key]; !set {
-			header[key] = values
-		}
-	}
-	if r.Host != "" {
-		header["Host"] = []string{r.Host}
-	}
-	return &wire.HTTP{Exchange: n, Method: r.Method, URL: to.RequestURI(), Header: header}
-}
-
-// answer describes the head of an answer for a frame.
-func (s *Streamable) answer(n int, r *Reply) *wire.HTTP {
-	return &wire.HTTP{Exchange: n, Status: r.Status, Header: r.Header}
-}
-
-func (s *Streamable) note(f wire.Frame) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.record(f)
-}
-
-func (s *Streamable) record(f wire.Frame) int { return s.Record(f) }
-
 // failed records why an exchange came to nothing; that nobody listens means
 // that the server is gone.
 func (s *Streamable) failed(n int, err error) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	s.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error()}})
+	s.log.failed(n, err)
 	if unreachable(err) && s.Lost != nil {
 		s.Lost(fmt.Errorf("the server cannot be reached any more: %w", err))
 	}

@@ -285,3 +285,76 @@ func TestAbandonedAndLost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The first event of the old transport says where messages go; their answers
+// come on the stream.
+func TestLegacySSE(t *testing.T) {
+	out := make(chan string, 4)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		switch {
+		case q.Method == "GET":
+			sse(w, "event: endpoint\ndata: /messages?session=1\n\n")
+			for text := range out {
+				sse(w, text)
+			}
+		case q.URL.String() == "/messages?session=1" && q.Header.Get("Content-Type") == "application/json":
+			w.WriteHeader(202)
+			out <- "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"
+		default:
+			w.WriteHeader(404)
+		}
+	}))
+	defer server.Close()
+	e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, lost := &recorder{more: make(chan struct{})}, make(chan error, 1)
+	s := &LegacySSE{Endpoint: e, Record: r.record, Lost: func(err error) { lost <- err }}
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Send(t.Context(), []byte(hello)); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.answer(t, "1"); f.HTTP.Exchange != 1 || f.HTTP.Event.Type != "message" {
+		t.Errorf("%s", f.AppendJSON(nil))
+	}
+	r.await(t, func(f wire.Frame) bool { return f.HTTP.Exchange == 2 && f.HTTP.Status == 202 })
+	close(out)
+	if err := <-lost; !strings.Contains(err.Error(), "closed the stream") {
+		t.Error(err)
+	}
+}
+
+// Messages are not taken to where another origin wants them, and what is no
+// stream is told.
+func TestLegacySSEThatIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		h    http.HandlerFunc
+		says string
+	}{
+		"no stream": {func(w http.ResponseWriter, _ *http.Request) { json(w, 405, "{}") }, "405 application/json"},
+		"another origin": {func(w http.ResponseWriter, _ *http.Request) {
+			sse(w, "event: endpoint\ndata: http://127.0.0.2:1/x\n\n")
+		}, "another origin"},
+		"ends without it": {func(w http.ResponseWriter, _ *http.Request) { sse(w, "data: {}\n\n") }, "closed the stream"},
+	} {
+		server := httptest.NewServer(c.h)
+		e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{more: make(chan struct{})}
+		s := &LegacySSE{Endpoint: e, Record: r.record}
+		if err = s.Open(t.Context()); err == nil {
+			_, err = s.Send(t.Context(), []byte(hello))
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.Close()
+		server.Close()
+	}
+}
