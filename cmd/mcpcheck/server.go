@@ -107,7 +107,14 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		return nil, nil, errors.New("no target: say the command that starts the server after --, as in mcpcheck server -- node build/index.js")
 	}
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		return nil, nil, fmt.Errorf("%s: servers over HTTP cannot be judged yet, only commands that speak stdio", args[0])
+		if len(args) > 1 {
+			return nil, nil, fmt.Errorf("%q is too much: a URL stands alone", args[1])
+		}
+		endpoint, err := transport.NewEndpoint(args[0], transport.HTTPOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return transport.Site{Endpoint: endpoint, Kind: transport.HTTP}, args, nil
 	}
 	if cmd.ArgsLenAtDash() != 0 {
 		return nil, nil, fmt.Errorf("the command of the target goes after --, as in mcpcheck server -- %s", transport.Quote(args))

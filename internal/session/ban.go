@@ -66,8 +66,11 @@ func (c *Conn) check(e wire.Entry) {
 }
 
 // record adds a frame of ours to the transcript.
-func (c *Conn) record(raw []byte) int {
-	at, m := c.Add(wire.Frame{From: wire.Client, Raw: raw})
+func (c *Conn) record(f wire.Frame) int {
+	at, m := c.Add(f)
+	if f.Wordless() {
+		return at
+	}
 	if !m.Readable() || m.Kind == wire.Notification {
 		c.mu.Lock()
 		c.anonymous++

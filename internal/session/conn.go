@@ -18,10 +18,10 @@ import (
 // before it is spoken to is known as such.
 type Conn struct {
 	*wire.Transcript
-	stream *transport.Stream
-	opts   Options
-	heard  atomic.Bool  // the peer said something
-	start  atomic.Int64 // nanoseconds from our first frame to its first
+	link  link
+	opts  Options
+	heard atomic.Bool  // the peer said something
+	start atomic.Int64 // nanoseconds from our first frame to its first
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
@@ -40,45 +40,44 @@ type Conn struct {
 
 // connect starts an instance.
 func connect(ctx context.Context, target transport.Target, opts Options) (*Conn, error) {
-	stream, err := target.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
-		stream:     stream,
 		opts:       opts,
 		changed:    make(chan struct{}),
 		asks:       make(chan wire.Entry, 256),
 		ended:      make(chan struct{}),
 	}
+	var err error
+	if c.link, err = dial(ctx, target, opts, c.record); err != nil {
+		return nil, err
+	}
 	go c.read()
 	return c, nil
 }
 
-// read takes lines until the peer's output ends.
+// read takes frames until no more can come.
 func (c *Conn) read() {
 	defer close(c.ended)
 	defer close(c.asks)
 	for {
-		line, err := c.stream.ReadLine()
+		f, err := c.link.next()
 		if err != nil {
-			c.finish() // io.EOF, or a read on a stream that we ended
+			c.finish() // io.EOF, or a read on a link that we ended
 			return
 		}
-		f := wire.Frame{From: wire.Server, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
-		if f.Cut {
-			f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
-		}
-		if c.full(len(line.Bytes)) {
+		if c.full(len(f.Raw)) {
 			c.mu.Lock()
 			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes in one session", c.opts.MaxFrames, c.opts.MaxBytes), true
 			c.mu.Unlock()
-			c.stream.Kill()
+			c.link.kill()
 			c.finish()
 			return
 		}
 		at, m := c.Add(f)
+		if f.Wordless() {
+			c.signal()
+			continue
+		}
 		if !c.heard.Swap(true) {
 			c.start.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
 		}
@@ -110,8 +109,8 @@ func (c *Conn) finish() {
 	what := ""
 	for what == "" {
 		select {
-		case <-c.stream.Done():
-			what = c.stream.Status()
+		case <-c.link.done():
+			what = c.link.status()
 		case <-grace.C:
 			if !c.wasAsked() {
 				what = "closed its output but goes on running"
@@ -152,15 +151,17 @@ func (c *Conn) state() (<-chan struct{}, error) {
 	return c.changed, c.over
 }
 
-// Send writes one message as a line and records it first, so that no answer
-// to it can stand before it in the transcript.
+// Send sends one message and records it first, so that no answer to it can
+// stand before it in the transcript.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
-	at := c.record(raw)
-	return at, c.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	at, err := c.link.send(ctx, raw)
+	return at, c.why(ctx, err)
 }
 
 // SendChunks writes the chunks one after another as they are, recorded as one
-// frame per line that they make up.
+// frame per line that they make up; only stdio has lines.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	return c.SendPaused(ctx, func(int) {}, chunks...)
 }
@@ -174,7 +175,7 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 	}
 	first := c.Len()
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
-		c.record(line)
+		c.record(wire.Frame{From: wire.Client, Raw: line})
 	}
 	for i, b := range chunks {
 		if i > 0 {
@@ -189,14 +190,17 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 
 // Drain waits until the peer has taken what was written, at most the grace: a
 // pause for SendPaused, without which a peer may get two chunks at once.
-func (c *Conn) Drain(ctx context.Context) { c.stream.Drain(ctx, c.opts.Grace) }
+func (c *Conn) Drain(ctx context.Context) { c.link.drain(ctx, c.opts.Grace) }
 
 func (c *Conn) write(ctx context.Context, b []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
-	err := c.stream.Write(ctx, b)
+	return c.why(ctx, c.link.write(ctx, b))
+}
+
+// why says how the server ended rather than EPIPE, where it did.
+func (c *Conn) why(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		// The pipe broke: say how the server ended rather than EPIPE.
 		if gone := c.gone(ctx); gone != nil {
 			return gone
 		}
@@ -260,7 +264,7 @@ func (c *Conn) Over() error {
 }
 
 // Stderr returns the last of what the server wrote to its standard error.
-func (c *Conn) Stderr() string { return c.stream.Stderr() }
+func (c *Conn) Stderr() string { return c.link.stderr() }
 
 // Close ends the peer as the specification tells a client to: close its
 // input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
@@ -274,13 +278,13 @@ func (c *Conn) Close() {
 			grace /= busyShare
 		}
 		c.ask(false)
-		c.stream.CloseInput()
+		c.link.leave()
 		if !c.exits(grace) {
 			c.ask(true)
-			c.stream.Terminate()
+			c.link.terminate()
 			c.exits(c.opts.Grace)
 		}
-		c.stream.Kill()
+		c.link.kill()
 	})
 	<-c.ended
 }
@@ -328,7 +332,7 @@ func (c *Conn) exits(within time.Duration) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	select {
-	case <-c.stream.Done():
+	case <-c.link.done():
 		return true
 	case <-limit.C:
 		return false
@@ -339,7 +343,7 @@ func (c *Conn) exits(within time.Duration) bool {
 func (c *Conn) Kill() {
 	c.ending.Do(func() {
 		c.ask(true)
-		c.stream.Kill()
+		c.link.kill()
 	})
 	<-c.ended
 }

@@ -42,6 +42,7 @@ type lifecycle interface {
 // spoken on.
 func (c *Conn) use(rev spec.Revision, host *Host) *Session {
 	s := &Session{Conn: c, Rev: rev, host: host}
+	c.link.use(rev)
 	if rev.Facts().Stateless {
 		s.life = stateless{rev, host.declares(rev)}
 	} else {
