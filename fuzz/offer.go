@@ -2,7 +2,10 @@ package fuzz
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -59,12 +62,15 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 			name := tool.Get("name").String()
 			known := Tool{Any: allowed(name)}
 			args, ok := example(tool.Get("inputSchema"))
-			ok = ok && fits(tool.Get("inputSchema"), args)
 			if !ok && known.Any { // what it does with these is its own business
-				args, ok = &node{object: true}, true
+				args, ok = "{}", true
 			}
 			if ok && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
-				add("tools/call", session.Params{"name": name, "arguments": gjson.Parse(string(args.append(nil))).Value()})
+				call := session.Params{"name": name, "arguments": json.RawMessage(args)}
+				if support := tool.Get("execution.taskSupport").String(); support == "optional" || support == "required" {
+					add("tools/call", withTask(call))
+				}
+				add("tools/call", call)
 				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
 				known.Args = []string{string(made.append(nil))}
 			} else {
@@ -103,6 +109,13 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		}
 	}
 	return o, nil
+}
+
+// withTask asks for a task (basic/utilities/tasks#creating-tasks of 2025-11-25).
+func withTask(call session.Params) session.Params {
+	call = maps.Clone(call)
+	call["task"] = session.Params{"ttl": 60_000}
+	return call
 }
 
 func first(all []gjson.Result) []gjson.Result { return all[:min(len(all), perKind)] }
@@ -178,12 +191,18 @@ func (k *looker) list(method, key string) []gjson.Result {
 	return out
 }
 
-// fits tells whether arguments are valid under the schema of a tool.
-func fits(input gjson.Result, args *node) bool {
-	compiled, err := schema.CompileTool([]byte(input.Raw))
+// example makes arguments that fit an inputSchema by the dialect that it names.
+// ok is false where none could be made; the tool is not called then, since
+// invalid arguments are not sent unasked.
+func example(input gjson.Result) (args string, ok bool) {
+	made, err := schema.Arguments(rand.New(rand.NewPCG(1, 0)), []byte(input.Raw))
 	if err != nil {
-		return false
+		return "", false
 	}
-	broken, err := compiled.Validate(args.append(nil))
-	return err == nil && len(broken) == 0
+	own, err := schema.CompileTool([]byte(input.Raw))
+	if err != nil {
+		return "", false
+	}
+	broken, err := own.Validate(made)
+	return string(made), err == nil && len(broken) == 0
 }

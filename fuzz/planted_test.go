@@ -26,7 +26,7 @@ var planted = map[string][]string{
 	"fuzz-mute-on-proto-member":          {"liveness.mute"},
 	"fuzz-hangs-on-deep-nesting":         {"liveness.desync"},
 	"fuzz-desync-after-blank-line":       {"liveness.desync"},
-	"fuzz-joins-crlf":                    {"liveness.desync"},
+	"fuzz-joins-crlf":                    {"liveness.desync", "jsonrpc.error.id"},
 	"fuzz-read-is-message":               {"liveness.mute", "jsonrpc.error.id"},
 	"fuzz-id-precision":                  {"jsonrpc.response.id"},
 	"fuzz-fraction-id":                   {"jsonrpc.response.id", "jsonrpc.response.once"},

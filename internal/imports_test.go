@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"reference/client":    {"internal/spec", "internal/wire", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
 	"reference/fault":     {"reference/server", "reference/client", "internal/spec", "internal/wire", "internal/transport", "gjson"},
 	"internal/skip":       {},
+	"internal/config":     {"go-yaml"},
 	"internal/selftest":   {"suites", "suites/check", "reference/fault", "reference/server", "reference/client", "reports", "internal/spec", "internal/wire", "internal/transport", "internal/session", "fixtures"},
 	"fuzz":                {"suites/check", "suites/invariant", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/schema", "fixtures", "reports", "rapid", "gjson"},
 	"cmd/mcpcheck":        {"*"},

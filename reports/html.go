@@ -133,6 +133,7 @@ type (
 		Worst           string // glyph
 		Verdicts        string // those that occur, for the filter
 		Open            bool
+		Official        string     // what of the public suite judges the same
 		Cells           []cellView // one a column
 		Outcomes        []outcomeView
 	}
@@ -383,6 +384,7 @@ func (p *pageView) areas(run *Run, all []suite, budget frameBudget) {
 		})
 		var verdicts []string
 		newestLoud := -1
+		c.Official = official(outcomes)
 		for i, o := range outcomes {
 			c.Says, c.Level = oneLine(o.Says, textLine), oneLine(string(o.Level), textName)
 			if rank := slices.Index(Verdicts(), o.Verdict); rank < worst[id] {
@@ -427,6 +429,20 @@ func (p *pageView) areas(run *Run, all []suite, budget frameBudget) {
 // loud tells whether an outcome is shown with all that is known of it.
 func loud(o Outcome) bool {
 	return o.Verdict == Fail || o.Verdict == Warn || o.Verdict == Broken || len(o.Frames) > 0
+}
+
+// official names each check of the public suite that judges as these outcomes
+// of one check do.
+func official(outcomes []Outcome) string {
+	var names []string
+	for _, o := range outcomes {
+		for _, name := range o.Official {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return oneLine(strings.Join(names, ", "), 2000)
 }
 
 func outcome(o Outcome, budget frameBudget, open bool) outcomeView {

@@ -102,7 +102,8 @@ type Outcome struct {
 	Cause     string        `json:"cause,omitempty"` // what made it not-run
 	Hint      string        `json:"hint,omitempty"`  // what would make it run
 	Rules     []Rule        `json:"rules,omitempty"`
-	Where     string        `json:"where,omitempty"` // file:line of the check's body
+	Official  []string      `json:"official,omitempty"` // scenario:check of the public conformance suite that judge the same
+	Where     string        `json:"where,omitempty"`    // file:line of the check's body
 	MS        float64       `json:"ms"`
 	Frames    []wire.Frame  `json:"frames,omitempty"`
 	Baselined string        `json:"baselined,omitempty"` // reason given in the baseline for this fail or warn

@@ -75,7 +75,8 @@ func smallRun() *Run {
 			ID: "tools.call.unknown", Area: "tools", Says: "calling a tool that does not exist is answered with an error", Level: spec.Must,
 			Revision: rev, Transport: transport, Verdict: Fail, Detail: "the call was answered with a result", Expected: "an error response", Got: `{"content":[]}`,
 			Notes: []string{"the answer took 2 ms"}, Rules: rule(rev, "tools-unknown-tool-error", "server/tools#error-handling"), Where: "suites/server/tools.go:42", MS: 4.5,
-			Frames: exchange, Rerun: "mcpcheck server --only tools.call.unknown --spec " + string(rev) + " -- ./server",
+			Official: []string{"tools-call-error:tools-call-error", "<b>:at-" + string(rev)},
+			Frames:   exchange, Rerun: "mcpcheck server --only tools.call.unknown --spec " + string(rev) + " -- ./server",
 		}
 	}
 	plain := func(id string, rev spec.Revision, v Verdict) Outcome {

@@ -27,6 +27,16 @@ func Of(role wire.Role, checks []check.Check) []check.Check {
 	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool { return c.Of != role })
 }
 
+// Official is the profile of targets that offer the public conformance
+// contract.
+const Official = "official"
+
+// InProfile returns the checks that need no fixtures or those of the profile,
+// "" for none.
+func InProfile(profile string, checks []check.Check) []check.Check {
+	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool { return c.Profile != "" && c.Profile != profile })
+}
+
 // Select returns the checks whose id matches a glob of only, if there is any,
 // and none of skip. A star matches any characters, dots included. A glob that
 // matches nothing is an error that names it.

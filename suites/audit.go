@@ -12,11 +12,7 @@ import (
 
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
-var Unmoved = []string{
-	"authorization", "caching", "cancellation", "completion", "deprecated", "elicitation", "headers", "http-sse",
-	"logging", "mrtr", "progress", "prompts", "resources", "roots", "sampling", "security",
-	"streamable-http", "subscriptions", "tasks",
-}
+var Unmoved = []string{"authorization", "headers", "http-sse", "streamable-http"}
 
 // A Coverage is a rule at one revision and what becomes of it: exactly one of
 // Checks, Excused and Later is set, unless nothing is decided yet.

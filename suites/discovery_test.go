@@ -2,6 +2,7 @@ package suites
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,8 +47,11 @@ func TestAJudgeAloneHasASubject(t *testing.T) {
 // lister opens at 2025-06-18 and answers the list methods and calls as told;
 // counts are the requests by method.
 func lister(counts map[string]int, answer func(m wire.Message) string) transport.Target {
+	var mu sync.Mutex // two instances may be asked at once
 	return answering("lister", func(m wire.Message) string {
+		mu.Lock()
 		counts[m.Method()]++
+		mu.Unlock()
 		result := ""
 		switch m.Method() {
 		case "initialize":

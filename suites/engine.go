@@ -25,6 +25,8 @@ type Options struct {
 	Checks    []check.Check   // of servers; nil for all
 	Revisions []spec.Revision // asked for; nil for all
 	Allow     func(tool string) bool
+	Given     check.Given // what the user says of the target
+	Profile   string      // what the target promises to offer: "" or Official
 	Session   session.Options
 	Deadline  time.Duration // for the whole run; 0 for none
 	Seed      uint64
@@ -50,6 +52,7 @@ type engine struct {
 	kind     transport.Kind
 	launcher *session.Launcher
 	ledger   *fixtures.Ledger
+	official fixtures.Official
 	pools    map[spec.Revision]*session.Pool
 	closed   map[spec.Revision]bool // all sessions have ended
 	ended    map[spec.Revision][]*check.View
@@ -70,7 +73,7 @@ type result struct {
 	rev    spec.Revision
 	out    check.Outcome
 	known  bool
-	beside bool // other instances ran at the time
+	beside bool // other instances ran at the time, and it took one of its own
 }
 
 func newEngine(target transport.Target, o Options) (*engine, error) {
@@ -78,8 +81,12 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return nil, err
+	}
 	if o.Checks == nil {
-		o.Checks = Of(wire.Server, All())
+		o.Checks = InProfile(o.Profile, Of(wire.Server, All()))
 	}
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
@@ -92,6 +99,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 		kind:     transport.KindOf(target),
 		launcher: session.NewLauncher(target, o.Session),
 		ledger:   ledger,
+		official: official,
 		pools:    map[spec.Revision]*session.Pool{},
 		closed:   map[spec.Revision]bool{},
 		ended:    map[spec.Revision][]*check.View{},
@@ -123,9 +131,9 @@ func (e *engine) open(ctx context.Context) error {
 		}
 		openings[rev] = o
 		switch {
-		case o.Answered:
+		case o.Answered || o.Refusal != nil:
 			answered = true
-			within = max(e.o.Session.Timeout, 4*o.Took)
+			within = e.o.Session.First(o.Took)
 		case s.Over() != nil && !heard(s):
 			dead++
 			failure = fmt.Errorf("%w: it ended before it answered %s: %v%s", ErrNotStarted, "anything", s.Over(), stderrOf(s))
@@ -281,7 +289,6 @@ func (e *engine) expect() {
 
 // do runs one result.
 func (e *engine) do(ctx context.Context, r *result) {
-	pool := e.pools[r.rev]
 	if r.check.Judge != nil {
 		e.tour(ctx, r.rev)
 		e.close(ctx, r.rev)
@@ -289,8 +296,9 @@ func (e *engine) do(ctx context.Context, r *result) {
 	} else if len(e.killers) >= patience {
 		r.decide(check.Outcome{State: check.NotRun, Cause: e.killers[0], Detail: fmt.Sprintf("given up: the server answered nothing any more after each of %s", strings.Join(e.killers, ", "))})
 	} else {
-		r.beside = e.launcher.Living() > 1
-		r.decide(check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow}))
+		living, taken := e.launcher.Living(), len(e.pools[r.rev].Sessions())
+		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
+		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
 		e.count(r)
 	}
 	e.expect()
@@ -303,10 +311,20 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	if !e.closed[rev] && len(e.killers) < patience {
 		for _, c := range []check.Check{server.Tour(), server.PlainTour()} {
 			if c.In.Has(rev) {
-				check.Run(ctx, c, check.Env{Pool: e.pools[rev], Allow: e.o.Allow})
+				check.Run(ctx, c, e.env(rev))
 			}
 		}
 	}
+}
+
+// env is where the probes of a revision run. The tools of a profile are there
+// to be called.
+func (e *engine) env(rev spec.Revision) check.Env {
+	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
+	if e.o.Profile == Official {
+		env.Given = server.OfContract(env.Given)
+	}
+	return env
 }
 
 // count notes whether the target survives its checks. Those that malform do
@@ -344,9 +362,10 @@ func (e *engine) close(ctx context.Context, rev spec.Revision) {
 	if !e.o.Confirm || ctx.Err() != nil {
 		return
 	}
+	pool.Forget() // a trial that several checks share is made again too
 	for _, r := range e.results {
-		if r.rev == rev && r.beside && r.out.State == check.Violated && (r.check.Fresh || r.check.Bare) {
-			again := check.Run(ctx, r.check, check.Env{Pool: pool, Allow: e.o.Allow})
+		if r.rev == rev && r.beside && r.out.State == check.Violated {
+			again := check.Run(ctx, r.check, e.env(r.rev))
 			pool.Close()
 			if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
 				again.Notes = append(again.Notes, "it failed while another instance of the server ran beside, and not alone: "+r.out.Detail)
@@ -385,6 +404,7 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 	if why := e.launcher.Serial(); why != "" && why != "asked for" {
 		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
 	}
+	e.run.Notes = append(e.run.Notes, e.unlisted()...)
 	return e.conclude(ctx)
 }
 
@@ -418,7 +438,7 @@ func (e *engine) outcome(r *result) reports.Outcome {
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(e.kind),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
-		Rules: e.rules(c, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
+		Rules: e.rules(c, r.rev), Official: e.official.Of(c.ID, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}
 	switch o.State {
 	case check.Kept:

@@ -241,6 +241,7 @@ func TestBothWaysGiveEqualVerdicts(t *testing.T) {
 	}}
 	for name, o := range map[string]server.Options{"honest": {}, "faulty": faulty} {
 		options := Options{Session: quick(), Revisions: []spec.Revision{spec.V2025_06_18, spec.V2026_07_28}, Allow: func(string) bool { return true }}
+		options.Session.Timeout = 3 * time.Second // both answer all that is due
 		direct, err := RunDirect(t.Context(), server.Target(name, o), options)
 		if err != nil {
 			t.Fatal(err)

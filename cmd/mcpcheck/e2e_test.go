@@ -158,6 +158,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	known := write("known.yaml", "- {check: jsonrpc.version, reason: they know}\n")
 	stale := write("stale.yaml", "- {check: jsonrpc.id.types, reason: was broken once}\n")
+	misspelt := write("misspelt.yaml", "tools:\n  search:\n    argument: []\n")
 	typo := write("typo.yaml", "- {check: jsonrpc.versoin, reason: they know}\n")
 	quick := []string{"--timeout", "300ms", "--start-timeout", "2s"}
 	for name, c := range map[string]struct {
@@ -172,6 +173,8 @@ func TestExitCodes(t *testing.T) {
 		"excused":               {join([]string{"server", "--baseline", known}, reference("no-jsonrpc-member")), 0, "they know"},
 		"stale baseline":        {join([]string{"server", "--baseline", stale}, reference("")), 1, "was broken once"},
 		"typo in baseline":      {join([]string{"server", "--baseline", typo}, reference("")), 2, "jsonrpc.versoin"},
+		"unknown key in config": {join([]string{"server", "--config", misspelt}, self("peer-family")), 2, "misspelt.yaml: line 3: tools.search.argument is not known"},
+		"unreadable config":     {[]string{"server", "--config", "/no/such/mcpcheck.yaml", "--reference"}, 2, "/no/such/mcpcheck.yaml"},
 		"warns":                 {join([]string{"server"}, reference("parse-error-silent")), 0, "jsonrpc.parse-error"},
 		"warns strictly":        {join([]string{"server", "--strict"}, reference("parse-error-silent")), 1, "jsonrpc.parse-error"},
 		"unobserved strictly":   {join([]string{"server", "--strict=all"}, reference("")), 1, "not observed"},
@@ -193,6 +196,15 @@ func TestExitCodes(t *testing.T) {
 		"fault with a space":    {[]string{"server", "--reference", "no-jsonrpc-member"}, 2, "--reference=FAULT"},
 		"unknown fault":         {[]string{"server", "--reference=no-jsonrpc"}, 2, "no-jsonrpc-member"},
 		"deadline":              {join([]string{"server", "--deadline", "1s", "--start-timeout", "30s"}, self("peer-silent")), 3, "deadline"},
+		"profile":               {join([]string{"server", "--profile", "official", "--only", "official.tools,official.prompts"}, reference(""), []string{"--profile", "official"}), 0, "conforms"},
+		"promised in vain":      {join([]string{"server", "--profile", "official", "--only", "official.tools.image"}, reference("")), 1, "the tool test_image_content is not listed"},
+		"fault of a profile":    {[]string{"server", "--profile", "official", "--only", "official.prompts", "--reference=contract-prompt-of-assistant"}, 1, "official.prompts.simple"},
+		"unknown profile":       {[]string{"server", "--profile", "unofficial", "--reference"}, 2, "unofficial"},
+		"profile left out":      {[]string{"server", "--only", "official", "--reference"}, 2, "--profile official"},
+		"explain a counterpart": {[]string{"explain", "tools.name.length"}, 0, "tools-list:tools-name-format (since 2025-11-25)"},
+		"explain a scenario":    {[]string{"explain", "tools-list"}, 0, "judged by tools.name.length, tools.name.characters"},
+		"explain a profile":     {[]string{"explain", "official.tools.image"}, 0, "run with --profile official"},
+		"list profiles":         {[]string{"list", "--json"}, 0, `"profile": "official"`},
 		"help":                  {[]string{"--help"}, 0, "mcpcheck server -- node build/index.js"},
 		"version":               {[]string{"--version"}, 0, "mcpcheck "},
 		"explain":               {[]string{"explain", "jsonrpc.version"}, 0, "jsonrpc-version-literal"},

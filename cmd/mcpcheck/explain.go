@@ -16,8 +16,10 @@ import (
 
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "explain CHECK-OR-RULE",
-		Short:   "Explain a check or a rule: what it asks for, where that is written, how it is seen",
+		Use:   "explain CHECK-OR-RULE",
+		Short: "Explain a check or a rule: what it asks for, where that is written, how it is seen",
+		Long: "Explain a check or a rule: what it asks for, where that is written, how it is seen.\n\n" +
+			"For a scenario of the public conformance suite, name the checks that judge the same.",
 		Example: "  mcpcheck explain jsonrpc.method.unknown",
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -35,12 +37,15 @@ func explainCommand() *cobra.Command {
 			for _, c := range suites.All() {
 				if c.ID == args[0] {
 					explainCheck(w, l, c)
-					return nil
+					return explainOfficial(w, c)
 				}
 			}
 			if row, ok := l.Rows[args[0]]; ok {
 				explainRule(w, l, row)
 				return nil
+			}
+			if known, err := explainScenario(w, args[0]); known || err != nil {
+				return err
 			}
 			return fmt.Errorf("%q is neither a check nor a rule%s", args[0], nearest(args[0], explainable()))
 		},
@@ -71,11 +76,52 @@ func explainCheck(w io.Writer, l *fixtures.Ledger, c check.Check) {
 	if c.Needs != "" {
 		fmt.Fprintf(w, "Needs      the capability %s\n", c.Needs)
 	}
+	if c.Profile != "" {
+		fmt.Fprintf(w, "Profile    %s: run with --profile %s, against a target that offers its fixtures\n", c.Profile, c.Profile)
+	}
 	fmt.Fprintf(w, "Body       %s\n", suites.Where(c))
 	for _, id := range c.Rules {
 		fmt.Fprintln(w)
 		explainClauses(w, l.Rows[id], c.In)
 	}
+}
+
+// explainOfficial names what the public conformance suite judges in the same
+// way.
+func explainOfficial(w io.Writer, c check.Check) error {
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return exitError{exitBroken, err}
+	}
+	head := "\nIn the public conformance suite\n"
+	for _, other := range official {
+		if slices.Contains(other.Ours, c.ID) {
+			fmt.Fprintf(w, "%s  %s (%s)\n", head, other.Name(), span(other.In()))
+			head = ""
+		}
+	}
+	return nil
+}
+
+// explainScenario prints what judges as a scenario of the public suite does, or
+// one check of it; known is false if there is no such scenario.
+func explainScenario(w io.Writer, name string) (known bool, err error) {
+	official, err := fixtures.ReadOfficial()
+	if err != nil {
+		return false, exitError{exitBroken, err}
+	}
+	for _, c := range official {
+		if name != c.Scenario && name != c.Name() {
+			continue
+		}
+		what := "judged by " + strings.Join(c.Ours, ", ")
+		if c.Why != "" {
+			what = "not judged: " + c.Why
+		}
+		fmt.Fprintf(w, "%s (%s)\n  %s\n", c.Name(), span(c.In()), what)
+		known = true
+	}
+	return known, nil
 }
 
 func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {

@@ -9,10 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // flags are the flags that the verbs which judge have in common.
@@ -26,18 +28,21 @@ type flags struct {
 	start      time.Duration
 	deadline   time.Duration
 	serial     bool
+	profile    string
 	strict     string
 	seed       uint64
 	json       string
 	junit      string
 	html       string
 	baseline   string
+	config     string
 	quiet      bool
 	noColor    bool
 
 	reference string // name of a fault, or referenceHonest
 	seedGiven bool
 	known     *reports.Baseline // what --baseline names, or nil
+	given     check.Given       // what --config says
 }
 
 // add declares the flags on a verb.
@@ -75,6 +80,12 @@ func (f *flags) addServer(cmd *cobra.Command) {
 	s.BoolVar(&f.serial, "serial", false, "never run two instances of the target at once")
 }
 
+// addProfile declares the flag of what only servers promise.
+func (f *flags) addProfile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.profile, "profile", "", "run the checks of the fixtures too that the target offers by this `profile`: official, the public conformance contract")
+	complete(cmd, "profile", profileNames)
+}
+
 // check reads the flags; what is wrong is told before anything is started.
 func (f *flags) check(cmd *cobra.Command) error {
 	f.seedGiven = cmd.Flags().Changed("seed")
@@ -85,6 +96,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case "", reports.StrictWarn, reports.StrictAll:
 	default:
 		return fmt.Errorf("--strict takes no value, or all; not %q", f.strict)
+	}
+	if f.profile != "" && f.profile != suites.Official {
+		return fmt.Errorf("--profile takes official, not %q", f.profile)
 	}
 	for _, limit := range []struct {
 		name string
@@ -112,6 +126,13 @@ func (f *flags) check(cmd *cobra.Command) error {
 			return err
 		}
 		f.known = known
+	}
+	if f.config != "" {
+		values, err := config.Read(f.config)
+		if err != nil {
+			return fmt.Errorf("--config: %w", err)
+		}
+		f.given = check.Given(*values)
 	}
 	return nil
 }
@@ -149,6 +170,8 @@ func (f *flags) allow() func(string) bool {
 	}
 	return func(tool string) bool { return allowed["all"] || allowed[tool] }
 }
+
+func profileNames() []string { return []string{suites.Official} }
 
 func checkNames() []string {
 	var out []string

@@ -116,13 +116,10 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *search) error {
 	defer stop()
 
 	o := fuzz.Options{
-		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), Allow: f.allow(), Out: s.out, Version: version,
+		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), Allow: f.allowed(), Out: s.out, Version: version,
 		Command: func(file string) string {
 			return transport.Quote(slices.Concat([]string{"mcpcheck", "replay", file}, f.startFlags(), argv))
 		},
-	}
-	if f.reference != "" {
-		o.Allow = func(string) bool { return true } // it is ours
 	}
 	if !f.quiet {
 		p := &progress{out: os.Stderr, terminal: f.text(os.Stderr).Terminal}

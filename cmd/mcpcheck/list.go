@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, format 1")
-	cmd.Flags().BoolVar(&rules, "rules", false, "list the rules of the ledger and what becomes of each")
+	cmd.Flags().BoolVar(&rules, "rules", false, "count the rules of the ledger by what becomes of them; with --json, list each of them")
 	return cmd
 }
 
@@ -45,11 +44,12 @@ type listedCheck struct {
 	Needs      string          `json:"needs"`
 	Of         string          `json:"of"`
 	Rules      []string        `json:"rules"`
+	Profile    string          `json:"profile,omitempty"` // whose fixtures it needs
 	Where      string          `json:"where"`
 }
 
 func describe(c check.Check) listedCheck {
-	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Where: suites.Where(c)}
+	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: suites.Where(c)}
 	for _, k := range c.On.Kinds() {
 		l.Transports = append(l.Transports, string(k))
 	}
@@ -70,7 +70,11 @@ func listChecks(w io.Writer, asJSON bool) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, c := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), c.Says)
+		says := c.Says
+		if c.Profile != "" {
+			says += " (--profile " + c.Profile + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), says)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -88,27 +92,7 @@ func listRules(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, map[string]any{"format": 1, "rules": rules})
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	claimed, excused, later := 0, 0, 0
-	for _, r := range rules {
-		what := strings.Join(r.Checks, " ")
-		switch {
-		case r.Excused != "":
-			excused++
-			what = "excused: " + r.Excused
-		case r.Later != "":
-			later++
-			what = "later: " + r.Later
-		default:
-			claimed++
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.ID, r.Revision, r.Level, what)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "%d rules counted per revision: %d claimed by checks, %d excused, %d later\n", len(rules), claimed, excused, later)
-	return nil
+	return writeCoverage(w, rules)
 }
 
 // span names a set of revisions in short: "since 2025-06-18".

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/suites"
 )
 
 func referenceCommand() *cobra.Command {
@@ -35,7 +36,7 @@ func referenceCommand() *cobra.Command {
 
 func referenceServerCommand() *cobra.Command {
 	var stdio bool
-	var name string
+	var name, profile string
 	var revisions []string
 	cmd := &cobra.Command{
 		Use:     "server",
@@ -46,7 +47,7 @@ func referenceServerCommand() *cobra.Command {
 			if !stdio {
 				return errors.New("say how to serve: --stdio")
 			}
-			o, err := referenceServer(name, revisions)
+			o, err := referenceServer(name, profile, revisions)
 			if err != nil {
 				return err
 			}
@@ -61,15 +62,24 @@ func referenceServerCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve on standard input and output")
 	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
 	cmd.Flags().StringSliceVar(&revisions, "spec", nil, "speak these `revisions` only")
+	cmd.Flags().StringVar(&profile, "profile", "", "offer the fixtures of this `profile` too: official, the public conformance contract")
 	complete(cmd, "fault", faultNames)
+	complete(cmd, "profile", profileNames)
 	complete(cmd, "spec", revisionNames)
 	return cmd
 }
 
 // referenceServer returns the options of the reference server with a fault, ""
-// or referenceHonest for none, at some revisions, none for all.
-func referenceServer(name string, revisions []string) (server.Options, error) {
+// or referenceHonest for none, that offers the fixtures of a profile, "" for
+// none, at some revisions, none for all.
+func referenceServer(name, profile string, revisions []string) (server.Options, error) {
 	var o server.Options
+	switch profile {
+	case "", suites.Official:
+		o.Official = profile != ""
+	default:
+		return o, fmt.Errorf("--profile takes official, not %q", profile)
+	}
 	for _, r := range revisions {
 		rev, err := spec.ParseRevision(r)
 		if err != nil {
@@ -88,8 +98,8 @@ func referenceServer(name string, revisions []string) (server.Options, error) {
 }
 
 // referenceTarget is the reference server in this process.
-func referenceTarget(name string) (transport.Target, error) {
-	o, err := referenceServer(name, nil)
+func referenceTarget(name, profile string) (transport.Target, error) {
+	o, err := referenceServer(name, profile, nil)
 	if err != nil {
 		return nil, err
 	}

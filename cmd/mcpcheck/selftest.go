@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ func selftestCommand() *cobra.Command {
 			if err != nil {
 				return exitError{exitUsage, err}
 			}
-			m, err := selftest.Run(cmd.Context(), faults, 2*runtime.NumCPU())
+			m, err := selftest.Run(cmd.Context(), faults, selftest.Workers())
 			if err != nil {
 				if cmd.Context().Err() != nil {
 					return exitError{exitInterrupted, err}

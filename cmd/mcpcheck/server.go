@@ -24,15 +24,24 @@ func serverCommand() *cobra.Command {
 		Short: "Judge a server",
 		Long: "Judge a server at every protocol revision that it speaks.\n\n" +
 			"Exit codes: 0 conforms; 1 a check fails, or a baseline entry no longer holds; 2 usage;\n" +
-			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.",
+			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.\n\n" +
+			"A configuration gives values that are used before any that mcpcheck makes; tools given arguments are\n" +
+			"called with these though they are not read-only:\n\n" +
+			"  tools:     {search: {arguments: [{query: harbour}]}}\n" +
+			"  prompts:   {greet: {arguments: [{name: Ada}]}}\n" +
+			"  templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}\n" +
+			"  resources: [\"file:///notes.txt\"]",
 		Example: "  mcpcheck server -- node build/index.js\n" +
 			"  mcpcheck server --junit report.xml --html report.html -- python -m my_server\n" +
 			"  mcpcheck server --spec 2025-11-25 --only tools -- ./my-server --stdio\n" +
+			"  mcpcheck server --config mcpcheck.yaml --allow-tools search -- ./my-server\n" +
 			"  mcpcheck server --reference",
 		RunE: func(cmd *cobra.Command, args []string) error { return judgeServer(cmd, args, &f) },
 	}
 	f.add(cmd)
 	f.addServer(cmd)
+	cmd.Flags().StringVar(&f.config, "config", "", "arguments, prompts and resources that suit the target, in this YAML `file`")
+	f.addProfile(cmd)
 	complete(cmd, "reference", faultNames)
 	return cmd
 }
@@ -61,10 +70,18 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	}
 	defer stop()
 	run, err := suites.Run(cmd.Context(), target, suites.Options{
-		Checks: checks, Revisions: revisions, Allow: f.allow(), Session: f.session(), Deadline: f.deadline, Seed: f.seed,
+		Checks: checks, Revisions: revisions, Allow: f.allowed(), Given: f.given, Profile: f.profile, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
 	return f.conclude(argv, run, err, out)
+}
+
+// allowed is like allow, but of our own server every tool may be called.
+func (f *flags) allowed() func(string) bool {
+	if f.reference != "" {
+		return func(string) bool { return true }
+	}
+	return f.allow()
 }
 
 // selected returns the revisions and the checks of a role that are asked for,
@@ -78,6 +95,9 @@ func (f *flags) selected(role wire.Role) ([]spec.Revision, []check.Check, error)
 	checks, err := suites.Select(all, f.only, f.skip)
 	if err != nil {
 		return nil, nil, err
+	}
+	if checks = suites.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
+		return nil, nil, fmt.Errorf("--only %s chooses checks of a profile alone: say --profile %s", strings.Join(f.only, ","), suites.Official)
 	}
 	if f.known != nil {
 		if err := knownChecks(f.known, all); err != nil {
@@ -96,7 +116,7 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		if len(args) > 0 {
 			return nil, nil, fmt.Errorf("--reference judges our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
 		}
-		target, err := referenceTarget(f.reference)
+		target, err := referenceTarget(f.reference, f.profile)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference
@@ -174,6 +194,12 @@ func (f *flags) options() map[string]any {
 	if f.strict != "" {
 		o["strict"] = f.strict
 	}
+	if f.config != "" {
+		o["config"] = f.config
+	}
+	if f.profile != "" {
+		o["profile"] = f.profile
+	}
 	if f.serial {
 		o["serial"] = true
 	}
@@ -195,8 +221,14 @@ func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revi
 				args = append(args, list.flag, v)
 			}
 		}
+		if f.profile != "" {
+			args = append(args, "--profile", f.profile)
+		}
 		if f.cwd != "" {
 			args = append(args, "--cwd", f.cwd)
+		}
+		if f.config != "" {
+			args = append(args, "--config", f.config)
 		}
 		return transport.Quote(append(args, target...))
 	}

@@ -1,379 +1,275 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"regexp"
 	"slices"
-	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Arguments makes an object that fits the inputSchema of a tool: what a default,
-// example, const or enum proposes first, else a plain value. It follows
-// references inside of the schema and takes the first branch of a union. The
-// result was validated; the error says why none could be made.
+// Arguments makes an object that fits the inputSchema of a tool, with its
+// required members only: see Generator.
 func Arguments(src Source, inputSchema []byte) ([]byte, error) {
+	g, err := NewGenerator(inputSchema)
+	if err != nil {
+		return nil, err
+	}
+	return g.Valid(src, Least)
+}
+
+// A Generator makes arguments for one inputSchema: those that fit it, and those
+// that break one of its constraints. It understands the dialects that
+// CompileTool does and follows references inside of the schema only. All it
+// makes was held against the schema. It is safe for concurrent use.
+type Generator struct {
+	tool   *ToolSchema
+	root   *jsonschema.Schema
+	height map[*jsonschema.Schema]int // see heights
+	size   int                        // values made within the one that is being made
+	tired  error                      // the schema took more steps than are spent on one
+}
+
+// making bounds the steps for one value: a thousand times what ordinary schemas
+// take, and about a tenth of a second.
+const making = 100_000
+
+// generatorLimit bounds the schemas that arguments are made for, in bytes: the
+// engine takes seconds to compile the largest that it judges.
+const generatorLimit = 1 << 17
+
+// A Style says which members a Generator makes, and from what.
+type Style int
+
+const (
+	// Least makes what is required alone, of examples and defaults where the
+	// schema has them.
+	Least Style = iota
+	// Full makes all members that are described too.
+	Full
+	// Free draws which members it makes, and seldom keeps to examples.
+	Free
+)
+
+// NewGenerator compiles an inputSchema. The error is one of CompileTool, or
+// tells that the schema has no finite instance.
+func NewGenerator(inputSchema []byte) (*Generator, error) {
+	if len(inputSchema) > generatorLimit {
+		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(inputSchema), generatorLimit)})
+	}
 	tool, err := CompileToolAnyDialect(inputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("make arguments: %w", err)
 	}
-	doc, err := decodeSchema(inputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("make arguments: %w", err)
+	g := &Generator{tool: tool, root: tool.compiled, height: heights(tool.compiled)}
+	if g.height[g.root] >= endless {
+		return nil, errors.New("make arguments: the schema asks for a value without end, or for none")
 	}
-	var broken []Violation
-	for _, a := range []argumentMaker{{}, {optional: true}, {unproposed: true}, {unproposed: true, optional: true}} {
-		a.src, a.root = src, doc
-		text, err := json.Marshal(a.make(doc, 0))
-		if err != nil {
-			return nil, fmt.Errorf("make arguments: %w", err)
-		}
-		if !gjson.ParseBytes(text).IsObject() {
-			return nil, fmt.Errorf("make arguments: the schema asks for %s", wire.TypeName(gjson.ParseBytes(text)))
-		}
-		if broken, err = tool.Validate(text); err != nil {
-			return nil, fmt.Errorf("make arguments: %w", err)
-		}
-		if len(broken) == 0 {
-			return text, nil
-		}
-	}
-	return nil, fmt.Errorf("make arguments: what was made does not fit the schema: %v", broken[0])
+	return g, nil
 }
 
-type argumentMaker struct {
-	src        Source
-	root       any
-	optional   bool // make the optional members too
-	unproposed bool // pass over defaults and examples: they need not fit
-}
-
-// make returns a value for the schema. From a depth on, where a schema refers to
-// itself, it gives up with null, which validation then reports.
-func (a *argumentMaker) make(schema any, depth int) any {
-	s, ok := a.resolve(schema).(map[string]any)
-	if !ok || depth > 20 {
-		return map[string]any{}
-	}
-	if v, ok := a.proposed(s); ok {
-		return v
-	}
-	switch kindOf(s) {
-	case "object":
-		return a.object(s, depth)
-	case "array":
-		return a.array(s, depth)
-	case "string":
-		return a.text(s)
-	case "integer":
-		return a.number(s, true)
-	case "number":
-		return a.number(s, false)
-	case "boolean":
-		return a.src.IntN(2) == 1
-	case "null":
-		return nil
-	}
-	return "text"
-}
-
-// resolve follows references and takes the parts of allOf and the first branch
-// of anyOf and oneOf into the schema itself.
-func (a *argumentMaker) resolve(schema any) any {
-	s, ok := schema.(map[string]any)
-	for range 20 {
-		if !ok {
-			return schema
-		}
-		var parts []any
-		if to, isRef := s["$ref"].(string); isRef {
-			parts = append(parts, a.find(to))
-		}
-		if all, isList := s["allOf"].([]any); isList {
-			parts = append(parts, all...)
-		}
-		for _, key := range []string{"anyOf", "oneOf"} {
-			if any, isList := s[key].([]any); isList && len(any) > 0 {
-				parts = append(parts, any[0])
-			}
-		}
-		if len(parts) == 0 {
-			return s
-		}
-		merged := maps.Clone(s)
-		for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf"} {
-			delete(merged, key)
-		}
-		for _, p := range parts {
-			if p, isObject := p.(map[string]any); isObject {
-				merge(merged, p)
-			}
-		}
-		s = merged
-	}
-	return s
-}
-
-// merge adds the keywords of part to s; members and required ones of both count.
-func merge(s, part map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(part)) {
-		old, there := s[key]
-		switch new := part[key].(type) {
-		case map[string]any:
-			if old, ok := old.(map[string]any); ok && key == "properties" {
-				both := maps.Clone(old)
-				maps.Copy(both, new)
-				s[key] = both
-				continue
-			}
-		case []any:
-			if old, ok := old.([]any); ok && key == "required" {
-				s[key] = slices.Concat(old, new)
-				continue
-			}
-		}
-		if !there {
-			s[key] = part[key]
-		}
-	}
-}
-
-// find returns the part of the schema that a local reference leads to.
-func (a *argumentMaker) find(to string) any {
-	path, local := strings.CutPrefix(to, "#")
-	if !local {
-		return nil
-	}
-	at := a.root
-	for _, step := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
-		if step == "" {
+// Proposed returns the examples and the default of the schema as a whole, those
+// that are objects and fit.
+func (g *Generator) Proposed() [][]byte {
+	var out [][]byte
+	for _, v := range proposals(g.root) {
+		if _, object := v.(map[string]any); !object {
 			continue
 		}
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		object, ok := at.(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = object[step]
-	}
-	return at
-}
-
-func (a *argumentMaker) proposed(s map[string]any) (any, bool) {
-	if v, ok := s["const"]; ok {
-		return v, true
-	}
-	lists := []string{"enum"}
-	if !a.unproposed {
-		for _, key := range []string{"default", "example"} {
-			if v, ok := s[key]; ok {
-				return v, true
-			}
-		}
-		lists = []string{"examples", "enum"}
-	}
-	for _, key := range lists {
-		if list, ok := s[key].([]any); ok && len(list) > 0 {
-			return list[a.src.IntN(len(list))], true
-		}
-	}
-	return nil, false
-}
-
-func kindOf(s map[string]any) string {
-	switch t := s["type"].(type) {
-	case string:
-		return t
-	case []any:
-		for _, k := range t {
-			if k, ok := k.(string); ok && k != "null" {
-				return k
-			}
-		}
-		return "null"
-	}
-	for _, hint := range []struct {
-		kind     string
-		keywords []string
-	}{
-		{"object", []string{"properties", "required", "additionalProperties"}},
-		{"array", []string{"items", "minItems"}},
-		{"string", []string{"minLength", "maxLength", "format", "pattern"}},
-		{"number", []string{"minimum", "maximum", "multipleOf"}},
-	} {
-		for _, k := range hint.keywords {
-			if _, ok := s[k]; ok {
-				return hint.kind
-			}
-		}
-	}
-	return ""
-}
-
-func (a *argumentMaker) object(s map[string]any, depth int) any {
-	out := map[string]any{}
-	properties, _ := s["properties"].(map[string]any)
-	required := map[string]bool{}
-	list, _ := s["required"].([]any)
-	for _, name := range list {
-		if name, ok := name.(string); ok {
-			required[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if required[name] || a.optional && depth < 4 {
-			out[name] = a.make(properties[name], depth+1)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(required)) {
-		if _, made := out[name]; !made {
-			out[name] = a.make(s["additionalProperties"], depth+1)
+		if broken, err := g.tool.validate(v); err == nil && len(broken) == 0 {
+			out = append(out, encode(v))
 		}
 	}
 	return out
 }
 
-func (a *argumentMaker) array(s map[string]any, depth int) any {
-	n := max(int(bound(s, "minItems", 0)), a.src.IntN(2))
-	n = min(n, int(min(bound(s, "maxItems", 100), 100)))
-	out := make([]any, n)
-	prefix, _ := s["prefixItems"].([]any)
-	for i := range out {
-		of := s["items"]
-		if i < len(prefix) {
-			of = prefix[i]
+// Valid makes arguments that fit. The error says why it could make none, which
+// does not always mean that there are none.
+func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
+	err = g.working(func() error {
+		v, err := g.valid(&draw{g: g, src: src, style: style, proposed: style != Free})
+		if err == nil {
+			args = encode(v)
 		}
-		v := a.make(of, depth+1)
-		if unique, _ := s["uniqueItems"].(bool); unique && i > 0 {
-			v = distinct(v, i)
-		}
-		out[i] = v
-	}
-	return out
+		return err
+	})
+	return args, err
 }
 
-// distinct changes a plain value so that the i-th differs from those before.
-func distinct(v any, i int) any {
-	switch v := v.(type) {
-	case string:
-		return fmt.Sprint(v, i)
-	case json.Number:
-		f, _ := v.Float64()
-		return number(f + float64(i))
-	case bool:
-		return !v
+// working runs a function that draws, with the effort counted.
+func (g *Generator) working(f func() error) (err error) {
+	g.tool.one.Lock()
+	defer g.tool.one.Unlock()
+	if g.tired != nil {
+		return g.tired // as it would be again
 	}
-	return v
+	g.tool.effort.spent = effortLimit - making
+	defer func() {
+		if p := recover(); p != nil {
+			if p == overspent {
+				p = fmt.Sprintf("more than %d steps", making)
+			}
+			g.tired = fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)})
+			err = g.tired
+		}
+	}()
+	return f()
 }
 
-func (a *argumentMaker) text(s map[string]any) string {
-	switch s["format"] {
-	case "uri", "iri", "uri-reference", "url":
-		return "https://example.com/"
-	case "email", "idn-email":
-		return "user@example.com"
-	case "date":
-		return "2025-06-18"
-	case "date-time":
-		return "2025-06-18T12:00:00Z"
-	case "time":
-		return "12:00:00Z"
-	case "uuid":
-		return "123e4567-e89b-42d3-a456-426614174000"
-	case "hostname":
-		return "example.com"
-	case "ipv4":
-		return "192.0.2.1"
-	case "ipv6":
-		return "2001:db8::1"
+func (g *Generator) valid(d *draw) (any, error) {
+	if v, ok := d.value([]*jsonschema.Schema{g.root}, objects, 0); ok {
+		return v, nil
 	}
-	low, high := int(min(bound(s, "minLength", 0), 1<<16)), int(bound(s, "maxLength", 1<<16))
-	if pattern, ok := s["pattern"].(string); ok {
-		if text, ok := matching(pattern, low, high); ok {
-			return text
+	none := errors.New("make arguments: nothing that fits the schema was found")
+	all := []*jsonschema.Schema{g.root}
+	plain := &draw{g: g, src: first{}}
+	// Why is told of one more, plain try.
+	if f, ok := plain.expand(all, 0); ok {
+		of := anything
+		for _, s := range f {
+			of &= may(s)
+		}
+		if of&objects == 0 {
+			other, _ := plain.once(all, anything, 0)
+			return nil, fmt.Errorf("make arguments: the schema asks for %s", wire.TypeName(gjson.ParseBytes(encode(other))))
 		}
 	}
-	text := []string{"text", "a", "hello"}[a.src.IntN(3)]
-	if len(text) < low {
-		text += strings.Repeat("x", low-len(text))
-	}
-	return text[:min(len(text), max(high, 0))]
-}
-
-// matching returns the first of a few common shapes that fits the pattern.
-func matching(pattern string, low, high int) (string, bool) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return "", false
-	}
-	for _, text := range []string{"text", "a", "A", "1", "abc123", "12345", "ABC", "a-b", "a_b", "a/b", "a.b", "1.0.0", "2025-06-18", "user@example.com", "https://example.com/", "#a0b1c2", "0123456789abcdef", "123e4567-e89b-42d3-a456-426614174000"} {
-		if re.MatchString(text) && len(text) >= low && len(text) <= high {
-			return text, true
-		}
-		if long := strings.Repeat(text, 1+low/len(text)); low > 0 && re.MatchString(long) && len(long) >= low && len(long) <= high {
-			return long, true
-		}
-	}
-	return "", false
-}
-
-func (a *argumentMaker) number(s map[string]any, whole bool) any {
-	low, high := bound(s, "minimum", math.Inf(-1)), bound(s, "maximum", math.Inf(1))
-	// Exclusive bounds are numbers, in draft-04 booleans beside the bound.
-	openLow, _ := s["exclusiveMinimum"].(bool)
-	openHigh, _ := s["exclusiveMaximum"].(bool)
-	if x := bound(s, "exclusiveMinimum", math.Inf(-1)); x >= low && !math.IsInf(x, 0) {
-		low, openLow = x, true
-	}
-	if x := bound(s, "exclusiveMaximum", math.Inf(1)); x <= high && !math.IsInf(x, 0) {
-		high, openHigh = x, true
-	}
-	step := bound(s, "multipleOf", 0)
-	if whole {
-		step = max(step, 1)
-	}
-	off := step // how far inside of an open bound the value stays
-	if step == 0 {
-		off = min(1, (high-low)/4)
-	}
-	if openLow {
-		low += off
-	}
-	if openHigh {
-		high -= off
-	}
-	v := max(min(float64(1+a.src.IntN(3)), high), low)
-	if step > 0 {
-		if v = math.Ceil(v/step) * step; v > high {
-			v = math.Floor(high/step) * step
-		}
-	}
-	return number(v)
-}
-
-func number(v float64) json.Number {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "0"
-	}
-	return json.Number(text)
-}
-
-// bound reads a number of the schema.
-func bound(s map[string]any, key string, none float64) float64 {
-	n, ok := s[key].(json.Number)
+	v, ok := plain.once(all, objects, 0)
 	if !ok {
-		return none
+		return nil, none
 	}
-	v, err := n.Float64()
-	if err != nil {
-		return none
+	err := g.root.Validate(v)
+	var why *jsonschema.ValidationError
+	if !errors.As(err, &why) {
+		return nil, none
 	}
-	return v
+	if cyclic(why) {
+		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{"a reference of the schema leads to itself"})
+	}
+	return nil, fmt.Errorf("make arguments: what was made does not fit the schema: %v", flattenErrors(why)[0])
 }
+
+// first is the source of the plainest values.
+type first struct{}
+
+func (first) IntN(int) int { return 0 }
+
+// encode writes a value as JSON, members in order of their names.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("encode: %v", err)) // what is made is JSON
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// proposals returns what the author of a schema proposes as values.
+func proposals(s *jsonschema.Schema) []any {
+	var out []any
+	if s.Default != nil {
+		out = append(out, *s.Default)
+	}
+	if v, ok := written(s)["example"]; ok { // of OpenAPI
+		out = append(out, v)
+	}
+	return append(out, s.Examples...)
+}
+
+// written returns the members of a schema as they were written.
+func written(s *jsonschema.Schema) map[string]any {
+	for _, e := range s.Extensions {
+		if r, ok := e.(*remark); ok {
+			return r.written
+		}
+	}
+	return nil
+}
+
+// endless is the height of a schema that only infinite values fit, or none.
+const endless = 1 << 20
+
+// heights tells for each part of a schema how deep its flattest value nests: a
+// recursion is left by the branch that is lowest.
+func heights(root *jsonschema.Schema) map[*jsonschema.Schema]int {
+	h := map[*jsonschema.Schema]int{}
+	users := map[*jsonschema.Schema][]*jsonschema.Schema{} // by what they are made of
+	var todo []*jsonschema.Schema
+	reach := []*jsonschema.Schema{root}
+	h[root] = endless
+	for len(reach) > 0 {
+		s := reach[0]
+		reach = reach[1:]
+		todo = append(todo, s)
+		for _, sub := range parts(s) {
+			users[sub] = append(users[sub], s)
+			if _, known := h[sub]; !known {
+				h[sub] = endless
+				reach = append(reach, sub)
+			}
+		}
+	}
+	slices.Reverse(todo) // what is within comes first
+	for most := 50 * len(todo); len(todo) > 0 && most > 0; most-- {
+		s := todo[0]
+		todo = todo[1:]
+		if n := min(heightOf(s, h), endless); n < h[s] {
+			h[s] = n
+			todo = append(todo, users[s]...)
+		}
+	}
+	return h
+}
+
+func heightOf(s *jsonschema.Schema, h map[*jsonschema.Schema]int) int {
+	if s.Bool != nil {
+		if *s.Bool {
+			return 0
+		}
+		return endless
+	}
+	if s.Const != nil || s.Enum != nil {
+		return 0
+	}
+	n := 0
+	for _, sub := range inPlace(s) {
+		n = max(n, h[sub])
+	}
+	for _, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		least := endless
+		for _, sub := range union {
+			least = min(least, h[sub])
+		}
+		if len(union) > 0 {
+			n = max(n, least)
+		}
+	}
+	if may(s)&(objects|arrays) == 0 {
+		return n
+	}
+	below := 0
+	for _, name := range s.Required {
+		if sub := s.Properties[name]; sub != nil {
+			below = max(below, 1+h[sub])
+		}
+	}
+	items := max(least(s.MinItems), containsAtLeast(s))
+	for i := range min(items, len(s.PrefixItems)+1) {
+		for _, sub := range itemSchemas(s, i) {
+			below = max(below, 1+h[sub])
+		}
+	}
+	if below >= endless && s.Types != nil && may(s)&^(objects|arrays) != 0 {
+		return n // another of the types that it names will do
+	}
+	return max(n, below)
+}
+
+// decodeValue reads a value as the engine wants it.
+func decodeValue(raw []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(raw)) }

@@ -1,10 +1,16 @@
 package schema
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 func TestArgumentsFitTheSchemaOfTheTool(t *testing.T) {
@@ -59,9 +65,10 @@ func TestArgumentsTakeWhatTheSchemaProposes(t *testing.T) {
 
 func TestArgumentsThatCannotBeMadeAreAnError(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"type":"object","properties":{"a":false},"required":["a"]}`:                                      "does not fit the schema: /a",
-		`{"type":"object","properties":{"a":{"type":"string","pattern":"^ZZ9 Plural$"}},"required":["a"]}`: "does not match",
-		`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?=x)"}},"required":["a"]}`:       "not judged",
+		`{"type":"object","properties":{"a":false},"required":["a"]}`:                                           "a value without end, or for none",
+		`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`:                                    "a value without end, or for none",
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"^a$","minLength":2}},"required":["a"]}`: "nothing that fits",
+		`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?=x)"}},"required":["a"]}`:            "not judged",
 		`{"type":"array"}`:                          "asks for an array",
 		`{"type":"strin"}`:                          "not a valid schema",
 		`{"$ref":"https://example.com/x"}`:          "leads out of the schema",
@@ -71,4 +78,166 @@ func TestArgumentsThatCannotBeMadeAreAnError(t *testing.T) {
 			t.Errorf("%s: %s, error %v, want %s", in, out, err, want)
 		}
 	}
+}
+
+func TestGeneratorProposesTheExamplesOfTheWholeThatFit(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"default":{"n":1},"examples":[{"n":2},{"n":"x"},3]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(bytes.Join(g.Proposed(), []byte(" "))); got != `{"n":1} {"n":2}` {
+		t.Errorf("proposed: %s", got)
+	}
+}
+
+// The same source gives the same arguments, and one that always draws the first
+// the plainest.
+func TestArgumentsFollowFromTheirSource(t *testing.T) {
+	for name, in := range keywordSchemas {
+		g, err := NewGenerator([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, style := range []Style{Least, Full, Free} {
+			one, err := g.Valid(seeded(7), style)
+			two, again := g.Valid(seeded(7), style)
+			if err != nil || again != nil || !bytes.Equal(one, two) {
+				t.Errorf("%s: %s and %s of one seed (%v, %v)", name, one, two, err, again)
+			}
+		}
+	}
+	args, err := Arguments(first{}, []byte(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"},"b":{"type":"boolean"},"l":{"type":"array"},"more":{}},"required":["n","s","b","l"]}`))
+	if want := `{"b":false,"l":[],"n":1,"s":"text"}`; err != nil || string(args) != want {
+		t.Errorf("the plainest arguments are %s, want %s (%v)", args, want, err)
+	}
+}
+
+func TestFullArgumentsHaveEveryMemberDescribed(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"properties":{"a":{"type":"string"},"b":{"type":"object","properties":{"c":{"type":"array","items":{"type":"object","properties":{"d":{"type":"integer"}}}}}},"no":false}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := g.Valid(first{}, Full)
+	if want := `{"a":"text","b":{"c":[{"d":1}]}}`; err != nil || string(args) != want {
+		t.Errorf("%s, want %s (%v)", args, want, err)
+	}
+}
+
+// Every branch of a union and both ways of a condition come up.
+func TestArgumentsTakeEveryBranch(t *testing.T) {
+	for in, want := range map[string][]string{
+		`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"boolean"}]}},"required":["a"]}`:                                                  {"a.1", "a.string", "a.boolean"},
+		`{"properties":{"a":{"oneOf":[{"const":1},{"const":2},{"const":3},{"const":4}]}},"required":["a"]}`:                                                          {"1", "2", "3", "4"},
+		`{"properties":{"k":{"enum":["x","y"]}},"required":["k"],"if":{"properties":{"k":{"const":"x"}}},"then":{"required":["then"]},"else":{"required":["else"]}}`: {"then", "else"},
+		`{"properties":{"a":{"type":["string","integer","array"]}},"required":["a"]}`:                                                                                {`:"`, `:1`, `:[`},
+	} {
+		g, err := NewGenerator([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for seed := range uint64(40) {
+			args, err := g.Valid(seeded(seed), Least)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(args)
+			if v := gjson.GetBytes(args, "a"); v.Exists() {
+				all.WriteString("a." + wire.TypeName(v))
+			}
+		}
+		for _, w := range want {
+			w = strings.ReplaceAll(w, "a.1", "a number")
+			w = strings.ReplaceAll(strings.ReplaceAll(w, "a.string", "a.a string"), "a.boolean", "a.a boolean")
+			if !strings.Contains(all.String(), w) {
+				t.Errorf("%s: nothing like %s in %s", in, w, all.String())
+			}
+		}
+	}
+}
+
+// Work is bounded by steps, whatever a schema asks for.
+func TestArgumentsForHostileSchemasEnd(t *testing.T) {
+	var wide strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&wide, `,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1)
+	}
+	var chain strings.Builder
+	for i := range 2300 {
+		fmt.Fprintf(&chain, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"}]}`, i, i+1)
+	}
+	for name, in := range map[string]string{
+		"chain":                `{"$ref":"#/$defs/d0","$defs":{"d2300":{"type":"object"}` + chain.String() + `}}`,
+		"large":                `{"title":"` + strings.Repeat("x", generatorLimit) + `"}`,
+		"unions that double":   `{"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}` + wide.String() + `}}`,
+		"parts that double":    `{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"string"}` + strings.ReplaceAll(wide.String(), "anyOf", "allOf") + `}}`,
+		"long array":           `{"required":["a"],"properties":{"a":{"type":"array","minItems":1000000}}}`,
+		"long string":          `{"required":["a"],"properties":{"a":{"type":"string","minLength":1000000000}}}`,
+		"many members":         `{"minProperties":100000}`,
+		"nested arrays":        `{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{"d9":{"type":"string"}` + nested(9) + `}}`,
+		"itself":               `{"$ref":"#"}`,
+		"impossible":           `{"required":["a"],"properties":{"a":{"allOf":[{"type":"integer","minimum":3},{"maximum":2}]}}}`,
+		"impossible and large": `{"minProperties":150,"additionalProperties":{"oneOf":[{"type":"integer"},{"type":"integer"}]}}`,
+		"tree of trees":        `{"required":["a"],"properties":{"a":{"$ref":"#/$defs/t"}},"$defs":{"t":{"type":"object","properties":{"l":{"$ref":"#/$defs/t"},"m":{"$ref":"#/$defs/t"},"n":{"$ref":"#/$defs/t"},"o":{"$ref":"#/$defs/t"},"p":{"$ref":"#/$defs/t"}}}}}`,
+	} {
+		for _, style := range []Style{Least, Full, Free} {
+			began := time.Now()
+			g, err := NewGenerator([]byte(in))
+			if err == nil {
+				_, err = g.Valid(seeded(1), style)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("%s, style %d: %v after %v", name, style, err, took)
+			}
+			t.Logf("%s, style %d: %v: %v", name, style, time.Since(began), err)
+		}
+	}
+}
+
+// A recursion whose parts leave their type to the whole is left by its end.
+func TestArgumentsOfARecursionStaySmall(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"required":["e"],"properties":{"e":{"$ref":"#/$defs/e"}},"$defs":{"e":{"type":"object","oneOf":[{"properties":{"args":{"type":"array","items":{"$ref":"#/$defs/e"},"minItems":2}},"required":["args"],"additionalProperties":false},{"properties":{"leaf":{"const":1}},"required":["leaf"],"additionalProperties":false}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, style := range []Style{Least, Full, Free} {
+		for seed := range uint64(200) {
+			if args, err := g.Valid(seeded(seed), style); err != nil || len(args) > 2000 {
+				t.Fatalf("style %d, seed %d: %d bytes, %v", style, seed, len(args), err)
+			}
+		}
+	}
+}
+
+// nested is definitions of arrays of ten of the next.
+func nested(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"d%d":{"type":"array","minItems":10,"items":{"$ref":"#/$defs/d%d"}}`, i, i+1)
+	}
+	return b.String()
+}
+
+func TestGeneratorsAreSharedSafely(t *testing.T) {
+	g, err := NewGenerator([]byte(`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"string"}]},"b":{"type":"array","items":{"type":"string"},"uniqueItems":true,"minItems":2}},"required":["a","b"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for seed := range uint64(8) {
+		wg.Go(func() {
+			want, err := g.Valid(seeded(seed), Free)
+			for range 20 {
+				got, again := g.Valid(seeded(seed), Free)
+				if err != nil || again != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s and %s of one seed (%v, %v)", want, got, err, again)
+				}
+				if all, err := g.Invalid(seeded(seed), 5); err != nil || len(all) != 5 {
+					t.Errorf("%d misfits, %v", len(all), err)
+				}
+				g.Proposed()
+			}
+		})
+	}
+	wg.Wait()
 }

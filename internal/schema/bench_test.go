@@ -68,3 +68,50 @@ func BenchmarkInstance(b *testing.B) {
 		})
 	}
 }
+
+// One set of arguments for each of the ordinary tools, divided by their number.
+func BenchmarkArguments(b *testing.B) {
+	tools := ordinaryTools(b)
+	generators := make([]*Generator, len(tools))
+	for i, tool := range tools {
+		g, err := NewGenerator([]byte(tool.Get("inputSchema").Raw))
+		if err != nil {
+			b.Fatal(err)
+		}
+		generators[i] = g
+	}
+	each := func(b *testing.B, f func(i int) error) {
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			if err := f(n % len(tools)); err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	}
+	b.Run("generator", func(b *testing.B) {
+		each(b, func(i int) error {
+			_, err := NewGenerator([]byte(tools[i].Get("inputSchema").Raw))
+			return err
+		})
+	})
+	b.Run("valid", func(b *testing.B) {
+		each(b, func(i int) error {
+			_, err := generators[i].Valid(seeded(1), Least)
+			return err
+		})
+	})
+	b.Run("valid in full", func(b *testing.B) {
+		each(b, func(i int) error {
+			_, err := generators[i].Valid(seeded(1), Full)
+			return err
+		})
+	})
+	b.Run("invalid", func(b *testing.B) {
+		each(b, func(i int) error {
+			_, err := generators[i].Invalid(seeded(1), 100)
+			return err
+		})
+	})
+}

@@ -33,6 +33,8 @@ func leaves(e *jsonschema.ValidationError) []Violation {
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return nearestBranch(e)
+	case *kind.PropertyNames:
+		return []Violation{leaf(e)} // what it is about has no place in the instance
 	}
 	var out []Violation
 	for _, c := range e.Causes {
@@ -96,6 +98,8 @@ func message(k jsonschema.ErrorKind, keyword string) string {
 		return show(k.Got) + " is not " + show(k.Want)
 	case *kind.AdditionalProperties:
 		return "has members that are not allowed: " + strings.Join(k.Properties, ", ")
+	case *kind.PropertyNames:
+		return "the name " + show(k.Property) + " is not allowed"
 	case *kind.Pattern:
 		return fmt.Sprintf("%s does not match %s", show(k.Got), k.Want)
 	case *kind.Minimum:

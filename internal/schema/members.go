@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -33,6 +34,9 @@ func (s *Set) Members(def, name string, instance gjson.Result) []Member {
 
 // collect walks v, which stands at at, along r.
 func (r *rule) collect(name string, v gjson.Result, at *place, def string, add func(Member)) {
+	if !r.holds[name] {
+		return
+	}
 	for r.name != "" || r.ref != nil {
 		if r.name != "" {
 			def = r.name
@@ -76,4 +80,55 @@ func (r *rule) collect(name string, v gjson.Result, at *place, def string, add f
 			return true
 		})
 	}
+}
+
+// reach notes which members may stand below each rule, so that what cannot hold
+// a member is not searched for it.
+func (s *Set) reach() {
+	var rules []*rule
+	for _, r := range s.defs {
+		rules = r.all(rules)
+	}
+	for _, r := range rules {
+		r.holds = map[string]bool{}
+		for _, p := range r.properties {
+			r.holds[p.name] = true
+		}
+	}
+	for grown := true; grown; { // definitions refer to each other in circles
+		grown = false
+		for _, r := range rules {
+			before := len(r.holds)
+			for _, sub := range r.below() {
+				maps.Copy(r.holds, sub.holds)
+			}
+			grown = grown || len(r.holds) > before
+		}
+	}
+}
+
+// all appends the rule and those written inside of it.
+func (r *rule) all(rules []*rule) []*rule {
+	rules = append(rules, r)
+	for _, sub := range r.below() {
+		if sub.name == "" && sub != r.ref {
+			rules = sub.all(rules)
+		}
+	}
+	return rules
+}
+
+// below returns the rules that instances of this one, or values in them, are
+// held against.
+func (r *rule) below() []*rule {
+	out := slices.Clone(r.anyOf)
+	for _, p := range r.properties {
+		out = append(out, p.rule)
+	}
+	for _, sub := range []*rule{r.ref, r.values, r.items} {
+		if sub != nil {
+			out = append(out, sub)
+		}
+	}
+	return out
 }

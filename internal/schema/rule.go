@@ -24,7 +24,8 @@ type rule struct {
 	maximum    string
 	format     string
 	anyOf      []*rule
-	pick       *discriminator // of anyOf, if its branches have one
+	pick       *discriminator  // of anyOf, if its branches have one
+	holds      map[string]bool // names of the members that may stand in its instances, at any depth
 }
 
 type property struct {

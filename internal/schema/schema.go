@@ -90,6 +90,7 @@ func compile(rev spec.Revision, document []byte) (*Set, error) {
 	for _, r := range s.defs {
 		r.link()
 	}
+	s.reach()
 	return s, nil
 }
 

@@ -219,7 +219,7 @@ func newCompiler(dialect int, foreign *[]string) *jsonschema.Compiler {
 	c.DefaultDraft(dialects[dialect].draft)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
-		re, err := regexp.Compile(pattern)
+		re, err := readPattern(pattern)
 		if err != nil {
 			*foreign = append(*foreign, pattern)
 			return matchAll(pattern), nil
@@ -325,19 +325,32 @@ type effort struct{ spent int }
 
 const effortLimit = 500_000 // applications, about a second
 
-// vocabulary has the engine call Validate wherever it applies a part of a schema.
+var overspent = fmt.Sprintf("more than %d steps", effortLimit)
+
+// vocabulary has the engine call Validate wherever it applies a part of a
+// schema, and keeps what the engine does not.
 func (e *effort) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
-		URL:     "tool:///effort",
-		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) { return e, nil },
+		URL: "tool:///effort",
+		Compile: func(_ *jsonschema.CompilerContext, written map[string]any) (jsonschema.SchemaExt, error) {
+			return &remark{effort: e, written: written}, nil
+		},
 	}
 }
 
+// A remark is what is kept of a part of a schema beside the engine's own.
+type remark struct {
+	*effort
+	written map[string]any
+}
+
 // Validate panics at the limit, since the engine has no other way to stop;
-// ToolSchema.validate recovers.
-func (e *effort) Validate(*jsonschema.ValidatorContext, any) {
+// who had it validate recovers.
+func (e *effort) Validate(*jsonschema.ValidatorContext, any) { e.step() }
+
+func (e *effort) step() {
 	if e.spent++; e.spent > effortLimit {
-		panic(fmt.Sprintf("more than %d steps", effortLimit))
+		panic(overspent)
 	}
 }
 

@@ -87,6 +87,7 @@ func TestInstancesAreHeldAgainstTheSchemaOfATool(t *testing.T) {
 		{`{"additionalProperties":false}`, `{"b":1}`, `has members that are not allowed: b`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"m":{"format":"email"}}}`, `{"m":"x"}`, ""},
 		{`{"not":{"type":"object"}}`, `{}`, `breaks not`},
+		{`{"properties":{"a":{"propertyNames":{"maxLength":2,"pattern":"^x"}}}}`, `{"a":{"yyy":1}}`, `/a: the name "yyy" is not allowed`},
 		{`false`, `1`, `is not allowed`},
 		{`{"type":"string"}`, `{`, `is not valid JSON`},
 	} {

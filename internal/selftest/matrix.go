@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +17,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -59,8 +60,11 @@ func Select(faults []fault.Fault, globs []string) ([]fault.Fault, error) {
 type Matrix struct {
 	Cells  []Cell
 	Honest *reports.Run
-	Again  int // cells that were not exact beside others, and were run again alone
-	Took   time.Duration
+	// Promised is the honest server that offers the public contract, judged by
+	// its checks too.
+	Promised *reports.Run
+	Again    int // cells that were not exact beside others, and were run again alone
+	Took     time.Duration
 }
 
 // beside are the deadlines of runs in process: an answer comes within
@@ -79,15 +83,28 @@ func alone() session.Options {
 	return o
 }
 
+// Workers is how many cells to compute side by side on this machine: more than
+// it has processors, since a cell waits half of its time for what does not come.
+func Workers() int { return 5 * runtime.NumCPU() }
+
+// gcPercent is how far the heap may grow before garbage is collected while the
+// matrix is computed.
+const gcPercent = 800
+
 // Run computes the matrix of the faults, several at a time.
 func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
 	began := time.Now()
-	checks := suites.Of(wire.Server, suites.All())
-	honest, err := judge(ctx, server.Options{}, spec.Revisions(), checks, alone())
+	// Many short runs leave much garbage and little that lives.
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	honest, err := judge(ctx, server.Options{}, spec.Revisions(), "", alone())
 	if err != nil {
 		return nil, fmt.Errorf("the honest server: %w", err)
 	}
-	m := &Matrix{Honest: honest, Cells: make([]Cell, 0, len(faults)*5)}
+	promised, err := judge(ctx, server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions(), suites.Official, alone())
+	if err != nil {
+		return nil, fmt.Errorf("the honest server with the public contract: %w", err)
+	}
+	m := &Matrix{Honest: honest, Promised: promised, Cells: make([]Cell, 0, len(faults)*5)}
 	for _, f := range faults {
 		if f.Fuzz {
 			continue // found by the fuzzer, not by a check
@@ -101,7 +118,7 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	for range max(1, workers) {
 		wait.Go(func() {
 			for c := range work {
-				c.fill(ctx, checks, beside())
+				c.fill(ctx, beside())
 			}
 		})
 	}
@@ -113,7 +130,7 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	for i := range m.Cells {
 		if c := &m.Cells[i]; !c.Exact() && ctx.Err() == nil {
 			*c = Cell{Fault: c.Fault, Revision: c.Revision}
-			c.fill(ctx, checks, alone())
+			c.fill(ctx, alone())
 			m.Again++
 		}
 	}
@@ -121,18 +138,22 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	return m, ctx.Err()
 }
 
-func judge(ctx context.Context, o server.Options, revisions []spec.Revision, checks []check.Check, deadlines session.Options) (*reports.Run, error) {
+// pace is that of the tools of the public contract: their pauses prove nothing.
+const pace = time.Millisecond
+
+func judge(ctx context.Context, o server.Options, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
 	return suites.RunDirect(ctx, server.Target("reference", o), suites.Options{
-		Checks: checks, Revisions: revisions, Session: deadlines, Allow: func(string) bool { return true },
+		Revisions: revisions, Profile: profile, Session: deadlines, Allow: func(string) bool { return true },
 	})
 }
 
-func (c *Cell) fill(ctx context.Context, checks []check.Check, deadlines session.Options) {
-	run, err := judge(ctx, c.Fault.Options(server.Options{}), []spec.Revision{c.Revision}, checks, deadlines)
+func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
+	run, err := judge(ctx, c.Fault.Options(server.Options{Pace: pace}), []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
 	if err != nil {
 		c.Err = err
 		return
 	}
+	checks := suites.All()
 	want := slices.DeleteFunc(named(c.Fault), func(id string) bool {
 		at := slices.IndexFunc(checks, func(k check.Check) bool { return k.ID == id })
 		return at < 0 || !checks[at].In.Has(c.Revision)
@@ -165,6 +186,17 @@ func (m *Matrix) Wrong() []string {
 		switch o.Verdict {
 		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
 			out = append(out, fmt.Sprintf("the honest server at %s: %s is %s: %s%s", o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
+		}
+	}
+	for _, o := range m.Promised.Outcomes {
+		switch o.Verdict {
+		case reports.Pass:
+		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+			out = append(out, fmt.Sprintf("the honest server with the public contract at %s: %s is %s: %s%s", o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
+		default:
+			if o.Area == suites.Official {
+				out = append(out, fmt.Sprintf("the honest server with the public contract at %s: %s is %s: %s", o.Revision, o.ID, o.Verdict, o.Detail))
+			}
 		}
 	}
 	for _, c := range m.Cells {

@@ -48,6 +48,11 @@ func (b *Ban) see(e wire.Entry, epoch int) {
 		return
 	}
 	for _, part := range e.Message.Elements() {
+		// A server that cannot accept a message says so by a failure status, and
+		// may do so in an error without id (basic/transports#sending-messages-to-the-server).
+		if !part.ID().Usable() && e.Refuses() {
+			continue
+		}
 		if b.match(part) && (epoch == b.epoch || part.ID().Usable()) {
 			b.hit = &e
 			return

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ type Conn struct {
 	opts  Options
 	heard atomic.Bool  // the peer said something
 	start atomic.Int64 // nanoseconds from our first frame to its first
+	stays *atomic.Bool // an instance of the target did not exit in all the time that we have
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
@@ -29,7 +29,8 @@ type Conn struct {
 	asked   time.Time     // when we asked the peer to end
 	forced  bool          // we signalled it, or it was ended for flooding
 	waited  time.Duration // how long we waited before we signalled it
-	asks    chan wire.Entry
+	asks    chan question
+	instead func(Asked) Reply // answers in place of the host
 	bytes   int
 	bans    []*Ban
 
@@ -39,12 +40,13 @@ type Conn struct {
 }
 
 // connect starts an instance.
-func connect(ctx context.Context, target transport.Target, opts Options) (*Conn, error) {
+func connect(ctx context.Context, target transport.Target, opts Options, stays *atomic.Bool) (*Conn, error) {
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
 		opts:       opts,
+		stays:      stays,
 		changed:    make(chan struct{}),
-		asks:       make(chan wire.Entry, 256),
+		asks:       make(chan question, 256),
 		ended:      make(chan struct{}),
 	}
 	var err error
@@ -73,6 +75,7 @@ func (c *Conn) read() {
 			c.finish()
 			return
 		}
+		instead := c.answering() // before anybody can see the frame and change it
 		at, m := c.Add(f)
 		if f.Wordless() {
 			c.signal()
@@ -85,7 +88,7 @@ func (c *Conn) read() {
 		for _, part := range m.Elements() {
 			if part.Kind == wire.Request {
 				select {
-				case c.asks <- wire.Entry{Index: at, Frame: f, Message: part}:
+				case c.asks <- question{wire.Entry{Index: at, Frame: f, Message: part}, instead}:
 				default: // a peer that floods us with requests gets no answers
 				}
 			}
@@ -152,10 +155,9 @@ func (c *Conn) state() (<-chan struct{}, error) {
 }
 
 // Send sends one message and records it first, so that no answer to it can
-// stand before it in the transcript.
+// stand before it in the transcript. After the end of the context nothing is
+// recorded or sent.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
-	defer cancel()
 	at, err := c.link.send(ctx, raw)
 	return at, c.why(ctx, err)
 }
@@ -169,38 +171,19 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 // SendPaused does the same, and calls pause with the index of the first frame
 // between one chunk and the next.
 func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
-	var all []byte
-	for _, b := range chunks {
-		all = append(all, b...)
-	}
-	first := c.Len()
-	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
-		c.record(wire.Frame{From: wire.Client, Raw: line})
-	}
-	for i, b := range chunks {
-		if i > 0 {
-			pause(first)
-		}
-		if err := c.write(ctx, b); err != nil {
-			return first, err
-		}
-	}
-	return first, nil
+	first, err := c.link.chunks(ctx, pause, chunks)
+	return first, c.why(ctx, err)
 }
 
 // Drain waits until the peer has taken what was written, at most the grace: a
 // pause for SendPaused, without which a peer may get two chunks at once.
 func (c *Conn) Drain(ctx context.Context) { c.link.drain(ctx, c.opts.Grace) }
 
-func (c *Conn) write(ctx context.Context, b []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
-	defer cancel()
-	return c.why(ctx, c.link.write(ctx, b))
-}
-
 // why says how the server ended rather than EPIPE, where it did.
 func (c *Conn) why(ctx context.Context, err error) error {
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+		ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+		defer cancel()
 		if gone := c.gone(ctx); gone != nil {
 			return gone
 		}
@@ -226,20 +209,56 @@ func (c *Conn) gone(ctx context.Context) error {
 // Await returns the first frame of the peer from index on that matches. It
 // returns an error when the deadline passed or nothing more can come.
 func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match func(wire.Message) bool) (wire.Entry, error) {
-	deadline := time.NewTimer(within)
-	defer deadline.Stop()
-	for {
-		changed, over := c.state()
-		for _, e := range c.EntriesFrom(from) {
-			from = e.Index + 1
-			if e.From != wire.Server {
-				continue
-			}
+	return c.await(ctx, from, within, func(e wire.Entry) (wire.Entry, error) {
+		if e.From == wire.Server {
 			for _, part := range e.Message.Elements() {
 				if match(part) {
 					e.Message = part
 					return e, nil
 				}
+			}
+		}
+		return e, errNotThis
+	})
+}
+
+// AwaitAnswer returns the answer to a request of ours that was sent at an index:
+// the response with its id, and over HTTP also an error without any id that came
+// in answer to its POST, which can only be meant for it. An error tells that none
+// came, a Refusal that HTTP alone answered.
+func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within time.Duration) (wire.Entry, error) {
+	request := c.Frames(sent)[0]
+	return c.await(ctx, sent, within, func(e wire.Entry) (wire.Entry, error) {
+		if e.From != wire.Server {
+			return e, errNotThis
+		}
+		if err := c.link.refused(request, e.Frame); err != nil {
+			return e, err
+		}
+		for _, part := range e.Message.Elements() {
+			anonymous := e.HTTP != nil && e.HTTP.Exchange == request.HTTP.Exchange && part.Kind == wire.Error && !part.ID().Usable()
+			if part.IsResponse() && part.ID().Equal(id) || anonymous {
+				e.Message = part
+				return e, nil
+			}
+		}
+		return e, errNotThis
+	})
+}
+
+var errNotThis = errors.New("not what is awaited")
+
+// await returns the first frame from index on that look takes, or the error that
+// it returns in place of errNotThis.
+func (c *Conn) await(ctx context.Context, from int, within time.Duration, look func(wire.Entry) (wire.Entry, error)) (wire.Entry, error) {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	for {
+		changed, over := c.state()
+		for _, e := range c.AllFrom(from) {
+			from = e.Index + 1
+			if found, err := look(e); !errors.Is(err, errNotThis) {
+				return found, err
 			}
 		}
 		if over != nil {
@@ -269,28 +288,49 @@ func (c *Conn) Stderr() string { return c.link.stderr() }
 // Close ends the peer as the specification tells a client to: close its
 // input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
 // it is the transcript's Ending. A peer that still owes an answer may be at work
-// on it, and how it ends is no evidence: it is not waited for as long. Safe to
-// call more than once.
+// on it, and how it ends is no evidence: it is not waited for as long. Of the
+// others, one that outstays the grace may be slow or may stay for ever: until
+// one stayed for all of the timeout, each is given that, so that a busy machine
+// accuses no one. Safe to call more than once.
 func (c *Conn) Close() {
 	c.ending.Do(func() {
-		grace := c.leave()
-		if c.busy() {
+		grace, busy := c.leave(), c.busy()
+		switch {
+		case busy:
 			grace /= busyShare
+		case !c.stays.Load():
+			grace = max(grace, c.opts.Timeout)
 		}
 		c.ask(false)
 		c.link.leave()
 		if !c.exits(grace) {
+			if !busy {
+				c.stays.Store(true)
+			}
 			c.ask(true)
 			c.link.terminate()
 			c.exits(c.opts.Grace)
 		}
+		c.lastWords()
 		c.link.kill()
 	})
 	<-c.ended
 }
 
-// busyShare divides the grace of a peer that still owes an answer.
+// busyShare divides the grace of a peer that still owes an answer, and that of
+// the reader of one that has exited.
 const busyShare = 4
+
+// lastWords waits until what a peer wrote before it exited was read. Its output
+// stays open as long as a child of its own holds it, so that there is a limit.
+func (c *Conn) lastWords() {
+	limit := time.NewTimer(c.opts.Grace / busyShare)
+	defer limit.Stop()
+	select {
+	case <-c.ended:
+	case <-limit.C:
+	}
+}
 
 // busy tells whether a request of ours was never answered.
 func (c *Conn) busy() bool {
@@ -298,6 +338,9 @@ func (c *Conn) busy() bool {
 	for _, e := range c.Entries() {
 		for _, m := range e.Message.Elements() {
 			switch {
+			case e.From == wire.Client && m.Method() == "subscriptions/listen":
+				// Its answer is due when the stream ends
+				// (basic/patterns/subscriptions).
 			case e.From == wire.Client && m.Kind == wire.Request:
 				open[m.ID().Key()] = true
 			case e.From == wire.Server && m.IsResponse():

@@ -1,8 +1,13 @@
 package session
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +26,9 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 	o := Defaults()
 	o.Grace = 400 * time.Millisecond
 	for _, busy := range []bool{false, true} {
-		c, err := connect(t.Context(), stays, o)
+		var known atomic.Bool
+		known.Store(true)
+		c, err := connect(t.Context(), stays, o, &known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,5 +43,72 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 		if took := time.Since(began); busy != (took < o.Grace) {
 			t.Errorf("busy %v: the end took %s of a grace of %s", busy, took, o.Grace)
 		}
+	}
+}
+
+// Frames stand in the transcript in the order in which they were written, also
+// where several write at once: judges tell by it what the server has read.
+func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
+	var read [][]byte
+	echo := transport.InProcess{Name: "reads", Serve: func(_ context.Context, in io.Reader, _ io.Writer) error {
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			read = append(read, bytes.Clone(lines.Bytes()))
+		}
+		return lines.Err()
+	}}
+	var known atomic.Bool
+	c, err := connect(t.Context(), echo, Defaults(), &known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 200 {
+				if _, err := c.Send(t.Context(), fmt.Appendf(nil, "%d of %d", i, w)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	c.Close()
+	if len(read) != 8*200 || c.Len() != len(read) {
+		t.Fatalf("%d frames were recorded, %d read", c.Len(), len(read))
+	}
+	for i, f := range c.Frames(0) {
+		if !bytes.Equal(f.Raw, read[i]) {
+			t.Fatalf("frame %d is recorded as %q and was written as %q", i, f.Raw, read[i])
+		}
+	}
+}
+
+// What is sent after the end of the run is neither written nor recorded.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	silent := transport.InProcess{Name: "silent", Serve: func(_ context.Context, in io.Reader, _ io.Writer) error {
+		n, err := io.Copy(io.Discard, in)
+		if n > 0 {
+			t.Errorf("%d bytes were written", n)
+		}
+		return err
+	}}
+	var known atomic.Bool
+	c, err := connect(t.Context(), silent, Defaults(), &known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := c.Send(over, []byte("{}")); err == nil {
+		t.Error("a frame was sent")
+	}
+	if _, err := c.SendChunks(over, []byte("{"), []byte("}\n")); err == nil {
+		t.Error("chunks were sent")
+	}
+	c.Close()
+	if c.Len() != 0 {
+		t.Errorf("%d frames were recorded", c.Len())
 	}
 }

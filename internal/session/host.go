@@ -51,6 +51,18 @@ func NoSuchMethod() Reply {
 // answer, and answers them as a user would who agrees to everything.
 func Willing() *Host { return &Host{Declares: everything, Answer: agree} }
 
+// Sparing is a host that declares the same capabilities without what they may
+// hold in detail, and answers as a willing one.
+func Sparing() *Host {
+	return &Host{Declares: func(rev spec.Revision) Params {
+		c := Params{}
+		for name := range everything(rev) {
+			c[name] = Params{}
+		}
+		return c
+	}, Answer: agree}
+}
+
 // everything is all that a client can declare and we can answer; tasks of a
 // client are left out.
 func everything(rev spec.Revision) Params {
@@ -104,13 +116,20 @@ func sample(a Asked) Params {
 	if len(tools) == 0 || a.Params.Get("toolChoice.mode").String() == "none" || usedTool(a.Params.Get("messages")) {
 		return Sampled("This is what the model of mcpcheck says.")
 	}
-	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tools[0].Get("inputSchema").Raw))
+	return UsedTool(a.Params, "mcpcheck-use-1")
+}
+
+// UsedTool is a message of the model that uses the first tool that a request
+// for sampling offers, under an id (client/sampling#sampling-with-tools).
+func UsedTool(params gjson.Result, id string) Params {
+	tool := params.Get("tools.0")
+	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
 	if err != nil {
 		return Sampled("The model of mcpcheck could not use the tool.")
 	}
 	return Params{
 		"role":    "assistant",
-		"content": []any{Params{"type": "tool_use", "id": "mcpcheck-use-1", "name": tools[0].Get("name").String(), "input": json.RawMessage(input)}},
+		"content": []any{Params{"type": "tool_use", "id": id, "name": tool.Get("name").String(), "input": json.RawMessage(input)}},
 		"model":   "mcpcheck-model", "stopReason": "toolUse",
 	}
 }
@@ -163,21 +182,30 @@ func (h *Host) answer(a Asked) Reply {
 	return h.Answer(a)
 }
 
-// Answering lets f answer what the server asks for, in place of the host; nil
-// gives the word back to the host. What is already being answered is not
-// recalled.
+// Answering lets f answer what the server asks for from now on, in place of the
+// host; nil gives the word back to the host.
 func (s *Session) Answering(f func(Asked) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.instead = f
 }
 
-func (s *Session) answerTo(a Asked) Reply {
-	s.mu.Lock()
-	f := s.instead
-	s.mu.Unlock()
-	if f != nil && a.Method != "ping" {
-		return f(a)
+// A question is a request of the server, with who answers such at the time that
+// it came.
+type question struct {
+	wire.Entry
+	instead func(Asked) Reply
+}
+
+func (c *Conn) answering() func(Asked) Reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.instead
+}
+
+func (s *Session) answerTo(a Asked, instead func(Asked) Reply) Reply {
+	if instead != nil && a.Method != "ping" {
+		return instead(a)
 	}
 	return s.host.answer(a)
 }
@@ -189,7 +217,7 @@ func (s *Session) respond() {
 		if s.Rev.Facts().Stateless || !id.Usable() {
 			continue // a server that sends requests in the stateless era is judged, not answered
 		}
-		reply := s.answerTo(Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()})
+		reply := s.answerTo(Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}, e.instead)
 		if raw := Response(id, reply); raw != nil {
 			// A peer that does not read loses the answer; what it does then is judged.
 			_, _ = s.Send(context.Background(), raw)

@@ -1,8 +1,11 @@
 package session_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -91,4 +94,45 @@ func opened(t *testing.T, rev spec.Revision, host *session.Host) *session.Sessio
 		t.Fatal(err)
 	}
 	return s
+}
+
+// A sparing host declares the same without details, and is asked accordingly.
+func TestSparingHostDeclaresNoDetails(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		all, few := session.Willing().Declares(rev), session.Sparing().Declares(rev)
+		if len(all) != len(few) {
+			t.Errorf("%s: %v against %v", rev, all, few)
+		}
+		for name, v := range few {
+			if _, known := all[name]; !known || len(v.(session.Params)) > 0 {
+				t.Errorf("%s: %s is %v", rev, name, v)
+			}
+		}
+	}
+	s := opened(t, spec.V2025_11_25, session.Sparing())
+	for tool, want := range map[string]bool{"suggest_reading": false, "answer_question": true, "read_archive": true} {
+		args := session.Params{"mood": "calm"}
+		switch tool {
+		case "answer_question":
+			args = session.Params{"question": "Who?"}
+		case "read_archive":
+			args = nil
+		}
+		e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": tool, "arguments": args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Message.Result().Get("isError").Bool() || e.Message.Kind == wire.Error; got != want {
+			t.Errorf("%s: %s", tool, e.Message.Summary())
+		}
+	}
+}
+
+// A model that is offered tools uses the first once, under the id it is given.
+func TestModelUsesTheToolThatItIsOffered(t *testing.T) {
+	params := gjson.Parse(`{"messages":[],"tools":[{"name":"look","inputSchema":{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}}]}`)
+	use := session.UsedTool(params, "u-7")["content"].([]any)[0].(session.Params)
+	if use["id"] != "u-7" || use["name"] != "look" || !gjson.Get(string(use["input"].(json.RawMessage)), "word").Exists() {
+		t.Errorf("it used %v", use)
+	}
 }

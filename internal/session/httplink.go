@@ -3,7 +3,10 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +18,7 @@ import (
 // dialHTTP makes a session at a site; over streamable HTTP nothing is sent for
 // it yet.
 func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(wire.Frame) int) (link, error) {
-	h := &httpLink{came: make(chan wire.Frame, 64), ended: make(chan struct{}), grace: o.Grace}
+	h := &httpLink{came: make(chan wire.Frame, 64), ended: make(chan struct{}), within: o.Timeout, grace: o.Grace}
 	both := func(f wire.Frame) int {
 		if f.From == wire.Client {
 			return record(f)
@@ -33,25 +36,29 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		if err := s.Open(ctx); err != nil {
 			return nil, err
 		}
-		h.session = legacy{s}
+		h.session, h.stderrOf = legacy{s}, site.Stderr
 		return h, nil
 	}
-	s := &transport.Streamable{Endpoint: site.Endpoint, Record: both, Lost: h.lost, Poll: o.Timeout}
+	s := &transport.Streamable{Endpoint: site.Endpoint, Record: both, Lost: h.lost, Poll: o.Timeout, Settle: o.Grace}
 	s.Open()
-	h.session = s
+	h.session, h.stderrOf = s, site.Stderr
 	return h, nil
 }
 
 // httpLink is a link over HTTP: its peer is a session at a server that lives
 // on.
 type httpLink struct {
-	session httpSession
-	came    chan wire.Frame
-	grace   time.Duration
+	session  httpSession
+	rev      spec.Revision
+	came     chan wire.Frame
+	within   time.Duration // for one message to be taken
+	grace    time.Duration
+	stderrOf func() string // of the server, where we started it
 
-	once  sync.Once
-	ended chan struct{}
-	how   string
+	leaving sync.Once
+	once    sync.Once
+	ended   chan struct{}
+	how     string
 }
 
 // httpSession is the client end of a session on one of the two transports.
@@ -66,18 +73,63 @@ type legacy struct{ *transport.LegacySSE }
 func (l legacy) Close(context.Context) { l.LegacySSE.Close() }
 
 func (h *httpLink) use(rev spec.Revision) {
+	h.rev = rev
 	if s, ok := h.session.(*transport.Streamable); ok {
 		s.Rev = rev
 	}
 }
 
 func (h *httpLink) send(ctx context.Context, raw []byte) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return -1, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.within)
+	defer cancel()
 	return h.session.Send(ctx, raw)
 }
 
 var errNoBytes = errors.New("HTTP carries messages, not bytes")
 
-func (h *httpLink) write(context.Context, []byte) error { return errNoBytes }
+func (h *httpLink) chunks(context.Context, func(int), [][]byte) (int, error) { return -1, errNoBytes }
+
+// refused reads the exchange of a request to its end. A failure status is the
+// end of it, and so is a connection that broke before anything was said. What
+// else ends without a message may be answered on another stream, in the era
+// that has those: HTTP+SSE answers there always, and a stream of streamable HTTP
+// may be taken up again.
+func (h *httpLink) refused(sent, got wire.Frame) error {
+	if got.From != wire.Server || !got.Wordless() || got.HTTP.Exchange != sent.HTTP.Exchange {
+		return nil
+	}
+	_, streamable := h.session.(*transport.Streamable)
+	switch x := got.HTTP; {
+	case x.Status >= 300 || x.Status != 0 && x.Streams() && x.Status != http.StatusOK:
+		return &Refusal{Status: x.Status, Body: x.Body}
+	case x.Status != 0 && x.Streams():
+		return nil // its head
+	case x.Status == 0 && x.End != "" && x.Broken:
+		return fmt.Errorf("the exchange broke: %s", x.End)
+	case x.Status == 0 && x.End != "" && streamable && h.rev.Facts().Stateless:
+		return fmt.Errorf("its stream was closed without an answer (%s)", x.End)
+	case x.Status != 0 && streamable && (x.Status != http.StatusAccepted || h.rev.Facts().Stateless):
+		return &Refusal{Status: x.Status, Body: x.Body}
+	}
+	return nil
+}
+
+// A Refusal tells that a request was answered by HTTP alone, without a message.
+type Refusal struct {
+	Status int
+	Body   string
+}
+
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("HTTP status %d %s without a message", r.Status, http.StatusText(r.Status))
+	if body := strings.Join(strings.Fields(r.Body), " "); body != "" {
+		text += fmt.Sprintf(": %q", wire.Clip(body, 120))
+	}
+	return text
+}
 
 // drain has nothing to wait for: what was sent was taken.
 func (h *httpLink) drain(context.Context, time.Duration) bool { return true }
@@ -96,22 +148,28 @@ func (h *httpLink) next() (wire.Frame, error) {
 	}
 }
 
-// leave ends the session at the server, and the streams with it.
+// leave ends the session at the server, where it has one, and the streams with
+// it.
 func (h *httpLink) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), h.grace)
-	defer cancel()
-	h.session.Close(ctx)
+	h.farewell()
 	h.end("session closed")
 }
 
 func (h *httpLink) terminate() { h.kill() }
 
-// kill drops the streams, and leaves the session to the server.
+// kill drops what is under way. The server is still told that the session is
+// over, since it would be kept for ever.
 func (h *httpLink) kill() {
 	h.end("connection closed")
-	gone, cancel := context.WithCancel(context.Background())
-	cancel()
-	h.session.Close(gone)
+	h.farewell()
+}
+
+func (h *httpLink) farewell() {
+	h.leaving.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), h.grace)
+		defer cancel()
+		h.session.Close(ctx)
+	})
 }
 
 func (h *httpLink) lost(err error) { h.end(err.Error()) }
@@ -125,4 +183,10 @@ func (h *httpLink) end(how string) {
 
 func (h *httpLink) done() <-chan struct{} { return h.ended }
 func (h *httpLink) status() string        { return h.how }
-func (h *httpLink) stderr() string        { return "" }
+
+func (h *httpLink) stderr() string {
+	if h.stderrOf == nil {
+		return ""
+	}
+	return h.stderrOf()
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
@@ -15,6 +16,7 @@ import (
 type Launcher struct {
 	target transport.Target
 	opts   Options
+	stays  atomic.Bool // an instance did not exit in all the time that we have
 
 	mu         sync.Mutex
 	starts     int
@@ -95,7 +97,7 @@ func (l *Launcher) conns() []*Conn {
 }
 
 func (l *Launcher) start(ctx context.Context) (*Conn, error) {
-	conn, err := connect(ctx, l.target, l.opts)
+	conn, err := connect(ctx, l.target, l.opts, &l.stays)
 	if err != nil {
 		return nil, err
 	}

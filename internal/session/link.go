@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -21,7 +23,7 @@ func dial(ctx context.Context, target transport.Target, o Options, record func(w
 		if err != nil {
 			return nil, err
 		}
-		return &pipe{stream, record}, nil
+		return &pipe{stream: stream, record: record, within: o.Timeout}, nil
 	default:
 		return nil, fmt.Errorf("%s can be neither started nor called", target)
 	}
@@ -31,12 +33,19 @@ func dial(ctx context.Context, target transport.Target, o Options, record func(w
 type link interface {
 	// use tells the revision at which it is used, before anything is sent.
 	use(rev spec.Revision)
-	// send sends one message and returns the index of its frame.
+	// send sends one message, for as long as an answer may take, and returns the
+	// index of its frame. After the end of the context nothing is recorded or
+	// sent.
 	send(ctx context.Context, raw []byte) (at int, err error)
-	// write sends bytes as they are, and records nothing.
-	write(ctx context.Context, b []byte) error
+	// chunks writes bytes one after another as they are, recorded as one frame
+	// per line that they make up, and calls pause with the index of the first
+	// between one chunk and the next.
+	chunks(ctx context.Context, pause func(first int), chunks [][]byte) (first int, err error)
 	// drain waits until the peer has taken what was written, at most so long.
 	drain(ctx context.Context, within time.Duration) bool
+	// refused tells why a request of ours will not be answered by a message any
+	// more, where a frame that came says so.
+	refused(sent, got wire.Frame) error
 	// next returns the next frame of the peer, io.EOF after the last.
 	next() (wire.Frame, error)
 
@@ -55,20 +64,58 @@ type link interface {
 type pipe struct {
 	stream *transport.Stream
 	record func(wire.Frame) int
+	within time.Duration // for one write
+
+	sending sync.Mutex // frames are recorded in the order in which they are written
 }
 
 func (p *pipe) use(spec.Revision) {}
 
 func (p *pipe) send(ctx context.Context, raw []byte) (int, error) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if err := ctx.Err(); err != nil {
+		return -1, err
+	}
 	at := p.record(wire.Frame{From: wire.Client, Raw: raw})
-	return at, p.stream.WriteLine(ctx, raw)
+	return at, p.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
 }
 
-func (p *pipe) write(ctx context.Context, b []byte) error { return p.stream.Write(ctx, b) }
+func (p *pipe) chunks(ctx context.Context, pause func(first int), chunks [][]byte) (int, error) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	first := -1
+	if err := ctx.Err(); err != nil {
+		return first, err
+	}
+	for _, line := range bytes.Split(bytes.TrimSuffix(bytes.Join(chunks, nil), []byte("\n")), []byte("\n")) {
+		at := p.record(wire.Frame{From: wire.Client, Raw: line})
+		if first < 0 {
+			first = at
+		}
+	}
+	for i, b := range chunks {
+		if i > 0 {
+			pause(first)
+		}
+		if err := p.write(ctx, b); err != nil {
+			return first, err
+		}
+	}
+	return first, nil
+}
+
+func (p *pipe) write(ctx context.Context, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, p.within)
+	defer cancel()
+	return p.stream.Write(ctx, b)
+}
 
 func (p *pipe) drain(ctx context.Context, within time.Duration) bool {
 	return p.stream.Drain(ctx, within)
 }
+
+func (p *pipe) refused(_, _ wire.Frame) error { return nil }
 
 func (p *pipe) next() (wire.Frame, error) {
 	line, err := p.stream.ReadLine()

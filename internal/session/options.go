@@ -30,6 +30,13 @@ func Defaults() Options {
 	}
 }
 
+// First returns how long the first answer of an instance is waited for once
+// another took so long for its own: generously, since on a busy machine a start
+// may take many times what the last one took, and within StartTimeout.
+func (o Options) First(took time.Duration) time.Duration {
+	return min(max(3*o.Timeout, 4*took), max(o.StartTimeout, o.Timeout))
+}
+
 // Params are the members of the params object of a message of ours.
 type Params = map[string]any
 

@@ -49,7 +49,7 @@ func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *S
 		}
 		p.mu.Lock()
 		p.shared = s
-		p.within = min(p.within, max(p.opts.Timeout, 4*o.Took))
+		p.within = min(p.within, p.opts.First(o.Took))
 		p.mu.Unlock()
 	}
 	return o, s, nil
@@ -97,6 +97,9 @@ func (p *Pool) Retire(s *Session) {
 
 // Fresh returns an open session of the caller's own.
 func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.beside(ctx, p.opts.Host) }
+
+// FreshAs returns one with another host.
+func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) { return p.beside(ctx, host) }
 
 // beside opens a session beside those that live, or alone if that cannot be.
 func (p *Pool) beside(ctx context.Context, host *Host) (*Session, error) {
@@ -186,6 +189,13 @@ func (p *Pool) Remember(key string, v any) {
 		p.memo = map[string]any{}
 	}
 	p.memo[key] = v
+}
+
+// Forget drops what was remembered, so that it is tried anew.
+func (p *Pool) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.memo = nil
 }
 
 // Learn notes something of the target that holds at every revision, and Learnt

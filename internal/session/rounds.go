@@ -59,9 +59,10 @@ func (s *Session) Retry(params Params, interim gjson.Result) (retry Params, ok b
 	delete(retry, "inputResponses")
 	delete(retry, "requestState")
 	answers, asked := Params{}, 0
+	instead := s.answering()
 	interim.Get("inputRequests").ForEach(func(key, ask gjson.Result) bool {
 		asked++
-		reply := s.answerTo(Asked{Rev: s.Rev, Method: ask.Get("method").String(), Params: ask.Get("params"), Key: key.String()})
+		reply := s.answerTo(Asked{Rev: s.Rev, Method: ask.Get("method").String(), Params: ask.Get("params"), Key: key.String()}, instead)
 		if reply.Result != nil {
 			answers[key.String()] = reply.Result
 		}

@@ -22,8 +22,7 @@ type Session struct {
 	Rev     spec.Revision
 	Opening Opening // what the opening came to, once Open was called
 
-	host    *Host
-	instead func(Asked) Reply // answers in place of the host
+	host *Host
 
 	life   lifecycle
 	first  time.Duration // for the first answer of the instance
@@ -165,7 +164,7 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 
 func (s *Session) answer(ctx context.Context, c *Call, within time.Duration) (wire.Entry, error) {
 	began := time.Now()
-	e, err := s.Await(ctx, c.Sent, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(c.ID) })
+	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, within)
 	if err == nil {
 		return e, nil
 	}
@@ -205,7 +204,7 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 	id := s.NextID()
 	at, err := s.Send(ctx, Frame(id, s.Rev.Facts().Barrier, s.life.stamp(nil)))
 	if err == nil {
-		_, err = s.Await(ctx, at, s.opts.Timeout, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}
 	switch {
 	case err == nil:

@@ -18,6 +18,12 @@ type Facts struct {
 	// UTF8: the transport page states the encoding of messages
 	// (basic/transports, since 2025-03-26).
 	UTF8 bool
+	// CompletionCapability: completion has a capability of its own
+	// (server/utilities/completion#capabilities, since 2025-03-26).
+	CompletionCapability bool
+	// CompletionContext: a completion is told what was filled in before
+	// (server/utilities/completion#data-types, since 2025-06-18).
+	CompletionContext bool
 	// ResultType: every result names its type (basic/index#resulttype).
 	ResultType bool
 	// ServerRequests are the requests a server may send
@@ -66,6 +72,8 @@ func (r Revision) Facts() Facts {
 	}
 	f.Batches = r == V2025_03_26
 	f.UTF8 = i >= V2025_03_26.index()
+	f.CompletionCapability = i >= V2025_03_26.index()
+	f.CompletionContext = i >= V2025_06_18.index()
 	if i >= V2025_06_18.index() {
 		f.ContentTypes = append(f.ContentTypes, "resource_link")
 		f.ServerRequests = append(f.ServerRequests, "elicitation/create")
@@ -90,6 +98,12 @@ func (r Revision) Facts() Facts {
 		f.ClientNotifications = []string{"notifications/cancelled"}
 	}
 	return f
+}
+
+// LogLevels returns the severities of log messages, mildest first
+// (server/utilities/logging#log-levels).
+func LogLevels() []string {
+	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
 // Keys of the per-request protocol fields in _meta

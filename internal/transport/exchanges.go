@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -24,7 +25,7 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	header := r.Header.Clone()
 	for key, values := range e.opts.Header {
 		if _, set := header[key]; !set {
-			header[key] = values
+			header[key] = hidden(values)
 		}
 	}
 	if r.Host != "" {
@@ -34,6 +35,12 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	defer x.mu.Unlock()
 	x.n++
 	return x.n, x.record(wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: to.RequestURI(), Header: header}})
+}
+
+// hidden stands for the values that the user gives for headers, which nobody
+// else may read.
+func hidden(values []string) []string {
+	return slices.Repeat([]string{"…"}, len(values))
 }
 
 // note records a frame of the server.
@@ -57,7 +64,7 @@ func (x *exchanges) whole(n int, r *Reply, body []byte) {
 
 // failed records why an exchange came to nothing.
 func (x *exchanges) failed(n int, err error) {
-	x.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error()}})
+	x.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error(), Broken: true}})
 }
 
 func headOf(n int, r *Reply) *wire.HTTP {

@@ -15,12 +15,13 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // HTTPOptions say how requests are sent to an endpoint.
 type HTTPOptions struct {
-	Header      http.Header   // added to every request, such as a bearer token
+	Header      http.Header   // added to every request, such as a bearer token; recorded without its values
 	TLS         *tls.Config   // nil for the defaults
 	DialTimeout time.Duration // for a connection and its TLS handshake; 0 for 10 s
 	Limit       int           // bytes kept of a line or a body; 0 for DefaultLineLimit
@@ -34,6 +35,8 @@ type Endpoint struct {
 	opts   HTTPOptions
 	client *http.Client
 	pool   *http.Transport
+
+	lateHead atomic.Bool // the head of a stream came with its first event only
 }
 
 // NewEndpoint returns the endpoint at a URL, which must be absolute and of

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -29,11 +30,15 @@ type Streamable struct {
 	// Record records a frame and returns its index. It is called from several
 	// goroutines, never by two at once.
 	Record func(wire.Frame) int
-	// Lost is told once if the server cannot be reached any more.
+	// Lost is told if the server cannot be reached any more, or does not know
+	// the session any more.
 	Lost func(error)
 	// Poll bounds how long a stream that the server closed early is taken up
 	// again.
 	Poll time.Duration
+	// Settle bounds how long the head of the stream for what the server says on
+	// its own is waited for, so that nothing is said before it is listened to.
+	Settle time.Duration
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -66,8 +71,8 @@ func (s *Streamable) Open() {
 type Edit func(r *HTTPRequest)
 
 // Send posts one message. It returns the index of its frame once the request
-// was written, for a message that is no request once the head of the answer
-// came: what is sent after it is read after it.
+// was written, for a message that asks nothing once the head of the answer came
+// or the context ended: what is sent after it is read after it.
 func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, error) {
 	m := wire.Parse(raw)
 	r := HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: raw}
@@ -75,43 +80,62 @@ func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, 
 		edit(&r)
 	}
 	n, at := s.log.begin(s.Endpoint, r, raw)
-	handed := make(chan error, 1) // once: written, or answered, or failed
-	hand := func(err error) {
-		select {
-		case handed <- err:
-		default:
-		}
-	}
+	written := make(chan struct{})
+	wrote := sync.OnceFunc(func() { close(written) })
+	answered := make(chan error, 1)
 	exchange, cancel := context.WithCancel(s.ctx)
 	s.track(n, &post{cancel, m.ID()})
 	s.work.Go(func() {
 		defer s.untrack(n)
 		trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
-			if m.Kind == wire.Request && i.Err == nil {
-				hand(nil)
+			if i.Err == nil {
+				wrote()
 			}
 		}}
 		reply, err := s.Endpoint.Do(httptrace.WithClientTrace(exchange, trace), r)
 		if err != nil {
 			s.failed(n, err)
-			hand(err)
+			answered <- err
 			return
 		}
 		s.head(n, m, reply)
-		hand(nil)
+		answered <- nil
 		s.read(n, m, reply)
 	})
-	var err error
-	select {
-	case err = <-handed:
-	case <-ctx.Done():
-		err = ctx.Err()
+	err := handedOver(ctx, asks(m), written, answered)
+	if err != nil {
 		cancel()
 	}
 	if err == nil && m.Kind == wire.Notification && m.Method() == "notifications/initialized" {
 		s.listen()
 	}
 	return at, err
+}
+
+// asks tells whether a message holds a request.
+func asks(m wire.Message) bool {
+	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool { return part.Kind == wire.Request })
+}
+
+// handedOver waits until a message was given to the server: one that asks for
+// an answer once it was written, another once the head of the answer came.
+func handedOver(ctx context.Context, asks bool, written <-chan struct{}, answered <-chan error) error {
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-written:
+	}
+	if asks {
+		return nil
+	}
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done(): // the server has it, and is slow to say so
+		return nil
+	}
 }
 
 // Abandon closes the stream on which the answer to a request is awaited: up to
@@ -169,14 +193,30 @@ func (s *Streamable) Close(ctx context.Context) {
 
 // listen opens the stream for what the server has to say on its own
 // (basic/transports#listening-for-messages-from-the-server); a server without
-// one answers 405.
+// one answers 405. A server may send the head of that stream with its first
+// event only: where one did so it is not waited for again.
 func (s *Streamable) listen() {
-	s.work.Go(func() { s.get("", wire.Message{}, time.Now().Add(s.Poll)) })
+	opened := make(chan struct{})
+	s.work.Go(func() {
+		s.get("", wire.Message{}, time.Now().Add(s.Poll), sync.OnceFunc(func() { close(opened) }))
+	})
+	if s.Endpoint.lateHead.Load() {
+		return
+	}
+	limit := time.NewTimer(s.Settle)
+	defer limit.Stop()
+	select {
+	case <-opened:
+	case <-limit.C:
+		s.Endpoint.lateHead.Store(true)
+	}
 }
 
 // get opens a stream by GET, to listen, or to take up the one on which the
-// answer to a request was to come behind an event.
-func (s *Streamable) get(after string, awaited wire.Message, until time.Time) {
+// answer to a request was to come behind an event. opened is called once its
+// head came, or will not come.
+func (s *Streamable) get(after string, awaited wire.Message, until time.Time, opened func()) {
+	defer opened()
 	r := HTTPRequest{Method: http.MethodGet, Header: s.header(wire.Message{})}
 	r.Header.Set("Accept", "text/event-stream")
 	if after != "" {
@@ -194,6 +234,7 @@ func (s *Streamable) get(after string, awaited wire.Message, until time.Time) {
 		return
 	}
 	s.log.head(n, reply)
+	opened()
 	s.stream(n, awaited, reply, until)
 }
 
@@ -228,6 +269,17 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 		h.End = plain(err).Error()
 	}
 	s.log.note(f)
+	if forgotten(m, reply, f.Raw) {
+		s.lose(errors.New("the server no longer knows the session: HTTP status 404"))
+	}
+}
+
+// forgotten tells whether an answer says that the session has ended
+// (basic/transports#session-management): by 404, and not by an error of the
+// request's own.
+func forgotten(m wire.Message, reply *Reply, answer []byte) bool {
+	own := m.ID().Present() && wire.Parse(answer).ID().Equal(m.ID())
+	return reply.Status == http.StatusNotFound && reply.Sent.Get("Mcp-Session-Id") != "" && !own
 }
 
 // message tells whether a body is taken as a message: one that is said to be
@@ -284,7 +336,7 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 	defer pause.Stop()
 	select {
 	case <-pause.C:
-		s.get(last, m, until)
+		s.get(last, m, until, func() {})
 	case <-s.ctx.Done():
 	}
 }
@@ -324,8 +376,14 @@ func (s *Streamable) failed(n int, err error) {
 		return
 	}
 	s.log.failed(n, err)
-	if unreachable(err) && s.Lost != nil {
-		s.Lost(fmt.Errorf("the server cannot be reached any more: %w", err))
+	if unreachable(err) {
+		s.lose(fmt.Errorf("the server cannot be reached any more: %w", err))
+	}
+}
+
+func (s *Streamable) lose(err error) {
+	if s.Lost != nil {
+		s.Lost(err)
 	}
 }
 

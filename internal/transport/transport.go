@@ -70,7 +70,8 @@ type Starter interface {
 // A Site is a server that serves at a URL.
 type Site struct {
 	Endpoint *Endpoint
-	Kind     Kind // HTTP or SSE
+	Kind     Kind          // HTTP or SSE
+	Stderr   func() string // the last that the server wrote to its standard error, where we started it; or nil
 }
 
 func (s Site) String() string { return s.Endpoint.URL.Redacted() }

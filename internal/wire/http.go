@@ -18,10 +18,26 @@ type HTTP struct {
 	// Status is of the head of an answer, Header of a request or of such a head.
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"header,omitempty"`
-	Body   string              `json:"body,omitempty"`  // of an answer whose body is no message
-	Event  *Event              `json:"event,omitempty"` // that carried the message, or carried none
-	End    string              `json:"end,omitempty"`   // why nothing more came in the exchange
+	Body   string              `json:"body,omitempty"`   // of an answer whose body is no message
+	Event  *Event              `json:"event,omitempty"`  // that carried the message, or carried none
+	End    string              `json:"end,omitempty"`    // why nothing more came in the exchange
+	Broken bool                `json:"broken,omitempty"` // it ended before the head of an answer came
 }
+
+// Streams tells whether the head declares an event stream.
+func (h *HTTP) Streams() bool {
+	for key, values := range h.Header {
+		if strings.EqualFold(key, "Content-Type") && len(values) > 0 {
+			kind, _, _ := strings.Cut(values[0], ";")
+			return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+		}
+	}
+	return false
+}
+
+// Refuses tells whether the frame has a failure status: of the peer that could
+// not accept what was sent, whatever else it says.
+func (f Frame) Refuses() bool { return f.HTTP != nil && f.HTTP.Status >= 400 }
 
 // An Event is what an event of a stream had beside its data.
 type Event struct {
@@ -37,6 +53,14 @@ type Event struct {
 // Wordless tells whether the frame carries no message: it belongs to the
 // transport alone.
 func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
+
+// word returns the message of the frame, the zero one where it has none.
+func (f Frame) word() Message {
+	if f.Wordless() {
+		return Message{}
+	}
+	return f.Message()
+}
 
 // secret are the header fields whose values grant access.
 var secret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}

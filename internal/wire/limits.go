@@ -33,6 +33,8 @@ func extreme(v gjson.Result, depth int) (found bool) {
 		return err != nil || math.Abs(f) >= 1<<53 || f != 0 && math.Abs(f) < 1e-300 || len(v.Raw) > 40
 	case gjson.String:
 		return surrogate(v.Raw)
+	case gjson.True, gjson.False, gjson.Null:
+		return false // gjson takes such a value for a list of itself
 	}
 	v.ForEach(func(k, child gjson.Result) bool {
 		found = k.Type == gjson.String && surrogate(k.Raw) || extreme(child, depth+1)

@@ -42,7 +42,7 @@ func TranscriptOf(frames []Frame) *Transcript {
 	t := NewTranscript()
 	for _, f := range frames {
 		t.frames = append(t.frames, f)
-		t.parsed = append(t.parsed, f.Message())
+		t.parsed = append(t.parsed, f.word())
 	}
 	return t
 }
@@ -61,7 +61,7 @@ func (t *Transcript) Part(head, from int) *Transcript {
 
 // Add records a frame, stamps its time, and returns its index and message.
 func (t *Transcript) Add(f Frame) (int, Message) {
-	m := f.Message()
+	m := f.word()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f.At = time.Since(t.start)
@@ -88,15 +88,21 @@ func (t *Transcript) Frames(from int) []Frame {
 func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 
 // EntriesFrom does the same from an index on. Frames that belong to the
-// transport alone are left out; Frames has them.
+// transport alone are left out; AllFrom has them.
 func (t *Transcript) EntriesFrom(from int) []Entry {
+	return slices.DeleteFunc(t.AllFrom(from), func(e Entry) bool { return e.Wordless() })
+}
+
+// AllFrom returns all frames from an index on; those that belong to the
+// transport alone have the zero message.
+func (t *Transcript) AllFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []Entry
+	if from >= len(t.frames) {
+		return nil
+	}
+	out := make([]Entry, 0, len(t.frames)-from)
 	for i := from; i < len(t.frames); i++ {
-		if t.frames[i].Wordless() {
-			continue
-		}
 		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]})
 	}
 	return out

@@ -174,14 +174,15 @@ func TestWhatGoesToTheLimitsOfReadersIsNotReadable(t *testing.T) {
 		request(`{"a":[1,-2.5e3,"\u00e9","x"]}`):                                             true,
 		request(`{"a":` + strings.Repeat("[", 8) + strings.Repeat("]", 8) + `}`):             false,
 		request(`{"a":` + strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40) + `}`): false,
-		request(`{"a":1e400}`):                                 false,
-		request(`{"a":9007199254740993}`):                      false,
-		request(`{"a":"\ud83d\udea2"}`):                        false,
-		request(`{"a":"\uD800"}`):                              false,
-		request(`{"a\u0000":1}`):                               false,
-		request(`{"a":"` + strings.Repeat("w", 20_000) + `"}`): false,
-		`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`:         false,
-		`[` + request(`{}`) + `]`:                              false,
+		request(`{"a":[true,false,null]}`):                                                   true,
+		request(`{"a":1e400}`):                                                               false,
+		request(`{"a":9007199254740993}`):                                                    false,
+		request(`{"a":"\ud83d\udea2"}`):                                                      false,
+		request(`{"a":"\uD800"}`):                                                            false,
+		request(`{"a\u0000":1}`):                                                             false,
+		request(`{"a":"` + strings.Repeat("w", 20_000) + `"}`):                               false,
+		`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`:                                       false,
+		`[` + request(`{}`) + `]`:                                                            false,
 	} {
 		if got := Parse([]byte(raw)).Readable(); got != readable {
 			t.Errorf("%.80s: readable = %v", raw, got)

@@ -35,10 +35,10 @@ func discover() []Fault {
 			}),
 		},
 		{
-			Name: "discovered-but-unserved", Does: "declares prompts, and fails to list them", In: spec.Stateless,
+			Name: "discovered-but-unserved", Does: "declares completions, and does not know completion/complete", In: spec.Stateless,
 			Breaks:   []string{"discover-capabilities-accurate"},
 			CaughtBy: []string{"discover.capabilities"},
-			Apply:    instead("prompts/list", unknownMethod),
+			Apply:    instead("completion/complete", unknownMethod),
 		},
 		{
 			Name: "discover-instructions-list", Does: "gives its instructions in server/discover as an array", In: spec.Stateless,

@@ -219,3 +219,37 @@ func complete(members server.Object) server.Object {
 	maps.Copy(o, members)
 	return o
 }
+
+// onNotification changes the params of outgoing notifications of a method.
+func onNotification(method string, edit func(f server.Frame, params server.Object)) apply {
+	return onFrames(func(next server.FrameSink) server.FrameSink {
+		return func(f server.Frame) {
+			if f.Kind == wire.Notification && f.Method == method {
+				f.Raw = editParams(f.Raw, func(p server.Object) { edit(f, p) })
+			}
+			next(f)
+		}
+	})
+}
+
+// editParams changes the params of a message. Numbers stay as they are written.
+func editParams(message []byte, edit func(params server.Object)) []byte {
+	d := json.NewDecoder(bytes.NewReader(message))
+	d.UseNumber()
+	var m server.Object
+	if err := d.Decode(&m); err != nil {
+		panic(fmt.Sprintf("fault: the server sent %q: %v", message, err))
+	}
+	params, ok := m["params"].(server.Object)
+	if !ok {
+		params = server.Object{}
+	}
+	edit(params)
+	m["params"] = params
+	return encode(m)
+}
+
+// onParams does the same where the params alone matter.
+func onParams(method string, edit func(params server.Object)) apply {
+	return onNotification(method, func(_ server.Frame, params server.Object) { edit(params) })
+}

@@ -24,6 +24,9 @@ type Fault struct {
 	CaughtBy []string          // the one check that must catch it, or the twins of a level change
 	Also     map[string]string // other checks that must fire for the same deviation, each with its reason; at most three
 	Fuzz     bool              // the fuzzer must find it
+	// Profile names the fixtures that it is about, "" for none: "official" has
+	// the server offer the public conformance contract.
+	Profile string
 	// Apply builds the deviation into the options.
 	Apply func(o *server.Options)
 }
@@ -41,6 +44,7 @@ func All() []Fault {
 		toolDefinitions(),
 		toolLists(),
 		toolCalls(),
+		toolArguments(),
 		toolResults(),
 		stdio(),
 		fuzz(),
@@ -57,9 +61,8 @@ func All() []Fault {
 		mrtr(),
 		tasks(),
 		subscriptions(),
+		watching(),
 		caching(),
-		deprecated(),
-		security(),
 		official(),
 	)
 }
@@ -76,6 +79,7 @@ func Lookup(name string) (Fault, error) {
 
 // Options returns the options with the fault built in.
 func (f Fault) Options(o server.Options) server.Options {
+	o.Official = o.Official || f.Profile == "official"
 	f.Apply(&o)
 	return o
 }

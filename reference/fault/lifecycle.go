@@ -128,20 +128,15 @@ func capabilityFaults() []Fault {
 			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`, In: spec.Every,
 			Breaks:   []string{"lifecycle-server-capabilities-types"},
 			CaughtBy: []string{"lifecycle.capabilities.types"},
-			Apply:    declares("prompts", server.Object{"listChanged": "yes"}),
+			Apply: openingEdited(func(capabilities server.Object) {
+				capabilities["prompts"] = server.Object{"listChanged": "yes"}
+			}),
 		},
 		{
 			Name: "declared-but-unknown", Does: "declares prompts, and does not know prompts/list", In: spec.Handshake,
 			Breaks:   []string{"lifecycle-respect-declared-capabilities"},
 			CaughtBy: []string{"lifecycle.capabilities.served"},
 			Apply:    instead("prompts/list", unknownMethod),
-		},
-		{
-			Name: "offered-but-undeclared", Does: "offers resources without declaring them", In: spec.Every,
-			Breaks:   []string{"lifecycle-advertise-implemented-features"},
-			CaughtBy: []string{"lifecycle.capabilities.advertised"},
-			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
-			Apply:    undeclared("resources"),
 		},
 		{
 			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none", In: spec.Handshake,

@@ -11,7 +11,7 @@ import (
 )
 
 // pagination are the faults of server/utilities/pagination. Those that turn on
-// the order of requests are of prompts/list, which nothing else asks for.
+// the order of requests are of prompts/list, which fewest checks ask for.
 func pagination() []Fault {
 	return []Fault{
 		{
@@ -64,6 +64,7 @@ func pagination() []Fault {
 			Name: "start-forgotten", Does: "gives the page of the cursor before when prompts are asked for without one", In: spec.Every,
 			Breaks:   []string{"pagination-request-without-cursor"},
 			CaughtBy: []string{"pagination.start"},
+			Also:     map[string]string{"prompts.list.everywhere": "what a walk finds depends on the walk before it"},
 			Apply:    startForgotten,
 		},
 		{
@@ -76,6 +77,7 @@ func pagination() []Fault {
 			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page", In: spec.Every,
 			Breaks:   []string{"pagination-invalid-cursor-code"},
 			CaughtBy: []string{"pagination.cursor.invalid"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
@@ -90,6 +92,7 @@ func pagination() []Fault {
 			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603", In: spec.Every,
 			Breaks:   []string{"pagination-invalid-cursor-code"},
 			CaughtBy: []string{"pagination.cursor.invalid"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
@@ -104,10 +107,27 @@ func pagination() []Fault {
 			Name: "invalid-cursor-swallowed", Does: "answers requests with an invalid cursor not at all", In: spec.Every,
 			Breaks:   []string{"pagination-server-invalid-cursor-graceful"},
 			CaughtBy: []string{"pagination.cursor.invalid.survived"},
+			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
 					if f.Kind == wire.Error && f.Request != nil && f.Request.Params["cursor"] != nil {
 						return
+					}
+					next(f)
+				}
+			}),
+		},
+		{
+			Name: "strange-cursor-swallowed", Does: "does not answer requests with a cursor of another list", In: spec.Every,
+			Breaks:   []string{"pagination-server-invalid-cursor-graceful"},
+			CaughtBy: []string{"pagination.cursor.invalid.survived"},
+			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
+				return func(f server.Frame) {
+					// A cursor of any list has 12 characters.
+					if f.Kind == wire.Error && f.Request != nil && f.Method == "tools/list" {
+						if cursor, _ := f.Request.Params["cursor"].(string); len(cursor) == 12 {
+							return
+						}
 					}
 					next(f)
 				}

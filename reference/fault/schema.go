@@ -13,7 +13,7 @@ import (
 // schemaArea are the faults of schema.ts, and of basic/index#_meta, #icons and
 // #json-schema-usage.
 func schemaArea() []Fault {
-	return slices.Concat(contentFaults(), annotationFaults(), metaKeyFaults(), iconFaults(), dialectFaults(), methodFaults(), pageFaults())
+	return slices.Concat(contentFaults(), annotationFaults(), metaKeyFaults(), iconFaults(), dialectFaults(), methodFaults())
 }
 
 // onEntries changes the entries of a list in the results of a method.
@@ -64,7 +64,7 @@ func contentFaults() []Fault {
 		},
 		{
 			Name: "prompt-content-list", Does: "sends a list of blocks as the content of a message of a prompt", In: spec.Every,
-			Breaks:   []string{"schema-content-types-closed"},
+			Breaks:   []string{"schema-content-types-closed", "prompts-message-content"},
 			CaughtBy: []string{"schema.content.type"},
 			Apply: onEntries("prompts/get", "messages", func(m server.Object) {
 				m["content"] = []any{m["content"]}
@@ -130,7 +130,7 @@ func contentFaults() []Fault {
 		},
 		{
 			Name: "role-system", Does: "gives the messages of prompts the role system", In: spec.Every,
-			Breaks:   []string{"schema-role-enum"},
+			Breaks:   []string{"schema-role-enum", "prompts-message-role"},
 			CaughtBy: []string{"schema.role"},
 			Apply:    onEntries("prompts/get", "messages", func(m server.Object) { m["role"] = "system" }),
 		},
@@ -373,42 +373,6 @@ func methodFaults() []Fault {
 			Breaks:   []string{"versioning-respect-negotiated"},
 			CaughtBy: []string{"versioning.methods", "versioning.methods.advised"},
 			Apply:    announce("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
-		},
-	}
-}
-
-func pageFaults() []Fault {
-	return []Fault{
-		{
-			Name: "argument-required-word", Does: "says by a word whether the arguments of prompts are required", In: spec.Handshake,
-			Breaks:   []string{"versioning-respect-negotiated"},
-			CaughtBy: []string{"versioning.schema.prompts", "versioning.schema.prompts.advised"},
-			Apply: onEntries("prompts/list", "prompts", func(p server.Object) {
-				args, _ := p["arguments"].([]any)
-				for _, a := range args {
-					a.(server.Object)["required"] = "yes"
-				}
-			}),
-		},
-		{
-			Name: "size-with-unit", Does: "gives the size of resources with its unit", In: spec.Handshake,
-			Breaks:   []string{"versioning-respect-negotiated"},
-			CaughtBy: []string{"versioning.schema.resources", "versioning.schema.resources.advised"},
-			Apply: onEntries("resources/list", "resources", func(r server.Object) {
-				if r["size"] != nil {
-					r["size"] = "1 kB"
-				}
-			}),
-		},
-		{
-			Name: "contents-object", Does: "reads a resource as one object where an array belongs", In: spec.Handshake,
-			Breaks:   []string{"versioning-respect-negotiated"},
-			CaughtBy: []string{"versioning.schema.resources", "versioning.schema.resources.advised"},
-			Apply: onResult("resources/read", func(o server.Object) {
-				if list, ok := o["contents"].([]any); ok && len(list) > 0 {
-					o["contents"] = list[0]
-				}
-			}),
 		},
 	}
 }

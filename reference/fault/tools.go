@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -109,6 +108,7 @@ func toolLists() []Fault {
 			Name: "tools-undeclared", Does: "lists tools without declaring the capability", In: spec.Every,
 			Breaks:   []string{"tools-capability-declared"},
 			CaughtBy: []string{"tools.capability.declared"},
+			Also:     map[string]string{"subscriptions.ack.subset": "it acknowledges changes of tools as any other"},
 			Apply:    undeclared("tools"),
 		},
 		{
@@ -141,25 +141,19 @@ func toolLists() []Fault {
 			Name: "tools-by-connection", Does: "lists a tool on each connection that no other has", In: spec.Stateless,
 			Breaks:   []string{"tools-list-not-per-connection"},
 			CaughtBy: []string{"tools.list.everywhere"},
-			Apply:    toolsByConnection,
+			Apply:    byConnection("tools/list", addTool),
 		},
 		{
 			Name: "tools-as-side-effect", Does: "lists one tool more on a connection on which prompts were listed", In: spec.Stateless,
 			Breaks:   []string{"tools-list-not-per-connection"},
 			CaughtBy: []string{"tools.list.everywhere"},
-			Apply:    toolsAsSideEffect,
+			Apply:    asSideEffect("prompts/list", "tools/list", addTool),
 		},
 		{
 			Name: "tools-changed-silently", Does: "does not tell of changes of the list of tools", In: spec.Every,
 			Breaks:   []string{"tools-list-changed-notify"},
 			CaughtBy: []string{"tools.list-changed.sent"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if f.Method != "notifications/tools/list_changed" {
-						next(f)
-					}
-				}
-			}),
+			Apply:    silent("notifications/tools/list_changed"),
 		},
 	}
 }
@@ -167,8 +161,13 @@ func toolLists() []Fault {
 // undeclared leaves a capability out of what is declared, and offers what it
 // stands for all the same.
 func undeclared(capability string) apply {
-	forget := func(o server.Object) { delete(o["capabilities"].(server.Object), capability) }
-	return all(onResult("initialize", forget), onResult("server/discover", forget))
+	return openingEdited(func(capabilities server.Object) { delete(capabilities, capability) })
+}
+
+// openingEdited changes what is declared, and nothing of what is offered.
+func openingEdited(edit func(capabilities server.Object)) apply {
+	declared := func(o server.Object) { edit(o["capabilities"].(server.Object)) }
+	return all(onResult("initialize", declared), onResult("server/discover", declared))
 }
 
 // onTool changes the definition of a tool wherever it is listed.
@@ -195,36 +194,6 @@ func toolsShuffled(o *server.Options) {
 				if walks.Load()%2 == 0 {
 					slices.Reverse(list["tools"].([]any))
 				}
-			}
-			return v, problem
-		}
-	})(o)
-}
-
-func toolsByConnection(o *server.Options) {
-	var connections atomic.Int64
-	onHandler(func(next server.Handler) server.Handler {
-		n := connections.Add(1)
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			v, problem := next(ctx, r)
-			if list, ok := v.(server.Object); ok && r.Method == "tools/list" {
-				addTool(list, fmt.Sprintf("desk_%d", n))
-			}
-			return v, problem
-		}
-	})(o)
-}
-
-func toolsAsSideEffect(o *server.Options) {
-	onHandler(func(next server.Handler) server.Handler {
-		var prompted atomic.Bool
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			v, problem := next(ctx, r)
-			if r.Method == "prompts/list" {
-				prompted.Store(true)
-			}
-			if list, ok := v.(server.Object); ok && r.Method == "tools/list" && prompted.Load() {
-				addTool(list, "read_aloud")
 			}
 			return v, problem
 		}

@@ -21,7 +21,7 @@ func askingTools() []*Tool {
 				"type": "object", "properties": Object{"mood": Object{"type": "string", "minLength": 1, "maxLength": 100}},
 				"required": []any{"mood"}, "additionalProperties": false,
 			},
-			Hints: looks,
+			Hints: looks, TaskSupport: "optional",
 			Asks: func(call *Call) []Ask {
 				return []Ask{{Key: "suggestion", Method: "sampling/createMessage", Params: Object{
 					"messages":     []any{Object{"role": "user", "content": textBlock("Name one book for this mood: " + text(call.Args["mood"]))}},
@@ -70,7 +70,7 @@ func askingTools() []*Tool {
 		{
 			Name: "plan_visit", Title: "Plan a visit",
 			Description: "Asks for a day and for company, and plans a visit.",
-			Input:       nothing(), Hints: changes, In: eliciting,
+			Input:       nothing(), Hints: changes, In: eliciting, TaskSupport: "optional",
 			Asks: func(*Call) []Ask {
 				return []Ask{
 					form("day", "On which day will you come?", Object{"day": Object{"type": "string", "title": "Day", "format": "date"}}, "day"),

@@ -16,8 +16,14 @@ func (c *conn) cancelled(m wire.Message) {
 	if t == nil {
 		return
 	}
-	c.out.Lock() // so that what is being sent is out before anything that follows
-	t.cancelled.Store(true)
-	c.out.Unlock()
+	c.silence(t)
 	t.cancel(errCancelled)
+}
+
+// silence sees to it that nothing more is sent for a job. What is being sent
+// is out before anything that follows.
+func (c *conn) silence(t *job) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	t.cancelled.Store(true)
 }

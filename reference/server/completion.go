@@ -138,6 +138,7 @@ func candidates(name string, filled map[string]string) []string {
 			}
 		}
 	}
+	out = append(out, officialCandidates(name)...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

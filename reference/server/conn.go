@@ -32,11 +32,12 @@ type conn struct {
 	sink FrameSink
 
 	mu       sync.Mutex
-	inflight map[string]*task // by key of the id
+	inflight map[string]*job // by key of the id
 	asked    map[string]chan wire.Message
 	asks     int
 	streams  []*subscription
 	calls    chan struct{} // a place for each tool call in progress
+	tasks    taskShelf
 	work     sync.WaitGroup
 	ending   bool          // no new work is begun
 	closing  chan struct{} // closed when no more input is taken
@@ -46,8 +47,8 @@ type conn struct {
 // client can take.
 const maxInFlight = 2000
 
-// A task is a request being worked on.
-type task struct {
+// A job is a request being worked on.
+type job struct {
 	cancel    context.CancelCauseFunc
 	cancelled atomic.Bool // nothing more is sent for it
 	parked    chan struct{}
@@ -55,9 +56,12 @@ type task struct {
 	reply     func(raw []byte, kind wire.Kind) // takes the response; nil raw for none
 }
 
-func (t *task) park() { t.once.Do(func() { close(t.parked) }) }
+func (t *job) park() { t.once.Do(func() { close(t.parked) }) }
 
-var errCancelled = errors.New("cancelled by the client")
+var (
+	errCancelled = errors.New("cancelled by the client")
+	errExpired   = errors.New("its time is over")
+)
 
 func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o Options) *conn {
 	c := &conn{
@@ -65,10 +69,13 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 		library:  newLibrary(),
 		session:  newSession(),
 		methods:  methods(),
-		inflight: map[string]*task{},
+		inflight: map[string]*job{},
 		asked:    map[string]chan wire.Message{},
 		closing:  make(chan struct{}),
 		calls:    make(chan struct{}, maxCalls),
+	}
+	if o.Official {
+		c.library.addOfficial(o.Pace)
 	}
 	if o.Library != nil {
 		o.Library(c.library)
@@ -168,9 +175,9 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	t := &task{cancel: cancel, parked: make(chan struct{})}
-	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, task: t}
-	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{raw, kind, r.Method, r}) }
+	t := &job{cancel: cancel, parked: make(chan struct{})}
+	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t}
+	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{Raw: raw, Kind: kind, Method: r.Method, Request: r}) }
 	r.Revision, r.Modern = c.era(r)
 	key := r.ID.Key()
 	c.mu.Lock()
@@ -192,14 +199,14 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	}
 	c.begin(t, func() {
 		defer cancel(nil)
-		v, problem := c.guarded(ctx, r)
+		v, problem := guarded(func() (any, *Error) { return c.handle(ctx, r) })
 		c.finish(r, key, v, problem)
 	})
 }
 
 // begin starts work and returns once it is done or waits. When the server is
 // ending it does nothing.
-func (c *conn) begin(t *task, work func()) {
+func (c *conn) begin(t *job, work func()) {
 	c.mu.Lock()
 	if c.ending {
 		c.mu.Unlock()
@@ -215,8 +222,8 @@ func (c *conn) begin(t *task, work func()) {
 	<-t.parked
 }
 
-// guarded calls the handler and turns a panic into an internal error.
-func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) {
+// guarded serves and turns a panic into an internal error.
+func guarded(serve func() (any, *Error)) (v any, problem *Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, problem = nil, errorf(spec.InternalError, "Internal error")
@@ -225,7 +232,7 @@ func (c *conn) guarded(ctx context.Context, r *Request) (v any, problem *Error) 
 			}
 		}
 	}()
-	return c.handle(ctx, r)
+	return serve()
 }
 
 // errMechanism is what the tool that breaks on purpose panics with.
@@ -234,29 +241,33 @@ var errMechanism = errors.New("the date stamp is jammed")
 // finish answers a request, unless it was cancelled.
 func (c *conn) finish(r *Request, key string, v any, problem *Error) {
 	c.mu.Lock()
-	if c.inflight[key] == r.task {
+	if c.inflight[key] == r.job {
 		delete(c.inflight, key)
 	}
 	c.mu.Unlock()
 	switch {
-	case r.task.cancelled.Load():
-		r.task.reply(nil, wire.Invalid)
+	case r.job.cancelled.Load():
+		r.job.reply(nil, wire.Invalid)
 	case problem != nil:
-		r.task.reply(failure(r.ID, problem), wire.Error)
+		r.job.reply(failure(r.ID, problem), wire.Error)
 	default:
-		r.task.reply(result(r.ID, v), wire.Result)
+		r.job.reply(result(r.ID, v), wire.Result)
+	}
+	if r.after != nil {
+		r.after()
 	}
 }
 
 // emit hands one frame to the sink. What belongs to a cancelled request is
-// not sent any more.
-func (c *conn) emit(f Frame) {
+// not sent any more; sent tells whether it was.
+func (c *conn) emit(f Frame) (sent bool) {
 	c.out.Lock()
 	defer c.out.Unlock()
-	if f.Request != nil && f.Request.task.cancelled.Load() {
-		return
+	if f.Request != nil && f.Request.job.cancelled.Load() {
+		return false
 	}
 	c.sink(f)
+	return true
 }
 
 // revision is the one that faulty messages are judged by: the negotiated one,

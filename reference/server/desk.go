@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,7 +40,7 @@ func tools() []*Tool {
 	list := []*Tool{
 		{
 			Name: "opening_hours", Title: "Opening hours", Description: "Tells when the library is open.",
-			Input: nothing(), Hints: looks,
+			Input: nothing(), Hints: looks, TaskSupport: "forbidden",
 			Run: func(context.Context, *Call) Outcome {
 				return said("Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.")
 			},
@@ -89,7 +90,12 @@ func tools() []*Tool {
 				},
 				"additionalProperties": false,
 			},
-			Hints: looks, Run: stocktake,
+			Hints: looks, TaskSupport: "optional", Run: stocktake,
+		},
+		{
+			Name: "bind_catalogue", Title: "Bind the catalogue",
+			Description: "Lays out the printed catalogue, which nobody should wait for at the desk.",
+			Input:       nothing(), Hints: looks, In: tasking, TaskSupport: "required", Run: bindCatalogue,
 		},
 		{
 			Name: "check_shelfmark", Title: "Check a shelf mark",
@@ -112,7 +118,7 @@ func tools() []*Tool {
 		{
 			Name: "scan_card", Title: "Scan a card",
 			Description: "Scans the card on the desk. The scanner has been out of order for years.",
-			Input:       nothing(), Hints: looks,
+			Input:       nothing(), Hints: looks, TaskSupport: "optional",
 			Run: func(context.Context, *Call) Outcome {
 				return failed("The scanner is out of order; type the name instead.")
 			},
@@ -151,7 +157,7 @@ func tools() []*Tool {
 		{
 			Name: "reset_stamp", Title: "Reset the date stamp",
 			Description: "Resets the date stamp, which jams: the server fails inside.",
-			Input:       nothing(), Hints: changes,
+			Input:       nothing(), Hints: changes, TaskSupport: "optional",
 			Run: func(context.Context, *Call) Outcome { panic(errMechanism) },
 		},
 		{
@@ -160,7 +166,7 @@ func tools() []*Tool {
 			Run: func(context.Context, *Call) Outcome { return said("Seat 4 by the window is yours until closing time.") },
 		},
 	}
-	return append(list, askingTools()...)
+	return slices.Concat(list, askingTools(), visitTools(), researchTools())
 }
 
 func searchCatalogue(_ context.Context, call *Call) Outcome {
@@ -208,6 +214,20 @@ func stocktake(ctx context.Context, call *Call) Outcome {
 		call.Progress(i+1, steps, fmt.Sprintf("Shelf %d of %d counted", i+1, steps))
 	}
 	return said(fmt.Sprintf("All %d books are accounted for.", len(books())))
+}
+
+// bindCatalogue takes a moment, and ends early when the call is cancelled.
+func bindCatalogue(ctx context.Context, call *Call) Outcome {
+	call.Park()
+	press := time.NewTimer(30 * time.Millisecond)
+	defer press.Stop()
+	select {
+	case <-press.C:
+	case <-ctx.Done():
+		return failed("The press was stopped.")
+	}
+	call.Log("info", "press", Object{"pages": len(books())})
+	return said("The catalogue has one page for each of these: " + titles() + ".")
 }
 
 func readDeskLog(_ context.Context, call *Call) Outcome {

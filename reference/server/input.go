@@ -13,6 +13,9 @@ type Ask struct {
 	Key    string // names the answer
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Params Object // nil for none
+	// Open: nothing is kept with the client between the rounds, so that its
+	// answer is taken without state.
+	Open bool
 }
 
 // Input is what came of the asks. At most one of its fields is set; none if
@@ -41,13 +44,41 @@ func (a Ask) allowed(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
 	}
-	if a.capability() != "elicitation" {
+	switch a.capability() {
+	case "sampling":
+		_, tools := p.Capabilities["sampling"].(Object)["tools"]
+		return tools || !a.offersTools()
+	case "roots":
 		return true
 	}
 	modes := p.Capabilities["elicitation"].(Object)
 	_, form := modes["form"]
 	_, url := modes["url"]
+	if a.visits() {
+		return url
+	}
 	return form || !url
+}
+
+// visits tells whether the ask is an elicitation in URL mode.
+func (a Ask) visits() bool { return a.Params["mode"] == "url" }
+
+// offersTools tells whether the ask lets the client's model use tools
+// (client/sampling#tools-in-sampling).
+func (a Ask) offersTools() bool {
+	_, ok := a.Params["tools"]
+	return ok
+}
+
+// requirement is what a client lacks that is not allowed the ask.
+func (a Ask) requirement() Object {
+	switch {
+	case a.visits():
+		return Object{"url": Object{}}
+	case a.offersTools():
+		return Object{"tools": Object{}}
+	}
+	return Object{}
 }
 
 // shaped returns the params at a revision.
@@ -56,6 +87,9 @@ func (a Ask) shaped(v spec.Revision) Object {
 		return a.Params
 	}
 	o := shape(v, "ElicitRequest", a.Params)
+	if a.visits() {
+		return o
+	}
 	s := shape(v, "", o["requestedSchema"].(Object))
 	properties := Object{}
 	for name, p := range s["properties"].(Object) {
@@ -65,12 +99,16 @@ func (a Ask) shaped(v spec.Revision) Object {
 	return o
 }
 
-// obtain gets the answers in the way of the request's era.
-func (r *Request) obtain(ctx context.Context, asks []Ask) (Input, *Error) {
-	if r.Modern {
-		return r.requireInput(asks)
+// obtain gets the answers in the way of the request's era. Once all are there,
+// more tells what else is needed; nil for nothing.
+func (r *Request) obtain(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
+	if more == nil {
+		more = func(map[string]Object) []Ask { return nil }
 	}
-	return r.requestInput(ctx, asks), nil
+	if r.Modern {
+		return r.requireInput(asks, more)
+	}
+	return r.requestInput(ctx, asks, more), nil
 }
 
 // usable tells why an answer of the client is not one to its ask, or "".
@@ -79,7 +117,10 @@ func (a Ask) usable(answer Object) string {
 	case "roots/list":
 		return checkRoots(answer)
 	case "sampling/createMessage":
-		return checkSample(answer)
+		return checkSample(answer, a.offersTools())
+	}
+	if a.visits() {
+		return checkAction(answer)
 	}
 	return checkElicited(a.Params["requestedSchema"].(Object), answer)
 }
@@ -100,8 +141,10 @@ func checkRoots(o Object) string {
 
 // checkSample checks a CreateMessageResult (client/sampling). A client may
 // answer with one block or an array of them from 2025-11-25 on.
-func checkSample(o Object) string {
+func checkSample(o Object, tools bool) string {
 	switch {
+	case tools && len(toolUses(o)) > 0:
+		return checkToolUses(toolUses(o))
 	case o["role"] != "user" && o["role"] != "assistant":
 		return "has no role"
 	case !isString(o["model"]):
@@ -125,14 +168,20 @@ func sampleText(o Object) string {
 	return ""
 }
 
-// checkElicited checks an ElicitResult (client/elicitation#response-actions).
-func checkElicited(requested, o Object) string {
+// checkAction checks an ElicitResult that needs no content
+// (client/elicitation#response-actions).
+func checkAction(o Object) string {
 	switch o["action"] {
-	case "decline", "cancel":
+	case "accept", "decline", "cancel":
 		return ""
-	case "accept":
-	default:
-		return "has no action"
+	}
+	return "has no action"
+}
+
+// checkElicited checks the ElicitResult of a form.
+func checkElicited(requested, o Object) string {
+	if why := checkAction(o); why != "" || o["action"] != "accept" {
+		return why
 	}
 	content, ok := o["content"].(Object)
 	if !ok {

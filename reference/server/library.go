@@ -12,6 +12,7 @@ type Library struct {
 	Capabilities Object // ServerCapabilities
 	Instructions string
 	PageSize     int
+	ToolPage     int // entries of a page of tools; 0: PageSize
 	Tools        []*Tool
 	Resources    []*Resource
 	Templates    []*Template
@@ -20,6 +21,7 @@ type Library struct {
 	mu       sync.Mutex
 	loans    map[string]string // reader by id of the book
 	roomOpen bool
+	annex    *annex // nil where the public conformance contract is not offered
 }
 
 // A book of the collection.
@@ -43,6 +45,7 @@ func newLibrary() *Library {
 			"prompts":     Object{"listChanged": true},
 			"resources":   Object{"subscribe": true, "listChanged": true},
 			"tools":       Object{"listChanged": true},
+			"tasks":       Object{"list": Object{}, "cancel": Object{}, "requests": Object{"tools": Object{"call": Object{}}}},
 		},
 		Instructions: "Search the catalogue before you lend a book. Book ids look like b7, readers are called by their first name.",
 		PageSize:     4,

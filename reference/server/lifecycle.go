@@ -19,6 +19,10 @@ type Session struct {
 	level      string
 	subscribed map[string]bool
 	roots      Object // the last ListRootsResult, or nil
+	listed     bool   // roots were asked for
+	changes    int    // of roots, that the client told of
+	sent       bool   // to a page, by renew_card
+	visit      string // the id of that visit, "" once the client was told that it is over
 }
 
 func newSession() *Session {
@@ -182,21 +186,31 @@ func (c *conn) versions() []any {
 	return out
 }
 
-// keepRoots remembers the roots of a client that tells of their changes,
-// forgetRoots drops them and tells whether there were any
-// (client/roots#implementation-guidelines).
-func (s *Session) keepRoots(o Object) {
+// listRoots notes that roots are asked for now, and returns how many changes of
+// them were told before. keepRoots remembers the answer of a client that tells of
+// changes, unless there was another meanwhile; forgetRoots drops it and tells
+// whether roots were ever asked for (client/roots#implementation-guidelines).
+func (s *Session) listRoots() (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.roots = o
+	s.listed = true
+	return s.changes
+}
+
+func (s *Session) keepRoots(o Object, changes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if changes == s.changes {
+		s.roots = o
+	}
 }
 
 func (s *Session) forgetRoots() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.roots != nil
+	s.changes++
 	s.roots = nil
-	return known
+	return s.listed
 }
 
 func (s *Session) knownRoots() Object {

@@ -40,7 +40,7 @@ func TestInitializeAnswersWithWhatTheRevisionKnows(t *testing.T) {
 		spec.V2024_11_05: {"name version", "logging prompts resources tools"},
 		spec.V2025_03_26: {"name version", "completions logging prompts resources tools"},
 		spec.V2025_06_18: {"name title version", "completions logging prompts resources tools"},
-		spec.V2025_11_25: {"description icons name title version websiteUrl", "completions logging prompts resources tools"},
+		spec.V2025_11_25: {"description icons name title version websiteUrl", "completions logging prompts resources tasks tools"},
 	} {
 		p := start(t, Options{})
 		p.send("%s", initializeLine(1, string(rev)))

@@ -51,6 +51,10 @@ func methods() map[string]method {
 		{"prompts/get", spec.Every, "prompts", getPrompt, nil},
 		{"completion/complete", spec.Every, "completions", complete, nil},
 		{"logging/setLevel", spec.Handshake, "logging", setLevel, nil},
+		{"tasks/get", tasking, "tasks", getTask, nil},
+		{"tasks/result", tasking, "tasks", taskResult, nil},
+		{"tasks/list", tasking, "tasks.list", listTasks, nil},
+		{"tasks/cancel", tasking, "tasks.cancel", cancelTask, nil},
 		{"subscriptions/listen", spec.Stateless, "", listen, nil},
 	} {
 		table[m.name] = m
@@ -96,12 +100,25 @@ func (c *conn) envelop(o Object, hint *cacheHint) {
 	}
 }
 
-// declares tells whether the capabilities hold the one named, "" for any, or
-// have its feature switched on, as in "resources.subscribe".
+// declares tells whether the capabilities hold the one named, "" for any. A
+// feature of one, as in "resources.subscribe" or "tasks.requests.tools.call",
+// is declared by being true or an object.
 func (l *Library) declares(name string) bool {
-	capability, feature, featured := strings.Cut(name, ".")
+	if name == "" {
+		return true
+	}
+	capability, feature, _ := strings.Cut(name, ".")
 	o, ok := l.Capabilities[capability].(Object)
-	return name == "" || ok && (!featured || o[feature] == true)
+	for ok && feature != "" {
+		var member string
+		member, feature, _ = strings.Cut(feature, ".")
+		v := o[member]
+		if v == true && feature == "" {
+			return true
+		}
+		o, ok = v.(Object)
+	}
+	return ok
 }
 
 // serves tells whether some revision of the set has the method.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type requestState struct {
 
 // requireInput takes the answers that a retry brings, and asks for those that
 // are missing.
-func (r *Request) requireInput(asks []Ask) (Input, *Error) {
+func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
 	for _, a := range asks {
 		if !a.allowed(r.Client) {
 			return Input{}, &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
@@ -41,17 +42,39 @@ func (r *Request) requireInput(asks []Ask) (Input, *Error) {
 	if problem != nil {
 		return Input{}, problem
 	}
-	answers, missing := map[string]Object{}, Object{}
+	answers, missing, open := map[string]Object{}, Object{}, true
+	for len(asks) > 0 && len(missing) == 0 {
+		open = open && !slices.ContainsFunc(asks, func(a Ask) bool { return !a.Open })
+		if problem := r.collect(asks, kept, responses, answers, missing); problem != nil {
+			return Input{}, problem
+		}
+		if len(missing) == 0 {
+			asks = more(answers)
+		}
+	}
+	if len(missing) == 0 {
+		return Input{Answers: answers}, nil
+	}
+	interim := Object{"resultType": "input_required", "inputRequests": missing}
+	if !open {
+		interim["requestState"] = r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers})
+	}
+	return Input{Interim: interim}, nil
+}
+
+// collect takes what was answered of the asks, now or before, into answers, and
+// what was not into missing.
+func (r *Request) collect(asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object) *Error {
 	for _, a := range asks {
 		answer, fresh := responses[a.Key].(Object)
 		switch {
-		case kept == nil: // without our state nothing was asked yet
+		case kept == nil && !a.Open: // without our state nothing was asked yet
 		case fresh:
 			if why := a.usable(answer); why != "" {
-				return Input{}, invalid("inputResponses.%s %s", a.Key, why)
+				return invalid("inputResponses.%s %s", a.Key, why)
 			}
 			answers[a.Key] = answer
-		case kept.Answers[a.Key] != nil:
+		case kept != nil && kept.Answers[a.Key] != nil:
 			answers[a.Key] = kept.Answers[a.Key]
 		}
 		if answers[a.Key] == nil {
@@ -62,14 +85,7 @@ func (r *Request) requireInput(asks []Ask) (Input, *Error) {
 			missing[a.Key] = o
 		}
 	}
-	if len(missing) == 0 {
-		return Input{Answers: answers}, nil
-	}
-	return Input{Interim: Object{
-		"resultType":    "input_required",
-		"inputRequests": missing,
-		"requestState":  r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers}),
-	}}, nil
+	return nil
 }
 
 // required names the capabilities that the client lacks.
@@ -77,7 +93,7 @@ func required(asks []Ask, p Peer) Object {
 	o := Object{}
 	for _, a := range asks {
 		if !a.allowed(p) {
-			o[a.capability()] = Object{}
+			o[a.capability()] = a.requirement()
 		}
 	}
 	return o

@@ -22,11 +22,15 @@ func paginate[T any](r *Request, member string, items []T, offered func(T) bool,
 			return nil, invalid("The cursor is not one of this list")
 		}
 	}
+	size := r.conn.library.PageSize
+	if n := r.conn.library.ToolPage; n > 0 && member == "tools" {
+		size = n
+	}
 	page := []any{}
 	for i := from; i < len(items); i++ {
 		switch {
 		case !offered(items[i]):
-		case len(page) == r.conn.library.PageSize:
+		case len(page) == size:
 			return Object{member: page, "nextCursor": cursor(member, i)}, nil
 		default:
 			page = append(page, show(items[i]))

@@ -11,8 +11,9 @@ import (
 type Prompt struct {
 	Name, Title, Description string
 	Args                     []Argument
-	In                       spec.Set // revisions that know its content; zero: all
-	Room                     bool     // offered while the reading room is open
+	In                       spec.Set    // revisions that know its content; zero: all
+	Room                     bool        // offered while the reading room is open
+	Offered                  func() bool // tells whether the prompt is there just now; nil: always
 	// Asks tells what input the prompt needs from the client.
 	Asks func() []Ask
 	// Messages returns the messages, or nil if an argument names nothing.
@@ -39,7 +40,7 @@ type Prompting struct {
 }
 
 func (p *Prompt) offered(r *Request) bool {
-	return (p.In == 0 || p.In.Has(r.Revision)) && (!p.Room || r.conn.library.roomIsOpen())
+	return (p.In == 0 || p.In.Has(r.Revision)) && (!p.Room || r.conn.library.roomIsOpen()) && (p.Offered == nil || p.Offered())
 }
 
 // listPrompts answers prompts/list (server/prompts#listing-prompts).
@@ -85,7 +86,7 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 	}
 	prompting := &Prompting{Request: r, Args: args}
 	if p.Asks != nil {
-		in, problem := r.obtain(ctx, p.Asks())
+		in, problem := r.obtain(ctx, p.Asks(), nil)
 		switch {
 		case problem != nil:
 			return nil, problem

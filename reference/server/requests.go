@@ -13,9 +13,10 @@ import (
 // requestInput asks the client by requests of the server's own
 // (client/roots, client/sampling, client/elicitation of the handshake
 // revisions), one after the other.
-func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
+func (r *Request) requestInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) Input {
 	in := Input{Answers: map[string]Object{}}
-	for _, a := range asks {
+	for len(asks) > 0 {
+		a := asks[0]
 		switch {
 		case !a.allowed(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
 			return Input{Lacking: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
@@ -25,7 +26,12 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 		}
 		if known := r.Session.knownRoots(); a.Method == "roots/list" && known != nil {
 			in.Answers[a.Key] = known
+			asks = next(asks, in, more)
 			continue
+		}
+		changes := 0
+		if a.Method == "roots/list" {
+			changes = r.Session.listRoots()
 		}
 		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
 		if err != nil {
@@ -35,11 +41,20 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 			return Input{Lacking: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
 		}
 		if a.Method == "roots/list" && r.Client.tellsOfRoots() {
-			r.Session.keepRoots(answer)
+			r.Session.keepRoots(answer, changes)
 		}
 		in.Answers[a.Key] = answer
+		asks = next(asks, in, more)
 	}
 	return in
+}
+
+// next returns what is left to ask once the first of the asks was answered.
+func next(asks []Ask, in Input, more func(answers map[string]Object) []Ask) []Ask {
+	if len(asks) > 1 {
+		return asks[1:]
+	}
+	return more(in.Answers)
 }
 
 // Ask sends a request to the client and returns its result. It fails with the
@@ -48,6 +63,10 @@ func (r *Request) requestInput(ctx context.Context, asks []Ask) Input {
 // that the answer is not needed any more (basic/utilities/cancellation).
 func (r *Request) Ask(ctx context.Context, method string, params Object) (Object, error) {
 	r.Park()
+	return r.await(func() (Object, error) { return r.ask(ctx, method, r.related(params)) })
+}
+
+func (r *Request) ask(ctx context.Context, method string, params Object) (Object, error) {
 	c := r.conn
 	answer := make(chan wire.Message, 1)
 	c.mu.Lock()
@@ -60,7 +79,9 @@ func (r *Request) Ask(ctx context.Context, method string, params Object) (Object
 		delete(c.asked, wire.StringID(id).Key())
 		c.mu.Unlock()
 	}()
-	c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r})
+	if !c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r}) {
+		return nil, errCancelled
+	}
 	patience := time.NewTimer(c.o.Patience)
 	defer patience.Stop()
 	select {
@@ -75,19 +96,28 @@ func (r *Request) Ask(ctx context.Context, method string, params Object) (Object
 	case <-c.closing:
 		return nil, fmt.Errorf("it closed the connection")
 	case <-patience.C:
-		c.abandon(id, "no answer in time")
+		r.abandon(id, method, "no answer in time")
 		return nil, fmt.Errorf("no answer within %s", c.o.Patience)
 	case <-ctx.Done():
-		c.abandon(id, "the call was cancelled")
+		r.abandon(id, method, "the call was cancelled")
 		return nil, context.Cause(ctx)
 	}
 }
 
-// abandon tells the client that a request of the server is void.
-func (c *conn) abandon(id, reason string) {
+// abandon tells the client that a request of the server is void, unless its
+// answer has come meanwhile (basic/utilities/cancellation#behavior-requirements).
+// An answer that comes now is taken up behind the notification.
+func (r *Request) abandon(id, method, reason string) {
+	c, key := r.conn, wire.StringID(id).Key()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked[key] == nil {
+		return
+	}
+	delete(c.asked, key)
 	c.emit(Frame{
-		Raw:  notification("notifications/cancelled", Object{"requestId": id, "reason": reason}),
-		Kind: wire.Notification, Method: "notifications/cancelled",
+		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
+		Kind: wire.Notification, Method: "notifications/cancelled", Cancels: method,
 	})
 }
 
@@ -110,11 +140,12 @@ func (c *conn) relist() {
 	if !spec.Handshake.Has(c.session.Revision()) || !c.session.forgetRoots() {
 		return
 	}
-	t := &task{parked: make(chan struct{})}
-	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, task: t}
+	t := &job{parked: make(chan struct{})}
+	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: t}
+	changes := c.session.listRoots()
 	c.begin(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
-			c.session.keepRoots(o)
+			c.session.keepRoots(o, changes)
 		}
 	})
 }

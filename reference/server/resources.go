@@ -105,7 +105,7 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 		return found(r, reading.throughTemplate())
 	}
 	if res.Asks != nil {
-		in, problem := r.obtain(ctx, res.Asks())
+		in, problem := r.obtain(ctx, res.Asks(), nil)
 		switch {
 		case problem != nil:
 			return nil, problem

@@ -31,6 +31,7 @@ type Frame struct {
 	Kind    wire.Kind // what it is under JSON-RPC
 	Method  string    // of a request or notification; of the request that a response answers
 	Request *Request  // the request that it answers or belongs to, or nil
+	Cancels string    // method of the server's own request that a cancellation takes back
 }
 
 // An Error is a JSON-RPC error object.
@@ -67,8 +68,10 @@ type Request struct {
 	// Session is the handshake session of the connection, opened or not.
 	Session *Session
 
-	conn *conn
-	task *task
+	conn  *conn
+	job   *job
+	task  *Task  // that the request goes on as, or nil
+	after func() // to do once the request was answered, or nil
 }
 
 // A Peer is what a client declared.
@@ -86,13 +89,14 @@ func (p Peer) Declares(capability string) bool {
 // Park tells that the request is about to wait. Until then, or until it was
 // answered, the next message is not taken up: requests that need not wait are
 // answered in the order in which they came.
-func (r *Request) Park() { r.task.park() }
+func (r *Request) Park() { r.job.park() }
 
 // Send sends a frame as it is, unless the request that it names was cancelled.
 func (r *Request) Send(f Frame) { r.conn.emit(f) }
 
 // Notify sends a notification that belongs to the request. After the request
-// was cancelled it sends nothing (basic/transports/stdio#cancellation).
+// was cancelled it sends nothing (basic/transports/stdio#cancellation). Where
+// the request goes on as a task it names the task.
 func (r *Request) Notify(method string, params Object) {
-	r.Send(Frame{Raw: notification(method, params), Kind: wire.Notification, Method: method, Request: r})
+	r.Send(Frame{Raw: notification(method, r.related(params)), Kind: wire.Notification, Method: method, Request: r})
 }

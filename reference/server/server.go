@@ -40,6 +40,12 @@ type Options struct {
 	// server; 0 means 30 s.
 	Patience time.Duration
 
+	// Official: it offers the public conformance contract as well (official.go).
+	Official bool
+	// Pace is how long a tool of that contract rests between two steps; 0
+	// means 50 ms. Its watched resource changes every 50 paces.
+	Pace time.Duration
+
 	// The seams. Each wraps the honest part, is called once per Serve, and
 	// may be nil.
 
@@ -85,6 +91,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		out = o.Bytes(out)
 	}
 	c := newConn(ctx, stop, out, o)
+	if a := c.library.annex; a != nil {
+		c.work.Go(func() { c.change(a) })
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.read(transport.NewLineReader(in, 0)) }()
 	select {

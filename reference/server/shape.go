@@ -14,11 +14,12 @@ var members = func() map[string]map[string]spec.Set {
 	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
 	return map[string]map[string]spec.Set{
 		"Implementation":     {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
-		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26)},
+		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": tasking},
 		"Tool": {
 			"title": title, "icons": icons, "_meta": meta,
 			"annotations":  spec.Since(spec.V2025_03_26),
 			"outputSchema": spec.Since(spec.V2025_06_18),
+			"execution":    tasking,
 		},
 		"CallToolResult":   {"structuredContent": spec.Since(spec.V2025_06_18)},
 		"Resource":         named,
@@ -29,7 +30,7 @@ var members = func() map[string]map[string]spec.Set {
 		"Content":          {"_meta": meta, "title": title, "icons": icons},
 		"Annotations":      {"lastModified": spec.Since(spec.V2025_06_18)},
 		"Progress":         {"message": spec.Since(spec.V2025_03_26)},
-		"ElicitRequest":    {"mode": spec.Since(spec.V2025_11_25)},
+		"ElicitRequest":    {"mode": spec.Since(spec.V2025_11_25), "elicitationId": spec.Only(spec.V2025_11_25)},
 		"PrimitiveSchema":  {"default": spec.Since(spec.V2025_11_25)},
 	}
 }()

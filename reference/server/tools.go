@@ -22,11 +22,20 @@ type Tool struct {
 	In    spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
+	// Offered tells whether the tool is there just now; nil: always.
+	Offered func() bool
+	// TaskSupport tells whether calls can be tasks: forbidden, optional or
+	// required; "" says nothing, which means forbidden.
+	TaskSupport string
 	// Lenient tools take any arguments, whatever Input says.
 	Lenient bool
-	// Asks tells what input the call needs from the client.
-	Asks func(call *Call) []Ask
-	Run  func(ctx context.Context, call *Call) Outcome
+	// Asks tells what input the call needs from the client, and More what else
+	// it needs once all of that was answered, again and again until it returns
+	// nothing.
+	Asks, More func(call *Call) []Ask
+	// Turns bounds the asks of a conversation with the client's model.
+	Turns int
+	Run   func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
 	compiled *jsonschema.Schema
@@ -36,8 +45,10 @@ type Tool struct {
 type Call struct {
 	*Request
 	Args    Object
+	Asked   []Ask             // what the tool asked for
 	Answers map[string]Object // of the client, by key of the Ask
 	Library *Library
+	Turns   int // of the tool
 }
 
 // An Outcome is the result of a tool.
@@ -45,6 +56,7 @@ type Outcome struct {
 	Content    []Object
 	Structured any // nil: none
 	Failed     bool
+	Problem    *Error // answers the call instead of a result
 }
 
 func said(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
@@ -53,7 +65,7 @@ func structured(v any) Outcome { return Outcome{Structured: v} }
 func (t *Tool) anyRoot() bool  { return t.Wrap != "" }
 
 func (t *Tool) offered(r *Request) bool {
-	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen())
+	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen()) && (t.Offered == nil || t.Offered())
 }
 
 // rootless are the revisions in which a structured result may be any JSON
@@ -65,6 +77,9 @@ func (t *Tool) show(v spec.Revision) Object {
 	o := Object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons()}
 	if t.Hints != nil {
 		o["annotations"] = t.Hints
+	}
+	if t.TaskSupport != "" {
+		o["execution"] = Object{"taskSupport": t.TaskSupport}
 	}
 	switch {
 	case t.Output == nil:
@@ -119,6 +134,21 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		return nil, invalid("Unknown tool: %s", clip(name))
 	}
 	t := c.library.Tools[i]
+	if r.augmented() {
+		_, task := r.Params["task"]
+		if problem := t.checkSupport(task); problem != nil {
+			return nil, problem
+		}
+		if task {
+			return t.createTask(r, args)
+		}
+	}
+	return t.serve(ctx, r, args)
+}
+
+// serve carries a call out.
+func (t *Tool) serve(ctx context.Context, r *Request, args Object) (any, *Error) {
+	c := r.conn
 	if why := t.check(args); why != "" {
 		if inResult.Has(r.Revision) {
 			return t.result(r.Revision, failed("The arguments do not fit: "+why)), nil
@@ -131,9 +161,16 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	default:
 		return t.result(r.Revision, failed("The desk is busy; try again in a moment.")), nil
 	}
-	call := &Call{Request: r, Args: args, Library: c.library}
+	call := &Call{Request: r, Args: args, Library: c.library, Turns: t.Turns}
 	if t.Asks != nil {
-		in, problem := r.obtain(ctx, t.Asks(call))
+		call.Asked = t.Asks(call)
+		in, problem := r.obtain(ctx, call.Asked, func(answers map[string]Object) []Ask {
+			if t.More == nil {
+				return nil
+			}
+			call.Answers = answers
+			return t.More(call)
+		})
 		switch {
 		case problem != nil:
 			return nil, problem
@@ -144,7 +181,11 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 		}
 		call.Answers = in.Answers
 	}
-	return t.result(r.Revision, t.Run(ctx, call)), nil
+	out := t.Run(ctx, call)
+	if out.Problem != nil {
+		return nil, out.Problem
+	}
+	return t.result(r.Revision, out), nil
 }
 
 // result is the CallToolResult of an outcome. A structured result also stands

@@ -110,3 +110,9 @@ func (t *T) Retry(params Params, interim gjson.Result) (retry Params, ok bool) {
 
 // Declared returns what we declare as the client of this session.
 func (t *T) Declared() Params { return t.s.Declared() }
+
+// AnotherAs returns the handle of a second session, open at the same revision,
+// in which we are another host.
+func (t *T) AnotherAs(host *session.Host) *T {
+	return t.beside(t.pool.FreshAs(t.ctx, host))
+}

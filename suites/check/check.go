@@ -23,7 +23,12 @@ type Check struct {
 	Needs string        // capability the server must declare; "" for none
 	Rules []string      // rows of the ledger that it claims
 	Of    wire.Role     // who is judged
-	Spec  string        // section hint of a Robust check that claims no row
+	Spec  string        // section hint of a check that claims no row
+
+	// Profile names the fixtures that the check needs, "" for none. A check of
+	// a profile runs where the target promises to have them; it claims no row,
+	// since what it asks for is stated by the contract of the fixtures.
+	Profile string
 
 	// Fresh: the probe gets an open session of its own. Bare: an instance to
 	// which nothing was sent, to speak the opening itself.
@@ -65,9 +70,11 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
 	case c.Fresh && c.Bare || c.Plain && (c.Fresh || c.Bare):
 		return fmt.Errorf("check %s asks for two kinds of session", c.ID)
-	case len(c.Rules) == 0 && c.Level != spec.Robust:
+	case c.Profile != "" && len(c.Rules) > 0:
+		return fmt.Errorf("check %s of the profile %s claims rules", c.ID, c.Profile)
+	case len(c.Rules) == 0 && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s claims no rule", c.ID)
-	case c.Spec != "" && c.Level != spec.Robust:
+	case c.Spec != "" && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s: sections come from its rules", c.ID)
 	}
 	return nil

@@ -21,9 +21,8 @@ type J struct {
 	Of    wire.Role // who is judged
 
 	*View
-	saw     int
-	further int // violations noted behind the first
-	out     *Outcome
+	saw int
+	out *Outcome
 }
 
 // A View is one transcript made ready to be looked at by several judges, which
@@ -32,23 +31,32 @@ type View struct {
 	rev        spec.Revision
 	facts      spec.Facts
 	entries    []wire.Entry
+	frame      []int // of the transcript, by entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	said       map[wire.Role][]wire.Entry // once it was asked for
 	derived    map[string]any
 }
 
-// NewView makes a transcript ready for judges of a revision.
+// NewView makes a transcript ready for judges of a revision. The index of an
+// entry is its place among the messages: judges count and compare these, and
+// frames of the transport alone are not among them.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
+	entries := t.Entries()
+	frame := make([]int, len(entries))
+	for i := range entries {
+		frame[i], entries[i].Index = entries[i].Index, i
+	}
+	return &View{rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
 }
 
-// Entries returns all frames.
+// Entries returns all frames that carry a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
 
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
-// was is not known.
+// was is not known. Like all that judges are given it is theirs to read, not to
+// change: others are given the same.
 func (j *J) Sent() []wire.Entry { return j.from(j.Of) }
 
 // Received returns the messages that the judged side was sent.
@@ -56,11 +64,15 @@ func (j *J) Received() []wire.Entry { return j.from(j.Of.Peer()) }
 
 func (v *View) from(who wire.Role) []wire.Entry {
 	if out, known := v.said[who]; known {
-		return slices.Clone(out) // judges may sort and filter what they are given
+		return out
 	}
-	var out []wire.Entry
+	out := make([]wire.Entry, 0, len(v.entries)/2+1)
 	for _, e := range v.entries {
-		if e.From != who || e.Cut {
+		switch {
+		case e.From != who || e.Cut:
+			continue
+		case e.Message.Kind != wire.Batch:
+			out = append(out, e)
 			continue
 		}
 		for _, part := range e.Message.Elements() {
@@ -69,8 +81,8 @@ func (v *View) from(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	v.said[who] = out
-	return slices.Clone(out)
+	v.said[who] = slices.Clip(out) // who appends to it gets a copy
+	return v.said[who]
 }
 
 // Derived returns what make made of the session when a judge of the same role
@@ -99,24 +111,18 @@ func (j *J) Due() time.Duration {
 // Saw counts one subject of the rule that kept it.
 func (j *J) Saw() { j.saw++ }
 
-// maxFurther bounds the further violations that an outcome names.
-const maxFurther = 4
-
 // Fail says that a frame breaks the rule. The first call counts; what further
 // ones say is noted.
 func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if j.out.State == Violated {
-		further := "also: " + fmt.Sprintf(format, args...)
-		if j.further < maxFurther && further != "also: "+j.out.Detail && !slices.Contains(j.out.Notes, further) {
-			j.further++
-			j.Note("%s", further)
-		}
+		j.out.further(fmt.Sprintf(format, args...))
 		return
 	}
 	j.out.State = Violated
 	j.out.Detail = fmt.Sprintf(format, args...)
 	j.out.Got = e.Message.Summary()
-	j.out.Frames = excerpt(j.transcript, e.Index-framesBefore, e.Index)
+	at := j.frame[e.Index]
+	j.out.Frames = excerpt(j.transcript, max(0, at-framesBefore), at)
 }
 
 // FailSession says that the session as a whole breaks the rule.
@@ -138,6 +144,10 @@ func (j *J) Note(format string, args ...any) {
 // server in its answer to initialize or server/discover, the client in its
 // first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
+	return Derived(j, "capabilities of the "+string(of), func() gjson.Result { return j.capabilities(of) })
+}
+
+func (j *J) capabilities(of wire.Role) gjson.Result {
 	for _, e := range j.from(of) {
 		m := e.Message
 		switch {

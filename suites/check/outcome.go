@@ -1,6 +1,9 @@
 package check
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -63,6 +66,35 @@ func (o Outcome) Late() Outcome {
 	}
 	return o
 }
+
+// Bounds of the further violations that an outcome names, in all and of those
+// that differ in numbers only.
+const maxFurther, maxAlike = 4, 2
+
+// further notes what else violates the rule, if it says anything new.
+func (o *Outcome) further(detail string) {
+	if detail == o.Detail || slices.Contains(o.Notes, also+detail) {
+		return
+	}
+	alike, all := 0, -1
+	for _, said := range append([]string{also + o.Detail}, o.Notes...) {
+		if strings.HasPrefix(said, also) {
+			all++
+			if shape(said) == shape(also+detail) {
+				alike++
+			}
+		}
+	}
+	if all < maxFurther && alike < maxAlike {
+		o.Notes = append(o.Notes, also+detail)
+	}
+}
+
+const also = "also: "
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+func shape(text string) string { return number.ReplaceAllString(text, "#") }
 
 // Bounds of the frames that an outcome carries.
 const (

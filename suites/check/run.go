@@ -17,6 +17,7 @@ import (
 type Env struct {
 	Pool  *session.Pool
 	Allow func(tool string) bool // tools that may be called though they are not read-only; nil for none
+	Given Given                  // what the user says of the target
 }
 
 // Applies tells whether a check is of the revision, and else why not; what
@@ -53,7 +54,7 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	if allow == nil {
 		allow = func(string) bool { return false }
 	}
-	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
+	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
 	for _, undo := range *t.undo {
 		undo()
@@ -146,10 +147,12 @@ func (v *View) Look(c Check) (out Outcome) {
 }
 
 // LookAll runs a judge over the transcripts of several sessions: the first that
-// violates decides, and what others violate is noted; else one that kept it.
+// violates decides, and what others violate is noted; else one that kept it. It
+// applies to the server if it does in any of them: in one that was not opened
+// nothing is declared.
 func LookAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
-	for _, v := range sessions {
+	for i, v := range sessions {
 		o := v.Look(c)
 		o.Took += best.Took
 		switch {
@@ -157,8 +160,8 @@ func LookAll(c Check, sessions []*View) Outcome {
 			return o
 		case best.State == Violated:
 			best.Took = o.Took
-			if further := "also: " + o.Detail; o.State == Violated && o.Detail != best.Detail && len(best.Notes) < maxFurther && !slices.Contains(best.Notes, further) {
-				best.Notes = append(best.Notes, further)
+			if o.State == Violated {
+				best.further(o.Detail)
 			}
 		case o.State == Violated:
 			best = o
@@ -171,8 +174,10 @@ func LookAll(c Check, sessions []*View) Outcome {
 			}
 			best = o
 			best.Notes = notes
-		case best.State == NotObserved && o.State == NotApplicable:
+		case o.State == NotApplicable && i == 0:
 			best = o
+		case o.State == NotObserved && best.State == NotApplicable:
+			best = Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject", Took: o.Took}
 		}
 	}
 	return best

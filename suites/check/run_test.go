@@ -40,8 +40,27 @@ func TestFurtherViolationsAreNoted(t *testing.T) {
 		}
 		return NewView(spec.V2025_11_25, transcript)
 	}
-	o := LookAll(c, []*View{session("a", "a", "b"), session("a"), session("c")})
-	if want := []string{"also: method b", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
+	o := LookAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
+	if want := []string{"also: method b", "also: method b1", "also: method b2", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
 		t.Errorf("%q with the notes %q, want %q", o.Detail, o.Notes, want)
+	}
+}
+
+// A session that was not opened says nothing of what the server declares.
+func TestAJudgeAppliesIfItDoesInAnySession(t *testing.T) {
+	session := func(capabilities string) *View {
+		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
+			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)},
+			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `}}`)},
+		}))
+	}
+	c := Check{Of: wire.Server, Needs: "tasks", Judge: func(*J) {}}
+	for want, sessions := range map[State][]*View{
+		NotApplicable: {session(`{}`), session(`{}`)},
+		NotObserved:   {session(`{}`), session(`{"tasks":{}}`), session(`{}`)},
+	} {
+		if o := LookAll(c, sessions); o.State != want {
+			t.Errorf("the judge came to %v, want %v: %s", o.State, want, o.Detail)
+		}
 	}
 }

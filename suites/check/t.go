@@ -31,6 +31,7 @@ type T struct {
 	s     *session.Session
 	pool  *session.Pool
 	allow func(tool string) bool
+	given Given
 	out   *Outcome
 	from  int       // first frame of the body
 	mark  int       // the offending frame, or -1
@@ -112,16 +113,6 @@ func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
 
 // Opening returns what the opening of the session came to.
 func (t *T) Opening() session.Opening { return t.s.Opening }
-
-// MayCall tells whether manners allow calling a tool with arguments that do
-// not come from its author.
-func (t *T) MayCall(tool gjson.Result) bool {
-	return tool.Get("annotations.readOnlyHint").Bool() || t.allow(tool.Get("name").String())
-}
-
-// MayAbuse tells whether invalid arguments may be sent to a tool: a server
-// that does not validate would execute them.
-func (t *T) MayAbuse(tool gjson.Result) bool { return t.allow(tool.Get("name").String()) }
 
 func (t *T) due(err error) {
 	if err == nil {
@@ -269,7 +260,12 @@ func (t *T) SendPaused(pause func(first int), chunks ...string) int {
 // Await returns the first message after a frame that matches; ok is false if
 // none came before the deadline or the connection ended.
 func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	e, err := t.s.Await(t.ctx, from, t.s.Patience(), match)
+	return t.AwaitWithin(from, t.s.Patience(), match)
+}
+
+// AwaitWithin is Await for what need not come, at most so long.
+func (t *T) AwaitWithin(from int, within time.Duration, match func(wire.Message) bool) (m wire.Message, ok bool) {
+	e, err := t.s.Await(t.ctx, from, within, match)
 	if err != nil {
 		if t.ctx.Err() != nil {
 			t.due(err)
@@ -278,6 +274,14 @@ func (t *T) Await(from int, match func(wire.Message) bool) (m wire.Message, ok b
 	}
 	t.mark = e.Index
 	return e.Message, true
+}
+
+// TryAwait tells whether a message that matches comes after a frame, at most so
+// long.
+func (t *T) TryAwait(from int, within time.Duration, match func(wire.Message) bool) bool {
+	_, err := t.s.Await(t.ctx, from, within, match)
+	t.interrupted()
+	return err == nil
 }
 
 // AwaitBehind looks for an answer that only should come, such as one to what
@@ -313,6 +317,21 @@ func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 		t.mark = hit.Index
 		t.Fail(what, hit.Message.Summary(), "a forbidden answer came: %s", hit.Message.Summary())
 	}
+}
+
+// Trial runs a body whose failure decides nothing.
+func (t *T) Trial(body func(*T)) {
+	trial := *t
+	trial.out, trial.mark = &Outcome{}, -1
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(stop); !ok {
+				panic(r)
+			}
+			t.interrupted()
+		}
+	}()
+	body(&trial)
 }
 
 // Survives asserts that the server still answers.
@@ -357,6 +376,9 @@ func (t *T) Sent(from int) []wire.Message {
 
 // Frames returns the frames of both sides from an index on, as they are.
 func (t *T) Frames(from int) []wire.Entry { return t.s.EntriesFrom(from) }
+
+// Len returns how many frames there are so far.
+func (t *T) Len() int { return t.s.Len() }
 
 // Timeout is how long an answer is waited for.
 func (t *T) Timeout() time.Duration { return t.pool.Timeout() }

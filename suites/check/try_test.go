@@ -100,3 +100,30 @@ func TestLearningIsOfTheServer(t *testing.T) {
 		t.Errorf("memos are %d, %d and %d", a, b, c)
 	}
 }
+
+// What fails in a trial decides nothing, and the body goes on; a panic of our
+// own is not swallowed, nor is the end of the run.
+func TestATrialDecidesNothing(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	body := handle(t, ctx, pool())
+	went := 0
+	body.body(func(body *T) {
+		body.Trial(func(body *T) { body.Fail("x", "y", "it fails") })
+		went++
+		body.Trial(func(body *T) { body.NotObserved("nothing", "") })
+		went++
+	})
+	if went != 2 || body.out.State != Kept {
+		t.Errorf("the body went on %d times, its state is %d: %s", went, body.out.State, body.out.Detail)
+	}
+	body.body(func(body *T) { body.Trial(func(*T) { panic("a slip") }) })
+	if body.out.State != Broken {
+		t.Errorf("after a slip the state is %d", body.out.State)
+	}
+	body.out = &Outcome{}
+	stop(errors.New("interrupted here"))
+	body.body(func(body *T) { body.Trial(func(body *T) { body.Request("ping", nil) }) })
+	if body.out.State != NotRun {
+		t.Errorf("after the end the state is %d", body.out.State)
+	}
+}

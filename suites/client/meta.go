@@ -62,7 +62,7 @@ func requests(j *check.J) []wire.Entry {
 			break
 		}
 	}
-	return slices.DeleteFunc(sent, func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(sent), func(e wire.Entry) bool {
 		return e.Message.Kind != wire.Request || strings.HasPrefix(e.Message.Method(), "notifications/")
 	})
 }

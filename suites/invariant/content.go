@@ -23,7 +23,7 @@ func content() []check.Check {
 			Says:  "every content block is an object of a type that the revision has at its place",
 			Level: spec.Must,
 			In:    spec.Every,
-			Rules: []string{"schema-content-types-closed"},
+			Rules: []string{"schema-content-types-closed", "prompts-message-content"},
 			Judge: contentType,
 		},
 		{
@@ -55,7 +55,7 @@ func content() []check.Check {
 			Says:  "an embedded resource has a resource with a uri and either text or a base64 blob",
 			Level: spec.Must,
 			In:    spec.Every,
-			Rules: []string{"schema-embedded-resource"},
+			Rules: []string{"schema-embedded-resource", "prompts-embedded-resource-data"},
 			Judge: contentOf("resource", "EmbeddedResource", "resource.blob"),
 		},
 		{
@@ -87,7 +87,7 @@ func content() []check.Check {
 			Says:  `the role of a message is "user" or "assistant"`,
 			Level: spec.Must,
 			In:    spec.Every,
-			Rules: []string{"schema-role-enum"},
+			Rules: []string{"schema-role-enum", "prompts-message-role"},
 			Judge: role,
 		},
 	}

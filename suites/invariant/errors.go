@@ -120,7 +120,7 @@ func errorResponses() []check.Check {
 // failures returns the error responses of the judged side whose error is an
 // object.
 func failures(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(j.Sent(), func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
 		return e.Message.Kind != wire.Error || !e.Message.Error().IsObject()
 	})
 }

@@ -17,7 +17,6 @@ func Checks() []check.Check {
 		messages(),
 		batching(),
 		directions(),
-		messageSchemas(),
 		meta(),
 		icons(),
 		schemasSent(),
@@ -34,6 +33,7 @@ func Checks() []check.Check {
 		resources(),
 		prompts(),
 		completion(),
+		failed(),
 		logging(),
 		progress(),
 		cancellation(),
@@ -44,8 +44,6 @@ func Checks() []check.Check {
 		tasks(),
 		subscriptions(),
 		caching(),
-		deprecated(),
-		security(),
 		stdio(),
 	)
 	return defaults(append(servers, clients(servers)...))

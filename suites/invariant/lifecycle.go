@@ -21,11 +21,12 @@ func lifecycle() []check.Check {
 		Says:  "the server sends no request that needs a client capability which was not declared",
 		Level: spec.Must,
 		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
-		Rules: []string{"lifecycle-only-negotiated-capabilities"},
+		Rules: []string{"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability", "elicitation-requires-client-capability"},
 		Judge: undeclaredRequests,
 	}
 	advised := undeclared
 	advised.ID, advised.Level, advised.In = "lifecycle.capabilities.undeclared.advised", spec.Should, spec.Until(spec.V2025_03_26)
+	advised.Rules = []string{"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability", "roots-server-checks-capability"}
 	return []check.Check{
 		{
 			ID:    "lifecycle.opening.first",
@@ -74,7 +75,10 @@ func lifecycle() []check.Check {
 			Says:  "a result asks for no input whose capability the request itself did not declare",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
+			Rules: []string{
+				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
+				"mrtr-undeclared-capability-forbidden", "sampling-requires-client-capability", "elicitation-requires-client-capability",
+			},
 			Judge: inputDeclared,
 		},
 		{
@@ -170,7 +174,7 @@ func identity(j *check.J, e wire.Entry) gjson.Result {
 func serverInfoFields(j *check.J) {
 	results := resultsOf(j, "initialize")
 	if j.Facts.Stateless {
-		results = slices.DeleteFunc(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind != wire.Result })
+		results = slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool { return e.Message.Kind != wire.Result })
 	}
 	for _, e := range results {
 		info := identity(j, e)
@@ -214,7 +218,8 @@ func opening(j *check.J) string {
 	return "initialize"
 }
 
-// capabilityTypes leaves the entries of extensions to versioning.extensions.
+// capabilityTypes leaves the entries of extensions to versioning.extensions,
+// and tasks to tasks.capability.shape.
 func capabilityTypes(j *check.J) {
 	for _, e := range resultsOf(j, opening(j)) {
 		capabilities := e.Message.Result().Get("capabilities")
@@ -222,7 +227,7 @@ func capabilityTypes(j *check.J) {
 			continue // has a rule of its own
 		}
 		broken := slices.DeleteFunc(schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)), func(v schema.Violation) bool {
-			return strings.HasPrefix(v.InstancePath, "/extensions/")
+			return strings.HasPrefix(v.InstancePath, "/extensions/") || within(v.Place(), []string{"/tasks/**"})
 		})
 		if len(broken) > 0 {
 			j.Fail(e, "capabilities: %v", broken[0])

@@ -109,7 +109,7 @@ func requests() []check.Check {
 			Says:  "the server sends no requests",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions"},
+			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions", "mrtr-server-input-via-result"},
 			Judge: noRequests,
 		},
 		{
@@ -186,7 +186,7 @@ func responses() []check.Check {
 			Says:  "a final result is complete; input_required only asks for input, where the method may",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-result-type-complete"},
+			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden", "mrtr-at-least-one"},
 			Judge: resultTypeComplete,
 		},
 	}
@@ -415,7 +415,7 @@ func resultObject(j *check.J) {
 // do not answer initialize or another request that does not name this
 // revision, which a server of both eras may be asked too.
 func results(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(j.Sent(), func(e wire.Entry) bool {
+	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
 		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
 			return true
 		}

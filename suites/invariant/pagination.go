@@ -23,7 +23,7 @@ func pagination() []check.Check {
 }
 
 func nextCursorString(j *check.J) {
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"} {
 		eachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
 			switch next := result.Get("nextCursor"); {
 			case !next.Exists():

@@ -1,6 +1,144 @@
 package invariant
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"github.com/tidwall/gjson"
 
-// prompts are the judges of server/prompts.
-func prompts() []check.Check { return nil }
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// prompts are the judges of server/prompts. What stands in a message is judged
+// with content, wherever that occurs; here is what the page adds to it.
+func prompts() []check.Check {
+	return []check.Check{
+		{
+			ID:    "prompts.list.array",
+			Says:  "the result of prompts/list has an array prompts",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-list-result"},
+			Judge: shaped("ListPromptsResult", "", []string{"/prompts"}),
+		},
+		{
+			ID:    "prompts.name.string",
+			Says:  "every prompt has a string name",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-prompt-name"},
+			Judge: shaped("ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"}),
+		},
+		{
+			ID:    "prompts.name.unique",
+			Says:  "no two prompts have the same name",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"prompts-prompt-name-unique"},
+			Judge: unique("prompts/list", "prompts", "name", "prompts are called"),
+		},
+		{
+			ID:    "prompts.optional",
+			Says:  "the optional members of a prompt are of their types",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-prompt-optional-types"},
+			Judge: shaped("ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**"),
+		},
+		{
+			ID:    "prompts.arguments",
+			Says:  "every argument of a prompt has a string name, and else members of their types",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-argument-fields"},
+			Judge: shaped("ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"}),
+		},
+		{
+			ID:    "prompts.get.result",
+			Says:  "the result of prompts/get has an array messages; its description is a string",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-get-result"},
+			Judge: shaped("GetPromptResult", "", []string{"/messages", "/messages/*", "/description"}),
+		},
+		{
+			ID:    "prompts.media.type",
+			Says:  "pictures and sounds in a prompt name a media type",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-image-content", "prompts-audio-content"},
+			Judge: promptMediaType,
+		},
+		{
+			ID:    "prompts.resource.uri",
+			Says:  "a resource that is embedded in a prompt has a URI by RFC 3986",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"prompts-embedded-resource-uri"},
+			Judge: promptResourceURI,
+		},
+		{
+			ID:    "prompts.resource.type",
+			Says:  "a resource that is embedded in a prompt names its media type",
+			Level: spec.Should,
+			In:    spec.Every,
+			Rules: []string{"prompts-embedded-resource-mime-type"},
+			Judge: promptResourceType,
+		},
+	}
+}
+
+// eachPromptBlock gives the content blocks of a type in the messages of
+// prompts.
+func eachPromptBlock(j *check.J, kind string, look func(s said, b block)) {
+	eachContent(j, func(s said, blocks []block) {
+		if s.def != "GetPromptResult" {
+			return
+		}
+		for _, b := range blocks {
+			if b.is(kind) {
+				look(s, b)
+			}
+		}
+	})
+}
+
+// promptMediaType leaves a type that is no string to the judges of content.
+func promptMediaType(j *check.J) {
+	for _, kind := range []string{"image", "audio"} {
+		eachPromptBlock(j, kind, func(s said, b block) {
+			switch mime := b.v.Get("mimeType"); {
+			case mime.Type != gjson.String:
+			case !mediaType.MatchString(mime.Str):
+				j.Fail(s.Entry, "%s: %s/mimeType is %q, which is no media type", s.name, b.at, wire.Clip(mime.Str, 80))
+			default:
+				j.Saw()
+			}
+		})
+	}
+}
+
+func promptResourceURI(j *check.J) {
+	eachPromptBlock(j, "resource", func(s said, b block) {
+		uri := b.v.Get("resource.uri")
+		if uri.Type != gjson.String {
+			return
+		}
+		if why := notURI(uri.Str); why != "" {
+			j.Fail(s.Entry, "%s: %s/resource/uri, %q, %s", s.name, b.at, wire.Clip(uri.Str, 80), why)
+			return
+		}
+		j.Saw()
+	})
+}
+
+func promptResourceType(j *check.J) {
+	eachPromptBlock(j, "resource", func(s said, b block) {
+		switch mime := b.v.Get("resource.mimeType"); {
+		case !b.v.Get("resource").IsObject() || mime.Exists() && mime.Type != gjson.String:
+		case mime.String() == "":
+			j.Fail(s.Entry, "%s: %s/resource has no mimeType", s.name, b.at)
+		default:
+			j.Saw()
+		}
+	})
+}

@@ -1,6 +1,65 @@
 package invariant
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // roots are the judges of client/roots.
-func roots() []check.Check { return nil }
+func roots() []check.Check {
+	return append(claims([]claim{{
+		Check: check.Check{
+			ID:    "roots.request.params",
+			Says:  "the params of an entry roots/list are an object, if there are any",
+			In:    spec.Stateless,
+			Rules: []string{"roots-request-no-required-params"},
+		},
+		method: "roots/list",
+	}}, nil), check.Check{
+		ID:    "roots.cached",
+		Says:  "roots are not asked for twice on behalf of one request",
+		Level: spec.Should,
+		In:    spec.Handshake,
+		Rules: []string{"roots-server-caches"},
+		Judge: rootsCached,
+	})
+}
+
+// rootsCached holds against a server only what no cache explains: that it asks
+// again during the one request that it is at work on, though it got roots
+// during it and no change was announced. It may ask once for each change, and
+// once for the start of the session, on its own account.
+func rootsCached(j *check.J) {
+	open := map[string]bool{}  // requests of the client
+	asked := map[string]bool{} // requests for roots on behalf of one
+	got := false               // roots, since only one request was open
+	own := 1                   // asks on its own account that are due: one at first, and one for each change
+	for _, e := range j.Entries() {
+		for _, m := range e.Message.Elements() {
+			switch key := m.ID().Key(); {
+			case m.Method() == "notifications/roots/list_changed":
+				got = false
+				own++
+			case e.From != j.Of && m.Kind == wire.Request:
+				if m.Method() != "initialize" { // what comes that early has a judge of its own
+					open[key] = true
+				}
+				got = false
+			case e.From == j.Of && m.IsResponse():
+				delete(open, key)
+				got = false
+			case e.From == j.Of && m.Method() == "roots/list" && own > 0:
+				own--
+			case e.From == j.Of && m.Method() == "roots/list":
+				if asked[key] = true; got {
+					j.Fail(e, "the server asks for the roots again during one request, and they did not change")
+				} else if len(open) == 1 {
+					j.Saw()
+				}
+			case e.From != j.Of && m.Kind == wire.Result && asked[key]:
+				got = len(open) == 1
+			}
+		}
+	}
+}

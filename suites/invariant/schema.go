@@ -15,82 +15,10 @@ import (
 
 // A page is what the messages of a page of the specification are held against:
 // the definitions that are its own, and of these the places that other checks
-// judge. Where an area has checks of every member, as tools and the handshake
-// do, it has no page here; one that gets its own leaves this list.
+// judge.
 type page struct {
-	name        string // of the page, and what its messages are about
 	definitions []string
 	elsewhere   []string // JSON pointers; see within
-}
-
-// pages splits the schema of the handshake era, over its definitions.
-func pages() []page {
-	return []page{
-		{"prompts", []string{"ListPromptsResult", "GetPromptResult"}, []string{
-			"/nextCursor",            // pagination.next-cursor.string
-			"/messages/*/role",       // schema.role
-			"/messages/*/content/**", // schema.content.*
-		}},
-		{"resources", []string{"ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult", "ResourceUpdatedNotification"}, []string{
-			"/nextCursor", // pagination.next-cursor.string
-		}},
-		{"completion", []string{"CompleteResult"}, nil},
-		{"logging", []string{"LoggingMessageNotification"}, nil},
-		{"progress", []string{"ProgressNotification"}, nil},
-		{"cancellation", []string{"CancelledNotification"}, nil},
-		{"sampling", []string{"CreateMessageRequest"}, []string{
-			"/params/messages/*/role",       // schema.role
-			"/params/messages/*/content/**", // schema.content.*
-		}},
-		{"elicitation", []string{"ElicitRequest", "ElicitationCompleteNotification"}, []string{
-			"/params/requestedSchema/**", // schema.dialect.valid
-		}},
-		{"tasks", []string{"CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification"}, []string{
-			"/nextCursor", // pagination.next-cursor.string
-		}},
-	}
-}
-
-// everywhere are the places of any definition that have checks of their own.
-var everywhere = []string{
-	"/jsonrpc", "/id", "/method", // jsonrpc.*
-	"/resultType",         // jsonrpc.result-type.*
-	"**/_meta/**",         // schema.meta.*
-	"**/annotations/*/**", // schema.annotations.*
-	"**/icons/**",         // schema.icons.*
-}
-
-// messageSchemas are the judges of basic/lifecycle#operation: both sides keep
-// to the revision agreed on, of which the schema says what its messages look
-// like. There is one for each page, so that one page at fault hides no other.
-func messageSchemas() []check.Check {
-	var out []check.Check
-	for _, p := range pages() {
-		c := check.Check{
-			ID:    "versioning.schema." + p.name,
-			Says:  "what the server sends for " + p.name + " fits the schema of the revision agreed on",
-			Level: spec.Must,
-			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25) & p.in(),
-			Rules: []string{"versioning-respect-negotiated"},
-			Judge: p.judge,
-		}
-		out = append(out, c)
-		if c.In = spec.Until(spec.V2025_03_26) & p.in(); c.In != 0 {
-			c.ID, c.Level = c.ID+".advised", spec.Should
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// in returns the revisions that have a definition of the page.
-func (p page) in() (in spec.Set) {
-	for _, rev := range spec.Revisions() {
-		if slices.ContainsFunc(p.definitions, schema.For(rev).Has) {
-			in |= spec.Only(rev)
-		}
-	}
-	return in
 }
 
 func (p page) judge(j *check.J) {
@@ -107,6 +35,15 @@ func (p page) judge(j *check.J) {
 		}
 		j.Saw()
 	})
+}
+
+// everywhere are the places of any definition that have checks of their own.
+var everywhere = []string{
+	"/jsonrpc", "/id", "/method", // jsonrpc.*
+	"/resultType",         // jsonrpc.result-type.*
+	"**/_meta/**",         // schema.meta.*
+	"**/annotations/*/**", // schema.annotations.*
+	"**/icons/**",         // schema.icons.*
 }
 
 // within tells whether a JSON pointer is one of the places. In a place a star

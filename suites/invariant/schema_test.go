@@ -140,19 +140,3 @@ func TestContentTypesAreThoseOfTheSchema(t *testing.T) {
 		}
 	}
 }
-
-// Every definition that a page names is one, and no two pages share any.
-func TestPagesNameDefinitionsOnce(t *testing.T) {
-	seen := map[string]string{}
-	for _, p := range pages() {
-		for _, def := range p.definitions {
-			if other, twice := seen[def]; twice {
-				t.Errorf("%s stands on the pages %s and %s", def, other, p.name)
-			}
-			seen[def] = p.name
-			if !slices.ContainsFunc(spec.Handshake.Revisions(), func(rev spec.Revision) bool { return schema.For(rev).Has(def) }) {
-				t.Errorf("page %s: no revision has %s", p.name, def)
-			}
-		}
-	}
-}

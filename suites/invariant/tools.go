@@ -37,7 +37,7 @@ func tools() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name-unique"},
-			Judge: toolNameUnique,
+			Judge: unique("tools/list", "tools", "name", "tools are called"),
 		},
 		{
 			ID:    "tools.name.length",
@@ -93,7 +93,7 @@ func tools() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: toolsChangedUndeclared,
+			Judge: toldUndeclared("notifications/tools/list_changed", "tools.listChanged"),
 		},
 		{
 			ID:    "tools.list-changed.undeclared.advised",
@@ -101,7 +101,7 @@ func tools() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: toolsChangedUndeclared,
+			Judge: toldUndeclared("notifications/tools/list_changed", "tools.listChanged"),
 		},
 	}
 }
@@ -118,16 +118,7 @@ func toolsArray(j *check.J) {
 
 // eachTool gives each entry of tools/list that is an object.
 func eachTool(j *check.J, look func(e wire.Entry, tool gjson.Result)) {
-	eachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if !result.Get("tools").IsArray() {
-			return
-		}
-		for _, tool := range result.Get("tools").Array() {
-			if tool.IsObject() {
-				look(e, tool)
-			}
-		}
-	})
+	eachEntry(j, "tools/list", "tools", look)
 }
 
 // label names a tool in a detail.
@@ -149,37 +140,6 @@ func toolName(j *check.J) {
 			default:
 				j.Saw()
 			}
-		}
-	})
-}
-
-// toolNameUnique follows the cursors from page to page. The same definition on
-// two pages is one tool listed twice, which is judged by pagination.resumed.
-func toolNameUnique(j *check.J) {
-	type listed struct{ page, definition string }
-	walks := map[string]map[string]listed{} // by the cursor that goes on with it
-	eachResult(j, "tools/list", func(e wire.Entry, request wire.Message, result gjson.Result) {
-		seen := map[string]listed{}
-		if cursor := request.Params().Get("cursor"); cursor.Exists() {
-			for name, l := range walks[cursor.String()] {
-				seen[name] = l
-			}
-		}
-		page := e.Message.ID().Key()
-		for _, tool := range result.Get("tools").Array() {
-			name := tool.Get("name")
-			if name.Type != gjson.String {
-				continue
-			}
-			if before, ok := seen[name.String()]; ok && (before.page == page || before.definition != tool.Raw) {
-				j.Fail(e, "two tools are called %q", wire.Clip(name.String(), 80))
-				return
-			}
-			seen[name.String()] = listed{page, tool.Raw}
-			j.Saw()
-		}
-		if next := result.Get("nextCursor"); next.Type == gjson.String {
-			walks[next.String()] = seen
 		}
 	})
 }
@@ -271,22 +231,4 @@ func taskSupport(j *check.J) {
 			j.Fail(e, "%s: its taskSupport is %s", label(tool), wire.Clip(support.Raw, 80))
 		}
 	})
-}
-
-// toolsChangedUndeclared has no subject where the server sends none: that may
-// be for want of changes.
-func toolsChangedUndeclared(j *check.J) {
-	if !j.Capabilities(wire.Server).Exists() {
-		return
-	}
-	declared := j.Declares(wire.Server, "tools.listChanged")
-	for _, e := range j.Sent() {
-		switch {
-		case e.Message.Method() != "notifications/tools/list_changed":
-		case !declared:
-			j.Fail(e, "notifications/tools/list_changed came, but tools.listChanged is not declared")
-		default:
-			j.Saw()
-		}
-	}
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -15,20 +17,21 @@ type toolCall struct {
 	tool   gjson.Result
 	args   string     // as JSON
 	answer wire.Entry // the result
-}
+	token  string     // the progress token that it gave, as JSON; "" for none
 
-// A listChange is what a call did to the list of tools.
-type listChange struct {
-	tool string
-	seen wire.Entry // the list that shows it
-	told bool       // by a notification
+	reports int           // progress notifications until the result
+	took    time.Duration // from the call to the result
+	logs    bool          // a log message came in that time
 }
 
 // toolCalls is what came of calling the tools that manners allow.
 type toolCalls struct {
-	results []toolCall
-	changes []listChange
-	held    []string // tools that were left out by manners
+	results  []toolCall
+	changes  []change   // that calls made to what the server offers
+	triggers []toolCall // calls that changed something, or after which a change was told
+	heard    []told     // changes that were told
+	held     []string   // tools that were left out by manners
+	frames   []wire.Entry
 }
 
 // Bounds of what is called and waited for: enough for every kind of result.
@@ -36,51 +39,89 @@ const (
 	maxCalls     = 60
 	callsPerTool = 2
 	maxLate      = 2 // calls that are waited for in vain
+	maxTriggers  = 6 // calls that are made again, since they change something
 )
 
 // called returns what came of calling each tool that may be called, which is
 // done once at this revision.
 func called(t *check.T) *toolCalls {
-	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t) })
+	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t, observe) })
+}
+
+// calledUnwatched calls the tools once more, as another client may: what they
+// change was looked at before.
+func calledUnwatched(t *check.T) {
+	callTools(t, func(*check.T) *observer { return nil })
 }
 
 // callTools calls the tools that only read at once, since they cannot disturb
-// each other and servers may be slow, then the others one by one.
-func callTools(t *check.T) *toolCalls {
+// each other and servers may be slow, then the others one by one, with an eye
+// on what they change.
+func callTools(t *check.T, observe func(*check.T) *observer) *toolCalls {
 	c := &toolCalls{}
-	tools := knownTools(t)
-	watching := t.Declares("tools.listChanged") && slices.ContainsFunc(tools, func(tool gjson.Result) bool { return !readOnly(tool) && t.MayCall(tool) })
-	if watching {
-		stop, ok := listen(t, check.Params{"toolsListChanged": true})
-		defer stop()
-		watching = ok
-	}
+	loudly(t)
+	from := t.Len()
+	defer func() { c.frames = t.Frames(from) }()
 	var reading, writing []toolCall
-	for _, tool := range tools {
+	for _, tool := range knownTools(t) {
 		switch {
 		case !t.MayCall(tool):
 			c.held = append(c.held, tool.Get("name").String())
 			continue
-		case onlyAsTask(tool), t.Learnt(slow(tool)):
+		case onlyAsTask(t, tool), t.Learnt(slow(tool)):
 			continue
 		}
-		for _, args := range arguments(tool, callsPerTool) {
+		for i, args := range arguments(t, tool, callsPerTool) {
+			one := toolCall{tool: tool, args: args}
+			if i == 0 {
+				one.token = fmt.Sprint(len(reading) + len(writing))
+			}
 			if readOnly(tool) {
-				reading = append(reading, toolCall{tool: tool, args: args})
+				reading = append(reading, one)
 			} else {
-				writing = append(writing, toolCall{tool: tool, args: args})
+				writing = append(writing, one)
 			}
 		}
 	}
-	c.call(t, reading[:min(len(reading), maxCalls)]...)
-	for _, one := range writing[:min(len(writing), maxCalls)] {
-		if watching {
-			c.watched(t, one)
-		} else {
+	var o *observer
+	if len(writing) > 0 {
+		o = observe(t)
+	}
+	if o == nil {
+		c.read(t, reading)
+		for _, one := range writing[:min(len(writing), maxCalls)] {
 			c.call(t, one)
 		}
+		return c
 	}
+	defer o.w.stop()
+	begun := o.at
+	c.read(t, reading)
+	o.settle()
+	for _, one := range writing[:min(len(writing), maxCalls)] {
+		c.call(t, one)
+		changes, trigger := o.after(one.tool.Get("name").String())
+		c.changes = append(c.changes, changes...)
+		if trigger && len(c.triggers) < maxTriggers {
+			c.triggers = append(c.triggers, one)
+		}
+	}
+	for _, change := range c.changes {
+		if change.sent {
+			c.heard = append(c.heard, change.told)
+		}
+	}
+	c.heard = append(c.heard, o.w.events(begun)...)
 	return c
+}
+
+// read makes the calls of tools that only read, and has those tools run as
+// tasks that cannot be called otherwise.
+func (c *toolCalls) read(t *check.T, calls []toolCall) {
+	c.call(t, calls[:min(len(calls), maxCalls)]...)
+	if slices.ContainsFunc(knownTools(t), func(tool gjson.Result) bool { return onlyAsTask(t, tool) }) {
+		c.asTasks(t)
+	}
 }
 
 // call makes calls at once and takes the results that come soon: they are
@@ -89,7 +130,7 @@ func callTools(t *check.T) *toolCalls {
 func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 	var running []*check.Call
 	for _, one := range calls {
-		r, err := t.TryStart("tools/call", callParams(one.tool, one.args))
+		r, err := t.TryStart("tools/call", one.params())
 		if err != nil {
 			return
 		}
@@ -108,10 +149,31 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 			cancel(t, r)
 		case e.Message.Kind == wire.Result:
 			calls[i].answer = e
+			calls[i].reports = len(reportsOf(t, calls[i].token, r.Sent))
+			calls[i].logs = logsBetween(t, r.Sent, e.Index)
+			calls[i].took = e.At - t.Frames(r.Sent)[0].At
 			c.results = append(c.results, calls[i])
 		}
-		if patience = t.Timeout() / 5; late >= maxLate {
+		if patience = t.Timeout() / 4; late >= maxLate {
 			patience = 0
+		}
+	}
+}
+
+// params are those of the call: with its token, if it has one.
+func (c toolCall) params() check.Params {
+	params := callParams(c.tool, c.args)
+	if c.token != "" {
+		params["_meta"] = check.Params{"progressToken": json.RawMessage(c.token)}
+	}
+	return params
+}
+
+// asTasks adds the results of tools that can only be called as tasks.
+func (c *toolCalls) asTasks(t *check.T) {
+	for _, tr := range tasked(t).trials {
+		if onlyAsTask(t, tr.tool) && tr.result.Message.Kind == wire.Result {
+			c.results = append(c.results, toolCall{tool: tr.tool, args: tr.args, answer: tr.result})
 		}
 	}
 }
@@ -125,17 +187,25 @@ func cancel(t *check.T, running *check.Call) {
 	_ = t.TryNotify("notifications/cancelled", check.Params{"requestId": json.RawMessage(running.ID.Raw)})
 }
 
-// watched calls a tool between two looks at the list of tools, and where that
-// changed waits for the notification that should tell.
-func (c *toolCalls) watched(t *check.T, one toolCall) {
-	before := walkNow(t, toolsList)
-	c.call(t, one)
-	after := walkNow(t, toolsList)
-	if !before.whole() || !after.whole() || sameSet(toolsList.names(before.items()), toolsList.names(after.items())) {
-		return
+// again makes the calls that changed something once more, in their order, and
+// returns the index of the first frame.
+func (c *toolCalls) again(t *check.T) (from int) {
+	from = -1
+	for _, one := range c.triggers {
+		r, err := t.TryStart("tools/call", callParams(one.tool, one.args))
+		if err != nil {
+			break
+		}
+		if from < 0 {
+			from = r.Sent
+		}
+		if _, err := t.TryAnswer(r, t.Timeout()/5); err != nil {
+			cancel(t, r)
+		}
 	}
-	_, sent := t.Await(before.last.Index, func(m wire.Message) bool { return m.Method() == "notifications/tools/list_changed" })
-	c.changes = append(c.changes, listChange{one.tool.Get("name").String(), after.last, sent})
+	// What is told of the last call may come behind its answer.
+	_, _ = t.Try(t.Facts.Barrier, nil)
+	return from
 }
 
 // sameSet tells whether two lists hold the same names, in any order.
@@ -144,21 +214,4 @@ func sameSet(a, b []string) bool {
 	slices.Sort(a)
 	slices.Sort(b)
 	return slices.Equal(a, b)
-}
-
-// listen asks for notifications of change where they are sent only on demand
-// (basic/patterns/subscriptions, since 2026-07-28). ok tells whether they may
-// come; stop ends the subscription.
-func listen(t *check.T, what check.Params) (stop func(), ok bool) {
-	if !t.Facts.Stateless {
-		return func() {}, true
-	}
-	running, err := t.TryStart("subscriptions/listen", check.Params{"notifications": what})
-	if err != nil {
-		return func() {}, false
-	}
-	m, ok := t.Await(running.Sent, func(m wire.Message) bool {
-		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(running.ID)
-	})
-	return func() { cancel(t, running) }, ok && !m.IsResponse()
 }

@@ -27,7 +27,7 @@ func discover() []check.Check {
 		},
 		{
 			ID:    "discover.capabilities",
-			Says:  "the lists of declared prompts and resources are served",
+			Says:  "completions that are declared are served",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-capabilities-accurate"},
@@ -41,6 +41,7 @@ func discoverAnswered(t *check.T) {
 	if !m.Result().IsObject() {
 		t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
 	}
+	noteDeprecated(t)
 }
 
 // discoverOptional sends the request that is served in the shared session as
@@ -63,20 +64,15 @@ func discoverOptional(t *check.T) {
 	}
 }
 
-// discoverCapabilities leaves out tools/list, which has a rule of its own, and
-// the methods that need to know what the server holds.
+// discoverCapabilities judges completions alone: that declared lists are served
+// is a rule of each page, and the other methods need to know what the server
+// holds. Any answer but that the method is unknown shows that it is there.
 func discoverCapabilities(t *check.T) {
-	asked := false
-	for _, c := range []string{"prompts", "resources"} {
-		if !t.Declares(c) {
-			continue
-		}
-		asked = true
-		if m := t.Request(c+"/list", nil); m.Kind != wire.Result {
-			t.Fail("a result", m.Summary(), "the server declares %s, and answers %s/list with %s", c, c, m.Summary())
-		}
+	if !t.Declares("completions") {
+		t.NotObserved("the server does not declare completions", "")
 	}
-	if !asked {
-		t.NotObserved("the server declares neither prompts nor resources", "")
+	m := t.Request("completion/complete", completing(noSuchPrompt))
+	if code, _ := m.Code(); code == spec.MethodNotFound {
+		t.Fail("another answer", m.Summary(), "the server declares completions, and answers completion/complete with %s", m.Summary())
 	}
 }

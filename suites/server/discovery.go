@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -124,20 +125,76 @@ func knownTools(t *check.T) []gjson.Result {
 	return slices.DeleteFunc(walked(t, toolsList).items(), func(tool gjson.Result) bool { return tool.Get("name").Type != gjson.String })
 }
 
-// arguments returns different arguments that fit the schema of a tool, at most
-// so many; none where we cannot make any.
-func arguments(tool gjson.Result, most int) []string {
+// arguments returns different arguments for a tool, at most so many: those that
+// the user gives, then, if manners allow any others, the examples of its schema
+// and what is made from it, without and with the members that may be left out.
+// There are none where none can be made.
+func arguments(t *check.T, tool gjson.Result, most int) []string {
+	out := slices.Clone(t.GivenArguments(tool.Get("name").String()))
+	if t.MayInvent(tool) {
+		out = append(out, made(generator(t, tool), most)...)
+	}
+	return distinct(out, most)
+}
+
+// made returns arguments that a generator proposes and makes; g may be nil.
+func made(g *schema.Generator, most int) []string {
+	if g == nil {
+		return nil
+	}
 	var out []string
-	for i := range uint64(2 * most) {
-		raw, err := schema.Arguments(rand.New(rand.NewPCG(1, i)), []byte(tool.Get("inputSchema").Raw))
-		if err != nil || len(out) == most {
+	for _, raw := range g.Proposed() {
+		out = append(out, string(raw))
+	}
+	for i := range uint64(4 * most) {
+		raw, err := g.Valid(rand.New(rand.NewPCG(1, i/2)), []schema.Style{schema.Least, schema.Full}[i%2])
+		if err != nil {
+			break // what fits one style fits the other
+		}
+		out = append(out, string(raw))
+		if out = distinct(out, most); len(out) == most {
 			break
 		}
-		if !slices.Contains(out, string(raw)) {
-			out = append(out, string(raw))
+	}
+	return distinct(out, most)
+}
+
+// distinct drops what was there before, and what is beyond a number.
+func distinct(all []string, most int) []string {
+	var out []string
+	for _, s := range all {
+		if len(out) < most && !slices.Contains(out, s) {
+			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// schemaPatience is for how many schemas no arguments could be made within the steps
+// that are spent on one, before others are no longer tried: a hostile server may
+// list thousands.
+const schemaPatience = 5
+
+// generator returns what makes arguments for a tool, nil if its schema is not
+// one to make any from.
+func generator(t *check.T, tool gjson.Result) *schema.Generator {
+	input := tool.Get("inputSchema").Raw
+	tired := check.Memo(t, "schemas given up", func() *int { return new(int) })
+	return check.Memo(t, "generator "+input, func() *schema.Generator {
+		if *tired == schemaPatience {
+			return nil
+		}
+		g, err := schema.NewGenerator([]byte(input))
+		if err != nil {
+			return nil
+		}
+		var not *schema.NotJudgedError
+		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.Least); errors.As(err, &not) {
+			*tired++
+			return nil
+		}
+		return g
+	})
 }
 
 // callParams are the params of tools/call with arguments given as JSON.
@@ -148,8 +205,9 @@ func callParams(tool gjson.Result, arguments string) check.Params {
 // readOnly tells whether a tool says that it changes nothing.
 func readOnly(tool gjson.Result) bool { return tool.Get("annotations.readOnlyHint").Bool() }
 
-// onlyAsTask tells whether a tool can only be called as a task
+// onlyAsTask tells whether a tool can only be called as a task, which is said
+// only where the server makes tasks of calls
 // (basic/utilities/tasks#tool-level-negotiation, in 2025-11-25).
-func onlyAsTask(tool gjson.Result) bool {
-	return tool.Get("execution.taskSupport").String() == "required"
+func onlyAsTask(t *check.T, tool gjson.Result) bool {
+	return makesTasks(t) && tool.Get("execution.taskSupport").String() == "required"
 }

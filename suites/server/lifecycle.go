@@ -46,14 +46,6 @@ func lifecycle() []check.Check {
 			Rules: []string{"lifecycle-respect-declared-capabilities"},
 			Probe: func(t *check.T) { capabilitiesServed(t, "tools", "prompts", "resources") },
 		},
-		{
-			ID:    "lifecycle.capabilities.advertised",
-			Says:  "prompts and resources that the server offers are declared as capabilities",
-			Level: spec.Should,
-			In:    spec.Every,
-			Rules: []string{"lifecycle-advertise-implemented-features"},
-			Probe: capabilitiesAdvertised,
-		},
 	}
 }
 
@@ -120,22 +112,5 @@ func capabilitiesServed(t *check.T, capabilities ...string) {
 	}
 	if !asked {
 		t.NotObserved("the server declares none of the capabilities that have a list", "")
-	}
-}
-
-// capabilitiesAdvertised asks for the lists of what is not declared. Tools
-// have a rule of their own, and so has an empty list (jsonrpc.method.unadvertised).
-func capabilitiesAdvertised(t *check.T) {
-	if !t.Capabilities().IsObject() {
-		t.NotObserved("the server's opening holds no capabilities object", "")
-	}
-	for _, c := range []string{"prompts", "resources"} {
-		if t.Declares(c) {
-			continue
-		}
-		m := t.Request(c+"/list", nil)
-		if n := len(m.Result().Get(c).Array()); n > 0 {
-			t.Fail("the capability "+c, t.Capabilities().Raw, "%s/list lists %d, but the server does not declare %s", c, n, c)
-		}
 	}
 }

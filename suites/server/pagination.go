@@ -160,6 +160,9 @@ func startsFromBeginning(t *check.T) {
 		if len(first) > 0 && !slices.ContainsFunc(first, func(name string) bool { return slices.Contains(again, name) }) {
 			t.Fail("the first page again", m.Summary(), "%s without cursor gave another page the second time", w.method)
 		}
+		if sameSet(first, again) && !slices.Equal(first, again) {
+			t.Note("%s gives the same entries in another order each time", w.method)
+		}
 	}
 }
 
@@ -193,33 +196,58 @@ func changed(t *check.T, from int) bool {
 }
 
 // An invalidCursor is what came of a list request with a cursor that the
-// server never gave out.
+// server did not give out for that list.
 type invalidCursor struct {
 	listing
+	what   string
+	surely bool // nothing like it was given out; of others only the server knows whether they are good
 	answer wire.Entry
 	err    error
 }
 
 // invalidCursors asks each list that can be read, up to one that leaves the
-// request without an answer.
+// request without an answer: with a cursor of our own, with one of another
+// list, and with one of its own that lost its end.
 func invalidCursors(t *check.T) []invalidCursor {
 	return check.Memo(t, "invalid cursor", func() []invalidCursor {
 		var out []invalidCursor
-		for _, w := range paged(t, 1) {
-			e, err := t.TryFrame(w.method, check.Params{"cursor": "mcpcheck-invalid"})
-			out = append(out, invalidCursor{w.listing, e, err})
-			if err != nil {
-				break
+		walks := paged(t, 1)
+		for _, w := range walks {
+			tries := []invalidCursor{{listing: w.listing, what: "an invalid cursor", surely: true}}
+			cursors := []string{"mcpcheck-invalid"}
+			for _, other := range walks {
+				if next := other.next(); next != "" && other.method != w.method && len(tries) == 1 {
+					tries = append(tries, invalidCursor{listing: w.listing, what: "a cursor of " + other.method})
+					cursors = append(cursors, next)
+				}
+			}
+			if next := w.next(); len(next) > 1 {
+				tries = append(tries, invalidCursor{listing: w.listing, what: "a cursor without its last character"})
+				cursors = append(cursors, next[:len(next)-1])
+			}
+			for i, c := range tries {
+				c.answer, c.err = t.TryFrame(w.method, check.Params{"cursor": cursors[i]})
+				if out = append(out, c); c.err != nil {
+					return out
+				}
 			}
 		}
 		return out
 	})
 }
 
+// next returns the cursor of the second page, "" if there is none.
+func (w *walk) next() string {
+	if len(w.pages) < 2 {
+		return ""
+	}
+	return w.pages[1].cursor
+}
+
 func invalidCursorSurvived(t *check.T) {
 	for _, c := range invalidCursors(t) {
 		if c.err != nil {
-			t.Fail("an answer", "none", "%s with an invalid cursor: %v", c.method, c.err)
+			t.Fail("an answer", "none", "%s with %s: %v", c.method, c.what, c.err)
 		}
 	}
 	if t.Over() == nil {
@@ -232,7 +260,10 @@ func invalidCursorSurvived(t *check.T) {
 func invalidCursorRefused(t *check.T) {
 	answered := false
 	for _, c := range invalidCursors(t) {
-		if c.err != nil {
+		if !c.surely && c.answer.Message.Kind == wire.Result {
+			t.Note("%s takes %s", c.method, c.what)
+		}
+		if c.err != nil || !c.surely {
 			continue
 		}
 		answered = true

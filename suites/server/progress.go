@@ -1,6 +1,82 @@
 package server
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
-// progress are the probes of basic/utilities/progress.
-func progress() []check.Check { return nil }
+// progress are the probes of basic/utilities/progress (basic/patterns/progress
+// since 2026-07-28). What is reported is judged in every session.
+func progress() []check.Check {
+	return []check.Check{
+		{
+			ID:    "progress.token.accepted",
+			Says:  "a request may give a progress token, a string or an integer",
+			Level: spec.Must,
+			In:    spec.Handshake,
+			Rules: []string{"progress-token-type"},
+			Probe: tokenAccepted,
+		},
+		{
+			ID:    "progress.token.own",
+			Says:  "of two calls at once each is reported under its own token",
+			Level: spec.Must,
+			In:    spec.Every,
+			Needs: "tools",
+			Rules: []string{"progress-token-echo"},
+			Probe: tokenOwn,
+		},
+		{
+			ID:    "progress.unknown.ignored",
+			Says:  "progress on an unknown token is neither answered nor minded",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Rules: []string{"progress-unknown-token-tolerated"},
+			Probe: unknownProgress,
+		},
+	}
+}
+
+// tokenAccepted gives tokens to a request that any server answers, and that is
+// too short to be reported on. Since 2026-07-28 the rule binds clients alone.
+func tokenAccepted(t *check.T) {
+	if m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
+		t.NotObserved(t.Facts.Barrier+" without a token was answered with "+m.Summary(), "")
+	}
+	for _, token := range []any{"mcpcheck-token", 20} {
+		m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{"progressToken": token}})
+		if m.Kind != wire.Result {
+			t.Fail("a result, as without a token", m.Summary(), "%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
+		}
+	}
+}
+
+// tokenOwn looks at two calls of which one has a number for a token and the
+// other the string of its digits: a server that keeps them in one table reports
+// both under one of them.
+func tokenOwn(t *check.T) {
+	w := worked(t)
+	if w.why != "" {
+		t.NotObserved(w.why, w.hint)
+	}
+	text, number := w.twins[0], w.twins[1]
+	switch {
+	case !text.answered || !number.answered:
+		t.NotObserved("the two calls were not both answered", "")
+	case len(text.reports) == 0 && len(number.reports) >= 2*w.usual, len(number.reports) == 0 && len(text.reports) >= 2*w.usual:
+		t.On(w.in).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.tool, text.token, number.token, len(text.reports), len(number.reports))
+	case len(text.reports) == 0 || len(number.reports) == 0:
+		t.NotObserved("one of the two calls was not reported on", "")
+	}
+}
+
+// unknownProgress: the page gives the receiver nothing to answer, and a token
+// may have been forgotten by the time its report comes.
+func unknownProgress(t *check.T) {
+	from := t.Notify("notifications/progress", check.Params{"progressToken": "mcpcheck-never-given", "progress": 1, "total": 2})
+	t.Survives("a progress notification with an unknown token")
+	t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
+		return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+	})
+}

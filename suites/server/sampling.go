@@ -1,6 +1,134 @@
 package server
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
 
-// sampling are the probes of client/sampling.
-func sampling() []check.Check { return nil }
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// sampling are the probes of client/sampling. The shape of requests is judged
+// in every session.
+func sampling() []check.Check {
+	return []check.Check{
+		{
+			ID:       "sampling.result.validated",
+			Says:     "content of a sampled message that is no content is not used",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Rules:    []string{"sampling-validate-content"},
+			Malforms: true,
+			Probe:    sampleValidated,
+		},
+		{
+			ID:    "sampling.tools.limited",
+			Says:  "a model that uses a tool each time it is asked is not asked without end",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"sampling-iteration-limits"},
+			Probe: toolLoopLimited,
+		},
+		{
+			ID:       "sampling.answers.survived",
+			Says:     "a request that asks for sampling is answered whatever the client answers, and the server lives",
+			Level:    spec.Robust,
+			In:       spec.Handshake,
+			Spec:     "client/sampling#error-handling",
+			Malforms: true,
+			Probe:    answersSurvived(createMessage),
+		},
+	}
+}
+
+// marker stands in what must not be used: where it comes back in a result, it
+// was.
+const marker = "mcpcheck-unusable-7f3a"
+
+// unusable tells what came of answers that are not to be used: refused is that
+// the request failed or was put again, used that its result holds the marker. A
+// success that does not show it tells nothing.
+type unusable struct{ refused, used int }
+
+// take judges one answer.
+func (u *unusable) take(t *check.T, m wire.Message) {
+	switch {
+	case !succeeded(t, m):
+		u.refused++
+	case strings.Contains(m.Result().Raw, marker):
+		u.used++
+	}
+}
+
+// sampleValidated accepts any form of refusal.
+func sampleValidated(t *check.T) {
+	var u unusable
+	for _, a := range askersFor(t, createMessage) {
+		for _, block := range []check.Params{
+			{"type": "text", "text": check.Params{"mcpcheck": marker}},
+			{"type": "mcpcheck-unknown", "text": marker},
+		} {
+			answering(t, createMessage, func(check.Asked) check.Reply {
+				result := session.Sampled("")
+				result["content"] = block
+				return check.Reply{Result: result}
+			})
+			e, err := t.TryInvoke(a.method, a.params)
+			if err != nil {
+				continue // sampling.answers.survived
+			}
+			if u.take(t, e.Message); u.used > 0 {
+				t.Mark(e)
+				t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %s, and used it", a, mustJSON(block))
+			}
+		}
+	}
+	if u.refused == 0 {
+		t.NotObserved("what was asked for by sampling did not show in any result", "")
+	}
+}
+
+// maxTurns is more than any loop that helps a user.
+const maxTurns = 60
+
+// toolLoopLimited answers by a use of a tool until the server has had enough.
+func toolLoopLimited(t *check.T) {
+	for _, a := range askersFor(t, createMessage) {
+		if !a.of(createMessage)[0].Params.Get("tools.0").IsObject() {
+			continue
+		}
+		var turns atomic.Int64
+		answering(t, createMessage, func(asked check.Asked) check.Reply {
+			n := turns.Add(1)
+			if n > maxTurns || asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists() {
+				return check.Reply{Result: session.Sampled("That is all.")}
+			}
+			return check.Reply{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
+		})
+		ended := invokeLong(t, a, maxTurns+1)
+		switch n := turns.Load(); {
+		case n > maxTurns:
+			t.Fail("an end of the loop", fmt.Sprintf("%d turns", n), "%s asked the model again each time it used a tool", a)
+		case ended && n > 1:
+			return
+		}
+	}
+	t.NotObserved("no tool that may be called lets the model use tools for more than one turn", allowHint(called(t).held))
+}
+
+// invokeLong is Invoke for more rounds than it takes; it tells whether the
+// request came to an end.
+func invokeLong(t *check.T, a asker, most int) bool {
+	e, err := t.TryFrame(a.method, a.params)
+	for n := 0; err == nil && n < most && session.Interim(e.Message); n++ {
+		retry, ok := t.Retry(a.params, e.Message.Result())
+		if !ok {
+			return false
+		}
+		e, err = t.TryFrame(a.method, retry)
+	}
+	return err == nil && !session.Interim(e.Message)
+}

@@ -68,10 +68,10 @@ func heldTo(t *check.T, other string, interest func(inputSchema gjson.Result) bo
 	seen := false
 	for _, tool := range knownTools(t) {
 		input := tool.Get("inputSchema")
-		if !t.MayAbuse(tool) || onlyAsTask(tool) || !interest(input) {
+		if !t.MayAbuse(tool) || onlyAsTask(t, tool) || !interest(input) {
 			continue
 		}
-		for _, pair := range telling(tool, other) {
+		for _, pair := range telling(tool, generator(t, tool), other) {
 			if !takes(t, tool, pair.allowed) || !refusesPlainly(t, tool) {
 				break
 			}
@@ -102,8 +102,9 @@ func takes(t *check.T, tool gjson.Result, args string) bool {
 }
 
 func refusesPlainly(t *check.T, tool gjson.Result) bool {
-	wrong := misfits(tool)
-	return len(wrong) > 0 && !takes(t, tool, wrong[0].raw)
+	wrong := misfits(t, tool)
+	i := slices.IndexFunc(wrong, func(m schema.Misfit) bool { return !m.Mends })
+	return i >= 0 && !takes(t, tool, string(wrong[i].JSON))
 }
 
 // A pair is arguments that a schema allows, and a variant that it forbids.
@@ -112,7 +113,7 @@ type pair struct{ allowed, forbidden string }
 // telling returns pairs of which the schema of a tool, were it of the other
 // dialect, would find nothing in the forbidden one that it does not find in the
 // allowed one too.
-func telling(tool gjson.Result, other string) []pair {
+func telling(tool gjson.Result, g *schema.Generator, other string) []pair {
 	input := []byte(tool.Get("inputSchema").Raw)
 	own, err := schema.CompileTool(input)
 	if err != nil {
@@ -123,7 +124,7 @@ func telling(tool gjson.Result, other string) []pair {
 		return nil
 	}
 	var out []pair
-	for _, raw := range arguments(tool, telltales) {
+	for _, raw := range made(g, telltales) {
 		before, err := foreign.Validate([]byte(raw))
 		if err != nil {
 			continue

@@ -21,7 +21,7 @@ func TestTellingArgumentsDependOnTheDialect(t *testing.T) {
 		{"plain keywords of draft-07", `{"$schema":"` + draft07 + `","type":"object","properties":{"a":{"type":"array","default":["x"],"contains":{"const":"x"}}},"required":["a"]}`, draft2020, ""},
 	} {
 		tool := gjson.Parse(`{"name":"t","inputSchema":` + c.schema + `}`)
-		pairs := telling(tool, c.other)
+		pairs := telling(tool, generatorOf(t, tool), c.other)
 		switch {
 		case c.want == "" && len(pairs) > 0:
 			t.Errorf("%s: %v depends on the dialect?", c.name, pairs[0])

@@ -29,17 +29,15 @@ func Checks() []check.Check {
 		prompts(),
 		completion(),
 		logging(),
-		progress(),
-		cancellation(),
+		// Before anything is cancelled: what asks is known by what is open.
 		roots(),
 		sampling(),
 		elicitation(),
 		mrtr(),
+		progress(),
+		cancellation(),
 		tasks(),
 		subscriptions(),
-		caching(),
-		deprecated(),
-		security(),
 		official(),
 	))
 }

@@ -2,15 +2,12 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/onsi/gomega"
-	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
-	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -122,7 +119,7 @@ func malformedCall(t *check.T) {
 	g.Expect(t.Request("tools/call", check.Params{"arguments": check.Params{}})).To(match.BeError())
 	g.Expect(t.Request("tools/call", check.Params{"name": 5, "arguments": check.Params{}})).To(match.BeError())
 	for _, tool := range knownTools(t) {
-		if !t.MayAbuse(tool) || onlyAsTask(tool) {
+		if !t.MayAbuse(tool) || onlyAsTask(t, tool) {
 			continue
 		}
 		m := t.Request("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": []any{"mcpcheck"}})
@@ -130,110 +127,6 @@ func malformedCall(t *check.T) {
 			g.Expect(m).To(match.BeError())
 		}
 		return
-	}
-}
-
-// A refusedCall is what came of a call with arguments that do not fit.
-type refusedCall struct {
-	tool, why string // why they do not fit
-	answer    wire.Entry
-}
-
-// maxAbused bounds the tools that get invalid arguments.
-const maxAbused = 8
-
-// refusals calls tools with invalid arguments, once at this revision.
-func refusals(t *check.T) []refusedCall {
-	return check.Memo(t, "invalid arguments", func() []refusedCall {
-		var out []refusedCall
-		abused := 0
-		for _, tool := range knownTools(t) {
-			if !t.MayAbuse(tool) || onlyAsTask(tool) || abused == maxAbused {
-				continue
-			}
-			abused++
-			for _, args := range misfits(tool) {
-				if e, err := t.TryFrame("tools/call", callParams(tool, args.raw)); err == nil {
-					out = append(out, refusedCall{tool.Get("name").String(), args.why, e})
-				} else if t.Over() != nil {
-					return out
-				}
-			}
-		}
-		return out
-	})
-}
-
-type misfit struct{ raw, why string }
-
-// misfits returns arguments that do not fit the inputSchema of a tool, each for
-// one reason: valid ones without a required member, and with a member of
-// another type. What the schema turns out to allow is left out. Members too
-// many are not tried: to drop them is a way to validate.
-func misfits(tool gjson.Result) []misfit {
-	input := tool.Get("inputSchema")
-	valid := arguments(tool, 1)
-	compiled, err := schema.CompileTool([]byte(input.Raw))
-	if err != nil || len(valid) == 0 {
-		return nil
-	}
-	var out []misfit
-	try := func(why string, edit func(args map[string]any)) {
-		args := map[string]any{}
-		if json.Unmarshal([]byte(valid[0]), &args) != nil {
-			return
-		}
-		edit(args)
-		raw, err := json.Marshal(args)
-		if err != nil {
-			return
-		}
-		if broken, err := compiled.Validate(raw); err == nil && len(broken) > 0 {
-			out = append(out, misfit{string(raw), why})
-		}
-	}
-	if name := input.Get("required.0"); name.Type == gjson.String {
-		try(fmt.Sprintf("without the required %q", name.Str), func(args map[string]any) { delete(args, name.Str) })
-	}
-	before := len(out)
-	input.Get("properties").ForEach(func(name, _ gjson.Result) bool {
-		// No lenient reader takes this for a string, a number or a boolean.
-		try(fmt.Sprintf("with an object of our own for %q", name.String()), func(args map[string]any) {
-			args[name.String()] = map[string]any{"mcpcheck": []any{nil}}
-		})
-		return len(out) == before
-	})
-	return out
-}
-
-// argumentsValidated accepts every form of refusedCall.
-func argumentsValidated(t *check.T) {
-	refused := refusals(t)
-	for _, r := range refused {
-		if m := r.answer.Message; m.Kind == wire.Result && complete(t, m) && !m.Result().Get("isError").Bool() {
-			t.Mark(r.answer)
-			t.Fail("an error, or a result with isError true", m.Summary(), "tool %q was called %s and succeeded", r.tool, r.why)
-		}
-	}
-	if len(refused) == 0 {
-		t.NotObserved("no tool with arguments that could be wrong may be called with wrong ones", "--allow-tools NAME,… allows it")
-	}
-}
-
-// argumentsReported judges the form of a refusedCall: the page asks for a result,
-// so that a model can correct itself.
-func argumentsReported(t *check.T) {
-	reported := false
-	for _, r := range refusals(t) {
-		m := r.answer.Message
-		if m.Kind == wire.Error {
-			t.Mark(r.answer)
-			t.Fail("a result with isError true", m.Summary(), "tool %q was called %s, which was answered with a protocol error", r.tool, r.why)
-		}
-		reported = reported || m.Result().Get("isError").Bool()
-	}
-	if !reported {
-		t.NotObserved("no call with wrong arguments was refused", "--allow-tools NAME,… allows such calls")
 	}
 }
 
@@ -254,8 +147,8 @@ func nameCase(t *check.T) {
 	for _, tool := range tools {
 		name := tool.Get("name").String()
 		other := swapCase(name)
-		args := arguments(tool, 1)
-		if names[other] || !t.MayAbuse(tool) || onlyAsTask(tool) || len(args) == 0 {
+		args := made(generator(t, tool), 1)
+		if names[other] || !t.MayAbuse(tool) || onlyAsTask(t, tool) || len(args) == 0 {
 			continue
 		}
 		m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})

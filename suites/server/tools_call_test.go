@@ -1,45 +1,90 @@
 package server
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
 )
 
-func TestMisfitsDoNotFitForTheReasonGiven(t *testing.T) {
-	for input, want := range map[string][]string{
-		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`:                         {`without the required "n"`, `with an object of our own for "n"`},
-		`{"type":"object","properties":{"o":{"type":"object"},"s":{"type":"string"}}}`:                     {`with an object of our own for "s"`},
-		`{"type":"object","properties":{"any":{}}}`:                                                        nil,
-		`{"type":"object","additionalProperties":false}`:                                                   nil,
-		`{"type":"object","required":["x"]}`:                                                               {`without the required "x"`},
-		`{"$schema":"urn:unknown","type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`: nil,
+// generatorOf makes the generator of a tool as generator does.
+func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
+	t.Helper()
+	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
+	if err != nil {
+		return nil
+	}
+	return g
+}
+
+func TestMisfitsDoNotFitInAnyDialect(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`:                                   `required /n; type /n; minimum /n`,
+		`{"type":"object","properties":{"o":{"type":"object"},"s":{"type":"string"}}}`:                                           `type /o; type /s`,
+		`{"type":"object","properties":{"any":{}}}`:                                                                              ``,
+		`{"type":"object","additionalProperties":false}`:                                                                         `additionalProperties /mcpcheck`,
+		`{"type":"object","required":["x"]}`:                                                                                     `required /x`,
+		`{"$schema":"urn:unknown","type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`:                       ``,
+		`{"type":"object","properties":{"l":{"type":"array","prefixItems":[{"const":1}],"minItems":1}},"required":["l"]}`:        `required /l; type /l; minItems /l`,
+		`{"type":"object","properties":{"a":{},"b":{}},"required":["a"],"dependentRequired":{"a":["b"]}}`:                        `required /a`,
+		`{"$schema":"` + draft07 + `","type":"object","required":["a"],"dependencies":{"a":["b"]},"properties":{"a":{},"b":{}}}`: `required /a`,
 	} {
+		tool := gjson.Parse(`{"name":"t","inputSchema":` + input + `}`)
 		var got []string
-		for _, m := range misfits(gjson.Parse(`{"name":"t","inputSchema":` + input + `}`)) {
-			got = append(got, m.why)
-			if !gjson.Valid(m.raw) || !gjson.Parse(m.raw).IsObject() {
-				t.Errorf("%s: %s is no object", input, m.raw)
-			}
+		for _, m := range misfitsOf(tool, generatorOf(t, tool), nil) {
+			got = append(got, m.Keyword+" "+m.Path)
 		}
-		if strings.Join(got, "; ") != strings.Join(want, "; ") {
+		if strings.Join(got, "; ") != want {
 			t.Errorf("%s: misfits %q, want %q", input, got, want)
 		}
 	}
 }
 
+func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
+	var all []toolMisfit
+	for i := range 10 {
+		tool := gjson.Parse(fmt.Sprintf(`{"name":"t%d"}`, i))
+		for _, keyword := range []string{"additionalProperties", "required", "type", "type", "type", "type", "type", "type", "enum"} {
+			all = append(all, toolMisfit{tool, schema.Misfit{Keyword: keyword, Mends: keyword == "additionalProperties"}})
+		}
+	}
+	keywords, tools := map[string]int{}, map[string]int{}
+	got := choose(all)
+	for i, c := range got {
+		keywords[c.misfit.Keyword]++
+		tools[c.tool.Get("name").String()]++
+		if c.misfit.Mends && i < 3 {
+			t.Error("what can be mended comes before what cannot")
+		}
+	}
+	if len(got) != maxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 || keywords["additionalProperties"] > 1 || len(tools) != 10 {
+		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
+	}
+	if got := choose(all[:9]); len(got) != maxMisfitsPerTool {
+		t.Errorf("%d are chosen of one tool", len(got))
+	}
+	if got := choose(all[:1]); len(got) != 1 {
+		t.Errorf("%d are chosen of one that can be mended", len(got))
+	}
+}
+
 func TestArgumentsAreDifferent(t *testing.T) {
-	tool := gjson.Parse(`{"inputSchema":{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}}`)
-	got := arguments(tool, 2)
-	if len(got) != 2 || got[0] == got[1] {
-		t.Errorf("arguments of a boolean: %q", got)
-	}
-	if got := arguments(gjson.Parse(`{"inputSchema":{"type":"object"}}`), 2); len(got) != 1 {
-		t.Errorf("arguments of a tool without parameters: %q", got)
-	}
-	if got := arguments(gjson.Parse(`{"inputSchema":{"type":"object","not":{}}}`), 2); len(got) != 0 {
-		t.Errorf("arguments that cannot exist: %q", got)
+	for input, want := range map[string]string{
+		`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`: `{"on":false} {"on":true}`,
+		`{"type":"object"}`:          `{}`,
+		`{"type":"object","not":{}}`: ``,
+		`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`:                                           `{"a":"x"} {}`,
+		`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},{"a":"third"}]}`: `{"a":"first"} {"a":"second"}`,
+	} {
+		got := made(generatorOf(t, gjson.Parse(`{"inputSchema":`+input+`}`)), 2)
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
+		}
 	}
 }
 

@@ -1,12 +1,10 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -21,7 +19,7 @@ func toolsListing() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-capability-declared"},
-			Probe: toolsDeclared,
+			Probe: func(t *check.T) { offeredDeclared(t, toolsList) },
 		},
 		{
 			ID:    "tools.list.answered",
@@ -30,7 +28,7 @@ func toolsListing() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"tools-list-answered"},
-			Probe: toolsListAnswered,
+			Probe: func(t *check.T) { listAnswered(t, toolsList) },
 		},
 		{
 			ID:    "tools.list.order",
@@ -47,9 +45,8 @@ func toolsListing() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "tools",
-			Fresh: true,
 			Rules: []string{"tools-list-not-per-connection"},
-			Probe: toolsEverywhere,
+			Probe: func(t *check.T) { listedEverywhere(t, toolsList) },
 		},
 		{
 			ID:    "tools.list-changed.sent",
@@ -58,42 +55,9 @@ func toolsListing() []check.Check {
 			In:    spec.Every,
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
-			Probe: toolsChangedSent,
+			Probe: changedSent("tools"),
 		},
 	}
-}
-
-// toolsDeclared asks for tools whether they are declared or not: that they are
-// listed is what shows that the server supports them.
-func toolsDeclared(t *check.T) {
-	if !t.Capabilities().IsObject() {
-		t.NotObserved("the server's opening holds no capabilities object", "")
-	}
-	w := walked(t, toolsList)
-	n := len(w.items())
-	switch {
-	case n > 0 && !t.Declares("tools"):
-		t.Mark(w.last)
-		t.Fail("the capability tools", "capabilities "+wire.Clip(t.Capabilities().Raw, 200), "the server lists %d tools, but does not declare the capability tools", n)
-	case !t.Declares("tools"):
-		t.NotApplicable("the server has no tools")
-	case len(w.pages) == 0:
-		t.NotObserved("tools is declared, but tools/list gave "+w.broke, "")
-	}
-}
-
-// toolsListAnswered leaves the members of a result to the judges, and a request
-// without any answer to the check of all lists.
-func toolsListAnswered(t *check.T) {
-	w := walked(t, toolsList)
-	switch {
-	case len(w.pages) > 0 || w.last.Message.Kind == wire.Result:
-		return
-	case w.last.Raw == nil:
-		t.NotObserved("tools/list was not answered", "")
-	}
-	t.Mark(w.last)
-	t.Fail("a result", w.broke, "tools/list was answered with %s", w.broke)
 }
 
 // toolsInOrder compares two walks over the same set of tools.
@@ -120,71 +84,4 @@ func toolsInOrder(t *check.T) {
 	if !seen {
 		t.NotObserved("the set of tools changed between two lists", "")
 	}
-}
-
-// toolsEverywhere compares what three connections list. The set may change
-// with time, so that a difference between the first two counts only if the
-// second keeps to its own set and a third differs from it too. Between lists
-// only requests are sent that change nothing.
-func toolsEverywhere(t *check.T) {
-	elsewhere := walked(t, toolsList)
-	here := listAround(t)
-	if !elsewhere.whole() || here == nil {
-		t.NotObserved("tools/list could not be read to its end", "")
-	}
-	if sameSet(here.before, here.after) && sameSet(here.before, toolsList.names(elsewhere.items())) {
-		return
-	}
-	third := listAround(t.Another(false))
-	if third == nil {
-		t.NotObserved("tools/list could not be read to its end", "")
-	}
-	switch {
-	case !sameSet(here.before, here.after) && sameSet(here.before, third.before) && sameSet(here.after, third.after):
-		t.Fail(strings.Join(here.before, " "), strings.Join(here.after, " "), "after requests that only read, other tools are listed; likewise on another connection")
-	case sameSet(here.before, here.after) && sameSet(third.before, third.after) && !sameSet(here.before, third.before):
-		t.Fail(strings.Join(here.before, " "), strings.Join(third.before, " "), "two connections that ask for the tools one after the other are told of different ones")
-	}
-	t.Note("the set of tools changed once during the run")
-}
-
-// around is the names of the tools before and after requests that only read.
-type around struct{ before, after []string }
-
-func listAround(t *check.T) *around {
-	before := walkNow(t, toolsList)
-	_, _ = t.TryFrame(t.Facts.Barrier, nil)
-	for _, l := range listings(t) {
-		if l.method != toolsList.method {
-			_, _ = t.TryFrame(l.method, nil)
-		}
-	}
-	after := walkNow(t, toolsList)
-	if !before.whole() || !after.whole() {
-		return nil
-	}
-	return &around{toolsList.names(before.items()), toolsList.names(after.items())}
-}
-
-// toolsChangedSent needs a tool that changes the list, which only a call can
-// find.
-func toolsChangedSent(t *check.T) {
-	c := called(t)
-	for _, change := range c.changes {
-		if !change.told {
-			t.Mark(change.seen)
-			t.Fail("notifications/tools/list_changed", "none", "a call of %q changed the list of tools, and no notification told of it", change.tool)
-		}
-	}
-	if len(c.changes) == 0 {
-		t.NotObserved("no call changed the list of tools", allowHint(c.held))
-	}
-}
-
-// allowHint tells which flag would allow more calls.
-func allowHint(held []string) string {
-	if len(held) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d tools were not called, since they do not say that they only read: --allow-tools %s", len(held), wire.Clip(strings.Join(held, ","), 200))
 }

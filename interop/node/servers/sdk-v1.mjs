@@ -1,6 +1,9 @@
 // A small notes server on the TypeScript SDK v1, over stdio.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 const notes = new Map([
@@ -8,8 +11,21 @@ const notes = new Map([
   ['travel', 'The train leaves at nine. Pack the blue bag.'],
   ['ideas', 'Write a shorter readme.'],
 ]);
+const subscribed = new Set();
 
-const server = new McpServer({ name: 'notes', version: '1.0.0' });
+const server = new McpServer({ name: 'notes', version: '1.0.0' }, {
+  capabilities: { logging: {}, resources: { subscribe: true } },
+});
+
+const text = line => ({ content: [{ type: 'text', text: line }] });
+const names = start => [...notes.keys()].filter(name => name.startsWith(start ?? ''));
+
+async function changed() {
+  server.sendResourceListChanged();
+  if (subscribed.has('notes://index')) {
+    await server.server.sendResourceUpdated({ uri: 'notes://index' });
+  }
+}
 
 server.registerTool('search_notes', {
   title: 'Search notes',
@@ -20,9 +36,8 @@ server.registerTool('search_notes', {
   },
   annotations: { readOnlyHint: true },
 }, async ({ phrase, limit = 10 }) => {
-  const found = [...notes].filter(([, text]) => text.toLowerCase().includes(phrase.toLowerCase()));
-  const lines = found.slice(0, limit).map(([name, text]) => `${name}: ${text}`);
-  return { content: [{ type: 'text', text: lines.join('\n') || 'nothing found' }] };
+  const found = [...notes].filter(([, note]) => note.toLowerCase().includes(phrase.toLowerCase()));
+  return text(found.slice(0, limit).map(([name, note]) => `${name}: ${note}`).join('\n') || 'nothing found');
 });
 
 server.registerTool('count_words', {
@@ -31,9 +46,76 @@ server.registerTool('count_words', {
   outputSchema: { notes: z.number().int(), words: z.number().int() },
   annotations: { readOnlyHint: true },
 }, async () => {
-  const words = [...notes.values()].reduce((sum, text) => sum + text.split(/\s+/).length, 0);
+  const words = [...notes.values()].reduce((sum, note) => sum + note.split(/\s+/).length, 0);
   const output = { notes: notes.size, words };
-  return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
+  return { ...text(JSON.stringify(output)), structuredContent: output };
+});
+
+server.registerTool('check_spelling', {
+  title: 'Check the spelling',
+  description: 'Check the spelling of all notes',
+  annotations: { readOnlyHint: true },
+}, async extra => {
+  const progressToken = extra._meta?.progressToken;
+  let progress = 0;
+  for (const name of notes.keys()) {
+    await sleep(100, undefined, { signal: extra.signal });
+    await server.sendLoggingMessage({ level: 'debug', logger: 'notes', data: `checked ${name}` }, extra.sessionId);
+    if (progressToken !== undefined) {
+      await extra.sendNotification({
+        method: 'notifications/progress',
+        params: { progressToken, progress: ++progress, total: notes.size },
+      });
+    }
+  }
+  await server.sendLoggingMessage({ level: 'warning', logger: 'notes', data: 'the dictionary is small' }, extra.sessionId);
+  return text('no mistakes');
+});
+
+server.registerTool('summarize_note', {
+  title: 'Summarize a note',
+  description: "Summarize a note with the client's model",
+  inputSchema: { name: z.string().describe('Name of the note') },
+  annotations: { readOnlyHint: true },
+}, async ({ name }) => {
+  const answer = await server.server.createMessage({
+    messages: [{ role: 'user', content: { type: 'text', text: `Summarize: ${notes.get(name) ?? name}` } }],
+    maxTokens: 100,
+  });
+  return text(answer.content.type === 'text' ? answer.content.text : 'no summary');
+});
+
+server.registerTool('pick_note', {
+  title: 'Pick a note',
+  description: 'Show the note that the user picks',
+  annotations: { readOnlyHint: true },
+}, async () => {
+  const answer = await server.server.elicitInput({
+    message: 'Which note?',
+    requestedSchema: { type: 'object', properties: { name: { type: 'string', title: 'Name' } }, required: ['name'] },
+  });
+  return text(answer.action === 'accept' ? notes.get(answer.content.name) ?? 'no such note' : 'none picked');
+});
+
+server.registerTool('list_folders', {
+  title: 'List folders',
+  description: 'List the folders that the client works in',
+  annotations: { readOnlyHint: true },
+}, async () => {
+  const { roots } = await server.server.listRoots();
+  return text(roots.map(root => root.uri).join('\n'));
+});
+
+server.registerTool('add_note', {
+  title: 'Add a note',
+  description: 'Add a note, or change its text',
+  inputSchema: { name: z.string(), text: z.string() },
+  annotations: { destructiveHint: false },
+}, async ({ name, text: note }, extra) => {
+  notes.set(name, note);
+  await server.sendLoggingMessage({ level: 'info', logger: 'notes', data: `added ${name}` }, extra.sessionId);
+  await changed();
+  return text(`added ${name}`);
 });
 
 server.registerTool('delete_note', {
@@ -44,7 +126,8 @@ server.registerTool('delete_note', {
   if (!notes.delete(name)) {
     throw new Error(`there is no note named ${name}`);
   }
-  return { content: [{ type: 'text', text: `deleted ${name}` }] };
+  await changed();
+  return text(`deleted ${name}`);
 });
 
 server.registerResource('index', 'notes://index', {
@@ -53,7 +136,10 @@ server.registerResource('index', 'notes://index', {
   mimeType: 'text/plain',
 }, async uri => ({ contents: [{ uri: uri.href, text: [...notes.keys()].join('\n') }] }));
 
-server.registerResource('note', new ResourceTemplate('notes://note/{name}', { list: undefined }), {
+server.registerResource('note', new ResourceTemplate('notes://note/{name}', {
+  list: () => ({ resources: names().map(name => ({ name, uri: `notes://note/${name}` })) }),
+  complete: { name: names },
+}), {
   title: 'A note',
   description: 'The text of one note',
   mimeType: 'text/plain',
@@ -64,10 +150,20 @@ server.registerResource('note', new ResourceTemplate('notes://note/{name}', { li
   return { contents: [{ uri: uri.href, text: notes.get(name) }] };
 });
 
+server.server.setRequestHandler(SubscribeRequestSchema, async ({ params }) => {
+  subscribed.add(params.uri);
+  return {};
+});
+
+server.server.setRequestHandler(UnsubscribeRequestSchema, async ({ params }) => {
+  subscribed.delete(params.uri);
+  return {};
+});
+
 server.registerPrompt('summarize', {
   title: 'Summarize a note',
   description: 'Ask for a summary of one note',
-  argsSchema: { name: z.string().describe('Name of the note') },
+  argsSchema: { name: completable(z.string().describe('Name of the note'), names) },
 }, ({ name }) => ({
   messages: [{ role: 'user', content: { type: 'text', text: `Summarize this note: ${notes.get(name) ?? name}` } }],
 }));

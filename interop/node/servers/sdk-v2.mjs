@@ -1,5 +1,8 @@
 // A small notes server on the TypeScript SDK v2, over stdio, for clients of both eras.
-import { McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  McpServer, ResourceNotFoundError, ResourceTemplate, acceptedContent, completable, inputRequired, inputResponse,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
@@ -9,8 +12,21 @@ const notes = new Map([
   ['ideas', 'Write a shorter readme.'],
 ]);
 
-function createServer() {
-  const server = new McpServer({ name: 'notes', version: '1.0.0' });
+const text = line => ({ content: [{ type: 'text', text: line }] });
+const names = start => [...notes.keys()].filter(name => name.startsWith(start ?? ''));
+
+function createServer({ era }) {
+  const server = new McpServer({ name: 'notes', version: '1.0.0' }, {
+    capabilities: { logging: {}, resources: { subscribe: true } },
+  });
+  const subscribed = new Set();
+
+  async function changed() {
+    server.sendResourceListChanged();
+    if (era === 'modern' || subscribed.has('notes://index')) {
+      await server.server.sendResourceUpdated({ uri: 'notes://index' });
+    }
+  }
 
   server.registerTool('search_notes', {
     title: 'Search notes',
@@ -21,9 +37,8 @@ function createServer() {
     }),
     annotations: { readOnlyHint: true },
   }, async ({ phrase, limit = 10 }) => {
-    const found = [...notes].filter(([, text]) => text.toLowerCase().includes(phrase.toLowerCase()));
-    const lines = found.slice(0, limit).map(([name, text]) => `${name}: ${text}`);
-    return { content: [{ type: 'text', text: lines.join('\n') || 'nothing found' }] };
+    const found = [...notes].filter(([, note]) => note.toLowerCase().includes(phrase.toLowerCase()));
+    return text(found.slice(0, limit).map(([name, note]) => `${name}: ${note}`).join('\n') || 'nothing found');
   });
 
   server.registerTool('count_words', {
@@ -32,9 +47,83 @@ function createServer() {
     outputSchema: z.object({ notes: z.number().int(), words: z.number().int() }),
     annotations: { readOnlyHint: true },
   }, async () => {
-    const words = [...notes.values()].reduce((sum, text) => sum + text.split(/\s+/).length, 0);
+    const words = [...notes.values()].reduce((sum, note) => sum + note.split(/\s+/).length, 0);
     const output = { notes: notes.size, words };
-    return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
+    return { ...text(JSON.stringify(output)), structuredContent: output };
+  });
+
+  server.registerTool('check_spelling', {
+    title: 'Check the spelling',
+    description: 'Check the spelling of all notes',
+    annotations: { readOnlyHint: true },
+  }, async ctx => {
+    const progressToken = ctx.mcpReq._meta?.progressToken;
+    let progress = 0;
+    for (const name of notes.keys()) {
+      await sleep(100, undefined, { signal: ctx.mcpReq.signal });
+      await ctx.mcpReq.log('debug', `checked ${name}`, 'notes');
+      if (progressToken !== undefined) {
+        await ctx.mcpReq.notify({
+          method: 'notifications/progress',
+          params: { progressToken, progress: ++progress, total: notes.size },
+        });
+      }
+    }
+    await ctx.mcpReq.log('warning', 'the dictionary is small', 'notes');
+    return text('no mistakes');
+  });
+
+  server.registerTool('summarize_note', {
+    title: 'Summarize a note',
+    description: "Summarize a note with the client's model",
+    inputSchema: z.object({ name: z.string().describe('Name of the note') }),
+    annotations: { readOnlyHint: true },
+  }, async ({ name }, ctx) => {
+    const answer = inputResponse(ctx.mcpReq.inputResponses, 'summary');
+    if (answer.kind !== 'sampling') {
+      const messages = [{ role: 'user', content: { type: 'text', text: `Summarize: ${notes.get(name) ?? name}` } }];
+      return inputRequired({ inputRequests: { summary: inputRequired.createMessage({ messages, maxTokens: 100 }) } });
+    }
+    return text(answer.result.content.type === 'text' ? answer.result.content.text : 'no summary');
+  });
+
+  server.registerTool('pick_note', {
+    title: 'Pick a note',
+    description: 'Show the note that the user picks',
+    annotations: { readOnlyHint: true },
+  }, async ctx => {
+    const requestedSchema = z.object({ name: z.string() });
+    const answer = inputResponse(ctx.mcpReq.inputResponses, 'note');
+    if (answer.kind !== 'elicit') {
+      const note = inputRequired.elicit({ message: 'Which note?', requestedSchema });
+      return inputRequired({ inputRequests: { note } });
+    }
+    const picked = acceptedContent(ctx.mcpReq.inputResponses, 'note', requestedSchema);
+    return text(picked ? notes.get(picked.name) ?? 'no such note' : 'none picked');
+  });
+
+  server.registerTool('list_folders', {
+    title: 'List folders',
+    description: 'List the folders that the client works in',
+    annotations: { readOnlyHint: true },
+  }, async ctx => {
+    const answer = inputResponse(ctx.mcpReq.inputResponses, 'folders');
+    if (answer.kind !== 'roots') {
+      return inputRequired({ inputRequests: { folders: inputRequired.listRoots() } });
+    }
+    return text(answer.roots.map(root => root.uri).join('\n'));
+  });
+
+  server.registerTool('add_note', {
+    title: 'Add a note',
+    description: 'Add a note, or change its text',
+    inputSchema: z.object({ name: z.string(), text: z.string() }),
+    annotations: { destructiveHint: false },
+  }, async ({ name, text: note }, ctx) => {
+    notes.set(name, note);
+    await ctx.mcpReq.log('info', `added ${name}`, 'notes');
+    await changed();
+    return text(`added ${name}`);
   });
 
   server.registerTool('delete_note', {
@@ -45,7 +134,8 @@ function createServer() {
     if (!notes.delete(name)) {
       throw new Error(`there is no note named ${name}`);
     }
-    return { content: [{ type: 'text', text: `deleted ${name}` }] };
+    await changed();
+    return text(`deleted ${name}`);
   });
 
   server.registerResource('index', 'notes://index', {
@@ -54,7 +144,10 @@ function createServer() {
     mimeType: 'text/plain',
   }, async uri => ({ contents: [{ uri: uri.href, text: [...notes.keys()].join('\n') }] }));
 
-  server.registerResource('note', new ResourceTemplate('notes://note/{name}', { list: undefined }), {
+  server.registerResource('note', new ResourceTemplate('notes://note/{name}', {
+    list: () => ({ resources: names().map(name => ({ name, uri: `notes://note/${name}` })) }),
+    complete: { name: names },
+  }), {
     title: 'A note',
     description: 'The text of one note',
     mimeType: 'text/plain',
@@ -65,10 +158,21 @@ function createServer() {
     return { contents: [{ uri: uri.href, text: notes.get(name) }] };
   });
 
+  if (era === 'legacy') {
+    server.server.setRequestHandler('resources/subscribe', async ({ params }) => {
+      subscribed.add(params.uri);
+      return {};
+    });
+    server.server.setRequestHandler('resources/unsubscribe', async ({ params }) => {
+      subscribed.delete(params.uri);
+      return {};
+    });
+  }
+
   server.registerPrompt('summarize', {
     title: 'Summarize a note',
     description: 'Ask for a summary of one note',
-    argsSchema: z.object({ name: z.string().describe('Name of the note') }),
+    argsSchema: z.object({ name: completable(z.string().describe('Name of the note'), names) }),
   }, ({ name }) => ({
     messages: [{ role: 'user', content: { type: 'text', text: `Summarize this note: ${notes.get(name) ?? name}` } }],
   }));

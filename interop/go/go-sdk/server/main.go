@@ -3,113 +3,33 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-var (
-	mu    sync.Mutex // guards notes: handlers run concurrently
-	notes = map[string]string{
-		"groceries": "Milk, eggs and flour.",
-		"travel":    "The train leaves at nine. Pack the blue bag.",
-		"ideas":     "Write a shorter readme.",
-	}
-)
-
-type searchArgs struct {
-	Phrase string `json:"phrase" jsonschema:"text to look for, case-insensitive"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many notes to return at most"`
-}
-
-func searchNotes(_ context.Context, _ *mcp.CallToolRequest, args searchArgs) (*mcp.CallToolResult, any, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	var found []string
-	for _, name := range slices.Sorted(maps.Keys(notes)) {
-		if strings.Contains(strings.ToLower(notes[name]), strings.ToLower(args.Phrase)) {
-			found = append(found, name+": "+notes[name])
-		}
-	}
-	if args.Limit > 0 && len(found) > args.Limit {
-		found = found[:args.Limit]
-	}
-	if len(found) == 0 {
-		found = append(found, "nothing found")
-	}
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(found, "\n")}},
-	}, nil, nil
-}
-
-type count struct {
-	Notes int `json:"notes"`
-	Words int `json:"words"`
-}
-
-func countWords(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, count, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	c := count{Notes: len(notes)}
-	for _, text := range notes {
-		c.Words += len(strings.Fields(text))
-	}
-	return nil, c, nil
-}
-
-type deleteArgs struct {
-	Name string `json:"name" jsonschema:"name of the note"`
-}
-
-func deleteNote(_ context.Context, _ *mcp.CallToolRequest, args deleteArgs) (*mcp.CallToolResult, any, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	if _, ok := notes[args.Name]; !ok {
-		return nil, nil, fmt.Errorf("there is no note named %q", args.Name)
-	}
-	delete(notes, args.Name)
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: "deleted " + args.Name}},
-	}, nil, nil
-}
-
-func readNote(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	uri := req.Params.URI
-	text := strings.Join(slices.Sorted(maps.Keys(notes)), "\n")
-	if name, ok := strings.CutPrefix(uri, "notes://note/"); ok {
-		if text, ok = notes[name]; !ok {
-			return nil, mcp.ResourceNotFoundError(uri)
-		}
-	}
-	return &mcp.ReadResourceResult{
-		Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}},
-	}, nil
-}
-
-func summarize(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	text := "Summarize this note: " + notes[req.Params.Arguments["name"]]
-	return &mcp.GetPromptResult{
-		Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
-	}, nil
-}
-
 func main() {
-	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "v1.0.0"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "v1.0.0"}, &mcp.ServerOptions{
+		PageSize:           3,
+		CompletionHandler:  complete,
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	mcp.AddTool(server, &mcp.Tool{Name: "search_notes", Description: "Find the notes whose text holds a phrase", Annotations: readOnly}, searchNotes)
 	mcp.AddTool(server, &mcp.Tool{Name: "count_words", Description: "Count the words of all notes", Annotations: readOnly}, countWords)
-	mcp.AddTool(server, &mcp.Tool{Name: "delete_note", Description: "Delete a note by its name"}, deleteNote)
-	server.AddResource(&mcp.Resource{Name: "index", URI: "notes://index", MIMEType: "text/plain"}, readNote)
-	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "note", URITemplate: "notes://note/{name}", MIMEType: "text/plain"}, readNote)
+	mcp.AddTool(server, &mcp.Tool{Name: "check_spelling", Description: "Check the spelling of all notes", Annotations: readOnly}, checkSpelling)
+	mcp.AddTool(server, &mcp.Tool{Name: "summarize_note", Description: "Summarize a note with the client's model", Annotations: readOnly}, summarizeNote)
+	mcp.AddTool(server, &mcp.Tool{Name: "pick_note", Description: "Show the note that the user picks", Annotations: readOnly}, pickNote)
+	mcp.AddTool(server, &mcp.Tool{Name: "list_folders", Description: "List the folders that the client works in", Annotations: readOnly}, listFolders)
+	mcp.AddTool(server, &mcp.Tool{Name: "add_note", Description: "Add a note, or change its text"}, addNote(server))
+	mcp.AddTool(server, &mcp.Tool{Name: "delete_note", Description: "Delete a note by its name"}, deleteNote(server))
+	server.AddResource(&mcp.Resource{Name: "index", URI: indexURI, MIMEType: "text/plain"}, readNote)
+	for _, name := range names("") {
+		server.AddResource(resource(name), readNote)
+	}
+	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "note", URITemplate: noteURI + "{name}", MIMEType: "text/plain"}, readNote)
 	server.AddPrompt(&mcp.Prompt{
 		Name:        "summarize",
 		Description: "Ask for a summary of one note",
@@ -118,4 +38,48 @@ func main() {
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// What a tool needs of the client it asks for in its result: the SDK sends a
+// request of its own to a client that knows no such results.
+
+func summarizeNote(_ context.Context, req *mcp.CallToolRequest, args named) (*mcp.CallToolResult, any, error) {
+	answer, ok := req.Params.InputResponses["summary"].(*mcp.CreateMessageWithToolsResult)
+	if !ok {
+		ask := &mcp.CreateMessageParams{
+			MaxTokens: 100,
+			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "Summarize: " + note(args.Name)}}},
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"summary": ask}}, nil, nil
+	}
+	return &mcp.CallToolResult{Content: answer.Content}, nil, nil
+}
+
+func pickNote(_ context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	answer, ok := req.Params.InputResponses["note"].(*mcp.ElicitResult)
+	if !ok {
+		ask := &mcp.ElicitParams{
+			Message: "Which note?",
+			RequestedSchema: &jsonschema.Schema{
+				Type:       "object",
+				Properties: map[string]*jsonschema.Schema{"name": {Type: "string"}},
+				Required:   []string{"name"},
+			},
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"note": ask}}, nil, nil
+	}
+	name, _ := answer.Content["name"].(string)
+	return text(note(name)), nil, nil
+}
+
+func listFolders(_ context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	answer, ok := req.Params.InputResponses["folders"].(*mcp.ListRootsResult)
+	if !ok {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"folders": &mcp.ListRootsParams{}}}, nil, nil
+	}
+	result := &mcp.CallToolResult{Content: []mcp.Content{}}
+	for _, root := range answer.Roots {
+		result.Content = append(result.Content, &mcp.TextContent{Text: root.URI})
+	}
+	return result, nil, nil
 }

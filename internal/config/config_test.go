@@ -1,0 +1,94 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestValuesAreRead(t *testing.T) {
+	for text, want := range map[string]Values{
+		"":                 {},
+		"# nothing yet\n":  {},
+		"resources: [a:b]": {Resources: []string{"a:b"}},
+		`
+tools:
+  search: &search
+    arguments:
+      - {query: harbour, limit: 3, deep: true, score: 1.5, none: null, list: [1, {a: "2"}], date: 2025-06-18}
+      - {}
+  again: *search
+  "a.b c":
+    arguments: [{x: 12345678901234567890}]
+prompts:
+  greet:
+    arguments:
+      - name: Ada
+        "1": "2"
+templates:
+  "file:///{path}": {variables: [{path: notes.txt}]}
+resources:
+  - file:///notes.txt
+  - library://desk/hours
+`: {
+			Tools: map[string][]string{
+				"search": {`{"date":"2025-06-18","deep":true,"limit":3,"list":[1,{"a":"2"}],"none":null,"query":"harbour","score":1.5}`, `{}`},
+				"again":  {`{"date":"2025-06-18","deep":true,"limit":3,"list":[1,{"a":"2"}],"none":null,"query":"harbour","score":1.5}`, `{}`},
+				"a.b c":  {`{"x":12345678901234567890}`},
+			},
+			Prompts:   map[string][]string{"greet": {`{"1":"2","name":"Ada"}`}},
+			Templates: map[string][]string{"file:///{path}": {`{"path":"notes.txt"}`}},
+			Resources: []string{"file:///notes.txt", "library://desk/hours"},
+		},
+	} {
+		got, err := parse([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s\n got %v\nwant %v", text, *got, want)
+		}
+	}
+}
+
+func TestWhatIsWrongIsToldWithLineAndKey(t *testing.T) {
+	for text, want := range map[string]string{
+		"tool: {}":                                        `line 1: tool is not known (known here: tools, prompts, templates, resources)`,
+		"tools:\n  a:\n    argument: []":                  `line 3: tools.a.argument is not known (known here: arguments)`,
+		"prompts:\n  a:\n    arguments:\n    - n: 5":      `line 4: prompts.a.arguments[0].n is a number, not a string (write it in quotes)`,
+		"tools: [a]":                                      `line 1: tools is a list, not a mapping`,
+		"tools:":                                          `line 1: tools is empty, not a mapping`,
+		"tools:\n  a:\n    arguments: {q: x}":             `line 3: tools.a.arguments is a mapping, not a list`,
+		"tools:\n  a:\n    arguments:\n      - x\n":       `line 4: tools.a.arguments[0] is a string, not a mapping`,
+		"tools:\n\n  a: {arguments: []}":                  `line 3: tools.a.arguments is empty`,
+		"tools:\n  a: {}":                                 `line 2: tools.a gives no arguments`,
+		"tools:\n  a: {arguments: [{}]}\n  a: {}":         `line 3: `,
+		"tools:\n  a: {arguments: [{q: .nan}]}":           `line 2: tools.a.arguments[0] is no JSON`,
+		"resources: {a: b}":                               `line 1: resources is a mapping, not a list`,
+		"resources:\n- file:///a\n- notes.txt":            `line 3: resources[1] is no URI: "notes.txt"`,
+		"resources:\n- 5":                                 `line 2: resources[0] is a number, not a string`,
+		"templates: {\"x:{a}\": {variables: [{a: [1]}]}}": `line 1: templates.x:{a}.variables[0].a is a list, not a string`,
+		"- tools":                   `line 1: the configuration is a list, not a mapping`,
+		"tools: {\n":                `line 1: `,
+		"tools: {}\n---\ntools: {}": `line 3: a second document`,
+		"tools: *nowhere":           `nowhere`,
+	} {
+		v, err := parse([]byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) && !strings.Contains(err.Error(), "nowhere") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, error %v, want %s", text, v, err, want)
+		}
+	}
+}
+
+func TestErrorsNameTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(path, []byte("x: 1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, filepath.Join(t.TempDir(), "none.yaml")} {
+		if _, err := Read(p); err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// ordinaryTools are definitions as ordinary servers have them, one a line.
+func ordinaryTools(t testing.TB) []gjson.Result {
+	t.Helper()
+	text, err := os.ReadFile("testdata/tools.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []gjson.Result
+	for line := range strings.Lines(string(text)) {
+		if !gjson.Valid(line) {
+			t.Fatalf("no JSON: %s", line)
+		}
+		out = append(out, gjson.Parse(line))
+	}
+	return out
+}
+
+// Of ordinary tools all have valid arguments, in every style and for every
+// seed, and all that constrain anything have misfits.
+func TestOrdinaryToolsGetArguments(t *testing.T) {
+	tools := ordinaryTools(t)
+	if len(tools) < 60 {
+		t.Errorf("only %d tools", len(tools))
+	}
+	s := served(t, tools)
+	t.Log(s)
+	if s.made != s.asked || s.asked != 10*3*len(tools) {
+		t.Errorf("arguments were made %d of %d times", s.made, s.asked)
+	}
+	if s.misfits < 5*len(tools) {
+		t.Errorf("only %d misfits of %d tools", s.misfits, len(tools))
+	}
+}
+
+type service struct{ tools, asked, made, misfits, keywords int }
+
+func (s service) String() string {
+	return fmt.Sprintf("%d tools: arguments made %d of %d times, %d misfits of %d keywords", s.tools, s.made, s.asked, s.misfits, s.keywords)
+}
+
+func served(t *testing.T, tools []gjson.Result) service {
+	t.Helper()
+	s := service{tools: len(tools)}
+	keywords := map[string]bool{}
+	for _, tool := range tools {
+		name, input := tool.Get("name").String(), []byte(tool.Get("inputSchema").Raw)
+		g, err := NewGenerator(input)
+		if err != nil {
+			s.asked++
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		judge, err := CompileToolAnyDialect(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, style := range []Style{Least, Full, Free} {
+			for seed := range uint64(10) {
+				s.asked++
+				args, err := g.Valid(seeded(seed), style)
+				if err != nil {
+					t.Errorf("%s, style %d: %v", name, style, err)
+					continue
+				}
+				if broken, err := judge.Validate(args); err != nil || len(broken) > 0 {
+					t.Errorf("%s, style %d: %s: %v, %v", name, style, args, broken, err)
+					continue
+				}
+				s.made++
+			}
+		}
+		all, err := g.Invalid(seeded(1), 100)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, m := range all {
+			if broken, err := judge.Validate(m.JSON); err != nil || len(broken) == 0 {
+				t.Errorf("%s: %s, but %s fits (%v)", name, m.Why, m.JSON, err)
+			}
+			keywords[m.Keyword] = true
+		}
+		s.misfits += len(all)
+	}
+	s.keywords = len(keywords)
+	return s
+}
+
+// The tools of the pinned servers of other hands, where they are installed.
+func TestToolsOfStrangersGetArguments(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "interop/build")); err != nil {
+		t.Skip("the servers are not installed: interop/install does it")
+	}
+	text, err := os.ReadFile(filepath.Join(root, "interop/targets.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range gjson.GetBytes(text, "targets").Array() {
+		if target.Get("kind").String() != "server" {
+			continue
+		}
+		name := target.Get("name").String()
+		t.Run(name, func(t *testing.T) {
+			tools := toolsOf(t, root, target)
+			s := served(t, tools)
+			t.Log(s)
+			if len(tools) == 0 || s.made != s.asked {
+				t.Errorf("arguments were made %d of %d times", s.made, s.asked)
+			}
+		})
+	}
+}
+
+// toolsOf starts a server and returns its tools.
+func toolsOf(t *testing.T, root string, target gjson.Result) []gjson.Result {
+	t.Helper()
+	var argv []string
+	for _, a := range target.Get("command").Array() {
+		argv = append(argv, a.String())
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = filepath.Join(root, target.Get("cwd").String())
+	if strings.Contains(argv[0], "/") {
+		cmd.Path = filepath.Join(root, argv[0])
+	}
+	cmd.Env = os.Environ()
+	target.Get("env").ForEach(func(k, v gjson.Result) bool {
+		cmd.Env = append(cmd.Env, k.String()+"="+strings.ReplaceAll(v.String(), "{root}", root))
+		return true
+	})
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer func() {
+		limit.Stop()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	lines := bufio.NewReaderSize(out, 1<<20)
+	ask := func(id int, method string, params map[string]any) gjson.Result {
+		raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write(append(raw, '\n')); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				t.Fatalf("%s: %v", method, err)
+			}
+			if m := gjson.ParseBytes(bytes.TrimSpace(line)); m.Get("id").Int() == int64(id) && !m.Get("method").Exists() {
+				return m.Get("result")
+			}
+		}
+	}
+	ask(1, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "mcpcheck", "version": "0"}})
+	if _, err := in.Write([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	return ask(2, "tools/list", map[string]any{}).Get("tools").Array()
+}

@@ -1,0 +1,340 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// kinds is a set of the types of JSON values.
+type kinds uint8
+
+const (
+	strings_ kinds = 1 << iota
+	whole          // numbers without a fraction
+	fractions
+	booleans
+	objects
+	arrays
+	nulls
+	anything = strings_ | whole | fractions | booleans | objects | arrays | nulls
+)
+
+var kindsNamed = map[string]kinds{"string": strings_, "integer": whole, "number": whole | fractions, "boolean": booleans, "object": objects, "array": arrays, "null": nulls}
+
+// may returns the types that the keyword type of a schema allows.
+func may(s *jsonschema.Schema) kinds {
+	if s.Types == nil || s.Types.IsEmpty() {
+		return anything
+	}
+	var out kinds
+	for _, name := range s.Types.ToStrings() {
+		out |= kindsNamed[name]
+	}
+	return out
+}
+
+// A draw makes one value from the choices of a source. What it draws need not
+// fit, since choices bear on each other in ways that it does not see; value
+// therefore tries again until it does.
+type draw struct {
+	g        *Generator
+	src      Source
+	style    Style
+	proposed bool // keep to examples and defaults
+	tries    int  // of a value before this one
+}
+
+func (d *draw) pick(n int) int {
+	if n <= 1 {
+		return 0
+	}
+	return d.src.IntN(n)
+}
+
+// again returns a draw whose choices follow from those made so far, so that a
+// source that always gives the same number comes to other values too, and one
+// that shrinks is not asked for ever more.
+func (d *draw) again(try int) *draw {
+	next := *d
+	next.src = rand.New(rand.NewPCG(uint64(d.pick(1<<16)), uint64(try)))
+	next.tries = d.tries + try
+	next.proposed = d.proposed && try < 2
+	next.style = []Style{d.style, Least, Free}[min(try, 2)]
+	return &next
+}
+
+// Bounds of the search for one value.
+const (
+	tries       = 40  // of arguments as a whole
+	triesWithin = 8   // of a value inside of them
+	deep        = 4   // levels; from there on values are as flat as they can be
+	ample       = 200 // values within; from there on nothing is added that may be left out
+)
+
+// value returns a value of one of some kinds that fits all schemas.
+func (d *draw) value(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
+	most := triesWithin
+	if depth == 0 {
+		most = tries
+	}
+	for try := range most {
+		d.g.tool.effort.step()
+		if depth == 0 {
+			d.g.size = 0
+		}
+		now := d
+		if try > 0 {
+			now = d.again(try)
+		}
+		if v, ok := now.once(all, of, depth); ok && fits(all, v) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+func fits(all []*jsonschema.Schema, v any) bool {
+	return !slices.ContainsFunc(all, func(s *jsonschema.Schema) bool { return s.Validate(v) != nil })
+}
+
+// once makes a value that fits as far as one look at the schemas tells.
+func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
+	f, ok := d.expand(all, depth)
+	if !ok {
+		return nil, false
+	}
+	d.g.size++
+	if d.proposed || d.style == Free && d.pick(4) == 1 {
+		var good []any
+		for _, s := range f {
+			for _, v := range proposals(s) {
+				if kindOf(v)&of != 0 && fits(all, v) && !slices.ContainsFunc(good, func(o any) bool { return equal(o, v) }) {
+					good = append(good, v)
+				}
+			}
+			if len(good) > 0 {
+				return good[d.pick(len(good))], true
+			}
+		}
+	}
+	for _, s := range f {
+		var values []any
+		switch {
+		case s.Const != nil:
+			values = []any{*s.Const}
+		case s.Enum != nil:
+			values = s.Enum.Values
+		default:
+			continue
+		}
+		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return kindOf(v)&of == 0 || !fits(all, v) })
+		if len(values) == 0 {
+			return nil, false
+		}
+		return values[d.pick(len(values))], true
+	}
+	for _, s := range f {
+		of &= may(s)
+	}
+	switch d.kind(f, of) {
+	case strings_:
+		return d.text(f)
+	case whole:
+		return d.number(f, true)
+	case fractions:
+		return d.number(f, false)
+	case booleans:
+		return d.pick(2) == 1, true
+	case objects:
+		return d.object(f, depth)
+	case arrays:
+		return d.array(f, depth)
+	case nulls:
+		return nil, true
+	}
+	return nil, false
+}
+
+// expand takes apart what applies to the same value: references, the parts of
+// allOf, and of unions and conditions the branch that it draws. Each schema of
+// the result counts for what stands in itself alone.
+func (d *draw) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema, bool) {
+	var out []*jsonschema.Schema
+	todo := slices.Clone(all)
+	for len(todo) > 0 {
+		s := todo[0]
+		todo = todo[1:]
+		if s.Bool != nil && !*s.Bool {
+			return nil, false
+		}
+		if slices.Contains(out, s) {
+			continue
+		}
+		d.g.tool.effort.step()
+		out = append(out, s)
+		todo = append(todo, inPlace(s)...)
+		for _, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+			if len(union) > 0 {
+				todo = append(todo, d.branch(union, depth))
+			}
+		}
+		if s.If == nil {
+			continue
+		}
+		if d.pick(2) == 0 {
+			if todo = append(todo, s.If); s.Then != nil {
+				todo = append(todo, s.Then)
+			}
+		} else if s.Else != nil {
+			todo = append(todo, s.Else)
+		}
+	}
+	return out, true
+}
+
+// branch draws one branch of a union, deep inside one of the flattest.
+func (d *draw) branch(union []*jsonschema.Schema, depth int) *jsonschema.Schema {
+	limit := endless - 1
+	if depth >= deep {
+		for _, s := range union {
+			limit = min(limit, d.g.height[s])
+		}
+	}
+	open := slices.DeleteFunc(slices.Clone(union), func(s *jsonschema.Schema) bool { return d.g.height[s] > limit })
+	if len(open) == 0 {
+		return union[d.pick(len(union))]
+	}
+	return open[d.pick(len(open))]
+}
+
+// kind draws one of some kinds: those that the keywords speak of.
+func (d *draw) kind(f []*jsonschema.Schema, of kinds) kinds {
+	var spoken kinds
+	for _, s := range f {
+		spoken |= speaksOf(s)
+	}
+	if d.style != Free {
+		switch {
+		case of&spoken != 0:
+			of &= spoken
+		case of == anything:
+			of = strings_
+		}
+		if of != nulls {
+			of &^= nulls
+		}
+		if of&whole != 0 && d.tries < 4 {
+			of &^= fractions
+		}
+	}
+	var one []kinds
+	for k := strings_; k <= nulls; k <<= 1 {
+		if of&k != 0 {
+			one = append(one, k)
+		}
+	}
+	if len(one) == 0 {
+		return 0
+	}
+	return one[d.pick(len(one))]
+}
+
+func speaksOf(s *jsonschema.Schema) (of kinds) {
+	if s.Properties != nil || s.Required != nil || s.AdditionalProperties != nil || s.PatternProperties != nil || s.MinProperties != nil ||
+		s.PropertyNames != nil || s.DependentRequired != nil || s.DependentSchemas != nil || s.Dependencies != nil || s.UnevaluatedProperties != nil {
+		of |= objects
+	}
+	if s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil || s.Contains != nil || s.UniqueItems || s.UnevaluatedItems != nil {
+		of |= arrays
+	}
+	if s.MinLength != nil || s.MaxLength != nil || s.Pattern != nil || written(s)["format"] != nil {
+		of |= strings_
+	}
+	if s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil {
+		of |= whole | fractions
+	}
+	return of
+}
+
+func kindOf(v any) kinds {
+	switch v := v.(type) {
+	case string:
+		return strings_
+	case json.Number:
+		if isInteger(v.String()) {
+			return whole
+		}
+		return fractions
+	case bool:
+		return booleans
+	case map[string]any:
+		return objects
+	case []any:
+		return arrays
+	}
+	return nulls
+}
+
+// inPlace returns the parts that always apply to the value of a schema itself.
+func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+	var out []*jsonschema.Schema
+	if s.Ref != nil {
+		out = append(out, s.Ref)
+		if s.DraftVersion < 2019 {
+			return out // what stands beside $ref does not count
+		}
+	}
+	if s.RecursiveRef != nil {
+		out = append(out, s.RecursiveRef)
+	}
+	if s.DynamicRef != nil {
+		out = append(out, s.DynamicRef.Ref)
+	}
+	return append(out, s.AllOf...)
+}
+
+// parts returns all parts of a schema that may apply to its value or a value
+// within, in a fixed order.
+func parts(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := slices.Concat(inPlace(s), s.AnyOf, s.OneOf, s.PrefixItems,
+		[]*jsonschema.Schema{s.If, s.Then, s.Else, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems})
+	for _, one := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
+		switch one := one.(type) {
+		case *jsonschema.Schema:
+			out = append(out, one)
+		case []*jsonschema.Schema:
+			out = append(out, one...)
+		}
+	}
+	for _, named := range []map[string]*jsonschema.Schema{s.Properties, s.DependentSchemas} {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			out = append(out, named[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		if one, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
+			out = append(out, one)
+		}
+	}
+	for _, p := range namePatterns(s) {
+		out = append(out, s.PatternProperties[p])
+	}
+	return slices.DeleteFunc(out, func(s *jsonschema.Schema) bool { return s == nil })
+}
+
+// namePatterns returns the patterns of patternProperties in order.
+func namePatterns(s *jsonschema.Schema) []jsonschema.Regexp {
+	return slices.SortedFunc(maps.Keys(s.PatternProperties), func(a, b jsonschema.Regexp) int { return strings.Compare(a.String(), b.String()) })
+}
+
+func least(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

@@ -1,0 +1,166 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// array makes an array that is as long as the schemas ask for, and holds what
+// they want it to contain.
+func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
+	var wanted []*jsonschema.Schema // what a place must contain, in order
+	fewest, most, unique := 0, mostItems, false
+	for _, s := range f {
+		fewest = max(fewest, least(s.MinItems))
+		if s.MaxItems != nil {
+			most = min(most, *s.MaxItems)
+		}
+		unique = unique || s.UniqueItems
+		for range min(containsAtLeast(s), mostItems) {
+			wanted = append(wanted, s.Contains)
+		}
+	}
+	n := max(fewest, len(wanted))
+	if n > most && fewest <= most {
+		n = most // one item may be all that is wanted
+	}
+	if n > mostItems || fewest > most {
+		return nil, false
+	}
+	switch {
+	case depth >= deep || d.g.size > ample:
+	case d.style == Full:
+		n = max(n, min(1, most))
+	case d.style == Free:
+		n += d.pick(min(3, most-n) + 1)
+	}
+	out := []any{}
+	for i := range n {
+		schemas := items(f, i)
+		if i < len(wanted) {
+			schemas = append(slices.Clone(schemas), wanted[i])
+		}
+		v, ok := d.item(schemas, depth+1, out, unique)
+		if !ok && i < len(wanted) { // it may stand at a later place
+			wanted = slices.Insert(wanted, i, (*jsonschema.Schema)(nil))
+			if n = max(n, min(len(wanted), most)); i < n {
+				v, ok = d.item(items(f, i), depth+1, out, unique)
+			}
+		}
+		if !ok {
+			if len(out) >= fewest {
+				break
+			}
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	for i := len(out); i < min(len(wanted), most); i++ {
+		v, ok := d.item(append(slices.Clone(items(f, i)), wanted[i]), depth+1, out, unique)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
+
+// item makes an item, where they are unique one that is not there yet.
+func (d *draw) item(schemas []*jsonschema.Schema, depth int, before []any, unique bool) (any, bool) {
+	schemas = slices.DeleteFunc(schemas, func(s *jsonschema.Schema) bool { return s == nil })
+	for try := range 50 {
+		now := d
+		if try > 0 {
+			now = d.again(2 + try)
+		}
+		v, ok := now.value(schemas, anything, depth)
+		if !ok || !unique || !slices.ContainsFunc(before, func(o any) bool { return equal(o, v) }) {
+			return v, ok
+		}
+	}
+	return nil, false
+}
+
+// items returns the schemas of the i-th item.
+func items(f []*jsonschema.Schema, i int) []*jsonschema.Schema {
+	var out, rest []*jsonschema.Schema
+	for _, s := range f {
+		one := itemSchemas(s, i)
+		if out = append(out, one...); len(one) == 0 && s.UnevaluatedItems != nil {
+			rest = append(rest, s.UnevaluatedItems)
+		}
+	}
+	if len(out) == 0 {
+		return rest
+	}
+	return out
+}
+
+// itemSchemas returns what a schema itself says of the i-th item.
+func itemSchemas(s *jsonschema.Schema, i int) []*jsonschema.Schema {
+	switch list := s.Items.(type) { // before 2020-12
+	case *jsonschema.Schema:
+		return []*jsonschema.Schema{list}
+	case []*jsonschema.Schema:
+		if i < len(list) {
+			return []*jsonschema.Schema{list[i]}
+		}
+		switch more := s.AdditionalItems.(type) {
+		case *jsonschema.Schema:
+			return []*jsonschema.Schema{more}
+		case bool:
+			if !more {
+				return []*jsonschema.Schema{never}
+			}
+		}
+		return nil
+	}
+	switch {
+	case i < len(s.PrefixItems):
+		return []*jsonschema.Schema{s.PrefixItems[i]}
+	case s.Items2020 != nil:
+		return []*jsonschema.Schema{s.Items2020}
+	}
+	return nil
+}
+
+// containsAtLeast returns how many items must fit the keyword contains.
+func containsAtLeast(s *jsonschema.Schema) int {
+	switch {
+	case s.Contains == nil:
+		return 0
+	case s.MinContains != nil:
+		return *s.MinContains
+	}
+	return 1
+}
+
+// equal tells whether two values are the same to JSON Schema: 1 and 1.0 are.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && compare(a.String(), b.String()) == 0
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, v := range a {
+			if other, ok := b[name]; !ok || !equal(v, other) {
+				return false
+			}
+		}
+		return true
+	}
+	switch b.(type) {
+	case json.Number, []any, map[string]any:
+		return false
+	}
+	return a == b
+}

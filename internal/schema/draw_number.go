@@ -1,0 +1,145 @@
+package schema
+
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A span is the numbers that bounds leave, in steps.
+type span struct {
+	low, high         *big.Rat // nil: unbounded
+	openLow, openHigh bool     // the bound itself is not among them
+	step              *big.Rat // nil: any number
+}
+
+func spanOf(f []*jsonschema.Schema, whole bool) span {
+	var n span
+	if whole {
+		n.step = big.NewRat(1, 1)
+	}
+	for _, s := range f {
+		n.above(s.Minimum, false)
+		n.above(s.ExclusiveMinimum, true)
+		n.below(s.Maximum, false)
+		n.below(s.ExclusiveMaximum, true)
+		if s.MultipleOf != nil {
+			n.step = commonMultiple(n.step, s.MultipleOf)
+		}
+	}
+	return n
+}
+
+func (n *span) above(bound *big.Rat, open bool) {
+	if bound != nil && (n.low == nil || bound.Cmp(n.low) > 0 || open && bound.Cmp(n.low) == 0) {
+		n.low, n.openLow = bound, open
+	}
+}
+
+func (n *span) below(bound *big.Rat, open bool) {
+	if bound != nil && (n.high == nil || bound.Cmp(n.high) < 0 || open && bound.Cmp(n.high) == 0) {
+		n.high, n.openHigh = bound, open
+	}
+}
+
+// commonMultiple returns the least common multiple of two numbers.
+func commonMultiple(a, b *big.Rat) *big.Rat {
+	if a == nil {
+		return b
+	}
+	x, y := new(big.Int).Mul(a.Num(), b.Denom()), new(big.Int).Mul(b.Num(), a.Denom())
+	multiple := new(big.Int).Div(new(big.Int).Mul(x, y), new(big.Int).GCD(nil, nil, x, y))
+	return new(big.Rat).SetFrac(multiple, new(big.Int).Mul(a.Denom(), b.Denom()))
+}
+
+// number makes a number in the bounds: near to 1, and a fraction only where
+// they ask for it.
+func (d *draw) number(f []*jsonschema.Schema, whole bool) (any, bool) {
+	n := spanOf(f, whole)
+	if n.step != nil {
+		return d.among(n)
+	}
+	ten := big.NewRat(1, 10)
+	n.step = big.NewRat(1, 1)
+	if d.style == Free {
+		for range d.pick(3) {
+			n.step = new(big.Rat).Mul(n.step, ten)
+		}
+	}
+	for range 40 { // digits
+		if v, ok := d.among(n); ok {
+			return v, true
+		}
+		n.step = new(big.Rat).Mul(n.step, ten)
+	}
+	return nil, false
+}
+
+// around is how far from the plainest number others are drawn.
+const around = 50
+
+// among draws one of the steps of a span.
+func (d *draw) among(n span) (any, bool) {
+	one := big.NewInt(1)
+	k := new(big.Int).Set(one)
+	var first, last *big.Int
+	if n.low != nil {
+		first = floor(new(big.Rat).Quo(n.low, n.step))
+		if at := new(big.Rat).Mul(new(big.Rat).SetInt(first), n.step).Cmp(n.low); at < 0 || at == 0 && n.openLow {
+			first.Add(first, one)
+		}
+		if k.Cmp(first) < 0 {
+			k.Set(first)
+		}
+	}
+	if n.high != nil {
+		last = floor(new(big.Rat).Quo(n.high, n.step))
+		if new(big.Rat).Mul(new(big.Rat).SetInt(last), n.step).Cmp(n.high) == 0 && n.openHigh {
+			last.Sub(last, one)
+		}
+		if first != nil && first.Cmp(last) > 0 {
+			return nil, false
+		}
+		if k.Cmp(last) > 0 {
+			k.Set(last)
+		}
+	}
+	if n.low == nil && n.high == nil && d.style == Free && d.pick(4) == 1 {
+		far := []int64{0, -1, 1 << 31, -(1 << 31), 1<<53 - 1}
+		k.SetInt64(far[d.pick(len(far))])
+		return decimalOf(new(big.Rat).Mul(new(big.Rat).SetInt(k), n.step))
+	}
+	reach := 3
+	if d.style == Free {
+		reach = around
+	}
+	// Upwards from k, then downwards.
+	at := int64(d.pick(reach))
+	up := new(big.Int).Add(k, big.NewInt(at))
+	if last != nil && up.Cmp(last) > 0 {
+		up.Sub(k, new(big.Int).Sub(up, last))
+		if first != nil && up.Cmp(first) < 0 {
+			up.Set(first)
+		}
+	}
+	return decimalOf(new(big.Rat).Mul(new(big.Rat).SetInt(up), n.step))
+}
+
+func floor(r *big.Rat) *big.Int {
+	// Euclidean, which is the floor, since denominators are positive.
+	return new(big.Int).Div(r.Num(), r.Denom())
+}
+
+// decimalOf writes a number as JSON; ok is false if it has no finite decimals.
+func decimalOf(r *big.Rat) (any, bool) {
+	if r.IsInt() {
+		return json.Number(r.Num().String()), true
+	}
+	digits, exact := r.FloatPrec()
+	if !exact {
+		return nil, false
+	}
+	return json.Number(strings.TrimSuffix(strings.TrimRight(r.FloatString(digits), "0"), ".")), true
+}

@@ -1,0 +1,323 @@
+package schema
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// A Misfit is arguments that break one constraint of an inputSchema and no
+// other: whoever validates finds nothing else in them.
+type Misfit struct {
+	Keyword string // of JSON Schema that is broken, as its dialect names it
+	Path    string // JSON pointer (RFC 6901) of the value at fault, of a missing or surplus member its own
+	Why     string // one sentence: "maximum: /limit is 51, more than 50"
+	Under   string // the combinator that the constraint stands under (then, oneOf, …), "" if none
+	// Mends tells that a reader may validate by putting it right: drop what is
+	// too much, fill in the default of what is missing.
+	Mends bool
+	JSON  []byte
+	From  []byte // the valid arguments that it was made of
+}
+
+// mostMisfits bounds the candidates of one schema.
+const mostMisfits = 300
+
+// Invalid makes arguments that each break one constraint, at most so many, each
+// keyword once before any comes again. They are made of valid arguments, of
+// those given first; they are always objects, since others are no arguments at
+// all, and format is never broken, since it binds nobody.
+func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, error) {
+	b := &breaker{g: g, seen: map[string]bool{}, sites: map[string]bool{}}
+	err := g.working(func() error {
+		d := &draw{g: g, src: src, style: Least, proposed: true}
+		b.draw = d.again(1)
+		for _, raw := range given {
+			if v, err := decodeValue(raw); err == nil && g.root.Validate(v) == nil {
+				b.from(v)
+			}
+		}
+		for try, base := range []draw{
+			{style: Least, proposed: true}, {style: Full, proposed: true}, {style: Full},
+			{style: Free}, {style: Free}, {style: Free}, {style: Free},
+		} {
+			base.g, base.src = g, d.src
+			v, ok := base.value([]*jsonschema.Schema{g.root}, objects, 0)
+			if !ok {
+				if try == 0 {
+					return errors.New("make arguments: nothing that fits the schema was found, so nothing that almost does")
+				}
+				continue
+			}
+			b.from(v)
+		}
+		return nil
+	})
+	if err != nil && len(b.found) == 0 {
+		return nil, err
+	}
+	return spread(b.found, most), nil
+}
+
+// spread orders misfits so that each keyword comes once before any comes again,
+// and takes the first.
+func spread(all []Misfit, most int) []Misfit {
+	count := map[string]int{}
+	rank := make(map[string]int, len(all))
+	for _, m := range all {
+		rank[m.Why] = count[m.Keyword]
+		count[m.Keyword]++
+	}
+	slices.SortStableFunc(all, func(a, b Misfit) int { return rank[a.Why] - rank[b.Why] })
+	return all[:min(len(all), most)]
+}
+
+// A breaker walks a schema along a value that fits it, and at each place breaks
+// what the schema says there.
+type breaker struct {
+	*draw
+	g     *Generator
+	base  any
+	found []Misfit
+	seen  map[string]bool    // constraints that were broken
+	sites map[string]bool    // places of the schema and the base that were visited
+	part  *jsonschema.Schema // that is visited, for the value at path
+	path  []string
+	under string // the combinator on the way to the part, "" if none
+	form  string // its path, with a star for items and for names that no schema tells
+}
+
+func (b *breaker) from(base any) {
+	b.base = base
+	clear(b.sites)
+	b.under = ""
+	b.visit(b.g.root, base, nil, "")
+}
+
+// A constraint is what is to be broken: what it is called, and how the engine
+// tells it.
+type constraint struct {
+	keyword string
+	place   []string // of the value at fault
+	at      []string // where the engine reports it, if elsewhere
+	tells   string   // by which keyword, if another
+	mends   bool
+}
+
+// broken tries values of the whole until one breaks the constraint alone.
+func (b *breaker) broken(c constraint, why string, candidates ...any) {
+	if c.at == nil {
+		c.at = c.place
+	}
+	if c.tells == "" {
+		c.tells = c.keyword
+	}
+	name := c.keyword + b.form + pointer(c.place[len(b.path):]) + why
+	if b.seen[name] || len(b.found) >= mostMisfits {
+		return
+	}
+	for _, v := range candidates {
+		if _, object := v.(map[string]any); !object {
+			continue
+		}
+		b.g.tool.effort.step()
+		if value, ok := lookup(v, b.path); !ok || b.part.Validate(value) == nil {
+			continue // another part says the same of the place
+		}
+		var wrong *jsonschema.ValidationError
+		if errors.As(b.g.root.Validate(v), &wrong) && onlyBreaks(wrong, c.tells, pointer(c.at)) {
+			b.seen[name] = true
+			place := pointer(c.place)
+			if place == "" {
+				place = "the arguments object"
+			}
+			b.found = append(b.found, Misfit{
+				Keyword: c.keyword, Path: pointer(c.place), Why: c.keyword + ": " + place + " " + why,
+				Under: b.under, Mends: c.mends, JSON: encode(v), From: encode(b.base),
+			})
+			return
+		}
+	}
+}
+
+// onlyBreaks tells whether an error says nothing but that one keyword is broken
+// at a place, or what follows from it. Of a union it is enough that one branch
+// lacks nothing else.
+func onlyBreaks(e *jsonschema.ValidationError, keyword, at string) bool {
+	said := map[string]bool{}
+	return saysOnly(e, keyword, at, said) && len(said) == 1
+}
+
+// saysOnly collects what the error says of the keyword.
+func saysOnly(e *jsonschema.ValidationError, keyword, at string, said map[string]bool) bool {
+	_, aboutName := e.ErrorKind.(*kind.PropertyNames) // the engine may give these another place than theirs
+	if keywordOf(e.ErrorKind) == keyword && (aboutName || pointer(e.InstanceLocation) == at) {
+		said[message(e.ErrorKind, keyword)] = true
+		return true
+	}
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		for _, c := range e.Causes {
+			branch := map[string]bool{}
+			if saysOnly(c, keyword, at, branch) && len(branch) == 1 {
+				maps.Copy(said, branch)
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range e.Causes {
+		if !saysOnly(c, keyword, at, said) {
+			return false
+		}
+	}
+	return len(e.Causes) > 0
+}
+
+func keywordOf(k jsonschema.ErrorKind) string {
+	switch k.(type) {
+	case *kind.FalseSchema:
+		return "false"
+	case *kind.Not:
+		return "not"
+	case *kind.AnyOf:
+		return "anyOf"
+	case *kind.OneOf:
+		return "oneOf"
+	case *kind.Dependency:
+		return "dependencies"
+	}
+	if path := k.KeywordPath(); len(path) > 0 {
+		return path[0]
+	}
+	return ""
+}
+
+// mostVisited bounds the items of an array that are broken.
+const mostVisited = 10
+
+// visit breaks what a schema says of the value at a path of the base, and what
+// it says of the values within.
+func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string) {
+	site := s.Location + " " + pointer(path)
+	if b.sites[site] || s.Bool != nil {
+		return
+	}
+	b.sites[site] = true
+	b.g.tool.effort.step()
+	if s.Ref != nil && s.DraftVersion < 2019 {
+		b.visit(s.Ref, v, path, form)
+		return
+	}
+	b.part, b.path, b.form = s, path, form
+	b.breakAny(s, v, path)
+	switch v := v.(type) {
+	case map[string]any:
+		b.breakObject(s, v, path)
+	case []any:
+		b.breakArray(s, v, path)
+	}
+	for _, sub := range inPlace(s) {
+		b.visit(sub, v, path, form)
+	}
+	for i, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		for _, sub := range union {
+			if sub.Validate(v) == nil {
+				b.visitUnder([]string{"anyOf", "oneOf"}[i], sub, v, path, form)
+			}
+		}
+	}
+	if s.If != nil {
+		if s.If.Validate(v) == nil {
+			b.visitUnder("then", s.Then, v, path, form)
+		} else {
+			b.visitUnder("else", s.Else, v, path, form)
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			b.visitUnder("dependentSchemas", s.DependentSchemas[name], v, path, form)
+			if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
+				b.visitUnder("dependencies", sub, v, path, form)
+			}
+			step := "/*"
+			if s.Properties[name] != nil {
+				step = pointer([]string{name})
+			}
+			for _, sub := range member([]*jsonschema.Schema{s}, name) {
+				b.visit(sub, v[name], down(path, name), form+step)
+			}
+		}
+	case []any:
+		for i := range min(len(v), mostVisited) {
+			step := "/*"
+			if list, _ := s.Items.([]*jsonschema.Schema); i < max(len(s.PrefixItems), len(list)) {
+				step = "/" + strconv.Itoa(i)
+			}
+			for _, sub := range itemSchemas(s, i) {
+				b.visit(sub, v[i], down(path, strconv.Itoa(i)), form+step)
+			}
+		}
+	}
+}
+
+// visitUnder visits a part that applies by way of a combinator, if there is one.
+func (b *breaker) visitUnder(combinator string, s *jsonschema.Schema, v any, path []string, form string) {
+	if s == nil {
+		return
+	}
+	before := b.under
+	b.under = combinator
+	b.visit(s, v, path, form)
+	b.under = before
+}
+
+func down(path []string, step string) []string { return append(slices.Clone(path), step) }
+
+// with returns the base with another value at a path; a nil path is the base
+// itself.
+func (b *breaker) with(path []string, v any) any { return replaced(b.base, path, v) }
+
+func replaced(in any, path []string, v any) any {
+	if len(path) == 0 {
+		return v
+	}
+	switch in := in.(type) {
+	case map[string]any:
+		out := maps.Clone(in)
+		out[path[0]] = replaced(in[path[0]], path[1:], v)
+		return out
+	case []any:
+		out := slices.Clone(in)
+		if i, err := strconv.Atoi(path[0]); err == nil && i < len(out) {
+			out[i] = replaced(in[i], path[1:], v)
+		}
+		return out
+	}
+	return in
+}
+
+func lookup(in any, path []string) (v any, ok bool) {
+	for _, step := range path {
+		switch at := in.(type) {
+		case map[string]any:
+			if in, ok = at[step]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(at) {
+				return nil, false
+			}
+			in = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return in, true
+}

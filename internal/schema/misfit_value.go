@@ -1,0 +1,311 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// odd is values that nobody means, so that an enumeration has none of them, and
+// that no lenient reader takes for a value of another type.
+var odd = []any{"mcpcheck", map[string]any{"mcpcheck": []any{nil}}, json.Number("987654321"), json.Number("-98765.5"), []any{map[string]any{"mcpcheck": []any{nil}}}, true, false, nil}
+
+// breakAny breaks the keywords that hold for values of every type, and those of
+// numbers and strings.
+func (b *breaker) breakAny(s *jsonschema.Schema, v any, path []string) {
+	if of := may(s); of != anything {
+		for _, wrong := range b.wrongly(of) {
+			b.broken(constraint{keyword: "type", place: path}, fmt.Sprintf("is %s, not %s", withArticle([]string{typeName(wrong)})[0], either(withArticle(s.Types.ToStrings()))), b.with(path, wrong))
+		}
+	}
+	if s.Enum != nil {
+		b.broken(constraint{keyword: "enum", place: path}, "is not one of "+strings.Join(showAll(s.Enum.Values), ", "), b.withEach(path, odd)...)
+	}
+	if s.Const != nil {
+		b.broken(constraint{keyword: "const", place: path}, "is not "+show(*s.Const), b.withEach(path, odd)...)
+	}
+	b.breakUnions(s, v, path)
+	switch kindOf(v) {
+	case whole, fractions:
+		b.breakNumber(s, v.(json.Number), path)
+	case strings_:
+		b.breakText(s, v.(string), path)
+	}
+}
+
+func typeName(v any) string {
+	switch kindOf(v) {
+	case strings_:
+		return "string"
+	case whole, fractions:
+		return "number"
+	case booleans:
+		return "boolean"
+	case objects:
+		return "object"
+	case arrays:
+		return "array"
+	}
+	return "null"
+}
+
+// wrongly returns a value that is of none of some types: a string for a number,
+// for others an object where it can be.
+func (b *breaker) wrongly(of kinds) []any {
+	order := []int{1, 0, 4, 2, 5}
+	if of&(whole|fractions) != 0 && of&strings_ == 0 {
+		order = []int{0, 1, 4, 5}
+	}
+	for _, i := range order {
+		if kindOf(odd[i])&of == 0 {
+			return []any{odd[i]}
+		}
+	}
+	return nil
+}
+
+func (b *breaker) withEach(path []string, values []any) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = b.with(path, v)
+	}
+	return out
+}
+
+// breakUnions makes values that fit no branch, of oneOf two, and what not
+// excludes. An object keeps its other members.
+func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
+	overlaid := func(schemas ...*jsonschema.Schema) []any {
+		var out []any
+		for try := range 4 {
+			made, ok := b.again(try).value(schemas, anything, len(path)+1)
+			if !ok {
+				break
+			}
+			over, isObject := made.(map[string]any)
+			under, wasObject := v.(map[string]any)
+			if isObject && wasObject {
+				both := maps.Clone(under)
+				maps.Copy(both, over)
+				out = append(out, b.with(path, both))
+			}
+			out = append(out, b.with(path, made))
+		}
+		return out
+	}
+	for i, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if len(union) == 0 {
+			continue
+		}
+		keyword := []string{"anyOf", "oneOf"}[i]
+		var none []any
+		if object, ok := v.(map[string]any); ok {
+			bare := maps.Clone(object)
+			for _, branch := range union {
+				for _, name := range branch.Required {
+					delete(bare, name)
+				}
+			}
+			none = append(none, b.with(path, bare))
+		}
+		b.broken(constraint{keyword: keyword, place: path}, "fits no branch", append(none, b.withEach(path, odd)...)...)
+	}
+	for i := range s.OneOf {
+		for j := range min(i, 6) {
+			b.broken(constraint{keyword: "oneOf", place: path}, "fits more than one branch", overlaid(s.OneOf[i], s.OneOf[j])...)
+		}
+	}
+	if s.Not != nil {
+		b.broken(constraint{keyword: "not", place: path}, "is what it must not be", overlaid(s.Not)...)
+	}
+}
+
+// farthest bounds the numbers that are written: from it on many readers round.
+var farthest = big.NewRat(1<<53, 1)
+
+func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string) {
+	step := big.NewRat(1, 1)
+	if s.MultipleOf != nil {
+		step = s.MultipleOf
+		if may(s)&fractions == 0 {
+			step = commonMultiple(step, big.NewRat(1, 1))
+		}
+	}
+	try := func(keyword, than string, bound *big.Rat, towards int64, open bool) {
+		if bound == nil {
+			return
+		}
+		k := floor(new(big.Rat).Quo(bound, step))
+		at := func() *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), step) }
+		// The step beyond the bound; of an open one the bound itself will do.
+		beyond := func() bool {
+			c := at().Cmp(bound) * int(towards)
+			return c > 0 || c == 0 && open
+		}
+		for range 3 {
+			if !beyond() {
+				k.Add(k, big.NewInt(towards))
+			}
+		}
+		made, ok := decimalOf(at())
+		if ok && beyond() && new(big.Rat).Abs(at()).Cmp(farthest) < 0 {
+			b.broken(constraint{keyword: keyword, place: path}, fmt.Sprintf("is %v, %s %s", made, than, decimal(bound)), b.with(path, made))
+		}
+	}
+	try("minimum", "less than", s.Minimum, -1, false)
+	try("maximum", "more than", s.Maximum, 1, false)
+	try("exclusiveMinimum", "not more than", s.ExclusiveMinimum, -1, true)
+	try("exclusiveMaximum", "not less than", s.ExclusiveMaximum, 1, true)
+	if s.MultipleOf != nil {
+		n, ok := exact(v.String())
+		if !ok {
+			return
+		}
+		var near []any
+		half := new(big.Rat).Quo(s.MultipleOf, big.NewRat(2, 1))
+		for _, off := range []*big.Rat{big.NewRat(1, 1), half, big.NewRat(2, 1), big.NewRat(3, 1), big.NewRat(4, 1), big.NewRat(6, 1)} {
+			for _, by := range []*big.Rat{new(big.Rat).Add(n, off), new(big.Rat).Sub(n, off)} {
+				if made, ok := decimalOf(by); ok {
+					near = append(near, b.with(path, made))
+				}
+			}
+		}
+		b.broken(constraint{keyword: "multipleOf", place: path}, "is no multiple of "+decimal(s.MultipleOf), near...)
+	}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// longestMisfit bounds the strings that are made too long, in characters.
+const longestMisfit = 10_000
+
+func (b *breaker) breakText(s *jsonschema.Schema, v string, path []string) {
+	limited := func(low, high *int) any {
+		other := *s
+		other.MinLength, other.MaxLength = low, high
+		text, _ := b.text([]*jsonschema.Schema{&other})
+		return b.with(path, text)
+	}
+	if s.MinLength != nil && *s.MinLength > 0 {
+		n := *s.MinLength - 1
+		short := string([]rune(v)[:min(n, utf8.RuneCountInString(v))])
+		b.broken(constraint{keyword: "minLength", place: path}, "is shorter than "+counted(n+1, "character"), b.with(path, short), limited(nil, &n))
+	}
+	if s.MaxLength != nil && *s.MaxLength < longestMisfit {
+		n := *s.MaxLength + 1
+		long := v + strings.Repeat("x", max(0, n-utf8.RuneCountInString(v)))
+		b.broken(constraint{keyword: "maxLength", place: path}, "is longer than "+counted(n-1, "character"), b.with(path, long), limited(&n, nil))
+	}
+	if s.Pattern == nil {
+		return
+	}
+	var others []any
+	for _, text := range []string{"mcpcheck", "MCPCHECK", "!", "~ ~", "0", "-", "", " ", "a/b", "é", v + "!", "!" + v, strings.ToUpper(v), strings.ToLower(v)} {
+		n := utf8.RuneCountInString(text)
+		if s.MinLength != nil && n > 0 && n < *s.MinLength && *s.MinLength < longestMisfit {
+			text += strings.Repeat(text[len(text)-1:], *s.MinLength-n)
+		}
+		if s.MaxLength != nil {
+			text = string([]rune(text)[:min(utf8.RuneCountInString(text), *s.MaxLength)])
+		}
+		if utf8.ValidString(text) && !s.Pattern.MatchString(text) {
+			others = append(others, b.with(path, text))
+		}
+	}
+	b.broken(constraint{keyword: "pattern", place: path}, "does not match "+s.Pattern.String(), others...)
+}
+
+// breakArray breaks the keywords of arrays.
+func (b *breaker) breakArray(s *jsonschema.Schema, v []any, path []string) {
+	more := func(n int, also ...*jsonschema.Schema) []any {
+		out := slices.Clone(v)
+		for len(out) < n {
+			item, ok := b.item(append(slices.Clone(itemSchemas(s, len(out))), also...), len(path)+1, out, s.UniqueItems)
+			if !ok {
+				return nil
+			}
+			out = append(out, item)
+		}
+		return out
+	}
+	set := func(list []any) any {
+		if list == nil {
+			return nil
+		}
+		return b.with(path, list)
+	}
+	if n := least(s.MinItems); n > 0 && len(v) >= n {
+		b.broken(constraint{keyword: "minItems", place: path}, fmt.Sprintf("has %s, less than %d", counted(n-1, "item"), n), b.with(path, slices.Clone(v[:n-1])))
+	}
+	if s.MaxItems != nil && *s.MaxItems < mostItems {
+		n := *s.MaxItems + 1
+		b.broken(constraint{keyword: "maxItems", place: path}, fmt.Sprintf("has %s, more than %d", counted(n, "item"), n-1), set(more(n)))
+	}
+	if s.UniqueItems && len(v) > 0 {
+		twice := []any{b.with(path, append(slices.Clone(v), v[0]))}
+		if len(v) > 1 {
+			other := slices.Clone(v)
+			other[len(v)-1] = v[0]
+			twice = append(twice, b.with(path, other))
+		}
+		b.broken(constraint{keyword: "uniqueItems", place: path, mends: true}, "has an item twice", twice...)
+	}
+	if over := len(v); over < mostItems {
+		end := append(slices.Clone(v), "mcpcheck")
+		for i, closed := range []*jsonschema.Schema{s.Items2020, s.UnevaluatedItems} {
+			if closed != nil && closed.Bool != nil && !*closed.Bool {
+				b.broken(constraint{keyword: []string{"items", "unevaluatedItems"}[i], place: down(path, fmt.Sprint(over)), tells: "false"}, "is an item too many", b.with(path, end))
+			}
+		}
+		if s.AdditionalItems == false {
+			b.broken(constraint{keyword: "additionalItems", place: path}, "has an item too many", b.with(path, end))
+		}
+	}
+	b.breakContains(s, v, path, more)
+}
+
+func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string, more func(n int, also ...*jsonschema.Schema) []any) {
+	if s.Contains == nil {
+		return
+	}
+	if n := containsAtLeast(s); n > 0 {
+		keyword := "contains"
+		if s.MinContains != nil {
+			keyword = "minContains"
+		}
+		others := slices.Clone(v)
+		for i, item := range others {
+			for try := range 20 {
+				if s.Contains.Validate(others[i]) != nil {
+					break
+				}
+				others[i] = item
+				free := b.again(2 + try)
+				if other, ok := free.value(itemSchemas(s, i), anything, len(path)+1); ok {
+					others[i] = other
+				}
+			}
+		}
+		b.broken(constraint{keyword: keyword, place: path}, "lacks an item that it must contain", b.with(path, others), b.with(path, []any{}))
+	}
+	if s.MaxContains != nil && *s.MaxContains < mostItems {
+		var out []any
+		for n := len(v) + 1; n <= len(v)+*s.MaxContains+1 && n < mostItems; n++ {
+			if long := more(n, s.Contains); long != nil {
+				out = append(out, b.with(path, long))
+			}
+		}
+		b.broken(constraint{keyword: "maxContains", place: path}, fmt.Sprintf("has more than %d of the items that it contains", *s.MaxContains), out...)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/interop/target"
+)
+
+// An entry is a verdict of one check on one target at some revisions, and what
+// came of looking at it by hand.
+type entry struct {
+	Target    string   `json:"target"`
+	Version   string   `json:"version"`
+	Check     string   `json:"check"`
+	Verdict   string   `json:"verdict"`
+	Transport string   `json:"transport"`
+	Revisions []string `json:"revisions"`
+	Evidence  string   `json:"evidence"` // what mcpcheck saw
+	Clause    string   `json:"clause"`   // the clause it was held against
+	Holds     string   `json:"holds"`    // why the verdict is right
+
+	// Sometimes tells that the peer itself does it in some runs only, by a race
+	// of its own: that it did not is no difference.
+	Sometimes bool `json:"sometimes,omitempty"`
+}
+
+func (e entry) key() string {
+	return strings.Join([]string{e.Version, e.Check, e.Verdict, e.Transport}, " ")
+}
+
+func (e entry) adjudicated() bool { return e.Clause != "" && e.Holds != "" }
+
+func entryOf(t target.Target, o target.Outcome) entry {
+	return entry{Target: t.Name, Version: t.Version, Check: o.ID, Verdict: o.Verdict, Transport: o.Transport, Evidence: o.Detail}
+}
+
+func accuses(o target.Outcome) bool { return o.Verdict == "fail" || o.Verdict == "warn" }
+
+// entries returns the fails and warns of a run by key.
+func entries(t target.Target, outcomes []target.Outcome) map[string]entry {
+	out := map[string]entry{}
+	for _, o := range outcomes {
+		if !accuses(o) {
+			continue
+		}
+		e := entryOf(t, o)
+		if known, ok := out[e.key()]; ok {
+			e = known
+		}
+		e.Revisions = append(e.Revisions, o.Revision)
+		out[e.key()] = e
+	}
+	return out
+}
+
+// open returns the fails and warns that the ledger has not, or has without a
+// clause and a reason.
+func open(outcomes []target.Outcome, t target.Target, then map[string]entry) []target.Outcome {
+	return slices.DeleteFunc(slices.Clone(outcomes), func(o target.Outcome) bool {
+		was := then[entryOf(t, o).key()]
+		return !accuses(o) || slices.Contains(was.Revisions, o.Revision) && was.adjudicated()
+	})
+}
+
+// compare says what has to be looked at: each new or unadjudicated verdict with
+// its revisions, the rule and the file that holds its frames, and what has
+// vanished.
+func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, frames string) []string {
+	var wrong []string
+	type group struct {
+		first     target.Outcome
+		revisions []string
+	}
+	groups := map[string]*group{}
+	for _, o := range open(outcomes, t, then) {
+		state := "new"
+		if slices.Contains(then[entryOf(t, o).key()].Revisions, o.Revision) {
+			state = "not adjudicated"
+		}
+		key := fmt.Sprintf("%s %s: %s on %s\n  %s", state, o.Verdict, o.ID, o.Transport, o.Detail)
+		if groups[key] == nil {
+			groups[key] = &group{first: o}
+		}
+		groups[key].revisions = append(groups[key].revisions, o.Revision)
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		lines := []string{key, "  at " + strings.Join(g.revisions, " "), "  says: " + g.first.Says}
+		for _, rule := range g.first.Rules {
+			lines = append(lines, "  rule: "+rule.ID+" "+rule.URL)
+		}
+		lines = append(lines, "  frames: "+filepath.Join(frames, g.first.ID+"@"+g.first.Revision+".jsonl"))
+		wrong = append(wrong, strings.Join(lines, "\n"))
+	}
+	now := entries(t, outcomes)
+	for _, key := range slices.Sorted(maps.Keys(then)) {
+		e := then[key]
+		gone := slices.DeleteFunc(slices.Clone(e.Revisions), func(rev string) bool { return slices.Contains(now[key].Revisions, rev) })
+		if len(gone) > 0 && !e.Sometimes {
+			wrong = append(wrong, fmt.Sprintf("vanished: %s is no %s any more at %s", e.Check, e.Verdict, strings.Join(gone, " ")))
+		}
+	}
+	return wrong
+}
+
+func ledger(path string) (map[string]entry, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]entry{}
+	for line := range bytes.Lines(text) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		out[e.key()] = e
+	}
+	return out, nil
+}
+
+// save writes the present verdicts. What was adjudicated keeps its clause and
+// its reason, and its evidence too: they belong together. What comes only
+// sometimes stays.
+func save(path string, now, then map[string]entry) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	lines := maps.Clone(now)
+	for key, was := range then {
+		line, ok := now[key]
+		if was.Sometimes {
+			line, ok = was, true
+		}
+		if ok && was.adjudicated() {
+			line.Evidence, line.Clause, line.Holds = was.Evidence, was.Clause, was.Holds
+		}
+		if ok {
+			lines[key] = line
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
+		if err := e.Encode(lines[key]); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}

@@ -1,0 +1,144 @@
+// Stable runs mcpcheck on targets several times and compares the verdicts. It
+// exits 1 when a check had not the same verdict in all runs.
+//
+//	go run ./interop/stable [-mcpcheck PATH] [-runs N] [-parallel N] [NAME…]
+//
+// Without names it takes three: one on each of three SDKs.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/interop/target"
+)
+
+func main() {
+	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
+	runs := flag.Int("runs", 3, "how often each target is judged")
+	slots := flag.Int("parallel", 2, "how many targets are judged at once")
+	flag.Parse()
+	if err := run(*binary, *runs, *slots, flag.Args()); err != nil {
+		fmt.Fprintf(os.Stderr, "stable: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(binary string, runs, slots int, names []string) error {
+	if runs < 2 {
+		return fmt.Errorf("-runs %d: it takes two to compare", runs)
+	}
+	if len(names) == 0 {
+		names = []string{"everything", "go-sdk-server", "python-server"}
+	}
+	root, err := target.Root()
+	if err != nil {
+		return err
+	}
+	targets, err := target.Read(root, names)
+	if err != nil {
+		return err
+	}
+	if binary == "" {
+		built, done, err := target.Build(root)
+		if err != nil {
+			return err
+		}
+		defer done()
+		binary = built
+	}
+	differ := make([][]string, len(targets))
+	summary := make([]string, len(targets))
+	target.EachOf(targets, slots, func(i int, t target.Target) {
+		differ[i], summary[i] = repeat(root, binary, runs, t)
+	})
+	passed := 0
+	for i, t := range targets {
+		for _, d := range differ[i] {
+			fmt.Printf("%s: %s\n", t.Name, d)
+		}
+		fmt.Printf("%s: %s\n", t.Name, summary[i])
+		if len(differ[i]) == 0 {
+			passed++
+		}
+	}
+	fmt.Printf("%d passed, %d failed\n", passed, len(targets)-passed)
+	if passed < len(targets) {
+		return errors.New("verdicts are not the same in every run")
+	}
+	return nil
+}
+
+// repeat returns which verdicts were not the same in every run, and what was
+// done in a line.
+func repeat(root, binary string, runs int, t target.Target) (differ []string, summary string) {
+	begun := time.Now()
+	reports := make([]map[subject]target.Outcome, runs)
+	outcomes := 0
+	for k := range reports {
+		report, err := t.Run(root, binary)
+		if err != nil {
+			return []string{fmt.Sprintf("run %d: %v", k+1, err)}, "broken off"
+		}
+		reports[k] = bySubject(report.Outcomes)
+		outcomes = max(outcomes, len(reports[k]))
+	}
+	differ = compare(reports)
+	return differ, fmt.Sprintf("%d outcomes in each of %d runs, %d not the same in all, %.0f s",
+		outcomes, runs, len(differ), time.Since(begun).Seconds())
+}
+
+// A subject is what has one verdict in a run.
+type subject struct {
+	check, revision, transport string
+}
+
+func bySubject(outcomes []target.Outcome) map[subject]target.Outcome {
+	out := make(map[subject]target.Outcome, len(outcomes))
+	for _, o := range outcomes {
+		out[subject{o.ID, o.Revision, o.Transport}] = o
+	}
+	return out
+}
+
+// compare names each subject whose verdict was not the same in all runs, with
+// the runs of each verdict and what the first of them saw.
+func compare(reports []map[subject]target.Outcome) []string {
+	all := map[subject]bool{}
+	for _, report := range reports {
+		for s := range report {
+			all[s] = true
+		}
+	}
+	sorted := slices.SortedFunc(maps.Keys(all), func(a, b subject) int {
+		return strings.Compare(a.check+" "+a.revision+" "+a.transport, b.check+" "+b.revision+" "+b.transport)
+	})
+	var differ []string
+	for _, s := range sorted {
+		runs := map[string][]string{}
+		var verdicts, lines []string
+		for k, report := range reports {
+			v := cmp.Or(report[s].Verdict, "no verdict")
+			if runs[v] == nil {
+				verdicts = append(verdicts, v)
+				lines = append(lines, report[s].Detail)
+			}
+			runs[v] = append(runs[v], fmt.Sprint(k+1))
+		}
+		if len(verdicts) == 1 {
+			continue
+		}
+		for i, v := range verdicts {
+			lines[i] = strings.TrimSuffix(fmt.Sprintf("  run %s: %s: %s", strings.Join(runs[v], ","), v, lines[i]), ": ")
+		}
+		differ = append(differ, fmt.Sprintf("%s at %s on %s\n%s", s.check, s.revision, s.transport, strings.Join(lines, "\n")))
+	}
+	return differ
+}

@@ -1,0 +1,153 @@
+// Package target reads the pinned targets of interop/targets.json and runs
+// mcpcheck on them.
+package target
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Target is a pinned server or client.
+type Target struct {
+	Name    string            `json:"name"`
+	Kind    string            `json:"kind"` // server or client
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"`
+	Cwd     string            `json:"cwd"`
+	Version string            `json:"version"`
+	Speaks  []string          `json:"speaks"`
+}
+
+// A Report is what is read of mcpcheck's JSON report.
+type Report struct {
+	Revisions []struct {
+		Revision string `json:"revision"`
+		Spoken   bool   `json:"spoken"`
+	} `json:"revisions"`
+	Outcomes []Outcome `json:"outcomes"`
+}
+
+// An Outcome is what came of one check at one revision.
+type Outcome struct {
+	ID        string `json:"id"`
+	Says      string `json:"says"`
+	Revision  string `json:"revision"`
+	Transport string `json:"transport"`
+	Verdict   string `json:"verdict"`
+	Detail    string `json:"detail"`
+	Rules     []struct {
+		ID  string `json:"id"`
+		URL string `json:"url"`
+	} `json:"rules"`
+	Frames []json.RawMessage `json:"frames"`
+}
+
+// Spoken returns the revisions that the target spoke.
+func (r *Report) Spoken() []string {
+	var out []string
+	for _, rev := range r.Revisions {
+		if rev.Spoken {
+			out = append(out, rev.Revision)
+		}
+	}
+	return out
+}
+
+// Root returns the directory of the module, to which targets.json is relative.
+func Root() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// Read returns the targets of those names, or all without names, in the order
+// of targets.json.
+func Read(root string, names []string) ([]Target, error) {
+	text, err := os.ReadFile(filepath.Join(root, "interop", "targets.json"))
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Targets []Target `json:"targets"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("targets.json: %w", err)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(file.Targets, func(t Target) bool { return t.Name == name }) {
+			return nil, fmt.Errorf("targets.json has no target %q", name)
+		}
+	}
+	return slices.DeleteFunc(file.Targets, func(t Target) bool { return len(names) > 0 && !slices.Contains(names, t.Name) }), nil
+}
+
+// Build builds mcpcheck from the module at root. The caller calls done when it
+// needs the binary no longer.
+func Build(root string) (binary string, done func(), err error) {
+	dir, err := os.MkdirTemp("", "mcpcheck-interop-")
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() { os.RemoveAll(dir) }
+	binary = filepath.Join(dir, "mcpcheck")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/mcpcheck")
+	build.Dir, build.Stderr = root, os.Stderr
+	if err := build.Run(); err != nil {
+		done()
+		return "", nil, fmt.Errorf("build mcpcheck: %w", err)
+	}
+	return binary, done, nil
+}
+
+// Run runs mcpcheck on the target. Its exit code says no more than its report,
+// so that only a code above 1 is an error.
+func (t Target) Run(root, binary string) (*Report, error) {
+	args := []string{t.Kind, "--quiet", "--json", "-", "--seed", "1", "--cwd", filepath.Join(root, t.Cwd)}
+	for _, k := range slices.Sorted(maps.Keys(t.Env)) {
+		args = append(args, "--env", k+"="+strings.ReplaceAll(t.Env[k], "{root}", root))
+	}
+	args = append(append(args, "--"), t.Command...)
+	if t.Kind == "client" {
+		args = append(args, "{server}")
+	}
+	cmd := exec.Command(binary, args...)
+	cmd.Dir = root
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {
+		return nil, fmt.Errorf("mcpcheck: %w\n%s", err, log.String())
+	}
+	var r Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		return nil, fmt.Errorf("the report is not JSON: %w\n%s", err, log.String())
+	}
+	return &r, nil
+}
+
+// EachOf calls do with every target, as many at once as slots says: most of a
+// run is waiting for the target.
+func EachOf(targets []Target, slots int, do func(i int, t Target)) {
+	free := make(chan struct{}, max(1, slots))
+	var wait sync.WaitGroup
+	for i, t := range targets {
+		free <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-free }()
+			do(i, t)
+		})
+	}
+	wait.Wait()
+}

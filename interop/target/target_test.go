@@ -1,0 +1,88 @@
+package target
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestTargetsAreReadByName(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Read(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := Read(root, []string{"rmcp-server", "everything"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) <= 2 || len(some) != 2 || some[0].Name != "everything" || some[1].Name != "rmcp-server" {
+		t.Errorf("%d targets in all, and %v by name", len(all), some)
+	}
+	if _, err := Read(root, []string{"nobody"}); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
+		t.Errorf("a name that is not there: %v", err)
+	}
+}
+
+// fake stands in for mcpcheck: it writes its arguments down, prints a report
+// and exits with a code.
+func fake(t *testing.T, report, code string) (binary, args string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary, args = filepath.Join(dir, "mcpcheck"), filepath.Join(dir, "args")
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + args + "\necho '" + report + "'\necho trouble >&2\nexit " + code + "\n"
+	if err := os.WriteFile(binary, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return binary, args
+}
+
+func TestAFailIsAReportAndNoError(t *testing.T) {
+	binary, args := fake(t, `{"revisions":[{"revision":"2025-06-18","spoken":true},{"revision":"2026-07-28"}],"outcomes":[{"id":"a","verdict":"fail"}]}`, "1")
+	root := t.TempDir()
+	one := Target{Kind: "client", Command: []string{"node", "x.mjs"}, Env: map[string]string{"HOME": "{root}/h"}, Cwd: "."}
+	r, err := one.Run(root, binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Spoken(); !slices.Equal(got, []string{"2025-06-18"}) || len(r.Outcomes) != 1 || r.Outcomes[0].Verdict != "fail" {
+		t.Errorf("read %+v", r)
+	}
+	said, err := os.ReadFile(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "client --quiet --json - --seed 1 --cwd " + root + " --env HOME=" + root + "/h -- node x.mjs {server}"
+	if got := strings.Join(strings.Fields(string(said)), " "); got != want {
+		t.Errorf("mcpcheck was called with\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWhatIsNoReportIsAnError(t *testing.T) {
+	for _, c := range []struct{ report, code string }{{"{}", "3"}, {"no JSON", "0"}} {
+		binary, _ := fake(t, c.report, c.code)
+		if _, err := (Target{Kind: "server"}).Run(t.TempDir(), binary); err == nil || !strings.Contains(err.Error(), "trouble") {
+			t.Errorf("exit %s with %q: %v", c.code, c.report, err)
+		}
+	}
+}
+
+func TestNoMoreAtOnceThanThereAreSlots(t *testing.T) {
+	var now, most, done atomic.Int32
+	EachOf(make([]Target, 20), 3, func(int, Target) {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		done.Add(1)
+		now.Add(-1)
+	})
+	if most.Load() > 3 || done.Load() != 20 {
+		t.Errorf("%d at once, %d done", most.Load(), done.Load())
+	}
+}

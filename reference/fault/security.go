@@ -1,4 +1,0 @@
-package fault
-
-// security are the faults of the security considerations.
-func security() []Fault { return nil }

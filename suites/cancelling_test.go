@@ -1,0 +1,107 @@
+package suites
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// What a server may do with a call that is cancelled is not held against it,
+// nor taken for evidence.
+func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
+	cancels := func(line []byte) bool { return wire.Parse(line).Method() == "notifications/cancelled" }
+	for name, c := range map[string]struct {
+		options server.Options
+		verdict reports.Verdict
+	}{
+		"it is broken off": {server.Options{}, reports.Pass},
+		"it cannot be cancelled, runs to its end and is answered": {server.Options{
+			Incoming: func(next server.Receiver, _ server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if cancels(line) {
+						return nil
+					}
+					return next(line)
+				}
+			},
+		}, reports.NotObserved},
+		"one report was being written": {server.Options{
+			Incoming: func(next server.Receiver, out server.FrameSink) server.Receiver {
+				return func(line []byte) error {
+					if err := next(line); err != nil || !cancels(line) || wire.Parse(line).Params().Get("reason").Exists() {
+						return err
+					}
+					out(server.Frame{Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":70078,"progress":4.5}}`)})
+					return nil
+				}
+			},
+		}, reports.Pass},
+		"no tool reports progress": {server.Options{
+			Library: func(l *server.Library) {
+				l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "stocktake" })
+			},
+		}, reports.NotObserved},
+	} {
+		for _, rev := range []spec.Revision{spec.V2025_11_25, spec.V2026_07_28} {
+			checks, err := Select(Of(wire.Server, All()), []string{"cancellation.call"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Time enough for the calls on a busy machine.
+			run, err := RunDirect(t.Context(), server.Target("reference", c.options), Options{
+				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.Defaults(), Allow: func(string) bool { return true },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range run.Outcomes {
+				if o.Verdict != c.verdict {
+					t.Errorf("%s: %s at %s is %s, want %s: %s", name, o.ID, rev, o.Verdict, c.verdict, o.Detail)
+				}
+			}
+		}
+	}
+}
+
+// A slow tool is cancelled too: a failure right behind shows that it was broken
+// off, and nothing that it was not.
+func TestASlowCallThatIsCancelled(t *testing.T) {
+	slow := func(l *server.Library) {
+		l.Tools = []*server.Tool{{
+			Name: "doze", Description: "Takes its time.", Input: server.Object{"type": "object"}, Hints: server.Object{"readOnlyHint": true},
+			Run: func(ctx context.Context, call *server.Call) server.Outcome {
+				call.Park()
+				<-ctx.Done()
+				return server.Outcome{Failed: true}
+			},
+		}}
+	}
+	answers, err := fault.Lookup("cancelled-call-failed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest := server.Options{Library: slow}
+	for _, c := range []struct {
+		id      string
+		rev     spec.Revision
+		options server.Options
+		verdict reports.Verdict
+	}{
+		{"cancellation.call.unanswered", spec.V2025_11_25, honest, reports.NotObserved},
+		{"cancellation.call.silent", spec.V2026_07_28, honest, reports.NotObserved},
+		{"cancellation.call.unanswered", spec.V2025_11_25, answers.Options(honest), reports.Warn},
+		{"cancellation.call.silent", spec.V2026_07_28, answers.Options(honest), reports.Fail},
+	} {
+		got, _ := judgedAt(t, server.Target("reference", c.options), c.rev, c.id)
+		if o := got[c.id]; o.Verdict != c.verdict {
+			t.Errorf("%s at %s is %s, want %s: %s", c.id, c.rev, o.Verdict, c.verdict, o.Detail)
+		}
+	}
+}

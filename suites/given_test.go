@@ -1,0 +1,118 @@
+package suites
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// granting offers two tools that are not read-only, a prompt with a required
+// argument and a template; sent are the params of what it was asked for.
+func granting(sent map[string][]string) transport.Target {
+	var one sync.Mutex
+	return answering("granting", func(m wire.Message) string {
+		result := `{}`
+		switch m.Method() {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"granting","version":"1"}}`
+		case "tools/list":
+			schema := `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
+			result = `{"tools":[{"name":"given","inputSchema":` + schema + `},{"name":"other","inputSchema":` + schema + `}]}`
+		case "prompts/list":
+			result = `{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}`
+		case "resources/list":
+			result = `{"resources":[]}`
+		case "resources/templates/list":
+			result = `{"resourceTemplates":[{"uriTemplate":"note:///{id}","name":"note"}]}`
+		case "tools/call":
+			result = `{"content":[]}`
+		case "prompts/get":
+			result = `{"messages":[]}`
+		case "resources/read":
+			result = `{"contents":[]}`
+		}
+		one.Lock()
+		defer one.Unlock()
+		sent[m.Method()] = append(sent[m.Method()], m.Params().Raw)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID().Raw, result)
+	})
+}
+
+func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
+	sent := map[string][]string{}
+	checks, err := Select(Of(wire.Server, All()), []string{"tools.*", "jsonrpc.version"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := RunDirect(t.Context(), granting(sent), Options{
+		Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick(),
+		Given: check.Given{
+			Tools:     map[string][]string{"given": {`{"q":"mine"}`}, "gone": {`{}`}},
+			Prompts:   map[string][]string{"greet": {`{"who":"Ada"}`}, "left": {`{}`}},
+			Templates: map[string][]string{"note:///{id}": {`{"id":"a b"}`}},
+			Resources: []string{"note:///7"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := slices.DeleteFunc(slices.Clone(sent["tools/call"]), func(params string) bool { return strings.Contains(params, "mcpcheck_no_such_tool") })
+	if len(calls) == 0 {
+		t.Error("the tool that arguments are given for was not called")
+	}
+	for _, params := range calls {
+		if !strings.Contains(params, `"name":"given"`) || !strings.Contains(params, `"arguments":{"q":"mine"}`) {
+			t.Errorf("tools/call was sent with %s", params)
+		}
+	}
+	for method, want := range map[string][]string{
+		"prompts/get":    {`"arguments":{"who":"Ada"}`},
+		"resources/read": {`"uri":"note:///7"`, `"uri":"note:///a%20b"`},
+	} {
+		for _, w := range want {
+			if !slices.ContainsFunc(sent[method], func(params string) bool { return strings.Contains(params, w) }) {
+				t.Errorf("%s was never sent with %s, but with %q", method, w, sent[method])
+			}
+		}
+	}
+	notes := strings.Join(run.Notes, "\n")
+	for _, name := range []string{`the tool "gone"`, `the prompt "left"`} {
+		if !strings.Contains(notes, name) {
+			t.Errorf("nothing notes that %s is not listed: %q", name, notes)
+		}
+	}
+	if strings.Contains(notes, `"given"`) || strings.Contains(notes, "greet") || strings.Contains(notes, "note:") {
+		t.Errorf("what is listed is noted: %q", notes)
+	}
+}
+
+// A tool that does not say that it only reads is not called for its name alone.
+func TestToolsWithoutArgumentsGivenAreHeldBack(t *testing.T) {
+	sent := map[string][]string{}
+	checks, err := Select(Of(wire.Server, All()), []string{"tools.*"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := RunDirect(t.Context(), granting(sent), Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, params := range sent["tools/call"] {
+		if !strings.Contains(params, "mcpcheck_no_such_tool") {
+			t.Errorf("tools/call was sent with %s", params)
+		}
+	}
+	for _, o := range run.Outcomes {
+		if o.ID == "tools.call.arguments.validated" && o.Verdict != reports.NotObserved {
+			t.Errorf("%s is %s", o.ID, o.Verdict)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package server
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/onsi/gomega"
+	"github.com/tidwall/gjson"
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpcheck/mcpcheck/internal/match"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// read reads a resource; no answer is an error.
+func read(t *check.T, uri string) (wire.Entry, error) {
+	return t.TryFrame("resources/read", check.Params{"uri": uri})
+}
+
+// onTheWeb tells whether a client may fetch a resource by itself
+// (server/resources#common-uri-schemes).
+func onTheWeb(uri string) bool {
+	return strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
+}
+
+// listed returns the entry of a resource in a list.
+func listed(w *walk, uri string) (gjson.Result, bool) {
+	for _, r := range w.items() {
+		if r.Get("uri").Type == gjson.String && r.Get("uri").Str == uri {
+			return r, true
+		}
+	}
+	return gjson.Result{}, false
+}
+
+// listedReadable asks again for what could not be read, while it is still
+// listed. Codes that ask the client for more are no failures.
+func listedReadable(t *check.T) {
+	seen := false
+	for _, u := range shown(t).resources {
+		m := u.answer.Message
+		code, _ := m.Code()
+		switch {
+		case u.err != nil || onTheWeb(u.uri) || code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError:
+			continue
+		case m.Kind == wire.Result:
+			seen = true
+			continue
+		}
+		if _, still := listed(walkNow(t, resourcesList), u.uri); !still {
+			continue
+		}
+		if e, err := read(t, u.uri); err == nil && e.Message.Kind == wire.Error {
+			t.Mark(e)
+			t.Fail("its contents", e.Message.Summary(), "%s is listed, and reading it was answered with %s", wire.Clip(u.uri, 120), e.Message.Summary())
+		}
+	}
+	if !seen {
+		t.NotObserved("no listed resource was read", "offer a resource that can be read")
+	}
+}
+
+// sole returns the one item of contents that stands for a resource, and how
+// many bytes it has.
+func sole(t *check.T, u use) (item gjson.Result, bytes int, ok bool) {
+	list := u.answer.Message.Result().Get("contents").Array()
+	if u.err != nil || !complete(t, u.answer.Message) || len(list) != 1 || list[0].Get("uri").String() != u.uri {
+		return item, 0, false
+	}
+	item = list[0]
+	if text := item.Get("text"); text.Type == gjson.String {
+		return item, len(text.Str), true
+	}
+	data, err := base64.StdEncoding.DecodeString(item.Get("blob").String())
+	return item, len(data), err == nil && item.Get("blob").Type == gjson.String
+}
+
+// sizeInBytes asks for list and resource again before it judges: of contents
+// that change no list can tell the size.
+func sizeInBytes(t *check.T) {
+	seen := false
+	for _, u := range shown(t).resources {
+		size := u.entry.Get("size")
+		item, n, ok := sole(t, u)
+		if !ok || !wire.IsInteger(size) {
+			continue
+		}
+		if sizeOf(item, n, int(size.Int())) {
+			seen = true
+			continue
+		}
+		entry, still := listed(walkNow(t, resourcesList), u.uri)
+		again := u
+		again.answer, again.err = read(t, u.uri)
+		if same, _, ok := sole(t, again); ok && still && same.Raw == item.Raw && entry.Get("size").Raw == size.Raw {
+			t.Mark(again.answer)
+			t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n), "%s is listed with a size of %s bytes, and has %d", wire.Clip(u.uri, 120), size.Raw, n)
+		}
+	}
+	if !seen {
+		t.NotObserved("no resource that was read has a size", "tell the size of a resource")
+	}
+}
+
+// sizeOf tells whether a size may be that of the raw content. Of text it is not
+// known in which encoding, and with which ends of lines, it is kept.
+func sizeOf(item gjson.Result, bytes, size int) bool {
+	if bytes == size {
+		return true
+	}
+	text := item.Get("text")
+	if text.Type != gjson.String {
+		return false
+	}
+	runes := utf8.RuneCountInString(text.Str)
+	return slices.Contains([]int{bytes + len("\xef\xbb\xbf"), bytes + strings.Count(text.Str, "\n"), runes, 2 * runes, 2*runes + 2}, size)
+}
+
+// templateUniform leaves out what is also listed on its own, and what is read
+// but not under the URI that was asked for.
+func templateUniform(t *check.T) {
+	seen := false
+	for _, u := range shown(t).templates {
+		named := u.entry.Get("mimeType")
+		if _, alone := listed(walked(t, resourcesList), u.uri); alone || named.Type != gjson.String || u.err != nil || !complete(t, u.answer.Message) {
+			continue
+		}
+		for _, item := range u.answer.Message.Result().Get("contents").Array() {
+			has := item.Get("mimeType")
+			if has.Type != gjson.String || item.Get("uri").String() != u.uri {
+				continue
+			}
+			if essence(has.Str) != essence(named.Str) {
+				t.Mark(u.answer)
+				t.Fail(named.Str, has.Str, "the template %s names the media type %s, and %s has %s", wire.Clip(u.entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.uri, 120), has.Str)
+			}
+			seen = true
+		}
+	}
+	if !seen {
+		t.NotObserved("no template with a media type led to a resource that could be read", "complete the variables of a template, or list a resource that it leads to")
+	}
+}
+
+// essence returns a media type without its parameters, in lower case.
+func essence(mime string) string {
+	kind, _, _ := strings.Cut(mime, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// noSuchResource is under a scheme that nobody has.
+const noSuchResource = "mcpcheck-no-such-scheme://mcpcheck/no-such-resource"
+
+// known tells whether a URI may be one that the server offers.
+func known(t *check.T, uri string) bool {
+	if _, ok := listed(walked(t, resourcesList), uri); ok {
+		return true
+	}
+	return slices.ContainsFunc(knownEntries(t, templatesList), func(r gjson.Result) bool {
+		parsed, err := uritemplate.New(r.Get("uriTemplate").Str)
+		return err != nil || parsed.Match(uri) != nil // of what cannot be parsed nobody knows
+	})
+}
+
+// missing reads a resource that there is not, once at this revision, and ends
+// the body where nothing is told by that.
+func missing(t *check.T) wire.Message {
+	if known(t, noSuchResource) {
+		t.NotObserved("a template of the server takes every URI", "")
+	}
+	e := check.Memo(t, "missing resource", func() wire.Entry {
+		e, err := read(t, noSuchResource)
+		if err != nil {
+			t.NotObserved("reading a resource that does not exist was not answered: "+err.Error(), "")
+		}
+		return e
+	})
+	t.Mark(e)
+	contents := e.Message.Result().Get("contents")
+	switch {
+	case e.Message.Kind == wire.Error:
+	case !complete(t, e.Message) || !contents.IsArray():
+		t.NotObserved("reading a resource that does not exist was answered with "+e.Message.Summary(), "")
+	case len(contents.Array()) > 0:
+		t.NotObserved("the server has a resource under every URI", "")
+	}
+	return e.Message
+}
+
+// readMissing leaves empty contents, where a rule forbids them, to that.
+func readMissing(t *check.T) {
+	m := missing(t)
+	if m.Kind == wire.Result && t.Facts.Stateless {
+		t.NotObserved("reading a resource that does not exist was answered with empty contents", "")
+	}
+	gomega.NewWithT(t).Expect(m).To(match.BeError(t.Facts.ResourceNotFound), "reading a resource that does not exist")
+}
+
+func readMissingEmpty(t *check.T) {
+	if m := missing(t); m.Kind == wire.Result {
+		t.Fail("an error", m.Summary(), "reading a resource that does not exist was answered with empty contents")
+	}
+}
+
+// readNothing leaves it to jsonrpc.params.invalid that there is an error at all.
+func readNothing(t *check.T) {
+	m := t.Request("resources/read", check.Params{})
+	if m.Kind == wire.Result {
+		t.NotObserved("resources/read without uri was answered with a result", "")
+	}
+	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
+}
+
+// A misread is what came of reading what is no URI.
+type misread struct {
+	uri    string
+	answer wire.Entry
+	err    error
+}
+
+// misreads asks up to the first that is not answered.
+func misreads(t *check.T) []misread {
+	return check.Memo(t, "misreads", func() []misread {
+		var out []misread
+		for _, uri := range []string{"", "not a uri", "mcpcheck:\x01\x7f", "file://"} {
+			e, err := read(t, uri)
+			out = append(out, misread{uri, e, err})
+			if err != nil {
+				break
+			}
+		}
+		return out
+	})
+}
+
+// urisValidated takes any error for a refusal, and contents without items too.
+// What a listed URI or a template leads to is offered, be it a URI or not.
+func urisValidated(t *check.T) {
+	seen := false
+	for _, r := range misreads(t) {
+		m := r.answer.Message
+		if r.err != nil || r.uri == "file://" || known(t, r.uri) || m.Kind == wire.Result && !complete(t, m) {
+			continue
+		}
+		if n := len(m.Result().Get("contents").Array()); n > 0 {
+			t.Mark(r.answer)
+			t.Fail("an error", m.Summary(), "reading %q, which is no URI, gave contents", r.uri)
+		}
+		seen = seen || m.Kind == wire.Error
+	}
+	if !seen {
+		t.NotObserved("nothing that is no URI was refused", "")
+	}
+}
+
+func urisSurvived(t *check.T) {
+	for _, r := range misreads(t) {
+		if r.err != nil {
+			t.Fail("an answer", "none", "reading %q: %v", r.uri, r.err)
+		}
+	}
+	t.Survives("reading what is no URI")
+}

@@ -1,0 +1,157 @@
+package suites
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// onFrame has the server write its frames through a function of each.
+func onFrame(edit func(f server.Frame, next server.FrameSink)) server.Options {
+	return server.Options{Frames: func(next server.FrameSink) server.FrameSink {
+		return func(f server.Frame) { edit(f, next) }
+	}}
+}
+
+// onResult edits the results of a method.
+func onResult(method string, edit func(o server.Object)) server.Options {
+	return server.Options{Handler: func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			v, problem := next(ctx, r)
+			if o, ok := v.(server.Object); ok && problem == nil && r.Method == method {
+				edit(o)
+			}
+			return v, problem
+		}
+	}}
+}
+
+// Servers may tell of changes, and be watched, in many ways that break no rule.
+func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
+	change := func(f server.Frame) bool {
+		return strings.HasSuffix(f.Method, "/list_changed") || f.Method == "notifications/resources/updated"
+	}
+	for name, o := range map[string]server.Options{
+		// What is told some time after the change may come on a stream that was
+		// cancelled meanwhile, or for a resource that nobody watches any more.
+		"late": onFrame(func(f server.Frame, next server.FrameSink) {
+			if change(f) {
+				time.AfterFunc(20*time.Millisecond, func() { next(f) })
+				return
+			}
+			next(f)
+		}),
+		"a part of the resource": onFrame(func(f server.Frame, next server.FrameSink) {
+			if f.Method == "notifications/resources/updated" {
+				f.Raw = bytes.Replace(f.Raw, []byte(`library://books/b7"`), []byte(`library://books/b7/loan"`), 1)
+			}
+			next(f)
+		}),
+		"a resource that is new each time": {Library: func(l *server.Library) {
+			var reads atomic.Int64
+			l.Resources[0].Read = func(r *server.Reading) []server.Object {
+				return []server.Object{{"uri": r.URI, "mimeType": "text/plain", "text": fmt.Sprint(reads.Add(1))}}
+			}
+		}},
+		"told twice": onFrame(func(f server.Frame, next server.FrameSink) {
+			next(f)
+			if change(f) {
+				next(f)
+			}
+		}),
+		"a filter spelled out": onFrame(func(f server.Frame, next server.FrameSink) {
+			if f.Method == "notifications/subscriptions/acknowledged" {
+				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`), []byte(`"notifications":{"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1}`), 1)
+			}
+			next(f)
+		}),
+		"a stream for one change": onFrame(func(f server.Frame, next server.FrameSink) {
+			next(f)
+			if change(f) && f.Request != nil && f.Request.Method == "subscriptions/listen" {
+				next(server.Frame{Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, f.Request.ID.Raw, f.Request.ID.Raw)})
+			}
+		}),
+		"not every resource": {Handler: func(next server.Handler) server.Handler {
+			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+				if uri, _ := r.Params["uri"].(string); r.Method == "resources/subscribe" && !strings.HasPrefix(uri, "library://books/") {
+					return nil, &server.Error{Code: spec.InvalidParams, Message: "This one never changes"}
+				}
+				return next(ctx, r)
+			}
+		}},
+		"a number in another spelling": onResult("resources/read", func(o server.Object) {
+			if o["ttlMs"] != nil {
+				o["ttlMs"] = json.RawMessage("5.0e3")
+			}
+		}),
+	} {
+		for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
+			t.Run(name+" at "+string(rev), func(t *testing.T) {
+				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*", "lifecycle.listen.*", "caching.*", "stdio.notifications.*")
+				for _, o := range run.Outcomes {
+					switch o.Verdict {
+					case reports.Fail, reports.Warn, reports.Broken:
+						t.Errorf("%s is %s: %s", o.ID, o.Verdict, o.Detail)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A server that has nothing to tell of is asked for no stream: what it would
+// answer is not said.
+func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
+	asked := 0
+	o := server.Options{
+		Library: func(l *server.Library) {
+			for _, capability := range []string{"tools", "prompts", "resources"} {
+				l.Capabilities[capability] = server.Object{}
+			}
+		},
+		Incoming: func(next server.Receiver, _ server.FrameSink) server.Receiver {
+			return func(line []byte) error {
+				if wire.Parse(line).Method() == "subscriptions/listen" {
+					asked++
+				}
+				return next(line)
+			}
+		},
+	}
+	got, _ := judgedAt(t, server.Target("quiet", o), spec.V2026_07_28, "subscriptions.*", "lifecycle.listen.*")
+	if asked > 0 {
+		t.Errorf("it was asked for %d streams", asked)
+	}
+	for id, o := range got {
+		// That progress has no subscription id is seen without a stream.
+		if o.Verdict != reports.NotApplicable && o.Verdict != reports.NotObserved && id != "subscriptions.id.elsewhere" {
+			t.Errorf("%s is %s", id, o.Verdict)
+		}
+	}
+}
+
+// That a feature is deprecated judges nobody, and is told.
+func TestDeprecatedFeaturesAreNoted(t *testing.T) {
+	for _, declared := range []bool{true, false} {
+		o := server.Options{Library: func(l *server.Library) {
+			if !declared {
+				delete(l.Capabilities, "logging")
+			}
+		}}
+		got, _ := judgedAt(t, server.Target("reference", o), spec.V2026_07_28, "discover.answered")
+		noted := strings.Contains(strings.Join(got["discover.answered"].Notes, "\n"), "logging")
+		if noted != declared || got["discover.answered"].Verdict != reports.Pass {
+			t.Errorf("declared %t: noted %t, %s", declared, noted, got["discover.answered"].Verdict)
+		}
+	}
+}
