@@ -12,9 +12,11 @@ import (
 // sent something else that could be meant by it: from then on only answers with
 // an id count.
 type Ban struct {
-	What  string // what must not come
-	match func(wire.Message) bool
-	epoch int // how many anonymous frames we had sent
+	What     string // what must not come
+	match    func(wire.Message) bool
+	epoch    int  // how many anonymous frames we had sent
+	exchange int  // of HTTP, in which the stimulus was sent; 0 on stdio
+	hope     bool // it is no ban: a match is what should come
 
 	mu  sync.Mutex
 	hit *wire.Entry
@@ -29,8 +31,20 @@ func (b *Ban) Hit() *wire.Entry {
 
 // Forbid registers a ban on frames that come from index on.
 func (c *Conn) Forbid(what string, from int, match func(wire.Message) bool) *Ban {
+	return c.watch(&Ban{What: what, match: match}, from)
+}
+
+// Hope registers the opposite: a watch for what should come, from index on.
+func (c *Conn) Hope(from int, match func(wire.Message) bool) *Ban {
+	return c.watch(&Ban{match: match, hope: true}, from)
+}
+
+func (c *Conn) watch(b *Ban, from int) *Ban {
+	if sent := c.sentAt(from); sent != nil && sent.HTTP != nil {
+		b.exchange = sent.HTTP.Exchange
+	}
 	c.mu.Lock()
-	b := &Ban{What: what, match: match, epoch: c.anonymous}
+	b.epoch = c.anonymous
 	c.bans = append(c.bans, b)
 	c.mu.Unlock()
 	for _, e := range c.EntriesFrom(from) {
@@ -50,10 +64,11 @@ func (b *Ban) see(e wire.Entry, epoch int) {
 	for _, part := range e.Message.Elements() {
 		// A server that cannot accept a message says so by a failure status, and
 		// may do so in an error without id (basic/transports#sending-messages-to-the-server).
-		if !part.ID().Usable() && e.Refuses() {
+		if !part.ID().Usable() && e.Refuses() && !b.hope {
 			continue
 		}
-		if b.match(part) && (epoch == b.epoch || part.ID().Usable()) {
+		same := e.HTTP != nil && e.HTTP.Exchange == b.exchange
+		if b.match(part) && (epoch == b.epoch || part.ID().Usable() || same) {
 			b.hit = &e
 			return
 		}

@@ -207,19 +207,57 @@ func (c *Conn) gone(ctx context.Context) error {
 }
 
 // Await returns the first frame of the peer from index on that matches. It
-// returns an error when the deadline passed or nothing more can come.
+// returns an error when the deadline passed or nothing more can come, also where
+// HTTP alone answered what we sent at that index.
 func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match func(wire.Message) bool) (wire.Entry, error) {
+	stimulus := c.sentAt(from)
 	return c.await(ctx, from, within, func(e wire.Entry) (wire.Entry, error) {
-		if e.From == wire.Server {
-			for _, part := range e.Message.Elements() {
-				if match(part) {
-					e.Message = part
-					return e, nil
-				}
+		if e.From != wire.Server {
+			return e, errNotThis
+		}
+		for _, part := range e.Message.Elements() {
+			if match(part) {
+				e.Message = part
+				return e, nil
 			}
+		}
+		if refusal := c.refusal(stimulus, e.Frame); refusal != nil {
+			return e, refusal
 		}
 		return e, errNotThis
 	})
+}
+
+// sentAt returns the message of ours at an index; nil if there is none.
+func (c *Conn) sentAt(at int) *wire.Frame {
+	if at < 0 {
+		return nil
+	}
+	if frames := c.Frames(at); len(frames) > 0 && frames[0].From == wire.Client && !frames[0].Wordless() {
+		return &frames[0]
+	}
+	return nil
+}
+
+// Refused returns why what we sent at an index was answered by HTTP alone, by a
+// failure status; nil where it was not, or not yet.
+func (c *Conn) Refused(at int) *Refusal {
+	sent := c.sentAt(at)
+	for _, f := range c.Frames(at) {
+		if refusal := c.refusal(sent, f); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// refusal returns what a frame says of a message of ours, if that is that HTTP
+// alone refused it.
+func (c *Conn) refusal(sent *wire.Frame, got wire.Frame) (refusal *Refusal) {
+	if sent == nil || !errors.As(c.link.refused(*sent, got), &refusal) || refusal.Status < 400 {
+		return nil
+	}
+	return refusal
 }
 
 // AwaitAnswer returns the answer to a request of ours that was sent at an index:

@@ -93,10 +93,9 @@ var errNoBytes = errors.New("HTTP carries messages, not bytes")
 func (h *httpLink) chunks(context.Context, func(int), [][]byte) (int, error) { return -1, errNoBytes }
 
 // refused reads the exchange of a request to its end. A failure status is the
-// end of it, and so is a connection that broke before anything was said. What
-// else ends without a message may be answered on another stream, in the era
-// that has those: HTTP+SSE answers there always, and a stream of streamable HTTP
-// may be taken up again.
+// end of it, and so is a stream that closed and cannot be taken up again, since a
+// response may not come on another (basic/transports#listening-for-messages-from-the-server).
+// HTTP+SSE answers on another always.
 func (h *httpLink) refused(sent, got wire.Frame) error {
 	if got.From != wire.Server || !got.Wordless() || got.HTTP.Exchange != sent.HTTP.Exchange {
 		return nil
@@ -107,15 +106,17 @@ func (h *httpLink) refused(sent, got wire.Frame) error {
 		return &Refusal{Status: x.Status, Body: x.Body}
 	case x.Status != 0 && x.Streams():
 		return nil // its head
-	case x.Status == 0 && x.End != "" && x.Broken:
-		return fmt.Errorf("the exchange broke: %s", x.End)
-	case x.Status == 0 && x.End != "" && streamable && h.rev.Facts().Stateless:
-		return fmt.Errorf("its stream was closed without an answer (%s)", x.End)
+	case x.Status == 0 && x.Last:
+		return fmt.Errorf("%w (%s)", errClosed, x.End)
 	case x.Status != 0 && streamable && (x.Status != http.StatusAccepted || h.rev.Facts().Stateless):
 		return &Refusal{Status: x.Status, Body: x.Body}
 	}
 	return nil
 }
+
+// errClosed begins what is said of an exchange that was ended in place of an
+// answer.
+var errClosed = errors.New("the end of its exchange")
 
 // A Refusal tells that a request was answered by HTTP alone, without a message.
 type Refusal struct {

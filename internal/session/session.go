@@ -217,10 +217,11 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 }
 
 func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
+	var refusal *Refusal
 	switch {
 	case s.Over() != nil:
 		return Dead
-	case !errors.Is(err, errTimeout):
+	case !errors.Is(err, errTimeout) && !errors.Is(err, errClosed) && !errors.As(err, &refusal):
 		return Desync
 	}
 	if live := s.Liveness(ctx); live != Alive {
@@ -240,15 +241,28 @@ type NoAnswer struct {
 
 func (e *NoAnswer) Error() string {
 	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)
+	told := errors.Is(e.Err, errClosed) || e.Refused() != nil
 	switch e.State {
 	case Mute:
+		if told {
+			return fmt.Sprintf("%s was answered with %v; the server answers other requests (mute)", request, e.Err)
+		}
 		return fmt.Sprintf("no answer to %s within %s; the server answers other requests (mute)", request, e.Waited.Round(time.Millisecond))
 	case Desync:
+		if told {
+			return fmt.Sprintf("%s was answered with %v, and a barrier after it not at all (desync)", request, e.Err)
+		}
 		return fmt.Sprintf("no answer to %s within %s, nor to a %s after it; the process runs on (desync)", request, e.Waited.Round(time.Millisecond), "barrier")
 	case Dead:
 		return fmt.Sprintf("no answer to %s: %v (dead)", request, e.Err)
 	}
 	return fmt.Sprintf("no answer to %s: %v", request, e.Err)
+}
+
+// Refused returns what HTTP alone answered the request with; nil if it did not.
+func (e *NoAnswer) Refused() (r *Refusal) {
+	errors.As(e.Err, &r)
+	return r
 }
 
 func (e *NoAnswer) Unwrap() error { return e.Err }

@@ -64,7 +64,7 @@ func (x *exchanges) whole(n int, r *Reply, body []byte) {
 
 // failed records why an exchange came to nothing.
 func (x *exchanges) failed(n int, err error) {
-	x.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error(), Broken: true}})
+	x.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error(), Last: true}})
 }
 
 func headOf(n int, r *Reply) *wire.HTTP {

@@ -73,6 +73,9 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 	}}, nil
 }
 
+// Shown returns the URL as a report may show it, without a password.
+func (e *Endpoint) Shown() string { return e.URL.Redacted() }
+
 // Close drops the idle connections.
 func (e *Endpoint) Close() { e.pool.CloseIdleConnections() }
 
@@ -214,13 +217,19 @@ func (w *wrote) all() http.Header {
 	return w.header.Clone()
 }
 
+// address returns host and port.
+func (e *Endpoint) address() string {
+	port := e.URL.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[e.URL.Scheme]
+	}
+	return net.JoinHostPort(e.URL.Hostname(), port)
+}
+
 // Dial opens a connection to the endpoint's host for bytes that net/http would
 // repair or refuse to send.
 func (e *Endpoint) Dial(ctx context.Context) (net.Conn, error) {
-	host := e.URL.Host
-	if e.URL.Port() == "" {
-		host = net.JoinHostPort(e.URL.Hostname(), map[string]string{"http": "80", "https": "443"}[e.URL.Scheme])
-	}
+	host := e.address()
 	dialer := &net.Dialer{Timeout: e.opts.DialTimeout}
 	if e.URL.Scheme == "http" {
 		c, err := dialer.DialContext(ctx, "tcp", host)

@@ -303,6 +303,9 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 	defer reply.Close()
 	answered := m.Kind != wire.Request
 	last, wait := "", time.Duration(0)
+	again := func() bool {
+		return last != "" && (!answered || m.Kind != wire.Request) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(wait).After(until)
+	}
 	for {
 		e, err := reply.Next()
 		if err != nil {
@@ -310,7 +313,7 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}
-			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end}})
+			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end, Last: !again()}})
 			break
 		}
 		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
@@ -328,8 +331,7 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 			wait = time.Duration(ms) * time.Millisecond
 		}
 	}
-	again := last != "" && (!answered || m.Kind != wire.Request) && !s.Rev.Facts().Stateless
-	if !again || s.ctx.Err() != nil || time.Now().Add(wait).After(until) {
+	if !again() {
 		return
 	}
 	pause := time.NewTimer(wait)

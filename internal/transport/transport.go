@@ -74,7 +74,7 @@ type Site struct {
 	Stderr   func() string // the last that the server wrote to its standard error, where we started it; or nil
 }
 
-func (s Site) String() string { return s.Endpoint.URL.Redacted() }
+func (s Site) String() string { return s.Endpoint.Shown() }
 
 // KindOf returns the transport that a target is spoken to over.
 func KindOf(t Target) Kind {

@@ -18,10 +18,10 @@ type HTTP struct {
 	// Status is of the head of an answer, Header of a request or of such a head.
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"header,omitempty"`
-	Body   string              `json:"body,omitempty"`   // of an answer whose body is no message
-	Event  *Event              `json:"event,omitempty"`  // that carried the message, or carried none
-	End    string              `json:"end,omitempty"`    // why nothing more came in the exchange
-	Broken bool                `json:"broken,omitempty"` // it ended before the head of an answer came
+	Body   string              `json:"body,omitempty"`  // of an answer whose body is no message
+	Event  *Event              `json:"event,omitempty"` // that carried the message, or carried none
+	End    string              `json:"end,omitempty"`   // why nothing more came in the exchange
+	Last   bool                `json:"last,omitempty"`  // nothing more can come: no answer did, or none takes the stream up again
 }
 
 // Streams tells whether the head declares an event stream.

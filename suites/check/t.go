@@ -289,7 +289,7 @@ func (t *T) TryAwait(from int, within time.Duration, match func(wire.Message) bo
 // missing; should it come later in the session, that failure is taken back,
 // since servers answer out of order.
 func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	hope := t.s.Forbid("", from, match)
+	hope := t.s.Hope(from, match)
 	if hope.Hit() == nil {
 		_ = t.s.Barrier(t.ctx)
 	}
@@ -303,6 +303,19 @@ func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message
 	}
 	t.out.hopes = append(t.out.hopes, watched{hope, t.s.Transcript, from})
 	return wire.Message{}, false
+}
+
+// Refused tells whether HTTP alone refused what was sent at a frame: a failure
+// status without a message, which is how a server says that it cannot accept it
+// (basic/transports#sending-messages-to-the-server).
+func (t *T) Refused(at int) bool { return t.s.Refused(at) != nil }
+
+// Judgeable ends the body where HTTP alone refused what was sent at a frame:
+// the rule is about a message that need not be there then.
+func (t *T) Judgeable(at int) {
+	if r := t.s.Refused(at); r != nil {
+		t.NotObserved(fmt.Sprintf("it was refused with %v", r), "")
+	}
 }
 
 // Forbid looks for messages that must not come after a frame, up to a barrier
