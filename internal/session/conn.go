@@ -239,6 +239,23 @@ func (c *Conn) sentAt(at int) *wire.Frame {
 	return nil
 }
 
+// Settle waits until the exchange of HTTP in which we sent a message has ended,
+// at most so long: what was said in it is known then. On stdio there is none.
+func (c *Conn) Settle(ctx context.Context, at int, within time.Duration) {
+	sent := c.sentAt(at)
+	if sent == nil || sent.HTTP == nil {
+		return
+	}
+	// That it did not end is for the caller to judge.
+	_, _ = c.await(ctx, at, within, func(e wire.Entry) (wire.Entry, error) {
+		h := e.HTTP
+		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange && (h.End != "" || h.Status != 0 && !h.Streams()) {
+			return e, nil
+		}
+		return e, errNotThis
+	})
+}
+
 // Refused returns why what we sent at an index was answered by HTTP alone, by a
 // failure status; nil where it was not, or not yet.
 func (c *Conn) Refused(at int) *Refusal {

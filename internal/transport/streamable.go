@@ -112,9 +112,10 @@ func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, 
 	return at, err
 }
 
-// asks tells whether a message holds a request.
+// asks tells whether a message holds a request that a server may take its time
+// for; what has a flaw it will refuse at once.
 func asks(m wire.Message) bool {
-	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool { return part.Kind == wire.Request })
+	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool { return part.Kind == wire.Request && part.Flaw() == nil })
 }
 
 // handedOver waits until a message was given to the server: one that asks for
@@ -296,15 +297,26 @@ func message(reply *Reply, body []byte) bool {
 	return m.Kind == wire.Batch || m.IsResponse() && m.Get("jsonrpc").Exists()
 }
 
-// stream reads an event stream to its end. Where it ends before the answer to
-// the request came, and the server gave an event an id, it is taken up again
+// requests counts the requests in a message.
+func requests(m wire.Message) (n int) {
+	for _, part := range m.Elements() {
+		if part.Kind == wire.Request {
+			n++
+		}
+	}
+	return n
+}
+
+// stream reads an event stream to its end: of the answer to a post, or of no
+// message. Where it ends before every request in the post was answered, or was
+// of none, and the server gave an event an id, it is taken up again
 // (basic/transports#resumability-and-redelivery).
 func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time) {
 	defer reply.Close()
-	answered := m.Kind != wire.Request
+	owed := requests(m)
 	last, wait := "", time.Duration(0)
 	again := func() bool {
-		return last != "" && (!answered || m.Kind != wire.Request) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(wait).After(until)
+		return last != "" && (owed > 0 || m.Raw == nil) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(wait).After(until)
 	}
 	for {
 		e, err := reply.Next()
@@ -320,7 +332,11 @@ func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time
 		// An event without data primes a client to take the stream up again.
 		if e.Dispatched() && len(e.Data) > 0 {
 			f.Raw = e.Data
-			answered = answered || wire.Parse(e.Data).IsResponse()
+			for _, part := range wire.Parse(e.Data).Elements() {
+				if part.IsResponse() {
+					owed-- // whatever id it has
+				}
+			}
 			s.learn(m, e.Data)
 		}
 		s.log.note(f)
