@@ -91,6 +91,9 @@ func (h *Hosted) Ended() string {
 	}
 }
 
+// lastLines is how many lines are told of what a server wrote last.
+const lastLines = 5
+
 // lastWords returns the last lines of its standard error, or of its output.
 func (h *Hosted) lastWords() string {
 	name, text := "standard error", strings.TrimSpace(h.Stderr())
@@ -101,7 +104,7 @@ func (h *Hosted) lastWords() string {
 		return "; it wrote nothing"
 	}
 	lines := strings.Split(text, "\n")
-	return fmt.Sprintf("\nits %s ended with:\n  %s", name, strings.Join(lines[max(0, len(lines)-10):], "\n  "))
+	return fmt.Sprintf("; its %s ended with: %s", name, strings.Join(lines[max(0, len(lines)-lastLines):], " / "))
 }
 
 // Close ends the server and its descendants: it is asked to, by the end of its

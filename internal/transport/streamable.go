@@ -241,9 +241,9 @@ func (s *Streamable) get(after string, awaited wire.Message, until time.Time, op
 
 // head records the head of an answer, and takes from it what the session needs.
 func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
-	if m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
+	if id := reply.Header.Get("Mcp-Session-Id"); id != "" && m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
 		s.mu.Lock()
-		s.session = reply.Header.Get("Mcp-Session-Id")
+		s.session = id
 		s.mu.Unlock()
 	}
 	if reply.Streams() {
