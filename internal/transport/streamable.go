@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -192,53 +190,6 @@ func (s *Streamable) Close(ctx context.Context) {
 	s.work.Wait()
 }
 
-// listen opens the stream for what the server has to say on its own
-// (basic/transports#listening-for-messages-from-the-server); a server without
-// one answers 405. A server may send the head of that stream with its first
-// event only: where one did so it is not waited for again.
-func (s *Streamable) listen() {
-	opened := make(chan struct{})
-	s.work.Go(func() {
-		s.get("", wire.Message{}, time.Now().Add(s.Poll), sync.OnceFunc(func() { close(opened) }))
-	})
-	if s.Endpoint.lateHead.Load() {
-		return
-	}
-	limit := time.NewTimer(s.Settle)
-	defer limit.Stop()
-	select {
-	case <-opened:
-	case <-limit.C:
-		s.Endpoint.lateHead.Store(true)
-	}
-}
-
-// get opens a stream by GET, to listen, or to take up the one on which the
-// answer to a request was to come behind an event. opened is called once its
-// head came, or will not come.
-func (s *Streamable) get(after string, awaited wire.Message, until time.Time, opened func()) {
-	defer opened()
-	r := HTTPRequest{Method: http.MethodGet, Header: s.header(wire.Message{})}
-	r.Header.Set("Accept", "text/event-stream")
-	if after != "" {
-		r.Header.Set("Last-Event-ID", after)
-	}
-	n, _ := s.log.begin(s.Endpoint, r, nil)
-	reply, err := s.Endpoint.Do(s.ctx, r)
-	if err != nil {
-		s.failed(n, err)
-		return
-	}
-	if !reply.Streams() || reply.Status != http.StatusOK {
-		body, _, _ := reply.All()
-		s.log.whole(n, reply, body)
-		return
-	}
-	s.log.head(n, reply)
-	opened()
-	s.stream(n, awaited, reply, until)
-}
-
 // head records the head of an answer, and takes from it what the session needs.
 func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
 	if id := reply.Header.Get("Mcp-Session-Id"); id != "" && m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
@@ -254,7 +205,7 @@ func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
 // read reads the answer to a post.
 func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 	if reply.Streams() {
-		s.stream(n, m, reply, time.Now().Add(s.Poll))
+		s.stream(n, reading{of: m, owed: requests(m), wait: reconnectAfter, until: time.Now().Add(s.Poll)}, reply)
 		return
 	}
 	body, cut, err := reply.All()
@@ -295,76 +246,6 @@ func message(reply *Reply, body []byte) bool {
 	}
 	m := wire.Parse(body)
 	return m.Kind == wire.Batch || m.IsResponse() && m.Get("jsonrpc").Exists()
-}
-
-// requests counts the requests in a message.
-func requests(m wire.Message) (n int) {
-	for _, part := range m.Elements() {
-		if part.Kind == wire.Request {
-			n++
-		}
-	}
-	return n
-}
-
-// stream reads an event stream to its end: of the answer to a post, or of no
-// message. Where it ends before every request in the post was answered, or was
-// of none, and the server gave an event an id, it is taken up again
-// (basic/transports#resumability-and-redelivery).
-func (s *Streamable) stream(n int, m wire.Message, reply *Reply, until time.Time) {
-	defer reply.Close()
-	owed := requests(m)
-	last, wait := "", time.Duration(0)
-	again := func() bool {
-		return last != "" && (owed > 0 || m.Raw == nil) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(wait).After(until)
-	}
-	for {
-		e, err := reply.Next()
-		if err != nil {
-			end := "the stream ended"
-			if !errors.Is(err, io.EOF) {
-				end = plain(err).Error()
-			}
-			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end, Last: !again()}})
-			break
-		}
-		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
-		// An event without data primes a client to take the stream up again.
-		if e.Dispatched() && len(e.Data) > 0 {
-			f.Raw = e.Data
-			for _, part := range wire.Parse(e.Data).Elements() {
-				if part.IsResponse() {
-					owed-- // whatever id it has
-				}
-			}
-			s.learn(m, e.Data)
-		}
-		s.log.note(f)
-		if e.HasID && !e.Unterminated {
-			last = e.ID
-		}
-		if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
-			wait = time.Duration(ms) * time.Millisecond
-		}
-	}
-	if !again() {
-		return
-	}
-	pause := time.NewTimer(wait)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		s.get(last, m, until, func() {})
-	case <-s.ctx.Done():
-	}
-}
-
-func eventOf(e Event) *wire.Event {
-	out := &wire.Event{Type: e.Type, Retry: e.Retry, Comments: e.Comments, Odd: e.Odd, Lost: e.Unterminated, NoData: e.Data == nil}
-	if e.HasID {
-		out.ID = &e.ID
-	}
-	return out
 }
 
 // learn takes from a result what later requests need: that the session is

@@ -358,3 +358,97 @@ func TestLegacySSEThatIsNone(t *testing.T) {
 		server.Close()
 	}
 }
+
+// The stream of a batch whose requests were all answered has come to its end,
+// though its events have ids; one that owes an answer is taken up.
+func TestABatchIsTakenUpWhileItIsOwedAnswers(t *testing.T) {
+	for owed, want := range map[bool]int{false: 0, true: 1} {
+		var mu sync.Mutex
+		taken := 0
+		s, r := link(t, spec.V2025_03_26, func(w http.ResponseWriter, q *http.Request) {
+			switch {
+			case q.Method == "GET":
+				mu.Lock()
+				taken++
+				mu.Unlock()
+				sse(w, "id: e3\ndata: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n\n")
+			case owed:
+				sse(w, "id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n")
+			default:
+				sse(w, "id: e2\ndata: [{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}]\n\n")
+			}
+		})
+		send(t, s, `[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
+		r.await(t, func(f wire.Frame) bool { return f.HTTP.Last })
+		mu.Lock()
+		if taken != want {
+			t.Errorf("owed %v: taken up %d times", owed, taken)
+		}
+		mu.Unlock()
+	}
+}
+
+// What the user gives for a header goes to the server and into no frame.
+func TestHeadersOfTheUserAreNotRecorded(t *testing.T) {
+	got := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		got <- q.Header.Get("X-Api-Key")
+		w.WriteHeader(202)
+	}))
+	defer server.Close()
+	e, err := NewEndpoint(server.URL, HTTPOptions{Header: http.Header{"X-Api-Key": {"s3cret word"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{more: make(chan struct{})}
+	s := &Streamable{Endpoint: e, Rev: spec.V2025_11_25, Record: r.record}
+	s.Open()
+	defer s.Close(t.Context())
+	send(t, s, `{"jsonrpc":"2.0","method":"notifications/x"}`)
+	sent := r.await(t, func(f wire.Frame) bool { return f.From == wire.Client })
+	if key := <-got; key != "s3cret word" || sent.HTTP.Header["X-Api-Key"][0] != "…" {
+		t.Errorf("sent %q, recorded %q", key, sent.HTTP.Header)
+	}
+}
+
+// A message that asks nothing is handed over once it was written and the time
+// for it is up, though the server says nothing of it.
+func TestASlowHeadIsNoFailure(t *testing.T) {
+	release := make(chan struct{})
+	s, _ := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		io.Copy(io.Discard, q.Body)
+		<-release
+	})
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Send(ctx, []byte(`{"jsonrpc":"2.0","method":"notifications/x"}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stream that a server keeps closing is taken up again and again behind the
+// same event, at the pace that the server asks for.
+func TestAPolledStreamIsTakenUpUntilItAnswers(t *testing.T) {
+	var mu sync.Mutex
+	polls := 0
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case q.Method == "POST":
+			sse(w, "id: e1\nretry: 1\ndata:\n\n")
+		case q.Header.Get("Last-Event-ID") != "e1":
+			t.Errorf("taken up behind %q", q.Header.Get("Last-Event-ID"))
+		case polls < 2:
+			polls++
+			sse(w, ": nothing yet\n\n")
+		default:
+			sse(w, "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n")
+		}
+	})
+	send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if f := r.answer(t, "2"); f.HTTP.Exchange != 4 {
+		t.Errorf("%s", f.AppendJSON(nil))
+	}
+}
