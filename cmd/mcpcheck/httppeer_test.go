@@ -39,6 +39,9 @@ func (n *notary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 	case r.URL.Path == "/moved":
 		http.Redirect(w, r, "/mcp", http.StatusMovedPermanently)
+	case r.URL.Path == "/silent":
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
 	case r.URL.Path == "/page":
 		fmt.Fprint(w, "<html>hello</html>")
 	case r.URL.Path == "/sse" && r.Method == http.MethodGet:
@@ -231,7 +234,7 @@ func playHTTP(role, address string) {
 	case "peer-http-never":
 		fmt.Fprintln(os.Stderr, "waiting for the walrus")
 		time.Sleep(time.Minute)
-	case "peer-http-family":
+	case "peer-http-family", "peer-http-family-never":
 		child := exec.Command(os.Args[0], "peer-child")
 		child.Stdin, _ = os.Open(os.DevNull)
 		if err := child.Start(); err != nil {
@@ -239,6 +242,9 @@ func playHTTP(role, address string) {
 		}
 		if err := os.WriteFile(os.Getenv("MCPCHECK_TEST_PID"), []byte(strconv.Itoa(child.Process.Pid)), 0o600); err != nil {
 			panic(err)
+		}
+		if role == "peer-http-family-never" {
+			time.Sleep(time.Minute)
 		}
 	}
 	if err := http.ListenAndServe(address, &notary{}); !errors.Is(err, http.ErrServerClosed) {
@@ -360,6 +366,7 @@ func TestWhatIsWrongWithAURLIsNamed(t *testing.T) {
 		"not startable":             {[]string{"--url", nobody, "--", "no-such-program-here"}, 3, "no-such-program-here"},
 		"occupied":                  {append([]string{"--url", site.URL}, self("peer-http", "x")...), 3, "listens at " + site.URL + " already"},
 		"ends before":               {append([]string{"--url", nobody}, self("peer-http-dies", "x")...), 3, "exit status 3; its standard error ended with: the address belongs to a walrus"},
+		"never answers":             {[]string{"--start-timeout", "300ms", site.URL + "/silent"}, 3, "request server/discover (id 1) was not answered by " + site.URL + "/silent: nothing came within 300ms"},
 		"never listens":             {append([]string{"--url", nobody, "--start-timeout", "500ms"}, self("peer-http-never", "x")...), 3, "nobody listens there after 500ms; its standard error ended with: waiting for the walrus"},
 		"a password in the address": {[]string{strings.Replace(nobody, "//", "//me:s3cret@", 1) + "/mcp"}, 3, "me:xxxxx@"},
 	} {
@@ -396,4 +403,26 @@ func TestAServerIsStartedAndServesAtItsURL(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ^C while a server starts ends it, and what it started.
+func TestAnInterruptEndsAServerThatStarts(t *testing.T) {
+	address, pid := free(t), filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(binary, "server", "--url", "http://"+address+"/mcp", "--env", "MCPCHECK_TEST_PID="+pid, "--", os.Args[0], "peer-http-family-never", address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := 0
+	for deadline := time.Now().Add(20 * time.Second); child == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		text, _ := os.ReadFile(pid)
+		child, _ = strconv.Atoi(string(text))
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil || child == 0 {
+		t.Fatal(err, child)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	awaitGone(t, child)
 }

@@ -18,7 +18,7 @@ import (
 // answered with 400, 404 or 405, a GET for the endpoint event of HTTP+SSE. It
 // returns what was found in words, or an error that says what each step came to.
 func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.Kind, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("nothing came within %s", o.StartTimeout))
 	defer cancel()
 	newest := spec.V2026_07_28
 	discover, err := try(ctx, at, Frame(wire.IntID(1), "server/discover", stateless{rev: newest}.stamp(nil)), http.Header{
@@ -71,7 +71,10 @@ func try(ctx context.Context, at *transport.Endpoint, raw []byte, header http.He
 		h[key] = values
 	}
 	reply, err := at.Do(ctx, transport.HTTPRequest{Method: http.MethodPost, Header: h, Body: raw})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s was not answered by %s: %w", wire.Parse(raw).Summary(), at.Shown(), context.Cause(ctx))
+	case err != nil:
 		return nil, err
 	}
 	defer reply.Close()

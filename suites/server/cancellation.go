@@ -194,11 +194,22 @@ func (w *working) answered(t *check.T) {
 	case fateEarly:
 		here := t.On(w.in)
 		answer := here.Frames(w.cancelled.at)[0]
+		closesStream(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(), "a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
 			w.tool, len(w.cancelled.reports), w.usual, answer.Message.Summary())
 	case fateIgnored:
 		w.ignored(t)
+	}
+}
+
+// closesStream ends the body where an answer is also what the stream of a
+// request should come to its end with, cancelled or not
+// (basic/transports#sending-messages-to-the-server): one advice is then against
+// the other.
+func closesStream(t *check.T, answer wire.Entry) {
+	if t.Transport() == transport.HTTP {
+		t.NotObserved("over HTTP the stream of a request should end with a response; the call that was cancelled was answered with "+answer.Message.Summary(), "")
 	}
 }
 
@@ -262,6 +273,7 @@ func slowUnanswered(t *check.T, w *working) {
 		}
 		cancel(t, running)
 		if e, err := t.TryAnswer(running, t.Timeout()/20); err == nil && (e.Message.Kind == wire.Error || e.Message.Result().Get("isError").Bool()) {
+			closesStream(t, e)
 			t.Mark(e)
 			t.Fail("no answer", e.Message.Summary(), "a call of %q, which takes long, was cancelled and then at once answered with %s", tool.Get("name").String(), e.Message.Summary())
 		}
