@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,9 +10,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/yamldoc"
 )
 
 // A Baseline is a list of known fails and warns, each with the reason why it
@@ -49,23 +48,17 @@ func LoadBaseline(path string) (*Baseline, error) {
 }
 
 func parseBaseline(text []byte) (*Baseline, error) {
-	file, err := parser.ParseBytes(text, 0)
+	root, err := yamldoc.Parse(text, "a baseline is one list")
 	if err != nil {
-		return nil, plainYAML(err)
+		return nil, err
 	}
 	b := &Baseline{}
-	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool {
-		return d.Body == nil || d.Body.Type() == ast.NullType || d.Body.Type() == ast.CommentType
-	})
-	if len(docs) == 0 {
+	if root == nil {
 		return b, nil
 	}
-	if len(docs) > 1 {
-		return nil, fmt.Errorf("line %d: a second document; a baseline is one list", docs[1].Body.GetToken().Position.Line)
-	}
-	list, ok := docs[0].Body.(*ast.SequenceNode)
+	list, ok := root.(*ast.SequenceNode)
 	if !ok {
-		return nil, fmt.Errorf("line %d: not a list of entries with check and reason", docs[0].Body.GetToken().Position.Line)
+		return nil, fmt.Errorf("line %d: not a list of entries with check and reason", yamldoc.Line(root))
 	}
 	for _, node := range list.Values {
 		e, err := parseEntry(node)
@@ -84,16 +77,9 @@ func parseBaseline(text []byte) (*Baseline, error) {
 
 func parseEntry(node ast.Node) (baselineEntry, error) {
 	var e baselineEntry
-	start := node
-	if m, ok := node.(*ast.MappingNode); ok && len(m.Values) > 0 {
-		start = m.Values[0].Key
-	}
-	if m, ok := node.(*ast.MappingValueNode); ok {
-		start = m.Key
-	}
-	line := start.GetToken().Position.Line
+	line := yamldoc.Line(node)
 	if err := yaml.NodeToValue(node, &e, yaml.DisallowUnknownField()); err != nil {
-		return e, plainYAML(err)
+		return e, yamldoc.Plain(err)
 	}
 	e.line = line
 	if e.Check == "" {
@@ -113,19 +99,6 @@ func parseEntry(node ast.Node) (baselineEntry, error) {
 		return e, fmt.Errorf("line %d: unknown transport %q (known: stdio, http, sse)", line, e.Transport)
 	}
 	return e, nil
-}
-
-// plainYAML turns an error of the library, which carries an excerpt over
-// several lines, into one line.
-func plainYAML(err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) {
-		return err
-	}
-	if tok := at.GetToken(); tok != nil && tok.Position != nil {
-		return fmt.Errorf("line %d: %s", tok.Position.Line, at.GetMessage())
-	}
-	return errors.New(at.GetMessage())
 }
 
 // Selected returns the entries whose check is selected; for a run that --only

@@ -90,46 +90,57 @@ func complaints(run *Run, v Verdict, excused bool) []complaint {
 // A silence is a set of checks without verdict for one reason.
 type silence struct {
 	Reason string
+	Hint   string   // what would change it, "" if nothing is known to
 	Checks []string // ids, each once
 	Count  int      // outcomes
 }
 
 // silences groups the outcomes of a verdict by the reason given, so that one
-// cause is shown once.
+// cause is shown once, and puts together what the same would change: first what
+// nothing would.
 func silences(run *Run, v Verdict) []silence {
 	var all []silence
 	for _, o := range run.Outcomes {
 		if o.Verdict != v {
 			continue
 		}
-		why := reason(o)
-		i := slices.IndexFunc(all, func(s silence) bool { return s.Reason == why })
+		why := cause(o)
+		i := slices.IndexFunc(all, func(s silence) bool { return s.Reason == why && s.Hint == o.Hint })
 		if i < 0 {
 			i = len(all)
-			all = append(all, silence{Reason: why})
+			all = append(all, silence{Reason: why, Hint: o.Hint})
 		}
 		all[i].Count++
 		if !slices.Contains(all[i].Checks, o.ID) {
 			all[i].Checks = append(all[i].Checks, o.ID)
 		}
 	}
+	hints := []string{""}
+	for _, s := range all {
+		if !slices.Contains(hints, s.Hint) {
+			hints = append(hints, s.Hint)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b silence) int { return slices.Index(hints, a.Hint) - slices.Index(hints, b.Hint) })
 	return all
 }
 
 // reason returns why an outcome is not-run, not-observed or not-applicable,
 // and what would change that.
 func reason(o Outcome) string {
-	why := o.Cause
-	if why == "" {
-		why = o.Detail
+	if o.Hint == "" {
+		return cause(o)
 	}
+	return cause(o) + "; would need: " + o.Hint
+}
+
+// cause returns why an outcome is not-run, not-observed or not-applicable.
+func cause(o Outcome) string {
 	switch {
-	case why == "" && o.Hint != "":
-		return "would need: " + o.Hint
-	case o.Hint != "":
-		return why + "; would need: " + o.Hint
-	case why != "":
-		return why
+	case o.Cause != "":
+		return o.Cause
+	case o.Detail != "":
+		return o.Detail
 	}
 	switch o.Verdict {
 	case NotRun:

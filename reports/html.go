@@ -313,6 +313,7 @@ func attention(c complaint) attentionView {
 			v.Places = append(v.Places, placeView{anchor(o), oneLine(name, textName)})
 		}
 	}
+	slices.SortStableFunc(v.Places, func(a, b placeView) int { return strings.Compare(a.Name, b.Name) })
 	return v
 }
 

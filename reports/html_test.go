@@ -17,6 +17,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/skip"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 func writtenHTML(t *testing.T, run *Run) string {
@@ -307,5 +309,24 @@ func TestBrowserFiltersAndLinks(t *testing.T) {
 		if !slices.Equal(shown, rows) {
 			t.Errorf("%s: the matrix shows %v, the details %v", c.suffix, rows, shown)
 		}
+	}
+}
+
+// A reader looks for a revision by its date, whichever case it is in.
+func TestPlacesOfAComplaintAreInOrder(t *testing.T) {
+	at := func(revisions ...spec.Revision) (k complaintCase) {
+		for _, r := range revisions {
+			k.Outcome = Outcome{ID: "tools.names", Revision: r, Transport: "stdio"}
+			k.Places = append(k.Places, k.Outcome)
+		}
+		return k
+	}
+	v06, v11, v24 := spec.V2025_06_18, spec.V2025_11_25, spec.V2024_11_05
+	var got []string
+	for _, p := range attention(complaint{Cases: []complaintCase{at(v06, v11), at(v24)}}).Places {
+		got = append(got, p.Name)
+	}
+	if want := []string{string(v24), string(v06), string(v11)}; !slices.Equal(got, want) {
+		t.Errorf("the places are %v, want %v", got, want)
 	}
 }

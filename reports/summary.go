@@ -254,15 +254,24 @@ func (p printer) silences(title string, all []silence) {
 		return
 	}
 	p.line("%s", p.strong(title))
-	for _, s := range all {
-		p.para("  ", oneLine(s.Reason, textLine))
+	hint := ""
+	for _, s := range all { // what the same would change stands together
+		margin := "  "
+		if s.Hint != "" {
+			if s.Hint != hint {
+				p.para("  ", oneLine("would need: "+s.Hint, textLine))
+			}
+			margin = "    "
+		}
+		hint = s.Hint
+		p.para(margin, oneLine(s.Reason, textLine))
 		ids := s.Checks
 		more := ""
 		if len(ids) > textFirst+1 {
 			more = fmt.Sprintf(" and %s more", group(len(ids)-textFirst))
 			ids = ids[:textFirst]
 		}
-		p.para("    ", fmt.Sprintf("%s: %s%s", plural(s.Count, "verdict", "verdicts"), oneLine(strings.Join(ids, ", "), textLine), more))
+		p.para(margin+"  ", fmt.Sprintf("%s: %s%s", plural(s.Count, "verdict", "verdicts"), oneLine(strings.Join(ids, ", "), textLine), more))
 	}
 	p.line("")
 }

@@ -15,7 +15,7 @@ import (
 var Unmoved = []string{"authorization", "headers", "http-sse", "streamable-http"}
 
 // A Coverage is a rule at one revision and what becomes of it: exactly one of
-// Checks, Excused and Later is set, unless nothing is decided yet.
+// Checks, Covered, Excused and Later is set, unless nothing is decided yet.
 type Coverage struct {
 	ID         string        `json:"id"`
 	Area       string        `json:"area"`
@@ -26,6 +26,9 @@ type Coverage struct {
 	Observable string        `json:"observable"`
 	Transports []string      `json:"transports"`
 	Checks     []string      `json:"checks,omitempty"`
+	Covered    string        `json:"covered,omitempty"`   // the rule whose checks judge this one
+	JudgedBy   []string      `json:"judged_by,omitempty"` // these checks
+	Why        string        `json:"why,omitempty"`       // why that rule covers this one
 	Excused    string        `json:"excused,omitempty"`
 	Later      string        `json:"later,omitempty"`
 
@@ -33,24 +36,41 @@ type Coverage struct {
 	server, client bool
 }
 
-// Open tells whether a rule that binds servers is neither claimed nor excused.
-func (c Coverage) Open() bool { return len(c.Checks) == 0 && c.Excused == "" && c.Later == "" }
+// Open tells whether a rule that binds servers is neither claimed nor covered
+// nor excused.
+func (c Coverage) Open() bool {
+	return len(c.Checks) == 0 && c.Covered == "" && c.Excused == "" && c.Later == ""
+}
+
+// claims are the checks that claim a rule at a revision.
+type claims map[stated][]check.Check
+
+type stated struct {
+	id  string
+	rev spec.Revision
+}
+
+func claimsOf(checks []check.Check) claims {
+	all := claims{}
+	for _, c := range checks {
+		for _, id := range c.Rules {
+			for _, rev := range c.In.Revisions() {
+				all[stated{id, rev}] = append(all[stated{id, rev}], c)
+			}
+		}
+	}
+	return all
+}
+
+// of returns the checks that claim a rule and judge a side that is bound by i.
+func (all claims) of(id string, rev spec.Revision, i fixtures.Instance) []check.Check {
+	return slices.DeleteFunc(slices.Clone(all[stated{id, rev}]), func(c check.Check) bool { return !i.Binds(string(c.Of)) })
+}
 
 // Cover returns every rule of the ledger at every revision that states it,
 // sorted by area, id and revision.
 func Cover(l *fixtures.Ledger, checks []check.Check) []Coverage {
-	type key struct {
-		id  string
-		rev spec.Revision
-	}
-	claims := map[key][]check.Check{}
-	for _, c := range checks {
-		for _, id := range c.Rules {
-			for _, rev := range c.In.Revisions() {
-				claims[key{id, rev}] = append(claims[key{id, rev}], c)
-			}
-		}
-	}
+	all := claimsOf(checks)
 	var out []Coverage
 	for _, id := range l.IDs() {
 		for _, rev := range spec.Revisions() {
@@ -59,7 +79,7 @@ func Cover(l *fixtures.Ledger, checks []check.Check) []Coverage {
 				continue
 			}
 			c := Coverage{ID: id, Area: l.Rows[id].Area, Revision: rev, Level: i.Level, Section: i.Section, Subject: i.Subject, Observable: i.Observable}
-			for _, by := range claims[key{id, rev}] {
+			for _, by := range all[stated{id, rev}] {
 				c.Checks = append(c.Checks, by.ID)
 				c.server = c.server || by.Of == wire.Server
 				c.client = c.client || by.Of == wire.Client
@@ -70,6 +90,11 @@ func Cover(l *fixtures.Ledger, checks []check.Check) []Coverage {
 				}
 			}
 			c.excuse(l, rev, i)
+			if c.Covered != "" {
+				for _, by := range all.of(c.Covered, rev, i) {
+					c.JudgedBy = append(c.JudgedBy, by.ID)
+				}
+			}
 			out = append(out, c)
 		}
 	}
@@ -91,14 +116,13 @@ func (c *Coverage) excuse(l *fixtures.Ledger, rev spec.Revision, i fixtures.Inst
 		if len(c.Checks) > 0 {
 			return // a check of clients claims its half
 		}
-		why := e.Why
-		if e.Kind == fixtures.ExcuseCovered {
-			why = fmt.Sprintf("covered by %s: %s", e.Covers, why)
-		}
-		if e.Kind == fixtures.ExcuseLater {
-			c.Later = why
-		} else {
-			c.Excused = why
+		switch e.Kind {
+		case fixtures.ExcuseCovered:
+			c.Covered, c.Why = e.Covers, e.Why
+		case fixtures.ExcuseLater:
+			c.Later = e.Why
+		default:
+			c.Excused = e.Why
 		}
 		return
 	}
@@ -115,7 +139,8 @@ func (c *Coverage) excuse(l *fixtures.Ledger, rev spec.Revision, i fixtures.Inst
 }
 
 // Audit returns what is wrong between checks and ledger: a level that differs
-// from a row's, a row that does not exist, a rule that nobody claims.
+// from a row's, a row that does not exist, a rule that nobody claims, or that is
+// covered by one that nobody claims.
 func Audit(l *fixtures.Ledger, checks []check.Check) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -156,6 +181,33 @@ func Audit(l *fixtures.Ledger, checks []check.Check) []string {
 	for _, c := range Cover(l, checks) {
 		if c.Open() {
 			say("rule %s (%s) at %s is neither claimed nor excused", c.ID, c.Level, c.Revision)
+		}
+	}
+	return append(wrong, uncovered(l, claimsOf(checks))...)
+}
+
+// uncovered names the rules whose cover is none: a row that the revision does
+// not state, or that no check of the side claims which the rule binds. A row
+// that is excused or covered itself is claimed by none.
+func uncovered(l *fixtures.Ledger, all claims) (wrong []string) {
+	for _, e := range l.Excuses {
+		if e.Kind != fixtures.ExcuseCovered {
+			continue
+		}
+		for _, rev := range spec.Revisions() {
+			i, ok := l.Rows[e.ID].At(rev)
+			if !ok || !e.At(rev) {
+				continue
+			}
+			role := wire.Server
+			if !i.Binds(string(role)) {
+				role = wire.Client
+			}
+			if _, ok := l.Rows[e.Covers].At(rev); !ok {
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which is not of that revision", e.ID, rev, e.Covers))
+			} else if !slices.ContainsFunc(all.of(e.Covers, rev, i), func(c check.Check) bool { return c.Of == role }) {
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which no check of the %s claims", e.ID, rev, e.Covers, role))
+			}
 		}
 	}
 	return wrong

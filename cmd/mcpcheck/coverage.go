@@ -12,10 +12,12 @@ import (
 )
 
 // A tally counts rules by what becomes of them.
-type tally struct{ claimed, excused, later, open int }
+type tally struct{ claimed, covered, excused, later, open int }
 
 func (t *tally) count(r suites.Coverage) {
 	switch {
+	case r.Covered != "":
+		t.covered++
 	case r.Excused != "":
 		t.excused++
 	case r.Later != "":
@@ -27,16 +29,16 @@ func (t *tally) count(r suites.Coverage) {
 	}
 }
 
-// String gives the three counts, and a mark with the number of rules of which
+// String gives the four counts, and a mark with the number of rules of which
 // nothing is decided.
 func (t tally) String() string {
 	switch {
 	case t == tally{}:
 		return "-"
 	case t.open > 0:
-		return fmt.Sprintf("%d/%d/%d !%d", t.claimed, t.excused, t.later, t.open)
+		return fmt.Sprintf("%d/%d/%d/%d !%d", t.claimed, t.covered, t.excused, t.later, t.open)
 	}
-	return fmt.Sprintf("%d/%d/%d", t.claimed, t.excused, t.later)
+	return fmt.Sprintf("%d/%d/%d/%d", t.claimed, t.covered, t.excused, t.later)
 }
 
 // A tallied is a line of the table: an area at a level.
@@ -93,9 +95,9 @@ func writeCoverage(w io.Writer, rules []suites.Coverage) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, `
-Each cell: claimed by a check / excused for good / judged in a later step.
-%d rules counted per revision: %d claimed, %d excused, %d later, %d open.
+Each cell: claimed by a check / covered by the check of another rule / excused for good / judged in a later step.
+%d rules counted per revision: %d claimed, %d covered, %d excused, %d later, %d open.
 mcpcheck list --rules --json tells what becomes of each, mcpcheck explain RULE of one.
-`, len(rules), all.claimed, all.excused, all.later, all.open)
+`, len(rules), all.claimed, all.covered, all.excused, all.later, all.open)
 	return err
 }

@@ -15,6 +15,8 @@ func TestTheCoverageIsCountedByAreaLevelAndRevision(t *testing.T) {
 		switch becomes {
 		case "claimed":
 			c.Checks = []string{"a.check"}
+		case "covered":
+			c.Covered, c.JudgedBy, c.Why = "another-rule", []string{"another.check"}, "why"
 		case "excused":
 			c.Excused = "why"
 		case "later":
@@ -29,6 +31,7 @@ func TestTheCoverageIsCountedByAreaLevelAndRevision(t *testing.T) {
 		rule("ping", "MUST", spec.V2025_03_26, "claimed"),
 		rule("ping", "SHOULD NOT", spec.V2025_03_26, ""),
 		rule("roots", "MUST", spec.V2024_11_05, "excused"),
+		rule("roots", "MUST NOT", spec.V2024_11_05, "covered"),
 		rule("roots", "ROBUST", spec.V2026_07_28, "claimed"),
 	})
 	if err != nil {
@@ -36,16 +39,16 @@ func TestTheCoverageIsCountedByAreaLevelAndRevision(t *testing.T) {
 	}
 	want := []string{
 		"AREA LEVEL 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
-		"ping MUST 1/0/1 1/0/0 - - -",
-		"SHOULD - 0/0/0 !1 - - -",
-		"roots MUST 0/1/0 - - - -",
-		"ROBUST - - - - 1/0/0",
-		"all areas MUST 1/1/1 1/0/0 - - -",
-		"SHOULD - 0/0/0 !1 - - -",
-		"ROBUST - - - - 1/0/0",
+		"ping MUST 1/0/0/1 1/0/0/0 - - -",
+		"SHOULD - 0/0/0/0 !1 - - -",
+		"roots MUST 0/1/1/0 - - - -",
+		"ROBUST - - - - 1/0/0/0",
+		"all areas MUST 1/1/1/1 1/0/0/0 - - -",
+		"SHOULD - 0/0/0/0 !1 - - -",
+		"ROBUST - - - - 1/0/0/0",
 		"",
-		"Each cell: claimed by a check / excused for good / judged in a later step.",
-		"6 rules counted per revision: 3 claimed, 1 excused, 1 later, 1 open.",
+		"Each cell: claimed by a check / covered by the check of another rule / excused for good / judged in a later step.",
+		"7 rules counted per revision: 3 claimed, 1 covered, 1 excused, 1 later, 1 open.",
 	}
 	lines := strings.Split(out.String(), "\n")
 	for i, w := range want {

@@ -207,6 +207,8 @@ func TestExitCodes(t *testing.T) {
 		"explain a counterpart": {[]string{"explain", "tools.name.length"}, 0, "tools-list:tools-name-format (since 2025-11-25)"},
 		"explain a scenario":    {[]string{"explain", "tools-list"}, 0, "judged by tools.name.length, tools.name.characters"},
 		"explain a profile":     {[]string{"explain", "official.tools.image"}, 0, "run with --profile official"},
+		"explain a cover":       {[]string{"explain", "completion-max-100-docs"}, 0, "covered by completion-max-100 (judged by completion.values.most): "},
+		"list covers":           {[]string{"list", "--rules", "--json"}, 0, "\"covered\": \"completion-max-100\",\n      \"judged_by\": [\n        \"completion.values.most\"\n      ],\n      \"why\": "},
 		"list profiles":         {[]string{"list", "--json"}, 0, `"profile": "official"`},
 		"help":                  {[]string{"--help"}, 0, "mcpcheck server -- node build/index.js"},
 		"version":               {[]string{"--version"}, 0, "mcpcheck "},

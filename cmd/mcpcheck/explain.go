@@ -132,6 +132,9 @@ func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {
 			continue
 		}
 		what := "claimed by " + strings.Join(c.Checks, ", ")
+		if c.Covered != "" {
+			what = fmt.Sprintf("covered by %s (judged by %s): %s", c.Covered, strings.Join(c.JudgedBy, ", "), c.Why)
+		}
 		if c.Excused != "" {
 			what = "excused: " + c.Excused
 		}

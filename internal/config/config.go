@@ -22,7 +22,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -32,7 +31,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/mcpcheck/mcpcheck/internal/yamldoc"
 )
 
 // Values are what a file says. Objects are JSON.
@@ -58,26 +58,20 @@ func Read(path string) (*Values, error) {
 }
 
 func parse(text []byte) (*Values, error) {
-	file, err := parser.ParseBytes(text, 0)
+	root, err := yamldoc.Parse(text, "a configuration is one")
 	if err != nil {
-		return nil, plain(err)
+		return nil, err
 	}
-	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool {
-		return d.Body == nil || d.Body.Type() == ast.NullType || d.Body.Type() == ast.CommentType
-	})
 	v := &Values{}
-	if len(docs) == 0 {
+	if root == nil {
 		return v, nil
-	}
-	if len(docs) > 1 {
-		return nil, fmt.Errorf("line %d: a second document; a configuration is one", line(docs[1].Body))
 	}
 	var content any
 	if err := yaml.Unmarshal(text, &content); err != nil {
-		return nil, plain(err)
+		return nil, yamldoc.Plain(err)
 	}
 	r := &reader{}
-	top := r.object(at{node: docs[0].Body, line: line(docs[0].Body), value: content}, "tools", "prompts", "templates", "resources")
+	top := r.object(at{node: root, line: yamldoc.Line(root), value: content}, "tools", "prompts", "templates", "resources")
 	v.Tools = r.named(top["tools"], "arguments", anyValue)
 	v.Prompts = r.named(top["prompts"], "arguments", stringValue)
 	v.Templates = r.named(top["templates"], "variables", stringValue)
@@ -230,7 +224,7 @@ func (a at) member(name string) at {
 	if m, ok := bare(a.node).(ast.MapNode); ok {
 		for i := m.MapRange(); i.Next(); {
 			if text(i.Key()) == name {
-				sub.line, sub.node = line(i.Key()), i.Value()
+				sub.line, sub.node = yamldoc.Line(i.Key()), i.Value()
 			}
 		}
 	}
@@ -240,7 +234,7 @@ func (a at) member(name string) at {
 func (a at) item(i int) at {
 	sub := at{key: fmt.Sprintf("%s[%d]", a.key, i), line: a.line}
 	if s, ok := bare(a.node).(*ast.SequenceNode); ok && i < len(s.Values) {
-		sub.line, sub.node = line(s.Values[i]), s.Values[i]
+		sub.line, sub.node = yamldoc.Line(s.Values[i]), s.Values[i]
 	}
 	return sub
 }
@@ -264,33 +258,4 @@ func text(key ast.MapKeyNode) string {
 		return s.Value
 	}
 	return key.String()
-}
-
-// line returns where a node begins.
-func line(node ast.Node) int {
-	switch n := node.(type) {
-	case *ast.MappingValueNode:
-		node = n.Key
-	case *ast.MappingNode:
-		if len(n.Values) > 0 {
-			node = n.Values[0].Key
-		}
-	}
-	if t := node.GetToken(); t != nil && t.Position != nil {
-		return t.Position.Line
-	}
-	return 0
-}
-
-// plain turns an error of the library, which carries an excerpt over several
-// lines, into one line.
-func plain(err error) error {
-	var told yaml.Error
-	if !errors.As(err, &told) {
-		return err
-	}
-	if t := told.GetToken(); t != nil && t.Position != nil {
-		return fmt.Errorf("line %d: %s", t.Position.Line, told.GetMessage())
-	}
-	return errors.New(told.GetMessage())
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -24,6 +25,9 @@ func (s *Set) Members(def, name string, instance gjson.Result) []Member {
 		panic("schema: revision " + string(s.rev) + " has no definition " + def)
 	}
 	var found []Member
+	if !strings.Contains(instance.Raw, name) && !strings.Contains(instance.Raw, `\u`) {
+		return nil // the name stands nowhere, spelt out or escaped
+	}
 	r.collect(name, instance, nil, def, func(m Member) {
 		if !slices.ContainsFunc(found, func(o Member) bool { return o.Path == m.Path }) {
 			found = append(found, m)

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 )
 
 // A ToolSchema is a compiled inputSchema or outputSchema of a tool. It is safe
@@ -90,6 +92,33 @@ func dialectOf(uri string) int {
 // 2025-11-25). Nothing is ever fetched. The error is an *InvalidSchemaError,
 // *UnknownDialectError, *UnresolvedRefError or *NotJudgedError.
 func CompileTool(raw []byte) (*ToolSchema, error) {
+	return remember(&asNamed, raw, compileAsNamed)
+}
+
+// remember compiles a schema once, unless it is so large that it is not kept:
+// in a run the same tools come back in every session.
+func remember(kept *memo.Cache[compilation], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
+	const largest = 64 << 10
+	if len(raw) > largest {
+		return compile(raw)
+	}
+	c := kept.Get(string(raw), func() (c compilation) {
+		c.schema, c.err = compile(raw)
+		return c
+	})
+	return c.schema, c.err
+}
+
+// A compilation is what became of the text of a schema.
+type compilation struct {
+	schema *ToolSchema
+	err    error
+}
+
+// What CompileTool and CompileToolAnyDialect made of texts.
+var asNamed, inAnyDialect = memo.Cache[compilation]{Most: 512}, memo.Cache[compilation]{Most: 512}
+
+func compileAsNamed(raw []byte) (*ToolSchema, error) {
 	doc, err := decodeSchema(raw)
 	if err != nil {
 		return nil, err
@@ -110,6 +139,10 @@ func CompileTool(raw []byte) (*ToolSchema, error) {
 // revision says which dialect a tool's schema is written in. The error is that
 // of the dialect tried first.
 func CompileToolAnyDialect(raw []byte) (*ToolSchema, error) {
+	return remember(&inAnyDialect, raw, compileInAnyDialect)
+}
+
+func compileInAnyDialect(raw []byte) (*ToolSchema, error) {
 	declared, first := CompileTool(raw)
 	if first == nil {
 		return declared, nil

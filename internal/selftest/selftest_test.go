@@ -37,7 +37,7 @@ func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
 	for _, wrong := range m.Wrong() {
 		t.Error(wrong)
 	}
-	t.Logf("%d faults at their revisions in %s, %d of them again alone", len(m.Cells), m.Took, m.Again)
+	t.Logf("%d faults at their revisions in %s, %d of them again with time to spare", len(m.Cells), m.Took, m.Again)
 }
 
 // faults returns the faults of the areas that are moved.

@@ -1,5 +1,7 @@
 package spec
 
+import "slices"
+
 // Facts are the values that differ between revisions. Bodies of checks read
 // them instead of comparing revisions.
 type Facts struct {
@@ -52,8 +54,24 @@ type Facts struct {
 	SamplingContentTypes []string
 }
 
-// Facts returns the values of the revision.
+// facts holds the values of all revisions, in their order, and of none.
+var facts = func() (all []Facts) {
+	for _, r := range Revisions() {
+		all = append(all, r.facts())
+	}
+	return append(all, Revision("").facts())
+}()
+
+// Facts returns the values of the revision, of an unknown one what all have.
+// Its lists are the same at each call, and must not be changed.
 func (r Revision) Facts() Facts {
+	if i := r.index(); i >= 0 {
+		return facts[i]
+	}
+	return facts[len(facts)-1]
+}
+
+func (r Revision) facts() Facts {
 	i := r.index()
 	f := Facts{
 		Barrier:             "ping",
@@ -96,6 +114,9 @@ func (r Revision) Facts() Facts {
 		f.ClientRequests = []string{"server/discover", "completion/complete", "prompts/get", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "subscriptions/listen", "tools/call", "tools/list"}
 		f.ServerNotifications = []string{"notifications/cancelled", "notifications/progress", "notifications/message", "notifications/resources/updated", "notifications/resources/list_changed", "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/subscriptions/acknowledged"}
 		f.ClientNotifications = []string{"notifications/cancelled"}
+	}
+	for _, list := range []*[]string{&f.ServerRequests, &f.ClientRequests, &f.ServerNotifications, &f.ClientNotifications, &f.ContentTypes, &f.SamplingContentTypes} {
+		*list = slices.Clip(*list) // who appends to it gets a copy
 	}
 	return f
 }

@@ -54,6 +54,12 @@ type Event struct {
 // transport alone.
 func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
 
+// Beside tells whether two frames came over one connection, in an order that
+// means something: over HTTP, in the same exchange.
+func (f Frame) Beside(g Frame) bool {
+	return f.HTTP == nil || g.HTTP == nil || f.HTTP.Exchange == g.HTTP.Exchange
+}
+
 // word returns the message of the frame, the zero one where it has none.
 func (f Frame) word() Message {
 	if f.Wordless() {

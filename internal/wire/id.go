@@ -24,12 +24,16 @@ func (id ID) Null() bool { return id.Raw == "null" }
 // Usable tells whether the id may name a request: a string, or a number
 // without fractional part (basic#requests).
 func (id ID) Usable() bool {
-	return strings.HasPrefix(id.Key(), "s:") || strings.HasPrefix(id.Key(), "n:")
+	if plainInteger(id.Raw) {
+		return true
+	}
+	key := id.Key()
+	return strings.HasPrefix(key, "s:") || strings.HasPrefix(key, "n:")
 }
 
 // Equal tells whether both ids have the same JSON type and value; 1 and 1.0
 // are equal, 1 and "1" are not.
-func (id ID) Equal(other ID) bool { return id.Key() == other.Key() }
+func (id ID) Equal(other ID) bool { return id.Raw == other.Raw || id.Key() == other.Key() }
 
 // Key returns a canonical form: equal ids have equal keys. Its prefix tells
 // the type: s for strings, n for integral numbers, f for other numbers, x for

@@ -20,7 +20,39 @@ const (
 // Extreme tells whether the message goes to limits that a reader may have, or
 // is no JSON at all: a peer may then refuse it as unreadable.
 func (m Message) Extreme() bool {
-	return m.Fault != nil || len(m.Raw) > plainSize || bytes.Contains(m.Raw, []byte("[[[[")) || extreme(m.v, 0)
+	switch {
+	case m.Fault != nil || len(m.Raw) > plainSize || bytes.Contains(m.Raw, []byte("[[[[")):
+		return true
+	case plain(m.Raw):
+		return false
+	}
+	return extreme(m.v, 0)
+}
+
+// plain tells by one look over a text that it comes near no limit. What it is
+// not sure of is no plain text: escapes by number, sixteen digits in a row,
+// exponents, many brackets.
+func plain(raw []byte) bool {
+	digits, brackets := 0, 0
+	for i, c := range raw {
+		switch {
+		case c >= '0' && c <= '9':
+			if digits++; digits == 16 {
+				return false
+			}
+			continue
+		case c == 'u' && i > 0 && raw[i-1] == '\\', (c == 'e' || c == 'E') && digits > 0:
+			return false
+		case c == '[' || c == '{':
+			if brackets++; brackets > plainDepth {
+				return false
+			}
+		case c == ']' || c == '}':
+			brackets--
+		}
+		digits = 0
+	}
+	return true
 }
 
 func extreme(v gjson.Result, depth int) (found bool) {

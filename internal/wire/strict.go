@@ -92,7 +92,7 @@ func duplicateKeys(raw []byte) (found []string) {
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{', '[':
-			open = append(open, level{object: raw[i] == '{', name: raw[i] == '{'})
+			open = push(open, raw[i] == '{')
 		case '}', ']':
 			open = open[:len(open)-1]
 		case ',':
@@ -109,9 +109,9 @@ func duplicateKeys(raw []byte) (found []string) {
 				}
 			}
 			if len(open) > 0 && open[len(open)-1].name {
-				key := string(raw[i+1 : end])
+				key := raw[i+1 : end]
 				if escaped {
-					key = gjson.ParseBytes(raw[i : end+1]).String()
+					key = []byte(gjson.ParseBytes(raw[i : end+1]).String())
 				}
 				top := &open[len(open)-1]
 				top.name = false
@@ -130,24 +130,35 @@ type level struct {
 	object bool
 	name   bool // the next string is the name of a member
 	index  int  // of the element or member
-	keys   []string
+	keys   [][]byte
 	seen   map[string]bool // of keys, once there are many
 }
 
+// push opens an object or array, in the room of one that was closed before.
+func push(open []level, object bool) []level {
+	if len(open) == cap(open) {
+		return append(open, level{object: object, name: object})
+	}
+	open = open[:len(open)+1]
+	top := &open[len(open)-1]
+	*top = level{object: object, name: object, keys: top.keys[:0]}
+	return open
+}
+
 // add notes the name of a member and tells whether it stood before.
-func (l *level) add(key string) (twice bool) {
+func (l *level) add(key []byte) (twice bool) {
 	if l.seen == nil {
-		twice = slices.Contains(l.keys, key)
+		twice = slices.ContainsFunc(l.keys, func(k []byte) bool { return bytes.Equal(k, key) })
 		if len(l.keys) == 16 {
 			l.seen = make(map[string]bool)
 			for _, k := range l.keys {
-				l.seen[k] = true
+				l.seen[string(k)] = true
 			}
 		}
 	}
 	if l.seen != nil {
-		twice = l.seen[key]
-		l.seen[key] = true
+		twice = l.seen[string(key)]
+		l.seen[string(key)] = true
 	}
 	l.keys = append(l.keys, key)
 	return twice
@@ -160,7 +171,7 @@ func pointer(open []level) string {
 	for _, l := range open {
 		b.WriteByte('/')
 		if l.object {
-			b.WriteString(l.keys[len(l.keys)-1])
+			b.Write(l.keys[len(l.keys)-1])
 		} else {
 			b.WriteString(strconv.Itoa(l.index))
 		}

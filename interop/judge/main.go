@@ -34,25 +34,15 @@ func main() {
 }
 
 func run(binary string, write bool, slots int, names []string) error {
-	root, err := target.Root()
+	bench, err := target.Open(binary, names)
 	if err != nil {
 		return err
 	}
-	targets, err := target.Read(root, names)
-	if err != nil {
-		return err
-	}
-	if binary == "" {
-		built, done, err := target.Build(root)
-		if err != nil {
-			return err
-		}
-		defer done()
-		binary = built
-	}
+	defer bench.Close()
+	targets := bench.Targets
 	wrong := make([][]string, len(targets))
 	target.EachOf(targets, slots, func(i int, t target.Target) {
-		wrong[i] = judge(root, binary, t, write)
+		wrong[i] = judge(bench.Root, bench.Mcpcheck, t, write)
 	})
 	passed := 0
 	for i, t := range targets {

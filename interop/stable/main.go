@@ -38,26 +38,16 @@ func run(binary string, runs, slots int, names []string) error {
 	if len(names) == 0 {
 		names = []string{"everything", "go-sdk-server", "python-server"}
 	}
-	root, err := target.Root()
+	bench, err := target.Open(binary, names)
 	if err != nil {
 		return err
 	}
-	targets, err := target.Read(root, names)
-	if err != nil {
-		return err
-	}
-	if binary == "" {
-		built, done, err := target.Build(root)
-		if err != nil {
-			return err
-		}
-		defer done()
-		binary = built
-	}
+	defer bench.Close()
+	targets := bench.Targets
 	differ := make([][]string, len(targets))
 	summary := make([]string, len(targets))
 	target.EachOf(targets, slots, func(i int, t target.Target) {
-		differ[i], summary[i] = repeat(root, binary, runs, t)
+		differ[i], summary[i] = repeat(bench.Root, bench.Mcpcheck, runs, t)
 	})
 	passed := 0
 	for i, t := range targets {

@@ -71,6 +71,37 @@ func Root() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
+// A Bench is what a tool of interop works with.
+type Bench struct {
+	Root     string // directory of the module
+	Mcpcheck string // the binary
+	Targets  []Target
+	done     func()
+}
+
+// Open returns the targets of those names, all without names, and the binary to
+// run on them, which is built from the module where none is given. The caller
+// closes the bench.
+func Open(binary string, names []string) (*Bench, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	b := &Bench{Root: root, Mcpcheck: binary, done: func() {}}
+	if b.Targets, err = Read(root, names); err != nil {
+		return nil, err
+	}
+	if binary == "" {
+		if b.Mcpcheck, b.done, err = Build(root); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Close removes what Open built.
+func (b *Bench) Close() { b.done() }
+
 // Read returns the targets of those names, or all without names, in the order
 // of targets.json.
 func Read(root string, names []string) ([]Target, error) {

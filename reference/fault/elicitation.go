@@ -120,7 +120,26 @@ func formFaults() []Fault {
 				p["message"] = p["message"].(string) + " Look at https://harbour-street-library.org/help."
 			}),
 		},
+		{
+			Name: "form-for-password", Does: "asks for a password by forms", In: since,
+			Breaks:   []string{"elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
+			CaughtBy: []string{"elicitation.form.secrets"},
+			Apply:    alsoAsking("password"),
+		},
+		{
+			Name: "form-for-api-key", Does: "asks for the key of an API by forms, and not by a page", In: later,
+			Breaks:   []string{"elicitation-secrets-use-url", "elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
+			CaughtBy: []string{"elicitation.form.secrets"},
+			Apply:    alsoAsking("API_key"),
+		},
 	}
+}
+
+// alsoAsking gives forms one text field more.
+func alsoAsking(field string) apply {
+	return onForm(func(p server.Object) {
+		p["requestedSchema"].(server.Object)["properties"].(server.Object)[field] = server.Object{"type": "string", "title": "Please confirm"}
+	})
 }
 
 // elicitingFaults are those of whom the server asks, and of what it makes of

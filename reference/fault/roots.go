@@ -28,7 +28,7 @@ func roots() []Fault {
 		{
 			Name: "roots-params-positional", Does: "sends roots/list with positional params", In: spec.Handshake,
 			Breaks:   []string{"roots-request-no-required-params", "jsonrpc-params-object"},
-			CaughtBy: []string{"jsonrpc.params.object"},
+			CaughtBy: []string{"roots.request.params"},
 			Apply: onFrame(func(f server.Frame, members map[string]json.RawMessage) {
 				if f.Method == "roots/list" {
 					members["params"] = json.RawMessage("[]")

@@ -8,13 +8,32 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcpcheck/mcpcheck/internal/memo"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // compile compiles a schema under its own dialect, 2020-12 if it names none
 // (basic/index#schema-dialect). References to the network are not followed.
 func compile(schema Object) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(encode(schema)))
+	text := encode(schema)
+	c := compiled.Get(string(text), func() (c compilation) {
+		c.schema, c.err = compileText(text)
+		return c
+	})
+	return c.schema, c.err
+}
+
+// A compilation is what became of the text of a schema.
+type compilation struct {
+	schema *jsonschema.Schema
+	err    error
+}
+
+// What compile made of texts: every instance of the server has the same tools.
+var compiled = memo.Cache[compilation]{Most: 512}
+
+func compileText(text []byte) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"time"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -31,7 +33,7 @@ func cancellation() []check.Check {
 		},
 		{
 			ID:    "cancellation.sent.in-progress",
-			Says:  "the server cancels no request whose answer it has read",
+			Says:  "the server cancels no request whose answer it read long before",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-in-progress-only"},
@@ -102,32 +104,38 @@ func cancelsOwn(j *check.J) {
 	})
 }
 
-// cancelsInProgress objects only where the server must have read our answer:
-// it answered a request that we sent after it. What crosses on the way breaks
-// no rule (#timing-considerations).
+// belief is how long a server may believe a request in progress whose answer it
+// has read: the part that reads need not be the part that asked.
+const belief = time.Second
+
+// cancelsInProgress objects only where the server must have read our answer
+// and had time to take note of it: it answered a request that we sent after it,
+// and cancelled later. What crosses on the way breaks no rule
+// (#timing-considerations).
 func cancelsInProgress(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
 		asked := requested(j, j.Of, id, s.Index)
 		if len(asked) != 1 {
 			return
 		}
-		if at, ok := answeredBefore(j, id, s.Index); ok && readBefore(j, at, s.Index) {
-			j.Fail(s.Entry, "the server cancelled its request with id %s after it had read the answer", wire.Clip(id.Raw, 80))
+		answer, ok := answeredBefore(j, id, s.Index)
+		if late := s.At - answer.At; ok && late >= belief && readBefore(j, answer.Index, s.Index) {
+			j.Fail(s.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read", wire.Clip(id.Raw, 80), late.Seconds())
 			return
 		}
 		j.Saw()
 	})
 }
 
-// answeredBefore returns the frame of the first response that the judged side
-// was sent for an id.
-func answeredBefore(j *check.J, id wire.ID, before int) (int, bool) {
+// answeredBefore returns the first response that the judged side was sent for
+// an id.
+func answeredBefore(j *check.J, id wire.ID, before int) (answer wire.Entry, ok bool) {
 	for _, e := range j.Received() {
 		if e.Index < before && e.Message.IsResponse() && e.Message.ID().Equal(id) {
-			return e.Index, true
+			return e, true
 		}
 	}
-	return 0, false
+	return answer, false
 }
 
 // readBefore tells whether the judged side answered, before a frame, a request

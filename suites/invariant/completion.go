@@ -58,7 +58,7 @@ func eachCompletion(j *check.J, look func(e wire.Entry, completion gjson.Result)
 // completionResult leaves how many values there are to completionMost: only the
 // schema of 2026-07-28 bounds them.
 func completionResult(j *check.J) {
-	eachHeld(j, "CompleteResult", func(h held) {
+	eachComplete(j, "CompleteResult", func(h held) {
 		for _, v := range h.broken {
 			if v.Keyword != "maxItems" && within(v.Place(), []string{"/completion", "/completion/values", "/completion/values/*"}) {
 				j.Fail(h.Entry, "%s: %s", h.name, v)

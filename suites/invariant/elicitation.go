@@ -34,6 +34,7 @@ func elicitation() []check.Check {
 			Rules: []string{"elicitation-no-urls-in-form"},
 			Judge: formLinks,
 		},
+		formSecrets(),
 		{
 			ID:    "elicitation.url.valid",
 			Says:  "the url that the user is sent to is a valid URL",

@@ -1,7 +1,6 @@
 package invariant
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -120,8 +119,8 @@ func errorResponses() []check.Check {
 // failures returns the error responses of the judged side whose error is an
 // object.
 func failures(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
-		return e.Message.Kind != wire.Error || !e.Message.Error().IsObject()
+	return check.Derived(j, "failures", func() []wire.Entry {
+		return those(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Error && e.Message.Error().IsObject() })
 	})
 }
 

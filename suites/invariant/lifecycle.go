@@ -174,7 +174,7 @@ func identity(j *check.J, e wire.Entry) gjson.Result {
 func serverInfoFields(j *check.J) {
 	results := resultsOf(j, "initialize")
 	if j.Facts.Stateless {
-		results = slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool { return e.Message.Kind != wire.Result })
+		results = those(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Result })
 	}
 	for _, e := range results {
 		info := identity(j, e)

@@ -86,7 +86,7 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-params-object"},
-			Judge: misfit("params", func(m wire.Message) bool { return hasMethod(m) && m.Params().Exists() }),
+			Judge: paramsObject,
 		},
 		{
 			ID:    "jsonrpc.request.id",
@@ -200,12 +200,26 @@ func hasMethod(m wire.Message) bool { return m.Kind == wire.Request || m.Kind ==
 func misfit(member string, subject func(wire.Message) bool) func(*check.J) {
 	return func(j *check.J) {
 		for _, e := range j.Sent() {
-			switch m := e.Message; {
-			case m.Misfit != nil && m.Misfit.Member == member && m.Kind != wire.Invalid:
-				j.Fail(e, "%s", m.Misfit.What)
-			case subject(m):
-				j.Saw()
-			}
+			misfitOf(j, e, member, subject)
+		}
+	}
+}
+
+func misfitOf(j *check.J, e wire.Entry, member string, subject func(wire.Message) bool) {
+	switch m := e.Message; {
+	case m.Misfit != nil && m.Misfit.Member == member && m.Kind != wire.Invalid:
+		j.Fail(e, "%s", m.Misfit.What)
+	case subject(m):
+		j.Saw()
+	}
+}
+
+// paramsObject leaves out requests for roots, of whose params there is nothing
+// else to say: those are judged by roots.request.params.
+func paramsObject(j *check.J) {
+	for _, e := range j.Sent() {
+		if !asksForRoots(j, e.Message) {
+			misfitOf(j, e, "params", func(m wire.Message) bool { return hasMethod(m) && m.Params().Exists() })
 		}
 	}
 }
@@ -415,12 +429,17 @@ func resultObject(j *check.J) {
 // do not answer initialize or another request that does not name this
 // revision, which a server of both eras may be asked too.
 func results(j *check.J) []wire.Entry {
-	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
-		if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
-			return true
-		}
-		request, ok := j.RequestOf(e)
-		return ok && wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String() != string(j.Rev) || !ok && j.Asked(e)
+	return check.Derived(j, "results", func() []wire.Entry {
+		return those(j.Sent(), func(e wire.Entry) bool {
+			if e.Message.Kind != wire.Result || !e.Message.Result().IsObject() {
+				return false
+			}
+			request, ok := j.RequestOf(e)
+			if !ok {
+				return !j.Asked(e)
+			}
+			return wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String() == string(j.Rev)
+		})
 	})
 }
 

@@ -95,8 +95,9 @@ func when(wrong bool, why string) string {
 	return why
 }
 
-// eachMeta gives every value that stands where the schema has _meta: in what
-// the revision defines, and in results and params of any method.
+// eachMeta gives every value that stands where the schema has _meta, in what was
+// said anew: in what the revision defines, and in results and params of any
+// method.
 func eachMeta(j *check.J, look func(s said, at string, v gjson.Result)) {
 	for _, f := range check.Derived(j, "_meta", func() (all []found) {
 		top := func(s said) (at string, v gjson.Result) {
@@ -105,7 +106,7 @@ func eachMeta(j *check.J, look func(s said, at string, v gjson.Result)) {
 			}
 			return "/_meta", s.value.Get("_meta")
 		}
-		eachSaid(j, func(s said) {
+		eachNew(j, func(s said) {
 			if at, v := top(s); v.Exists() {
 				all = append(all, found{s, schema.Member{Path: at, Value: v}})
 			}

@@ -130,6 +130,7 @@ func TestJudgesOfCancellationPassOver(t *testing.T) {
 		state  check.State
 	}{
 		"an answer that crosses it":       {"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, cancel}, check.Kept},
+		"an answer just read":             {"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, call2, strings.Replace(done1, "1,", "2,", 1), cancel}, check.Kept},
 		"a late answer that is ignored":   {"cancellation.sent.answer", spec.V2025_06_18, []string{ask, cancel, answer, call2, strings.Replace(done1, "1,", "2,", 1)}, check.Kept},
 		"an error for what came later":    {"cancellation.sent.answer", spec.V2025_06_18, []string{ask, cancel, answer, `> {`, `< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}`}, check.NotObserved},
 		"a subscription":                  {"cancellation.sent.subscription", spec.V2026_07_28, []string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"}`, cancel}, check.Kept},

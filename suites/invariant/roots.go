@@ -8,15 +8,21 @@ import (
 
 // roots are the judges of client/roots.
 func roots() []check.Check {
-	return append(claims([]claim{{
+	params := claims([]claim{{
 		Check: check.Check{
 			ID:    "roots.request.params",
-			Says:  "the params of an entry roots/list are an object, if there are any",
-			In:    spec.Stateless,
+			Says:  "the params of roots/list are an object, if there are any",
+			In:    spec.Every,
 			Rules: []string{"roots-request-no-required-params"},
 		},
 		method: "roots/list",
-	}}, nil), check.Check{
+	}}, nil)
+	shape := params[0].Judge
+	params[0].Judge = func(j *check.J) {
+		positionalRoots(j)
+		shape(j)
+	}
+	return append(params, check.Check{
 		ID:    "roots.cached",
 		Says:  "roots are not asked for twice on behalf of one request",
 		Level: spec.Should,
@@ -24,6 +30,24 @@ func roots() []check.Check {
 		Rules: []string{"roots-server-caches"},
 		Judge: rootsCached,
 	})
+}
+
+// positionalRoots judges requests for roots whose params are no object, which
+// are no ListRootsRequest to go by.
+func positionalRoots(j *check.J) {
+	for _, e := range j.Sent() {
+		for _, m := range e.Message.Elements() {
+			if asksForRoots(j, m) && m.Misfit != nil && m.Misfit.Member == "params" {
+				j.Fail(e, "the request roots/list: %s", m.Misfit.What)
+			}
+		}
+	}
+}
+
+// asksForRoots tells requests of a server for roots, whose params are judged by
+// roots.request.params alone.
+func asksForRoots(j *check.J, m wire.Message) bool {
+	return j.Of == wire.Server && !j.Facts.Stateless && m.Kind == wire.Request && m.Method() == "roots/list"
 }
 
 // rootsCached holds against a server only what no cache explains: that it asks

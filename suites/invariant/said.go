@@ -27,6 +27,24 @@ func eachSaid(j *check.J, look func(s said)) {
 	}
 }
 
+// eachNew gives what was not said in the same words before: the same value under
+// the same name again can neither keep nor break a rule of its shape anew. A list
+// that is asked for fifty times is looked at once.
+func eachNew(j *check.J, look func(s said)) {
+	type words struct{ name, value string }
+	for _, s := range check.Derived(j, "what was said anew", func() []said {
+		heard := map[words]bool{}
+		return those(check.Derived(j, "what was said", func() []said { return allSaid(j) }), func(s said) bool {
+			w := words{s.name, s.value.Raw}
+			again := heard[w]
+			heard[w] = true
+			return !again
+		})
+	}) {
+		look(s)
+	}
+}
+
 // allSaid leaves out what answers a request of another revision, and what
 // comes after another revision was agreed on; how JSON-RPC frames it is judged
 // with the messages.
@@ -88,6 +106,16 @@ func under(j *check.J, request wire.Message, elsewhere bool) bool {
 	return !version.Exists() && !elsewhere
 }
 
+// those returns what is kept of a list that is left as it is.
+func those[V any](all []V, keep func(V) bool) (out []V) {
+	for _, v := range all {
+		if keep(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // A part is a value inside of what was said.
 type part struct {
 	at string // JSON pointer from its value
@@ -143,10 +171,11 @@ type found struct {
 	schema.Member
 }
 
-// eachMember gives the values of a member, wherever the schema has it.
+// eachMember gives the values of a member, wherever the schema has it, in what
+// was said anew.
 func eachMember(j *check.J, name string, look func(f found)) {
 	for _, f := range check.Derived(j, "members "+name, func() (all []found) {
-		eachSaid(j, func(s said) {
+		eachNew(j, func(s said) {
 			if s.def == "" {
 				return
 			}

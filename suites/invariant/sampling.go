@@ -201,7 +201,7 @@ func contents(message part) []part {
 
 // blocksOf returns the blocks of a type among them.
 func blocksOf(blocks []part, kind string) []part {
-	return slices.DeleteFunc(slices.Clone(blocks), func(p part) bool { return p.v.Get("type").String() != kind })
+	return those(blocks, func(p part) bool { return p.v.Get("type").String() == kind })
 }
 
 func toolResultsAlone(j *check.J) {

@@ -22,19 +22,17 @@ type page struct {
 }
 
 func (p page) judge(j *check.J) {
-	set := schema.For(j.Rev)
-	eachSaid(j, func(s said) {
-		if !slices.Contains(p.definitions, s.def) {
-			return
-		}
-		for _, v := range set.Validate(s.def, []byte(s.value.Raw)) {
-			if !within(v.Place(), everywhere) && !within(v.Place(), p.elsewhere) {
-				j.Fail(s.Entry, "%s is no %s of %s: %s", s.name, v.Definition, j.Rev, v)
-				return
+	for _, def := range p.definitions {
+		eachHeld(j, def, func(h held) {
+			for _, v := range h.broken {
+				if !within(v.Place(), everywhere) && !within(v.Place(), p.elsewhere) {
+					j.Fail(h.Entry, "%s is no %s of %s: %s", h.name, v.Definition, j.Rev, v)
+					return
+				}
 			}
-		}
-		j.Saw()
-	})
+			j.Saw()
+		})
+	}
 }
 
 // everywhere are the places of any definition that have checks of their own.

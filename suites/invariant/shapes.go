@@ -16,21 +16,30 @@ type held struct {
 	broken []schema.Violation
 }
 
-// eachHeld gives what was said under a definition, which is held against it
-// once for all judges of its parts. Results of another type are not what the
-// definition describes (basic/index#resulttype).
+// eachHeld gives what was said anew under a definition. It is held against it
+// once for all judges.
 func eachHeld(j *check.J, def string, look func(h held)) {
-	for _, h := range check.Derived(j, "held against "+def, func() (all []held) {
-		eachSaid(j, func(s said) {
-			kind := s.value.Get("resultType")
-			if s.def == def && (!j.Facts.ResultType || !kind.Exists() || kind.String() == "complete") {
-				all = append(all, held{s, schema.For(j.Rev).Validate(def, []byte(s.value.Raw))})
+	for _, h := range check.Derived(j, "held by definition", func() map[string][]held {
+		all := map[string][]held{}
+		eachNew(j, func(s said) {
+			if s.def != "" {
+				all[s.def] = append(all[s.def], held{s, schema.For(j.Rev).Validate(s.def, []byte(s.value.Raw))})
 			}
 		})
 		return all
-	}) {
+	})[def] {
 		look(h)
 	}
+}
+
+// eachComplete leaves out results of another type: they are not what the
+// definition of a page describes (basic/index#resulttype).
+func eachComplete(j *check.J, def string, look func(h held)) {
+	eachHeld(j, def, func(h held) {
+		if kind := h.value.Get("resultType"); !j.Facts.ResultType || !kind.Exists() || kind.String() == "complete" {
+			look(h)
+		}
+	})
 }
 
 // shaped judges the part of a definition that is at some of its places, but not
@@ -38,7 +47,7 @@ func eachHeld(j *check.J, def string, look func(h held)) {
 // is the path of the values that must be there for the rule to have a subject.
 func shaped(def, subjects string, at []string, but ...string) func(*check.J) {
 	return func(j *check.J) {
-		eachHeld(j, def, func(h held) {
+		eachComplete(j, def, func(h held) {
 			for _, v := range h.broken {
 				if place := v.Place(); within(place, at) && !within(place, but) && !within(place, everywhere) {
 					j.Fail(h.Entry, "%s: %s", h.name, v)

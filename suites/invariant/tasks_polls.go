@@ -41,16 +41,19 @@ func taskPolls() []check.Check {
 
 // polls returns the requests of the server of a method, about tasks.
 func polls(j *check.J, method string) []wire.Entry {
-	return slices.DeleteFunc(slices.Clone(j.Sent()), func(e wire.Entry) bool {
-		return e.Message.Kind != wire.Request || e.Message.Method() != method
+	return those(j.Sent(), func(e wire.Entry) bool {
+		return e.Message.Kind == wire.Request && e.Message.Method() == method
 	})
 }
 
 // answersOf returns the results that the server got for requests of a method.
 func answersOf(j *check.J, method string) []wire.Entry {
-	return slices.DeleteFunc(slices.Clone(j.Received()), func(e wire.Entry) bool {
+	return those(j.Received(), func(e wire.Entry) bool {
+		if e.Message.Kind != wire.Result {
+			return false
+		}
 		request, ok := j.RequestOf(e)
-		return e.Message.Kind != wire.Result || !ok || request.Message.Method() != method
+		return ok && request.Message.Method() == method
 	})
 }
 

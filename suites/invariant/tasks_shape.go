@@ -67,7 +67,7 @@ func list(v gjson.Result) []gjson.Result {
 
 // createdTasks returns the first states of tasks.
 func createdTasks(j *check.J) []taskState {
-	return slices.DeleteFunc(slices.Clone(taskStates(j)), func(s taskState) bool { return s.method != "tools/call" })
+	return those(taskStates(j), func(s taskState) bool { return s.method == "tools/call" })
 }
 
 // tasksDeclared looks at what the server makes of requests about tasks. That

@@ -116,9 +116,21 @@ func toolsArray(j *check.J) {
 	})
 }
 
-// eachTool gives each entry of tools/list that is an object.
+// eachTool gives each entry of tools/list that is an object and was not listed
+// in the same words before.
 func eachTool(j *check.J, look func(e wire.Entry, tool gjson.Result)) {
-	eachEntry(j, "tools/list", "tools", look)
+	for _, l := range check.Derived(j, "tools anew", func() (all []entryOf) {
+		known := map[string]bool{}
+		eachEntry(j, "tools/list", "tools", func(e wire.Entry, tool gjson.Result) {
+			if !known[tool.Raw] {
+				known[tool.Raw] = true
+				all = append(all, entryOf{e, tool})
+			}
+		})
+		return all
+	}) {
+		look(l.answer, l.entry)
+	}
 }
 
 // label names a tool in a detail.

@@ -147,7 +147,7 @@ func structuredSchema(j *check.J) {
 		calls[e.Index] = append(calls[e.Index], callResult{e, tool, result})
 	})
 	definitions := map[int][]gjson.Result{}
-	eachTool(j, func(e wire.Entry, tool gjson.Result) { definitions[e.Index] = append(definitions[e.Index], tool) })
+	eachEntry(j, "tools/list", "tools", func(e wire.Entry, tool gjson.Result) { definitions[e.Index] = append(definitions[e.Index], tool) })
 	for i := range j.Entries() {
 		for _, tool := range definitions[i] {
 			listed[tool.Get("name").String()] = tool.Get("outputSchema").Raw

@@ -274,16 +274,22 @@ func settle(t *check.T, running *check.Call) (ok bool) {
 // unanswered, and that it did not cancel.
 func answerOpen(t *check.T) {
 	done := map[string]bool{}
+	var asks []check.Ask
 	for _, e := range t.Frames(0) {
 		switch m := e.Message; {
+		case e.From == wire.Server && (m.Kind == wire.Request || m.Kind == wire.Batch):
+			for _, part := range m.Elements() {
+				e.Message = part
+				asks = append(asks, check.Asks(e)...)
+			}
 		case e.From == wire.Client && m.IsResponse():
 			done[m.ID().Key()] = true
 		case e.From == wire.Server && m.Method() == "notifications/cancelled":
 			done[wire.ID{Raw: m.Params().Get("requestId").Raw}.Key()] = true
 		}
 	}
-	for _, ask := range t.Asks(0) {
-		if ask.Key == "" && !done[ask.Frame.Message.ID().Key()] {
+	for _, ask := range asks {
+		if !done[ask.Frame.Message.ID().Key()] {
 			reply := session.Willing().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
 			t.Send(string(session.Response(ask.Frame.Message.ID(), reply)))
 		}

@@ -1,0 +1,39 @@
+package memo
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+func TestResultsAreKeptWithinBounds(t *testing.T) {
+	c := Cache[int]{Most: 2}
+	made := 0
+	get := func(key string) int { return c.Get(key, func() int { made++; return len(key) }) }
+	get("a")
+	if get("a") != 1 || get("bb") != 2 || made != 2 {
+		t.Errorf("%d results were made, want 2", made)
+	}
+	get("ccc")
+	if len(c.kept) > 2 || get("ccc") != 3 || made != 3 {
+		t.Errorf("%d are kept, %d were made", len(c.kept), made)
+	}
+	var none Cache[int]
+	if none.Get("a", func() int { return 7 }) != 7 || len(none.kept) != 0 {
+		t.Error("a cache for none kept one")
+	}
+}
+
+func TestManyMayAskAtOnce(t *testing.T) {
+	c := Cache[string]{Most: 4}
+	var all sync.WaitGroup
+	for i := range 32 {
+		all.Go(func() {
+			key := fmt.Sprint(i % 8)
+			if got := c.Get(key, func() string { return "<" + key + ">" }); got != "<"+key+">" {
+				t.Errorf("%s gave %s", key, got)
+			}
+		})
+	}
+	all.Wait()
+}
