@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"fixtures":            {"internal/spec", "internal/wire"},
 	"internal/schema":     {"internal/spec", "internal/wire", "internal/memo", "fixtures", "jsonschema", "gjson"},
 	"internal/schema/gen": {"internal/spec", "go-yaml"},
-	"internal/transport":  {"internal/spec", "internal/wire"},
+	"internal/transport":  {"internal/spec", "internal/wire", "gjson"}, // streamable HTTP repeats members of a message in its headers
 	"internal/session":    {"internal/spec", "internal/wire", "internal/transport", "internal/schema", "gjson"},
 	"internal/script":     {"internal/spec", "internal/wire", "internal/transport", "fixtures", "gjson"},
 	"internal/match":      {"internal/wire", "gomega"},

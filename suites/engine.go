@@ -49,6 +49,7 @@ const (
 // An engine runs checks against one target and keeps what they came to.
 type engine struct {
 	o        Options
+	kind     transport.Kind
 	launcher *session.Launcher
 	ledger   *fixtures.Ledger
 	official fixtures.Official
@@ -95,6 +96,7 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	}
 	return &engine{
 		o:        o,
+		kind:     transport.KindOf(target),
 		launcher: session.NewLauncher(target, o.Session),
 		ledger:   ledger,
 		official: official,
@@ -129,7 +131,7 @@ func (e *engine) open(ctx context.Context) error {
 		}
 		openings[rev] = o
 		switch {
-		case o.Answered:
+		case o.Answered || o.Refusal != nil:
 			answered = true
 			within = e.o.Session.First(o.Took)
 		case s.Over() != nil && !heard(s):
@@ -201,7 +203,7 @@ func (e *engine) plan(openings map[spec.Revision]session.Opening) {
 			}
 			r := &result{check: c, rev: rev}
 			switch {
-			case !c.On.Has(transport.Stdio):
+			case !c.On.Has(e.kind):
 				r.decide(check.Outcome{State: check.NotApplicable, Detail: "not of this transport"})
 			case culprit != "" && c.ID == culprit && rev == at:
 				r.decide(check.Outcome{State: check.Violated, Detail: openings[at].Why, Expected: "an answer that opens a session", Frames: []wire.Frame{}})
@@ -434,7 +436,7 @@ func (e *engine) conclude(ctx context.Context) *reports.Run {
 func (e *engine) outcome(r *result) reports.Outcome {
 	c, o := r.check, r.out
 	out := reports.Outcome{
-		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(transport.Stdio),
+		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(e.kind),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
 		Rules: e.rules(c, r.rev), Official: e.official.Of(c.ID, r.rev), Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}

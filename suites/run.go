@@ -70,7 +70,7 @@ func (tree) Fail() {}
 func specs(ctx context.Context, e *engine) {
 	runSpecs(e.o, func() {
 		for _, rev := range e.spoken() {
-			container(ctx, rev, e.pending(rev), e.do)
+			container(ctx, rev, e.kind, e.pending(rev), e.do)
 		}
 	})
 }
@@ -93,8 +93,8 @@ func runSpecs(o Options, tell func()) {
 	ginkgo.RunSpecs(tree{}, "mcpcheck", suite, reporter)
 }
 
-func container(ctx context.Context, rev spec.Revision, results []*result, do func(context.Context, *result)) {
-	ginkgo.Describe(fmt.Sprintf("%s over stdio", rev), ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
+func container(ctx context.Context, rev spec.Revision, kind transport.Kind, results []*result, do func(context.Context, *result)) {
+	ginkgo.Describe(fmt.Sprintf("%s over %s", rev, kind), ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
 		for _, r := range results {
 			file, line := location(r.check)
 			ginkgo.It(r.check.ID+" "+r.check.Says, func(spec ginkgo.SpecContext) {

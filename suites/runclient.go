@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/script"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -27,7 +28,7 @@ func RunClient(ctx context.Context, target script.Client, o Options) (*reports.R
 	return runClient(ctx, target, o, func(ctx context.Context, e *clientEngine) {
 		runSpecs(e.o, func() {
 			for _, rev := range e.o.Revisions {
-				container(ctx, rev, e.pending(rev), e.do)
+				container(ctx, rev, transport.Stdio, e.pending(rev), e.do)
 			}
 		})
 	})

@@ -30,7 +30,7 @@ func clientWaits() session.Options {
 }
 
 func referenceClient(o client.Options) script.InProcess {
-	return script.InProcess{Name: "reference client", Run: func(ctx context.Context, server transport.Target) error {
+	return script.InProcess{Name: "reference client", Run: func(ctx context.Context, server transport.Starter) error {
 		return client.Run(ctx, server, o)
 	}}
 }

@@ -124,7 +124,7 @@ func referenceClientTarget(name string) (script.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return script.InProcess{Name: "--reference=" + name, Run: func(ctx context.Context, server transport.Target) error {
+	return script.InProcess{Name: "--reference=" + name, Run: func(ctx context.Context, server transport.Starter) error {
 		return client.Run(ctx, server, o)
 	}}, nil
 }

@@ -44,6 +44,10 @@ func TestMain(m *testing.M) {
 }
 
 func peer(role string) {
+	if strings.HasPrefix(role, "peer-http") {
+		playHTTP(role, os.Args[2])
+		return
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	switch role {
 	case "peer-not-found":
@@ -192,7 +196,6 @@ func TestExitCodes(t *testing.T) {
 		"bad cwd":               {join([]string{"server", "--cwd", "/no/such/dir"}, reference("")), 2, "/no/such/dir"},
 		"bad timeout":           {[]string{"server", "--timeout", "0s", "--reference"}, 2, "--timeout"},
 		"unwritable report":     {[]string{"server", "--json", "/no/such/dir/x.json", "--reference"}, 2, "/no/such/dir/x.json"},
-		"URL":                   {[]string{"server", "http://127.0.0.1:1/mcp"}, 2, "HTTP"},
 		"fault with a space":    {[]string{"server", "--reference", "no-jsonrpc-member"}, 2, "--reference=FAULT"},
 		"unknown fault":         {[]string{"server", "--reference=no-jsonrpc"}, 2, "no-jsonrpc-member"},
 		"deadline":              {join([]string{"server", "--deadline", "1s", "--start-timeout", "30s"}, self("peer-silent")), 3, "deadline"},

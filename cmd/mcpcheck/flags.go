@@ -36,6 +36,9 @@ type flags struct {
 	html       string
 	baseline   string
 	config     string
+	transport  string
+	headers    []string
+	url        string
 	quiet      bool
 	noColor    bool
 

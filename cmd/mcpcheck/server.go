@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,9 +21,10 @@ import (
 func serverCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "server [flags] -- CMD ARGS…",
+		Use:   "server [flags] -- CMD ARGS… | URL | --url URL -- CMD ARGS…",
 		Short: "Judge a server",
-		Long: "Judge a server at every protocol revision that it speaks.\n\n" +
+		Long: "Judge a server at every protocol revision that it speaks: one that is started and speaks on its\n" +
+			"standard input and output, one that serves at a URL, or one that is started and then serves there.\n\n" +
 			"Exit codes: 0 conforms; 1 a check fails, or a baseline entry no longer holds; 2 usage;\n" +
 			"3 the target could not be started, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.\n\n" +
 			"A configuration gives values that are used before any that mcpcheck makes; tools given arguments are\n" +
@@ -32,6 +34,8 @@ func serverCommand() *cobra.Command {
 			"  templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}\n" +
 			"  resources: [\"file:///notes.txt\"]",
 		Example: "  mcpcheck server -- node build/index.js\n" +
+			"  mcpcheck server --header 'Authorization: Bearer …' http://localhost:3000/mcp\n" +
+			"  mcpcheck server --url http://localhost:3000/mcp -- node build/http.js\n" +
 			"  mcpcheck server --junit report.xml --html report.html -- python -m my_server\n" +
 			"  mcpcheck server --spec 2025-11-25 --only tools -- ./my-server --stdio\n" +
 			"  mcpcheck server --config mcpcheck.yaml --allow-tools search -- ./my-server\n" +
@@ -40,6 +44,7 @@ func serverCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	f.addServer(cmd)
+	f.addSite(cmd)
 	cmd.Flags().StringVar(&f.config, "config", "", "arguments, prompts and resources that suit the target, in this YAML `file`")
 	f.addProfile(cmd)
 	complete(cmd, "reference", faultNames)
@@ -55,16 +60,32 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	if err != nil {
 		return err
 	}
-	target, argv, err := f.target(cmd, args)
+	at, err := f.site(cmd, args)
 	if err != nil {
+		return err
+	}
+	var target transport.Target
+	var argv []string
+	if at != nil {
+		argv = at.words()
+	} else if target, argv, err = f.target(cmd, args); err != nil {
 		return err
 	}
 	out, err := f.outputs()
 	if err != nil {
 		return err
 	}
+	notes, end := "", func() string { return "" }
+	if at != nil {
+		began := time.Now()
+		if target, notes, end, err = at.open(cmd.Context(), f); err != nil {
+			end()
+			return f.conclude(argv, unreached(cmd.Context(), began, f.seed), err, out)
+		}
+	}
 	target, stop, err := guarded(target)
 	if err != nil {
+		end()
 		out.close()
 		return exitError{exitBroken, err}
 	}
@@ -73,6 +94,13 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 		Checks: checks, Revisions: revisions, Allow: f.allowed(), Given: f.given, Profile: f.profile, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
+	early := end()
+	if run != nil && notes != "" {
+		run.Notes = append(run.Notes, notes)
+	}
+	if run != nil && early != "" {
+		run.Notes = append(run.Notes, "the server ended during the run: "+early)
+	}
 	return f.conclude(argv, run, err, out)
 }
 
@@ -126,8 +154,8 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 	if len(args) == 0 {
 		return nil, nil, errors.New("no target: say the command that starts the server after --, as in mcpcheck server -- node build/index.js")
 	}
-	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		return nil, nil, fmt.Errorf("%s: servers over HTTP cannot be judged yet, only commands that speak stdio", args[0])
+	if isURL(args[0]) {
+		return nil, nil, fmt.Errorf("%s: servers over HTTP are judged, but not yet fuzzed", shownURL(args[0]))
 	}
 	if cmd.ArgsLenAtDash() != 0 {
 		return nil, nil, fmt.Errorf("the command of the target goes after --, as in mcpcheck server -- %s", transport.Quote(args))
@@ -143,10 +171,7 @@ func (f *flags) conclude(argv []string, run *reports.Run, failure error, out *ou
 		return exitError{exitBroken, failure}
 	}
 	run.Tool = reports.Tool{Name: "mcpcheck", Version: version}
-	run.Target.Argv = argv
-	if argv[0] == "--" {
-		run.Target.Argv = argv[1:]
-	}
+	run.Target.URL, run.Target.Argv = named(argv)
 	run.Options = f.options()
 	run.Harness = harness()
 	if f.known != nil {
@@ -164,6 +189,21 @@ func (f *flags) conclude(argv []string, run *reports.Run, failure error, out *ou
 		return exitError{code: run.Exit}
 	}
 	return nil
+}
+
+// named takes the words that name a target apart: its URL, and the command that
+// starts it.
+func named(words []string) (at string, argv []string) {
+	switch {
+	case len(words) == 1 && isURL(words[0]):
+		return words[0], nil
+	case len(words) > 2 && words[0] == "--url":
+		at, words = words[1], words[2:]
+	}
+	if words[0] == "--" {
+		words = words[1:]
+	}
+	return at, words
 }
 
 // harness measures this process.
@@ -196,6 +236,12 @@ func (f *flags) options() map[string]any {
 	if f.serial {
 		o["serial"] = true
 	}
+	if f.transport != "" && f.transport != transportAuto {
+		o["transport"] = f.transport
+	}
+	if names := f.headerNames(); len(names) > 0 {
+		o["header"] = names
+	}
 	return o
 }
 
@@ -209,13 +255,16 @@ func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revi
 		for _, list := range []struct {
 			flag   string
 			values []string
-		}{{"--allow-tools", f.allowTools}, {"--env", f.env}} {
+		}{{"--allow-tools", f.allowTools}, {"--env", f.env}, {"--header", f.headerNames()}} {
 			for _, v := range list.values {
 				args = append(args, list.flag, v)
 			}
 		}
 		if f.profile != "" {
 			args = append(args, "--profile", f.profile)
+		}
+		if f.transport != "" && f.transport != transportAuto {
+			args = append(args, "--transport", f.transport)
 		}
 		if f.cwd != "" {
 			args = append(args, "--cwd", f.cwd)

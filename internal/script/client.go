@@ -17,7 +17,7 @@ import (
 type Client interface {
 	// Against returns what starts the client with the stage's server as the
 	// one that it is to start.
-	Against(s *Stage) (transport.Target, error)
+	Against(s *Stage) (transport.Starter, error)
 	fmt.Stringer
 }
 
@@ -29,7 +29,7 @@ type Command struct {
 }
 
 // Against opens the socket and puts the bridge into the arguments.
-func (c Command) Against(s *Stage) (transport.Target, error) {
+func (c Command) Against(s *Stage) (transport.Starter, error) {
 	address, err := s.Listen()
 	if err != nil {
 		return nil, err
@@ -76,11 +76,11 @@ func Expand(argv, server []string) ([]string, error) {
 type InProcess struct {
 	Name string
 	// Run runs the client once against a server that it may start.
-	Run func(ctx context.Context, server transport.Target) error
+	Run func(ctx context.Context, server transport.Starter) error
 }
 
 // Against returns the function as a target.
-func (c InProcess) Against(s *Stage) (transport.Target, error) {
+func (c InProcess) Against(s *Stage) (transport.Starter, error) {
 	return transport.InProcess{Name: c.Name, Serve: func(ctx context.Context, _ io.Reader, _ io.Writer) error {
 		return c.Run(ctx, s.Target())
 	}}, nil

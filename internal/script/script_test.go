@@ -296,7 +296,7 @@ func TestOurMessagesFitTheSchema(t *testing.T) {
 	seen := map[string]int{}
 	for name, s := range servers() {
 		for _, o := range []client.Options{client.Defaults(), legacy} {
-			p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Target) error {
+			p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Starter) error {
 				_ = client.Run(ctx, server, o) // some of the servers have nothing to say to it
 				return nil
 			}}, s, options())
@@ -365,7 +365,7 @@ func TestEveryPageIsReached(t *testing.T) {
 				lists[fmt.Sprint(args[0])] = fmt.Sprint(args[1])
 			}
 		}
-		_, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Target) error {
+		_, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Starter) error {
 			return client.Run(ctx, server, o)
 		}}, Plain(rev), options())
 		if err != nil || lists["tools/list"] != "3" || lists["resources/list"] != "2" || lists["prompts/list"] != "2" {
@@ -380,7 +380,7 @@ func TestAnswersThatAreDueAreWaitedFor(t *testing.T) {
 	for _, late := range []time.Duration{50 * time.Millisecond, time.Hour} {
 		o := options()
 		o.Due = 200 * time.Millisecond
-		p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Target) error {
+		p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Starter) error {
 			c := client.Defaults()
 			c.LegacyFirst = true
 			c.Answer = func(next client.Answerer) client.Answerer {
@@ -416,7 +416,7 @@ func TestAnswersThatAreDueAreWaitedFor(t *testing.T) {
 func TestAClientThatFloodsIsLeft(t *testing.T) {
 	o := options()
 	o.MaxFrames = 100
-	p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Target) error {
+	p, err := Perform(t.Context(), InProcess{Name: "client", Run: func(ctx context.Context, server transport.Starter) error {
 		s, err := server.Start(ctx)
 		if err != nil {
 			return err

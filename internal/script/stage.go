@@ -48,7 +48,7 @@ func (s *Stage) play(in inlet, out io.WriteCloser) {
 }
 
 // Target returns the server as what a client in this process starts.
-func (s *Stage) Target() transport.Target {
+func (s *Stage) Target() transport.Starter {
 	return transport.InProcess{Name: "scripted server", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
 		s.play(&pipeInlet{ReadCloser: in.(io.ReadCloser), ctx: ctx}, out.(io.WriteCloser))
 		return nil

@@ -12,9 +12,11 @@ import (
 // sent something else that could be meant by it: from then on only answers with
 // an id count.
 type Ban struct {
-	What  string // what must not come
-	match func(wire.Message) bool
-	epoch int // how many anonymous frames we had sent
+	What     string // what must not come
+	match    func(wire.Message) bool
+	epoch    int  // how many anonymous frames we had sent
+	exchange int  // of HTTP, in which the stimulus was sent; 0 on stdio
+	hope     bool // it is no ban: a match is what should come
 
 	mu  sync.Mutex
 	hit *wire.Entry
@@ -29,8 +31,20 @@ func (b *Ban) Hit() *wire.Entry {
 
 // Forbid registers a ban on frames that come from index on.
 func (c *Conn) Forbid(what string, from int, match func(wire.Message) bool) *Ban {
+	return c.watch(&Ban{What: what, match: match}, from)
+}
+
+// Hope registers the opposite: a watch for what should come, from index on.
+func (c *Conn) Hope(from int, match func(wire.Message) bool) *Ban {
+	return c.watch(&Ban{match: match, hope: true}, from)
+}
+
+func (c *Conn) watch(b *Ban, from int) *Ban {
+	if sent := c.sentAt(from); sent != nil && sent.HTTP != nil {
+		b.exchange = sent.HTTP.Exchange
+	}
 	c.mu.Lock()
-	b := &Ban{What: what, match: match, epoch: c.anonymous}
+	b.epoch = c.anonymous
 	c.bans = append(c.bans, b)
 	c.mu.Unlock()
 	for _, e := range c.EntriesFrom(from) {
@@ -48,7 +62,13 @@ func (b *Ban) see(e wire.Entry, epoch int) {
 		return
 	}
 	for _, part := range e.Message.Elements() {
-		if b.match(part) && (epoch == b.epoch || part.ID().Usable()) {
+		// A server that cannot accept a message says so by a failure status, and
+		// may do so in an error without id (basic/transports#sending-messages-to-the-server).
+		if !part.ID().Usable() && e.Refuses() && !b.hope {
+			continue
+		}
+		same := e.HTTP != nil && e.HTTP.Exchange == b.exchange
+		if b.match(part) && (epoch == b.epoch || part.ID().Usable() || same) {
 			b.hit = &e
 			return
 		}
@@ -66,8 +86,11 @@ func (c *Conn) check(e wire.Entry) {
 }
 
 // record adds a frame of ours to the transcript.
-func (c *Conn) record(raw []byte) int {
-	at, m := c.Add(wire.Frame{From: wire.Client, Raw: raw})
+func (c *Conn) record(f wire.Frame) int {
+	at, m := c.Add(f)
+	if f.Wordless() {
+		return at
+	}
 	if !m.Readable() || m.Kind == wire.Notification {
 		c.mu.Lock()
 		c.anonymous++

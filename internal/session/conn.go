@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +17,11 @@ import (
 // before it is spoken to is known as such.
 type Conn struct {
 	*wire.Transcript
-	stream *transport.Stream
-	opts   Options
-	heard  atomic.Bool  // the peer said something
-	start  atomic.Int64 // nanoseconds from our first frame to its first
-	stays  *atomic.Bool // an instance of the target did not exit in all the time that we have
-
-	sending sync.Mutex // frames are recorded in the order in which they are written
+	link  link
+	opts  Options
+	heard atomic.Bool  // the peer said something
+	start atomic.Int64 // nanoseconds from our first frame to its first
+	stays *atomic.Bool // an instance of the target did not exit in all the time that we have
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
@@ -44,47 +41,46 @@ type Conn struct {
 
 // connect starts an instance.
 func connect(ctx context.Context, target transport.Target, opts Options, stays *atomic.Bool) (*Conn, error) {
-	stream, err := target.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
-		stream:     stream,
 		opts:       opts,
 		stays:      stays,
 		changed:    make(chan struct{}),
 		asks:       make(chan question, 256),
 		ended:      make(chan struct{}),
 	}
+	var err error
+	if c.link, err = dial(ctx, target, opts, c.record); err != nil {
+		return nil, err
+	}
 	go c.read()
 	return c, nil
 }
 
-// read takes lines until the peer's output ends.
+// read takes frames until no more can come.
 func (c *Conn) read() {
 	defer close(c.ended)
 	defer close(c.asks)
 	for {
-		line, err := c.stream.ReadLine()
+		f, err := c.link.next()
 		if err != nil {
-			c.finish() // io.EOF, or a read on a stream that we ended
+			c.finish() // io.EOF, or a read on a link that we ended
 			return
 		}
-		f := wire.Frame{From: wire.Server, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
-		if f.Cut {
-			f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
-		}
-		if c.full(len(line.Bytes)) {
+		if c.full(len(f.Raw)) {
 			c.mu.Lock()
 			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes in one session", c.opts.MaxFrames, c.opts.MaxBytes), true
 			c.mu.Unlock()
-			c.stream.Kill()
+			c.link.kill()
 			c.finish()
 			return
 		}
 		instead := c.answering() // before anybody can see the frame and change it
 		at, m := c.Add(f)
+		if f.Wordless() {
+			c.signal()
+			continue
+		}
 		if !c.heard.Swap(true) {
 			c.start.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
 		}
@@ -116,8 +112,8 @@ func (c *Conn) finish() {
 	what := ""
 	for what == "" {
 		select {
-		case <-c.stream.Done():
-			what = c.stream.Status()
+		case <-c.link.done():
+			what = c.link.status()
 		case <-grace.C:
 			if !c.wasAsked() {
 				what = "closed its output but goes on running"
@@ -158,21 +154,16 @@ func (c *Conn) state() (<-chan struct{}, error) {
 	return c.changed, c.over
 }
 
-// Send writes one message as a line and records it first, so that no answer
-// to it can stand before it in the transcript. After the end of the context
-// nothing is recorded or written.
+// Send sends one message and records it first, so that no answer to it can
+// stand before it in the transcript. After the end of the context nothing is
+// recorded or sent.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
-	c.sending.Lock()
-	defer c.sending.Unlock()
-	if err := ctx.Err(); err != nil {
-		return c.Len(), err
-	}
-	at := c.record(raw)
-	return at, c.write(ctx, append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
+	at, err := c.link.send(ctx, raw)
+	return at, c.why(ctx, err)
 }
 
 // SendChunks writes the chunks one after another as they are, recorded as one
-// frame per line that they make up.
+// frame per line that they make up; only stdio has lines.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	return c.SendPaused(ctx, func(int) {}, chunks...)
 }
@@ -180,40 +171,19 @@ func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 // SendPaused does the same, and calls pause with the index of the first frame
 // between one chunk and the next.
 func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
-	var all []byte
-	for _, b := range chunks {
-		all = append(all, b...)
-	}
-	c.sending.Lock()
-	defer c.sending.Unlock()
-	first := c.Len()
-	if err := ctx.Err(); err != nil {
-		return first, err
-	}
-	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
-		c.record(line)
-	}
-	for i, b := range chunks {
-		if i > 0 {
-			pause(first)
-		}
-		if err := c.write(ctx, b); err != nil {
-			return first, err
-		}
-	}
-	return first, nil
+	first, err := c.link.chunks(ctx, pause, chunks)
+	return first, c.why(ctx, err)
 }
 
 // Drain waits until the peer has taken what was written, at most the grace: a
 // pause for SendPaused, without which a peer may get two chunks at once.
-func (c *Conn) Drain(ctx context.Context) { c.stream.Drain(ctx, c.opts.Grace) }
+func (c *Conn) Drain(ctx context.Context) { c.link.drain(ctx, c.opts.Grace) }
 
-func (c *Conn) write(ctx context.Context, b []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
-	defer cancel()
-	err := c.stream.Write(ctx, b)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		// The pipe broke: say how the server ended rather than EPIPE.
+// why says how the server ended rather than EPIPE, where it did.
+func (c *Conn) why(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+		ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+		defer cancel()
 		if gone := c.gone(ctx); gone != nil {
 			return gone
 		}
@@ -236,40 +206,6 @@ func (c *Conn) gone(ctx context.Context) error {
 	}
 }
 
-// Await returns the first frame of the peer from index on that matches. It
-// returns an error when the deadline passed or nothing more can come.
-func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match func(wire.Message) bool) (wire.Entry, error) {
-	deadline := time.NewTimer(within)
-	defer deadline.Stop()
-	for {
-		changed, over := c.state()
-		for _, e := range c.EntriesFrom(from) {
-			from = e.Index + 1
-			if e.From != wire.Server {
-				continue
-			}
-			for _, part := range e.Message.Elements() {
-				if match(part) {
-					e.Message = part
-					return e, nil
-				}
-			}
-		}
-		if over != nil {
-			return wire.Entry{}, over
-		}
-		select {
-		case <-changed:
-		case <-deadline.C:
-			return wire.Entry{}, errTimeout
-		case <-ctx.Done():
-			return wire.Entry{}, ctx.Err()
-		}
-	}
-}
-
-var errTimeout = errors.New("nothing came before the deadline")
-
 // Over returns why the connection is over, or nil while it stands.
 func (c *Conn) Over() error {
 	_, over := c.state()
@@ -277,7 +213,7 @@ func (c *Conn) Over() error {
 }
 
 // Stderr returns the last of what the server wrote to its standard error.
-func (c *Conn) Stderr() string { return c.stream.Stderr() }
+func (c *Conn) Stderr() string { return c.link.stderr() }
 
 // Close ends the peer as the specification tells a client to: close its
 // input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
@@ -296,17 +232,17 @@ func (c *Conn) Close() {
 			grace = max(grace, c.opts.Timeout)
 		}
 		c.ask(false)
-		c.stream.CloseInput()
+		c.link.leave()
 		if !c.exits(grace) {
 			if !busy {
 				c.stays.Store(true)
 			}
 			c.ask(true)
-			c.stream.Terminate()
+			c.link.terminate()
 			c.exits(c.opts.Grace)
 		}
 		c.lastWords()
-		c.stream.Kill()
+		c.link.kill()
 	})
 	<-c.ended
 }
@@ -369,7 +305,7 @@ func (c *Conn) exits(within time.Duration) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	select {
-	case <-c.stream.Done():
+	case <-c.link.done():
 		return true
 	case <-limit.C:
 		return false
@@ -380,7 +316,7 @@ func (c *Conn) exits(within time.Duration) bool {
 func (c *Conn) Kill() {
 	c.ending.Do(func() {
 		c.ask(true)
-		c.stream.Kill()
+		c.link.kill()
 	})
 	<-c.ended
 }

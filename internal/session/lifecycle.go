@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -29,7 +30,17 @@ type Opening struct {
 	Capabilities gjson.Result
 	Info         gjson.Result // serverInfo
 	Took         time.Duration
-	Err          error // why there was no answer
+	Err          error    // why there was no answer
+	Refusal      *Refusal // the answer of HTTP, where there was no other
+}
+
+// told names an answer, with what it was on HTTP where that is no success.
+func told(e wire.Entry) string {
+	text := e.Message.Summary()
+	if e.HTTP != nil && e.HTTP.Status >= 300 {
+		text += fmt.Sprintf(" and HTTP status %d", e.HTTP.Status)
+	}
+	return text
 }
 
 func ask(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
@@ -37,12 +48,15 @@ func ask(ctx context.Context, s *Session, method string, params Params, within t
 	id := s.NextID()
 	at, err := s.Send(ctx, Frame(id, method, params))
 	if err == nil {
-		o.Answer, err = s.Await(ctx, at, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+		o.Answer, err = s.AwaitAnswer(ctx, at, id, within)
 	}
 	o.Took = time.Since(began)
 	if err != nil {
 		o.Err = err
 		o.Why = fmt.Sprintf("no answer to %s: %v", method, err)
+		if errors.As(err, &o.Refusal) {
+			o.Why = fmt.Sprintf("%s was answered with %v", method, err)
+		}
 		return o
 	}
 	o.Answered = true
@@ -75,7 +89,7 @@ func (h handshake) open(ctx context.Context, s *Session, within time.Duration) O
 	}
 	m := o.Answer.Message
 	if m.Kind != wire.Result {
-		o.Why = "initialize was answered with " + m.Summary()
+		o.Why = "initialize was answered with " + told(o.Answer)
 		return o
 	}
 	version := m.Result().Get("protocolVersion")
@@ -108,6 +122,9 @@ type stateless struct {
 func (l stateless) open(ctx context.Context, s *Session, within time.Duration) Opening {
 	o := ask(ctx, s, "server/discover", l.stamp(nil), within)
 	if !o.Answered {
+		// So answers a server of the older era what it cannot accept
+		// (basic/transports/streamable-http#backward-compatibility).
+		o.Valid = o.Refusal != nil && o.Refusal.Status >= 400 && o.Refusal.Status < 500
 		return o
 	}
 	m := o.Answer.Message
@@ -115,7 +132,7 @@ func (l stateless) open(ctx context.Context, s *Session, within time.Duration) O
 	if m.Kind == wire.Error {
 		o.Valid = true
 		o.Modern = code == spec.UnsupportedVersion || code == spec.MissingClientCapability
-		o.Why = "server/discover was answered with " + m.Summary()
+		o.Why = "server/discover was answered with " + told(o.Answer)
 		return o
 	}
 	versions := m.Result().Get("supportedVersions")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
 // A Pool gives out sessions of one revision: the shared one, and fresh ones.
@@ -167,6 +168,9 @@ func (p *Pool) Close() {
 	}
 	wait.Wait()
 }
+
+// Transport returns what the target is spoken to over.
+func (p *Pool) Transport() transport.Kind { return transport.KindOf(p.launcher.target) }
 
 // Timeout is how long an answer that is due is waited for, StartTimeout how
 // long the first answer of a started instance.

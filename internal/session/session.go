@@ -41,6 +41,7 @@ type lifecycle interface {
 // spoken on.
 func (c *Conn) use(rev spec.Revision, host *Host) *Session {
 	s := &Session{Conn: c, Rev: rev, host: host}
+	c.link.use(rev)
 	if rev.Facts().Stateless {
 		s.life = stateless{rev, host.declares(rev)}
 	} else {
@@ -163,7 +164,7 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 
 func (s *Session) answer(ctx context.Context, c *Call, within time.Duration) (wire.Entry, error) {
 	began := time.Now()
-	e, err := s.Await(ctx, c.Sent, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(c.ID) })
+	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, within)
 	if err == nil {
 		return e, nil
 	}
@@ -203,7 +204,7 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 	id := s.NextID()
 	at, err := s.Send(ctx, Frame(id, s.Rev.Facts().Barrier, s.life.stamp(nil)))
 	if err == nil {
-		_, err = s.Await(ctx, at, s.opts.Timeout, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}
 	switch {
 	case err == nil:
@@ -216,10 +217,11 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 }
 
 func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
+	var refusal *Refusal
 	switch {
 	case s.Over() != nil:
 		return Dead
-	case !errors.Is(err, errTimeout):
+	case !errors.Is(err, errTimeout) && !errors.Is(err, errClosed) && !errors.As(err, &refusal):
 		return Desync
 	}
 	if live := s.Liveness(ctx); live != Alive {
@@ -239,15 +241,28 @@ type NoAnswer struct {
 
 func (e *NoAnswer) Error() string {
 	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)
+	told := errors.Is(e.Err, errClosed) || e.Refused() != nil
 	switch e.State {
 	case Mute:
+		if told {
+			return fmt.Sprintf("%s was answered with %v; the server answers other requests (mute)", request, e.Err)
+		}
 		return fmt.Sprintf("no answer to %s within %s; the server answers other requests (mute)", request, e.Waited.Round(time.Millisecond))
 	case Desync:
+		if told {
+			return fmt.Sprintf("%s was answered with %v, and a barrier after it not at all (desync)", request, e.Err)
+		}
 		return fmt.Sprintf("no answer to %s within %s, nor to a %s after it; the process runs on (desync)", request, e.Waited.Round(time.Millisecond), "barrier")
 	case Dead:
 		return fmt.Sprintf("no answer to %s: %v (dead)", request, e.Err)
 	}
 	return fmt.Sprintf("no answer to %s: %v", request, e.Err)
+}
+
+// Refused returns what HTTP alone answered the request with; nil if it did not.
+func (e *NoAnswer) Refused() (r *Refusal) {
+	errors.As(e.Err, &r)
+	return r
 }
 
 func (e *NoAnswer) Unwrap() error { return e.Err }

@@ -46,6 +46,9 @@ type Facts struct {
 	// declared on its own, and SamplingTools: sampling may offer tools (since
 	// 2025-11-25).
 	Elicitation, ElicitationModes, SamplingTools bool
+	// VersionHeader: requests over HTTP name the agreed version in a header
+	// (basic/transports#protocol-version-header, since 2025-06-18).
+	VersionHeader bool
 	// SamplingContentTypes are the types of content blocks of sampling
 	// messages (schema.ts#SamplingMessage).
 	SamplingContentTypes []string
@@ -92,7 +95,7 @@ func (r Revision) facts() Facts {
 	if i >= V2025_06_18.index() {
 		f.ContentTypes = append(f.ContentTypes, "resource_link")
 		f.ServerRequests = append(f.ServerRequests, "elicitation/create")
-		f.Elicitation = true
+		f.Elicitation, f.VersionHeader = true, true
 	}
 	if i >= V2025_11_25.index() {
 		f.ElicitationModes, f.SamplingTools = true, true

@@ -55,12 +55,33 @@ func (s Set) Kinds() []Kind {
 	return out
 }
 
-// A Target is a server that can be started any number of times, each start
-// giving a peer of its own.
-type Target interface {
+// A Target is a server to be spoken to: one that is started, a Starter, or one
+// that serves already, a Site.
+type Target interface{ fmt.Stringer }
+
+// A Starter is a server that can be started any number of times, each start
+// giving a peer of its own, which is spoken to over stdio.
+type Starter interface {
+	Target
 	// Start starts one instance. The context bounds the start alone.
 	Start(ctx context.Context) (*Stream, error)
-	fmt.Stringer
+}
+
+// A Site is a server that serves at a URL.
+type Site struct {
+	Endpoint *Endpoint
+	Kind     Kind          // HTTP or SSE
+	Stderr   func() string // the last that the server wrote to its standard error, where we started it; or nil
+}
+
+func (s Site) String() string { return s.Endpoint.Shown() }
+
+// KindOf returns the transport that a target is spoken to over.
+func KindOf(t Target) Kind {
+	if s, ok := t.(Site); ok {
+		return s.Kind
+	}
+	return Stdio
 }
 
 // Quote joins arguments into a line that a POSIX shell reads back as them.

@@ -25,6 +25,7 @@ type Frame struct {
 	// Cut: the line was longer than the limit and Raw holds its beginning.
 	// Unterminated: the stream ended before the newline came.
 	Cut, Unterminated bool
+	HTTP              *HTTP // what it was on HTTP; nil on stdio
 }
 
 // Message parses the frame.
@@ -53,6 +54,12 @@ func (f Frame) AppendJSON(b []byte) []byte {
 		b = append(b, `,"note":`...)
 		b = gjson.AppendJSONString(b, f.Note)
 	}
+	if f.HTTP != nil {
+		b = f.HTTP.appendJSON(append(b, `,"http":`...))
+	}
+	if f.Wordless() {
+		return append(b, '}')
+	}
 	if utf8.Valid(f.Raw) && !bytes.ContainsAny(f.Raw, "\r\n") && !bytes.HasPrefix(f.Raw, []byte("\ufeff")) && depth(f.Raw) <= maxEmbedded && gjson.ValidBytes(f.Raw) && len(bytes.TrimSpace(f.Raw)) == len(f.Raw) {
 		b = append(b, `,"raw":`...)
 		b = append(b, f.Raw...)
@@ -78,6 +85,12 @@ func ParseFrame(line []byte) (Frame, error) {
 	if f.From != Client && f.From != Server {
 		return Frame{}, fmt.Errorf(`frame line has "from" %s, not "client" or "server"`, v.Get("from").Raw)
 	}
+	if h := v.Get("http"); h.Exists() {
+		f.HTTP = &HTTP{}
+		if err := json.Unmarshal([]byte(h.Raw), f.HTTP); err != nil {
+			return Frame{}, fmt.Errorf(`frame line has bad "http": %w`, err)
+		}
+	}
 	raw, enc := v.Get("raw"), v.Get("bytes")
 	switch {
 	case raw.Exists() && enc.Exists():
@@ -90,6 +103,7 @@ func ParseFrame(line []byte) (Frame, error) {
 			return Frame{}, fmt.Errorf(`frame line has bad base64 in "bytes": %w`, err)
 		}
 		f.Raw = b
+	case f.HTTP != nil:
 	default:
 		return Frame{}, errors.New(`frame line has neither "raw" nor "bytes"`)
 	}

@@ -42,7 +42,7 @@ func TranscriptOf(frames []Frame) *Transcript {
 	t := NewTranscript()
 	for _, f := range frames {
 		t.frames = append(t.frames, f)
-		t.parsed = append(t.parsed, f.Message())
+		t.parsed = append(t.parsed, f.word())
 	}
 	return t
 }
@@ -61,7 +61,7 @@ func (t *Transcript) Part(head, from int) *Transcript {
 
 // Add records a frame, stamps its time, and returns its index and message.
 func (t *Transcript) Add(f Frame) (int, Message) {
-	m := f.Message()
+	m := f.word()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f.At = time.Since(t.start)
@@ -84,11 +84,18 @@ func (t *Transcript) Frames(from int) []Frame {
 	return slices.Clone(t.frames[min(from, len(t.frames)):])
 }
 
-// Entries returns all frames with their parsed messages.
+// Entries returns all frames that carry a message, with it.
 func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 
-// EntriesFrom returns the frames from index on with their parsed messages.
+// EntriesFrom does the same from an index on. Frames that belong to the
+// transport alone are left out; AllFrom has them.
 func (t *Transcript) EntriesFrom(from int) []Entry {
+	return slices.DeleteFunc(t.AllFrom(from), func(e Entry) bool { return e.Wordless() })
+}
+
+// AllFrom returns all frames from an index on; those that belong to the
+// transport alone have the zero message.
+func (t *Transcript) AllFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from >= len(t.frames) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -208,5 +209,44 @@ func TestFrameLinesKeepTheTimeToTheMicrosecond(t *testing.T) {
 		if err != nil || f.At != at {
 			t.Fatalf("%v came back as %v, %v", at, f.At, err)
 		}
+	}
+}
+
+// What HTTP adds to a frame is written and read back, with no token in it.
+func TestFramesOfHTTP(t *testing.T) {
+	id := ""
+	for _, f := range []Frame{
+		{From: Client, Raw: []byte(`{"a":1}`), HTTP: &HTTP{Exchange: 1, Method: "POST", URL: "/mcp", Header: map[string][]string{"Accept": {"a", "b"}}}},
+		{From: Server, HTTP: &HTTP{Exchange: 1, Status: 404, Body: "no such page"}},
+		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{Exchange: 2, Event: &Event{ID: &id, Retry: "5", Odd: []string{"x"}}}},
+		{From: Server, HTTP: &HTTP{Exchange: 2, End: "EOF"}},
+	} {
+		got, err := ParseFrame(f.AppendJSON(nil))
+		if err != nil || !reflect.DeepEqual(got, f) {
+			t.Errorf("%s was read back as %+v, %v", f.AppendJSON(nil), got, err)
+		}
+		if f.Wordless() != (f.Raw == nil) {
+			t.Errorf("%s: wordless is %v", f.AppendJSON(nil), f.Wordless())
+		}
+	}
+	secret := Frame{From: Client, HTTP: &HTTP{Header: map[string][]string{"authorization": {"Bearer s3cret"}, "Cookie": {"s3cret"}}}}
+	if text := string(secret.AppendJSON(nil)); strings.Contains(text, "s3cret") || !strings.Contains(text, "Bearer …") {
+		t.Error(text)
+	}
+	if secret.HTTP.Header["Cookie"][0] != "s3cret" {
+		t.Error("writing a frame changed it")
+	}
+	if _, err := ParseFrame([]byte(`{"from":"client","http":{"exchange":"x"}}`)); err == nil {
+		t.Error("a bad http member was read")
+	}
+}
+
+// Frames of the transport alone are no entries, and count in the index.
+func TestWordlessFramesAreNoEntries(t *testing.T) {
+	tr := NewTranscript()
+	tr.Add(Frame{From: Server, HTTP: &HTTP{Exchange: 1, Status: 200}})
+	tr.Add(Frame{From: Server, Raw: []byte(`{}`)})
+	if e := tr.Entries(); len(e) != 1 || e[0].Index != 1 || tr.Len() != 2 {
+		t.Errorf("%+v of %d", e, tr.Len())
 	}
 }

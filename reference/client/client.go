@@ -44,7 +44,7 @@ func Defaults() Options {
 
 // Run starts the server, makes the tour and ends it. It returns an error if
 // server and client have no revision in common or the server fails it.
-func Run(ctx context.Context, server transport.Target, o Options) error {
+func Run(ctx context.Context, server transport.Starter, o Options) error {
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}

@@ -31,18 +31,26 @@ type View struct {
 	rev        spec.Revision
 	facts      spec.Facts
 	entries    []wire.Entry
+	frame      []int // of the transcript, by entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	said       map[wire.Role][]wire.Entry // once it was asked for
 	derived    map[string]any
 }
 
-// NewView makes a transcript ready for judges of a revision.
+// NewView makes a transcript ready for judges of a revision. The index of an
+// entry is its place among the messages: judges count and compare these, and
+// frames of the transport alone are not among them.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	return &View{rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
+	entries := t.Entries()
+	frame := make([]int, len(entries))
+	for i := range entries {
+		frame[i], entries[i].Index = entries[i].Index, i
+	}
+	return &View{rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
 }
 
-// Entries returns all frames.
+// Entries returns all frames that carry a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
 
 // Sent returns the messages of the judged side, batches taken apart, each with
@@ -113,7 +121,8 @@ func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	j.out.State = Violated
 	j.out.Detail = fmt.Sprintf(format, args...)
 	j.out.Got = e.Message.Summary()
-	j.out.Frames = excerpt(j.transcript, e.Index-framesBefore, e.Index)
+	at := j.frame[e.Index]
+	j.out.Frames = excerpt(j.transcript, max(0, at-framesBefore), at)
 }
 
 // FailSession says that the session as a whole breaks the rule.

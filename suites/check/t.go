@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -55,8 +56,25 @@ func (t *T) Fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	t.out.State = Violated
 	t.out.Detail, t.out.Expected, t.out.Got = split(text)
+	t.tellRefusal()
 	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
 	panic(stop{})
+}
+
+// tellRefusal notes where HTTP alone refused something of the body's, which may
+// be why an answer is missing.
+func (t *T) tellRefusal() {
+	for _, e := range t.s.EntriesFrom(t.from) {
+		if e.From != wire.Client {
+			continue
+		}
+		if r := t.s.Refused(e.Index); r != nil {
+			if told := r.Error(); !strings.Contains(t.out.Detail, told) {
+				t.Note("the %s was refused with %s", e.Message.Summary(), told)
+			}
+			return
+		}
+	}
 }
 
 // split takes gomega's message apart: matchers of internal/match write
@@ -285,13 +303,14 @@ func (t *T) TryAwait(from int, within time.Duration, match func(wire.Message) bo
 }
 
 // AwaitBehind looks for an answer that only should come, such as one to what
-// could not be read: up to a barrier sent now. The body fails where it is
+// could not be read: up to a barrier sent now, over HTTP to the end of its exchange. The body fails where it is
 // missing; should it come later in the session, that failure is taken back,
 // since servers answer out of order.
 func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	hope := t.s.Forbid("", from, match)
+	hope := t.s.Hope(from, match)
 	if hope.Hit() == nil {
 		_ = t.s.Barrier(t.ctx)
+		t.s.Settle(t.ctx, from, t.s.Patience())
 	}
 	if hit := hope.Hit(); hit != nil {
 		t.mark = hit.Index
@@ -303,6 +322,19 @@ func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message
 	}
 	t.out.hopes = append(t.out.hopes, watched{hope, t.s.Transcript, from})
 	return wire.Message{}, false
+}
+
+// Refused tells whether HTTP alone refused what was sent at a frame: a failure
+// status without a message, which is how a server says that it cannot accept it
+// (basic/transports#sending-messages-to-the-server).
+func (t *T) Refused(at int) bool { return t.s.Refused(at) != nil }
+
+// Judgeable ends the body where HTTP alone refused what was sent at a frame:
+// the rule is about a message that need not be there then.
+func (t *T) Judgeable(at int) {
+	if r := t.s.Refused(at); r != nil {
+		t.NotObserved(fmt.Sprintf("it was refused with %v", r), "")
+	}
 }
 
 // Forbid looks for messages that must not come after a frame, up to a barrier
@@ -376,6 +408,9 @@ func (t *T) Sent(from int) []wire.Message {
 
 // Frames returns the frames of both sides from an index on, as they are.
 func (t *T) Frames(from int) []wire.Entry { return t.s.EntriesFrom(from) }
+
+// Transport returns what the server is spoken to over.
+func (t *T) Transport() transport.Kind { return t.pool.Transport() }
 
 // Len returns how many frames there are so far.
 func (t *T) Len() int { return t.s.Len() }

@@ -176,6 +176,9 @@ func errorMessageConcise(j *check.J) {
 
 // errorHasID objects to an error without id where everything before it could
 // be read and a request before it stays without any answer: it is that one's.
+// One that comes with a failure status of HTTP says that a request was refused
+// before it was read as a message; its body may be an error without id
+// (basic/transports#sending-messages-to-the-server).
 func errorHasID(j *check.J) {
 	for _, e := range j.Sent() {
 		m := e.Message
@@ -183,6 +186,7 @@ func errorHasID(j *check.J) {
 		case m.Kind != wire.Error:
 		case m.ID().Present() && !m.ID().Null():
 			j.Saw()
+		case e.Refuses():
 		case !j.Unreadable(e):
 			if id, ok := unanswered(j, e); ok {
 				j.Fail(e, "the error carries %s, and the request with id %s got no answer", m.ID(), id)

@@ -21,7 +21,7 @@ func cancellation() []check.Check {
 			Says:  "a cancellation of a request that was never sent is ignored",
 			Level: spec.Should,
 			In:    spec.Every,
-			On:    transport.OnStdio,
+			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-unknown-id"},
 			Probe: unknownCancelled,
 		},
@@ -30,7 +30,7 @@ func cancellation() []check.Check {
 			Says:  "a cancellation of a request that was answered is ignored",
 			Level: spec.Should,
 			In:    spec.Every,
-			On:    transport.OnStdio,
+			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-completed"},
 			Probe: completedCancelled,
 		},
@@ -39,7 +39,7 @@ func cancellation() []check.Check {
 			Says:     "a cancellation that names no request is ignored",
 			Level:    spec.Should,
 			In:       spec.Every,
-			On:       transport.OnStdio,
+			On:       transport.Any,
 			Rules:    []string{"cancellation-ignore-malformed"},
 			Malforms: true,
 			Probe:    malformedCancellation,
@@ -49,7 +49,7 @@ func cancellation() []check.Check {
 			Says:  "a cancellation that crosses the answer does no harm",
 			Level: spec.Must,
 			In:    spec.Every,
-			On:    transport.OnStdio,
+			On:    transport.Any,
 			Rules: []string{"cancellation-race-handling"},
 			Probe: cancellationRace,
 		},
@@ -76,7 +76,7 @@ func cancellation() []check.Check {
 			Says:  "for a call that was cancelled and broken off no further message comes",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Needs: "tools",
 			Rules: []string{"cancellation-no-further-messages"},
 			Probe: cancelledSilent,
@@ -86,14 +86,24 @@ func cancellation() []check.Check {
 			Says:  "a subscription that was cancelled is not answered",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Rules: []string{"cancellation-no-further-messages"},
 			Probe: subscriptionUnanswered,
 		},
 	}
 }
 
+// byNotification ends the body where a client does not cancel by
+// notifications/cancelled: over HTTP it closes the stream of the request since
+// 2026-07-28 (basic/patterns/cancellation).
+func byNotification(t *check.T) {
+	if t.Facts.Stateless && t.Transport() != transport.Stdio {
+		t.NotApplicable("over HTTP a request of this revision is cancelled by closing its stream")
+	}
+}
+
 func unknownCancelled(t *check.T) {
+	byNotification(t)
 	text, number := wire.StringID("mcpcheck-never-asked"), wire.IntID(987654321)
 	from := t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-asked", "reason": "mcpcheck never asked"})
 	t.Notify("notifications/cancelled", check.Params{"requestId": 987654321})
@@ -103,6 +113,7 @@ func unknownCancelled(t *check.T) {
 // completedCancelled has another request answered between, so that it is
 // certain that the server is done with the first.
 func completedCancelled(t *check.T) {
+	byNotification(t)
 	done := t.Start(t.Facts.Barrier, nil)
 	t.Answer(done)
 	t.Request(t.Facts.Barrier, nil)
@@ -111,6 +122,7 @@ func completedCancelled(t *check.T) {
 }
 
 func malformedCancellation(t *check.T) {
+	byNotification(t)
 	from := t.Notify("notifications/cancelled", nil)
 	t.Notify("notifications/cancelled", check.Params{"reason": "mcpcheck names none"})
 	t.Notify("notifications/cancelled", check.Params{"requestId": nil})
@@ -156,6 +168,7 @@ const races = 5
 // answered is for the server to say, and that none is answered twice is judged
 // in every session.
 func cancellationRace(t *check.T) {
+	byNotification(t)
 	for range races {
 		running := t.Start(t.Facts.Barrier, nil)
 		t.Notify("notifications/cancelled", check.Params{"requestId": raw(running.ID)})
@@ -181,11 +194,22 @@ func (w *working) answered(t *check.T) {
 	case fateEarly:
 		here := t.On(w.in)
 		answer := here.Frames(w.cancelled.at)[0]
+		closesStream(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(), "a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
 			w.tool, len(w.cancelled.reports), w.usual, answer.Message.Summary())
 	case fateIgnored:
 		w.ignored(t)
+	}
+}
+
+// closesStream ends the body where an answer is also what the stream of a
+// request should come to its end with, cancelled or not
+// (basic/transports#sending-messages-to-the-server): one advice is then against
+// the other.
+func closesStream(t *check.T, answer wire.Entry) {
+	if t.Transport() == transport.HTTP {
+		t.NotObserved("over HTTP the stream of a request should end with a response; the call that was cancelled was answered with "+answer.Message.Summary(), "")
 	}
 }
 
@@ -249,6 +273,7 @@ func slowUnanswered(t *check.T, w *working) {
 		}
 		cancel(t, running)
 		if e, err := t.TryAnswer(running, t.Timeout()/20); err == nil && (e.Message.Kind == wire.Error || e.Message.Result().Get("isError").Bool()) {
+			closesStream(t, e)
 			t.Mark(e)
 			t.Fail("no answer", e.Message.Summary(), "a call of %q, which takes long, was cancelled and then at once answered with %s", tool.Get("name").String(), e.Message.Summary())
 		}

@@ -249,6 +249,7 @@ func parseError(t *check.T) {
 	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return m.Kind == wire.Error && !ours(t, from, m) })
 	if !ok {
 		t.Survives("a line that is not JSON")
+		t.Judgeable(from)
 		t.Fail("error -32700", "no answer", "a line that is not JSON was not answered")
 	}
 	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
@@ -274,6 +275,8 @@ func invalidRequest(t *check.T) {
 			return m.IsResponse() && (m.ID().Equal(id) || unreadableError(m))
 		})
 		switch {
+		case !ok && t.Refused(from):
+			t.Note("a request %s was refused by HTTP alone", what)
 		case !ok:
 			t.Survives("a request " + what)
 			t.Fail("an error, best -32600", "no answer", "a request %s was not answered", what)
@@ -298,8 +301,11 @@ func caseSensitive(t *check.T) {
 	id := t.NextID()
 	from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), `"method"`, `"Method"`, 1))
 	upper := strings.ToUpper(t.Facts.Barrier)
-	if m := t.Request(upper, nil); m.Kind == wire.Result {
+	call := t.Start(upper, nil)
+	if m, ok := t.Await(call.Sent, answers(call.ID)); ok && m.Kind == wire.Result {
 		t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
+	} else if !ok && !t.Refused(call.Sent) {
+		t.Answer(call) // tells how the server is
 	}
 	t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {
 		return m.Kind == wire.Result && m.ID().Equal(id)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -50,6 +51,7 @@ func subscriptions() []check.Check {
 			Says:  "a subscription that the server ends is not ended by an error",
 			Level: spec.Should,
 			In:    spec.Stateless,
+			On:    transport.OnStdio, // a server over HTTP lives on when a client goes
 			Fresh: true,
 			Rules: []string{"subscriptions-graceful-close-result"},
 			Probe: endedByResult,

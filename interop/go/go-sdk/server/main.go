@@ -1,15 +1,23 @@
-// Command server is a small notes server on the Go SDK, over stdio.
+// Command server is a small notes server on the Go SDK, over stdio, or with
+// -http ADDRESS over streamable HTTP at /mcp and HTTP+SSE at /sse.
 package main
 
 import (
 	"context"
+	"flag"
 	"log"
+	"net/http"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func main() {
+	address := flag.String("http", "", "serve over HTTP at this address")
+	var o mcp.StreamableHTTPOptions
+	flag.BoolVar(&o.Stateless, "stateless", false, "keep no sessions")
+	flag.BoolVar(&o.JSONResponse, "json", false, "answer with JSON rather than event streams")
+	flag.Parse()
 	server := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "v1.0.0"}, &mcp.ServerOptions{
 		PageSize:           3,
 		CompletionHandler:  complete,
@@ -35,6 +43,12 @@ func main() {
 		Description: "Ask for a summary of one note",
 		Arguments:   []*mcp.PromptArgument{{Name: "name", Description: "name of the note", Required: true}},
 	}, summarize)
+	if *address != "" {
+		one := func(*http.Request) *mcp.Server { return server }
+		http.Handle("/mcp", mcp.NewStreamableHTTPHandler(one, &o))
+		http.Handle("/sse", mcp.NewSSEHandler(one, nil))
+		log.Fatal(http.ListenAndServe(*address, nil))
+	}
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
 	}

@@ -1,8 +1,10 @@
-// Command server is a small notes server on mcp-go, over stdio.
+// Command server is a small notes server on mcp-go, over stdio, or with
+// -http ADDRESS over streamable HTTP at /mcp.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 
@@ -11,6 +13,8 @@ import (
 )
 
 func main() {
+	address := flag.String("http", "", "serve over streamable HTTP at this address")
+	flag.Parse()
 	s := server.NewMCPServer("notes", "1.0.0",
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(true, true),
@@ -59,7 +63,11 @@ func main() {
 		mcp.WithArgument("name", mcp.ArgumentDescription("Name of the note"), mcp.RequiredArgument()),
 	), summarize)
 
-	if err := server.ServeStdio(s); err != nil {
+	serve := func() error { return server.ServeStdio(s) }
+	if *address != "" {
+		serve = func() error { return server.NewStreamableHTTPServer(s).Start(*address) }
+	}
+	if err := serve(); err != nil {
 		fmt.Fprintf(os.Stderr, "server error: %v\n", err)
 		os.Exit(1)
 	}

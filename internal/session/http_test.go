@@ -1,0 +1,273 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// over returns a session over streamable HTTP to which nothing was sent.
+func over(t *testing.T, rev spec.Revision, serve http.HandlerFunc) *Session {
+	t.Helper()
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Defaults()
+	o.Timeout, o.Grace = 2*time.Second, 200*time.Millisecond
+	l := NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, o)
+	t.Cleanup(l.Close)
+	s, err := NewPool(l, rev).Bare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// says answers a POST that holds a text, by status, media type and body; what
+// no rule names is accepted, and GET and DELETE are not.
+type says struct{ of, kind, body string }
+
+const (
+	jsonType   = "application/json"
+	streamType = "text/event-stream"
+)
+
+func answering(status map[string]int, rules ...says) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		for _, rule := range rules {
+			if r.Method == http.MethodPost && strings.Contains(string(body), rule.of) {
+				w.Header().Set("Content-Type", rule.kind)
+				if s := status[rule.of]; s != 0 {
+					w.WriteHeader(s)
+				}
+				fmt.Fprint(w, rule.body)
+				return
+			}
+		}
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// What refuses initialize is told as it came, at once, and not as silence.
+func TestARefusedOpeningIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		rev      spec.Revision
+		kind     string
+		body     string
+		answered bool
+		valid    bool
+		why      string
+	}{
+		"error without id":    {spec.V2025_11_25, jsonType, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"go away"},"id":null}`, true, false, `initialize was answered with error -32000 "go away" for id null and HTTP status 400`},
+		"text":                {spec.V2025_11_25, "text/plain", "go away", false, false, `initialize was answered with HTTP status 400 Bad Request without a message: "go away"`},
+		"text of the new era": {spec.V2026_07_28, "text/plain", "go away", false, true, `server/discover was answered with HTTP status 400 Bad Request without a message: "go away"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := over(t, c.rev, answering(map[string]int{"": 400}, says{"", c.kind, c.body}))
+			o := s.Open(t.Context(), time.Minute)
+			if o.Why != c.why || o.Answered != c.answered || o.Valid != c.valid || o.Spoken || (o.Refusal == nil) != c.answered {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// Each way in which HTTP alone answers a request has its words, and no wait.
+func TestRequestsThatHTTPAnswersAreNotWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		kind   string
+		body   string
+		says   string
+	}{
+		"refused":            {404, "text/plain", "no such page", `tools/list (id 1) was answered with HTTP status 404 Not Found without a message: "no such page"; the server answers other requests (mute)`},
+		"no message":         {200, "text/html", "<p>", `was answered with HTTP status 200 OK without a message: "<p>"`},
+		"stream of nothing":  {200, streamType, "", "was answered with the end of its exchange (the stream ended)"},
+		"stream of a report": {200, streamType, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n", "was answered with the end of its exchange (the stream ended)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := over(t, spec.V2025_11_25, answering(map[string]int{"tools/list": c.status},
+				says{"tools/list", c.kind, c.body}, says{"ping", jsonType, `{"jsonrpc":"2.0","id":2,"result":{}}`}))
+			began := time.Now()
+			_, err := s.Request(t.Context(), "tools/list", nil)
+			var none *NoAnswer
+			if !errors.As(err, &none) || none.State != Mute || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+// An error without id that comes in answer to a POST is meant for it; one that
+// came in answer to another is not.
+func TestAnErrorWithoutIDAnswersItsPost(t *testing.T) {
+	s := over(t, spec.V2025_11_25, answering(map[string]int{"": 400},
+		says{"", jsonType, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}`}))
+	at, err := s.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.Request(t.Context(), "ping", nil)
+	if sent := s.Frames(at)[0]; err != nil || e.HTTP.Exchange == sent.HTTP.Exchange || e.HTTP.Status != 400 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// A failure status forbids nothing: so a server says that it cannot accept a
+// notification. Success with a response is an answer to it.
+func TestBansOverHTTP(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}`
+	for status, broken := range map[int]bool{400: false, 200: true} {
+		s := over(t, spec.V2025_11_25, answering(map[string]int{"notifications/x": status},
+			says{"notifications/x", jsonType, body}, says{"ping", jsonType, `{"jsonrpc":"2.0","id":1,"result":{}}`}))
+		at, err := s.Notify(t.Context(), "notifications/x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ban := s.Forbid("no answer", at, func(m wire.Message) bool { return m.IsResponse() && m.ID().Null() })
+		hope := s.Hope(at, func(m wire.Message) bool { return m.IsResponse() && m.ID().Null() })
+		// Another message without id does not make the answer anybody's.
+		if _, err := s.Notify(t.Context(), "notifications/y", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Barrier(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.Settle(t.Context(), at, time.Second)
+		if (ban.Hit() != nil) != broken || hope.Hit() == nil {
+			t.Errorf("status %d: ban %v, hope %v", status, ban.Hit(), hope.Hit())
+		}
+	}
+}
+
+// A session that the server has forgotten is over, and who asks is told so.
+func TestAForgottenSessionIsDead(t *testing.T) {
+	var mu sync.Mutex
+	forgotten := false
+	s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case strings.Contains(string(body), `"initialize"`):
+			w.Header().Set("Mcp-Session-Id", "s1")
+			w.Header().Set("Content-Type", jsonType)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+		case forgotten:
+			http.Error(w, "who?", http.StatusNotFound)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	})
+	if o := s.Open(t.Context(), time.Second); !o.Spoken {
+		t.Fatal(o.Why)
+	}
+	mu.Lock()
+	forgotten = true
+	mu.Unlock()
+	if live := s.Liveness(t.Context()); live == Alive {
+		t.Errorf("it is %s", live)
+	}
+	if err := s.gone(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows the session") {
+		t.Errorf("%v", err)
+	}
+	if live := s.Liveness(t.Context()); live != Dead {
+		t.Errorf("it is %s", live)
+	}
+}
+
+// Whoever ends a session tells the server once, also in haste.
+func TestSessionsAreEndedAtTheServer(t *testing.T) {
+	for name, end := range map[string]func(*Session){"closed": (*Session).Close, "killed": (*Session).Kill} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var deleted []string
+			s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodDelete {
+					mu.Lock()
+					deleted = append(deleted, r.Header.Get("Mcp-Session-Id"))
+					mu.Unlock()
+					return
+				}
+				w.Header().Set("Mcp-Session-Id", "s1")
+				answering(nil, says{`"initialize"`, jsonType, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`})(w, r)
+			})
+			if o := s.Open(t.Context(), time.Second); !o.Spoken {
+				t.Fatal(o.Why)
+			}
+			end(s)
+			s.Close()
+			if e := s.Ending(); e == nil || !e.Asked || e.Graceful != (name == "closed") {
+				t.Errorf("%+v", e)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(deleted) != 1 || deleted[0] != "s1" {
+				t.Errorf("deleted %q", deleted)
+			}
+		})
+	}
+}
+
+// Bytes cannot be sent over HTTP, and nobody waits for a server that goes.
+func TestWhatHTTPDoesNotHave(t *testing.T) {
+	s := over(t, spec.V2025_11_25, answering(nil))
+	if _, err := s.SendChunks(t.Context(), []byte("{"), []byte("}\n")); !errors.Is(err, errNoBytes) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A server of the new era is found by its answer to server/discover, whatever
+// that is; what redirects is not followed.
+func TestDetect(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve http.HandlerFunc
+		kind  transport.Kind
+		says  string
+	}{
+		"modern":         {answering(nil, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`}), transport.HTTP, "server/discover by POST was answered with HTTP status 200 OK (application/json) and result for id 1"},
+		"other version":  {answering(map[string]int{"server/discover": 400}, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}`}), transport.HTTP, "HTTP status 400 Bad Request (application/json) and error -32022"},
+		"on a stream":    {answering(map[string]int{"server/discover": 404}, says{"server/discover", "text/plain", ""}, says{"initialize", streamType, "id: 1\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"}), transport.HTTP, "initialize by POST was answered with HTTP status 200 OK (text/event-stream) and result"},
+		"a wrong stream": {answering(map[string]int{"": 405}, says{"", "text/plain", ""}), "", "GET opened no stream of HTTP+SSE: GET"},
+		"silent stream":  {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(c.serve)
+			defer server.Close()
+			at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind, found, err := Detect(t.Context(), at, Defaults())
+			if err != nil {
+				found = err.Error()
+			}
+			if kind != c.kind || !strings.Contains(found, c.says) {
+				t.Errorf("%q: %s", kind, found)
+			}
+		})
+	}
+}

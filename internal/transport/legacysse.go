@@ -1,0 +1,149 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A LegacySSE is the client end of a session over HTTP+SSE, the transport of
+// 2024-11-05: one stream for all that the server says, whose first event names
+// where messages are posted (basic/transports#http-with-sse).
+type LegacySSE struct {
+	Endpoint *Endpoint // of the stream
+	Record   func(wire.Frame) int
+	Lost     func(error)
+
+	log    exchanges
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	named chan struct{} // closed once it is known where messages go, or that nowhere
+	to    *url.URL
+	why   error
+}
+
+// Open opens the stream; it returns once its head came.
+func (s *LegacySSE) Open(ctx context.Context) error {
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.named = make(chan struct{})
+	s.log.record = s.Record
+	r := HTTPRequest{Method: http.MethodGet, Header: http.Header{"Accept": {"text/event-stream"}}}
+	n, _ := s.log.begin(s.Endpoint, r, nil)
+	exchange, cancel := context.WithCancel(s.ctx)
+	stop := context.AfterFunc(ctx, cancel)
+	reply, err := s.Endpoint.Do(exchange, r)
+	if !stop() && err == nil {
+		reply.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		s.log.failed(n, err)
+		return err
+	}
+	if !reply.Streams() || reply.Status != http.StatusOK {
+		defer cancel()
+		body, _, _ := reply.All()
+		s.log.whole(n, reply, body)
+		return fmt.Errorf("GET %s was answered with %d %s, not with a stream", s.Endpoint.URL.Redacted(), reply.Status, reply.MediaType())
+	}
+	s.log.head(n, reply)
+	s.work.Go(func() {
+		defer cancel()
+		s.read(n, reply)
+	})
+	return nil
+}
+
+// read reads the stream to its end, which is the end of the session.
+func (s *LegacySSE) read(n int, reply *Reply) {
+	defer reply.Close()
+	for {
+		e, err := reply.Next()
+		if err != nil {
+			end := "the stream ended"
+			if !errors.Is(err, io.EOF) {
+				end = plain(err).Error()
+			}
+			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end}})
+			lost := fmt.Errorf("the server closed the stream of the session: %s", end)
+			s.name(nil, lost)
+			if s.ctx.Err() == nil && s.Lost != nil {
+				s.Lost(lost)
+			}
+			return
+		}
+		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
+		switch {
+		case e.Dispatched() && e.Type == "endpoint":
+			f.HTTP.Body = text(e.Data)
+			s.name(s.Endpoint.URL.Parse(string(e.Data)))
+		case e.Dispatched() && (e.Type == "" || e.Type == "message"):
+			f.Raw = e.Data
+		case e.Dispatched():
+			f.HTTP.Body = text(e.Data)
+		}
+		s.log.note(f)
+	}
+}
+
+// name tells where messages are posted; the first word counts.
+func (s *LegacySSE) name(to *url.URL, err error) {
+	select {
+	case <-s.named:
+		return
+	default:
+	}
+	if s.to, s.why = to, err; err == nil && (to.Scheme != s.Endpoint.URL.Scheme || to.Host != s.Endpoint.URL.Host) {
+		// Messages, and tokens with them, are not taken to another host.
+		s.to, s.why = nil, fmt.Errorf("the endpoint %s is of another origin than %s", wire.Clip(to.Redacted(), 200), s.Endpoint.URL.Redacted())
+	}
+	close(s.named)
+}
+
+// To returns where messages are posted, once the server has said it.
+func (s *LegacySSE) To(ctx context.Context) (*url.URL, error) {
+	select {
+	case <-s.named:
+		return s.to, s.why
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no endpoint event came: %w", ctx.Err())
+	}
+}
+
+// Send posts one message. It returns the index of its frame once the head of
+// the answer came, which says nothing of the message: that is answered on the
+// stream.
+func (s *LegacySSE) Send(ctx context.Context, raw []byte, edits ...Edit) (at int, err error) {
+	to, err := s.To(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r := HTTPRequest{Method: http.MethodPost, URL: to, Header: http.Header{"Content-Type": {"application/json"}}, Body: raw}
+	for _, edit := range edits {
+		edit(&r)
+	}
+	n, at := s.log.begin(s.Endpoint, r, raw)
+	reply, err := s.Endpoint.Do(ctx, r)
+	if err != nil {
+		s.log.failed(n, err)
+		return at, err
+	}
+	body, _, err := reply.All()
+	s.log.whole(n, reply, body)
+	return at, err
+}
+
+// Close closes the stream, which ends the session.
+func (s *LegacySSE) Close() {
+	s.cancel()
+	s.work.Wait()
+}

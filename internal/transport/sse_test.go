@@ -1,0 +1,120 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func events(t *testing.T, r io.Reader, limit int) ([]Event, error) {
+	t.Helper()
+	in := NewEventReader(r, limit)
+	var out []Event
+	for {
+		e, err := in.Next()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return out, err
+		}
+		out = append(out, e)
+	}
+}
+
+// Each stream is also read byte by byte: how it arrives makes no difference.
+func TestEventStreams(t *testing.T) {
+	for name, c := range map[string]struct {
+		stream string
+		want   []Event
+	}{
+		"one event":                 {"data: {}\n\n", []Event{{Data: []byte("{}")}}},
+		"all fields":                {"event: message\nid: 7\nretry: 250\ndata: x\n\n", []Event{{Type: "message", ID: "7", HasID: true, Retry: "250", HasRetry: true, Data: []byte("x")}}},
+		"CRLF":                      {"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", []Event{{Data: []byte("a\nb")}, {Data: []byte("c")}}},
+		"CR":                        {"data: a\r\rdata: b\r\r", []Event{{Data: []byte("a")}, {Data: []byte("b")}}},
+		"mixed ends":                {"data: a\r\n\ndata: b\n\r", []Event{{Data: []byte("a")}, {Data: []byte("b")}}},
+		"one space only is dropped": {"data:  a\ndata:b\n\n", []Event{{Data: []byte(" a\nb")}}},
+		"a colon in a value":        {"data: a:b\n\n", []Event{{Data: []byte("a:b")}}},
+		"a field without colon":     {"data\n\n", []Event{{Data: []byte{}}}},
+		"empty data and an id":      {"id: 1\ndata:\n\n", []Event{{ID: "1", HasID: true, Data: []byte{}}}},
+		"an empty id":               {"id\ndata: x\n\n", []Event{{HasID: true, Data: []byte("x")}}},
+		"a comment of its own":      {": ping\n\n", []Event{{Comments: []string{"ping"}}}},
+		"empty lines":               {"\n\n\ndata: x\n\n\n", []Event{{Data: []byte("x")}}},
+		"garbage":                   {"Data: x\nnonsense\ndata: y\n\n", []Event{{Data: []byte("y"), Odd: []string{"Data: x", "nonsense"}}}},
+		"a bad retry":               {"retry: 1.5\nretry:\n\n", []Event{{Odd: []string{"retry: 1.5", "retry:"}}}},
+		"an id with NUL":            {"id: a\x00b\n\n", []Event{{Odd: []string{"id: a\x00b"}}}},
+		"a byte order mark":         {"\ufeffdata: x\n\n", []Event{{Data: []byte("x")}}},
+		"a late byte order mark":    {"data: x\n\n\ufeffdata: y\n\n", []Event{{Data: []byte("x")}, {Odd: []string{"\ufeffdata: y"}}}},
+		"cut off behind the line":   {"data: x\n", []Event{{Data: []byte("x"), Unterminated: true}}},
+		"cut off in the line":       {"data: x\n\ndata: y", []Event{{Data: []byte("x")}, {Data: []byte("y"), Unterminated: true}}},
+		"nothing":                   {"", nil},
+	} {
+		for way, r := range map[string]io.Reader{"whole": strings.NewReader(c.stream), "byte by byte": iotest.OneByteReader(strings.NewReader(c.stream))} {
+			got, err := events(t, r, 0)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s, %s: %+v, %v; want %+v", name, way, got, err, c.want)
+			}
+		}
+	}
+}
+
+// What a client would take as an event is told from what it would not.
+func TestDispatchedEvents(t *testing.T) {
+	got, _ := events(t, strings.NewReader(": c\n\nid: 1\n\ndata\n\ndata: x\n"), 0)
+	var taken []bool
+	for _, e := range got {
+		taken = append(taken, e.Dispatched())
+	}
+	if want := []bool{false, false, true, false}; !reflect.DeepEqual(taken, want) {
+		t.Errorf("dispatched %v, want %v", taken, want)
+	}
+}
+
+// An event is returned with the line that completes it, before anything
+// follows; a CR completes a line without waiting for an LF.
+func TestEventsAreReturnedAtOnce(t *testing.T) {
+	for _, end := range []string{"\n\n", "\r\r", "\r\n\r\n"} {
+		in, out := io.Pipe()
+		r := NewEventReader(in, 0)
+		go fmt.Fprint(out, "data: x"+end)
+		if e, err := r.Next(); err != nil || string(e.Data) != "x" {
+			t.Errorf("after %q: %+v, %v", end, e, err)
+		}
+		out.Close()
+	}
+}
+
+func TestLongEventsAreBounded(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	got, err := events(t, strings.NewReader("data: "+long+"\ndata: "+long+"\n\ndata: y\n\n"), 50)
+	if err != nil || len(got) != 2 || !got[0].Cut || len(got[0].Data) > 50 || got[1].Cut || !bytes.Equal(got[1].Data, []byte("y")) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A stream that breaks gives what it had, and then why.
+func TestBrokenStreams(t *testing.T) {
+	broke := errors.New("reset")
+	got, err := events(t, io.MultiReader(strings.NewReader("data: x\n\ndata: y"), iotest.ErrReader(broke)), 0)
+	if !errors.Is(err, broke) || len(got) != 2 || !got[1].Unterminated {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func BenchmarkEventReader(b *testing.B) {
+	stream := strings.Repeat("id: 12\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n", 1000)
+	b.SetBytes(int64(len(stream)))
+	for b.Loop() {
+		r := NewEventReader(strings.NewReader(stream), 0)
+		for {
+			if _, err := r.Next(); err != nil {
+				break
+			}
+		}
+	}
+}

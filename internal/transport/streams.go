@@ -1,0 +1,145 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A reading is how far an event stream was read, over all the connections that
+// it took.
+type reading struct {
+	of    wire.Message  // whose answer it is; the zero message of a stream to listen
+	owed  int           // responses that are still to come on it
+	last  string        // id of the last event that had one
+	wait  time.Duration // before it is taken up again
+	until time.Time     // after which it is not any more
+}
+
+// listen opens the stream for what the server has to say on its own
+// (basic/transports#listening-for-messages-from-the-server); a server without
+// one answers 405. A server may send the head of that stream with its first
+// event only: where one did so it is not waited for again.
+func (s *Streamable) listen() {
+	opened := make(chan struct{})
+	s.work.Go(func() {
+		s.get(reading{wait: reconnectAfter, until: time.Now().Add(s.Poll)}, sync.OnceFunc(func() { close(opened) }))
+	})
+	if s.Endpoint.lateHead.Load() {
+		return
+	}
+	limit := time.NewTimer(s.Settle)
+	defer limit.Stop()
+	select {
+	case <-opened:
+	case <-limit.C:
+		s.Endpoint.lateHead.Store(true)
+	}
+}
+
+// get opens a stream by GET, to listen, or to take up the one on which the
+// answer to a request was to come behind an event. opened is called once its
+// head came, or will not come.
+func (s *Streamable) get(rd reading, opened func()) {
+	defer opened()
+	r := HTTPRequest{Method: http.MethodGet, Header: s.header(wire.Message{})}
+	r.Header.Set("Accept", "text/event-stream")
+	if rd.last != "" {
+		r.Header.Set("Last-Event-ID", rd.last)
+	}
+	n, _ := s.log.begin(s.Endpoint, r, nil)
+	reply, err := s.Endpoint.Do(s.ctx, r)
+	if err != nil {
+		s.failed(n, err)
+		return
+	}
+	if !reply.Streams() || reply.Status != http.StatusOK {
+		body, _, _ := reply.All()
+		s.log.whole(n, reply, body)
+		return
+	}
+	s.log.head(n, reply)
+	opened()
+	s.stream(n, rd, reply)
+}
+
+// requests counts the requests in a message.
+func requests(m wire.Message) (n int) {
+	for _, part := range m.Elements() {
+		if part.Kind == wire.Request {
+			n++
+		}
+	}
+	return n
+}
+
+// How long a stream is left alone before it is taken up again where the server
+// asks for no time, and whatever time it asks for.
+const (
+	reconnectAfter   = 100 * time.Millisecond
+	reconnectAtLeast = 10 * time.Millisecond
+)
+
+// again tells whether a stream that ended is taken up again: one that owes a
+// response or was of no message, if the server gave an event an id.
+func (s *Streamable) again(rd reading) bool {
+	return rd.last != "" && (rd.owed > 0 || rd.of.Raw == nil) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(rd.wait).After(rd.until)
+}
+
+// stream reads an event stream to its end, and takes it up again where it may
+// (basic/transports#resumability-and-redelivery).
+func (s *Streamable) stream(n int, rd reading, reply *Reply) {
+	defer reply.Close()
+	for {
+		e, err := reply.Next()
+		if err != nil {
+			end := "the stream ended"
+			if !errors.Is(err, io.EOF) {
+				end = plain(err).Error()
+			}
+			s.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: end, Last: !s.again(rd)}})
+			break
+		}
+		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
+		// An event without data primes a client to take the stream up again.
+		if e.Dispatched() && len(e.Data) > 0 {
+			f.Raw = e.Data
+			for _, part := range wire.Parse(e.Data).Elements() {
+				if part.IsResponse() {
+					rd.owed-- // whatever id it has
+				}
+			}
+			s.learn(rd.of, e.Data)
+		}
+		s.log.note(f)
+		if e.HasID && !e.Unterminated {
+			rd.last = e.ID
+		}
+		if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
+			rd.wait = max(time.Duration(ms)*time.Millisecond, reconnectAtLeast)
+		}
+	}
+	if !s.again(rd) {
+		return
+	}
+	pause := time.NewTimer(rd.wait)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		s.get(rd, func() {})
+	case <-s.ctx.Done():
+	}
+}
+
+func eventOf(e Event) *wire.Event {
+	out := &wire.Event{Type: e.Type, Retry: e.Retry, Comments: e.Comments, Odd: e.Odd, Lost: e.Unterminated, NoData: e.Data == nil}
+	if e.HasID {
+		out.ID = &e.ID
+	}
+	return out
+}
