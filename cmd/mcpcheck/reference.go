@@ -36,7 +36,7 @@ func referenceCommand() *cobra.Command {
 
 func referenceServerCommand() *cobra.Command {
 	var stdio, stateless, preferSSE bool
-	var address, name, profile string
+	var streamable, sse, name, profile string
 	var revisions []string
 	cmd := &cobra.Command{
 		Use:     "server",
@@ -44,9 +44,6 @@ func referenceServerCommand() *cobra.Command {
 		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25\n  mcpcheck reference server --http 127.0.0.1:0",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if stdio == (address != "") {
-				return errors.New("say how to serve: --stdio or --http ADDR")
-			}
 			if stdio && (stateless || preferSSE) {
 				return errors.New("--stateless and --prefer-sse go with --http")
 			}
@@ -54,9 +51,12 @@ func referenceServerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if address != "" {
-				o.HTTP.SessionLess, o.HTTP.PreferSSE = stateless, preferSSE
-				return serveHTTP(cmd, address, o)
+			o.HTTP.SessionLess, o.HTTP.PreferSSE = stateless, preferSSE
+			switch {
+			case streamable != "":
+				return serveHTTP(cmd, streamable, o, (*server.Listener).URLs)
+			case sse != "":
+				return serveHTTP(cmd, sse, o, func(l *server.Listener) []string { return []string{l.SSE()} })
 			}
 			// A signal ends the process as it would end any server.
 			err = server.Serve(cmd.Context(), os.Stdin, os.Stdout, o)
@@ -67,7 +67,10 @@ func referenceServerCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve on standard input and output")
-	cmd.Flags().StringVar(&address, "http", "", "serve over streamable HTTP and HTTP+SSE on `ADDR`, host:port of the loopback interface, and print the URLs")
+	cmd.Flags().StringVar(&streamable, "http", "", "serve over streamable HTTP on `ADDR`, host:port of the loopback interface, beside HTTP+SSE; print both URLs")
+	cmd.Flags().StringVar(&sse, "sse", "", "the same, but print the URL of HTTP+SSE alone; `ADDR` is host:port")
+	cmd.MarkFlagsOneRequired("stdio", "http", "sse")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
 	cmd.Flags().BoolVar(&stateless, "stateless", false, "serve the handshake revisions without sessions too")
 	cmd.Flags().BoolVar(&preferSSE, "prefer-sse", false, "answer by a stream, where JSON would do")
 	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
@@ -80,13 +83,13 @@ func referenceServerCommand() *cobra.Command {
 }
 
 // serveHTTP serves over HTTP until the command is interrupted, and prints the
-// URLs on one line once it listens: of streamable HTTP, then of HTTP+SSE.
-func serveHTTP(cmd *cobra.Command, address string, o server.Options) error {
+// URLs on one line once it listens.
+func serveHTTP(cmd *cobra.Command, address string, o server.Options, urls func(*server.Listener) []string) error {
 	l, err := server.Listen(address, o)
 	if err != nil {
 		return exitError{exitFails, err}
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), strings.Join(l.URLs(), " "))
+	fmt.Fprintln(cmd.OutOrStdout(), strings.Join(urls(l), " "))
 	<-cmd.Context().Done()
 	if err := l.Close(); err != nil {
 		return exitError{exitFails, fmt.Errorf("close: %w", err)}

@@ -95,8 +95,11 @@ func (x *Exchange) cancel(c *conn) {
 }
 
 // hand gives the body of a POST to the connection and returns when the next
-// one may be taken up; false if the context ended before.
+// one may be taken up; false if the context ended before, or the connection.
 func (c *conn) hand(ctx context.Context, x *Exchange, body []byte) bool {
+	if c.ctx.Err() != nil {
+		return false
+	}
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():

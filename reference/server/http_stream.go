@@ -30,11 +30,12 @@ type Stream struct {
 	hangup  bool          // the connection is to be closed once all is written
 	readers int           // connections so far; only the last one reads
 	reading bool          // whether that one still does
+	read    int           // the place that it has come to
 	wake    chan struct{} // closed when any of these changes
 }
 
-// keptEvents bounds what a stream keeps.
-const keptEvents = 1000
+// keptEvents bounds what a stream keeps, and how far a client may fall behind.
+const keptEvents = 4000
 
 func newStream() *Stream { return &Stream{first: 1, wake: make(chan struct{})} }
 
@@ -56,9 +57,12 @@ func (s *Stream) put(f Frame) bool {
 		e.ID = s.id(s.first + len(s.log))
 	}
 	s.log = append(s.log, e)
-	if over := len(s.log) - keptEvents; over > 0 {
-		s.log = slices.Delete(s.log, 0, over)
-		s.first += over
+	if len(s.log) > keptEvents {
+		if s.reading && s.read <= s.first {
+			s.ended = true // rather than to go on with a gap
+		}
+		s.log = slices.Delete(s.log, 0, 1)
+		s.first++
 	}
 	s.changed()
 	return true
@@ -124,8 +128,11 @@ func (s *Stream) look(reader, i int) look {
 	from := min(max(i-s.first, 0), len(s.log))
 	l.events = slices.Clone(s.log[from:])
 	l.next = s.first + len(s.log)
-	if reader > 0 && l.mine && !s.resumable {
-		s.log, s.first = nil, l.next
+	if reader > 0 && l.mine {
+		s.read = l.next
+		if !s.resumable {
+			s.log, s.first = nil, l.next
+		}
 	}
 	return l
 }
@@ -135,7 +142,7 @@ func (s *Stream) connect() (reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers++
-	s.reading = true
+	s.reading, s.read = true, s.first
 	s.changed()
 	return s.readers
 }

@@ -21,8 +21,8 @@ type Handler func(ctx context.Context, r *Request) (any, *Error)
 // through the sink that it wraps.
 type FrameSink func(f Frame)
 
-// A Receiver takes one incoming line without its newline. An error ends the
-// server.
+// A Receiver takes one incoming line without its newline, over HTTP the body of
+// one POST. An error ends the server, over HTTP the session.
 type Receiver func(line []byte) error
 
 // A Frame is one outgoing message.
