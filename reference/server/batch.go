@@ -13,7 +13,7 @@ import (
 // of the responses, none for notifications, a single error for an empty
 // array, and an error without id for each element that is no request. finally
 // is called exactly once, with the array or an empty frame. Elsewhere the array as a whole is no valid request.
-func (c *conn) batch(m wire.Message, x *Exchange, finally func(Frame)) {
+func (c *conn) batch(m wire.Message, x *exchange, finally func(Frame)) {
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:

@@ -40,8 +40,8 @@ type conn struct {
 	tasks    taskShelf
 	work     sync.WaitGroup
 	turn     chan struct{}            // held while an HTTP message is taken up
-	current  atomic.Pointer[Exchange] // the HTTP message that is being taken up
-	about    *Exchange                // that the frame in the sink belongs to; guarded by out
+	current  atomic.Pointer[exchange] // the HTTP message that is being taken up
+	about    *exchange                // that the frame in the sink belongs to; guarded by out
 	ending   bool                     // no new work is begun
 	closing  chan struct{}            // closed when no more input is taken
 }
@@ -176,7 +176,7 @@ func refusal(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
 
 // dispatch routes one message. reply is called exactly once, with the
 // response or an empty frame if there is none; it may be called later.
-func (c *conn) dispatch(m wire.Message, x *Exchange, reply func(Frame)) {
+func (c *conn) dispatch(m wire.Message, x *exchange, reply func(Frame)) {
 	problem := flaw(m)
 	switch {
 	case problem != nil && !silent(m):
@@ -196,7 +196,7 @@ func (c *conn) dispatch(m wire.Message, x *Exchange, reply func(Frame)) {
 }
 
 // request starts work on a request and returns once it was answered or waits.
-func (c *conn) request(m wire.Message, x *Exchange, reply func(Frame)) {
+func (c *conn) request(m wire.Message, x *exchange, reply func(Frame)) {
 	params := Object{}
 	if p := m.Params(); p.Exists() {
 		var err error
@@ -299,7 +299,7 @@ func (c *conn) emit(f Frame) (sent bool) {
 	if f.Request != nil && f.Request.job.cancelled.Load() {
 		return false
 	}
-	c.about = f.Exchange()
+	c.about = f.post()
 	c.sink(f)
 	c.about = nil
 	return true

@@ -11,10 +11,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An Exchange is one POST of streamable HTTP: the messages that came in it,
+// An exchange is one POST of streamable HTTP: the messages that came in it,
 // and the stream of what is said to them. Its methods do nothing where there
 // is none, as on stdio.
-type Exchange struct {
+type exchange struct {
 	modern bool        // it is served statelessly
 	header http.Header // of the POST
 	prefix string      // of the keys of its requests
@@ -31,7 +31,7 @@ type Exchange struct {
 
 // scope sets the requests of one stateless POST apart from those of another:
 // their ids are unique among those of one client only.
-func (x *Exchange) scope() string {
+func (x *exchange) scope() string {
 	if x == nil {
 		return ""
 	}
@@ -39,7 +39,7 @@ func (x *Exchange) scope() string {
 }
 
 // begin and end enclose the work on one message of the exchange, or on a batch.
-func (x *Exchange) begin() {
+func (x *exchange) begin() {
 	if x == nil {
 		return
 	}
@@ -49,7 +49,7 @@ func (x *Exchange) begin() {
 	x.taken++
 }
 
-func (x *Exchange) end() {
+func (x *exchange) end() {
 	if x == nil {
 		return
 	}
@@ -61,21 +61,21 @@ func (x *Exchange) end() {
 
 // settle ends the stream when all was said. What brought a request that was
 // never taken up goes on without an answer.
-func (x *Exchange) settle() {
+func (x *exchange) settle() {
 	if x.all && x.open == 0 && (x.taken > 0 || !x.asks) {
 		x.stream.end()
 	}
 }
 
 // handed tells that all of the body was handed over.
-func (x *Exchange) handed() {
+func (x *exchange) handed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.all = true
 	x.settle()
 }
 
-func (x *Exchange) add(t *job) {
+func (x *exchange) add(t *job) {
 	if x == nil {
 		return
 	}
@@ -85,7 +85,7 @@ func (x *Exchange) add(t *job) {
 }
 
 // cancel ends the work on the requests of the exchange.
-func (x *Exchange) cancel(c *conn) {
+func (x *exchange) cancel(c *conn) {
 	x.mu.Lock()
 	jobs := slices.Clone(x.jobs)
 	x.mu.Unlock()
@@ -96,7 +96,7 @@ func (x *Exchange) cancel(c *conn) {
 
 // hand gives the body of a POST to the connection and returns when the next
 // one may be taken up; false if the context ended before, or the connection.
-func (c *conn) hand(ctx context.Context, x *Exchange, body []byte) bool {
+func (c *conn) hand(ctx context.Context, x *exchange, body []byte) bool {
 	if c.ctx.Err() != nil {
 		return false
 	}
@@ -128,7 +128,7 @@ func (f Frame) answers() bool {
 }
 
 // status is that of HTTP for an exchange that holds nothing but the frame.
-func (x *Exchange) status(f Frame) int {
+func (x *exchange) status(f Frame) int {
 	switch {
 	case f.Kind == wire.Batch && !x.asks:
 		return http.StatusBadRequest // all of it was refused
@@ -159,7 +159,7 @@ type responder struct {
 // respond waits for what is said in the exchange and writes it as the one JSON
 // object or as a stream, or the status alone where nothing is to be said
 // (basic/transports#sending-messages-to-the-server).
-func (x *Exchange) respond(p responder) {
+func (x *exchange) respond(p responder) {
 	for last := false; ; {
 		l := x.stream.look(0, 0)
 		n := len(l.events)

@@ -81,7 +81,7 @@ func (h *Web) stateless(w http.ResponseWriter, r *http.Request, m wire.Message) 
 		h.refuse(w, http.StatusBadRequest, m, errorf(spec.InvalidRequest, "This revision has no responses of clients"))
 		return
 	}
-	x := &Exchange{modern: true, stream: newStream(), prefix: fmt.Sprintf("%d ", h.counter.Add(1))}
+	x := &exchange{modern: true, stream: newStream(), prefix: fmt.Sprintf("%d ", h.counter.Add(1))}
 	h.exchange(h.commons, x, w, r, m, func(p *responder) { p.lost = http.StatusServiceUnavailable })
 }
 
@@ -107,13 +107,17 @@ func (h *Web) inSession(w http.ResponseWriter, r *http.Request, m wire.Message) 
 	}
 	s.enter()
 	defer s.exit()
-	x := &Exchange{stream: s.stream("p")}
+	x := &exchange{stream: s.stream("p")}
 	x.polls = x.stream.primed
 	h.exchange(s.conn, x, w, r, m, func(p *responder) {
 		p.lost = http.StatusNotFound
-		p.kept = func() { s.keep(x.stream) }
+		p.kept = func() {
+			x.stream.primed = polling.Has(s.conn.session.Revision()) // which initialize may have settled
+			s.keep(x.stream)
+		}
 		p.head = func(stream bool) {
-			if initial && (stream || s.conn.session.Revision() != "") {
+			opens := s.conn.session.Revision() != "" || stream && !x.stream.over() // where that is not yet known
+			if initial && opens {
 				w.Header().Set("Mcp-Session-Id", s.id)
 			}
 		}
@@ -146,7 +150,7 @@ func (h *Web) alone(w http.ResponseWriter, r *http.Request, m wire.Message) {
 		c.session.Open(v, Peer{})
 		c.session.setReady()
 	}
-	x := &Exchange{stream: newStream()}
+	x := &exchange{stream: newStream()}
 	h.exchange(c, x, w, r, m, func(p *responder) { p.lost = http.StatusServiceUnavailable })
 	h.later(func() {
 		for !x.stream.over() { // the client left, which cancels nothing
@@ -187,7 +191,7 @@ func (l *Library) forgetSessions() {
 
 // exchange hands the body of a POST to a connection and responds with what is
 // said to it.
-func (h *Web) exchange(c *conn, x *Exchange, w http.ResponseWriter, r *http.Request, m wire.Message, with func(*responder)) {
+func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Request, m wire.Message, with func(*responder)) {
 	if e := flaw(m); e != nil && silent(m) {
 		// basic/transports#sending-messages-to-the-server: what cannot be
 		// accepted is told by the status.

@@ -219,7 +219,7 @@ func (s *webSession) put(f Frame) {
 // ownStream is the stream of the POST that a message belongs to, if that is not
 // over.
 func ownStream(f Frame) *Stream {
-	if x := f.Exchange(); x != nil && !x.stream.over() {
+	if x := f.post(); x != nil && !x.stream.over() {
 		return x.stream
 	}
 	return nil

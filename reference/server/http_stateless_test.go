@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
@@ -186,6 +187,17 @@ func TestAClientThatLeavesCancelsAStatelessRequestAlone(t *testing.T) {
 	l.cancel()
 	if err := <-ended; err == nil {
 		t.Error("the call went on to its end")
+	}
+
+	// The same while it waits for JSON.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	body, headers = statelessly(2, "tools/call", `"name":"stocktake","arguments":{"duration_ms":5000,"steps":50}`)
+	if err := b.leave(ctx, body, append(headers, "Mcp-Name: stocktake")...); err == nil {
+		t.Fatal("the call was answered at once")
+	}
+	if err := <-ended; err == nil {
+		t.Error("the call that waits for JSON went on to its end")
 	}
 
 	s := b.session(spec.V2025_11_25, "{}")

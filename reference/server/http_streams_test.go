@@ -54,6 +54,47 @@ func TestWhatComesBeforeAnAnswerMakesItAStream(t *testing.T) {
 	}
 }
 
+func TestInitializeCanBeAnsweredByAStream(t *testing.T) {
+	b := listening(t, Options{HTTP: HTTP{PreferSSE: true}})
+	for _, rev := range sessions.Revisions() {
+		r := b.send("POST", pathMCP, fmt.Sprintf(initializing, rev, "{}"))
+		if primed := r.events[0].data == ""; primed != polling.Has(rev) || r.header.Get("Mcp-Session-Id") == "" {
+			t.Errorf("%s: %v %+v", rev, r.header, r.events)
+		}
+	}
+	r := b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
+	if r.header.Get("Mcp-Session-Id") != "" || !r.message().Get("error").Exists() {
+		t.Errorf("a refused initialize is answered with %v %+v", r.header, r.events)
+	}
+}
+
+// A client that falls behind by more than is kept is cut off: it never sees a
+// stream with a gap.
+func TestAStreamHasNoGaps(t *testing.T) {
+	for _, resumable := range []bool{true, false} {
+		s := newStream()
+		s.resumable = resumable
+		for range 3 * keptEvents { // while nobody reads
+			s.put(Frame{})
+		}
+		if n := len(s.Events()); n != keptEvents || s.over() {
+			t.Errorf("%d events are kept", n)
+		}
+		reader := s.connect()
+		s.look(reader, s.first)
+		for range keptEvents {
+			s.put(Frame{})
+		}
+		if s.over() {
+			t.Error("a client was cut off that had read all but what is kept")
+		}
+		s.put(Frame{})
+		if s.put(Frame{}); !s.over() {
+			t.Error("a client is left behind")
+		}
+	}
+}
+
 func TestTheServerAsksOnTheStreamOfTheCall(t *testing.T) {
 	eachRevision(t, sessions, func(t *testing.T, rev spec.Revision) {
 		s := listening(t, Options{}).session(rev, `{"sampling":{}}`)

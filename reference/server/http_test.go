@@ -59,6 +59,24 @@ const both = "application/json, text/event-stream"
 // Headers are "Name: value"; one without a value is left out.
 func (b *browser) do(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	b.t.Helper()
+	res, err := b.client.Do(b.request(ctx, method, path, body, headers...))
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return res
+}
+
+// leave posts a message and gives up when the context ends.
+func (b *browser) leave(ctx context.Context, body string, headers ...string) error {
+	res, err := b.client.Do(b.request(ctx, "POST", pathMCP, body, headers...))
+	if err == nil {
+		res.Body.Close()
+	}
+	return err
+}
+
+func (b *browser) request(ctx context.Context, method, path, body string, headers ...string) *http.Request {
+	b.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+b.server.addr.String()+path, strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
@@ -79,11 +97,7 @@ func (b *browser) do(ctx context.Context, method, path, body string, headers ...
 			r.Header.Set(name, value)
 		}
 	}
-	res, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return res
+	return r
 }
 
 // send sends a request and reads the response to its end.

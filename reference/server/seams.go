@@ -33,12 +33,12 @@ type Frame struct {
 	Request *Request  // the request that it answers or belongs to, or nil
 	Cancels string    // method of the server's own request that a cancellation takes back
 
-	exchange *Exchange // the POST that it belongs to where no Request tells, or nil
+	exchange *exchange // the POST that it belongs to where no Request tells, or nil
 }
 
-// Exchange returns the POST that the frame belongs to; nil for one that
+// post returns the POST that the frame belongs to; nil for one that
 // belongs to none, and on stdio.
-func (f Frame) Exchange() *Exchange {
+func (f Frame) post() *exchange {
 	if f.exchange == nil && f.Request != nil {
 		return f.Request.exchange
 	}
@@ -85,7 +85,7 @@ type Request struct {
 	after func() // to do once the request was answered, or nil
 	// exchange is the POST that the request came in; nil on stdio, and for
 	// what the server does of itself.
-	exchange *Exchange
+	exchange *exchange
 	status   int // of HTTP, that an error of the request goes with; 0 for the usual one
 }
 
