@@ -51,7 +51,8 @@ func referenceServerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.HTTP.SessionLess, o.HTTP.PreferSSE = stateless, preferSSE
+			o.HTTP.SessionLess = o.HTTP.SessionLess || stateless
+			o.HTTP.PreferSSE = o.HTTP.PreferSSE || preferSSE
 			switch {
 			case streamable != "":
 				return serveHTTP(cmd, streamable, o, (*server.Listener).URLs)

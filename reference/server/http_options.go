@@ -27,6 +27,9 @@ type HTTP struct {
 	MaxSessions int           // 0 means 500; then the one that was idle the longest ends
 	Idle        time.Duration // after which a session ends; 0 means 10 min
 	KeepAlive   time.Duration // between comments on a quiet stream; 0 means 15 s
+	// Slow is how long a client may take to send a body, or to read what it was
+	// sent; 0 means 1 min.
+	Slow time.Duration
 	// Retry is what a client that is told to poll is asked to wait; 0 means
 	// 100 ms. Hold is how long a stream of a POST is held open before its client
 	// is told to poll, in the revisions that have that; 0 means for ever.
@@ -135,6 +138,9 @@ func (o *HTTP) complete() {
 	}
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
+	}
+	if o.Slow == 0 {
+		o.Slow = time.Minute
 	}
 	if o.Retry == 0 {
 		o.Retry = 100 * time.Millisecond

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -40,16 +42,23 @@ func (h *Web) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, "The body must be application/json in UTF-8")
 		return nil, false
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(h.o.HTTP.Slow))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.HTTP.MaxBody))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
 		refuseHTTP(w, http.StatusRequestEntityTooLarge, "The body is longer than %d bytes", long.Limit)
 		return nil, false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		refuseHTTP(w, http.StatusRequestTimeout, "The body did not come within %s", h.o.HTTP.Slow)
+		return nil, false
 	case err != nil:
 		refuseHTTP(w, http.StatusBadRequest, "The body cannot be read")
 		return nil, false
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	return body, true
 }
 
@@ -223,7 +232,7 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 func (h *Web) carrier(w http.ResponseWriter, r *http.Request, c *conn) carrier {
 	return carrier{
 		w: w, gone: r.Context().Done(), over: c.ctx.Done(), event: h.event,
-		keepAlive: h.o.HTTP.KeepAlive, retry: h.o.HTTP.Retry,
+		keepAlive: h.o.HTTP.KeepAlive, retry: h.o.HTTP.Retry, slow: h.o.HTTP.Slow,
 	}
 }
 

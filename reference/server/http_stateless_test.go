@@ -273,6 +273,37 @@ func raw(t *testing.T, b *browser, line, headers, body string) int {
 	return res.StatusCode
 }
 
+func TestAClientThatDawdlesIsCutOff(t *testing.T) {
+	b := listening(t, Options{HTTP: HTTP{Slow: 50 * time.Millisecond}})
+	headers := "Host: localhost\r\nAccept: " + both + "\r\nContent-Type: application/json\r\n"
+	c, err := net.Dial("tcp", b.server.addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\n%sContent-Length: 100\r\n\r\n{", headers)
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("half a body is answered with %s", res.Status)
+	}
+	// Who takes its time with nothing else in hand is not.
+	l := b.session(spec.V2025_11_25, "{}").listen()
+	time.AfterFunc(150*time.Millisecond, func() { b.server.web.Close() })
+	began := time.Now()
+	for _, e := range l.rest() {
+		if e.data != "" {
+			t.Errorf("the stream carried %+v", e)
+		}
+	}
+	if time.Since(began) < 100*time.Millisecond {
+		t.Error("a quiet stream was cut off")
+	}
+}
+
 func TestOnlyPagesOfTheServerItselfMayCall(t *testing.T) {
 	b := listening(t, Options{})
 	_, port, _ := net.SplitHostPort(b.server.addr.String())

@@ -164,6 +164,7 @@ type carrier struct {
 	event     Eventer
 	keepAlive time.Duration
 	retry     time.Duration // that a client which is told to poll shall wait
+	slow      time.Duration // how long the client may take to read
 	hold      time.Duration // how long the connection is held; 0: for ever
 }
 
@@ -231,13 +232,10 @@ func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
 	}
 }
 
-// slow is how long a client may take to read what it is sent.
-const slow = time.Minute
-
 // write writes one event. Who cannot be written to has left, which the
 // connection tells.
 func (c carrier) write(e Event) {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(slow))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.slow))
 	_, _ = c.w.Write(c.event(e))
 }
 
