@@ -35,21 +35,29 @@ func referenceCommand() *cobra.Command {
 }
 
 func referenceServerCommand() *cobra.Command {
-	var stdio bool
-	var name, profile string
+	var stdio, stateless, preferSSE bool
+	var streamable, sse, name, profile string
 	var revisions []string
 	cmd := &cobra.Command{
 		Use:     "server",
 		Short:   "Serve the lending desk of a small library, as an MCP server of all revisions",
-		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25",
+		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25\n  mcpcheck reference server --http 127.0.0.1:0",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !stdio {
-				return errors.New("say how to serve: --stdio")
+			if stdio && (stateless || preferSSE) {
+				return errors.New("--stateless and --prefer-sse go with --http")
 			}
 			o, err := referenceServer(name, profile, revisions)
 			if err != nil {
 				return err
+			}
+			o.HTTP.SessionLess = o.HTTP.SessionLess || stateless
+			o.HTTP.PreferSSE = o.HTTP.PreferSSE || preferSSE
+			switch {
+			case streamable != "":
+				return serveHTTP(cmd, streamable, o, (*server.Listener).URLs)
+			case sse != "":
+				return serveHTTP(cmd, sse, o, func(l *server.Listener) []string { return []string{l.SSE()} })
 			}
 			// A signal ends the process as it would end any server.
 			err = server.Serve(cmd.Context(), os.Stdin, os.Stdout, o)
@@ -60,6 +68,12 @@ func referenceServerCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve on standard input and output")
+	cmd.Flags().StringVar(&streamable, "http", "", "serve over streamable HTTP on `ADDR`, host:port of the loopback interface, beside HTTP+SSE; print both URLs")
+	cmd.Flags().StringVar(&sse, "sse", "", "the same, but print the URL of HTTP+SSE alone; `ADDR` is host:port")
+	cmd.MarkFlagsOneRequired("stdio", "http", "sse")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
+	cmd.Flags().BoolVar(&stateless, "stateless", false, "serve the handshake revisions without sessions too")
+	cmd.Flags().BoolVar(&preferSSE, "prefer-sse", false, "answer by a stream, where JSON would do")
 	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
 	cmd.Flags().StringSliceVar(&revisions, "spec", nil, "speak these `revisions` only")
 	cmd.Flags().StringVar(&profile, "profile", "", "offer the fixtures of this `profile` too: official, the public conformance contract")
@@ -67,6 +81,21 @@ func referenceServerCommand() *cobra.Command {
 	complete(cmd, "profile", profileNames)
 	complete(cmd, "spec", revisionNames)
 	return cmd
+}
+
+// serveHTTP serves over HTTP until the command is interrupted, and prints the
+// URLs on one line once it listens.
+func serveHTTP(cmd *cobra.Command, address string, o server.Options, urls func(*server.Listener) []string) error {
+	l, err := server.Listen(address, o)
+	if err != nil {
+		return exitError{exitFails, err}
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), strings.Join(urls(l), " "))
+	<-cmd.Context().Done()
+	if err := l.Close(); err != nil {
+		return exitError{exitFails, fmt.Errorf("close: %w", err)}
+	}
+	return nil
 }
 
 // referenceServer returns the options of the reference server with a fault, ""

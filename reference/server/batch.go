@@ -11,16 +11,16 @@ import (
 // batch handles an array of messages. Only 2025-03-26 has them
 // (basic/index#batching), with the rules of JSON-RPC 2.0 section 6: one array
 // of the responses, none for notifications, a single error for an empty
-// array, and an error without id for each element that is no request.
-// Elsewhere the array as a whole is no valid request.
-func (c *conn) batch(m wire.Message) {
+// array, and an error without id for each element that is no request. finally
+// is called exactly once, with the array or an empty frame. Elsewhere the array as a whole is no valid request.
+func (c *conn) batch(m wire.Message, x *exchange, finally func(Frame)) {
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:
-		c.emit(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A message is an object, not an array"))))
+		finally(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A message is an object, not an array"))))
 		return
 	case len(elements) == 0:
-		c.emit(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "The batch is empty"))))
+		finally(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "The batch is empty"))))
 		return
 	}
 	var (
@@ -34,9 +34,14 @@ func (c *conn) batch(m wire.Message) {
 		if f.Raw != nil {
 			replies = append(replies, f.Raw)
 		}
-		if open--; open == 0 && len(replies) > 0 {
-			c.emit(Frame{Raw: join(replies), Kind: wire.Batch})
+		if open--; open > 0 {
+			return
 		}
+		if len(replies) == 0 {
+			finally(Frame{})
+			return
+		}
+		finally(Frame{Raw: join(replies), Kind: wire.Batch})
 	}
 	for _, e := range elements {
 		switch {
@@ -46,7 +51,7 @@ func (c *conn) batch(m wire.Message) {
 			// basic/lifecycle#initialization: never part of a batch.
 			collect(refusal(c.refuse(e, errorf(spec.InvalidRequest, "The initialize request is not part of a batch"))))
 		default:
-			c.dispatch(e, collect)
+			c.dispatch(e, x, collect)
 		}
 	}
 }

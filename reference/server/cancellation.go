@@ -11,11 +11,19 @@ func (c *conn) cancelled(m wire.Message) {
 	id := wire.ID{Raw: m.Params().Get("requestId").Raw}
 	c.mu.Lock()
 	t := c.inflight[id.Key()]
-	delete(c.inflight, id.Key()) // the id is free again
 	c.mu.Unlock()
-	if t == nil {
-		return
+	if t != nil {
+		c.abort(t)
 	}
+}
+
+// abort stops a job and sees to it that nothing more is sent for it.
+func (c *conn) abort(t *job) {
+	c.mu.Lock()
+	if c.inflight[t.key] == t {
+		delete(c.inflight, t.key) // the id is free again
+	}
+	c.mu.Unlock()
 	c.silence(t)
 	t.cancel(errCancelled)
 }

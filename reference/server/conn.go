@@ -41,8 +41,11 @@ type conn struct {
 	calls    chan struct{} // a place for each tool call in progress
 	tasks    taskShelf
 	work     sync.WaitGroup
-	ending   bool          // no new work is begun
-	closing  chan struct{} // closed when no more input is taken
+	turn     chan struct{}            // held while an HTTP message is taken up
+	current  atomic.Pointer[exchange] // the HTTP message that is being taken up
+	about    *exchange                // that the frame in the sink belongs to; guarded by out
+	ending   bool                     // no new work is begun
+	closing  chan struct{}            // closed when no more input is taken
 }
 
 // maxInFlight bounds the requests in progress, and with them the memory that a
@@ -52,6 +55,7 @@ const maxInFlight = 2000
 // A job is a request being worked on.
 type job struct {
 	cancel    context.CancelCauseFunc
+	key       string      // under which it is in flight
 	cancelled atomic.Bool // nothing more is sent for it
 	parked    chan struct{}
 	once      sync.Once
@@ -65,7 +69,8 @@ var (
 	errExpired   = errors.New("its time is over")
 )
 
-func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o Options) *conn {
+// newConn makes a connection whose messages leave through write.
+func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink, o Options) *conn {
 	c := &conn{
 		ctx: ctx, stop: stop, o: o,
 		library: newLibrary(),
@@ -75,6 +80,7 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 		asked:    map[string]chan wire.Message{},
 		closing:  make(chan struct{}),
 		calls:    make(chan struct{}, maxCalls),
+		turn:     make(chan struct{}, 1),
 	}
 	if o.Official {
 		c.library.addOfficial(o.Pace)
@@ -82,13 +88,7 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 	if o.Library != nil {
 		o.Library(c.library)
 	}
-	w := transport.NewLineWriter(out)
-	write := func(f Frame) {
-		if err := w.WriteLine(f.Raw); err != nil {
-			stop(fmt.Errorf("write to client: %w", err))
-		}
-	}
-	c.sink, c.handle, c.receive = write, c.admit, c.take
+	c.sink, c.handle, c.receive = c.placing(write), c.admit, c.take
 	if o.Frames != nil {
 		c.sink = o.Frames(c.sink)
 	}
@@ -96,9 +96,32 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, out io.Writer, o
 		c.handle = o.Handler(c.handle)
 	}
 	if o.Incoming != nil {
-		c.receive = o.Incoming(c.receive, write)
+		c.receive = o.Incoming(c.receive, func(f Frame) {
+			if f.exchange == nil {
+				f.exchange = c.current.Load()
+			}
+			write(f)
+		})
 	}
 	return c
+}
+
+// placing gives a frame that says nothing of where it belongs the place of the
+// frame that it came along with, if a seam made it of that.
+func (c *conn) placing(write FrameSink) FrameSink {
+	return func(f Frame) {
+		if f.exchange == nil && f.Request == nil {
+			f.exchange = c.about
+		}
+		write(f)
+	}
+}
+
+// start begins what the server does of itself.
+func (c *conn) start() {
+	if a := c.library.annex; a != nil {
+		c.work.Go(func() { c.change(a) })
+	}
 }
 
 // read takes lines until the input ends.
@@ -124,21 +147,29 @@ func (c *conn) read(lines *transport.LineReader) error {
 	}
 }
 
-// take handles one line. A blank one is no message and is passed over.
+// take handles one line, or the body of one POST. A blank line is no message
+// and is passed over.
 func (c *conn) take(line []byte) error {
-	if len(bytes.TrimSpace(line)) == 0 {
+	x := c.current.Load()
+	if x == nil && len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
 	m := wire.Parse(line)
-	if m.Kind == wire.Batch {
-		c.batch(m)
-		return nil
-	}
-	c.dispatch(m, func(f Frame) {
+	x.begin()
+	finally := func(f Frame) {
 		if f.Raw != nil {
+			if f.exchange == nil {
+				f.exchange = x
+			}
 			c.emit(f)
 		}
-	})
+		x.end()
+	}
+	if m.Kind == wire.Batch {
+		c.batch(m, x, finally)
+		return nil
+	}
+	c.dispatch(m, x, finally)
 	return nil
 }
 
@@ -147,13 +178,13 @@ func refusal(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
 
 // dispatch routes one message. reply is called exactly once, with the
 // response or an empty frame if there is none; it may be called later.
-func (c *conn) dispatch(m wire.Message, reply func(Frame)) {
+func (c *conn) dispatch(m wire.Message, x *exchange, reply func(Frame)) {
 	problem := flaw(m)
 	switch {
 	case problem != nil && !silent(m):
 		reply(refusal(c.refuse(m, problem)))
 	case m.Kind == wire.Request:
-		c.request(m, reply)
+		c.request(m, x, reply)
 		return
 	case m.Kind == wire.Notification && problem == nil:
 		c.notice(m)
@@ -167,7 +198,7 @@ func (c *conn) dispatch(m wire.Message, reply func(Frame)) {
 }
 
 // request starts work on a request and returns once it was answered or waits.
-func (c *conn) request(m wire.Message, reply func(Frame)) {
+func (c *conn) request(m wire.Message, x *exchange, reply func(Frame)) {
 	params := Object{}
 	if p := m.Params(); p.Exists() {
 		var err error
@@ -178,14 +209,16 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	t := &job{cancel: cancel, parked: make(chan struct{})}
-	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t}
+	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t, exchange: x}
 	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{Raw: raw, Kind: kind, Method: r.Method, Request: r}) }
 	r.Revision, r.Modern = c.era(r)
-	key := r.ID.Key()
+	key := x.scope() + r.ID.Key()
+	t.key = key
 	c.mu.Lock()
 	busy, full := c.inflight[key] != nil, len(c.inflight) >= maxInFlight
 	if !busy && !full {
 		c.inflight[key] = t
+		x.add(t)
 	}
 	c.mu.Unlock()
 	switch {
@@ -202,7 +235,7 @@ func (c *conn) request(m wire.Message, reply func(Frame)) {
 	c.begin(t, func() {
 		defer cancel(nil)
 		v, problem := guarded(func() (any, *Error) { return c.handle(ctx, r) })
-		c.finish(r, key, v, problem)
+		c.finish(r, v, problem)
 	})
 }
 
@@ -241,10 +274,10 @@ func guarded(serve func() (any, *Error)) (v any, problem *Error) {
 var errMechanism = errors.New("the date stamp is jammed")
 
 // finish answers a request, unless it was cancelled.
-func (c *conn) finish(r *Request, key string, v any, problem *Error) {
+func (c *conn) finish(r *Request, v any, problem *Error) {
 	c.mu.Lock()
-	if c.inflight[key] == r.job {
-		delete(c.inflight, key)
+	if c.inflight[r.job.key] == r.job {
+		delete(c.inflight, r.job.key)
 	}
 	c.mu.Unlock()
 	switch {
@@ -268,7 +301,9 @@ func (c *conn) emit(f Frame) (sent bool) {
 	if f.Request != nil && f.Request.job.cancelled.Load() {
 		return false
 	}
+	c.about = f.post()
 	c.sink(f)
+	c.about = nil
 	return true
 }
 

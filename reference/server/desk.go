@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 // The hints of tools (schema.ts#ToolAnnotations): those that only look, and
@@ -160,6 +162,7 @@ func tools() []*Tool {
 			Input:       nothing(), Hints: changes, TaskSupport: "optional",
 			Run: func(context.Context, *Call) Outcome { panic(errMechanism) },
 		},
+		branchTool(),
 		{
 			Name: "reserve_seat", Title: "Reserve a seat", Description: "Reserves a seat in the reading room, while it is open.",
 			Input: nothing(), Hints: changes, Room: true,
@@ -167,6 +170,32 @@ func tools() []*Tool {
 		},
 	}
 	return slices.Concat(list, askingTools(), visitTools(), researchTools())
+}
+
+// branchTool is the tool whose arguments go-betweens can read over HTTP: one of
+// each type that may be mirrored, and one inside another
+// (basic/transports/streamable-http#custom-headers-from-tool-parameters).
+func branchTool() *Tool {
+	return &Tool{
+		Name: "check_branch", Title: "Check a branch",
+		Description: "Tells whether another branch can send copies. Branch, number and hurry stand in headers too over HTTP, so that the request finds its way.",
+		Input: Object{
+			"type": "object",
+			"properties": Object{
+				"branch": Object{"type": "string", "minLength": 1, "maxLength": 60, "x-mcp-header": "Branch"},
+				"copies": Object{"type": "integer", "minimum": 1, "maximum": 99, "default": 1, "x-mcp-header": "Copies"},
+				"urgent": Object{"type": "boolean", "default": false, "x-mcp-header": "Urgent"},
+				"to": Object{"type": "object", "properties": Object{
+					"desk": Object{"type": "string", "maxLength": 60, "x-mcp-header": "Desk"},
+				}, "additionalProperties": false},
+			},
+			"required": []any{"branch"}, "additionalProperties": false,
+		},
+		Hints: looks, In: spec.Stateless,
+		Run: func(_ context.Context, call *Call) Outcome {
+			return said(fmt.Sprintf("The branch %s can send %d.", text(call.Args["branch"]), integer(call.Args["copies"], 1)))
+		},
+	}
 }
 
 func searchCatalogue(_ context.Context, call *Call) Outcome {

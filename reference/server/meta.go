@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 // requests belong to the negotiated revision.
 func (c *conn) era(r *Request) (v spec.Revision, modern bool) {
 	switch {
+	case r.exchange != nil:
+		modern = r.exchange.modern // which the header has a say in
 	case c.o.Revisions&spec.Stateless == 0:
 	case c.o.Revisions&spec.Handshake == 0, carriesProtocolFields(r.Params):
 		modern = true
@@ -38,14 +41,37 @@ func carriesProtocolFields(params Object) bool {
 
 // admit checks what comes before the method: the era's own preconditions.
 func (c *conn) admit(ctx context.Context, r *Request) (any, *Error) {
-	check := c.admitHandshake
+	checks := []func(*Request) *Error{c.admitHandshake}
 	if r.Modern {
-		check = c.admitStateless
+		checks = []func(*Request) *Error{c.checkHeaders, c.admitStateless, c.checkParamHeaders}
 	}
-	if problem := check(r); problem != nil {
-		return nil, problem
+	for _, check := range checks {
+		if problem := check(r); problem != nil {
+			if r.Modern {
+				r.status = http.StatusBadRequest
+			}
+			return nil, problem
+		}
 	}
-	return c.route(ctx, r)
+	v, problem := c.route(ctx, r)
+	if problem != nil && r.Modern {
+		r.status = statusOf(problem.Code)
+	}
+	return v, problem
+}
+
+// statusOf is the HTTP status of a stateless error
+// (basic/transports/streamable-http#protocol-version-header, and
+// basic/index#per-request-protocol-fields). For other codes the text names
+// none, and they go with 200.
+func statusOf(code int) int {
+	switch code {
+	case spec.MethodNotFound:
+		return http.StatusNotFound
+	case spec.HeaderMismatch, spec.MissingClientCapability, spec.UnsupportedVersion, spec.ParseError, spec.InvalidRequest:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
 }
 
 // admitStateless checks the per-request protocol fields

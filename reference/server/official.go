@@ -139,7 +139,10 @@ func (a *annex) tools() []*Tool {
 		{
 			Name: "test_reconnection", Description: "Where answers are streams, closes its own once and goes on when the client has come back.",
 			Input: nothing(), Hints: looks, In: spec.Only(spec.V2025_11_25),
-			Run: outcome(textBlock("The answer came, after a reconnection where there was a stream to close.")),
+			Run: func(ctx context.Context, call *Call) Outcome {
+				call.Poll(ctx)
+				return said("The answer came, after a reconnection where there was a stream to close.")
+			},
 		},
 		{
 			Name: "test_logging_tool", Description: "Logs a message for who asked for messages.", Input: nothing(), Hints: looks, In: spec.Stateless,

@@ -117,7 +117,7 @@ func (r *Request) abandon(id, method, reason string) {
 	delete(c.asked, key)
 	c.emit(Frame{
 		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
-		Kind: wire.Notification, Method: "notifications/cancelled", Cancels: method,
+		Kind: wire.Notification, Method: "notifications/cancelled", Cancels: method, exchange: r.exchange,
 	})
 }
 

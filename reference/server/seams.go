@@ -21,8 +21,8 @@ type Handler func(ctx context.Context, r *Request) (any, *Error)
 // through the sink that it wraps.
 type FrameSink func(f Frame)
 
-// A Receiver takes one incoming line without its newline. An error ends the
-// server.
+// A Receiver takes one incoming line without its newline, over HTTP the body of
+// one POST. An error ends the server, over HTTP the session.
 type Receiver func(line []byte) error
 
 // A Frame is one outgoing message.
@@ -32,6 +32,17 @@ type Frame struct {
 	Method  string    // of a request or notification; of the request that a response answers
 	Request *Request  // the request that it answers or belongs to, or nil
 	Cancels string    // method of the server's own request that a cancellation takes back
+
+	exchange *exchange // the POST that it belongs to where no Request tells, or nil
+}
+
+// post returns the POST that the frame belongs to; nil for one that
+// belongs to none, and on stdio.
+func (f Frame) post() *exchange {
+	if f.exchange == nil && f.Request != nil {
+		return f.Request.exchange
+	}
+	return f.exchange
 }
 
 // An Error is a JSON-RPC error object.
@@ -75,6 +86,10 @@ type Request struct {
 	// became a task, or nil.
 	answers map[string]Object
 	after   func() // to do once the request was answered, or nil
+	// exchange is the POST that the request came in; nil on stdio, and for
+	// what the server does of itself.
+	exchange *exchange
+	status   int // of HTTP, that an error of the request goes with; 0 for the usual one
 }
 
 // A Peer is what a client declared.
@@ -95,7 +110,12 @@ func (p Peer) Declares(capability string) bool {
 func (r *Request) Park() { r.job.park() }
 
 // Send sends a frame as it is, unless the request that it names was cancelled.
-func (r *Request) Send(f Frame) { r.conn.emit(f) }
+func (r *Request) Send(f Frame) {
+	if f.exchange == nil {
+		f.exchange = r.exchange
+	}
+	r.conn.emit(f)
+}
 
 // Notify sends a notification that belongs to the request. After the request
 // was cancelled it sends nothing (basic/transports/stdio#cancellation). Where

@@ -46,8 +46,12 @@ type Options struct {
 	// means 50 ms. Its watched resource changes every 50 paces.
 	Pace time.Duration
 
-	// The seams. Each wraps the honest part, is called once per Serve, and
-	// may be nil.
+	// HTTP says how it is served over HTTP, and holds the seams of that.
+	HTTP HTTP
+
+	// The seams. Each wraps the honest part, is called once per connection, and
+	// may be nil. A connection is a Serve on stdio, a session over HTTP; all
+	// stateless requests over HTTP share one.
 
 	// Library changes what the server offers, before it starts.
 	Library func(*Library)
@@ -59,7 +63,7 @@ type Options struct {
 	// Incoming sees each incoming line before it is parsed, one at a time;
 	// out writes a frame past the seam Frames.
 	Incoming func(next Receiver, out FrameSink) Receiver
-	// Bytes and Input see the streams themselves. The context ends when the
+	// Bytes and Input see the streams of stdio themselves. The context ends when the
 	// server is told to stop.
 	Bytes func(w io.Writer) io.Writer
 	Input func(ctx context.Context, r io.Reader) io.Reader
@@ -70,6 +74,36 @@ type Options struct {
 // writing. A read of in that is still blocked when ctx is done ends when the
 // caller closes in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	o.complete()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if o.Input != nil {
+		in = o.Input(ctx, in)
+	}
+	if o.Bytes != nil {
+		out = o.Bytes(out)
+	}
+	w := transport.NewLineWriter(out)
+	c := newConn(ctx, stop, func(f Frame) {
+		if err := w.WriteLine(f.Raw); err != nil {
+			stop(fmt.Errorf("write to client: %w", err))
+		}
+	}, o)
+	c.start()
+	ended := make(chan error, 1)
+	go func() { ended <- c.read(transport.NewLineReader(in, 0)) }()
+	select {
+	case err := <-ended:
+		c.drain()
+		return err
+	case <-ctx.Done():
+		c.drain()
+		return context.Cause(ctx)
+	}
+}
+
+// complete puts the defaults where nothing was said.
+func (o *Options) complete() {
 	if o.Revisions == 0 {
 		o.Revisions = spec.Every
 	}
@@ -81,28 +115,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	if len(o.StateKey) == 0 {
 		o.StateKey = randomKey()
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	if o.Input != nil {
-		in = o.Input(ctx, in)
-	}
-	if o.Bytes != nil {
-		out = o.Bytes(out)
-	}
-	c := newConn(ctx, stop, out, o)
-	if a := c.library.annex; a != nil {
-		c.work.Go(func() { c.change(a) })
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.read(transport.NewLineReader(in, 0)) }()
-	select {
-	case err := <-ended:
-		c.drain()
-		return err
-	case <-ctx.Done():
-		c.drain()
-		return context.Cause(ctx)
 	}
 }
 

@@ -73,8 +73,11 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	case <-r.conn.closing:
 	}
 	// basic/patterns/cancellation asks for a notification when the server
-	// tears a subscription down, basic/patterns/subscriptions for a result.
-	s.notify("notifications/cancelled", Object{"requestId": rawID(r.ID), "reason": "the library closes"})
+	// tears a subscription down, basic/patterns/subscriptions for a result. The
+	// notification is of stdio alone (schema.ts#CancelledNotification).
+	if r.exchange == nil {
+		s.notify("notifications/cancelled", Object{"requestId": rawID(r.ID), "reason": "the library closes"})
+	}
 	return Object{"_meta": Object{spec.MetaSubscriptionID: rawID(r.ID)}}, nil
 }
 

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+)
+
+// A Listener is a server over HTTP that listens.
+type Listener struct {
+	web    *Web
+	server *http.Server
+	addr   net.Addr
+	ended  chan error
+}
+
+// Listen serves over HTTP on an address, as host:port, of which the port may be
+// 0. Unless Options.HTTP.Hosts names who may be called by, the host must be one
+// of the loopback interface (basic/transports#security-warning).
+func Listen(addr string, o Options) (*Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	if ip := net.ParseIP(host); len(o.HTTP.Hosts) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("listen on %s: this is not the loopback interface, such as 127.0.0.1, and nothing says by which names the server may be called there", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	web := NewWeb(o)
+	server := &http.Server{
+		Handler: web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is no news
+	}
+	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
+	go func() { out.ended <- server.Serve(l) }()
+	return out, nil
+}
+
+// URL returns that of the MCP endpoint, and SSE that of HTTP+SSE.
+func (l *Listener) URL() string { return "http://" + l.addr.String() + pathMCP }
+
+// SSE returns the URL of the endpoint of HTTP+SSE.
+func (l *Listener) SSE() string { return "http://" + l.addr.String() + pathSSE }
+
+// URLs returns those of the endpoints that are there: the MCP endpoint unless
+// only the oldest revision is spoken, and that of HTTP+SSE if it is.
+func (l *Listener) URLs() []string {
+	var out []string
+	if l.web.o.Revisions&streamable != 0 {
+		out = append(out, l.URL())
+	}
+	if l.web.o.Revisions&ssing != 0 {
+		out = append(out, l.SSE())
+	}
+	return out
+}
+
+// Close ends sessions and streams, lets what is quickly done be answered, and
+// closes all connections.
+func (l *Listener) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	l.web.Close()
+	err := l.server.Shutdown(ctx)
+	if err != nil {
+		err = l.server.Close() // who still reads has had its time
+	}
+	if end := <-l.ended; !errors.Is(end, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.addr, end)
+	}
+	return err
+}
+
+// Start serves over HTTP on a loopback port of its own, and returns the URL of
+// the MCP endpoint and what ends it.
+func Start(o Options) (url string, stop func(), err error) {
+	l, err := Listen("127.0.0.1:0", o)
+	if err != nil {
+		return "", nil, err
+	}
+	return l.URL(), func() { _ = l.Close() }, nil
+}

@@ -1,0 +1,246 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Stream is a sequence of messages to one client. It outlives the
+// connections that carry it: a resumable one keeps its events, so that the
+// client can come back for what it missed
+// (basic/transports#resumability-and-redelivery).
+type Stream struct {
+	Session string // the id of its session, "" for none
+	Label   string // names it among the streams of its session
+	name    string // of its events, "" for none
+
+	resumable bool // its events have ids and are kept
+	primed    bool // it begins with an event without data, to come back to
+	standing  bool // it is of a GET, for what belongs to no POST
+
+	mu      sync.Mutex
+	log     []Event       // event i of the stream is log[i-first]; the priming one is event 0
+	first   int           // starts at 1
+	ended   bool          // nothing more comes
+	hangup  bool          // the connection is to be closed once all is written
+	readers int           // connections so far; only the last one reads
+	reading bool          // whether that one still does
+	read    int           // the place that it has come to
+	wake    chan struct{} // closed when any of these changes
+}
+
+// keptEvents bounds what a stream keeps, and how far a client may fall behind.
+const keptEvents = 4000
+
+func newStream() *Stream { return &Stream{first: 1, wake: make(chan struct{})} }
+
+// changed wakes who waits; s.mu is held.
+func (s *Stream) changed() {
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// put adds a message. It tells whether the stream still took it.
+func (s *Stream) put(f Frame) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	e := Event{Stream: s, Name: s.name, Data: f.Raw, Frame: &f}
+	if s.resumable {
+		e.ID = s.id(s.first + len(s.log))
+	}
+	s.log = append(s.log, e)
+	if len(s.log) > keptEvents {
+		if s.reading && s.read <= s.first {
+			s.ended = true // rather than to go on with a gap
+		}
+		s.log = slices.Delete(s.log, 0, 1)
+		s.first++
+	}
+	s.changed()
+	return true
+}
+
+// id is the id of event i: it names the stream, and so is unique in the
+// session, and the place in it.
+func (s *Stream) id(i int) string { return fmt.Sprintf("%s-%d", s.Label, i) }
+
+// eventPlace takes an event id apart.
+func eventPlace(id string) (label string, i int, ok bool) {
+	label, n, ok := strings.Cut(id, "-")
+	i, err := strconv.Atoi(n)
+	return label, i, ok && err == nil && i >= 0
+}
+
+// end tells that nothing more comes.
+func (s *Stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		s.changed()
+	}
+}
+
+// hang has the connection closed once all was written.
+func (s *Stream) hang() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hangup = true
+	s.changed()
+}
+
+func (s *Stream) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// Events returns the events that the stream keeps.
+func (s *Stream) Events() []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// A look is the state of a stream at one moment.
+type look struct {
+	events        []Event // from the place asked for
+	next          int     // the place behind them
+	ended, hangup bool
+	mine          bool // whether the reader is the last one
+	wake          <-chan struct{}
+}
+
+// look returns what there is from event i on, for a reader. Events of a stream
+// that nobody can resume are forgotten once they were looked at.
+func (s *Stream) look(reader, i int) look {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := look{ended: s.ended, hangup: s.hangup, mine: s.readers == reader, wake: s.wake}
+	from := min(max(i-s.first, 0), len(s.log))
+	l.events = slices.Clone(s.log[from:])
+	l.next = s.first + len(s.log)
+	if reader > 0 && l.mine {
+		s.read = l.next
+		if !s.resumable {
+			s.log, s.first = nil, l.next
+		}
+	}
+	return l
+}
+
+// connect makes the caller the reader; one before it stops reading.
+func (s *Stream) connect() (reader int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers++
+	s.reading, s.read = true, s.first
+	s.changed()
+	return s.readers
+}
+
+func (s *Stream) disconnect(reader int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers == reader {
+		s.reading, s.hangup = false, false
+		s.changed()
+	}
+}
+
+// A carrier writes a stream to one connection.
+type carrier struct {
+	w         http.ResponseWriter
+	gone      <-chan struct{} // the client left
+	over      <-chan struct{} // the server or the session ends
+	event     Eventer
+	keepAlive time.Duration
+	retry     time.Duration // that a client which is told to poll shall wait
+	slow      time.Duration // how long the client may take to read
+	hold      time.Duration // how long the connection is held; 0: for ever
+}
+
+// carry writes the stream from event i on, after the events missed, until it
+// ends, the client leaves, another connection takes it over or this one is to
+// be closed.
+func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
+	defer s.disconnect(reader)
+	head := c.w.Header()
+	head.Set("Content-Type", "text/event-stream")
+	head.Set("Cache-Control", "no-cache, no-transform")
+	head.Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+	if i == 0 && s.primed {
+		c.write(Event{Stream: s, ID: s.id(0)})
+	}
+	for _, e := range missed {
+		c.write(e)
+	}
+	c.flush()
+	quiet := time.NewTicker(c.keepAlive)
+	defer quiet.Stop()
+	var held <-chan time.Time
+	if c.hold > 0 {
+		t := time.NewTimer(c.hold)
+		defer t.Stop()
+		held = t.C
+	}
+	for last := false; ; {
+		l := s.look(reader, i)
+		if !l.mine {
+			return
+		}
+		i = l.next
+		for _, e := range l.events {
+			c.write(e)
+		}
+		if len(l.events) > 0 {
+			c.flush()
+		}
+		switch {
+		case l.ended, last:
+			return
+		case l.hangup:
+			// basic/transports#sending-messages-to-the-server of 2025-11-25: say
+			// when to come back before the connection is closed.
+			if s.primed {
+				c.write(Event{Stream: s, Retry: c.retry})
+				c.flush()
+			}
+			return
+		}
+		select {
+		case <-l.wake:
+		case <-held:
+			s.hang()
+		case <-quiet.C:
+			c.write(Event{Stream: s, Comment: true})
+			c.flush()
+		case <-c.gone:
+			return
+		case <-c.over:
+			last = true
+		}
+	}
+}
+
+// write writes one event. Who cannot be written to has left, which the
+// connection tells.
+func (c carrier) write(e Event) {
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.slow))
+	_, _ = c.w.Write(c.event(e))
+}
+
+func (c carrier) flush() {
+	control := http.NewResponseController(c.w)
+	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{})
+}

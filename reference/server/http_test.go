@@ -1,0 +1,147 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// Streamable HTTP begins with 2025-03-26.
+var sessions = streamable & spec.Handshake
+
+func TestASessionIsMintedKeptAndEnded(t *testing.T) {
+	eachRevision(t, sessions, func(t *testing.T, rev spec.Revision) {
+		b := listening(t, Options{})
+		ids := map[string]bool{}
+		for range 5 {
+			s := b.session(rev, "{}")
+			if len(s.id) < 22 || ids[s.id] || strings.ContainsFunc(s.id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
+				t.Errorf("the session id is %q", s.id)
+			}
+			ids[s.id] = true
+			b.want(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
+			b.want(s.send("DELETE", pathMCP, "", s.headers...), 204)
+			b.want(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 404)
+			b.want(s.send("GET", pathMCP, "", s.headers...), 404)
+			b.want(s.send("DELETE", pathMCP, "", s.headers...), 404)
+		}
+	})
+}
+
+func TestARefusedInitializeOpensNoSession(t *testing.T) {
+	b := listening(t, Options{})
+	r := b.want(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), 200)
+	if r.header.Get("Mcp-Session-Id") != "" || r.message().Get("error.code").Int() != spec.InvalidParams {
+		t.Errorf("got %v %s", r.header, r.body)
+	}
+	eventually(t, "the session is gone", func() bool {
+		b.server.web.mu.Lock()
+		defer b.server.web.mu.Unlock()
+		return len(b.server.web.sessions) == 0
+	})
+}
+
+func TestTheRevisionsOfEachEndpoint(t *testing.T) {
+	b := listening(t, Options{})
+	for asked, want := range map[string]spec.Revision{
+		"2024-11-05": spec.V2025_11_25, "2025-03-26": spec.V2025_03_26, "2025-06-18": spec.V2025_06_18,
+		"2025-11-25": spec.V2025_11_25, "2026-07-28": spec.V2025_11_25, "1999-01-01": spec.V2025_11_25,
+	} {
+		r := b.send("POST", pathMCP, fmt.Sprintf(initializing, asked, "{}"))
+		if got := r.message().Get("result.protocolVersion").String(); got != string(want) {
+			t.Errorf("asked for %s the server offers %s, want %s", asked, got, want)
+		}
+	}
+	if _, err := Listen("0.0.0.0:0", Options{}); err == nil || !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("it listens everywhere: %v", err)
+	}
+}
+
+// Statuses of POST, GET and DELETE in a session.
+func TestStatusesInASession(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	const batch = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
+	since := versioned & spec.Handshake
+	for _, c := range []struct {
+		name, method, body string
+		headers            []string
+		in                 spec.Set // zero: all
+		status             int
+		code               int64 // of the error in the body, 0 for none
+	}{
+		{"a request", "POST", ping, nil, 0, 200, 0},
+		{"an error of a request", "POST", `{"jsonrpc":"2.0","id":7,"method":"x/y"}`, nil, 0, 200, -32601},
+		{"a notification", "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 0, 202, 0},
+		{"an unknown notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, 0, 202, 0},
+		{"a malformed notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x","params":7}`, nil, 0, 400, -32600},
+		{"a response to nothing", "POST", `{"jsonrpc":"2.0","id":"nobody","result":{}}`, nil, 0, 202, 0},
+		{"a malformed response", "POST", `{"jsonrpc":"2.0","result":{}}`, nil, 0, 400, -32600},
+		{"no JSON", "POST", `{"jsonrpc":`, nil, 0, 400, -32700},
+		{"an empty body", "POST", " ", nil, 0, 400, -32700},
+		{"no message", "POST", `{"jsonrpc":"2.0","id":7}`, nil, 0, 400, -32600},
+		{"a batch", "POST", batch, nil, batching(), 200, 0},
+		{"a batch of notifications", "POST", `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"nobody","result":{}}]`, nil, batching(), 202, 0},
+		{"an empty batch", "POST", `[]`, nil, batching(), 400, -32600},
+		{"a batch where there is none", "POST", batch, nil, since, 400, -32600},
+		{"a second initialize", "POST", fmt.Sprintf(initializing, "2025-11-25", "{}"), nil, 0, 200, -32600},
+		{"no session id", "POST", ping, []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+		{"a foreign session id", "POST", ping, []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
+		{"no version", "POST", ping, []string{"MCP-Protocol-Version:"}, 0, 200, 0},
+		{"another version that is spoken", "POST", ping, []string{"MCP-Protocol-Version: 2025-06-18"}, 0, 200, 0},
+		{"an unknown version", "POST", ping, []string{"MCP-Protocol-Version: 1999-01-01"}, since, 400, -32600},
+		{"garbage for a version", "POST", ping, []string{"MCP-Protocol-Version: garbage"}, since, 400, -32600},
+		{"a header that the revision does not know", "POST", ping, []string{"MCP-Protocol-Version: garbage"}, batching(), 200, 0},
+		{"not JSON by its type", "POST", ping, []string{"Content-Type: text/plain"}, 0, 415, -32600},
+		{"no type", "POST", ping, []string{"Content-Type:"}, 0, 415, -32600},
+		{"not UTF-8", "POST", ping, []string{"Content-Type: application/json; charset=latin1"}, 0, 415, -32600},
+		{"UTF-8", "POST", ping, []string{"Content-Type: application/json; charset=UTF-8"}, 0, 200, 0},
+		{"accepts JSON alone", "POST", ping, []string{"Accept: application/json"}, 0, 406, -32600},
+		{"accepts streams alone", "POST", ping, []string{"Accept: text/event-stream"}, 0, 406, -32600},
+		{"refuses streams", "POST", ping, []string{"Accept: */*, text/event-stream;q=0"}, 0, 406, -32600},
+		{"accepts anything", "POST", ping, []string{"Accept: */*"}, 0, 200, 0},
+		{"accepts by kinds", "POST", ping, []string{"Accept: application/*;q=0.5, text/*"}, 0, 200, 0},
+		{"a GET that accepts no stream", "GET", "", []string{"Accept: application/json"}, 0, 406, -32600},
+		{"a GET without session", "GET", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+		{"a GET with an unknown version", "GET", "", []string{"MCP-Protocol-Version: 1"}, since, 400, -32600},
+		{"a GET of a stateless revision", "GET", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
+		{"a DELETE without session", "DELETE", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+		{"a DELETE of another session", "DELETE", "", []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
+		{"a DELETE of a stateless revision", "DELETE", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
+		{"a PUT", "PUT", ping, nil, 0, 405, -32600},
+		{"OPTIONS", "OPTIONS", "", nil, 0, 405, -32600},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.in == 0 {
+				c.in = sessions
+			}
+			b := listening(t, Options{})
+			for _, rev := range c.in.Revisions() {
+				s := b.session(rev, "{}")
+				r := b.want(b.send(c.method, pathMCP, c.body, slices.Concat(s.headers, c.headers)...), c.status)
+				if got := r.message().Get("error.code").Int(); got != c.code {
+					t.Errorf("%s: code %d, want %d: %s", rev, got, c.code, r.body)
+				}
+				if r.body != "" && r.header.Get("Content-Type") != "application/json" {
+					t.Errorf("%s: the type of the body is %q", rev, r.header.Get("Content-Type"))
+				}
+				if r.status == 405 && r.header.Get("Allow") == "" {
+					t.Errorf("%s: 405 without Allow", rev)
+				}
+			}
+		})
+	}
+}
+
+// batching is the set of revisions that have batches.
+func batching() (out spec.Set) {
+	for _, v := range spec.Revisions() {
+		if v.Facts().Batches {
+			out |= spec.Only(v)
+		}
+	}
+	return out
+}
