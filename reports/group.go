@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -75,7 +76,7 @@ func complaints(run *Run, v Verdict, excused bool) []complaint {
 		}
 		c := &all[i]
 		j := slices.IndexFunc(c.Cases, func(k complaintCase) bool {
-			return k.Detail == o.Detail && k.Expected == o.Expected && k.Got == o.Got && k.Baselined == o.Baselined
+			return unnumbered(k.Detail) == unnumbered(o.Detail) && k.Expected == o.Expected && unnumbered(k.Got) == unnumbered(o.Got) && k.Baselined == o.Baselined
 		})
 		if j < 0 {
 			c.Cases = append(c.Cases, complaintCase{Outcome: o, Places: []Outcome{o}})
@@ -86,6 +87,12 @@ func complaints(run *Run, v Verdict, excused bool) []complaint {
 	}
 	return all
 }
+
+// unnumbered is a text without the ids that a session counted up to, which say
+// nothing of what happened.
+func unnumbered(text string) string { return counted.ReplaceAllString(text, "id") }
+
+var counted = regexp.MustCompile(`\bid [0-9]{1,6}\b`)
 
 // A silence is a set of checks without verdict for one reason.
 type silence struct {

@@ -16,9 +16,8 @@ import (
 	"unicode"
 
 	"github.com/mcpcheck/mcpcheck/internal/skip"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 func writtenHTML(t *testing.T, run *Run) string {

@@ -156,6 +156,24 @@ func TestOneCheckAtSeveralRevisionsIsOneComplaint(t *testing.T) {
 	}
 }
 
+// The ids of a session are counted up, and stand in what is told; only by them
+// two outcomes do not differ. By another id of its own they do.
+func TestOutcomesThatDifferByCountedIDsAreOneCase(t *testing.T) {
+	at := func(r spec.Revision, detail, got string) Outcome {
+		return Outcome{ID: "tools.call.unknown", Verdict: Warn, Revision: r, Detail: detail, Got: got}
+	}
+	all := complaints(&Run{Outcomes: []Outcome{
+		at(spec.V2024_11_05, "the request with id 7 was answered", "result for id 53"),
+		at(spec.V2025_03_26, "the request with id 9 was answered", "result for id 56"),
+		at(spec.V2025_06_18, "the request with id 9007199254740993 was answered", "result for id 9007199254740992"),
+		at(spec.V2025_11_25, "the request with id 9007199254740995 was answered", "result for id 9007199254740996"),
+		at(spec.V2026_07_28, "the request with id 9 was answered", "error -32603 for id 9"),
+	}}, Warn, false)
+	if len(all) != 1 || len(all[0].Cases) != 4 || len(all[0].Cases[0].Places) != 2 {
+		t.Errorf("the cases are %v", all)
+	}
+}
+
 // Every outcome is in the text: what is wrong by name, the rest in the totals
 // of its row.
 func TestTextCountsEveryOutcome(t *testing.T) {

@@ -11,26 +11,31 @@ import "sync"
 type Cache[V any] struct {
 	Most int // results
 	mu   sync.Mutex
-	kept map[string]V
+	kept map[string]result[V]
 }
 
-// Get returns what make returns for the key. Who asks at the same time may each
-// have it made.
-func (c *Cache[V]) Get(key string, make func() V) V {
+type result[V any] struct {
+	value V
+	err   error
+}
+
+// Get returns what make returns for the key, its error too. Who asks at the same
+// time may each have it made.
+func (c *Cache[V]) Get(key string, make func() (V, error)) (V, error) {
 	c.mu.Lock()
-	v, known := c.kept[key]
+	r, known := c.kept[key]
 	c.mu.Unlock()
 	if known {
-		return v
+		return r.value, r.err
 	}
-	v = make()
+	r.value, r.err = make()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept == nil || len(c.kept) >= c.Most {
-		c.kept = map[string]V{}
+		c.kept = map[string]result[V]{}
 	}
 	if c.Most > 0 {
-		c.kept[key] = v
+		c.kept[key] = r
 	}
-	return v
+	return r.value, r.err
 }

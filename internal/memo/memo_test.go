@@ -9,7 +9,13 @@ import (
 func TestResultsAreKeptWithinBounds(t *testing.T) {
 	c := Cache[int]{Most: 2}
 	made := 0
-	get := func(key string) int { return c.Get(key, func() int { made++; return len(key) }) }
+	get := func(key string) int {
+		n, err := c.Get(key, func() (int, error) { made++; return len(key), fmt.Errorf("%s failed", key) })
+		if err == nil || err.Error() != key+" failed" {
+			t.Errorf("%s: the error is %v", key, err)
+		}
+		return n
+	}
 	get("a")
 	if get("a") != 1 || get("bb") != 2 || made != 2 {
 		t.Errorf("%d results were made, want 2", made)
@@ -19,7 +25,7 @@ func TestResultsAreKeptWithinBounds(t *testing.T) {
 		t.Errorf("%d are kept, %d were made", len(c.kept), made)
 	}
 	var none Cache[int]
-	if none.Get("a", func() int { return 7 }) != 7 || len(none.kept) != 0 {
+	if n, err := none.Get("a", func() (int, error) { return 7, nil }); n != 7 || err != nil || len(none.kept) != 0 {
 		t.Error("a cache for none kept one")
 	}
 }
@@ -30,8 +36,8 @@ func TestManyMayAskAtOnce(t *testing.T) {
 	for i := range 32 {
 		all.Go(func() {
 			key := fmt.Sprint(i % 8)
-			if got := c.Get(key, func() string { return "<" + key + ">" }); got != "<"+key+">" {
-				t.Errorf("%s gave %s", key, got)
+			if got, err := c.Get(key, func() (string, error) { return "<" + key + ">", nil }); got != "<"+key+">" || err != nil {
+				t.Errorf("%s gave %s, %v", key, got, err)
 			}
 		})
 	}

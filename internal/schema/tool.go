@@ -97,26 +97,16 @@ func CompileTool(raw []byte) (*ToolSchema, error) {
 
 // remember compiles a schema once, unless it is so large that it is not kept:
 // in a run the same tools come back in every session.
-func remember(kept *memo.Cache[compilation], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
+func remember(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
 	const largest = 64 << 10
 	if len(raw) > largest {
 		return compile(raw)
 	}
-	c := kept.Get(string(raw), func() (c compilation) {
-		c.schema, c.err = compile(raw)
-		return c
-	})
-	return c.schema, c.err
-}
-
-// A compilation is what became of the text of a schema.
-type compilation struct {
-	schema *ToolSchema
-	err    error
+	return kept.Get(string(raw), func() (*ToolSchema, error) { return compile(raw) })
 }
 
 // What CompileTool and CompileToolAnyDialect made of texts.
-var asNamed, inAnyDialect = memo.Cache[compilation]{Most: 512}, memo.Cache[compilation]{Most: 512}
+var asNamed, inAnyDialect = memo.Cache[*ToolSchema]{Most: 512}, memo.Cache[*ToolSchema]{Most: 512}
 
 func compileAsNamed(raw []byte) (*ToolSchema, error) {
 	doc, err := decodeSchema(raw)

@@ -33,11 +33,13 @@ type Cell struct {
 	Missing  []string          // named by the fault, but silent
 	Surplus  []string          // objected, but not named
 	Err      error
-	done     bool
+	filled   bool
 }
 
 // Exact tells whether those that objected are those that the fault names.
-func (c Cell) Exact() bool { return c.Err == nil && len(c.Missing) == 0 && len(c.Surplus) == 0 }
+func (c Cell) Exact() bool {
+	return c.filled && c.Err == nil && len(c.Missing) == 0 && len(c.Surplus) == 0
+}
 
 // Select returns the faults whose name, or one of whose checks, matches a glob;
 // all where there is none. A glob that matches nothing is an error that names it.
@@ -148,7 +150,7 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines session.Option
 		})
 	}
 	for i := range m.Cells {
-		if c := &m.Cells[i]; (!c.done || !c.Exact()) && ctx.Err() == nil {
+		if c := &m.Cells[i]; !c.Exact() && ctx.Err() == nil {
 			*c = Cell{Fault: c.Fault, Revision: c.Revision}
 			filled++
 			work <- c
@@ -160,7 +162,7 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines session.Option
 }
 
 func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
-	c.done = true
+	c.filled = true
 	run, err := judge(ctx, c.Fault.Options(server.Options{Pace: pace}), []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
 	if err != nil {
 		c.Err = err

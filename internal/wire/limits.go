@@ -33,22 +33,32 @@ func (m Message) Extreme() bool {
 // not sure of is no plain text: escapes by number, sixteen digits in a row,
 // exponents, many brackets.
 func plain(raw []byte) bool {
-	digits, brackets := 0, 0
-	for i, c := range raw {
+	digits, depth := 0, 0
+	quoted, escaped := false, false
+	for _, c := range raw {
 		switch {
+		case escaped:
+			if escaped = false; c == 'u' {
+				return false
+			}
 		case c >= '0' && c <= '9':
 			if digits++; digits == 16 {
 				return false
 			}
 			continue
-		case c == 'u' && i > 0 && raw[i-1] == '\\', (c == 'e' || c == 'E') && digits > 0:
+		case c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case (c == 'e' || c == 'E') && digits > 0:
 			return false
+		case quoted:
 		case c == '[' || c == '{':
-			if brackets++; brackets > plainDepth {
+			if depth++; depth > plainDepth {
 				return false
 			}
 		case c == ']' || c == '}':
-			brackets--
+			depth--
 		}
 		digits = 0
 	}

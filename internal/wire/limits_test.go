@@ -13,7 +13,10 @@ func TestExtremeIsWhatReadersMayRefuse(t *testing.T) {
 		`{"a":"\ud83d"}`:                           true,
 		`{"a":"\u0000"}`:                           true,
 		`{"a"`:                                     true,
-		strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40):    true,
+		strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40):                                                 true,
+		`{"b":"` + strings.Repeat("}", 40) + `","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 41): true,
+		`{"b":"\"` + strings.Repeat("[{", 40) + `"}`:                                                                false,
+		`{"a":"\\","b":"\u0000"}`:                                      true,
 		strings.Repeat(`{"a":`, 10) + `true` + strings.Repeat(`}`, 10): false,
 	} {
 		if got := Parse([]byte(raw)).Extreme(); got != want {

@@ -16,21 +16,11 @@ import (
 // (basic/index#schema-dialect). References to the network are not followed.
 func compile(schema Object) (*jsonschema.Schema, error) {
 	text := encode(schema)
-	c := compiled.Get(string(text), func() (c compilation) {
-		c.schema, c.err = compileText(text)
-		return c
-	})
-	return c.schema, c.err
-}
-
-// A compilation is what became of the text of a schema.
-type compilation struct {
-	schema *jsonschema.Schema
-	err    error
+	return compiled.Get(string(text), func() (*jsonschema.Schema, error) { return compileText(text) })
 }
 
 // What compile made of texts: every instance of the server has the same tools.
-var compiled = memo.Cache[compilation]{Most: 512}
+var compiled = memo.Cache[*jsonschema.Schema]{Most: 512}
 
 func compileText(text []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))

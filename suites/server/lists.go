@@ -112,9 +112,9 @@ func allowHint(held []string) string {
 	if len(held) == 0 {
 		return ""
 	}
-	what := "1 tool was not called, since it does not say that it only reads"
+	what := "the tool that was not called, since it does not say that it only reads"
 	if len(held) > 1 {
-		what = fmt.Sprintf("%d tools were not called, since they do not say that they only read", len(held))
+		what = fmt.Sprintf("the %d tools that were not called, since they do not say that they only read", len(held))
 	}
-	return fmt.Sprintf("%s: --allow-tools %s", what, wire.Clip(strings.Join(held, ","), 200))
+	return fmt.Sprintf("--allow-tools %s, for %s", wire.Clip(strings.Join(held, ","), 200), what)
 }
