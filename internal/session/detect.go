@@ -58,6 +58,7 @@ func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.K
 
 // An attempt is what a POST was answered with.
 type attempt struct {
+	id       wire.ID // of the request
 	status   int
 	media    string
 	location string
@@ -78,7 +79,7 @@ func try(ctx context.Context, at *transport.Endpoint, raw []byte, header http.He
 		return nil, err
 	}
 	defer reply.Close()
-	a := &attempt{status: reply.Status, media: reply.MediaType(), location: reply.Header.Get("Location")}
+	a := &attempt{id: wire.Parse(raw).ID(), status: reply.Status, media: reply.MediaType(), location: reply.Header.Get("Location")}
 	switch {
 	case reply.Streams():
 		for a.status == http.StatusOK && a.message.Raw == nil {
@@ -106,8 +107,13 @@ func try(ctx context.Context, at *transport.Endpoint, raw []byte, header http.He
 }
 
 // speaks tells whether the answer came from an endpoint of streamable HTTP: a
-// message of JSON-RPC, whatever it says.
-func (a *attempt) speaks() bool { return a.message.IsResponse() }
+// message of JSON-RPC, whatever it says. Where nothing is found there, or POST is
+// not allowed, it must be an answer to the request: other endpoints give their
+// refusal that form too.
+func (a *attempt) speaks() bool {
+	elsewhere := a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed
+	return a.message.IsResponse() && (!elsewhere || a.message.ID().Equal(a.id))
+}
 
 func (a *attempt) String() string {
 	text := strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", a.status, http.StatusText(a.status)))

@@ -251,6 +251,8 @@ func TestDetect(t *testing.T) {
 		"modern":         {answering(nil, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`}), transport.HTTP, "server/discover by POST was answered with HTTP status 200 OK (application/json) and result for id 1"},
 		"other version":  {answering(map[string]int{"server/discover": 400}, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}`}), transport.HTTP, "HTTP status 400 Bad Request (application/json) and error -32022"},
 		"on a stream":    {answering(map[string]int{"server/discover": 404}, says{"server/discover", "text/plain", ""}, says{"initialize", streamType, "id: 1\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"}), transport.HTTP, "initialize by POST was answered with HTTP status 200 OK (text/event-stream) and result"},
+		"not found":      {answering(map[string]int{"server/discover": 404}, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`}), transport.HTTP, "server/discover by POST was answered with HTTP status 404"},
+		"of another":     {answering(map[string]int{"": 405}, says{"", jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`}), "", "GET opened no stream of HTTP+SSE: GET"},
 		"a wrong stream": {answering(map[string]int{"": 405}, says{"", "text/plain", ""}), "", "GET opened no stream of HTTP+SSE: GET"},
 		"silent stream":  {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
 	} {

@@ -88,6 +88,17 @@ func (h *httpLink) send(ctx context.Context, raw []byte) (int, error) {
 	return h.session.Send(ctx, raw)
 }
 
+// withdraw closes the stream on which a request is answered, which is how it is
+// cancelled over streamable HTTP since 2026-07-28 (basic/patterns/cancellation).
+func (h *httpLink) withdraw(id wire.ID) bool {
+	s, ok := h.session.(*transport.Streamable)
+	if !ok || !h.rev.Facts().Stateless {
+		return false
+	}
+	s.Abandon(id) // which may have ended by itself
+	return true
+}
+
 var errNoBytes = errors.New("HTTP carries messages, not bytes")
 
 func (h *httpLink) chunks(context.Context, func(int), [][]byte) (int, error) { return -1, errNoBytes }

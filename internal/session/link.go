@@ -43,6 +43,9 @@ type link interface {
 	chunks(ctx context.Context, pause func(first int), chunks [][]byte) (first int, err error)
 	// drain waits until the peer has taken what was written, at most so long.
 	drain(ctx context.Context, within time.Duration) bool
+	// withdraw takes back a request where the transport has a way of its own to do
+	// so; false where a message does it.
+	withdraw(id wire.ID) bool
 	// refused tells why a request of ours will not be answered by a message any
 	// more, where a frame that came says so.
 	refused(sent, got wire.Frame) error
@@ -115,6 +118,7 @@ func (p *pipe) drain(ctx context.Context, within time.Duration) bool {
 	return p.stream.Drain(ctx, within)
 }
 
+func (p *pipe) withdraw(wire.ID) bool         { return false }
 func (p *pipe) refused(_, _ wire.Frame) error { return nil }
 
 func (p *pipe) next() (wire.Frame, error) {

@@ -176,6 +176,20 @@ func (s *Session) Notify(ctx context.Context, method string, params Params) (int
 	return s.Send(ctx, Frame(wire.ID{}, method, params))
 }
 
+// Cancel takes back a request, as its revision and transport have it: by
+// notifications/cancelled, over streamable HTTP since 2026-07-28 by closing the
+// stream of its answer (basic/patterns/cancellation).
+func (s *Session) Cancel(ctx context.Context, c *Call) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.link.withdraw(c.ID) {
+		return nil
+	}
+	_, err := s.Notify(ctx, "notifications/cancelled", Params{"requestId": json.RawMessage(c.ID.Raw)})
+	return err
+}
+
 // Barrier sends a request that a conforming peer answers at any time and waits
 // for any answer to it. It says nothing of requests sent before, since servers
 // answer out of order.

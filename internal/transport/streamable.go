@@ -139,17 +139,27 @@ func handedOver(ctx context.Context, asks bool, written <-chan struct{}, answere
 
 // Abandon closes the stream on which the answer to a request is awaited: up to
 // 2025-11-25 a lost connection, from 2026-07-28 on how a request is cancelled.
-// It tells whether there was one.
+// It is recorded as the end of the exchange by us. It tells whether there was one.
 func (s *Streamable) Abandon(id wire.ID) bool {
+	n, p := s.awaiting(id)
+	if p == nil {
+		return false
+	}
+	s.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: "closed by the client"}})
+	p.cancel()
+	return true
+}
+
+// awaiting returns the exchange whose answer to a request is being read, or nil.
+func (s *Streamable) awaiting(id wire.ID) (n int, p *post) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.posts {
+	for n, p := range s.posts {
 		if p.id.Present() && p.id.Equal(id) {
-			p.cancel()
-			return true
+			return n, p
 		}
 	}
-	return false
+	return 0, nil
 }
 
 // Request sends a request of HTTP that is no message, such as DELETE, and

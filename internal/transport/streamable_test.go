@@ -266,6 +266,9 @@ func TestAbandonedAndLost(t *testing.T) {
 		t.Error("it is not known which requests are open")
 	}
 	<-gone
+	r.await(t, func(f wire.Frame) bool {
+		return f.From == wire.Client && f.Wordless() && f.HTTP.End == "closed by the client"
+	})
 	r.await(t, func(f wire.Frame) bool { return f.HTTP != nil && f.HTTP.End != "" })
 
 	server := httptest.NewServer(nil)

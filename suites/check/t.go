@@ -190,6 +190,13 @@ func (t *T) TryNotify(method string, params Params) error {
 	return err
 }
 
+// Cancel takes back a request, as its revision and transport have it; if the
+// connection is over there is nothing to take back.
+func (t *T) Cancel(c *Call) {
+	_ = t.s.Cancel(t.ctx, c)
+	t.interrupted()
+}
+
 // interrupted ends the body when the run has ended.
 func (t *T) interrupted() {
 	if t.ctx.Err() != nil {

@@ -50,7 +50,7 @@ func answersSurvived(method string) func(*check.T) {
 		asked := false
 		if err == nil {
 			_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
-			cancel(t, running)
+			t.Cancel(running)
 		}
 		t.Answering(nil)
 		t.Survives("a request whose question was never answered was cancelled")

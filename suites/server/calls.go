@@ -146,7 +146,7 @@ func (c *toolCalls) call(t *check.T, calls ...toolCall) {
 		case err != nil:
 			late++
 			t.Learn(slow(calls[i].tool))
-			cancel(t, r)
+			t.Cancel(r)
 		case e.Message.Kind == wire.Result:
 			calls[i].answer = e
 			calls[i].reports = len(reportsOf(t, calls[i].token, r.Sent))
@@ -181,12 +181,6 @@ func (c *toolCalls) asTasks(t *check.T) {
 // slow is what is learnt of a tool that takes long.
 func slow(tool gjson.Result) string { return "slow tool " + tool.Get("name").String() }
 
-// cancel withdraws a request; if the connection is over there is nothing to
-// withdraw.
-func cancel(t *check.T, running *check.Call) {
-	_ = t.TryNotify("notifications/cancelled", check.Params{"requestId": json.RawMessage(running.ID.Raw)})
-}
-
 // again makes the calls that changed something once more, in their order, and
 // returns the index of the first frame.
 func (c *toolCalls) again(t *check.T) (from int) {
@@ -200,7 +194,7 @@ func (c *toolCalls) again(t *check.T) (from int) {
 			from = r.Sent
 		}
 		if _, err := t.TryAnswer(r, t.Timeout()/5); err != nil {
-			cancel(t, r)
+			t.Cancel(r)
 		}
 	}
 	// What is told of the last call may come behind its answer.

@@ -271,7 +271,7 @@ func slowUnanswered(t *check.T, w *working) {
 		if _, err := t.TryAnswer(running, t.Timeout()/20); err == nil {
 			continue // it is not slow now
 		}
-		cancel(t, running)
+		t.Cancel(running)
 		if e, err := t.TryAnswer(running, t.Timeout()/20); err == nil && (e.Message.Kind == wire.Error || e.Message.Result().Get("isError").Bool()) {
 			closesStream(t, e)
 			t.Mark(e)

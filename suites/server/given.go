@@ -37,7 +37,7 @@ func usedAsGiven(t *check.T) (answers int) {
 	for _, r := range running {
 		if _, err := t.TryAnswer(r, time.Until(until)); err != nil {
 			t.Learn("slow " + r.Method)
-			cancel(t, r)
+			t.Cancel(r)
 			continue
 		}
 		answers++

@@ -243,7 +243,7 @@ func callAt(t *check.T, calls []toolCall, level string) bool {
 	}
 	for _, r := range running {
 		if _, err := t.TryAnswer(r, t.Timeout()/2); err != nil {
-			cancel(t, r)
+			t.Cancel(r)
 			return false
 		}
 	}

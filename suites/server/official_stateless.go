@@ -148,7 +148,7 @@ func triggerParams(tool string) check.Params {
 func contractChanges(t *check.T) {
 	lists := changing(t)
 	call := contractListen(t, lists...)
-	defer cancel(t, call)
+	defer t.Cancel(call)
 	for _, list := range lists {
 		tool := map[string]string{"tools": "test_trigger_tool_change", "prompts": "test_trigger_prompt_change"}[list]
 		method := "notifications/" + list + "/list_changed"
@@ -167,7 +167,7 @@ func contractFiltered(t *check.T) {
 		t.NotApplicable("the server does not declare the changes of both lists")
 	}
 	call := contractListen(t, "prompts")
-	defer cancel(t, call)
+	defer t.Cancel(call)
 	contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
 	defer func() { _, _ = t.Try("tools/call", triggerParams(tool)) }()
 	t.Forbid(call.Sent, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {

@@ -177,7 +177,7 @@ func contractTaskTold(t *check.T) {
 	id := c.made.Get("taskId").Str
 	requests := c.needAsks()
 	call := c.listen()
-	defer cancel(t, call)
+	defer t.Cancel(call)
 	c.update(agreeing(requests))
 	m, ok := t.Await(call.Sent, func(m wire.Message) bool {
 		return m.Method() == "notifications/tasks" && m.Params().Get("taskId").Str == id && over(m.Params())
@@ -199,10 +199,10 @@ func contractTaskTold(t *check.T) {
 func contractTaskListenUndeclared(t *check.T) {
 	c := computing(t, 60)
 	defer c.drop()
-	defer cancel(t, c.listen())
+	defer t.Cancel(c.listen())
 	call, m := listenFor(t, check.Params{}, c.made.Get("taskId").Str)
 	if !m.IsResponse() {
-		defer cancel(t, call)
+		defer t.Cancel(call)
 	}
 	refusedUndeclared(t, "subscriptions/listen for a task", m)
 }

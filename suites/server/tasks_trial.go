@@ -206,7 +206,7 @@ func (tr *taskTrial) end(t *check.T) {
 			tr.direct = append(tr.direct, d)
 		} else {
 			t.Learn(slow(tr.tool))
-			cancel(t, running)
+			t.Cancel(running)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (tr *taskTrial) end(t *check.T) {
 func (tr *taskTrial) finish(t *check.T) {
 	if tr.result = answered(t, tr.waiting, t.Timeout()/2).Entry; tr.result.Raw == nil {
 		t.Learn(slow(tr.tool))
-		cancel(t, tr.waiting)
+		t.Cancel(tr.waiting)
 		if t.Declares("tasks.cancel") {
 			_, _ = t.TryFrame("tasks/cancel", taskParams(tr.id()))
 		}

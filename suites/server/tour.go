@@ -134,7 +134,7 @@ func show(t *check.T) *uses {
 		}
 		if w.of.err != nil {
 			t.Learn("slow " + w.call.Method)
-			cancel(t, w.call)
+			t.Cancel(w.call)
 		}
 	}
 	return u

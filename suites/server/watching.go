@@ -136,7 +136,7 @@ func (w *watch) stop() {
 			_, _ = w.t.Try("resources/unsubscribe", check.Params{"uri": uri})
 		}
 	case !w.got.IsResponse():
-		cancel(w.t, w.stream)
+		w.t.Cancel(w.stream)
 	}
 	w.open = false
 }

@@ -78,7 +78,7 @@ func (w *working) run(t *check.T, one toolCall) {
 		w.why = fmt.Sprintf("a call of %q was not reported on before it was answered", w.tool)
 		return
 	}
-	cancel(t, first)
+	t.Cancel(first)
 	read, err := t.TryFrame(t.Facts.Barrier, nil)
 	w.read = read.Index
 	for _, r := range runs[1:] {
