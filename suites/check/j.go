@@ -53,6 +53,44 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 // Entries returns all frames that carry a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
 
+// underWay is how long a message may be under way on one connection while
+// another has come on a second.
+const underWay = time.Second
+
+// Follows tells whether one message was certainly sent after another had come or
+// gone. Over HTTP the order in which they are recorded says so only for what came
+// in one exchange, in an exchange that was begun after the other message, or so
+// long after it that that one was not under way any more.
+func (v *View) Follows(later, earlier wire.Entry) bool {
+	switch {
+	case later.Index <= earlier.Index:
+		return false
+	case later.Beside(earlier.Frame), later.At-earlier.At >= underWay:
+		return true
+	}
+	return v.begun()[later.HTTP.Exchange] > v.frame[earlier.Index]
+}
+
+// begun returns the frame of the transcript by which the client began each
+// exchange.
+func (v *View) begun() map[int]int {
+	const key = "exchanges begun"
+	if known, ok := v.derived[key].(map[int]int); ok {
+		return known
+	}
+	first := map[int]int{}
+	for i, f := range v.transcript.Frames(0) {
+		if f.HTTP == nil || f.From != wire.Client {
+			continue
+		}
+		if _, known := first[f.HTTP.Exchange]; !known {
+			first[f.HTTP.Exchange] = i
+		}
+	}
+	v.derived[key] = first
+	return first
+}
+
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
 // was is not known. Like all that judges are given it is theirs to read, not to

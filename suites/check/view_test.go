@@ -2,6 +2,7 @@ package check
 
 import (
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -52,5 +53,30 @@ func TestJudgesDoNotCountFramesOfTheTransport(t *testing.T) {
 	}
 	if marked != 1 || o.State != Violated {
 		t.Errorf("%d frames are marked, state %d", marked, o.State)
+	}
+}
+
+// What came over two connections has no order, unless the second exchange was
+// begun after the first message, or much time passed between them.
+func TestWhatFollowsOverHTTP(t *testing.T) {
+	said := func(from wire.Role, exchange int, at time.Duration) wire.Frame {
+		return wire.Frame{From: from, At: at, Raw: []byte(`{}`), HTTP: &wire.HTTP{Exchange: exchange}}
+	}
+	listening := wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: 1, Method: "GET"}}
+	view := NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
+		listening,
+		said(wire.Client, 2, 0),
+		said(wire.Server, 2, 1), // entry 1
+		said(wire.Server, 1, 2), // 2: on the stream that was open before
+		said(wire.Server, 2, 3), // 3: on the same
+		said(wire.Client, 3, 4),
+		said(wire.Server, 3, 5),             // 5: of an exchange begun after
+		said(wire.Server, 1, 2*time.Second), // 6: long after
+	}))
+	first := view.Entries()[1]
+	for at, want := range map[int]bool{0: false, 1: false, 2: false, 3: true, 5: true, 6: true} {
+		if got := view.Follows(view.Entries()[at], first); got != want {
+			t.Errorf("entry %d follows: %t, want %t", at, got, want)
+		}
 	}
 }

@@ -79,15 +79,16 @@ func eachCancelled(j *check.J, look func(s said, id wire.ID)) {
 	})
 }
 
-// requested returns the requests of a role before a frame that have an id.
-func requested(j *check.J, of wire.Role, id wire.ID, before int) []wire.Entry {
+// requested returns the requests of a role that have an id, but for those that
+// were certainly sent after a message.
+func requested(j *check.J, of wire.Role, id wire.ID, before wire.Entry) []wire.Entry {
 	all := j.Received()
 	if of == j.Of {
 		all = j.Sent()
 	}
 	var out []wire.Entry
 	for _, e := range all {
-		if e.Index < before && e.Message.Kind == wire.Request && e.Message.ID().Equal(id) {
+		if e.Index != before.Index && !j.Follows(e, before) && e.Message.Kind == wire.Request && e.Message.ID().Equal(id) {
 			out = append(out, e)
 		}
 	}
@@ -96,7 +97,7 @@ func requested(j *check.J, of wire.Role, id wire.ID, before int) []wire.Entry {
 
 func cancelsOwn(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
-		if len(requested(j, j.Of, id, s.Index)) == 0 {
+		if len(requested(j, j.Of, id, s.Entry)) == 0 {
 			j.Fail(s.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(id.Raw, 80))
 			return
 		}
@@ -114,7 +115,7 @@ const belief = time.Second
 // (#timing-considerations).
 func cancelsInProgress(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
-		asked := requested(j, j.Of, id, s.Index)
+		asked := requested(j, j.Of, id, s.Entry)
 		if len(asked) != 1 {
 			return
 		}
@@ -161,7 +162,7 @@ func cancelsTask(j *check.J) {
 		}
 	}
 	eachCancelled(j, func(s said, id wire.ID) {
-		asked := requested(j, j.Of, id, s.Index)
+		asked := requested(j, j.Of, id, s.Entry)
 		switch {
 		case len(asked) != 1 || !asked[0].Message.Params().Get("task").IsObject() || !tasks[id.Key()]:
 		default:
@@ -175,7 +176,7 @@ func cancelsTask(j *check.J) {
 
 func cancelsSubscription(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
-		asked := requested(j, j.Of.Peer(), id, s.Index)
+		asked := requested(j, j.Of.Peer(), id, s.Entry)
 		for _, e := range asked {
 			if e.Message.Method() == "subscriptions/listen" {
 				j.Saw()
@@ -198,11 +199,11 @@ func cancelsSubscription(j *check.J) {
 func lateAnswerIgnored(j *check.J) {
 	eachCancelled(j, func(s said, id wire.ID) {
 		at, ok := answeredAfter(j, id, s.Index)
-		if !ok || len(requested(j, j.Of, id, s.Index)) != 1 {
+		if !ok || len(requested(j, j.Of, id, s.Entry)) != 1 {
 			return
 		}
 		for _, e := range j.Sent() {
-			if e.Index > at && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
+			if j.Follows(e, j.Entries()[at]) && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
 				j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless with an error", wire.Clip(id.Raw, 80))
 				return
 			}

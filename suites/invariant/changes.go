@@ -105,10 +105,10 @@ const stragglers = 2
 // A subscription is one of the client's to a resource, by resources/subscribe.
 type subscription struct {
 	on    bool
-	since int // the frame from which the next round trip counts
-	past  int // round trips since then
-	late  int // updates since these, each of them after another call of a tool
-	call  int // the frame of the call that the last of them came after
+	since wire.Entry // the answer from which the next round trip counts
+	past  int        // round trips since then
+	late  int        // updates since these, each of them after another call of a tool
+	call  int        // the frame of the call that the last of them came after
 }
 
 // updatedSubscribed takes notice only of resources that were listed or named by
@@ -151,10 +151,10 @@ func roundTrip(j *check.J, answer wire.Entry, subscribed map[string]*subscriptio
 	for uri, w := range subscribed {
 		m := request.Message
 		switch {
-		case !w.on && request.Index > w.since:
-			w.past, w.since = w.past+1, answer.Index
+		case !w.on && request.Index > w.since.Index:
+			w.past, w.since = w.past+1, answer
 		case m.Method() == "resources/unsubscribe" && m.Params().Get("uri").String() == uri && answer.Message.Kind == wire.Result:
-			w.on, w.since = false, answer.Index
+			w.on, w.since = false, answer
 		}
 	}
 }
@@ -165,7 +165,7 @@ func judgeUpdate(j *check.J, e wire.Entry, uri string, known bool, call int, sub
 	for on, w := range subscribed {
 		if strings.HasPrefix(uri, on) {
 			watching = watching || w.on
-			late = late || !w.on && w.past < quietAfter
+			late = late || !w.on && (w.past < quietAfter || !j.Follows(e, w.since))
 		}
 	}
 	once := subscribed[uri]

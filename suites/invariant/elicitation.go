@@ -253,13 +253,13 @@ func completeID(j *check.J) {
 }
 
 func completeKnown(j *check.J) {
-	known := map[string]int{} // index of the frame by id
+	known := map[string]wire.Entry{} // by id
 	eachAsk(j, createElicitation, func(a ask) {
-		note(known, a.params().v.Get("elicitationId").String(), a.Index)
+		note(known, a.params().v.Get("elicitationId").String(), a.Entry)
 	})
 	required(j, func(e wire.Entry) {
 		for _, v := range e.Message.Error().Get("data.elicitations").Array() {
-			note(known, v.Get("elicitationId").String(), e.Index)
+			note(known, v.Get("elicitationId").String(), e)
 		}
 	})
 	completed(j, func(s said) {
@@ -267,7 +267,7 @@ func completeKnown(j *check.J) {
 		if id.Type != gjson.String {
 			return // elicitation.complete.id
 		}
-		if at, ok := known[id.Str]; !ok || at > s.Index {
+		if asked, ok := known[id.Str]; !ok || j.Follows(asked, s.Entry) {
 			j.Fail(s.Entry, "%s names the elicitation %q, for which this client was never asked", s.name, wire.Clip(id.Str, 80))
 			return
 		}

@@ -196,6 +196,7 @@ func eachText(v gjson.Result, look func(text string)) {
 type threshold struct {
 	level   int // -1: not known
 	settled bool
+	since   wire.Entry              // the answer by which it was settled
 	setting map[string]gjson.Result // levels asked for, by id
 	after   map[string]bool         // ids of requests sent since the level was set
 	ids     map[string]bool         // all that were sent
@@ -221,7 +222,7 @@ func (t *threshold) asked(e wire.Entry, m wire.Message) {
 	t.ids[id] = true
 }
 
-func (t *threshold) answered(m wire.Message) {
+func (t *threshold) answered(e wire.Entry, m wire.Message) {
 	id := m.ID().Key()
 	if level, ok := t.setting[id]; ok {
 		delete(t.setting, id)
@@ -229,7 +230,9 @@ func (t *threshold) answered(m wire.Message) {
 			t.level = severity(level)
 		}
 	}
-	t.settled = t.settled || t.after[id]
+	if !t.settled && t.after[id] {
+		t.settled, t.since = true, e
+	}
 }
 
 func (t *threshold) certain() bool { return t.level >= 0 && t.settled && len(t.setting) == 0 }
@@ -243,8 +246,8 @@ func sessionThreshold(j *check.J) {
 			case e.From != j.Of:
 				t.asked(e, m)
 			case m.IsResponse():
-				t.answered(m)
-			case m.Method() != "notifications/message" || got < 0 || !t.certain():
+				t.answered(e, m)
+			case m.Method() != "notifications/message" || got < 0 || !t.certain() || !j.Follows(e, t.since):
 			case got < t.level:
 				one := e
 				one.Message = m

@@ -155,36 +155,33 @@ func tokenEchoed(j *check.J) {
 // text: equal they are a repetition, else which is more is left open. What comes
 // after a cancellation is not looked at: whether anything does is judged there.
 func progressIncreases(j *check.J) {
-	last := map[*tokenUse]gjson.Result{}
+	last := map[*tokenUse]report{}
 	for _, r := range progressOf(j).reports {
 		if r.about == nil || r.shared || r.cancelled || r.value.Type != gjson.Number {
 			continue
 		}
 		before, second := last[r.about]
-		last[r.about] = r.value
+		last[r.about] = r
 		switch {
-		case !second:
-		case r.value.Float() < before.Float(), r.value.Float() == before.Float() && tokenKey(r.value) == tokenKey(before):
-			j.Fail(r.Entry, "the progress under the token %s was %s, and then %s", wire.Clip(r.token.Raw, 80), before.Raw, r.value.Raw)
-		case r.value.Float() > before.Float():
+		case !second || !j.Follows(r.Entry, before.Entry):
+		case r.value.Float() < before.value.Float(), r.value.Float() == before.value.Float() && tokenKey(r.value) == tokenKey(before.value):
+			j.Fail(r.Entry, "the progress under the token %s was %s, and then %s", wire.Clip(r.token.Raw, 80), before.value.Raw, r.value.Raw)
+		case r.value.Float() > before.value.Float():
 			j.Saw()
 		}
 	}
 }
 
 // progressEnded leaves out tasks, whose token outlives the answer, and requests
-// that were cancelled. It compares what came on one connection: messages of two
-// have no order over HTTP, where a report may come on the stream that a client
-// listens on and the answer to the POST.
+// that were cancelled. Over HTTP a report may be under way on the stream that a
+// client listens on when the answer to the POST comes.
 func progressEnded(j *check.J) {
 	for _, r := range progressOf(j).reports {
 		switch {
 		case r.about == nil || r.shared || r.about.void || r.about.asTask || r.about.answered == 0:
-		case r.about.answered < r.Index && !r.Beside(j.Entries()[r.about.answered].Frame):
-			continue
-		case r.about.answered < r.Index:
+		case j.Follows(r.Entry, j.Entries()[r.about.answered]):
 			j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered", wire.Clip(r.about.request.Method(), 80), r.about.request.ID())
-		default:
+		case r.Index < r.about.answered:
 			j.Saw()
 		}
 	}
@@ -211,18 +208,20 @@ func taskProgressEnded(j *check.J) {
 		if r.about == nil || r.about.task == "" {
 			continue
 		}
-		if at, over := ended[r.about.task]; over && at < r.Index {
+		switch end, over := ended[r.about.task]; {
+		case !over:
+		case j.Follows(r.Entry, end):
 			j.Fail(r.Entry, "progress was reported on the task %q after the server had told that it ended", wire.Clip(r.about.task, 80))
-		} else if over {
+		case r.Index < end.Index:
 			j.Saw()
 		}
 	}
 }
 
-// taskEnds returns the frame in which the server first told that a task had
+// taskEnds returns the message in which the server first told that a task had
 // ended, by the id of the task.
-func taskEnds(j *check.J) map[string]int {
-	ends := map[string]int{}
+func taskEnds(j *check.J) map[string]wire.Entry {
+	ends := map[string]wire.Entry{}
 	for _, e := range j.Sent() {
 		m := e.Message
 		state := m.Params()
@@ -234,21 +233,21 @@ func taskEnds(j *check.J) map[string]int {
 			}
 			state, task = m.Result(), request.Message.Params().Get("taskId").String()
 			if request.Message.Method() == "tasks/result" && task != "" {
-				note(ends, task, e.Index)
+				note(ends, task, e)
 			}
 		}
 		switch state.Get("status").String() {
 		case "completed", "failed", "cancelled":
-			note(ends, task, e.Index)
+			note(ends, task, e)
 		}
 	}
 	return ends
 }
 
-// note keeps the first frame of each key that is not empty.
-func note(first map[string]int, key string, at int) {
+// note keeps the first message of each key that is not empty.
+func note(first map[string]wire.Entry, key string, e wire.Entry) {
 	if _, known := first[key]; !known && key != "" {
-		first[key] = at
+		first[key] = e
 	}
 }
 

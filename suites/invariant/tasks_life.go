@@ -84,10 +84,10 @@ const lateProgress = 1
 // only where the same call reports progress when it is left alone.
 func taskStops(j *check.J) {
 	before, after := map[string]int{}, map[string][]taskProgress{}
-	cancelled := map[string]int{} // by id, the index of the answer
+	cancelled := map[string]wire.Entry{} // by id, the answer
 	for _, s := range taskStates(j) {
 		if _, known := cancelled[s.id()]; !known && s.method == "tasks/cancel" && s.status() == "cancelled" {
-			cancelled[s.id()] = s.Index
+			cancelled[s.id()] = s.Entry
 		}
 	}
 	same := func(s taskState) string {
@@ -95,10 +95,10 @@ func taskStops(j *check.J) {
 		return p.Get("name").Raw + p.Get("arguments").Raw
 	}
 	for _, p := range progressOfTasks(j) {
-		switch at, ok := cancelled[p.of.id()]; {
+		switch answer, ok := cancelled[p.of.id()]; {
 		case !ok:
 			before[same(p.of)]++
-		case p.Index > at:
+		case j.Follows(p.Entry, answer):
 			after[p.of.id()] = append(after[p.of.id()], p)
 		}
 	}

@@ -66,9 +66,9 @@ func relatedInput(j *check.J) {
 	}
 }
 
-// knownTask tells whether a task of that id was made before a frame.
+// knownTask tells whether a task of that id may have been made before a message.
 func knownTask(j *check.J, before wire.Entry, id gjson.Result) bool {
-	return slices.ContainsFunc(createdTasks(j), func(s taskState) bool { return s.id() == id.String() && s.Index < before.Index })
+	return slices.ContainsFunc(createdTasks(j), func(s taskState) bool { return s.id() == id.String() && !j.Follows(s.Entry, before) })
 }
 
 // taskAlone tells whether, at a frame, a task was made that had not ended, and
@@ -87,15 +87,15 @@ func taskAlone(j *check.J, at wire.Entry) bool {
 	if !slices.Contains(values(live), true) {
 		return false
 	}
-	answered := map[string]int{}
+	answered := map[string]wire.Entry{}
 	for _, e := range j.Sent() {
 		if e.Message.IsResponse() {
-			answered[e.Message.ID().Key()] = e.Index
+			answered[e.Message.ID().Key()] = e
 		}
 	}
 	for _, e := range j.Received() {
 		done, ok := answered[e.Message.ID().Key()]
-		if e.Index < at.Index && e.Message.Kind == wire.Request && slices.Contains(nests, e.Message.Method()) && (!ok || done > at.Index) {
+		if e.Index < at.Index && e.Message.Kind == wire.Request && slices.Contains(nests, e.Message.Method()) && (!ok || !j.Follows(at, done)) {
 			return false
 		}
 	}
