@@ -18,7 +18,7 @@ import (
 // dialHTTP makes a session at a site; over streamable HTTP nothing is sent for
 // it yet.
 func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(wire.Frame) int) (link, error) {
-	h := &httpLink{came: make(chan wire.Frame, 64), ended: make(chan struct{}), within: o.Timeout, grace: o.Grace}
+	h := &httpLink{at: site.Endpoint, came: make(chan wire.Frame, 64), ended: make(chan struct{}), within: o.Timeout, grace: o.Grace}
 	both := func(f wire.Frame) int {
 		if f.From == wire.Client {
 			return record(f)
@@ -48,6 +48,7 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 // httpLink is a link over HTTP: its peer is a session at a server that lives
 // on.
 type httpLink struct {
+	at       *transport.Endpoint
 	session  httpSession
 	rev      spec.Revision
 	came     chan wire.Frame
@@ -63,7 +64,10 @@ type httpLink struct {
 
 // httpSession is the client end of a session on one of the two transports.
 type httpSession interface {
-	Send(ctx context.Context, raw []byte, edits ...transport.Edit) (int, error)
+	Send(ctx context.Context, raw []byte) (int, error)
+	Posting(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
+	Fields() http.Header
+	Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
 	Close(ctx context.Context)
 }
 

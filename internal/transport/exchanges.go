@@ -34,7 +34,11 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.n++
-	return x.n, x.record(wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: to.RequestURI(), Header: header}})
+	f := wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: to.RequestURI(), Header: header}}
+	if raw == nil {
+		f.HTTP.Body = text(r.Body)
+	}
+	return x.n, x.record(f)
 }
 
 // hidden stands for the values that the user gives for headers, which nobody

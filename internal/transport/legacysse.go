@@ -122,14 +122,10 @@ func (s *LegacySSE) To(ctx context.Context) (*url.URL, error) {
 // Send posts one message. It returns the index of its frame once the head of
 // the answer came, which says nothing of the message: that is answered on the
 // stream.
-func (s *LegacySSE) Send(ctx context.Context, raw []byte, edits ...Edit) (at int, err error) {
-	to, err := s.To(ctx)
+func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
+	r, err := s.Posting(ctx, wire.Message{Raw: raw})
 	if err != nil {
 		return 0, err
-	}
-	r := HTTPRequest{Method: http.MethodPost, URL: to, Header: http.Header{"Content-Type": {"application/json"}}, Body: raw}
-	for _, edit := range edits {
-		edit(&r)
 	}
 	n, at := s.log.begin(s.Endpoint, r, raw)
 	reply, err := s.Endpoint.Do(ctx, r)
@@ -141,6 +137,16 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte, edits ...Edit) (at int
 	s.log.whole(n, reply, body)
 	return at, err
 }
+
+// Posting returns the request by which a message is posted, once it is known
+// where to.
+func (s *LegacySSE) Posting(ctx context.Context, m wire.Message) (HTTPRequest, error) {
+	to, err := s.To(ctx)
+	return HTTPRequest{Method: http.MethodPost, URL: to, Header: http.Header{"Content-Type": {"application/json"}}, Body: m.Raw}, err
+}
+
+// Fields returns the header fields that all requests of the session have: none.
+func (s *LegacySSE) Fields() http.Header { return http.Header{} }
 
 // Close closes the stream, which ends the session.
 func (s *LegacySSE) Close() {

@@ -77,11 +77,13 @@ func (s *Streamable) mirror(h http.Header, m wire.Message) {
 		return
 	}
 	h.Set("Mcp-Method", FieldValue(method))
-	switch name, uri := m.Params().Get("name"), m.Params().Get("uri"); {
+	switch name, uri, task := m.Params().Get("name"), m.Params().Get("uri"), m.Params().Get("taskId"); {
 	case (method == "tools/call" || method == "prompts/get") && name.Type == gjson.String:
 		h.Set("Mcp-Name", FieldValue(name.Str))
 	case method == "resources/read" && uri.Type == gjson.String:
 		h.Set("Mcp-Name", FieldValue(uri.Str))
+	case strings.HasPrefix(method, "tasks/") && task.Type == gjson.String: // SEP-2663, routing headers
+		h.Set("Mcp-Name", FieldValue(task.Str))
 	}
 	if method != "tools/call" {
 		return

@@ -64,18 +64,14 @@ func (s *Streamable) Open() {
 	s.posts = map[int]*post{}
 }
 
-// An Edit changes a request before it is sent, for stimuli that a client would
-// not send: a header less, another Host.
-type Edit func(r *HTTPRequest)
-
 // Send posts one message. It returns the index of its frame once the request
 // was written, for a message that asks nothing once the head of the answer came
 // or the context ended: what is sent after it is read after it.
-func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, error) {
+func (s *Streamable) Send(ctx context.Context, raw []byte) (int, error) {
 	m := wire.Parse(raw)
-	r := HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: raw}
-	for _, edit := range edits {
-		edit(&r)
+	r, err := s.Posting(ctx, m)
+	if err != nil {
+		return -1, err
 	}
 	n, at := s.log.begin(s.Endpoint, r, raw)
 	written := make(chan struct{})
@@ -100,7 +96,7 @@ func (s *Streamable) Send(ctx context.Context, raw []byte, edits ...Edit) (int, 
 		answered <- nil
 		s.read(n, m, reply)
 	})
-	err := handedOver(ctx, asks(m), written, answered)
+	err = handedOver(ctx, asks(m), written, answered)
 	if err != nil {
 		cancel()
 	}
@@ -145,7 +141,7 @@ func (s *Streamable) Abandon(id wire.ID) bool {
 	if p == nil {
 		return false
 	}
-	s.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: "closed by the client"}})
+	s.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: closedByUs}})
 	p.cancel()
 	return true
 }
@@ -161,6 +157,14 @@ func (s *Streamable) awaiting(id wire.ID) (n int, p *post) {
 	}
 	return 0, nil
 }
+
+// Posting returns the request by which a message is posted.
+func (s *Streamable) Posting(_ context.Context, m wire.Message) (HTTPRequest, error) {
+	return HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: m.Raw}, nil
+}
+
+// Fields returns the header fields that all requests of the session have.
+func (s *Streamable) Fields() http.Header { return s.header(wire.Message{}) }
 
 // Request sends a request of HTTP that is no message, such as DELETE, and
 // returns its answer with the body read. The session's header fields are added
