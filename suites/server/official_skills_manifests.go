@@ -113,7 +113,8 @@ func manifestsComplete(t *check.T) {
 			if !d.skill.Get("resources").IsArray() || kind == directoryType || !d.skill.within(uri) {
 				continue
 			}
-			if _, ok := d.skill.lists(uri); ok {
+			files, below := d.skill.among(uri)
+			if _, ok := d.skill.lists(uri); ok || len(files)+len(below) > 0 { // a directory, whatever it is called
 				continue
 			}
 			fresh, ok := refreshed(t, d.skill)
