@@ -147,9 +147,9 @@ func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
 // What is left out of a long list is said.
 func TestOfManySkillsSomeAreRead(t *testing.T) {
 	got := skillsRun(t, func(l *server.Library) {
-		hours := l.Skills[0]
+		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool { return strings.HasSuffix(s.Root, "/opening-hours") })
 		for n := range 10 {
-			more := *hours
+			more := *l.Skills[i]
 			more.Root = fmt.Sprintf("skill://branch-%d/opening-hours", n)
 			l.Skills = append(l.Skills, &more)
 		}

@@ -65,11 +65,10 @@ func skills() []*Skill {
 	}
 	today := newSkill(todaySkill, "Tell which books are at hand today.", nil, "Read library://loans before you promise a book.\n")
 	today.Dynamic = true
-	return []*Skill{
-		newSkill(hoursSkill, "Tell readers when the library is open.", Object{"compatibility": "Any agent that can tell the time"},
-			"The desk is open from nine to five, and closed on Sundays.\n"),
-		lending, renewals, shelving, today,
-	}
+	hours := newSkill(hoursSkill, "Tell readers when the library is open.", Object{"compatibility": "Any agent that can tell the time"},
+		"The desk is open from nine to five, and closed on Sundays.\n")
+	// The suite of the contract looks at the first alone, and for directories.
+	return []*Skill{lending, renewals, hours, shelving, today}
 }
 
 // shelved says what stands in a row of shelves.
