@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,11 +110,15 @@ func (s skill) String() string {
 	return "a skill without uri"
 }
 
+// absolute is how a URI with a scheme begins (RFC 3986, section 3.1).
+var absolute = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
 // root returns the URI of the directory of the skill, "" where its own is not
-// that of a SKILL.md (SEP-2640, resource mapping).
+// that of a SKILL.md (SEP-2640, resource mapping). What else is wrong with the
+// URI is for the check of its path, which is of another level.
 func (s skill) root() string {
 	root, ok := strings.CutSuffix(s.uri(), "/SKILL.md")
-	if u, err := url.Parse(root); !ok || err != nil || !u.IsAbs() || lastSegment(root) == "" {
+	if !ok || !absolute.MatchString(root) || lastSegment(root) == "" {
 		return ""
 	}
 	return root
@@ -121,7 +126,11 @@ func (s skill) root() string {
 
 // lastSegment returns the last segment of the path in a URI, as it is meant.
 func lastSegment(uri string) string {
-	segment := uri[strings.LastIndexAny(uri, "/:")+1:]
+	_, path, _ := strings.Cut(uri, ":")
+	segment := path[strings.LastIndex(path, "/")+1:]
+	if !strings.Contains(path, "/") {
+		segment = path[strings.LastIndex(path, ":")+1:]
+	}
 	if plain, err := url.PathUnescape(segment); err == nil {
 		return plain
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -162,12 +161,11 @@ func skillNamesUnique(t *check.T) {
 
 func skillSchemes(t *check.T) {
 	eachSkill(t, "no skill has the URI of a SKILL.md", func(s skill) bool {
-		u, err := url.Parse(s.root())
-		if err != nil || s.root() == "" {
+		if s.root() == "" {
 			return false
 		}
-		if u.Scheme != "skill" {
-			t.Fail("a URI of the scheme skill", asJSON(s.String()), "%s is of the scheme %s, which servers may choose, and hosts may not expect", s, wire.Clip(u.Scheme, 40))
+		if scheme, _, _ := strings.Cut(s.root(), ":"); !strings.EqualFold(scheme, "skill") {
+			t.Fail("a URI of the scheme skill", asJSON(s.String()), "%s is of the scheme %s, which a server may choose where it has one of its own", s, wire.Clip(scheme, 40))
 		}
 		return true
 	})

@@ -228,19 +228,14 @@ func skillFilesVerified(t *check.T) {
 	})
 }
 
-// skillResourceOf returns the entries of a SKILL.md in resources/list and in its
-// directory.
+// skillResourceOf returns the entry of a SKILL.md in resources/list, if there is
+// one. What such a resource should be holds of those under the scheme skill
+// (SEP-2640, resource metadata).
 func skillResourceOf(t *check.T, s skill) []gjson.Result {
-	var out []gjson.Result
-	if r, ok := listed(walked(t, resourcesList), s.uri()); ok {
-		out = append(out, r)
+	if r, ok := listed(walked(t, resourcesList), s.uri()); ok && strings.HasPrefix(s.uri(), "skill://") {
+		return []gjson.Result{r}
 	}
-	for _, d := range readDirectories(t) {
-		if d.uri == s.root() {
-			out = append(out, slices.DeleteFunc(d.children(), func(r gjson.Result) bool { return r.Get("uri").String() != s.uri() })...)
-		}
-	}
-	return out
+	return nil
 }
 
 func skillTextsMarkdown(t *check.T) {
@@ -249,7 +244,7 @@ func skillTextsMarkdown(t *check.T) {
 			return false
 		}
 		told := skillResourceOf(t, f.skill)
-		if item, ok := f.item(); ok && item.Get("mimeType").Exists() {
+		if item, ok := f.item(); ok && item.Get("mimeType").Exists() && strings.HasPrefix(f.uri, "skill://") {
 			told = append(told, item)
 		}
 		for _, r := range told {
@@ -290,7 +285,7 @@ func skillMetaPrefixed(t *check.T) {
 			return false
 		}
 		told := skillResourceOf(t, f.skill)
-		if item, ok := f.item(); ok {
+		if item, ok := f.item(); ok && strings.HasPrefix(f.uri, "skill://") {
 			told = append(told, item)
 		}
 		seen := false

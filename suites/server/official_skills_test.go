@@ -14,6 +14,8 @@ func TestWhereASkillIs(t *testing.T) {
 		"github://owner/repo/re%66unds/SKILL.md": {"github://owner/repo/re%66unds", "refunds"},
 		"urn:skills:refunds/SKILL.md":            {"urn:skills:refunds", "refunds"},
 		"skill://refunds/skill.md":               {},
+		"skill://acme:billing/refunds/SKILL.md":  {"skill://acme:billing/refunds", "refunds"},
+		"skill://a:b/SKILL.md":                   {"skill://a:b", "a:b"},
 		"skill://refunds":                        {},
 		"skill:///SKILL.md":                      {},
 		"/refunds/SKILL.md":                      {},
