@@ -113,6 +113,19 @@ func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
 	})
 }
 
+// A server may serve its skills under a scheme of its own (SEP-2640, resource
+// mapping), of which nothing more is said.
+func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) {
+		for _, s := range l.Skills {
+			s.Root = strings.Replace(s.Root, "skill://", "library://skills/", 1)
+		}
+	}, nil)
+	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+		reports.NotObserved: "entry.path read.mime-type listed meta",
+	})
+}
+
 // A file may change between the entry and the read of it: an entry that is asked
 // for anew tells what is read then (SEP-2640, verification on read).
 func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {

@@ -278,11 +278,6 @@ func officialSkillEntries() []Fault {
 			Apply:    moved(hoursSkill, "skill://archive/shelving"),
 		},
 		{
-			Name: "contract-skill-scheme", Does: "serves a skill under a scheme of its own",
-			CaughtBy: []string{"official.skills.entry.scheme"},
-			Apply:    moved(hoursSkill, "library://skills/opening-hours"),
-		},
-		{
 			Name: "contract-skill-authority", Does: "serves a skill under an authority with a port",
 			CaughtBy: []string{"official.skills.entry.path"},
 			Apply:    moved(hoursSkill, "skill://desk:8080/opening-hours"),

@@ -14,7 +14,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// officialSkillEntries are what each entry of skills/list says of its skill.
+// officialSkillEntries are what each entry of skills/list says of its skill. That
+// its URI is of the scheme skill is no check: a server may serve skills under one
+// of its own domain (SEP-2640, resource mapping), and nothing tells whether it is.
 func officialSkillEntries() []check.Check {
 	return []check.Check{
 		{
@@ -53,13 +55,6 @@ func officialSkillEntries() []check.Check {
 			Level: spec.Should,
 			Spec:  skillsEnumeration,
 			Probe: skillNamesUnique,
-		},
-		{
-			ID:    "official.skills.entry.scheme",
-			Says:  "each skill has a URI of the scheme skill",
-			Level: spec.Should,
-			Spec:  skillsEnumeration,
-			Probe: skillSchemes,
 		},
 		{
 			ID:    "official.skills.entry.path",
@@ -157,18 +152,6 @@ func skillNamesUnique(t *check.T) {
 	if delete(named, ""); len(named) < 2 {
 		t.NotObserved("one skill alone is listed", "list another skill")
 	}
-}
-
-func skillSchemes(t *check.T) {
-	eachSkill(t, "no skill has the URI of a SKILL.md", func(s skill) bool {
-		if s.root() == "" {
-			return false
-		}
-		if scheme, _, _ := strings.Cut(s.root(), ":"); !strings.EqualFold(scheme, "skill") {
-			t.Fail("a URI of the scheme skill", asJSON(s.String()), "%s is of the scheme %s, which a server may choose where it has one of its own", s, wire.Clip(scheme, 40))
-		}
-		return true
-	})
 }
 
 var (
