@@ -89,11 +89,11 @@ func alone() session.Options {
 
 // Workers is how many cells to compute side by side on this machine: more than
 // it has processors, since a cell mostly waits for what does not come.
-func Workers() int { return 12 * runtime.NumCPU() }
+func Workers() int { return 9 * runtime.NumCPU() }
 
 // gcPercent is how far the heap may grow before garbage is collected while the
 // matrix is computed.
-const gcPercent = 800
+const gcPercent = 400
 
 // Run computes the matrix of the faults, several at a time.
 func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
