@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"reports":             {"internal/spec", "internal/wire", "internal/yamldoc", "go-yaml", "gjson"},
 	"suites/check":        {"internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/schema", "fixtures", "gjson"},
 	"suites/invariant":    {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/schema", "fixtures", "gjson"},
-	"suites/server":       {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "gomega", "uritemplate", "gjson"},
+	"suites/server":       {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "internal/yamldoc", "fixtures", "gomega", "uritemplate", "gjson"},
 	"suites/client":       {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "gomega", "uritemplate", "gjson"},
 	"suites":              {"suites/check", "suites/server", "suites/client", "suites/invariant", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "reports", "ginkgo", "gomega", "gjson"},
 	"reference/server":    {"internal/spec", "internal/wire", "internal/memo", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},

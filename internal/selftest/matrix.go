@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -89,7 +90,7 @@ func alone() session.Options {
 
 // Workers is how many cells to compute side by side on this machine: more than
 // it has processors, since a cell mostly waits for what does not come.
-func Workers() int { return 12 * runtime.NumCPU() }
+func Workers() int { return 9 * runtime.NumCPU() }
 
 // gcPercent is how far the heap may grow before garbage is collected while the
 // matrix is computed.
@@ -117,12 +118,11 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	honest.Go(func() {
 		m.Promised, bad[1] = judge(ctx, server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions(), suites.Official, alone())
 	})
-	m.fill(ctx, workers, beside())
+	m.Again = m.fill(ctx, workers, beside(), alone())
 	honest.Wait()
 	if bad[0] != nil || bad[1] != nil {
 		return nil, fmt.Errorf("the honest server: %w", errors.Join(bad[:]...))
 	}
-	m.Again = m.fill(ctx, runtime.NumCPU(), alone())
 	m.fill(ctx, 1, alone())
 	m.Took = time.Since(began)
 	return m, ctx.Err()
@@ -137,28 +137,37 @@ func judge(ctx context.Context, o server.Options, revisions []spec.Revision, pro
 	})
 }
 
-// fill computes the cells that are not exact, several at a time, and returns
-// how many they were.
-func (m *Matrix) fill(ctx context.Context, workers int, deadlines session.Options) (filled int) {
+// fill computes the cells that are not exact, several at a time, each with the
+// deadlines one after another until it is, and returns how many took more than
+// the first.
+func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Options) (again int) {
 	work := make(chan *Cell)
 	var wait sync.WaitGroup
+	var more atomic.Int64
 	for range max(1, workers) {
 		wait.Go(func() {
 			for c := range work {
-				c.fill(ctx, deadlines)
+				for i, d := range deadlines {
+					if c.Exact() || ctx.Err() != nil {
+						break
+					}
+					if i == 1 {
+						more.Add(1)
+					}
+					*c = Cell{Fault: c.Fault, Revision: c.Revision}
+					c.fill(ctx, d)
+				}
 			}
 		})
 	}
 	for i := range m.Cells {
 		if c := &m.Cells[i]; !c.Exact() && ctx.Err() == nil {
-			*c = Cell{Fault: c.Fault, Revision: c.Revision}
-			filled++
 			work <- c
 		}
 	}
 	close(work)
 	wait.Wait()
-	return filled
+	return int(more.Load())
 }
 
 func (c *Cell) fill(ctx context.Context, deadlines session.Options) {

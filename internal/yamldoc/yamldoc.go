@@ -32,6 +32,16 @@ func Parse(text []byte, one string) (ast.Node, error) {
 	return nil, fmt.Errorf("line %d: a second document; %s", Line(docs[1].Body), one)
 }
 
+// Mapping returns the values of a document that is a mapping with names for
+// keys: nil, booleans, numbers, strings, []any and map[string]any.
+func Mapping(text []byte) (map[string]any, error) {
+	var out map[string]any
+	if err := yaml.Unmarshal(text, &out); err != nil {
+		return nil, Plain(err)
+	}
+	return out, nil
+}
+
 // Line returns the line on which a value begins, an object where its first key
 // does; 0 where that is not known.
 func Line(node ast.Node) int {

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,25 @@ func TestParseTakesOneDocument(t *testing.T) {
 			t.Errorf("%q: the error is %v, want %q", text, err, want)
 		case err == nil && (node == nil) != !strings.Contains(text, "a:"):
 			t.Errorf("%q: the root is %v", text, node)
+		}
+	}
+}
+
+func TestMappingTakesNamesForKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: 1\nb: [x, {c: true}]\n": "map[a:1 b:[x map[c:true]]]",
+		"":                          "map[]",
+		"- a\n":                     "line 1: ",
+		"a: 1\na: 2\n":              "line 2: ",
+		"a: b: c\n":                 "line 1: ",
+	} {
+		v, err := Mapping([]byte(text))
+		got := fmt.Sprint(v)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

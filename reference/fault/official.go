@@ -11,7 +11,7 @@ import (
 // official are the faults of the public conformance contract. They break no
 // row of the ledger: what they break is documented by the contract.
 func official() []Fault {
-	faults := slices.Concat(officialTools(), officialNotices(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks())
+	faults := slices.Concat(officialTools(), officialNotices(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), officialSkills())
 	for i := range faults {
 		faults[i].Profile = "official"
 	}

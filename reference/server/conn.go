@@ -25,7 +25,7 @@ type conn struct {
 	library *Library
 	session *Session
 	methods map[string]method
-	// extension are the methods of the tasks extension.
+	// extension are the methods of the extensions that the library declares.
 	extension map[string]method
 	handle    Handler
 	receive   Receiver
@@ -73,9 +73,9 @@ var (
 func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink, o Options) *conn {
 	c := &conn{
 		ctx: ctx, stop: stop, o: o,
-		library: newLibrary(),
-		session: newSession(),
-		methods: methods(), extension: taskMethods(),
+		library:  newLibrary(),
+		session:  newSession(),
+		methods:  methods(),
 		inflight: map[string]*job{},
 		asked:    map[string]chan wire.Message{},
 		closing:  make(chan struct{}),
@@ -88,6 +88,8 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink,
 	if o.Library != nil {
 		o.Library(c.library)
 	}
+	c.library.shelveSkills()
+	c.extension = c.library.extensions()
 	c.sink, c.handle, c.receive = c.placing(write), c.admit, c.take
 	if o.Frames != nil {
 		c.sink = o.Frames(c.sink)

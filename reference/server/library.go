@@ -17,6 +17,7 @@ type Library struct {
 	Resources    []*Resource
 	Templates    []*Template
 	Prompts      []*Prompt
+	Skills       []*Skill
 
 	mu       sync.Mutex
 	loans    map[string]string // reader by id of the book

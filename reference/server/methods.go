@@ -81,9 +81,9 @@ func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
 }
 
 // method returns the method of a request, if the library has it: one of the
-// extension before one of the protocol.
+// extensions before one of the protocol.
 func (c *conn) method(r *Request) (method, bool) {
-	if m, ok := c.extension[r.Method]; ok && r.extended() {
+	if m, ok := c.extension[r.Method]; ok && m.in.Has(r.Revision) {
 		return m, true
 	}
 	m, ok := c.methods[r.Method]

@@ -40,7 +40,7 @@ func (l *Library) addOfficial(step time.Duration) {
 	a := &annex{pace: step}
 	l.annex = a
 	l.ToolPage = officialPage
-	l.Capabilities["extensions"] = Object{tasksExtension: Object{}}
+	l.Capabilities["extensions"] = Object{tasksExtension: Object{}, skillsExtension: Object{"directoryRead": true}}
 	l.Tools = append(l.Tools, a.tools()...)
 	l.Tools = append(l.Tools, officialAsking()...)
 	l.Tools = append(l.Tools, officialRounds()...)
@@ -48,6 +48,7 @@ func (l *Library) addOfficial(step time.Duration) {
 	l.Resources = append(l.Resources, a.resources()...)
 	l.Templates = append(l.Templates, officialTemplate())
 	l.Prompts = append(l.Prompts, a.prompts()...)
+	l.Skills = skills()
 }
 
 // rest passes one pace, or less if the call ends before.

@@ -12,13 +12,19 @@ import (
 // names a place in it, so that it stays good while items come and go and on
 // any other connection.
 func paginate[T any](r *Request, member string, items []T, offered func(T) bool, show func(T) Object) (Object, *Error) {
+	return paginateAs(r, member, member, items, offered, show)
+}
+
+// paginateAs is paginate for one of several lists under the same member; list
+// tells them apart.
+func paginateAs[T any](r *Request, list, member string, items []T, offered func(T) bool, show func(T) Object) (Object, *Error) {
 	from := 0
 	if v, ok := r.Params["cursor"]; ok {
 		s, ok := v.(string)
 		if !ok {
 			return nil, invalid("The cursor must be a string")
 		}
-		if from, ok = place(member, s); !ok || from > len(items) {
+		if from, ok = place(list, s); !ok || from > len(items) {
 			return nil, invalid("The cursor is not one of this list")
 		}
 	}
@@ -31,7 +37,7 @@ func paginate[T any](r *Request, member string, items []T, offered func(T) bool,
 		switch {
 		case !offered(items[i]):
 		case len(page) == size:
-			return Object{member: page, "nextCursor": cursor(member, i)}, nil
+			return Object{member: page, "nextCursor": cursor(list, i)}, nil
 		default:
 			page = append(page, show(items[i]))
 		}

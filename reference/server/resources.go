@@ -13,7 +13,7 @@ import (
 type Resource struct {
 	URI, Name, Title, Description, MIME string
 	Size                                int      // in bytes; 0: not told
-	Hints                               Object   // annotations, or nil
+	Hints, Meta                         Object   // annotations and _meta, or nil
 	Room                                bool     // offered while the reading room is open
 	Unlisted                            bool     // readable, but not listed
 	In                                  spec.Set // revisions that know what it needs; zero: all
@@ -54,21 +54,27 @@ func listResources(_ context.Context, r *Request) (any, *Error) {
 	l := r.conn.library
 	o, problem := paginate(r, "resources", l.Resources,
 		func(res *Resource) bool { return !res.Unlisted && res.offered(r) },
-		func(res *Resource) Object {
-			o := described(res.Title, res.Description, res.MIME)
-			o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
-			if res.Size > 0 {
-				o["size"] = res.Size
-			}
-			if res.Hints != nil {
-				o["annotations"] = res.Hints
-			}
-			return shape(r.Revision, "Resource", o)
-		})
+		func(res *Resource) Object { return res.object(r) })
 	if problem != nil {
 		return nil, problem
 	}
 	return o, nil
+}
+
+// object is the resource as it is listed.
+func (res *Resource) object(r *Request) Object {
+	o := described(res.Title, res.Description, res.MIME)
+	o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
+	if res.Size > 0 {
+		o["size"] = res.Size
+	}
+	if res.Hints != nil {
+		o["annotations"] = res.Hints
+	}
+	if res.Meta != nil {
+		o["_meta"] = res.Meta
+	}
+	return shape(r.Revision, "Resource", o)
 }
 
 func (res *Resource) offered(r *Request) bool {

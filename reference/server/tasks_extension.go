@@ -28,14 +28,33 @@ func taskMethods() map[string]method {
 
 // extends tells whether capabilities hold the extension.
 func extends(capabilities Object) bool {
-	extensions, _ := capabilities["extensions"].(Object)
-	_, ok := extensions[tasksExtension].(Object)
+	_, ok := settings(capabilities, tasksExtension)
 	return ok
+}
+
+// settings returns what capabilities say of an extension; ok is false where they
+// do not hold it.
+func settings(capabilities Object, extension string) (o Object, ok bool) {
+	extensions, _ := capabilities["extensions"].(Object)
+	o, ok = extensions[extension].(Object)
+	return o, ok
 }
 
 // extended tells whether the extension is there at the revision of a request.
 func (r *Request) extended() bool {
 	return spec.Stateless.Has(r.Revision) && extends(r.conn.library.Capabilities)
+}
+
+// extensions returns the methods of the extensions that the library declares.
+func (l *Library) extensions() map[string]method {
+	table := map[string]method{}
+	if extends(l.Capabilities) {
+		maps.Copy(table, taskMethods())
+	}
+	if declared, ok := settings(l.Capabilities, skillsExtension); ok {
+		maps.Copy(table, skillMethods(declared))
+	}
+	return table
 }
 
 // errUndeclared is the error for a client that did not declare the extension in

@@ -124,7 +124,7 @@ func excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
 			keep[maxFrames/2+maxFrames/4].Mark = true
 			mark = -1
 		}
-		frames = keep
+		frames = slices.Clone(keep) // the rest is not held
 	}
 	for i := range frames {
 		if from+i == mark {

@@ -275,31 +275,53 @@ const (
 // in flight. Those that were cancelled count as in flight to the end.
 func requestMessages(broken logged) func(j *check.J) {
 	return func(j *check.J) {
-		heard, quiet := false, false
-		walkLogged(j, func(e wire.Entry, how logged, level string) {
+		heard := false
+		all := logsOf(j)
+		for _, l := range all.messages {
 			switch {
-			case how != broken:
-				heard = heard || how == rightly
-			case how == unasked:
-				j.Fail(e, "a log message came while no request asked for any")
-			case how == tooMild:
-				j.Fail(e, "a message of level %s came, and no request in flight asks for what is so mild", level)
-			case how == tooLate:
-				j.Fail(e, "a log message came after the request that asked for it was answered")
+			case l.how != broken:
+				heard = heard || l.how == rightly
+			case l.how == unasked:
+				j.Fail(l.Entry, "a log message came while no request asked for any")
+			case l.how == tooMild:
+				j.Fail(l.Entry, "a message of level %s came, and no request in flight asks for what is so mild", l.Message.Params().Get("level").String())
+			case l.how == tooLate:
+				j.Fail(l.Entry, "a log message came after the request that asked for it was answered")
 			}
-			if how == rightly && broken != unasked {
+			if l.how == rightly && broken != unasked {
 				j.Saw()
 			}
-		}, func() { quiet = true })
-		if broken == unasked && heard && quiet {
+		}
+		if broken == unasked && heard && all.quiet {
 			j.Saw() // a server that logs when asked has answered calls without
 		}
 	}
 }
 
-// walkLogged gives every log message of a session, and tells of every answer
-// to a tools/call that asked for no messages.
-func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), quiet func()) {
+// A logMessage is one of a session, with how it relates to its requests.
+type logMessage struct {
+	wire.Entry
+	how logged
+}
+
+// logs are the log messages of a session; quiet tells that a tools/call was
+// answered that asked for none.
+type logs struct {
+	messages []logMessage
+	quiet    bool
+}
+
+// logsOf reads a session once for all judges, up to where it is not known any
+// more what a request asks for.
+func logsOf(j *check.J) *logs {
+	return check.Derived(j, "log messages by request", func() *logs {
+		out := &logs{}
+		out.read(j)
+		return out
+	})
+}
+
+func (l *logs) read(j *check.J) {
 	type request struct {
 		level  int
 		call   bool
@@ -331,7 +353,7 @@ func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), q
 				}
 				delete(open, id)
 				if recent = append(recent[max(0, len(recent)-1):], r); r.call && r.level < 0 && !r.strays {
-					quiet()
+					l.quiet = true
 				}
 			case m.Method() == "notifications/message":
 				level := m.Params().Get("level")
@@ -359,7 +381,7 @@ func walkLogged(j *check.J, look func(e wire.Entry, how logged, level string), q
 				}
 				one := e
 				one.Message = m
-				look(one, how, level.String())
+				l.messages = append(l.messages, logMessage{one, how})
 			}
 		}
 	}

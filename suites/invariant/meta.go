@@ -197,6 +197,10 @@ var definedMeta = []string{
 // others.
 const officialPrefix = "io.modelcontextprotocol"
 
+// skillsPrefix is where the skills extension has servers put what they say of
+// skill resources (SEP-2640, resource metadata).
+const skillsPrefix = officialPrefix + ".skills"
+
 func reservedKey(j *check.J, k metaKey) (subject bool, wrong string) {
 	ours := func(label string) bool { return label == "mcp" || label == "modelcontextprotocol" }
 	reserved := false
@@ -208,6 +212,8 @@ func reservedKey(j *check.J, k metaKey) (subject bool, wrong string) {
 	switch {
 	case !reserved || slices.Contains(definedMeta, k.key):
 		return true, ""
+	case j.Facts.Stateless && strings.Join(k.labels, ".") == skillsPrefix:
+		return false, ""
 	case j.Facts.Stateless && strings.Join(k.labels, ".") == officialPrefix:
 		j.Note("the _meta key %q is of no revision: it may be of an official extension", wire.Clip(k.key, 80))
 		return false, ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -81,10 +82,13 @@ func walked(t *check.T, l listing) *walk {
 }
 
 // walkNow asks for page after page until there is no further cursor.
-func walkNow(t *check.T, l listing) *walk {
+func walkNow(t *check.T, l listing) *walk { return walkOf(t, l, nil) }
+
+// walkOf is walkNow for a list that other params than the cursor choose.
+func walkOf(t *check.T, l listing, of check.Params) *walk {
 	w := &walk{listing: l}
 	seen := map[string]bool{}
-	var params check.Params
+	params := of
 	for cursor := ""; ; {
 		e, err := t.TryFrame(l.method, params)
 		w.last = e
@@ -113,6 +117,7 @@ func walkNow(t *check.T, l listing) *walk {
 		}
 		seen[cursor] = true
 		params = check.Params{"cursor": cursor}
+		maps.Copy(params, of)
 	}
 }
 

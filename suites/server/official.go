@@ -17,7 +17,7 @@ import (
 // promises it by being run with the profile, so that a fixture that is missing
 // breaks its check. Spec names the scenario of the contract.
 func official() []check.Check {
-	all := slices.Concat(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), officialDocumented())
+	all := slices.Concat(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), officialSkills(), officialDocumented())
 	for i := range all {
 		all[i].Profile = "official"
 	}

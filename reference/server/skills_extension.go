@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+)
+
+// The skills extension (SEP-2640), which a library may declare at 2026-07-28.
+// Entries are made from the bytes that resources/read serves.
+
+// skillsExtension identifies the extension, in the capabilities of the server.
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+// directoryType is the media type of a directory (SEP-2640, directory resources).
+const directoryType = "inode/directory"
+
+// skillMethods returns the methods of the extension by name. What is listed is
+// the same for everyone; what is in a directory is not cacheable, and is told
+// only by who declares it.
+func skillMethods(declared Object) map[string]method {
+	table := map[string]method{
+		"skills/list": {"skills/list", spec.Stateless, "", listSkills, listHint},
+		"skills/get":  {"skills/get", spec.Stateless, "", getSkill, listHint},
+	}
+	if declared["directoryRead"] == true {
+		table["resources/directory/read"] = method{"resources/directory/read", spec.Stateless, "", readDirectory, nil}
+	}
+	return table
+}
+
+// shelveSkills offers the files of the skills as resources. A file that two of
+// them hold, since one is in the other, is read by the first entry that names it
+// as its own.
+func (l *Library) shelveSkills() {
+	byURI := map[string]*Resource{}
+	for _, s := range l.Skills {
+		for _, f := range s.Files {
+			res := s.resource(f)
+			if known, twice := byURI[res.URI]; !twice {
+				byURI[res.URI] = res
+				l.Resources = append(l.Resources, res)
+			} else if !res.Unlisted {
+				*known = *res
+			}
+		}
+	}
+}
+
+// entry describes a skill (SEP-2640, skill entries).
+func (s *Skill) entry() Object {
+	o := Object{"uri": s.Root + "/" + skillFile, "frontmatter": s.Frontmatter, "resources": "dynamic"}
+	if s.Dynamic {
+		return o
+	}
+	files := []any{}
+	for _, f := range s.Files {
+		files = append(files, Object{"uri": s.uri(f), "digest": fmt.Sprintf("sha256:%x", sha256.Sum256(f.Content)), "size": len(f.Content)})
+	}
+	o["resources"] = files
+	return o
+}
+
+// listSkills answers skills/list (SEP-2640, listing skills).
+func listSkills(_ context.Context, r *Request) (any, *Error) {
+	o, problem := paginate(r, "skills", r.conn.library.Skills, func(*Skill) bool { return true }, (*Skill).entry)
+	if problem != nil {
+		return nil, problem
+	}
+	return o, nil
+}
+
+// getSkill answers skills/get (SEP-2640, getting a skill).
+func getSkill(_ context.Context, r *Request) (any, *Error) {
+	uri, problem := resourceURI(r)
+	if problem != nil {
+		return nil, problem
+	}
+	for _, s := range r.conn.library.Skills {
+		if s.Root+"/"+skillFile == uri {
+			return Object{"skill": s.entry()}, nil
+		}
+	}
+	return nil, invalid("No skill is served at %s", clip(uri))
+}
+
+// readDirectory answers resources/directory/read (SEP-2640, reading directories).
+func readDirectory(_ context.Context, r *Request) (any, *Error) {
+	uri, problem := resourceURI(r)
+	if problem != nil {
+		return nil, problem
+	}
+	children := r.conn.library.children(uri)
+	if children == nil {
+		return nil, invalid("%s is no directory resource", clip(uri))
+	}
+	o, problem := paginateAs(r, "directory "+uri, "resources", children,
+		func(res *Resource) bool { return res.offered(r) },
+		func(res *Resource) Object { return res.object(r) })
+	if problem != nil {
+		return nil, problem
+	}
+	return o, nil
+}
+
+// children returns what stands in a directory of a skill, in the order of the
+// URIs; nil where the URI is of no such directory.
+func (l *Library) children(uri string) []*Resource {
+	found := map[string]*Resource{}
+	for _, s := range l.Skills {
+		if uri != s.Root && !strings.HasPrefix(uri, s.Root+"/") {
+			continue
+		}
+		for _, f := range s.Files {
+			below, ok := strings.CutPrefix(s.uri(f), uri+"/")
+			if !ok {
+				continue
+			}
+			name, _, deeper := strings.Cut(below, "/")
+			child := uri + "/" + name
+			if deeper {
+				found[child] = &Resource{URI: child, Name: name, Title: name, Description: "A directory", MIME: directoryType, In: spec.Stateless}
+			} else if res := l.at(child); res != nil {
+				found[child] = res
+			}
+		}
+	}
+	var out []*Resource
+	for _, child := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[child])
+	}
+	return out
+}
+
+// at returns the resource of a URI, listed or not; nil for none.
+func (l *Library) at(uri string) *Resource {
+	if i := slices.IndexFunc(l.Resources, func(res *Resource) bool { return res.URI == uri }); i >= 0 {
+		return l.Resources[i]
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package suites
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// skillsRun runs the checks under the profile against the reference, and returns
+// the outcomes of those of the skills extension by what follows official.skills.
+// Of the others none may object.
+func skillsRun(t *testing.T, edit func(*server.Library), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
+	t.Helper()
+	run, err := RunDirect(t.Context(), server.Target("reference", server.Options{Official: true, Pace: time.Millisecond, Library: edit, Handler: handler}), Options{
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: quick(), Profile: Official, Allow: func(string) bool { return true },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]reports.Outcome{}
+	for _, o := range run.Outcomes {
+		if name, ok := strings.CutPrefix(o.ID, "official.skills."); ok {
+			out[name] = o
+		} else if o.Verdict == reports.Fail || o.Verdict == reports.Warn {
+			t.Errorf("%s is %s: %s", o.ID, o.Verdict, o.Detail)
+		}
+	}
+	if len(out) < 30 {
+		t.Fatalf("%d checks of the extension were there", len(out))
+	}
+	return out
+}
+
+// verdicts asserts what the checks say; those that are not named say other.
+func verdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdict, named map[reports.Verdict]string) {
+	t.Helper()
+	for name, o := range got {
+		want := other
+		for verdict, names := range named {
+			if slices.Contains(strings.Fields(names), name) {
+				want = verdict
+			}
+		}
+		if o.Verdict != want {
+			t.Errorf("%s is %s, not %s: %s", name, o.Verdict, want, o.Detail)
+		}
+	}
+}
+
+// No server needs to have the extension.
+func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
+	asked := make(chan string, 1000)
+	got := skillsRun(t, func(l *server.Library) {
+		delete(l.Capabilities["extensions"].(server.Object), "io.modelcontextprotocol/skills")
+		l.Skills = nil
+	}, func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if strings.HasPrefix(r.Method, "skills/") || r.Method == "resources/directory/read" {
+				asked <- r.Method
+			}
+			return next(ctx, r)
+		}
+	})
+	verdicts(t, got, reports.NotApplicable, nil)
+	if len(asked) > 0 {
+		t.Errorf("%s was called, which is not declared", <-asked)
+	}
+}
+
+// A list may be empty (SEP-2640, listing skills).
+func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) { l.Skills = nil }, nil)
+	verdicts(t, got, reports.NotObserved, map[reports.Verdict]string{
+		reports.Pass: "declared declared.resources list list.cached get.unknown directory.refused",
+	})
+}
+
+// Who declares an empty object reads no directories, and is not asked to.
+func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) {
+		l.Capabilities["extensions"].(server.Object)["io.modelcontextprotocol/skills"] = server.Object{}
+	}, func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "resources/directory/read" {
+				t.Error("resources/directory/read was called, which is not declared")
+			}
+			return next(ctx, r)
+		}
+	})
+	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+		reports.NotApplicable: "directory directory.children directory.subdirectories directory.pages directory.refused",
+	})
+}
+
+// Skills that are all dynamic tell of no files, and their SKILL.md is judged all
+// the same.
+func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) {
+		for _, s := range l.Skills {
+			s.Dynamic = true
+		}
+	}, nil)
+	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+		reports.NotObserved: "manifest.complete manifest.within manifest.digest manifest.size manifest.limits read.bytes directory.subdirectories",
+	})
+}
+
+// A server may serve its skills under a scheme of its own (SEP-2640, resource
+// mapping), of which nothing more is said.
+func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) {
+		for _, s := range l.Skills {
+			s.Root = strings.Replace(s.Root, "skill://", "library://skills/", 1)
+		}
+	}, nil)
+	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
+		reports.NotObserved: "entry.path read.mime-type listed meta",
+	})
+}
+
+// A file may change between the entry and the read of it: an entry that is asked
+// for anew tells what is read then (SEP-2640, verification on read).
+func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
+	const file = "skill://desk/lending/references/loans.md"
+	var changed atomic.Bool
+	got := skillsRun(t, nil, func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == "resources/read" && r.Params["uri"] == file {
+				changed.Store(true)
+			}
+			v, problem := next(ctx, r)
+			o, _ := v.(server.Object)
+			entries, _ := o["skills"].([]any)
+			for _, entry := range append(entries, o["skill"]) {
+				entry, _ := entry.(server.Object)
+				records, _ := entry["resources"].([]any)
+				for _, record := range records {
+					if record := record.(server.Object); record["uri"] == file && !changed.Load() {
+						record["digest"], record["size"] = "sha256:"+strings.Repeat("0", 64), 1
+					}
+				}
+			}
+			return v, problem
+		}
+	})
+	if !changed.Load() {
+		t.Error("the file was not read")
+	}
+	verdicts(t, got, reports.Pass, nil)
+}
+
+// What is left out of a long list is said.
+func TestOfManySkillsSomeAreRead(t *testing.T) {
+	got := skillsRun(t, func(l *server.Library) {
+		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool { return strings.HasSuffix(s.Root, "/opening-hours") })
+		for n := range 10 {
+			more := *l.Skills[i]
+			more.Root = fmt.Sprintf("skill://branch-%d/opening-hours", n)
+			l.Skills = append(l.Skills, &more)
+		}
+	}, nil)
+	verdicts(t, got, reports.Pass, map[reports.Verdict]string{reports.Warn: "entry.name.unique"})
+	for _, name := range []string{"get", "read", "read.bytes", "directory"} {
+		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes, "10 of 15 skills were asked for and read") {
+			t.Errorf("%s notes %q", name, notes)
+		}
+	}
+}
