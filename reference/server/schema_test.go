@@ -250,7 +250,7 @@ var arguments = map[string]string{
 	"stocktake": `{"duration_ms":5,"steps":3}`, "check_shelfmark": `{"mark":["A",3]}`, "scan_card": `{}`, "read_desk_log": `{}`,
 	"borrow_book": `{"book":"b1","reader":"ada"}`, "return_book": `{"book":"b3"}`, "set_reading_room": `{"open":true}`,
 	"reset_stamp": `{}`, "reserve_seat": `{}`, "suggest_reading": `{"mood":"foggy"}`, "check_file": `{"uri":"file:///home/reader/list.txt"}`,
-	"register_reader": `{}`, "plan_visit": `{}`, "bind_catalogue": `{}`, "read_archive": `{}`, "renew_card": `{}`, "answer_question": `{"question":"Who wrote about fog?"}`,
+	"register_reader": `{}`, "plan_visit": `{}`, "bind_catalogue": `{}`, "read_archive": `{}`, "renew_card": `{}`, "check_branch": `{"branch":"Harbour","to":{"desk":"maps"}}`, "answer_question": `{"question":"Who wrote about fog?"}`,
 }
 
 // promptArguments fills in the arguments of a prompt.
