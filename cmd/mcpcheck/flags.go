@@ -39,6 +39,7 @@ type flags struct {
 	transport  string
 	headers    []string
 	url        string
+	ca         string
 	quiet      bool
 	noColor    bool
 

@@ -3,18 +3,22 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,12 +336,50 @@ func TestServersOverHTTPAreFoundAndJudged(t *testing.T) {
 	}
 }
 
+// A server behind TLS is judged over HTTP/2, if the user has its certificate
+// trusted.
+func TestAServerBehindTLSIsJudged(t *testing.T) {
+	var protocol atomic.Value
+	n := &notary{}
+	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protocol.Store(r.Proto)
+		n.ServeHTTP(w, r)
+	}))
+	site.EnableHTTP2 = true
+	site.Config.ErrorLog = log.New(io.Discard, "", 0)
+	site.StartTLS()
+	defer site.Close()
+	ca := certificate(t, site)
+	if r := run(t, "server", site.URL+"/mcp"); r.code != exitUnreachable || !strings.Contains(r.errors+r.out, "--ca FILE") {
+		t.Errorf("without trust: exit %d\n%s%s", r.code, r.out, r.errors)
+	}
+	_, told := report(t, "--ca", ca, "--only", "ping.answered,tools.*", site.URL+"/mcp")
+	if !slices.ContainsFunc(told.Outcomes, func(o reports.Outcome) bool { return o.ID == "ping.answered" && o.Verdict == reports.Pass }) {
+		t.Errorf("%+v", told.Outcomes)
+	}
+	if protocol.Load() != "HTTP/2.0" {
+		t.Errorf("the server was spoken to over %v", protocol.Load())
+	}
+}
+
+// certificate returns a PEM file with the certificate of a server.
+func certificate(t *testing.T, site *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // Whatever the command line or the URL has wrong is named.
 func TestWhatIsWrongWithAURLIsNamed(t *testing.T) {
 	site := httptest.NewServer(&notary{})
 	t.Cleanup(site.Close)
 	closed := httptest.NewServer(&notary{token: "x"})
 	t.Cleanup(closed.Close)
+	locked := httptest.NewTLSServer(&notary{})
+	t.Cleanup(locked.Close)
 	nobody := "http://" + free(t)
 	self := func(role, address string) []string { return []string{"--", os.Args[0], role, address} }
 	for name, c := range map[string]struct {
@@ -350,6 +392,9 @@ func TestWhatIsWrongWithAURLIsNamed(t *testing.T) {
 		"no such page":              {[]string{site.URL + "/elsewhere"}, 3, "GET opened no stream of HTTP+SSE"},
 		"moved":                     {[]string{site.URL + "/moved"}, 3, "to /mcp, which is not followed"},
 		"protected":                 {[]string{closed.URL + "/mcp"}, 3, "--header 'Authorization: Bearer …'"},
+		"--ca of no file":           {[]string{"--ca", "/no/such/ca.pem", locked.URL}, 2, "/no/such/ca.pem"},
+		"--ca of no certificate":    {[]string{"--ca", "httppeer_test.go", locked.URL}, 2, "holds no certificate"},
+		"--ca without TLS":          {[]string{"--ca", certificate(t, locked), site.URL}, 2, "--ca is for URLs of https"},
 		"two URLs":                  {[]string{site.URL, site.URL}, 2, "is too much behind the URL"},
 		"a URL of nothing":          {[]string{"http:///mcp"}, 2, "names no host"},
 		"unknown transport":         {[]string{"--transport", "carrier-pigeon", site.URL}, 2, `not "carrier-pigeon"`},

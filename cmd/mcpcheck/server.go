@@ -270,6 +270,9 @@ func rerun(verb string, f *flags, target []string) func(id string, rev spec.Revi
 		if f.transport != "" && f.transport != transportAuto {
 			args = append(args, "--transport", f.transport)
 		}
+		if f.ca != "" {
+			args = append(args, "--ca", f.ca)
+		}
 		if f.cwd != "" {
 			args = append(args, "--cwd", f.cwd)
 		}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -29,6 +32,7 @@ func (f *flags) addSite(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringVar(&f.transport, "transport", transportAuto, "speak to the target over this `transport`: stdio, streamable-http, sse, or auto to find out")
 	s.StringArrayVar(&f.headers, "header", nil, "send `'Name: value'` with every HTTP request; no report shows the value (repeatable)")
+	s.StringVar(&f.ca, "ca", "", "trust the certificates in this PEM `file` too, where the URL is of https")
 	s.StringVar(&f.url, "url", "", "start the command, and judge what it serves at this `URL`")
 	complete(cmd, "transport", func() []string { return []string{transportAuto, transportHTTP, transportSSE, transportStdio} })
 }
@@ -65,22 +69,47 @@ func (f *flags) site(cmd *cobra.Command, args []string) (*site, error) {
 	if s.kind, err = f.kind(); err != nil {
 		return nil, err
 	}
+	trusted, err := f.trusted()
 	switch {
-	case f.reference != "" && (header != nil || f.url != ""):
-		return nil, errors.New("--reference judges our own server: --url and --header are for others")
+	case err != nil:
+		return nil, err
+	case f.reference != "" && (header != nil || f.url != "" || trusted != nil):
+		return nil, errors.New("--reference judges our own server: --url, --header and --ca are for others")
 	case f.reference != "":
 		return nil, nil
 	case at == "" && s.kind != "" && s.kind != transport.Stdio:
 		return nil, fmt.Errorf("--transport %s needs a URL", f.transport)
 	case at == "" && header != nil:
 		return nil, errors.New("--header is for servers over HTTP: no URL is given")
+	case trusted != nil && !strings.HasPrefix(at, "https://"):
+		return nil, errors.New("--ca is for URLs of https")
 	case at == "" && f.url == "":
 		return nil, nil
 	case s.kind == transport.Stdio:
 		return nil, fmt.Errorf("--transport stdio is for a command, not for %s", shownURL(at))
 	}
-	s.endpoint, err = transport.NewEndpoint(at, transport.HTTPOptions{Header: header, DialTimeout: f.timeout})
+	s.endpoint, err = transport.NewEndpoint(at, transport.HTTPOptions{Header: header, TLS: trusted, DialTimeout: f.timeout})
 	return s, err
+}
+
+// trusted returns the settings of TLS where the user gives certificates: these
+// are trusted beside those of the system.
+func (f *flags) trusted() (*tls.Config, error) {
+	if f.ca == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.ca)
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // there are none on this system
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--ca: %s holds no certificate in PEM form", f.ca)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // kind returns the transport that --transport names; "" where that is to be
@@ -205,6 +234,10 @@ func (s *site) open(ctx context.Context, f *flags) (target transport.Site, found
 	var says string
 	if target.Kind, says, err = session.Detect(ctx, s.endpoint, o); err == nil {
 		found = "transport: " + says
+	}
+	var distrusted *tls.CertificateVerificationError
+	if errors.As(err, &distrusted) {
+		err = fmt.Errorf("%w: say --ca FILE if the certificates in it are to be trusted", err)
 	}
 	return target, found, end, err
 }
