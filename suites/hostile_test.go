@@ -22,7 +22,15 @@ import (
 // quick are deadlines for peers in this process.
 func quick() session.Options {
 	o := session.Defaults()
-	o.Timeout, o.StartTimeout, o.Grace = 300*time.Millisecond, time.Second, 300*time.Millisecond
+	o.Timeout, o.StartTimeout, o.Grace = 500*time.Millisecond, 2*time.Second, 300*time.Millisecond
+	return o
+}
+
+// patient are deadlines for those of them that answer all that is due, however
+// busy the machine is.
+func patient() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.StartTimeout, o.Grace = 5*time.Second, 10*time.Second, time.Second
 	return o
 }
 
@@ -240,8 +248,7 @@ func TestBothWaysGiveEqualVerdicts(t *testing.T) {
 		}
 	}}
 	for name, o := range map[string]server.Options{"honest": {}, "faulty": faulty} {
-		options := Options{Session: quick(), Revisions: []spec.Revision{spec.V2025_06_18, spec.V2026_07_28}, Allow: func(string) bool { return true }}
-		options.Session.Timeout = 3 * time.Second // both answer all that is due
+		options := Options{Session: patient(), Revisions: []spec.Revision{spec.V2025_06_18, spec.V2026_07_28}, Allow: func(string) bool { return true }}
 		direct, err := RunDirect(t.Context(), server.Target(name, o), options)
 		if err != nil {
 			t.Fatal(err)
@@ -261,7 +268,7 @@ func TestBothWaysGiveEqualVerdicts(t *testing.T) {
 func TestAnInterruptedRunReportsWhatItKnows(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	seen := 0
-	run, err := RunDirect(ctx, server.Target("reference", server.Options{}), Options{Session: quick(), Progress: func(reports.Outcome) {
+	run, err := RunDirect(ctx, server.Target("reference", server.Options{}), Options{Session: patient(), Progress: func(reports.Outcome) {
 		if seen++; seen == 5 {
 			cancel(errors.New("interrupted"))
 		}

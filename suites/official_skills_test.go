@@ -20,7 +20,7 @@ import (
 func skillsRun(t *testing.T, edit func(*server.Library), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
 	t.Helper()
 	run, err := RunDirect(t.Context(), server.Target("reference", server.Options{Official: true, Pace: time.Millisecond, Library: edit, Handler: handler}), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: quick(), Profile: Official, Allow: func(string) bool { return true },
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: Official, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)

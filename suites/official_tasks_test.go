@@ -35,7 +35,7 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Library), swallow 
 		},
 	}
 	run, err := RunDirect(t.Context(), server.Target("reference", o), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: quick(), Profile: profile, Allow: func(string) bool { return true },
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
 		},
 	}
 	run, err := RunDirect(t.Context(), server.Target("reference", o), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: quick(), Profile: profile,
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile,
 	})
 	if err != nil {
 		t.Fatal(err)
