@@ -89,9 +89,9 @@ func (h Honest) String() string {
 func honest() []Honest {
 	return []Honest{
 		{Over: transport.Stdio},
+		{Over: transport.HTTP, Profile: suites.Official},
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
-		{Over: transport.HTTP, Profile: suites.Official},
 		{Over: transport.SSE},
 	}
 }
