@@ -89,6 +89,7 @@ func (h Honest) String() string {
 func honest() []Honest {
 	return []Honest{
 		{Over: transport.Stdio},
+		{Over: transport.HTTP, Profile: suites.Official},
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
 		{Over: transport.SSE},
@@ -246,12 +247,16 @@ func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
 // Wrong returns what keeps the matrix from being a proof, sorted.
 func (m *Matrix) Wrong() []string {
 	var out []string
+	on := map[string]transport.Set{}
+	for _, c := range suites.All() {
+		on[c.ID] = c.On
+	}
 	for _, h := range m.Honest {
 		for _, o := range h.Run.Outcomes {
 			switch {
 			case o.Verdict == reports.Fail || o.Verdict == reports.Warn || o.Verdict == reports.Broken || o.Verdict == reports.NotRun:
 				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s%s", h, o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
-			case o.Verdict != reports.Pass && h.Profile != "" && o.Area == suites.Official:
+			case o.Verdict != reports.Pass && h.Profile != "" && o.Area == suites.Official && on[o.ID].Has(h.Over):
 				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s", h, o.Revision, o.ID, o.Verdict, o.Detail))
 			}
 		}

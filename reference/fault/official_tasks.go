@@ -1,11 +1,17 @@
 package fault
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"slices"
 	"sync"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -66,8 +72,31 @@ func onLooked(tool string, edit func(o server.Object)) apply {
 	})
 }
 
+// unnamedTask gives each tasks/get the name of the task that its body names.
+func unnamedTask(o *server.Options) {
+	o.HTTP.Middleware = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Method") == "tasks/get" {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					http.Error(w, err.Error(), http.StatusBadRequest)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				r.Header.Set("Mcp-Name", gjson.GetBytes(body, "params.taskId").Str)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
 func officialTaskOffers() []Fault {
 	return []Fault{
+		{
+			Name: "contract-task-name-unread", Does: "does not look at the header Mcp-Name of tasks/get", Over: transport.HTTP,
+			CaughtBy: []string{"official.tasks.name"},
+			Apply:    unnamedTask,
+		},
 		{
 			Name: "contract-tasks-undeclared", Does: "does not declare the tasks extension that it serves",
 			CaughtBy: []string{"official.tasks.declared"},

@@ -16,9 +16,21 @@ func mismatch(format string, args ...any) *Error {
 	return errorf(spec.HeaderMismatch, format, args...)
 }
 
-// namedBy are the methods whose requests repeat a parameter in Mcp-Name
-// (basic/transports/streamable-http#standard-request-headers).
-var namedBy = map[string]string{"tools/call": "name", "resources/read": "uri", "prompts/get": "name"}
+// namedBy returns the parameter that requests of a method repeat in Mcp-Name
+// (basic/transports/streamable-http#standard-request-headers; SEP-2663, routing
+// headers), "" where they repeat none.
+func (c *conn) namedBy(method string) string {
+	switch method {
+	case "tools/call", "prompts/get":
+		return "name"
+	case "resources/read":
+		return "uri"
+	}
+	if _, ok := taskMethods()[method]; ok && extends(c.library.Capabilities) {
+		return "taskId"
+	}
+	return ""
+}
 
 // checkHeaders holds the headers of a stateless request over HTTP against its
 // body (basic/transports/streamable-http#server-validation). What the body
@@ -47,8 +59,8 @@ func (c *conn) checkHeaders(r *Request) *Error {
 	case method != r.Method:
 		return mismatch("Mcp-Method is %q and the method %q", clip(method), clip(r.Method))
 	}
-	param, ok := namedBy[r.Method]
-	if !ok {
+	param := c.namedBy(r.Method)
+	if param == "" {
 		return nil
 	}
 	name, ok := r.Params[param].(string)

@@ -135,6 +135,37 @@ func TestStatelessRequests(t *testing.T) {
 	}
 }
 
+// The requests of the tasks extension repeat the id of their task, where the
+// server has the extension (SEP-2663, routing headers).
+func TestRequestsAboutATaskRepeatItsID(t *testing.T) {
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		for _, c := range []struct {
+			name         string
+			official     bool
+			header       []string
+			status, code int
+		}{
+			{"the id", true, []string{"Mcp-Name: t1"}, 200, spec.InvalidParams}, // no such task
+			{"the id encoded", true, []string{"Mcp-Name: =?base64?dDE=?="}, 200, spec.InvalidParams},
+			{"another id", true, []string{"Mcp-Name: t2"}, 400, spec.HeaderMismatch},
+			{"no id", true, nil, 400, spec.HeaderMismatch},
+			{"no extension", false, []string{"Mcp-Name: t2"}, 404, spec.MethodNotFound},
+		} {
+			t.Run(method+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				b := listening(t, Options{Official: c.official})
+				p := peer{rev: spec.V2026_07_28}
+				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, p.params(extending, `"taskId":"t1"`, `"inputResponses":{}`))
+				headers := append([]string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}, c.header...)
+				r := b.want(b.send("POST", pathMCP, body, headers...), c.status)
+				if got := r.message().Get("error.code").Int(); got != int64(c.code) {
+					t.Errorf("code %d, want %d: %s", got, c.code, r.body)
+				}
+			})
+		}
+	}
+}
+
 func TestAServerWithoutSessionsAllowsPOSTAlone(t *testing.T) {
 	for name, o := range map[string]Options{"stateless revisions": {Revisions: spec.Stateless}, "handshake without sessions": {HTTP: HTTP{SessionLess: true}}} {
 		b := listening(t, o)

@@ -3,12 +3,14 @@ package server
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -84,6 +86,13 @@ func officialTaskOffers() []check.Check {
 			Says:  "tasks/get of a task that does not exist is answered with error -32602",
 			Spec:  dispatch,
 			Probe: func(t *check.T) { contractTaskUnknown(t, nil) },
+		},
+		{
+			ID:    "official.tasks.name",
+			Says:  "tasks/get is refused with status 400 and error -32020 where the header Mcp-Name names another task than the body",
+			On:    transport.OnHTTP,
+			Spec:  "tasks-request-headers",
+			Probe: contractTaskName,
 		},
 	}
 }
@@ -221,6 +230,21 @@ func refusedUndeclared(t *check.T, what string, m wire.Message) {
 	named := wire.Member(data.Get("requiredCapabilities.extensions"), tasksExtension)
 	if data.Exists() && data.Type != gjson.Null && !named.Exists() {
 		t.Fail("requiredCapabilities with the extension "+tasksExtension, shortJSON(data), "the data of the error is %s, which does not name the extension", shortJSON(data))
+	}
+}
+
+// contractTaskName asks for a task under the name of another. SEP-2663 has the
+// client repeat the id of the task in Mcp-Name, so that the server, as for any
+// header that repeats a member of the body, refuses one that does not
+// (basic/transports/streamable-http#server-validation).
+func contractTaskName(t *check.T) {
+	task := computing(t, 60)
+	defer task.drop()
+	const other = "mcpcheck-no-such-task"
+	x := t.Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
+	m, answered := t.Response(x)
+	if code, _ := m.Code(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
+		t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Told(x), "tasks/get of a task, with Mcp-Name %s, was answered with %s", other, check.Told(x))
 	}
 }
 
