@@ -67,6 +67,8 @@ func All() []Fault {
 		watching(),
 		caching(),
 		official(),
+		httpEndpoint(),
+		httpOrigins(),
 	)
 }
 

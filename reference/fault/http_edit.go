@@ -91,15 +91,26 @@ func (w *headed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // streams.
 func onWhole(fits func(r *http.Request) bool, edit func(a *whole)) apply {
 	return whenHTTP(fits, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		a := &whole{header: http.Header{}, status: http.StatusOK}
-		next.ServeHTTP(a, r)
+		a := answerOf(next, r)
 		edit(a)
-		for key, values := range a.header {
-			w.Header()[key] = values
-		}
-		w.WriteHeader(a.status)
-		_, _ = w.Write(a.body.Bytes()) // who cannot be written to has left
+		a.send(w)
 	})
+}
+
+// answerOf returns what the server answers to a request, once it is complete.
+func answerOf(next http.Handler, r *http.Request) *whole {
+	a := &whole{header: http.Header{}, status: http.StatusOK}
+	next.ServeHTTP(a, r)
+	return a
+}
+
+// send writes the answer.
+func (a *whole) send(w http.ResponseWriter) {
+	for key, values := range a.header {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body.Bytes()) // who cannot be written to has left
 }
 
 // whole is an answer that is kept until it is complete.

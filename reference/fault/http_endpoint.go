@@ -1,0 +1,51 @@
+package fault
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// httpEndpoint are the faults of basic/transports#streamable-http itself.
+func httpEndpoint() []Fault {
+	return []Fault{
+		{
+			Name: "get-on-another-path", Does: "knows no GET on the path that takes POST", In: sessions, Over: transport.HTTP,
+			Breaks:   []string{"streamable-http-single-endpoint"},
+			CaughtBy: []string{"streamable-http.endpoint"},
+			Apply: whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
+				http.NotFound(w, r)
+			}),
+		},
+		{
+			Name: "answers-kept-by-id", Does: "gives a request whose id is text the answer that one of that id got before, of whichever client", In: streamable, Over: transport.HTTP,
+			Breaks:   []string{"streamable-http-multiple-clients"},
+			CaughtBy: []string{"streamable-http.clients"},
+			Apply:    answersKept(),
+		},
+	}
+}
+
+// answersKept answers from what was said to a request of the same id, where that
+// is text.
+func answersKept() apply {
+	return onHTTP(func(next http.Handler) http.Handler {
+		var mu sync.Mutex
+		kept := map[string]*whole{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			m, ok := posted(r)
+			if id := m.ID().Key(); ok && m.Kind == wire.Request && len(m.ID().Raw) > 0 && m.ID().Raw[0] == '"' {
+				mu.Lock()
+				defer mu.Unlock()
+				if kept[id] == nil {
+					kept[id] = answerOf(next, r)
+				}
+				kept[id].send(w)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+}
