@@ -69,6 +69,9 @@ func All() []Fault {
 		official(),
 		httpEndpoint(),
 		httpOrigins(),
+		httpAnswers(),
+		httpVersions(),
+		httpSessions(),
 	)
 }
 

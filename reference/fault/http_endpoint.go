@@ -6,18 +6,19 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // httpEndpoint are the faults of basic/transports#streamable-http itself.
 func httpEndpoint() []Fault {
 	return []Fault{
 		{
-			Name: "get-on-another-path", Does: "knows no GET on the path that takes POST", In: sessions, Over: transport.HTTP,
+			Name: "get-on-another-path", Does: "knows no GET on the path that takes POST, and declares nothing that takes it", In: sessions, Over: transport.HTTP,
 			Breaks:   []string{"streamable-http-single-endpoint"},
 			CaughtBy: []string{"streamable-http.endpoint"},
-			Apply: whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
+			Apply: all(undeclaredChanges, whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
 				http.NotFound(w, r)
-			}),
+			})),
 		},
 		{
 			Name: "answers-kept-by-id", Does: "gives a request whose id is text the answer that one of that id got before, of whichever client", In: streamable, Over: transport.HTTP,
@@ -25,6 +26,20 @@ func httpEndpoint() []Fault {
 			CaughtBy: []string{"streamable-http.clients"},
 			Apply:    answersKept(),
 		},
+	}
+}
+
+// undeclaredChanges has the server declare nothing of which it would tell on its
+// own.
+func undeclaredChanges(o *server.Options) {
+	inner := o.Library
+	o.Library = func(l *server.Library) {
+		if inner != nil {
+			inner(l)
+		}
+		for _, name := range []string{"prompts", "resources", "tools"} {
+			l.Capabilities[name] = server.Object{}
+		}
 	}
 }
 
