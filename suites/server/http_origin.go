@@ -103,9 +103,11 @@ func callFromOutside(t *check.T) (s strangers) {
 		{"Host evil.example", check.Host("evil.example:" + port)},
 		{"Host localhost.evil.example", check.Host("localhost.evil.example:" + port)},
 	} {
+		become := "refused"
 		if x, err := post(odd.edit); err == nil && served(t, x) {
-			s.notes = append(s.notes, "a request with "+odd.what+" is served")
+			become = "served"
 		}
+		s.notes = append(s.notes, "a request with "+odd.what+" is "+become)
 	}
 	return s
 }
