@@ -26,6 +26,16 @@ func httpEndpoint() []Fault {
 			CaughtBy: []string{"streamable-http.clients"},
 			Apply:    answersKept(),
 		},
+		{
+			Name: "listens-on-another-address", Does: "listens on another address than 127.0.0.1 too", In: streamable, Over: transport.HTTP,
+			Breaks:   []string{"streamable-http-bind-localhost"},
+			CaughtBy: []string{"streamable-http.bind.loopback"},
+			Apply: func(o *server.Options) {
+				if other, ok := server.Beside(); ok {
+					o.HTTP.Also = append(o.HTTP.Also, other.String())
+				}
+			},
+		},
 	}
 }
 
