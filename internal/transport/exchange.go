@@ -81,6 +81,20 @@ func exchange(ctx, session context.Context, work *sync.WaitGroup, e *Endpoint, l
 	return x, nil
 }
 
+// Begins tells whether a frame is that of the request: the header tells those of
+// different sessions apart.
+func (x *Exchange) Begins(f wire.Frame) bool {
+	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.n || f.HTTP.Method != x.Sent.Method {
+		return false
+	}
+	for key, values := range x.Sent.Header {
+		if !slices.Equal(f.HTTP.Header[key], values) {
+			return false
+		}
+	}
+	return true
+}
+
 // MediaType returns the media type of the body without parameters, in lower
 // case; "" if none is named.
 func (x *Exchange) MediaType() string { return x.reply.MediaType() }

@@ -181,6 +181,14 @@ func (t *T) Response(x *Exchange) (wire.Message, bool) {
 	return t.Among(x, t.Timeout(), wire.Message.IsResponse)
 }
 
+// MarkExchange names the request at fault. One of another session, as what Memo
+// remembers may be, stays unmarked.
+func (t *T) MarkExchange(x *Exchange) {
+	if here := t.s.AllFrom(x.At); len(here) > 0 && x.Begins(here[0].Frame) {
+		t.mark = x.At
+	}
+}
+
 // SessionID returns the id that the server gave the session, or "".
 func (t *T) SessionID() string { return t.s.SessionID() }
 

@@ -99,7 +99,13 @@ func accepted(t *check.T) []acceptance {
 				raw := t.Frame(t.NextID(), method, nil)
 				a := acceptance{accept: accept, request: wire.Parse([]byte(raw))}
 				if x, err := t.TryPost(raw, check.With("Accept", accept)); err == nil {
-					a.x, a.whole = x, t.Whole(x)
+					a.x = x
+					if x.Streams() {
+						t.Response(x) // behind which it need not end
+					} else {
+						t.Whole(x)
+					}
+					_, a.whole = x.Over()
 				}
 				all = append(all, a)
 			}
@@ -120,8 +126,10 @@ func answerType(t *check.T) {
 				t.Note("%s was refused with %s", a, check.Told(a.x))
 			}
 		case a.x.MediaType() != "application/json" && !a.x.Streams():
+			t.MarkExchange(a.x)
 			t.Fail("application/json or text/event-stream", check.Told(a.x), "%s was answered with %s", a, check.Told(a.x))
 		case a.x.Streams() && a.whole && !heldEvents(a.x):
+			t.MarkExchange(a.x)
 			t.Fail("an event stream", "something else", "the answer to %s is declared as text/event-stream, but holds no event", a)
 		default:
 			seen++
@@ -151,6 +159,7 @@ func answerSingle(t *check.T) {
 		if a.x == nil || !ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.whole {
 			continue
 		}
+		t.MarkExchange(a.x)
 		body := bytes.TrimSpace(a.x.Body())
 		m := wire.Parse(body)
 		switch {

@@ -99,7 +99,11 @@ func severalClients(t *check.T) {
 		if x == nil {
 			t.Fail("an answer", "none", "%s of one of two clients was not answered", asked.Summary())
 		}
-		if !known[i] && !ok2xx(x) {
+		t.MarkExchange(x)
+		switch {
+		case x.Status == http.StatusTooManyRequests || x.Status == http.StatusServiceUnavailable:
+			t.NotObserved("the server has no room for so many requests at once: "+check.Told(x), "")
+		case !known[i] && !ok2xx(x):
 			continue // it was refused, in whatever words
 		}
 		m, ok := t.Response(x)

@@ -41,9 +41,9 @@ type stranger struct {
 	// post: a POST, of which the specification says how it is refused; GET and
 	// DELETE need not be offered at all.
 	post   bool
+	x      *check.Exchange // nil if there was no answer
 	served bool
 	told   string
-	status int // 0 if there was no answer
 }
 
 // strangers are requests with an Origin that is not the server's, and what was
@@ -120,7 +120,7 @@ func (s *strangers) call(what, origin string, post bool, send func(...check.Edit
 	if err != nil {
 		one.told = err.Error()
 	} else {
-		one.served, one.status, one.told = ok(x), x.Status, check.Told(x)
+		one.x, one.served, one.told = x, ok(x), check.Told(x)
 		x.Close()
 	}
 	s.all = append(s.all, one)
@@ -162,6 +162,7 @@ func originValidated(t *check.T) {
 	}
 	for _, one := range s.all {
 		if one.served {
+			t.MarkExchange(one.x)
 			t.Fail("a refusal", one.told, "%s was served (%d of %d requests with a foreign Origin were)", one.what, wrong, len(s.all))
 		}
 	}
@@ -173,7 +174,10 @@ func originForbidden(t *check.T) {
 	for _, one := range fromOutside(t).all {
 		switch {
 		case !one.post || one.served:
-		case one.status != http.StatusForbidden:
+		case one.x == nil || one.x.Status != http.StatusForbidden:
+			if one.x != nil {
+				t.MarkExchange(one.x)
+			}
 			t.Fail("HTTP status 403", one.told, "%s was refused otherwise than with 403: %s", one.what, one.told)
 		default:
 			refused++
