@@ -56,7 +56,12 @@ func answerTypes() []Fault {
 		return func(a *whole) { a.set(http.StatusOK, kind, bytes.Clone(a.body.Bytes())) }
 	}
 	return []Fault{
-		typed("answers-as-page", "calls its answer text/html for a client that takes that too", likesPages, as("text/html")),
+		{
+			Name: "answers-as-page", Does: "calls all that it answers a client that takes web pages text/html", In: streamable, Over: transport.HTTP,
+			Breaks:   []string{"streamable-http-request-content-type"},
+			CaughtBy: []string{"streamable-http.answer.type"},
+			Apply:    onHead(accepting(likesPages), func(_ int, h http.Header) { h.Set("Content-Type", "text/html") }),
+		},
 		typed("answers-as-text", "calls its answer text/plain for a client that would rather have a stream", likesStreams, as("text/plain; charset=utf-8")),
 		typed("answers-as-text-json", "calls its answer text/json for a client that would rather have a stream", likesStreams, as("text/json")),
 		typed("answers-untyped", "does not say what its answer is to a client that would rather have a stream", likesStreams, as("")),

@@ -80,30 +80,3 @@ func TestTheLoopbackInterfaceIsKnown(t *testing.T) {
 		t.Error("a server over stdio has an endpoint")
 	}
 }
-
-// A judge is given the head of the answer to each message of the client.
-func TestTheHeadOfAnAnswerIsThatOfItsExchange(t *testing.T) {
-	frames, _, err := wire.ParseFrames([]byte(`
-{"from":"client","http":{"exchange":1,"method":"POST"},"raw":{"jsonrpc":"2.0","id":1,"method":"ping"}}
-{"from":"client","http":{"exchange":2,"method":"POST"},"raw":{"jsonrpc":"2.0","method":"notifications/initialized"}}
-{"from":"client","http":{"exchange":3,"method":"POST"},"raw":{"jsonrpc":"2.0","method":"notifications/initialized"}}
-{"from":"server","http":{"exchange":2,"status":202}}
-{"from":"server","http":{"exchange":1,"status":200,"header":{"Content-Type":["text/event-stream"]}}}
-{"from":"server","http":{"exchange":1,"event":{}},"raw":{"jsonrpc":"2.0","id":1,"result":{}}}
-{"from":"client","raw":{"jsonrpc":"2.0","id":2,"method":"ping"}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := NewView(spec.V2025_11_25, wire.TranscriptOf(frames))
-	for i, want := range []int{200, 202, 0, 0, 0} {
-		head, ok := v.Answered(v.Entries()[i])
-		got := 0
-		if ok {
-			got = head.HTTP.Status
-		}
-		if got != want {
-			t.Errorf("message %d: status %d, want %d", i, got, want)
-		}
-	}
-}

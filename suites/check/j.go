@@ -91,31 +91,6 @@ func (v *View) begun() map[int]int {
 	return first
 }
 
-// Answered returns the head of the answer of HTTP to the exchange that a message
-// of the client began, with the message in it where it carries one; ok is false
-// where it began none, or no answer came.
-func (v *View) Answered(e wire.Entry) (head wire.Frame, ok bool) {
-	if e.HTTP == nil || e.From != wire.Client {
-		return head, false
-	}
-	const key = "heads of answers"
-	heads, known := v.derived[key].(map[int]wire.Frame)
-	if !known {
-		heads = map[int]wire.Frame{}
-		for _, f := range v.transcript.Frames(0) {
-			if f.HTTP == nil || f.From != wire.Server || f.HTTP.Status == 0 {
-				continue
-			}
-			if _, several := heads[f.HTTP.Exchange]; !several {
-				heads[f.HTTP.Exchange] = f
-			}
-		}
-		v.derived[key] = heads
-	}
-	head, ok = heads[e.HTTP.Exchange]
-	return head, ok
-}
-
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
 // was is not known. Like all that judges are given it is theirs to read, not to

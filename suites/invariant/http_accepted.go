@@ -3,6 +3,8 @@ package invariant
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -51,20 +53,19 @@ func accepted() []check.Check {
 // is judged by streamable-http.refusal.status.
 func acceptedSilently(kind func(wire.Message) bool) func(*check.J) {
 	return func(j *check.J) {
-		for _, e := range j.Entries() {
-			head, ok := j.Answered(e)
-			if !ok || e.From == j.Of || head.HTTP.Status < 200 || head.HTTP.Status > 299 || !consists(e.Message, kind) {
+		for _, x := range j.Exchanges() {
+			head := x.Head
+			if head == nil || head.HTTP.Status < 200 || head.HTTP.Status > 299 || !consists(x.Posted(), kind) {
 				continue
 			}
-			said := head.Message()
-			switch what := fmt.Sprintf("%s was answered with status %d", e.Message.Summary(), head.HTTP.Status); {
-			case !head.Wordless() && said.Kind == wire.Error:
+			switch what := fmt.Sprintf("%s was answered with status %d", x.Begun.Message.Summary(), head.HTTP.Status); {
+			case head.Message.Kind == wire.Error:
 			case head.HTTP.Status != http.StatusAccepted:
-				j.Fail(e, "%s rather than 202", what)
+				j.FailAt(*head, "%s rather than 202", what)
 			case !head.Wordless():
-				j.Fail(e, "%s and %s", what, said.Summary())
+				j.FailAt(*head, "%s and %s", what, head.Message.Summary())
 			case head.HTTP.Body != "":
-				j.Fail(e, "%s and the body %q", what, wire.Clip(head.HTTP.Body, 80))
+				j.FailAt(*head, "%s and the body %q", what, wire.Clip(head.HTTP.Body, 80))
 			default:
 				j.Saw()
 			}
@@ -72,28 +73,20 @@ func acceptedSilently(kind func(wire.Message) bool) func(*check.J) {
 	}
 }
 
-// consists tells whether all of a message is of a kind.
-func consists(m wire.Message, kind func(wire.Message) bool) bool {
-	for _, part := range m.Elements() {
-		if !kind(part) {
-			return false
-		}
-	}
-	return len(m.Elements()) > 0
+// consists tells whether there are messages, and all of them are of a kind.
+func consists(all []wire.Message, kind func(wire.Message) bool) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(m wire.Message) bool { return !kind(m) })
 }
 
 func sessionIDCharacters(j *check.J) {
-	for _, e := range j.Received() {
-		head, ok := j.Answered(e)
-		if !ok || e.Message.Method() != "initialize" {
+	for _, x := range j.Exchanges() {
+		if x.Head == nil || x.Begun.Message.Method() != "initialize" {
 			continue
 		}
-		for _, id := range http.Header(head.HTTP.Header).Values("Mcp-Session-Id") {
-			for i := range len(id) {
-				if id[i] < 0x21 || id[i] > 0x7e {
-					j.Fail(e, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[i])
-					return
-				}
+		for _, id := range http.Header(x.Head.HTTP.Header).Values("Mcp-Session-Id") {
+			if at := strings.IndexFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }); at >= 0 {
+				j.FailAt(*x.Head, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[at])
+				return
 			}
 			j.Saw()
 		}
