@@ -110,6 +110,8 @@ var unobserved = []string{
 	"cancellation.sent.subscription", // likewise
 	"subscriptions.cancelled",        // likewise
 	"subscriptions.end.shape",        // likewise
+
+	"streamable-http.refusal.status", // without sessions it accepts every notification
 }
 
 // Areas that are moved are proven whole.

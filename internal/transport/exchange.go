@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -41,6 +42,11 @@ func (s *Streamable) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, er
 	return exchange(ctx, s.ctx, &s.work, s.Endpoint, &s.log, r)
 }
 
+// ExchangeAt does the same at another address of the server.
+func (s *Streamable) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+	return exchange(ctx, s.ctx, &s.work, s.Endpoint.At(address), &s.log, r)
+}
+
 // Exchange sends a request as it is and returns once the head of the answer came;
 // its body is read on meanwhile. The session ends it with itself.
 func (s *LegacySSE) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
@@ -73,6 +79,20 @@ func exchange(ctx, session context.Context, work *sync.WaitGroup, e *Endpoint, l
 		x.read()
 	})
 	return x, nil
+}
+
+// Begins tells whether a frame is that of the request: the header tells those of
+// different sessions apart.
+func (x *Exchange) Begins(f wire.Frame) bool {
+	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.n || f.HTTP.Method != x.Sent.Method {
+		return false
+	}
+	for key, values := range x.Sent.Header {
+		if !slices.Equal(f.HTTP.Header[key], values) {
+			return false
+		}
+	}
+	return true
 }
 
 // MediaType returns the media type of the body without parameters, in lower

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +165,24 @@ func TestTLS(t *testing.T) {
 	defer raw.Body.Close()
 	if text, _ := io.ReadAll(raw.Body); string(text) != "HTTP/1.1" {
 		t.Errorf("%q", text)
+	}
+}
+
+// An endpoint is reached at another address under the name that it has.
+func TestAnEndpointAtAnotherAddress(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))
+	defer s.Close()
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	e, err := NewEndpoint("http://mcp.invalid:"+port+"/mcp", HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := e.At(netip.MustParseAddr("127.0.0.1")).Do(t.Context(), HTTPRequest{Method: "GET"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _, _ := reply.All(); string(body) != "mcp.invalid:"+port {
+		t.Errorf("it was called by the name %q", body)
 	}
 }

@@ -67,6 +67,11 @@ func All() []Fault {
 		watching(),
 		caching(),
 		official(),
+		httpEndpoint(),
+		httpOrigins(),
+		httpAnswers(),
+		httpVersions(),
+		httpSessions(),
 	)
 }
 

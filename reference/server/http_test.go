@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -144,4 +145,31 @@ func batching() (out spec.Set) {
 		}
 	}
 	return out
+}
+
+// It listens on further hosts when it is told to, by the same port.
+func TestAServerListensOnFurtherHosts(t *testing.T) {
+	other, ok := Beside()
+	if !ok {
+		t.Skip("the loopback interface has one address")
+	}
+	reached := func(also ...string) bool {
+		l, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{Also: also}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		_, port, _ := net.SplitHostPort(l.addr.String())
+		c, err := net.Dial("tcp", net.JoinHostPort(other.String(), port))
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}
+	if reached() || !reached(other.String()) {
+		t.Errorf("%s is reached: by default %v, when told so %v", other, reached(), reached(other.String()))
+	}
+	if _, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{Also: []string{"192.0.2.77"}}}); err == nil {
+		t.Error("it listens on an address that this machine has not")
+	}
 }

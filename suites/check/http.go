@@ -2,8 +2,11 @@ package check
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -62,6 +65,69 @@ func (t *T) TryAsk(method string, edits ...Edit) (*Exchange, error) {
 	return t.tryExchange(r, err, edits)
 }
 
+// A Posting is one POST of several that are sent side by side.
+type Posting struct {
+	Raw   string
+	Edits []Edit
+}
+
+// PostTogether sends several posts at once, as by TryPost, and returns their
+// exchanges in the order given once the head of each answer came, nil where
+// none did.
+func (t *T) PostTogether(posts []Posting) []*Exchange {
+	out := make([]*Exchange, len(posts))
+	var all sync.WaitGroup
+	for i, p := range posts {
+		all.Go(func() {
+			r, err := t.s.Posting(t.ctx, []byte(p.Raw))
+			if err != nil {
+				return
+			}
+			for _, edit := range p.Edits {
+				edit(&r)
+			}
+			if x, err := t.s.Exchange(t.ctx, r); err == nil {
+				out[i] = x
+			}
+		})
+	}
+	all.Wait()
+	t.interrupted()
+	return out
+}
+
+// PostAt is TryPost at another address of the machine that the server is on, under
+// the name that the server is called by.
+func (t *T) PostAt(address netip.Addr, raw string) (*Exchange, error) {
+	r, err := t.s.Posting(t.ctx, []byte(raw))
+	var x *Exchange
+	if err == nil {
+		x, err = t.s.ExchangeAt(t.ctx, address, r)
+	}
+	if err == nil {
+		t.mark = x.At
+	}
+	t.interrupted()
+	return x, err
+}
+
+// Addresses returns the addresses by which other machines reach this one.
+func (t *T) Addresses() []netip.Addr { return t.s.Addresses() }
+
+// Endpoint returns the URL of the server; nil where it is not over HTTP.
+func (t *T) Endpoint() *url.URL { return t.s.Endpoint() }
+
+// OnLoopback tells whether the URL of the server names the loopback interface:
+// then pages of a browser on this machine can reach it, and nobody else.
+func (t *T) OnLoopback() bool {
+	u := t.Endpoint()
+	if u == nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exchange, error) {
 	if err == nil {
 		for _, edit := range edits {
@@ -113,6 +179,14 @@ func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bo
 // request.
 func (t *T) Response(x *Exchange) (wire.Message, bool) {
 	return t.Among(x, t.Timeout(), wire.Message.IsResponse)
+}
+
+// MarkExchange names the request at fault. One of another session, as what Memo
+// remembers may be, stays unmarked.
+func (t *T) MarkExchange(x *Exchange) {
+	if here := t.s.AllFrom(x.At); len(here) > 0 && x.Begins(here[0].Frame) {
+		t.mark = x.At
+	}
 }
 
 // SessionID returns the id that the server gave the session, or "".

@@ -1,0 +1,82 @@
+package check
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// webHandle returns a handle on a session with the reference over HTTP.
+func webHandle(t *testing.T) *T {
+	t.Helper()
+	site, end, err := server.Serving(transport.HTTP, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	o := session.Defaults()
+	o.Timeout, o.Grace = 2*time.Second, time.Second
+	return handle(t, t.Context(), session.NewPool(session.NewLauncher(site, o), spec.V2025_11_25))
+}
+
+func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
+	h := webHandle(t)
+	var posts []Posting
+	var ids []wire.ID
+	for range 20 {
+		id := h.NextID()
+		ids = append(ids, id)
+		posts = append(posts, Posting{Raw: h.Frame(id, "ping", nil)})
+	}
+	posts[7].Edits = []Edit{With("Mcp-Session-Id", "nobody")}
+	for i, x := range h.PostTogether(posts) {
+		switch {
+		case x == nil:
+			t.Fatalf("post %d has no answer", i)
+		case i == 7 && x.Status != 404:
+			t.Errorf("the post that was changed was answered with %s", Told(x))
+		case i != 7:
+			if m, ok := h.Response(x); !ok || !m.ID().Equal(ids[i]) {
+				t.Errorf("post %d, id %s, has the answer %s", i, ids[i], Told(x))
+			}
+		}
+	}
+}
+
+func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
+	here, there := webHandle(t), webHandle(t)
+	x := here.Post(here.Frame(here.NextID(), "ping", nil))
+	here.Post(here.Frame(here.NextID(), "ping", nil))
+	if here.MarkExchange(x); here.Marked() != x.At {
+		t.Errorf("frame %d is marked, not %d", here.Marked(), x.At)
+	}
+	there.Post(there.Frame(there.NextID(), "ping", nil)) // which begins the same exchange of its session
+	for _, e := range there.s.AllFrom(0) {
+		if x.Begins(e.Frame) {
+			t.Errorf("frame %d of another session is taken for it", e.Index)
+		}
+	}
+}
+
+func TestTheLoopbackInterfaceIsKnown(t *testing.T) {
+	h := webHandle(t)
+	at := h.Endpoint()
+	for host, want := range map[string]bool{
+		"localhost:80": true, "127.0.0.1:80": true, "127.9.9.9": true, "[::1]:80": true,
+		"localhost.example:80": false, "192.0.2.1": false, "[2001:db8::1]": false, "example.com": false,
+	} {
+		*at = url.URL{Scheme: "http", Host: host}
+		if h.OnLoopback() != want {
+			t.Errorf("%s: %v", host, !want)
+		}
+	}
+	if on := handle(t, t.Context(), pool()); on.OnLoopback() || on.Endpoint() != nil {
+		t.Error("a server over stdio has an endpoint")
+	}
+}

@@ -1,0 +1,241 @@
+package server
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// httpSessions are the probes of basic/transports#session-management, which
+// 2026-07-28 removed.
+func httpSessions() []check.Check {
+	in := spec.Handshake & spec.Since(spec.V2025_03_26)
+	return []check.Check{
+		{
+			ID:    "streamable-http.session.id.secure",
+			Says:  "session ids are all different and cannot be guessed",
+			Level: spec.Should,
+			In:    in,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-session-id-secure", "security-session-id-non-deterministic"},
+			Probe: sessionIDSecure,
+		},
+		{
+			ID:    "streamable-http.session.required",
+			Says:  "a server that requires a session id answers requests without one with status 400",
+			Level: spec.Should,
+			In:    in,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-session-required-400"},
+			Probe: sessionRequired,
+		},
+		{
+			ID:    "streamable-http.session.ended",
+			Says:  "requests with the id of a session that was ended are answered with status 404",
+			Level: spec.Must,
+			In:    in,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-session-terminated-404"},
+			Probe: sessionEnded,
+		},
+		{
+			ID:    "streamable-http.session.isolated",
+			Says:  "a session goes on as it was when another one is opened beside it, spoken in and ended",
+			Level: spec.Should,
+			In:    spec.Only(spec.V2025_11_25),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-session-isolation"},
+			Probe: sessionIsolated,
+		},
+	}
+}
+
+// withID opens a session that has an id; where the server gives none the rules of
+// ids do not apply.
+func withID(t *check.T) *beside {
+	b := openSession(t)
+	if b.id == "" {
+		t.NotApplicable("the server gives its sessions no id")
+	}
+	return b
+}
+
+// How many ids are looked at: many at one revision, which show their range, and
+// a few at the others and of a server that does not let clients end sessions,
+// which would keep them all.
+const (
+	manyIDs, fewIDs = 200, 20
+	learntIDs       = "session ids"
+)
+
+// Bits that ids must be able to differ in, to be taken for unguessable: half of
+// those of a random UUID, and less where few are seen, which cannot show more.
+const (
+	bitsOfMany = 60
+	bitsOfFew  = 30
+)
+
+// sessionIDSecure opens sessions one after another and estimates from above what
+// their ids can differ in: by how many characters were seen at each place.
+// Counters and clocks vary in their last places only. More cannot be seen from
+// outside.
+func sessionIDSecure(t *check.T) {
+	b := withID(t)
+	want := fewIDs
+	if b.end() && !t.Learnt(learntIDs) {
+		want = manyIDs
+		t.Learn(learntIDs)
+	}
+	ids := []string{t.SessionID(), b.id}
+	for len(ids) < want {
+		next, why := tryOpenID(t)
+		if why != "" {
+			t.Note("the %dth session could not be opened: %s", len(ids)+1, why)
+			break
+		}
+		ids = append(ids, next)
+	}
+	first := map[string]int{}
+	for i, id := range ids {
+		if at, twice := first[id]; twice {
+			t.Fail("an id of its own for each session", wire.Clip(id, 80), "sessions %d and %d were given the same id %q", at+1, i+1, wire.Clip(id, 80))
+		}
+		first[id] = i
+	}
+	least := float64(bitsOfFew)
+	if len(ids) >= manyIDs {
+		least = bitsOfMany
+	}
+	switch bits := variety(ids); {
+	case len(ids) < fewIDs:
+		t.NotObserved("too few sessions could be opened to compare their ids", "")
+	case bits < least:
+		t.Fail("ids that cannot be guessed", wire.Clip(ids[len(ids)-1], 80), "the ids of %d sessions differ in at most %.0f bits, such as %q and %q", len(ids), bits, wire.Clip(ids[len(ids)-2], 80), wire.Clip(ids[len(ids)-1], 80))
+	}
+}
+
+// tryOpenID opens a session, ends it and returns its id.
+func tryOpenID(t *check.T) (id, why string) {
+	x, err := t.TryPost(initializing(t), check.Without(sessionField), check.Without(versionField))
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case x.Header.Get(sessionField) == "":
+		return "", check.Told(x)
+	}
+	id = x.Header.Get(sessionField)
+	(&beside{t: t, id: id}).end()
+	return id, ""
+}
+
+// variety is the logarithm to base 2 of how many texts there are that have at
+// each place one of the characters that some of these have there; that a text
+// has ended counts as one.
+func variety(ids []string) (bits float64) {
+	longest := 0
+	for _, id := range ids {
+		longest = max(longest, len(id))
+	}
+	for i := range longest {
+		seen := map[int]bool{}
+		for _, id := range ids {
+			if i < len(id) {
+				seen[int(id[i])] = true
+			} else {
+				seen[-1] = true
+			}
+		}
+		bits += math.Log2(float64(len(seen)))
+	}
+	return bits
+}
+
+// sessionRequired: a server that serves a request without id requires none.
+func sessionRequired(t *check.T) {
+	b := withID(t)
+	defer b.end()
+	x := t.Post(barrier(t), check.Without(sessionField))
+	switch {
+	case served(t, x):
+		t.NotApplicable("the server serves requests without a session id")
+	case x.Status != http.StatusBadRequest:
+		t.Fail("HTTP status 400", check.Told(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Told(x))
+	}
+	if x, err := t.TryPost(initialized, check.Without(sessionField)); err == nil && x.Status != http.StatusBadRequest {
+		t.Fail("HTTP status 400", check.Told(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Told(x))
+	}
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		x, err := t.TryAsk(method, check.Without(sessionField), check.With("Accept", "text/event-stream"))
+		if err == nil && x.Status != http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed {
+			t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Told(x))
+		}
+		if err == nil {
+			x.Close()
+		}
+	}
+}
+
+// sessionEnded: only a DELETE that succeeds is known to have ended a session.
+// What an id gets that was never given is not stated.
+func sessionEnded(t *check.T) {
+	b := withID(t)
+	if x, err := t.TryPost(barrier(t), check.With(sessionField, "mcpcheck-no-such-session")); err == nil && x.Status != http.StatusNotFound {
+		t.Note("a session id that was never given is answered with %s", check.Told(x))
+	}
+	listens := false
+	if x, err := b.tryAsk(http.MethodGet, check.With("Accept", "text/event-stream")); err == nil {
+		listens = x.Status == http.StatusOK
+		x.Close()
+	}
+	gone, err := b.tryAsk(http.MethodDelete)
+	switch {
+	case err != nil:
+		t.NotObserved("a DELETE was not answered: "+err.Error(), "")
+	case !ok2xx(gone):
+		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Told(gone), "")
+	}
+	again := b.post(barrier(t))
+	switch {
+	case served(t, again):
+		t.Fail("HTTP status 404", check.Told(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Told(again))
+	case again.Status != http.StatusNotFound:
+		t.Fail("HTTP status 404", check.Told(again), "%s in a session that was ended by DELETE was answered with %s", t.Facts.Barrier, check.Told(again))
+	}
+	if listens {
+		x, err := b.tryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
+		if err == nil {
+			defer x.Close()
+		}
+		if err == nil && x.Status != http.StatusNotFound {
+			t.Fail("HTTP status 404", check.Told(x), "a GET in a session that was ended by DELETE was answered with %s", check.Told(x))
+		}
+	}
+	if x, err := b.tryAsk(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
+		t.Note("a second DELETE was answered with %s", check.Told(x))
+	}
+}
+
+// sessionIsolated: an id that occurs in both sessions is judged by
+// streamable-http.clients.
+func sessionIsolated(t *check.T) {
+	kept := withID(t)
+	defer kept.end()
+	before := kept.post(barrier(t))
+	if !served(t, before) {
+		t.NotObserved("a second session does not serve requests: "+check.Told(before), "")
+	}
+	other := openSession(t)
+	if x := kept.post(barrier(t)); !served(t, x) {
+		t.Fail("a result", check.Told(x), "once another session was opened, a request in the one before it was answered with %s", check.Told(x))
+	}
+	if !other.end() {
+		return
+	}
+	if x := kept.post(barrier(t)); !served(t, x) {
+		t.Fail("a result", check.Told(x), "once another session was ended, a request in the one beside it was answered with %s", check.Told(x))
+	}
+}

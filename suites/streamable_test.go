@@ -1,0 +1,195 @@
+package suites
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// overHTTP returns the outcomes of checks on a server over streamable HTTP.
+func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome {
+	t.Helper()
+	site, end, err := server.Serving(transport.HTTP, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	checks, err := Select(Of(wire.Server, All()), globs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := RunDirect(t.Context(), site, Options{
+		Checks: InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: quick(), Allow: func(string) bool { return true },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Outcomes
+}
+
+// around wraps the HTTP side of the reference.
+func around(wrap func(next http.Handler, w http.ResponseWriter, r *http.Request)) server.HTTP {
+	return server.HTTP{Middleware: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { wrap(next, w, r) })
+	}}
+}
+
+func minted(mint func() string) server.HTTP {
+	return server.HTTP{Mint: func(func() string) func() string { return mint }}
+}
+
+// refused answers a request with a status and words of its own.
+func refused(w http.ResponseWriter, status int) { http.Error(w, "not so", status) }
+
+// methodOf returns the method of the message in a POST, which can still be read.
+func methodOf(r *http.Request) string {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	return wire.Parse(body).Method()
+}
+
+// Servers over HTTP may do all of this.
+func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
+	random := func(n int) []byte {
+		b := make([]byte, n)
+		_, _ = rand.Read(b)
+		return b
+	}
+	for name, h := range map[string]server.HTTP{
+		"without sessions": {SessionLess: true},
+		"by streams":       {PreferSSE: true},
+		"keeps its sessions": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete && r.Header.Get("Origin") == "" {
+				refused(w, http.StatusMethodNotAllowed)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}),
+		"refuses unknown methods by HTTP alone": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasPrefix(methodOf(r), "mcpcheck/") {
+				refused(w, http.StatusBadRequest)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}),
+		"wants the media types in one order": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && r.Header.Get("Accept") != "application/json, text/event-stream" {
+				refused(w, http.StatusNotAcceptable)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}),
+		"refuses a second DELETE with 400": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") == "" {
+				refused(w, http.StatusBadRequest)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}),
+		"ids of the time and random bits": minted(func() string {
+			b := append(binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli())), random(10)...)
+			return hex.EncodeToString(b[2:])
+		}),
+		"ids of 64 random bits": minted(func() string { return hex.EncodeToString(random(8)) }),
+		"ids that are tokens": minted(func() string {
+			claims := fmt.Sprintf(`{"iat":%d,"jti":"%x"}`, time.Now().Unix(), random(8))
+			return "eyJhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." + base64.RawURLEncoding.EncodeToString(random(32))
+		}),
+		"ids with a name before them": minted(func() string { return "mcp-session-" + hex.EncodeToString(random(16)) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, o := range overHTTP(t, server.Options{HTTP: h}, "streamable-http.*", "jsonrpc.batch.*") {
+				switch o.Verdict {
+				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+					t.Errorf("%s at %s: %s: %s%s", o.ID, o.Revision, o.Verdict, o.Detail, o.Cause)
+				}
+			}
+		})
+	}
+}
+
+// What no clause states is noted.
+func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
+	for _, c := range []struct {
+		check, note string
+		http        server.HTTP
+	}{
+		{"streamable-http.origin.validated", "a request with Host evil.example is served", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			r.Host = "localhost"
+			next.ServeHTTP(w, r)
+		})},
+		{"streamable-http.origin.validated", "a request with Host evil.example is refused", server.HTTP{}},
+		{"streamable-http.origin.validated", "a request with Origin null is served", server.HTTP{Origins: []string{"null"}}},
+		{"streamable-http.odd-fields.survived", "Content-Type text/plain (415)", server.HTTP{}},
+		{"streamable-http.odd-fields.survived", "served: Content-Type text/plain", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				r.Header.Set("Content-Type", "application/json")
+			}
+			next.ServeHTTP(w, r)
+		})},
+		{"streamable-http.session.ended", "a session id that was never given is answered with HTTP status 400", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
+				refused(w, http.StatusBadRequest)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})},
+		{"streamable-http.session.id.secure", "session could not be opened", onlySessions(30)},
+	} {
+		all := overHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)
+		if !slices.ContainsFunc(all, func(o reports.Outcome) bool {
+			return slices.ContainsFunc(o.Notes, func(note string) bool { return strings.Contains(note, c.note) })
+		}) {
+			t.Errorf("%s does not note %q: %+v", c.check, c.note, all)
+		}
+	}
+}
+
+// onlySessions opens so many sessions and no more.
+func onlySessions(most int64) server.HTTP {
+	var opened atomic.Int64
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && methodOf(r) == "initialize" && opened.Add(1) > most {
+			refused(w, http.StatusTooManyRequests)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// A finding shows the request that it is about, also where another check sent it.
+func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
+	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" {
+			refused(w, http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "streamable-http.origin.*") {
+		if o.ID != "streamable-http.origin.forbidden" || o.Revision != spec.V2025_11_25 {
+			continue
+		}
+		at := slices.IndexFunc(o.Frames, func(f wire.Frame) bool { return f.Mark })
+		if o.Verdict != reports.Fail || at < 0 || o.Frames[at].HTTP.Header["Origin"] == nil {
+			t.Errorf("%s: %s, marked %d of %d frames", o.Verdict, o.Detail, at, len(o.Frames))
+		}
+		return
+	}
+	t.Error("the check did not run")
+}
