@@ -98,7 +98,7 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	for {
 		e, err := reply.Next()
 		if err != nil {
-			end := "the stream ended"
+			end := wire.EndedByPeer
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}
@@ -106,8 +106,9 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 			break
 		}
 		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
-		// An event without data primes a client to take the stream up again.
-		if e.Dispatched() && len(e.Data) > 0 {
+		// An event without data primes a client to take the stream up again; one of
+		// another type is no message to the clients that there are.
+		if e.carries() {
 			f.Raw = e.Data
 			for _, part := range wire.Parse(e.Data).Elements() {
 				if part.IsResponse() {
@@ -115,6 +116,8 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 				}
 			}
 			s.learn(rd.of, e.Data)
+		} else {
+			f.HTTP.Body = text(e.Data)
 		}
 		s.log.note(f)
 		if e.HasID && !e.Unterminated {

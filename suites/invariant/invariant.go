@@ -45,6 +45,7 @@ func Checks() []check.Check {
 		subscriptions(),
 		caching(),
 		stdio(),
+		httpStreams(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }
