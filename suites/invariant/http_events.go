@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -83,7 +84,7 @@ func eventIDUnique(j *check.J) {
 				if id == "" {
 					continue
 				}
-				k, data := key{h.Session(), id}, dataOf(m)
+				k, data := key{sessionOf(h), id}, dataOf(m)
 				before, known := first[k]
 				again := known && bytes.Equal(before.data, data) && (h.Field("Last-Event-ID") != "" || before.of == f)
 				switch {
@@ -99,6 +100,16 @@ func eventIDUnique(j *check.J) {
 			}
 		}
 	}
+}
+
+// sessionOf returns the id of the session of an exchange; of each initialize that
+// opened none, one of its own.
+func sessionOf(h *check.Heard) string {
+	id, posted := h.Session(), h.Posted()
+	if id == "" && len(posted) > 0 && posted[0].Method() == "initialize" {
+		return fmt.Sprintf("exchange %d", h.Number)
+	}
+	return id
 }
 
 // dataOf returns the data of an event: a message, or in an exchange of a check's
