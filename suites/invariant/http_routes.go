@@ -60,6 +60,14 @@ func streamRoutes() []check.Check {
 			Rules: []string{"subscriptions-client-cancel-http"},
 			Judge: closedSubscription,
 		},
+		{
+			ID:    "cancellation.closed",
+			Says:  "for a call whose stream the client has closed no further message comes",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"cancellation-http-close-is-signal"},
+			Judge: closedCall,
+		},
 	}
 }
 
@@ -281,4 +289,44 @@ func afterLeaving(j *check.J, at int) bool {
 	return slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
 		return h.Left != nil && h.Left.At < at && h.Begun.HTTP.Method == http.MethodPost && len(h.Posted()) == 1 && h.Posted()[0].Method() == "subscriptions/listen"
 	})
+}
+
+// closedCall looks for what is about a request after the client has closed the
+// stream of its answer, which cancels it: its answer, or a report of its progress,
+// on the stream of another. Whether the work has stopped cannot be seen; a request
+// that was sent since and answered shows that there was time for such a message.
+func closedCall(j *check.J) {
+	for _, h := range j.Exchanges() {
+		posted := h.Posted()
+		if h.Left == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == "subscriptions/listen" || !once(j, posted[0].ID()) {
+			continue
+		}
+		for _, e := range j.Sent() {
+			switch on := j.ExchangeOf(e); {
+			case on == nil || j.FrameOf(e) < h.Left.At:
+			case on != h && about(e.Message, posted[0]):
+				j.Fail(e, "the client had closed the stream of the %s, and the %s came on another", posted[0].Summary(), e.Message.Summary())
+			case on.Begun.At > h.Left.At && e.Message.IsResponse():
+				j.Saw()
+			}
+		}
+	}
+}
+
+// once tells whether no two requests of the client had an id.
+func once(j *check.J, id wire.ID) bool {
+	n := 0
+	for _, e := range j.Received() {
+		if e.Message.Kind == wire.Request && e.Message.ID().Equal(id) {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// about tells whether a message is the answer to a request, or reports on it.
+func about(m, request wire.Message) bool {
+	token := request.Params().Get("_meta.progressToken")
+	return m.IsResponse() && m.ID().Equal(request.ID()) ||
+		m.Method() == "notifications/progress" && token.Exists() && tokenKey(m.Params().Get("progressToken")) == tokenKey(token)
 }
