@@ -85,11 +85,17 @@ const (
 	reconnectAtLeast = 10 * time.Millisecond
 )
 
-// again tells whether a stream that ended is taken up again: one that owes a
-// response or was of no message, if the server gave an event an id.
+// again tells whether a stream that ended is taken up again, if the server gave an
+// event an id: one that owes a response, for a time, and one that listens.
 func (s *Streamable) again(rd reading) bool {
-	return rd.last != "" && (rd.owed > 0 || rd.of.Raw == nil) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(rd.wait).After(rd.until)
+	if rd.last == "" || s.Rev.Facts().Stateless || s.ctx.Err() != nil {
+		return false
+	}
+	return rd.listens() || rd.owed > 0 && !s.forgone(rd.of) && !time.Now().Add(rd.wait).After(rd.until)
 }
+
+// listens tells whether the stream was opened by a GET.
+func (rd reading) listens() bool { return rd.of.Raw == nil }
 
 // stream reads an event stream to its end, and takes it up again where it may
 // (basic/transports#resumability-and-redelivery).
@@ -129,6 +135,9 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	}
 	if !s.again(rd) {
 		return
+	}
+	if rd.listens() { // however short a server holds it
+		rd.wait = max(rd.wait, reconnectAfter)
 	}
 	pause := time.NewTimer(rd.wait)
 	defer pause.Stop()
