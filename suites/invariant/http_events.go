@@ -2,7 +2,9 @@ package invariant
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -77,29 +79,43 @@ type occurrence struct {
 func eventIDUnique(j *check.J) {
 	type key struct{ session, id string }
 	first := map[key]occurrence{}
+	for _, n := range numbered(j) {
+		k, data := key{sessionOf(n.on), eventID(n.Moment)}, dataOf(n.Moment)
+		before, known := first[k]
+		again := known && bytes.Equal(before.data, data) && (n.on.Field("Last-Event-ID") != "" || before.of == n.of)
+		switch {
+		case !known:
+			first[k] = occurrence{n.of, data}
+			j.Saw()
+		case again:
+		case before.of != n.of:
+			j.FailAt(n.Moment, "the event id %q stood on another stream of the session before", wire.Clip(k.id, 80))
+		case len(before.data) > 0 && len(data) > 0:
+			j.FailAt(n.Moment, "the event id %q stood at another message of the stream before", wire.Clip(k.id, 80))
+		}
+	}
+}
+
+// A numberedEvent is an event with an id, the exchange and the stream it came in.
+type numberedEvent struct {
+	check.Moment
+	on *check.Heard
+	of *flow
+}
+
+// numbered returns the events with ids in the order in which they came.
+func numbered(j *check.J) (all []numberedEvent) {
 	for _, f := range flowsOf(j) {
 		for _, h := range f.parts {
 			for _, m := range h.Came {
-				id := eventID(m)
-				if id == "" {
-					continue
-				}
-				k, data := key{sessionOf(h), id}, dataOf(m)
-				before, known := first[k]
-				again := known && bytes.Equal(before.data, data) && (h.Field("Last-Event-ID") != "" || before.of == f)
-				switch {
-				case !known:
-					first[k] = occurrence{f, data}
-					j.Saw()
-				case again:
-				case before.of != f:
-					j.FailAt(m, "the event id %q stood on another stream of the session before", wire.Clip(id, 80))
-				case len(before.data) > 0 && len(data) > 0:
-					j.FailAt(m, "the event id %q stood at another message of the stream before", wire.Clip(id, 80))
+				if eventID(m) != "" {
+					all = append(all, numberedEvent{m, h, f})
 				}
 			}
 		}
 	}
+	slices.SortFunc(all, func(a, b numberedEvent) int { return cmp.Compare(a.At, b.At) })
+	return all
 }
 
 // sessionOf returns the id of the session of an exchange; of each initialize that

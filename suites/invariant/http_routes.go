@@ -116,7 +116,7 @@ func streamRelated(j *check.J) {
 		switch posted := v.on.Posted(); {
 		case v.athome(j):
 			j.Saw()
-		case len(posted) == 0, v.own.Left != nil, posted[0].Method() == "subscriptions/listen", v.copied(j):
+		case len(posted) == 0, left(v.own, j.FrameOf(v.Entry)), posted[0].Method() == "subscriptions/listen", v.copied(j):
 		default:
 			j.Fail(v.Entry, "progress of the %s came on the stream of the %s", v.about.request.Summary(), posted[0].Summary())
 		}
@@ -131,11 +131,14 @@ func tagsRelated(j *check.J) {
 		switch {
 		case on == own:
 			j.Saw()
-		case own.Left == nil:
+		case !left(own, j.FrameOf(e)):
 			j.Fail(e, "%s of the subscription of exchange %d came in exchange %d", e.Message.Method(), own.Number, on.Number)
 		}
 	})
 }
+
+// left tells whether the client had closed an exchange at a frame.
+func left(h *check.Heard, at int) bool { return h.Left != nil && h.Left.At < at }
 
 // eachTagged gives the notifications that name a subscription, the exchange that
 // each came in, and that of the one request that opened the subscription.
@@ -275,7 +278,7 @@ func closedSubscription(j *check.J) {
 	}
 	eachTagged(j, func(e wire.Entry, on, own *check.Heard) {
 		switch {
-		case on != own && own.Left != nil && j.FrameOf(e) > own.Left.At:
+		case on != own && left(own, j.FrameOf(e)):
 			j.Fail(e, "%s names the subscription of exchange %d, whose stream the client had closed, and came in exchange %d", e.Message.Method(), own.Number, on.Number)
 		case on == own && e.Message.Method() != acknowledged && afterLeaving(j, j.FrameOf(e)):
 			j.Saw()

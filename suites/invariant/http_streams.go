@@ -116,9 +116,10 @@ func eventID(m check.Moment) string {
 // begun.
 func flowsOf(j *check.J) []*flow {
 	return check.Derived(j, "event streams", func() (all []*flow) {
-		by := map[string]*flow{} // by event id
+		type event struct{ session, id string }
+		by := map[event]*flow{}
 		for _, h := range j.Exchanges() {
-			f := by[h.Field("Last-Event-ID")]
+			f := by[event{sessionOf(h), h.Field("Last-Event-ID")}]
 			switch {
 			case f != nil && h.Streams():
 				f.parts = append(f.parts, h)
@@ -132,8 +133,8 @@ func flowsOf(j *check.J) []*flow {
 				all = append(all, f)
 			}
 			for _, m := range h.Came {
-				if id := eventID(m); id != "" && by[id] == nil {
-					by[id] = f
+				if id := eventID(m); id != "" && by[event{sessionOf(h), id}] == nil {
+					by[event{sessionOf(h), id}] = f
 				}
 			}
 		}

@@ -83,9 +83,13 @@ func httpStreams() []check.Check {
 func asStream() check.Edit { return check.With("Accept", "text/event-stream") }
 
 // streamClosed takes a request that is answered at once, or else a call that is
-// reported on, which a server that has both can only answer by a stream.
+// reported on, which a server that has both can only answer by a stream. It is
+// made in a session beside: what a server says of it on other streams is then none
+// of the judges' who did not see it asked.
 func streamClosed(t *check.T) {
-	x := t.Post(barrier(t))
+	b := openSession(t)
+	defer b.end()
+	x := b.post(barrier(t))
 	defer func() { x.Close() }()
 	if !x.Streams() {
 		one, ok := calledIfTools(t).worker()
@@ -93,7 +97,7 @@ func streamClosed(t *check.T) {
 			t.NotObserved(t.Facts.Barrier+" was answered with "+check.Told(x)+", and no tool that may be called reports progress", allowHint(calledIfTools(t).held))
 		}
 		one.token = `"mcpcheck-closed"`
-		if x = t.Post(t.Frame(t.NextID(), "tools/call", one.params())); !x.Streams() {
+		if x = b.post(t.Frame(t.NextID(), "tools/call", one.params())); !x.Streams() {
 			t.NotObserved("no request was answered with an event stream", "")
 		}
 	}
@@ -155,9 +159,15 @@ func (c *toolCalls) walker() (best toolCall, ok bool) {
 
 // run makes the calls. What keeps it from an end is noted as why.
 func (k *cut) run(t *check.T, one toolCall) {
+	b, why := tryOpenSession(t)
+	if why != "" {
+		k.why = "a second session could not be opened: " + why
+		return
+	}
+	defer b.end()
 	for _, l := range []*lost{&k.lost, &k.twin} {
 		one.token, l.id = l.token, t.NextID()
-		x, err := t.TryPost(t.Frame(l.id, "tools/call", one.params()))
+		x, err := b.tryPost(t.Frame(l.id, "tools/call", one.params()))
 		if err != nil || !x.Streams() {
 			k.why = fmt.Sprintf("a call of %q was not answered with an event stream", k.tool)
 			return
@@ -174,7 +184,7 @@ func (k *cut) run(t *check.T, one toolCall) {
 	t.Whole(k.twin.x)
 	k.twin.seen = k.twin.x.Events()
 	for _, l := range []*lost{&k.lost, &k.twin} {
-		l.resume(t, max(2*one.took, t.Timeout()/4))
+		l.resume(b, max(2*one.took, t.Timeout()/4))
 	}
 }
 
@@ -204,14 +214,14 @@ func sound(m wire.Message) bool {
 
 // resume comes back by the first message that had an id, and reads up to the
 // response, so long at most. A server need not keep streams.
-func (l *lost) resume(t *check.T, within time.Duration) {
+func (l *lost) resume(b *beside, within time.Duration) {
 	at := numbered(l.seen)
 	if len(at) < 2 {
 		l.why = "the events of the stream have no ids"
 		return
 	}
 	l.cursor = at[0]
-	x, err := t.TryAsk(http.MethodGet, asStream(), check.With("Last-Event-ID", l.seen[l.cursor].ID))
+	x, err := b.tryAsk(http.MethodGet, asStream(), check.With("Last-Event-ID", l.seen[l.cursor].ID))
 	switch {
 	case err != nil:
 		l.why = err.Error()
@@ -220,7 +230,7 @@ func (l *lost) resume(t *check.T, within time.Duration) {
 	default:
 		defer x.Close()
 		l.back = x
-		t.Among(x, within, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(l.id) })
+		b.t.Among(x, within, answerTo(l.id))
 	}
 }
 
@@ -270,12 +280,16 @@ func failureOf(m wire.Message) string {
 	return m.Summary()
 }
 
-// replayOwn looks on each stream that was taken up for what is of the other call,
-// and for what came on the stream of a GET.
+// replayOwn looks on each stream that was taken up for what is of the other call.
+// Where that came on it before, it is what the server took for its own: which
+// stream carries what is judged apart.
 func replayOwn(t *check.T) {
 	k := cutOff(t)
 	seen := false
 	eachBack(t, k, func(l, other *lost) {
+		if slices.ContainsFunc(messagesOf(l.seen), other.own) {
+			return
+		}
 		for _, m := range l.back.Messages() {
 			if other.own(m) {
 				t.Fail("messages of the call with id "+l.id.String(), m.Summary(), "the stream of one of two calls of %q was taken up by its event %q, and brought the %s of the other", k.tool, l.seen[l.cursor].ID, m.Summary())
