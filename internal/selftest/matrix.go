@@ -74,6 +74,7 @@ type Matrix struct {
 type Honest struct {
 	Over    transport.Kind
 	Profile string // what it offers, and is judged by too
+	Streams bool   // it answers each request by a stream, and has clients come back for what takes long
 	Run     *reports.Run
 	err     error
 }
@@ -82,6 +83,9 @@ func (h Honest) String() string {
 	text := "the honest server over " + string(h.Over)
 	if h.Profile != "" {
 		text += " with the public contract"
+	}
+	if h.Streams {
+		text += " with streams alone"
 	}
 	return text
 }
@@ -93,15 +97,23 @@ func honest() []Honest {
 		{Over: transport.HTTP, Profile: suites.Official},
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
+		{Over: transport.HTTP, Streams: true},
 		{Over: transport.SSE},
 	}
 }
+
+// held is how long the honest server that has clients come back holds a stream:
+// less than the shortest of its work takes that is looked at.
+const held = 30 * time.Millisecond
 
 // judge has the checks of the revisions that there are over the transport run.
 func (h *Honest) judge(ctx context.Context) {
 	o, revisions := server.Options{}, spec.Revisions()
 	if h.Profile != "" {
 		o, revisions = server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions()
+	}
+	if h.Streams {
+		o.HTTP = server.HTTP{PreferSSE: true, Hold: held, Retry: pace}
 	}
 	h.Run, h.err = judge(ctx, h.Over, o, revisions, h.Profile, alone())
 }

@@ -117,7 +117,7 @@ func (x *Exchange) read() {
 	for {
 		e, err := x.reply.Next()
 		if err != nil {
-			end := "the stream ended"
+			end := wire.EndedByPeer
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}
@@ -155,7 +155,7 @@ func (x *Exchange) Messages() (out []wire.Message) {
 		return wire.Parse(x.body).Elements()
 	}
 	for _, e := range x.events {
-		if e.Dispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message") {
+		if e.carries() {
 			out = append(out, wire.Parse(e.Data).Elements()...)
 		}
 	}

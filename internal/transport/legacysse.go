@@ -69,7 +69,7 @@ func (s *LegacySSE) read(n int, reply *Reply) {
 	for {
 		e, err := reply.Next()
 		if err != nil {
-			end := "the stream ended"
+			end := wire.EndedByPeer
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}

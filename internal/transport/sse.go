@@ -32,6 +32,12 @@ type Event struct {
 // and was completed.
 func (e Event) Dispatched() bool { return e.Data != nil && !e.Unterminated }
 
+// carries tells whether the event is taken for a message: it has data, and the
+// type of an event that has none given.
+func (e Event) carries() bool {
+	return e.Dispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message")
+}
+
 // empty tells whether nothing stands in the block.
 func (e Event) empty() bool {
 	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.Odd == nil

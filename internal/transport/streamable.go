@@ -52,8 +52,9 @@ type Streamable struct {
 
 // A post is an exchange whose answer is being read.
 type post struct {
-	cancel context.CancelFunc
-	id     wire.ID // of the request in it
+	cancel  context.CancelFunc
+	id      wire.ID // of the request in it
+	forgone bool    // the client has cancelled that
 }
 
 // Open makes the link ready; it sends nothing.
@@ -74,11 +75,14 @@ func (s *Streamable) Send(ctx context.Context, raw []byte) (int, error) {
 		return -1, err
 	}
 	n, at := s.log.begin(s.Endpoint, r, raw)
+	if m.Method() == "notifications/cancelled" {
+		s.forgo(wire.ID{Raw: m.Params().Get("requestId").Raw})
+	}
 	written := make(chan struct{})
 	wrote := sync.OnceFunc(func() { close(written) })
 	answered := make(chan error, 1)
 	exchange, cancel := context.WithCancel(s.ctx)
-	s.track(n, &post{cancel, m.ID()})
+	s.track(n, &post{cancel: cancel, id: m.ID()})
 	s.work.Go(func() {
 		defer s.untrack(n)
 		trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
@@ -144,6 +148,24 @@ func (s *Streamable) Abandon(id wire.ID) bool {
 	s.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: closedByUs}})
 	p.cancel()
 	return true
+}
+
+// forgo notes that no answer to a request is awaited any more: its stream is not
+// taken up again.
+func (s *Streamable) forgo(id wire.ID) {
+	if _, p := s.awaiting(id); p != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		p.forgone = true
+	}
+}
+
+// forgone tells whether the client has cancelled the request of a message.
+func (s *Streamable) forgone(m wire.Message) bool {
+	_, p := s.awaiting(m.ID())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p != nil && p.forgone
 }
 
 // awaiting returns the exchange whose answer to a request is being read, or nil.

@@ -85,11 +85,17 @@ const (
 	reconnectAtLeast = 10 * time.Millisecond
 )
 
-// again tells whether a stream that ended is taken up again: one that owes a
-// response or was of no message, if the server gave an event an id.
+// again tells whether a stream that ended is taken up again, if the server gave an
+// event an id: one that owes a response, for a time, and one that listens.
 func (s *Streamable) again(rd reading) bool {
-	return rd.last != "" && (rd.owed > 0 || rd.of.Raw == nil) && !s.Rev.Facts().Stateless && s.ctx.Err() == nil && !time.Now().Add(rd.wait).After(rd.until)
+	if rd.last == "" || s.Rev.Facts().Stateless || s.ctx.Err() != nil {
+		return false
+	}
+	return rd.listens() || rd.owed > 0 && !s.forgone(rd.of) && !time.Now().Add(rd.wait).After(rd.until)
 }
+
+// listens tells whether the stream was opened by a GET.
+func (rd reading) listens() bool { return rd.of.Raw == nil }
 
 // stream reads an event stream to its end, and takes it up again where it may
 // (basic/transports#resumability-and-redelivery).
@@ -98,7 +104,7 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	for {
 		e, err := reply.Next()
 		if err != nil {
-			end := "the stream ended"
+			end := wire.EndedByPeer
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
 			}
@@ -106,8 +112,9 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 			break
 		}
 		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: eventOf(e)}, Cut: e.Cut}
-		// An event without data primes a client to take the stream up again.
-		if e.Dispatched() && len(e.Data) > 0 {
+		// An event without data primes a client to take the stream up again; one of
+		// another type is no message to the clients that there are.
+		if e.carries() {
 			f.Raw = e.Data
 			for _, part := range wire.Parse(e.Data).Elements() {
 				if part.IsResponse() {
@@ -115,6 +122,8 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 				}
 			}
 			s.learn(rd.of, e.Data)
+		} else {
+			f.HTTP.Body = text(e.Data)
 		}
 		s.log.note(f)
 		if e.HasID && !e.Unterminated {
@@ -126,6 +135,9 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	}
 	if !s.again(rd) {
 		return
+	}
+	if rd.listens() { // however short a server holds it
+		rd.wait = max(rd.wait, reconnectAfter)
 	}
 	pause := time.NewTimer(rd.wait)
 	defer pause.Stop()

@@ -24,6 +24,9 @@ type HTTP struct {
 	Last   bool                `json:"last,omitempty"`  // nothing more can come: no answer did, or none takes the stream up again
 }
 
+// EndedByPeer is the end of an exchange that the peer brought to its end properly.
+const EndedByPeer = "the stream ended"
+
 // Streams tells whether the head declares an event stream.
 func (h *HTTP) Streams() bool {
 	for key, values := range h.Header {

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -84,6 +86,7 @@ func (v *View) Exchanges() []*Heard {
 			h.heard(m)
 		}
 	}
+	slices.SortFunc(out, func(a, b *Heard) int { return cmp.Compare(a.Number, b.Number) })
 	v.derived[key] = out
 	return out
 }
@@ -109,12 +112,12 @@ func (v *View) ExchangeOf(e wire.Entry) *Heard {
 	if e.HTTP == nil {
 		return nil
 	}
-	for _, h := range v.Exchanges() {
-		if h.Number == e.HTTP.Exchange {
-			return h
-		}
+	all := v.Exchanges()
+	at, ok := slices.BinarySearchFunc(all, e.HTTP.Exchange, func(h *Heard, n int) int { return cmp.Compare(h.Number, n) })
+	if !ok {
+		return nil
 	}
-	return nil
+	return all[at]
 }
 
 // FailAt says that a frame, of the transport or a message, breaks the rule, as

@@ -160,6 +160,14 @@ func (t *T) Whole(x *Exchange) bool {
 	return over
 }
 
+// Until waits, at most so long, until an answer is as wished, and tells whether it
+// is.
+func (t *T) Until(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {
+	ok := x.Await(t.ctx, within, wished)
+	t.interrupted()
+	return ok
+}
+
 // Among waits, at most so long, for a message in an answer.
 func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bool) (found wire.Message, ok bool) {
 	ok = x.Await(t.ctx, within, func(x *Exchange) bool {

@@ -60,12 +60,17 @@ const underWay = time.Second
 // Follows tells whether one message was certainly sent after another had come or
 // gone. Over HTTP the order in which they are recorded says so only for what came
 // in one exchange, in an exchange that was begun after the other message, or so
-// long after it that that one was not under way any more.
+// long after it that that one was not under way any more; and of what came when a
+// stream was taken up again neither, since it may have waited for that.
 func (v *View) Follows(later, earlier wire.Entry) bool {
 	switch {
 	case later.Index <= earlier.Index:
 		return false
-	case later.Beside(earlier.Frame), later.At-earlier.At >= underWay:
+	case later.Beside(earlier.Frame):
+		return true
+	case v.ExchangeOf(later) != nil && v.ExchangeOf(later).Field("Last-Event-ID") != "":
+		return false
+	case later.At-earlier.At >= underWay:
 		return true
 	}
 	return v.begun()[later.HTTP.Exchange] > v.frame[earlier.Index]

@@ -72,11 +72,17 @@ func TestWhatFollowsOverHTTP(t *testing.T) {
 		said(wire.Client, 3, 4),
 		said(wire.Server, 3, 5),             // 5: of an exchange begun after
 		said(wire.Server, 1, 2*time.Second), // 6: long after
+		{From: wire.Client, HTTP: &wire.HTTP{Exchange: 4, Method: "GET", Header: map[string][]string{"Last-Event-Id": {"7"}}}},
+		said(wire.Server, 4, 3*time.Second), // 7: it may have waited for the stream to be taken up
+		said(wire.Server, 4, 4*time.Second), // 8
 	}))
 	first := view.Entries()[1]
-	for at, want := range map[int]bool{0: false, 1: false, 2: false, 3: true, 5: true, 6: true} {
+	for at, want := range map[int]bool{0: false, 1: false, 2: false, 3: true, 5: true, 6: true, 7: false, 8: false} {
 		if got := view.Follows(view.Entries()[at], first); got != want {
 			t.Errorf("entry %d follows: %t, want %t", at, got, want)
 		}
+	}
+	if !view.Follows(view.Entries()[8], view.Entries()[7]) {
+		t.Error("what came on one stream has an order, also where it was taken up again")
 	}
 }

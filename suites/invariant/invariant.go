@@ -46,6 +46,7 @@ func Checks() []check.Check {
 		caching(),
 		stdio(),
 		accepted(),
+		httpStreams(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }

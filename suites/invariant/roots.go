@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -55,10 +57,11 @@ func asksForRoots(j *check.J, m wire.Message) bool {
 // during it and no change was announced. It may ask once for each change, and
 // once for the start of the session, on its own account.
 func rootsCached(j *check.J) {
-	open := map[string]bool{}  // requests of the client
-	asked := map[string]bool{} // requests for roots on behalf of one
-	got := false               // roots, since only one request was open
-	own := 1                   // asks on its own account that are due: one at first, and one for each change
+	open := map[string]bool{}   // requests of the client
+	asked := map[string]bool{}  // requests for roots on behalf of one
+	got := false                // roots, since only one request was open
+	copies := map[string]bool{} // requests of the server, which HTTP may bring twice
+	own := 1                    // asks on its own account that are due: one at first, and one for each change
 	for _, e := range j.Entries() {
 		for _, m := range e.Message.Elements() {
 			switch key := m.ID().Key(); {
@@ -73,9 +76,13 @@ func rootsCached(j *check.J) {
 			case e.From == j.Of && m.IsResponse():
 				delete(open, key)
 				got = false
+			case e.From == j.Of && m.Method() == "roots/list" && e.HTTP != nil && copies[string(m.Raw)]:
 			case e.From == j.Of && m.Method() == "roots/list" && own > 0:
+				copies[string(m.Raw)] = true
 				own--
+			case e.From == j.Of && m.Method() == "roots/list" && aside(j, e):
 			case e.From == j.Of && m.Method() == "roots/list":
+				copies[string(m.Raw)] = true
 				if asked[key] = true; got {
 					j.Fail(e, "the server asks for the roots again during one request, and they did not change")
 				} else if len(open) == 1 {
@@ -86,4 +93,12 @@ func rootsCached(j *check.J) {
 			}
 		}
 	}
+}
+
+// aside tells whether a request of the server came on a stream that no request of
+// the client opened, beside those that answer: on whose behalf, and when it was
+// sent, is not known.
+func aside(j *check.J, e wire.Entry) bool {
+	h := j.ExchangeOf(e)
+	return h != nil && len(h.Posted()) == 0 && !slices.ContainsFunc(h.Came, func(m check.Moment) bool { return m.Message.IsResponse() })
 }

@@ -43,6 +43,7 @@ func Checks() []check.Check {
 		cancellation(),
 		tasks(),
 		subscriptions(),
+		httpStreams(),
 		official(),
 	))
 }
