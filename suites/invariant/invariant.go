@@ -30,6 +30,7 @@ func Checks() []check.Check {
 		tools(),
 		toolSchemas(),
 		toolResults(),
+		headers(),
 		resources(),
 		prompts(),
 		completion(),
