@@ -91,35 +91,6 @@ func (v *View) begun() map[int]int {
 	return first
 }
 
-// Status returns the status of HTTP that a message of a server came with, that
-// of the head where it came on a stream; 0 where it came over no HTTP, or the
-// head was not recorded.
-func (v *View) Status(e wire.Entry) int {
-	switch {
-	case e.HTTP == nil:
-		return 0
-	case e.HTTP.Status != 0:
-		return e.HTTP.Status
-	}
-	return v.heads()[e.HTTP.Exchange]
-}
-
-// heads returns the status of each exchange that was answered by a stream.
-func (v *View) heads() map[int]int {
-	const key = "heads of streams"
-	if known, ok := v.derived[key].(map[int]int); ok {
-		return known
-	}
-	heads := map[int]int{}
-	for _, f := range v.transcript.Frames(0) {
-		if f.From == wire.Server && f.HTTP != nil && f.HTTP.Status != 0 {
-			heads[f.HTTP.Exchange] = f.HTTP.Status
-		}
-	}
-	v.derived[key] = heads
-	return heads
-}
-
 // Sent returns the messages of the judged side, batches taken apart, each with
 // the frame that it came in. A frame that was cut by us is left out: what it
 // was is not known. Like all that judges are given it is theirs to read, not to
