@@ -46,6 +46,7 @@ func Checks() []check.Check {
 		subscriptions(),
 		caching(),
 		stdio(),
+		statelessHTTP(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }

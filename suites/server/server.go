@@ -39,6 +39,7 @@ func Checks() []check.Check {
 		tasks(),
 		subscriptions(),
 		headers(),
+		statelessHTTP(),
 		official(),
 	))
 }
