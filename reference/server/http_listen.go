@@ -42,7 +42,7 @@ func Listen(addr string, o Options) (*Listener, error) {
 		ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is no news
 	}
 	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
-	go func() { out.ended <- server.Serve(l) }()
+	go func() { out.ended <- server.Serve(seam(l, o.HTTP.Connections)) }()
 	return out, nil
 }
 
