@@ -66,6 +66,8 @@ func All() []Fault {
 		subscriptions(),
 		watching(),
 		caching(),
+		headers(),
+		statelessHTTP(),
 		official(),
 	)
 }

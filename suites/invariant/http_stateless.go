@@ -128,7 +128,8 @@ func listenScope(j *check.J) {
 }
 
 // repeated tells whether the headers of a request over HTTP say what its body
-// says, and the server has shown that it needs none further for the method.
+// says, word by word, and the server has shown that it needs none further for
+// the method. Names that are encoded are judged by a rule of their own.
 func repeated(j *check.J, request wire.Entry) bool {
 	m, h := request.Message, http.Header(request.HTTP.Header)
 	method := m.Method()
@@ -140,9 +141,9 @@ func repeated(j *check.J, request wire.Entry) bool {
 	case "tools/call": // whose arguments may have to be repeated too
 		return false
 	case "prompts/get":
-		return name.Type == gjson.String && h.Get("Mcp-Name") == transport.FieldValue(name.Str)
+		return name.Type == gjson.String && h.Get("Mcp-Name") == name.Str
 	case "resources/read":
-		return uri.Type == gjson.String && h.Get("Mcp-Name") == transport.FieldValue(uri.Str)
+		return uri.Type == gjson.String && h.Get("Mcp-Name") == uri.Str
 	}
 	return servedAt(j, method)
 }
