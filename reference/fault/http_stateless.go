@@ -258,6 +258,7 @@ func statuses() []Fault {
 			Name: "bad-cursor-is-header-mismatch", Does: "answers a cursor that it never gave with error -32020, over HTTP alone",
 			Breaks:   []string{"jsonrpc-code-mcp-range-meaning"},
 			CaughtBy: []string{"jsonrpc.code.mcp.meaning"},
+			Also:     map[string]string{"pagination.cursor.invalid": "the code for such a cursor is another"},
 			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if strings.HasSuffix(r.Method, "/list") && r.Params["cursor"] != nil && r.Params["_meta"] != nil && e.Code == spec.InvalidParams {
 					e.Code = spec.HeaderMismatch
@@ -269,6 +270,7 @@ func statuses() []Fault {
 			Name: "unknown-prompt-is-header-mismatch", Does: "answers a prompt that it does not have with error -32020, over HTTP alone",
 			Breaks:   []string{"jsonrpc-code-mcp-range-meaning"},
 			CaughtBy: []string{"jsonrpc.code.mcp.meaning"},
+			Also:     map[string]string{"prompts.get.unknown": "the code for such a prompt is another"},
 			Apply: onError("prompts/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.InvalidParams && strings.Contains(e.Message, "nknown prompt") {
 					e.Code = spec.HeaderMismatch

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -171,6 +173,35 @@ func streamed(t *check.T) *check.Exchange {
 		t.NotObserved("subscriptions/listen was answered with "+check.Told(x), "")
 	}
 	return x
+}
+
+// maxBeside bounds the tools that are called beside a subscription.
+const maxBeside = 6
+
+// besideSubscription calls tools that may report and log while a stream of a
+// subscription is open over HTTP, so that judges see on which stream it comes.
+func besideSubscription(t *check.T) {
+	if t.Transport() != transport.HTTP || !t.Facts.Stateless || !t.Declares("tools") || !tellsOfChanges(t) {
+		return
+	}
+	check.Memo(t, "beside a subscription", func() bool {
+		w := watchFor(t, declaredFilter(t))
+		defer w.stop()
+		results := slices.Clone(called(t).results)
+		slices.SortStableFunc(results, func(a, b toolCall) int { return min(1, b.reports) - min(1, a.reports) })
+		for i, c := range results {
+			if i == maxBeside || !w.open {
+				break
+			}
+			if !readOnly(c.tool) && c.reports == 0 {
+				continue
+			}
+			params := callParams(c.tool, c.args)
+			params["_meta"] = check.Params{"progressToken": fmt.Sprintf("beside-%d", i), spec.MetaLogLevel: spec.LogLevels()[0]}
+			_, _ = t.TryFrame("tools/call", params)
+		}
+		return true
+	})
 }
 
 // retryElsewhere has each connection closed behind its answer. What succeeds in
