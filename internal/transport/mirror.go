@@ -96,7 +96,9 @@ func (s *Streamable) mirror(h http.Header, m wire.Message) {
 	if method != "tools/call" {
 		return
 	}
-	for _, p := range s.params[m.Params().Get("name").String()] {
+	known, _ := s.Endpoint.mirrors.Load(m.Params().Get("name").String())
+	arguments, _ := known.([]mirrored)
+	for _, p := range arguments {
 		v := m.Params().Get("arguments")
 		for _, member := range p.path {
 			v = wire.Member(v, member)
