@@ -111,8 +111,10 @@ func postOnly(t *check.T) {
 	}
 }
 
-// sessionNone holds for servers of both eras too: a request of this revision
-// says by its _meta that it is one.
+// sessionNone holds for servers of both eras too, and so does what is said of
+// Last-Event-ID: a request with the _meta of this revision is served statelessly
+// by it
+// (basic/versioning#backward-compatibility-with-initialization-based-versions).
 func sessionNone(t *check.T) {
 	named := check.With(sessionField, "mcpcheck-no-such-session")
 	expectServed(t, "with an Mcp-Session-Id", discovery, named)
