@@ -233,14 +233,19 @@ func plain(s string) bool { return s != "" && transport.FieldValue(s) == s }
 // namesCase sends bytes, since clients of HTTP write names in one way.
 func namesCase(t *check.T) {
 	odd := strings.NewReplacer("\r\nMcp-Method:", "\r\nmcp-mETHOD:", "\r\nMcp-Protocol-Version:", "\r\nmCP-PROTOCOL-version:", "\r\nMcp-Name:", "\r\nmcp-NAME:")
+	seen := false
 	for _, p := range append([]posting{discovery}, namedIfAny(t)...) {
 		asTheyAre := t.RawPost(t.Frame(t.NextID(), p.method, p.params), p.edits()...)
-		if a := bytesServed(t, p, asTheyAre); !a {
+		if !bytesServed(t, p, asTheyAre) {
 			continue // over a connection of its own it is refused for something else
 		}
+		seen = true
 		if !bytesServed(t, p, odd.Replace(asTheyAre)) {
 			t.Fail("a result", "a refusal", "%s with the names of its headers in another case was refused", p)
 		}
+	}
+	if !seen {
+		t.NotObserved("nothing was served over a connection of its own", "")
 	}
 }
 
@@ -357,6 +362,9 @@ func eachRefusal(t *check.T, look func(m mistake, a posted)) {
 	seen := false
 	for _, m := range mistakes(t) {
 		a := m.post(t, m.edit)
+		if a.answer.Kind == wire.Invalid && !a.refused() {
+			break // who leaves one mistake open may leave them all, and each takes its time
+		}
 		if a.refused() && !unavailable(a.Status) && (!m.vain || a.mismatched()) {
 			seen = true
 			look(m, a)

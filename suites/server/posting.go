@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -61,9 +62,14 @@ func (p posted) mismatched() bool {
 }
 
 // unavailable tells whether a status says that the server, or what stands
-// before it, serves nothing just now, or not us.
+// before it, serves nothing just now. Any other is an answer to the request,
+// since one like it was served.
 func unavailable(status int) bool {
-	return status == 401 || status == 403 || status == 429 || status >= 500
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // available ends the body where nothing is said of the request.
