@@ -76,7 +76,7 @@ func statusOf(about func(request wire.Message, code int) bool) func(*check.J) {
 		for _, e := range failures(j) {
 			request, ok := j.RequestOf(e)
 			in := j.ExchangeOf(e)
-			if !ok || in == nil || in.Head == nil || legacy(j, e) {
+			if !ok || in == nil || in.Head == nil || legacy(j, e) || !first(j, in, e) {
 				continue
 			}
 			code, _ := e.Message.Code()
@@ -89,6 +89,17 @@ func statusOf(about func(request wire.Message, code int) bool) func(*check.J) {
 			}
 		}
 	}
+}
+
+// first tells whether an error was the first thing said in an exchange. A server
+// that finds out later has told its status already.
+func first(j *check.J, in *check.Heard, e wire.Entry) bool {
+	for _, m := range in.Came {
+		if !m.Wordless() {
+			return m.At == j.FrameOf(e)
+		}
+	}
+	return false
 }
 
 func unbuffered(j *check.J) {
