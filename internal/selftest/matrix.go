@@ -73,6 +73,7 @@ type Matrix struct {
 type Honest struct {
 	Over    transport.Kind
 	Profile string // what it offers, and is judged by too
+	Modern  bool   // it has no handshake revisions, which some rules are for
 	Run     *reports.Run
 	err     error
 }
@@ -81,6 +82,9 @@ func (h Honest) String() string {
 	text := "the honest server over " + string(h.Over)
 	if h.Profile != "" {
 		text += " with the public contract"
+	}
+	if h.Modern {
+		text += " without handshake revisions"
 	}
 	return text
 }
@@ -91,6 +95,7 @@ func honest() []Honest {
 		{Over: transport.Stdio},
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
+		{Over: transport.HTTP, Modern: true},
 		{Over: transport.SSE},
 	}
 }
@@ -100,6 +105,9 @@ func (h *Honest) judge(ctx context.Context) {
 	o, revisions := server.Options{}, spec.Revisions()
 	if h.Profile != "" {
 		o, revisions = server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions()
+	}
+	if h.Modern {
+		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()
 	}
 	h.Run, h.err = judge(ctx, h.Over, o, revisions, h.Profile, alone())
 }
