@@ -198,8 +198,11 @@ func besideSubscription(t *check.T) {
 			if !readOnly(c.tool) && c.reports == 0 {
 				continue
 			}
-			params := callParams(c.tool, c.args)
-			params["_meta"] = check.Params{"progressToken": fmt.Sprintf("beside-%d", i), spec.MetaLogLevel: spec.LogLevels()[0]}
+			params, meta := callParams(c.tool, c.args), check.Params{"progressToken": fmt.Sprintf("beside-%d", i)}
+			if t.Declares("logging") {
+				meta[spec.MetaLogLevel] = spec.LogLevels()[0]
+			}
+			params["_meta"] = meta
 			_, _ = t.TryFrame("tools/call", params)
 		}
 		return true
