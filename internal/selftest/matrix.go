@@ -75,6 +75,7 @@ type Honest struct {
 	Over    transport.Kind
 	Profile string // what it offers, and is judged by too
 	Streams bool   // it answers each request by a stream, and has clients come back for what takes long
+	Modern  bool   // it has no handshake revisions, which some rules are for
 	Run     *reports.Run
 	err     error
 }
@@ -87,6 +88,9 @@ func (h Honest) String() string {
 	if h.Streams {
 		text += " with streams alone"
 	}
+	if h.Modern {
+		text += " without handshake revisions"
+	}
 	return text
 }
 
@@ -98,6 +102,7 @@ func honest() []Honest {
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
 		{Over: transport.HTTP, Streams: true},
+		{Over: transport.HTTP, Modern: true},
 		{Over: transport.SSE},
 	}
 }
@@ -114,6 +119,9 @@ func (h *Honest) judge(ctx context.Context) {
 	}
 	if h.Streams {
 		o.HTTP = server.HTTP{PreferSSE: true, Hold: held, Retry: pace}
+	}
+	if h.Modern {
+		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()
 	}
 	h.Run, h.err = judge(ctx, h.Over, o, revisions, h.Profile, alone())
 }

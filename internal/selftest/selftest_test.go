@@ -112,9 +112,9 @@ var unobserved = []string{
 	"subscriptions.end.shape",        // likewise
 
 	"streamable-http.refusal.status", // without sessions it accepts every notification
-	"roots.cached",                 // where a call is answered on several connections, which request was answered first is not known
-	"streamable-http.stream.retry", // it has nobody come back but where it is told to
-	"tasks.get.plain",              // where it answers all by streams
+	"roots.cached",                   // where a call is answered on several connections, which request was answered first is not known
+	"streamable-http.stream.retry",   // it has nobody come back but where it is told to
+	"tasks.get.plain",                // where it answers all by streams
 }
 
 // Areas that are moved are proven whole.

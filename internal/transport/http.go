@@ -38,6 +38,7 @@ type Endpoint struct {
 	pool   *http.Transport
 
 	lateHead atomic.Bool // the head of a stream came with its first event only
+	mirrors  sync.Map    // []mirrored of the tools that were listed to any session, by name
 }
 
 // NewEndpoint returns the endpoint at a URL, which must be absolute and of

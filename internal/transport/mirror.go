@@ -22,15 +22,15 @@ type mirrored struct {
 	header string
 }
 
-// mirroredBy returns the arguments that a schema annotates, along chains of
-// properties only.
+// mirroredBy returns the arguments that a schema annotates with the name of a
+// header, along chains of properties only.
 func mirroredBy(schema gjson.Result) []mirrored {
 	var out []mirrored
 	var walk func(s gjson.Result, path []string)
 	walk = func(s gjson.Result, path []string) {
 		s.Get("properties").ForEach(func(name, property gjson.Result) bool {
 			at := append(path[:len(path):len(path)], name.String())
-			if h := property.Get("x-mcp-header"); h.Type == gjson.String && h.Str != "" {
+			if h := property.Get("x-mcp-header"); h.Type == gjson.String && IsToken(h.Str) {
 				out = append(out, mirrored{at, "Mcp-Param-" + h.Str})
 			}
 			walk(property, at)
@@ -40,6 +40,14 @@ func mirroredBy(schema gjson.Result) []mirrored {
 	walk(schema, nil)
 	return out
 }
+
+// IsToken tells whether a text may be the name of a header field (RFC 9110
+// section 5.6.2).
+func IsToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !strings.ContainsRune(tchar, c) })
+}
+
+const tchar = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // header returns the fields that a message is posted with. Those of the
 // session alone are given for what is no message.
@@ -88,7 +96,9 @@ func (s *Streamable) mirror(h http.Header, m wire.Message) {
 	if method != "tools/call" {
 		return
 	}
-	for _, p := range s.params[m.Params().Get("name").String()] {
+	known, _ := s.Endpoint.mirrors.Load(m.Params().Get("name").String())
+	arguments, _ := known.([]mirrored)
+	for _, p := range arguments {
 		v := m.Params().Get("arguments")
 		for _, member := range p.path {
 			v = wire.Member(v, member)

@@ -46,7 +46,6 @@ type Streamable struct {
 	mu      sync.Mutex
 	session string // id that the server gave, or ""
 	agreed  bool   // initialize was answered with a result
-	params  map[string][]mirrored
 	posts   map[int]*post
 }
 
@@ -61,7 +60,6 @@ type post struct {
 func (s *Streamable) Open() {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.log.record = s.Record
-	s.params = map[string][]mirrored{}
 	s.posts = map[int]*post{}
 }
 
@@ -295,11 +293,12 @@ func (s *Streamable) learn(m wire.Message, answer []byte) {
 			s.mu.Unlock()
 		}
 	case "tools/list":
+		if !s.Rev.Facts().Stateless {
+			return // no header of those revisions repeats an argument
+		}
 		tools := wire.Parse(answer).Result().Get("tools").Array()
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		for _, tool := range tools {
-			s.params[tool.Get("name").String()] = mirroredBy(tool.Get("inputSchema"))
+			s.Endpoint.mirrors.Store(tool.Get("name").String(), mirroredBy(tool.Get("inputSchema")))
 		}
 	}
 }

@@ -188,13 +188,13 @@ func TestMirroredHeaders(t *testing.T) {
 		mu.Unlock()
 		result := `{}`
 		if m.Method() == "tools/list" {
-			result = `{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"x-mcp-header":"Region"},"o":{"properties":{"n":{"x-mcp-header":"N"}}},"z":{"x-mcp-header":"Z"}}}}]}`
+			result = `{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"x-mcp-header":"Region"},"b":{"x-mcp-header":"No name"},"o":{"properties":{"n":{"x-mcp-header":"N"}}},"z":{"x-mcp-header":"Z"}}}}]}`
 		}
 		json(w, 200, `{"jsonrpc":"2.0","id":`+m.ID().Raw+`,"result":`+result+`}`)
 	})
 	for i, raw := range []string{
 		`{"jsonrpc":"2.0","id":0,"method":"tools/list","params":{}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"Grüße","o":{"n":42},"z":null}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"Grüße","b":"x","o":{"n":42},"z":null}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"x:=?base64?y?=","_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}`,
 	} {
 		send(t, s, raw)
@@ -210,6 +210,14 @@ func TestMirroredHeaders(t *testing.T) {
 				t.Errorf("request %s: %s is %q, want %q", id, key, have, value)
 			}
 		}
+	}
+
+	// Another session at the endpoint need not ask for the tools again.
+	other := &Streamable{Endpoint: s.Endpoint, Rev: s.Rev}
+	other.Open()
+	call, err := other.Posting(t.Context(), wire.Parse([]byte(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"}}}`)))
+	if err != nil || call.Header.Get("Mcp-Param-Region") != "x" {
+		t.Errorf("another session posts with %v, %v", call.Header, err)
 	}
 }
 

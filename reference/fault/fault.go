@@ -67,6 +67,8 @@ func All() []Fault {
 		watching(),
 		caching(),
 		httpStreams(),
+		headers(),
+		statelessHTTP(),
 		official(),
 		httpEndpoint(),
 		httpOrigins(),

@@ -43,14 +43,14 @@ func Listen(addr string, o Options) (*Listener, error) {
 		ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is no news
 	}
 	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
-	go func() { out.ended <- server.Serve(l) }()
+	go func() { out.ended <- server.Serve(seam(l, o.HTTP.Connections)) }()
 	for _, host := range o.HTTP.Also {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		more, err := net.Listen("tcp", net.JoinHostPort(host, port))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on %s too: %w", host, err), out.Close())
 		}
-		go func() { _ = server.Serve(more) }() // which ends when the first does
+		go func() { _ = server.Serve(seam(more, o.HTTP.Connections)) }() // which ends when the first does
 	}
 	return out, nil
 }

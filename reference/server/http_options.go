@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"net/http"
 	"time"
 
@@ -60,6 +61,10 @@ type HTTP struct {
 	// Event makes the bytes of an event or comment, nil for none: ids that occur
 	// twice, no priming, no retry, data that is no JSON, broken framing.
 	Event func(next Eventer) Eventer
+	// Connections makes the connections on which requests come: it sees each byte
+	// of them before net/http, which mends and sorts what the others see. Of
+	// servers that listen by themselves.
+	Connections func(next net.Listener) net.Listener
 	// Disconnect says what happens when a client leaves before the answer to its
 	// POST; cancel ends the work on its requests.
 	Disconnect func(next Leaver) Leaver

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -230,4 +232,48 @@ func TestAllEndsWithTheServer(t *testing.T) {
 		}
 	}()
 	eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// The bytes of a connection can be changed before net/http reads them, which
+// takes white space off that stands around a value.
+func TestTheSeamOfConnections(t *testing.T) {
+	for _, o := range []Options{{}, {HTTP: HTTP{Connections: func(next net.Listener) net.Listener { return spaced{next} }}}} {
+		l, err := Listen("127.0.0.1:0", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := statelessly(1, "server/discover")
+		c, err := net.Dial("tcp", l.addr.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:   server/discover\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed := r.StatusCode == http.StatusBadRequest; changed != (o.HTTP.Connections != nil) {
+			t.Errorf("status %d", r.StatusCode)
+		}
+		r.Body.Close()
+		c.Close()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// spaced makes underscores of the white space before a value.
+type spaced struct{ net.Listener }
+
+func (l spaced) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return spacedConn{c}, err
+}
+
+type spacedConn struct{ net.Conn }
+
+func (c spacedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return copy(b, bytes.ReplaceAll(b[:n], []byte(":   "), []byte(": __"))), err
 }

@@ -1,13 +1,11 @@
 package invariant
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -99,7 +97,6 @@ func errorResponses() []check.Check {
 			Says:  "-32020, -32021 and -32022 are used for what they mean alone",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnStdio, // -32020 speaks of headers, which only HTTP has
 			Rules: []string{"jsonrpc-code-mcp-range-meaning"},
 			Judge: codeMeaning,
 		},
@@ -259,8 +256,9 @@ func legacy(j *check.J, e wire.Entry) bool {
 }
 
 // codeMeaning judges what is plain from the request: over stdio there are no
-// headers to mismatch, a request of this revision names a version that the
-// server speaks, and discovery and lists need no capability of the client.
+// headers to mismatch, and over HTTP those of our requests repeat the body; a
+// request of this revision names a version that the server speaks, and discovery
+// and lists need no capability of the client.
 func codeMeaning(j *check.J) {
 	for _, e := range failures(j) {
 		code, _ := e.Message.Code()
@@ -271,8 +269,11 @@ func codeMeaning(j *check.J) {
 		method := request.Message.Method()
 		version := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String()
 		switch {
+		case code == spec.HeaderMismatch && request.HTTP == nil:
+			j.Fail(e, "%s was answered with %d (header mismatch) over stdio, which has no headers", method, code)
+		case code == spec.HeaderMismatch && repeated(j, request):
+			j.Fail(e, "%s was answered with %d (header mismatch), and its headers match its body", method, code)
 		case code == spec.HeaderMismatch:
-			j.Fail(e, "%s was answered with %s (header mismatch) over stdio, which has no headers", method, strconv.Itoa(code))
 		case code == spec.UnsupportedVersion && version == string(j.Rev):
 			j.Fail(e, "%s was answered with %d (unsupported protocol version) although it named %s", method, code, version)
 		case code == spec.MissingClientCapability && (method == "server/discover" || strings.HasSuffix(method, "/list")):

@@ -30,6 +30,7 @@ func Checks() []check.Check {
 		tools(),
 		toolSchemas(),
 		toolResults(),
+		headers(),
 		resources(),
 		prompts(),
 		completion(),
@@ -47,6 +48,7 @@ func Checks() []check.Check {
 		stdio(),
 		accepted(),
 		httpStreams(),
+		statelessHTTP(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }

@@ -110,7 +110,7 @@ func requests() []check.Check {
 			Says:  "the server sends no requests",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions", "mrtr-server-input-via-result"},
+			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions", "mrtr-server-input-via-result", "streamable-http-no-server-requests"},
 			Judge: noRequests,
 		},
 		{

@@ -44,6 +44,8 @@ func Checks() []check.Check {
 		tasks(),
 		subscriptions(),
 		httpStreams(),
+		headers(),
+		statelessHTTP(),
 		official(),
 	))
 }

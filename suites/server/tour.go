@@ -56,6 +56,7 @@ func tour(t *check.T) {
 	}
 	shown(t)
 	check.Memo(t, "used as given", func() int { return usedAsGiven(t) })
+	besideSubscription(t)
 	rewatched(t)
 	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }
