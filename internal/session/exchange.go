@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -58,12 +57,24 @@ func (s *Session) SessionID() string {
 
 const headerSessionID = "Mcp-Session-Id"
 
-// Dial opens a connection to the server for bytes that no client of HTTP would
-// send. The caller closes it.
-func (s *Session) Dial(ctx context.Context) (net.Conn, error) {
+// Raw opens a connection to the server for bytes that no client of HTTP would
+// send, within the time for an answer. The caller closes it.
+func (s *Session) Raw(ctx context.Context) (*transport.Raw, error) {
 	h, ok := s.link.(*httpLink)
 	if !ok {
 		return nil, errNoHTTP
 	}
-	return h.at.Dial(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, h.within, errTimeout)
+	defer cancel()
+	return h.session.Raw(ctx)
+}
+
+// Bytes returns a request as the bytes of one of HTTP/1.1, with all header
+// fields that it would be sent with.
+func (s *Session) Bytes(r transport.HTTPRequest) ([]byte, error) {
+	h, ok := s.link.(*httpLink)
+	if !ok {
+		return nil, errNoHTTP
+	}
+	return h.at.Bytes(r), nil
 }

@@ -68,6 +68,7 @@ type httpSession interface {
 	Posting(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
 	Fields() http.Header
 	Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
+	Raw(ctx context.Context) (*transport.Raw, error)
 	Close(ctx context.Context)
 }
 

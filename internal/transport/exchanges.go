@@ -41,6 +41,15 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	return x.n, x.record(f)
 }
 
+// bytes records what is sent as bytes, before it is.
+func (x *exchanges) bytes(h wire.HTTP) (n, at int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.n++
+	h.Exchange = x.n
+	return x.n, x.record(wire.Frame{From: wire.Client, HTTP: &h})
+}
+
 // hidden stands for the values that the user gives for headers, which nobody
 // else may read.
 func hidden(values []string) []string {
