@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"net/url"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -53,6 +54,15 @@ func (s *Session) SessionID() string {
 		return h.session.Fields().Get(headerSessionID)
 	}
 	return ""
+}
+
+// Endpoint returns the URL at which the server is spoken to over HTTP, nil on
+// another transport.
+func (s *Session) Endpoint() *url.URL {
+	if h, ok := s.link.(*httpLink); ok {
+		return h.at.URL
+	}
+	return nil
 }
 
 const headerSessionID = "Mcp-Session-Id"

@@ -2,8 +2,10 @@ package check
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -60,6 +62,51 @@ func (t *T) TryPost(raw string, edits ...Edit) (*Exchange, error) {
 func (t *T) TryAsk(method string, edits ...Edit) (*Exchange, error) {
 	r, err := t.s.Asking(method)
 	return t.tryExchange(r, err, edits)
+}
+
+// A Posting is one POST of several that are sent side by side.
+type Posting struct {
+	Raw   string
+	Edits []Edit
+}
+
+// PostTogether sends several posts at once, as by TryPost, and returns their
+// exchanges in the order given once the head of each answer came, nil where
+// none did.
+func (t *T) PostTogether(posts []Posting) []*Exchange {
+	out := make([]*Exchange, len(posts))
+	var all sync.WaitGroup
+	for i, p := range posts {
+		all.Go(func() {
+			r, err := t.s.Posting(t.ctx, []byte(p.Raw))
+			if err != nil {
+				return
+			}
+			for _, edit := range p.Edits {
+				edit(&r)
+			}
+			if x, err := t.s.Exchange(t.ctx, r); err == nil {
+				out[i] = x
+			}
+		})
+	}
+	all.Wait()
+	t.interrupted()
+	return out
+}
+
+// Endpoint returns the URL of the server; nil where it is not over HTTP.
+func (t *T) Endpoint() *url.URL { return t.s.Endpoint() }
+
+// OnLoopback tells whether the URL of the server names the loopback interface:
+// then pages of a browser on this machine can reach it, and nobody else.
+func (t *T) OnLoopback() bool {
+	u := t.Endpoint()
+	if u == nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exchange, error) {
