@@ -20,6 +20,8 @@ func Checks() []check.Check {
 		meta(),
 		discover(),
 		stdio(),
+		httpEndpoint(),
+		httpOrigins(),
 		ping(),
 		pagination(),
 		toolsListing(),

@@ -24,26 +24,34 @@ type beside struct {
 }
 
 // openSession opens a session by initialize and notifications/initialized. Where
-// the server opens none nothing is observed: that is judged by the checks of the
-// lifecycle. The caller ends it.
+// the server opens none nothing is observed: whether it should is judged by
+// streamable-http.clients. The caller ends it.
 func openSession(t *check.T) *beside {
-	b := &beside{t: t}
+	b, why := tryOpenSession(t)
+	if why != "" {
+		t.NotObserved("a second session could not be opened: "+why, "")
+	}
+	return b
+}
+
+// tryOpenSession does the same, and tells why there is none.
+func tryOpenSession(t *check.T) (b *beside, why string) {
+	b = &beside{t: t}
 	if t.Facts.Stateless {
-		return b
+		return b, ""
 	}
 	x, err := t.TryPost(initializing(t), check.Without(sessionField), check.Without(versionField))
 	if err != nil {
-		t.NotObserved("a second session could not be opened: "+err.Error(), "")
+		return nil, err.Error()
 	}
-	m, ok := t.Response(x)
-	if !ok || m.Kind != wire.Result {
-		t.NotObserved("a second session could not be opened: initialize was answered with "+check.Told(x), "")
+	if !served(t, x) {
+		return nil, "initialize was answered with " + check.Told(x)
 	}
 	b.answer, b.id = x, x.Header.Get(sessionField)
 	if _, err := b.tryPost(initialized); err != nil {
-		t.NotObserved("a second session could not be opened: "+err.Error(), "")
+		return nil, err.Error()
 	}
-	return b
+	return b, ""
 }
 
 const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// httpEndpoint are the probes of the opening of basic/transports#streamable-http
+// (basic/transports/streamable-http since 2026-07-28).
+func httpEndpoint() []check.Check {
+	return []check.Check{
+		{
+			ID:    "streamable-http.endpoint",
+			Says:  "one path takes POST and, where the revision has it, GET",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_03_26),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-single-endpoint"},
+			Probe: oneEndpoint,
+		},
+		{
+			ID:    "streamable-http.clients",
+			Says:  "clients that use the same request ids at the same time are each given the answers to their own requests",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_03_26),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-multiple-clients"},
+			Probe: severalClients,
+		},
+	}
+}
+
+// oneEndpoint: which of an event stream and 405 a GET gets is judged apart, and
+// other statuses prove nothing of the path.
+func oneEndpoint(t *check.T) {
+	x := t.Post(barrier(t))
+	if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed {
+		t.Fail("an answer to "+t.Facts.Barrier, check.Told(x), "a POST was answered with %s", check.Told(x))
+	}
+	if t.Facts.Stateless {
+		return
+	}
+	b := openSession(t)
+	defer b.end()
+	get, err := b.tryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
+	if err != nil {
+		return // which is not what a path without GET says
+	}
+	defer get.Close()
+	if get.Status != http.StatusNotFound {
+		return
+	}
+	if after, err := b.tryPost(barrier(t)); err == nil && served(t, after) {
+		t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
+	}
+}
+
+// rounds is how many requests each client sends at once.
+const rounds = 4
+
+// severalClients has two clients send, under the same ids at the same time, one
+// a request that is answered with a result and the other one that is answered
+// with an error, turn and turn about: an answer that went to the wrong one is
+// seen. The ids are text, so that they do not meet those of other sessions.
+func severalClients(t *check.T) {
+	one, other := secondClient(t), secondClient(t)
+	defer one.end()
+	defer other.end()
+	var all []check.Posting
+	var known []bool
+	for i := range rounds {
+		id := wire.StringID("mcpcheck-client-" + string(rune('a'+i)))
+		for n, client := range []*beside{one, other} {
+			good := (i+n)%2 == 0
+			raw := barrier(t, id)
+			if !good {
+				raw = t.Frame(id, "mcpcheck/no-such-method", nil)
+			}
+			all = append(all, check.Posting{Raw: raw, Edits: client.edits()})
+			known = append(known, good)
+		}
+	}
+	for i, x := range t.PostTogether(all) {
+		asked := wire.Parse([]byte(all[i].Raw))
+		if x == nil {
+			t.Fail("an answer", "none", "%s of one of two clients was not answered", asked.Summary())
+		}
+		m, ok := t.Among(x, t.Timeout(), wire.Message.IsResponse)
+		switch {
+		case !ok:
+			t.Fail("an answer", check.Told(x), "%s of one of two clients was answered with %s", asked.Summary(), check.Told(x))
+		case !m.ID().Equal(asked.ID()):
+			t.Fail("the answer to "+asked.Summary(), m.Summary(), "%s of one of two clients was answered with %s", asked.Summary(), m.Summary())
+		case known[i] != (m.Kind == wire.Result):
+			t.Fail("the answer to "+asked.Summary(), m.Summary(), "%s was answered with %s, as the other client's request of that id should be", asked.Summary(), m.Summary())
+		}
+	}
+}
+
+// secondClient opens a session beside the one that checks share, which a server
+// of one client cannot.
+func secondClient(t *check.T) *beside {
+	b, why := tryOpenSession(t)
+	if why != "" {
+		t.Fail("another session", why, "beside a client that has a session another one gets none: %s", why)
+	}
+	return b
+}
