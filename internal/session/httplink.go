@@ -36,6 +36,14 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		if err := s.Open(ctx); err != nil {
 			return nil, err
 		}
+		// A server that names no endpoint is judged by its first answer, which
+		// cannot come; one that names another origin is not spoken to.
+		named, done := context.WithTimeout(ctx, o.Timeout)
+		defer done()
+		if _, err := s.To(named); errors.Is(err, transport.ErrElsewhere) {
+			s.Close()
+			return nil, err
+		}
 		h.session, h.stderrOf = legacy{s}, site.Stderr
 		return h, nil
 	}

@@ -156,6 +156,13 @@ func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bo
 	return found, ok
 }
 
+// Come waits, at most so long, until an answer is as wished, and tells whether it
+// is.
+func (t *T) Come(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {
+	defer t.interrupted()
+	return x.Await(t.ctx, within, wished)
+}
+
 // Response waits for the first response in an answer, as long as for that to a
 // request.
 func (t *T) Response(x *Exchange) (wire.Message, bool) {

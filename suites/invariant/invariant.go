@@ -45,6 +45,7 @@ func Checks() []check.Check {
 		subscriptions(),
 		caching(),
 		stdio(),
+		httpSSE(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }

@@ -40,6 +40,7 @@ func Checks() []check.Check {
 		cancellation(),
 		tasks(),
 		subscriptions(),
+		httpSSE(),
 		official(),
 	))
 }
