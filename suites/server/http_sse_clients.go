@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -65,7 +66,7 @@ func connectWithin(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 		// A stream that begins with a message is none of this transport.
 		return slices.ContainsFunc(x.Events(), transport.Event.Dispatched)
 	})
-	to, err := from.Parse(named)
+	to, err := from.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(named)) // as the session does
 	if !ok || named == "" || err != nil || to.Host != from.Host || to.Scheme != from.Scheme {
 		x.Close()
 		return nil, "its stream names no endpoint of this server"
