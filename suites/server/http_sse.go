@@ -162,7 +162,11 @@ func clientEnded(t *check.T) {
 		ids = append(ids, id)
 		x, err := t.TryPost(barrier(t, id), check.At(gone.to))
 		bystander.settle()
-		if err != nil || !ok2xx(x) {
+		if err != nil {
+			t.Note("a POST for a connection that has ended is not answered: %v", err)
+			break
+		}
+		if !ok2xx(x) {
 			break
 		}
 		if i == endedTries-1 {
@@ -246,7 +250,7 @@ func originOfPost(t *check.T) {
 		if x, err := t.TryPost(barrier(t, id), append(s.edits, check.At(c.to))...); err == nil {
 			told = check.Told(x)
 		}
-		taken[id.Key()] = fmt.Sprintf("a POST with %s was processed, though HTTP said %s", s.what, told)
+		taken[id.Key()] = fmt.Sprintf("a POST with %s was processed; the POST itself was answered with %s", s.what, told)
 	}
 	noteLenience(t, func(e ...check.Edit) bool {
 		x, err := t.TryPost(barrier(t), append(e, check.At(c.to))...)
