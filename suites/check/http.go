@@ -156,6 +156,21 @@ func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bo
 	return found, ok
 }
 
+// Status returns the status of HTTP with which what we sent at a frame was
+// answered, 0 if there was none so far.
+func (t *T) Status(at int) int {
+	all := t.s.AllFrom(max(at, 0))
+	if at < 0 || len(all) == 0 || all[0].From != wire.Client || all[0].HTTP == nil {
+		return 0
+	}
+	for _, e := range all {
+		if e.From == wire.Server && e.HTTP != nil && e.HTTP.Exchange == all[0].HTTP.Exchange && e.HTTP.Status != 0 {
+			return e.HTTP.Status
+		}
+	}
+	return 0
+}
+
 // Come waits, at most so long, until an answer is as wished, and tells whether it
 // is.
 func (t *T) Come(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -96,15 +98,25 @@ type trial struct {
 	at       *check.T
 	answer   wire.Message
 	answered bool
+	status   int // of HTTP, where the answer came with one of its own or was that alone
+}
+
+// tried returns what came of a message, as TryFrame returned it.
+func tried(at *check.T, e wire.Entry, err error) trial {
+	out := trial{at: at, answer: e.Message, answered: err == nil, status: declinedWith(err)}
+	if e.HTTP != nil && out.status == 0 {
+		out.status = e.HTTP.Status
+	}
+	return out
 }
 
 // offer is the trial of initialize with a version that the server cannot know.
 func offer(t *check.T) trial {
 	return check.Memo(t, "versioning.offer", func() trial {
 		at := t.Another(true)
-		m, ok := at.Try("initialize", greeting(unknownVersion))
+		e, err := at.TryFrame("initialize", greeting(unknownVersion))
 		at.Leave()
-		return trial{at, m, ok}
+		return tried(at, e, err)
 	})
 }
 
@@ -263,16 +275,25 @@ func perRequest(t *check.T) {
 func legacyOpening(t *check.T) trial {
 	return check.Memo(t, "versioning.legacy", func() trial {
 		at := t.Elsewhere(spec.Handshake.Newest())
-		m, ok := at.Try("initialize", greeting(string(at.Rev)))
-		return trial{at, m, ok}
+		e, err := at.TryFrame("initialize", greeting(string(at.Rev)))
+		return tried(at, e, err)
 	})
 }
 
 // initializeRefused: the client can show its user nothing but this error, so
-// the versions may stand in its message or in its data.
+// the versions may stand in its message or in its data. Over HTTP the status is
+// 400, since required headers are missing, with an error or without one.
 func initializeRefused(t *check.T) {
 	o := legacyOpening(t)
+	if overHTTP(t) && o.answer.Kind != wire.Result && o.status != http.StatusBadRequest {
+		if o.answered && !declined(o.status) {
+			t.On(o.at).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.status), "initialize was refused with HTTP status %d", o.status)
+		}
+		t.Note("initialize was refused with HTTP status %d rather than 400", o.status)
+	}
 	switch on := t.On(o.at); {
+	case !o.answered && declined(o.status):
+		t.Note("initialize was refused with HTTP status %d alone, without an error", o.status)
 	case !o.answered:
 		on.Fail("an error", "no answer", "initialize was not answered")
 	case o.answer.Kind == wire.Result:
