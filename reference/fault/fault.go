@@ -66,6 +66,7 @@ func All() []Fault {
 		subscriptions(),
 		watching(),
 		caching(),
+		httpRows(),
 		httpSSE(),
 		official(),
 	)

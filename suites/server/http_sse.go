@@ -202,6 +202,9 @@ func hostedBeside(t *check.T) {
 			continue
 		}
 		defer c.x.Close()
+		if t.Facts.Stateless {
+			t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
+		}
 		id := wire.StringID("mcpcheck-older")
 		x, err := t.TryPost(string(olderInitialize(id)), check.At(c.to))
 		if err != nil {
