@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/onsi/gomega"
@@ -113,6 +114,7 @@ func answers(id wire.ID) func(wire.Message) bool {
 // batch is what came of a batch of two requests, asked for once.
 type batch struct {
 	missing  wire.ID        // of a request that was not answered, if any
+	status   int            // of HTTP, with which the batch was answered, if there was any
 	answers  []wire.Message // in the order of the requests
 	loose    wire.Entry     // a response that came outside of an array
 	separate bool
@@ -126,7 +128,7 @@ func batchOfTwo(t *check.T) batch {
 		for _, id := range ids {
 			m, ok := t.Await(from, answers(id))
 			if !ok {
-				b.missing = id
+				b.missing, b.status = id, t.Status(from)
 				return b
 			}
 			b.answers = append(b.answers, m)
@@ -153,6 +155,9 @@ func received(t *check.T) batch {
 
 func batchReceived(t *check.T) {
 	b := batchOfTwo(t)
+	if b.missing.Present() && b.status >= 400 {
+		t.Fail("a result for each request of the batch", fmt.Sprintf("HTTP status %d", b.status), "a batch of two requests was refused with HTTP status %d", b.status)
+	}
 	if b.missing.Present() {
 		t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
 	}

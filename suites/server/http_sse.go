@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -106,8 +107,8 @@ func postTaken(t *check.T) {
 	}
 }
 
-// clientsApart asks two connections for what has unlike answers, under the same
-// id: a result for one, an error for the other.
+// clientsApart asks two connections for what has unlike results, under the same
+// id: an empty one, and a list.
 func clientsApart(t *check.T) {
 	// That one at all can be opened is what the session shows.
 	x, err := t.TryAsk(http.MethodGet, listening)
@@ -123,28 +124,41 @@ func clientsApart(t *check.T) {
 	defer two.x.Close()
 	one.open()
 	two.open()
+	list := capabilityWithList(t)
 	id := wire.StringID("mcpcheck-same")
 	one.post(t.Frame(id, t.Facts.Barrier, nil))
-	two.post(t.Frame(id, "mcpcheck/no-such-method", nil))
+	two.post(t.Frame(id, list+"/list", nil))
 	for _, c := range []struct {
 		*connection
-		name string
-		want wire.Kind
-	}{{one, "the first", wire.Result}, {two, "the second", wire.Error}} {
+		name  string
+		lists bool
+	}{{one, "the first", false}, {two, "the second", true}} {
 		if _, ok := t.Among(c.x, t.Timeout(), answers(id)); !ok {
 			t.Fail("an answer on its stream", "none", "a request of %s of two connections is not answered on the stream of it", c.name)
 		}
 		c.settle()
 		var got []string
 		for _, m := range c.x.Messages() {
-			if answers(id)(m) {
-				got = append(got, m.Summary())
+			if !answers(id)(m) {
+				continue
 			}
-			if answers(id)(m) && (m.Kind != c.want || len(got) > 1) {
-				t.Fail(fmt.Sprintf("one answer, which is of kind %s", c.want), fmt.Sprint(got), "%s of two connections got %s to the id that both used", c.name, got)
+			got = append(got, m.Summary())
+			if strange := m.Kind == wire.Result && m.Result().Get(list).Exists() != c.lists; strange || len(got) > 1 {
+				t.Fail("one answer, to its own request", strings.Join(got, ", "), "%s of two connections got an answer to the id that both used, and it is the other's, or one of several", c.name)
 			}
 		}
 	}
+}
+
+// capabilityWithList returns a declared capability that has a list.
+func capabilityWithList(t *check.T) string {
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if t.Declares(capability) {
+			return capability
+		}
+	}
+	t.NotObserved("the server declares nothing that has a list, so that all connections are told the same", "")
+	return ""
 }
 
 // clientEnded closes a connection and posts for it. With which status that is

@@ -177,6 +177,7 @@ type refusedVersion struct {
 	version  string
 	answer   wire.Message
 	answered bool
+	silence  error // why there was no answer
 }
 
 // code returns the error code of the answer, 0 for none.
@@ -196,8 +197,11 @@ func refuse(t *check.T) refusal {
 	return check.Memo(t, "versioning.refusal", func() refusal {
 		r := refusal{at: t.Another(true)}
 		try := func(version string) {
-			m, ok := r.at.Try("server/discover", ofVersion(version))
-			r.refused = append(r.refused, refusedVersion{version, m, ok})
+			e, err := r.at.TryFrame("server/discover", ofVersion(version))
+			if err == nil {
+				r.at.Mark(e)
+			}
+			r.refused = append(r.refused, refusedVersion{version, e.Message, err == nil, err})
 		}
 		try(futureVersion)
 		if r.next, r.answered = r.at.Try("server/discover", nil); r.next.Kind == wire.Result {
@@ -215,7 +219,7 @@ func unsupportedError(t *check.T) {
 	for _, try := range r.refused {
 		switch {
 		case !try.answered:
-			on.Fail("error -32022", "no answer", "a request of the version %s was not answered", try.version)
+			on.Fail("error -32022", "no answer", "a request of the version %s: %v", try.version, try.silence)
 		case try.code() != spec.UnsupportedVersion:
 			on.Fail("error -32022", try.answer.Summary(), "a request of the version %s was answered with %s", try.version, try.answer.Summary())
 		}
