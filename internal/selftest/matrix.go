@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -111,6 +112,12 @@ func (h *Honest) judge(ctx context.Context) {
 func beside() session.Options {
 	o := session.Defaults()
 	o.Timeout, o.StartTimeout, o.Grace = 600*time.Millisecond, 5*time.Second, 600*time.Millisecond
+	o.Addresses = func() []netip.Addr { // so that nothing is opened to other machines
+		if a, ok := server.Beside(); ok {
+			return []netip.Addr{a}
+		}
+		return nil
+	}
 	return o
 }
 

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
 	"net/url"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -46,6 +48,40 @@ func (s *Session) Exchange(ctx context.Context, r transport.HTTPRequest) (*trans
 	ctx, cancel := context.WithTimeoutCause(ctx, h.within, errTimeout)
 	defer cancel()
 	return h.session.Exchange(ctx, r)
+}
+
+// ExchangeAt is Exchange over streamable HTTP at another address of the server.
+func (s *Session) ExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error) {
+	h, ok := s.link.(*httpLink)
+	if !ok {
+		return nil, errNoHTTP
+	}
+	streamable, ok := h.session.(*transport.Streamable)
+	if !ok {
+		return nil, errNoHTTP
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, h.within, errTimeout)
+	defer cancel()
+	return streamable.ExchangeAt(ctx, address, r)
+}
+
+// Addresses returns the addresses by which other machines reach this one, as the
+// options or else the system tell them.
+func (s *Session) Addresses() []netip.Addr {
+	if s.opts.Addresses != nil {
+		return s.opts.Addresses()
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var out []netip.Addr
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			out = append(out, p.Addr())
+		}
+	}
+	return out
 }
 
 // SessionID returns the id that the server gave the session over HTTP, or "".

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"net/netip"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type Options struct {
 	MaxBytes     int           // bytes kept, likewise
 	Host         *Host         // the client's side of sessions; nil declares and answers nothing
 	Serial       bool          // never have two instances of the target at once
+	// Addresses returns the addresses by which other machines reach this one;
+	// nil for those of its interfaces.
+	Addresses func() []netip.Addr
 }
 
 // Defaults are the options of a run with no flags.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +40,11 @@ type Exchange struct {
 // its body is read on meanwhile. The session ends it with itself.
 func (s *Streamable) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
 	return exchange(ctx, s.ctx, &s.work, s.Endpoint, &s.log, r)
+}
+
+// ExchangeAt does the same at another address of the server.
+func (s *Streamable) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+	return exchange(ctx, s.ctx, &s.work, s.Endpoint.At(address), &s.log, r)
 }
 
 // Exchange sends a request as it is and returns once the head of the answer came;

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/textproto"
 	"net/url"
 	"strings"
@@ -78,6 +79,19 @@ func (e *Endpoint) Shown() string { return e.URL.Redacted() }
 
 // Close drops the idle connections.
 func (e *Endpoint) Close() { e.pool.CloseIdleConnections() }
+
+// At returns the endpoint as it is reached at another address: under the same
+// name and port, by no proxy. Its connections are not kept.
+func (e *Endpoint) At(address netip.Addr) *Endpoint {
+	_, port, _ := net.SplitHostPort(e.address())
+	to := net.JoinHostPort(address.String(), port)
+	pool := e.pool.Clone()
+	pool.Proxy, pool.DisableKeepAlives = nil, true
+	pool.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: e.opts.DialTimeout}).DialContext(ctx, network, to)
+	}
+	return &Endpoint{URL: e.URL, opts: e.opts, pool: pool, client: &http.Client{Transport: pool, CheckRedirect: e.client.CheckRedirect}}
+}
 
 // An HTTPRequest is one request to an endpoint.
 type HTTPRequest struct {

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -43,7 +44,27 @@ func Listen(addr string, o Options) (*Listener, error) {
 	}
 	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
 	go func() { out.ended <- server.Serve(l) }()
+	for _, host := range o.HTTP.Also {
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		more, err := net.Listen("tcp", net.JoinHostPort(host, port))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("listen on %s too: %w", host, err), out.Close())
+		}
+		go func() { _ = server.Serve(more) }() // which ends when the first does
+	}
 	return out, nil
+}
+
+// Beside returns an address of the loopback interface that is not 127.0.0.1 and
+// can be listened on; ok is false if there is none. A server that listens on it
+// too stands for one that is reached from other machines.
+func Beside() (address netip.Addr, ok bool) {
+	for _, host := range []string{"127.0.0.2", "::1"} {
+		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
+			return netip.MustParseAddr(host), l.Close() == nil
+		}
+	}
+	return address, false
 }
 
 // Serving returns the server as a target over HTTP: it listens on a port of the

@@ -23,6 +23,9 @@ type HTTP struct {
 	// the server's own (basic/transports/streamable-http#security-endpoint).
 	Hosts, Origins []string
 
+	// Also are further hosts to listen on, on the same port.
+	Also []string
+
 	MaxBody     int64         // of a POST in bytes; 0 means that of a line of stdio
 	MaxSessions int           // 0 means 500; then the one that was idle the longest ends
 	Idle        time.Duration // after which a session ends; 0 means 10 min

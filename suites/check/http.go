@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -94,6 +95,24 @@ func (t *T) PostTogether(posts []Posting) []*Exchange {
 	t.interrupted()
 	return out
 }
+
+// PostAt is TryPost at another address of the machine that the server is on, under
+// the name that the server is called by.
+func (t *T) PostAt(address netip.Addr, raw string) (*Exchange, error) {
+	r, err := t.s.Posting(t.ctx, []byte(raw))
+	var x *Exchange
+	if err == nil {
+		x, err = t.s.ExchangeAt(t.ctx, address, r)
+	}
+	if err == nil {
+		t.mark = x.At
+	}
+	t.interrupted()
+	return x, err
+}
+
+// Addresses returns the addresses by which other machines reach this one.
+func (t *T) Addresses() []netip.Addr { return t.s.Addresses() }
 
 // Endpoint returns the URL of the server; nil where it is not over HTTP.
 func (t *T) Endpoint() *url.URL { return t.s.Endpoint() }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -30,6 +31,15 @@ func httpEndpoint() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-multiple-clients"},
 			Probe: severalClients,
+		},
+		{
+			ID:    "streamable-http.bind.loopback",
+			Says:  "a server that is used over the loopback interface is not reached by other addresses of its machine",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_03_26),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-bind-localhost"},
+			Probe: boundToLoopback,
 		},
 	}
 }
@@ -109,4 +119,34 @@ func secondClient(t *check.T) *beside {
 		t.Fail("another session", why, "beside a client that has a session another one gets none: %s", why)
 	}
 	return b
+}
+
+// mostAddresses bounds how many addresses of a machine are tried.
+const mostAddresses = 4
+
+// boundToLoopback asks for the server at the other addresses of this machine, in
+// the session and under the name that it knows. Only its own result shows that it
+// is the same server.
+func boundToLoopback(t *check.T) {
+	others := t.Addresses()
+	switch {
+	case !t.OnLoopback():
+		t.NotObserved("the server is not used over the loopback interface: it is not one for its own machine alone", "give a URL with localhost or 127.0.0.1")
+	case len(others) == 0:
+		t.NotObserved("this machine has no address besides those of the loopback interface", "")
+	}
+	unclear := ""
+	for _, address := range others[:min(len(others), mostAddresses)] {
+		x, err := t.PostAt(address, barrier(t))
+		switch {
+		case err != nil: // nobody listens there
+		case served(t, x):
+			t.Fail("no connection", check.Told(x), "the server answers at %s too, where other machines reach it", address)
+		default:
+			unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
+		}
+	}
+	if unclear != "" {
+		t.NotObserved(unclear, "")
+	}
 }
