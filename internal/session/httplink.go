@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +77,7 @@ type httpSession interface {
 	Posting(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
 	Fields() http.Header
 	Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
+	ExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error)
 	Raw(ctx context.Context) (*transport.Raw, error)
 	Close(ctx context.Context)
 }

@@ -90,6 +90,12 @@ func sseStreams() []Fault {
 	}
 	const row, by = "http-sse-content-type", "http-sse.stream.type"
 	return []Fault{
+		ofSSE("sse-listens-on-another-address", "listens on another address than 127.0.0.1 too", "http-sse-bind-localhost", "http-sse.bind.loopback",
+			func(o *server.Options) {
+				if other, ok := server.Beside(); ok {
+					o.HTTP.Also = append(o.HTTP.Also, other.String())
+				}
+			}),
 		ofSSE("sse-stream-created", "opens its stream with status 201", "http-sse-sse-endpoint", "http-sse.stream.opened", onStatus(at(sseStream), http.StatusOK, http.StatusCreated)),
 		ofSSE("sse-stream-untyped", "names no media type for its stream", row, by, typed()),
 		ofSSE("sse-stream-plain", "declares its stream as plain text", row, by, typed("text/plain; charset=utf-8")),

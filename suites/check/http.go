@@ -98,10 +98,13 @@ func (t *T) PostTogether(posts []Posting) []*Exchange {
 
 // PostAt is TryPost at another address of the machine that the server is on, under
 // the name that the server is called by.
-func (t *T) PostAt(address netip.Addr, raw string) (*Exchange, error) {
+func (t *T) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
 	r, err := t.s.Posting(t.ctx, []byte(raw))
 	var x *Exchange
 	if err == nil {
+		for _, edit := range edits {
+			edit(&r)
+		}
 		x, err = t.s.ExchangeAt(t.ctx, address, r)
 	}
 	if err == nil {

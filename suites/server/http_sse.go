@@ -64,6 +64,15 @@ func httpSSE() []check.Check {
 			Probe: originOfPost,
 		},
 		{
+			ID:    "http-sse.bind.loopback",
+			Says:  "a server that is used over the loopback interface is not reached by other addresses of its machine",
+			Level: spec.Should,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-bind-localhost"},
+			Probe: sseBoundToLoopback,
+		},
+		{
 			ID:    "http-sse.hosted.beside",
 			Says:  "a server that keeps the stream of HTTP+SSE for older clients beside its MCP endpoint keeps its POST endpoint too",
 			Level: spec.Should,
@@ -278,5 +287,35 @@ func originOfPost(t *check.T) {
 		if what, was := taken[m.ID().Key()]; was && m.IsResponse() {
 			t.Fail("a refusal", m.Summary(), "%s", what)
 		}
+	}
+}
+
+// sseBoundToLoopback posts to a connection at the other addresses of this
+// machine. Only that it is answered on the stream of that connection shows that
+// the same server takes it.
+func sseBoundToLoopback(t *check.T) {
+	loopbackOnly(t)
+	others := t.Addresses()
+	if len(others) == 0 {
+		t.NotObserved("this machine has no address besides those of the loopback interface", "")
+	}
+	c := connect(t)
+	defer c.x.Close()
+	c.open()
+	unclear := ""
+	for i, address := range others[:min(len(others), mostAddresses)] {
+		id := wire.StringID(fmt.Sprintf("mcpcheck-elsewhere-%d", i))
+		x, err := t.PostAt(address, barrier(t, id), check.At(c.to))
+		if err != nil {
+			continue // nobody listens there
+		}
+		c.settle()
+		if slices.ContainsFunc(c.x.Messages(), answers(id)) {
+			t.Fail("no connection", check.Told(x), "the server takes messages at %s too, where other machines reach it", address)
+		}
+		unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
+	}
+	if unclear != "" {
+		t.NotObserved(unclear, "")
 	}
 }
