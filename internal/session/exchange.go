@@ -50,19 +50,15 @@ func (s *Session) Exchange(ctx context.Context, r transport.HTTPRequest) (*trans
 	return h.session.Exchange(ctx, r)
 }
 
-// ExchangeAt is Exchange over streamable HTTP at another address of the server.
+// ExchangeAt is Exchange at another address of the server.
 func (s *Session) ExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error) {
 	h, ok := s.link.(*httpLink)
 	if !ok {
 		return nil, errNoHTTP
 	}
-	streamable, ok := h.session.(*transport.Streamable)
-	if !ok {
-		return nil, errNoHTTP
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, h.within, errTimeout)
 	defer cancel()
-	return streamable.ExchangeAt(ctx, address, r)
+	return h.session.ExchangeAt(ctx, address, r)
 }
 
 // Addresses returns the addresses by which other machines reach this one, as the

@@ -273,3 +273,24 @@ func TestDetect(t *testing.T) {
 		})
 	}
 }
+
+// A server of HTTP+SSE that wants messages at another origin is not spoken to,
+// and that is no answer of it.
+func TestAnEndpointElsewhereOpensNoSession(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", streamType)
+		fmt.Fprint(w, "event: endpoint\ndata: http://127.0.0.2:1/messages\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLauncher(transport.Site{Endpoint: at, Kind: transport.SSE}, Defaults())
+	defer l.Close()
+	if _, err := NewPool(l, spec.V2024_11_05).Bare(t.Context()); !errors.Is(err, transport.ErrElsewhere) || !strings.Contains(err.Error(), "127.0.0.2") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,14 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 		defer cancel()
 		if err := s.Open(ctx); err != nil {
+			return nil, err
+		}
+		// A server that names no endpoint is judged by its first answer, which
+		// cannot come; one that names another origin is not spoken to.
+		named, done := context.WithTimeout(ctx, o.Timeout)
+		defer done()
+		if _, err := s.To(named); errors.Is(err, transport.ErrElsewhere) {
+			s.Close()
 			return nil, err
 		}
 		h.session, h.stderrOf = legacy{s}, site.Stderr
@@ -68,6 +77,7 @@ type httpSession interface {
 	Posting(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
 	Fields() http.Header
 	Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
+	ExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error)
 	Raw(ctx context.Context) (*transport.Raw, error)
 	Close(ctx context.Context)
 }

@@ -53,6 +53,11 @@ func (s *LegacySSE) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, err
 	return exchange(ctx, s.ctx, &s.work, s.Endpoint, &s.log, r)
 }
 
+// ExchangeAt does the same at another address of the server.
+func (s *LegacySSE) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+	return exchange(ctx, s.ctx, &s.work, s.Endpoint.At(address), &s.log, r)
+}
+
 // exchange bounds the wait for the head by ctx, and the whole by session.
 func exchange(ctx, session context.Context, work *sync.WaitGroup, e *Endpoint, log *exchanges, r HTTPRequest) (*Exchange, error) {
 	whole, cancel := context.WithCancel(session)

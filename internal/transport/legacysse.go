@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -49,7 +50,7 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 		s.log.failed(n, err)
 		return err
 	}
-	if !reply.Streams() || reply.Status != http.StatusOK {
+	if !readable(reply) {
 		defer cancel()
 		body, _, _ := reply.All()
 		s.log.whole(n, reply, body)
@@ -61,6 +62,18 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 		s.read(n, reply)
 	})
 	return nil
+}
+
+// readable tells whether an answer may be read as the stream of a session. One
+// that is not declared as such, or has another status of success, is read all
+// the same, so that what else the server does can be seen; what it should have
+// said is for others to judge. A page or an error is none.
+func readable(r *Reply) bool {
+	switch r.MediaType() {
+	case "application/json", "text/html":
+		return false
+	}
+	return r.Status >= 200 && r.Status < 300 && r.Status != http.StatusNoContent
 }
 
 // read reads the stream to its end, which is the end of the session.
@@ -85,7 +98,7 @@ func (s *LegacySSE) read(n int, reply *Reply) {
 		switch {
 		case e.Dispatched() && e.Type == "endpoint":
 			f.HTTP.Body = text(e.Data)
-			s.name(s.Endpoint.URL.Parse(string(e.Data)))
+			s.name(s.resolve(string(e.Data)))
 		case e.Dispatched() && (e.Type == "" || e.Type == "message"):
 			f.Raw = e.Data
 		case e.Dispatched():
@@ -95,6 +108,17 @@ func (s *LegacySSE) read(n int, reply *Reply) {
 	}
 }
 
+// resolve returns the URI of an endpoint event against the URL of the stream.
+// White space around it and line breaks in it are passed over, as those who read
+// URLs do (https://url.spec.whatwg.org/#url-parsing).
+func (s *LegacySSE) resolve(uri string) (*url.URL, error) {
+	return s.Endpoint.URL.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(strings.TrimSpace(uri)))
+}
+
+// ErrElsewhere tells that a server wants messages sent to another origin than
+// its own.
+var ErrElsewhere = errors.New("messages, and tokens with them, are not taken to another origin")
+
 // name tells where messages are posted; the first word counts.
 func (s *LegacySSE) name(to *url.URL, err error) {
 	select {
@@ -103,8 +127,7 @@ func (s *LegacySSE) name(to *url.URL, err error) {
 	default:
 	}
 	if s.to, s.why = to, err; err == nil && (to.Scheme != s.Endpoint.URL.Scheme || to.Host != s.Endpoint.URL.Host) {
-		// Messages, and tokens with them, are not taken to another host.
-		s.to, s.why = nil, fmt.Errorf("the endpoint %s is of another origin than %s", wire.Clip(to.Redacted(), 200), s.Endpoint.URL.Redacted())
+		s.to, s.why = nil, fmt.Errorf("the endpoint %s is of another origin than %s: %w", wire.Clip(to.Redacted(), 200), s.Endpoint.URL.Redacted(), ErrElsewhere)
 	}
 	close(s.named)
 }

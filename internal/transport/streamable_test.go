@@ -463,3 +463,33 @@ func TestAPolledStreamIsTakenUpUntilItAnswers(t *testing.T) {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
 }
+
+// A stream that is declared as something else, opened with another status of
+// success, or whose URI is broken over lines, still is one to be looked at.
+func TestALegacyStreamIsReadThoughItIsOdd(t *testing.T) {
+	for _, c := range []struct {
+		status    int
+		kind, uri string
+	}{{200, "text/plain", "/messages"}, {201, "text/event-stream", "/messages"}, {200, "", "/mess\ndata: ages"}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			w.Header()["Content-Type"] = []string{c.kind}
+			w.WriteHeader(c.status)
+			fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", c.uri)
+			w.(http.Flusher).Flush()
+			<-q.Context().Done()
+		}))
+		e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &LegacySSE{Endpoint: e, Record: (&recorder{more: make(chan struct{})}).record}
+		if err := s.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if to, err := s.To(t.Context()); err != nil || to.Path != "/messages" {
+			t.Errorf("%+v: %v, %v", c, to, err)
+		}
+		s.Close()
+		server.Close()
+	}
+}

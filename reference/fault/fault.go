@@ -69,6 +69,8 @@ func All() []Fault {
 		httpStreams(),
 		headers(),
 		statelessHTTP(),
+		httpRows(),
+		httpSSE(),
 		official(),
 		httpEndpoint(),
 		httpOrigins(),

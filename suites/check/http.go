@@ -98,10 +98,13 @@ func (t *T) PostTogether(posts []Posting) []*Exchange {
 
 // PostAt is TryPost at another address of the machine that the server is on, under
 // the name that the server is called by.
-func (t *T) PostAt(address netip.Addr, raw string) (*Exchange, error) {
+func (t *T) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
 	r, err := t.s.Posting(t.ctx, []byte(raw))
 	var x *Exchange
 	if err == nil {
+		for _, edit := range edits {
+			edit(&r)
+		}
 		x, err = t.s.ExchangeAt(t.ctx, address, r)
 	}
 	if err == nil {
@@ -181,6 +184,28 @@ func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bo
 	})
 	t.interrupted()
 	return found, ok
+}
+
+// Status returns the status of HTTP with which what we sent at a frame was
+// answered, 0 if there was none so far.
+func (t *T) Status(at int) int {
+	all := t.s.AllFrom(max(at, 0))
+	if at < 0 || len(all) == 0 || all[0].From != wire.Client || all[0].HTTP == nil {
+		return 0
+	}
+	for _, e := range all {
+		if e.From == wire.Server && e.HTTP != nil && e.HTTP.Exchange == all[0].HTTP.Exchange && e.HTTP.Status != 0 {
+			return e.HTTP.Status
+		}
+	}
+	return 0
+}
+
+// Come waits, at most so long, until an answer is as wished, and tells whether it
+// is.
+func (t *T) Come(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {
+	defer t.interrupted()
+	return x.Await(t.ctx, within, wished)
 }
 
 // Response waits for the first response in an answer, as long as for that to a

@@ -49,6 +49,7 @@ func Checks() []check.Check {
 		accepted(),
 		httpStreams(),
 		statelessHTTP(),
+		httpSSE(),
 	)
 	return defaults(append(servers, clients(servers)...))
 }

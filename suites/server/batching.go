@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/onsi/gomega"
@@ -113,6 +114,7 @@ func answers(id wire.ID) func(wire.Message) bool {
 // batch is what came of a batch of two requests, asked for once.
 type batch struct {
 	missing  wire.ID        // of a request that was not answered, if any
+	status   int            // of HTTP, with which the batch was answered, if there was any
 	answers  []wire.Message // in the order of the requests
 	loose    wire.Entry     // a response that came outside of an array
 	separate bool
@@ -126,7 +128,7 @@ func batchOfTwo(t *check.T) batch {
 		for _, id := range ids {
 			m, ok := t.Await(from, answers(id))
 			if !ok {
-				b.missing = id
+				b.missing, b.status = id, t.Status(from)
 				return b
 			}
 			b.answers = append(b.answers, m)
@@ -153,6 +155,9 @@ func received(t *check.T) batch {
 
 func batchReceived(t *check.T) {
 	b := batchOfTwo(t)
+	if b.missing.Present() && b.status >= 400 {
+		t.Fail("a result for each request of the batch", fmt.Sprintf("HTTP status %d", b.status), "a batch of two requests was refused with HTTP status %d", b.status)
+	}
 	if b.missing.Present() {
 		t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
 	}
@@ -250,10 +255,12 @@ func emptyBatch(t *check.T) {
 	m, ok := t.AwaitBehind(from, unreadableError)
 	if !ok {
 		t.Survives("an empty array")
-		t.Judgeable(from)
+		if refusedByHTTP(t, from, "an empty array") {
+			return
+		}
 		t.Fail("one error -32600", "no answer", "an empty array was not answered")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	refusedOr(t, from, m, spec.InvalidRequest)
 	for _, e := range t.Frames(from) {
 		if e.From == wire.Server && e.Message.Kind == wire.Batch {
 			t.Mark(e)
@@ -269,10 +276,22 @@ func truncatedBatch(t *check.T) {
 	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return unreadableError(m) || answers(ids[0])(m) })
 	if !ok {
 		t.Survives("a truncated batch")
-		t.Judgeable(from)
+		if refusedByHTTP(t, from, "a truncated batch") {
+			return
+		}
 		t.Fail("one error -32700", "no answer", "a truncated batch was not answered")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.ParseError))
+	refusedOr(t, from, m, spec.ParseError)
+}
+
+// refusedOr asserts an error of a code, or, over HTTP, a status by which the
+// batch was refused as a whole: then any error tells why.
+func refusedOr(t *check.T, at int, m wire.Message, code int) {
+	if status := t.Status(at); m.Kind == wire.Error && declined(status) {
+		t.Note("the batch was refused with status %d and %s", status, m.Summary())
+		return
+	}
+	gomega.NewWithT(t).Expect(m).To(match.BeError(code))
 }
 
 // invalidElement accepts that the array is refused as a whole, which the
@@ -284,10 +303,12 @@ func invalidElement(t *check.T) {
 	m, ok := t.AwaitBehind(from, unreadableError)
 	if !ok {
 		t.Survives("a batch with an element that is no request")
-		t.Judgeable(from)
+		if refusedByHTTP(t, from, "a batch with an element that is no request") {
+			return
+		}
 		t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidRequest))
+	refusedOr(t, from, m, spec.InvalidRequest)
 	if _, ok := t.AwaitBehind(from, answers(ids[0])); !ok {
 		t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
 	}

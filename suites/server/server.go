@@ -46,6 +46,7 @@ func Checks() []check.Check {
 		httpStreams(),
 		headers(),
 		statelessHTTP(),
+		httpSSE(),
 		official(),
 	))
 }

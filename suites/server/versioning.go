@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -96,15 +98,25 @@ type trial struct {
 	at       *check.T
 	answer   wire.Message
 	answered bool
+	status   int // of HTTP, where the answer came with one of its own or was that alone
+}
+
+// tried returns what came of a message, as TryFrame returned it.
+func tried(at *check.T, e wire.Entry, err error) trial {
+	out := trial{at: at, answer: e.Message, answered: err == nil, status: declinedWith(err)}
+	if e.HTTP != nil && out.status == 0 {
+		out.status = e.HTTP.Status
+	}
+	return out
 }
 
 // offer is the trial of initialize with a version that the server cannot know.
 func offer(t *check.T) trial {
 	return check.Memo(t, "versioning.offer", func() trial {
 		at := t.Another(true)
-		m, ok := at.Try("initialize", greeting(unknownVersion))
+		e, err := at.TryFrame("initialize", greeting(unknownVersion))
 		at.Leave()
-		return trial{at, m, ok}
+		return tried(at, e, err)
 	})
 }
 
@@ -165,6 +177,7 @@ type refusedVersion struct {
 	version  string
 	answer   wire.Message
 	answered bool
+	silence  error // why there was no answer
 }
 
 // code returns the error code of the answer, 0 for none.
@@ -184,8 +197,11 @@ func refuse(t *check.T) refusal {
 	return check.Memo(t, "versioning.refusal", func() refusal {
 		r := refusal{at: t.Another(true)}
 		try := func(version string) {
-			m, ok := r.at.Try("server/discover", ofVersion(version))
-			r.refused = append(r.refused, refusedVersion{version, m, ok})
+			e, err := r.at.TryFrame("server/discover", ofVersion(version))
+			if err == nil {
+				r.at.Mark(e)
+			}
+			r.refused = append(r.refused, refusedVersion{version, e.Message, err == nil, err})
 		}
 		try(futureVersion)
 		if r.next, r.answered = r.at.Try("server/discover", nil); r.next.Kind == wire.Result {
@@ -203,7 +219,7 @@ func unsupportedError(t *check.T) {
 	for _, try := range r.refused {
 		switch {
 		case !try.answered:
-			on.Fail("error -32022", "no answer", "a request of the version %s was not answered", try.version)
+			on.Fail("error -32022", "no answer", "a request of the version %s: %v", try.version, try.silence)
 		case try.code() != spec.UnsupportedVersion:
 			on.Fail("error -32022", try.answer.Summary(), "a request of the version %s was answered with %s", try.version, try.answer.Summary())
 		}
@@ -263,16 +279,25 @@ func perRequest(t *check.T) {
 func legacyOpening(t *check.T) trial {
 	return check.Memo(t, "versioning.legacy", func() trial {
 		at := t.Elsewhere(spec.Handshake.Newest())
-		m, ok := at.Try("initialize", greeting(string(at.Rev)))
-		return trial{at, m, ok}
+		e, err := at.TryFrame("initialize", greeting(string(at.Rev)))
+		return tried(at, e, err)
 	})
 }
 
 // initializeRefused: the client can show its user nothing but this error, so
-// the versions may stand in its message or in its data.
+// the versions may stand in its message or in its data. Over HTTP the status is
+// 400, since required headers are missing, with an error or without one.
 func initializeRefused(t *check.T) {
 	o := legacyOpening(t)
+	if overHTTP(t) && o.answer.Kind != wire.Result && o.status != http.StatusBadRequest {
+		if o.answered && !declined(o.status) {
+			t.On(o.at).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.status), "initialize was refused with HTTP status %d", o.status)
+		}
+		t.Note("initialize was refused with HTTP status %d rather than 400", o.status)
+	}
 	switch on := t.On(o.at); {
+	case !o.answered && declined(o.status):
+		t.Note("initialize was refused with HTTP status %d alone, without an error", o.status)
 	case !o.answered:
 		on.Fail("an error", "no answer", "initialize was not answered")
 	case o.answer.Kind == wire.Result:
