@@ -23,6 +23,9 @@ type HTTP struct {
 	// the server's own (basic/transports/streamable-http#security-endpoint).
 	Hosts, Origins []string
 
+	// Guard has only who brings an access token be served; nil serves everybody.
+	Guard *Guard
+
 	MaxBody     int64         // of a POST in bytes; 0 means that of a line of stdio
 	MaxSessions int           // 0 means 500; then the one that was idle the longest ends
 	Idle        time.Duration // after which a session ends; 0 means 10 min
