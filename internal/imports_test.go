@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"suites/client":        {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "gomega", "uritemplate", "gjson"},
 	"suites":               {"suites/check", "suites/server", "suites/client", "suites/invariant", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/match", "internal/schema", "fixtures", "reports", "ginkgo", "gomega", "gjson"},
 	"reference/server":     {"internal/spec", "internal/wire", "internal/memo", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
-	"reference/authserver": {"reference/server"},
+	"reference/authserver": {"reference/server", "internal/transport"},
 	"reference/client":     {"internal/spec", "internal/wire", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
 	"reference/fault":      {"reference/server", "reference/client", "internal/spec", "internal/wire", "internal/transport", "gjson"},
 	"internal/skip":        {},

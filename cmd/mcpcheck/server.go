@@ -68,6 +68,9 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	var argv []string
 	if at != nil {
 		argv = at.words()
+		if at.endpoint, err = f.authorize(cmd.Context(), at.endpoint); err != nil {
+			return err
+		}
 	} else if target, argv, err = f.target(cmd, args); err != nil {
 		return err
 	}

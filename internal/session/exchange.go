@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -46,6 +47,16 @@ func (s *Session) Exchange(ctx context.Context, r transport.HTTPRequest) (*trans
 	ctx, cancel := context.WithTimeoutCause(ctx, h.within, errTimeout)
 	defer cancel()
 	return h.session.Exchange(ctx, r)
+}
+
+// Site returns the URL of the server over HTTP, nil on another transport, and the
+// bearer token that every request of the session carries, "" for none.
+func (s *Session) Site() (at *url.URL, token string) {
+	h, ok := s.link.(*httpLink)
+	if !ok {
+		return nil, ""
+	}
+	return h.at.URL, h.at.Bearer()
 }
 
 // SessionID returns the id that the server gave the session over HTTP, or "".

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -34,11 +35,24 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.n++
-	f := wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: to.RequestURI(), Header: header}}
+	f := wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: withoutToken(to), Header: header}}
 	if raw == nil {
 		f.HTTP.Body = text(r.Body)
 	}
 	return x.n, x.record(f)
+}
+
+// withoutToken is what a request asks for, without the access token in its query.
+func withoutToken(to *url.URL) string {
+	const key = "access_token"
+	q := to.Query()
+	if !q.Has(key) {
+		return to.RequestURI()
+	}
+	q.Set(key, "…")
+	shown := *to
+	shown.RawQuery = q.Encode()
+	return shown.RequestURI()
 }
 
 // hidden stands for the values that the user gives for headers, which nobody

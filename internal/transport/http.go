@@ -76,6 +76,27 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 // Shown returns the URL as a report may show it, without a password.
 func (e *Endpoint) Shown() string { return e.URL.Redacted() }
 
+// Bearer returns the access token that every request carries, "" for none.
+func (e *Endpoint) Bearer() string {
+	scheme, token, _ := strings.Cut(e.opts.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// WithBearer returns the same endpoint as somebody else calls it: who has another
+// access token.
+func (e *Endpoint) WithBearer(token string) *Endpoint {
+	other := &Endpoint{URL: e.URL, opts: e.opts, client: e.client, pool: e.pool}
+	other.opts.Header = e.opts.Header.Clone()
+	if other.opts.Header == nil {
+		other.opts.Header = http.Header{}
+	}
+	other.opts.Header.Set("Authorization", "Bearer "+token)
+	return other
+}
+
 // Close drops the idle connections.
 func (e *Endpoint) Close() { e.pool.CloseIdleConnections() }
 

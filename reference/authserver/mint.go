@@ -74,6 +74,18 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 	return sign(key, c), nil
 }
 
+// Tokens returns tokens for a server by their kinds; one whose scope is not known
+// is left out.
+func (s *Server) Tokens(resource string) map[string]string {
+	out := map[string]string{}
+	for _, kind := range Kinds() {
+		if token, err := s.Mint(kind, resource, ""); err == nil {
+			out[string(kind)] = token
+		}
+	}
+	return out
+}
+
 // mint answers with a token of the kind that a form asks for.
 func (s *Server) mint(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
