@@ -25,7 +25,7 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	}
 	header := r.Header.Clone()
 	for key, values := range e.opts.Header {
-		if _, set := header[key]; !set {
+		if _, set := header[key]; !set && !r.Strange {
 			header[key] = hidden(values)
 		}
 	}

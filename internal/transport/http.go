@@ -107,6 +107,9 @@ type HTTPRequest struct {
 	Host   string      // instead of the URL's, if not ""
 	Header http.Header // beside those of the endpoint, which it overrides; a nil value drops one
 	Body   []byte
+	// Strange: it goes to who is not meant to see the header fields of the endpoint,
+	// such as its token.
+	Strange bool
 }
 
 // A Reply is the answer to one request: its head, and a body to be read once,
@@ -139,7 +142,11 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), err)
 	}
 	req.Host = r.Host
-	for _, h := range []http.Header{e.opts.Header, r.Header} {
+	own := e.opts.Header
+	if r.Strange {
+		own = nil
+	}
+	for _, h := range []http.Header{own, r.Header} {
 		for key, values := range h {
 			req.Header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}

@@ -171,3 +171,20 @@ func (t *T) GivenPrivate() []string { return t.given.Authorization.Private }
 // User returns the handle of a second session, open at the same revision, of who
 // has another bearer token.
 func (t *T) User(token string) *T { return t.beside(t.pool.User(t.ctx, token)) }
+
+// KnownToken returns a token by what is particular about it, if the user gives
+// one.
+func (t *T) KnownToken(kind string) (token string, ok bool) {
+	token, ok = t.given.Authorization.Tokens[kind]
+	return token, ok
+}
+
+// TryUser is User that returns why no session could be opened.
+func (t *T) TryUser(token string) (*T, error) {
+	s, err := t.pool.User(t.ctx, token)
+	t.interrupted()
+	if err != nil {
+		return nil, err
+	}
+	return t.beside(s, nil), nil
+}

@@ -33,6 +33,10 @@ func Host(name string) Edit { return func(r *transport.HTTPRequest) { r.Host = n
 // At sends the request to another URL.
 func At(to *url.URL) Edit { return func(r *transport.HTTPRequest) { r.URL = to } }
 
+// Strange sends the request without the header fields that the user gives, such
+// as a token.
+func Strange() Edit { return func(r *transport.HTTPRequest) { r.Strange = true } }
+
 // Post sends bytes by POST as the session would post them, but for the edits, and
 // returns once the head of the answer came. Neither is a message to judges, so
 // that what is to be refused says nothing of the session. No answer breaks the

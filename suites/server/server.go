@@ -38,6 +38,7 @@ func Checks() []check.Check {
 		cancellation(),
 		tasks(),
 		subscriptions(),
+		authorization(),
 		official(),
 	))
 }
