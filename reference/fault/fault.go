@@ -68,6 +68,7 @@ func All() []Fault {
 		subscriptions(),
 		watching(),
 		caching(),
+		authorization(),
 		official(),
 	)
 }

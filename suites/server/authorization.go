@@ -19,8 +19,8 @@ var (
 	scoping  = spec.Since(spec.V2025_11_25)
 )
 
-// web are the transports that have authorization.
-const web = transport.OnHTTP | transport.OnSSE
+// overWeb are the transports that have authorization.
+const overWeb = transport.OnHTTP | transport.OnSSE
 
 // authorization are the probes of basic/authorization. They are for servers that
 // answer with a bearer token and not without.
@@ -29,63 +29,63 @@ func authorization() []check.Check {
 		{
 			ID:    "authorization.missing.status",
 			Says:  "a request without a token is answered with status 401",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-401-when-required"},
 			Probe: missingStatus,
 		},
 		{
 			ID:    "authorization.challenge.bearer",
 			Says:  "a 401 carries a header WWW-Authenticate with a challenge of the scheme Bearer",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-401-www-authenticate"},
 			Probe: challengeBearer,
 		},
 		{
 			ID:    "authorization.token.validated",
 			Says:  "a token that nobody issued is refused",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-validate-tokens", "authorization-validate-inbound-52"},
 			Probe: tokenValidated,
 		},
 		{
 			ID:    "authorization.token.forged",
 			Says:  "a token that the authorization server did not sign is refused",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-no-foreign-tokens"},
 			Probe: tokenForged,
 		},
 		{
 			ID:    "authorization.token.expired",
 			Says:  "a token that has expired is refused",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-invalid-token-401"},
 			Probe: tokenExpired,
 		},
 		{
 			ID:    "authorization.invalid.status",
 			Says:  "an invalid token is answered with status 401",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-invalid-token-401"},
 			Probe: invalidStatus,
 		},
 		{
 			ID:    "authorization.invalid.error",
 			Says:  "a challenge to an invalid token that names an error names invalid_token",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-validation-failure-response"},
 			Probe: invalidError,
 		},
 		{
 			ID:    "authorization.malformed.status",
 			Says:  "a header Authorization that holds no token is answered with status 400, or 401",
-			Level: spec.Must, In: guarding, On: web,
+			Level: spec.Must, In: guarding, On: overWeb,
 			Rules: []string{"authorization-error-status-codes"},
 			Probe: malformedStatus,
 		},
 		{
 			ID:    "authorization.query.refused",
 			Says:  "a token in the query of the URL counts for nothing",
-			Level: spec.Should, In: guarding, On: web,
+			Level: spec.Should, In: guarding, On: overWeb,
 			Rules: []string{"authorization-server-rejects-query-token"},
 			Probe: queryRefused,
 		},
@@ -99,7 +99,7 @@ func authorization() []check.Check {
 		{
 			ID:    "authorization.audience.refused",
 			Says:  "a token that was issued for another server is refused",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-audience-validation", "authorization-audience-validation-security", "authorization-accept-own-audience-only",
 				"authorization-reject-wrong-audience", "authorization-accept-own-tokens-only", "security-no-foreign-tokens"},
 			Probe: audienceRefused,
@@ -107,7 +107,7 @@ func authorization() []check.Check {
 		{
 			ID:    "authorization.audience.case",
 			Says:  "a token whose audience spells scheme and host of the server in upper case is accepted",
-			Level: spec.Should, In: audience, On: web,
+			Level: spec.Should, In: audience, On: overWeb,
 			Rules: []string{"authorization-resource-accept-uppercase"},
 			Probe: audienceCase,
 		},
@@ -129,7 +129,7 @@ func challengeBearer(t *check.T) {
 			continue
 		}
 		seen = true
-		if got := k.x.Header.Values("WWW-Authenticate"); bearer(k.x.Header) == nil {
+		if got := k.x.Header.Values("WWW-Authenticate"); bearerChallenge(k.x.Header) == nil {
 			t.Fail("a challenge of the scheme Bearer", quoted(got), "the 401 to a request with %s has %s as its WWW-Authenticate", k.with, quoted(got))
 		}
 	}
@@ -156,12 +156,12 @@ func refusedAll(t *check.T, lies []lie) {
 
 func tokenValidated(t *check.T) {
 	nobody(t)
-	refusedAll(t, random(t))
+	refusedAll(t, unissued(t))
 }
 
 func tokenForged(t *check.T) {
 	nobody(t)
-	lies := forged(t)
+	lies := forgedTokens(t)
 	if len(lies) == 0 {
 		t.NotObserved("the token is no JSON Web Token, of which a forgery could be made", `give one of another issuer: authorization: {foreign: "${TOKEN}"}`)
 	}
@@ -195,7 +195,7 @@ func invalidStatus(t *check.T) {
 func invalidError(t *check.T) {
 	seen := false
 	for _, k := range lying(t) {
-		c := bearer(k.x.Header)
+		c := bearerChallenge(k.x.Header)
 		if k.served() || c == nil || c.params["error"] == "" {
 			continue
 		}

@@ -87,8 +87,8 @@ func cutToken(s string) (token, rest string) {
 	return s[:i], s[i:]
 }
 
-// bearer returns the challenge of the scheme Bearer, nil for none.
-func bearer(h http.Header) *challenge {
+// bearerChallenge returns the challenge of the scheme Bearer, nil for none.
+func bearerChallenge(h http.Header) *challenge {
 	for _, c := range challenges(h) {
 		if c.scheme == "bearer" {
 			return &c

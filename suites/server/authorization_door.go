@@ -68,8 +68,8 @@ func firstWords(t *check.T, with string, edits ...check.Edit) knock {
 	return k
 }
 
-// harmless is a request that every server answers, in the session.
-func harmless(t *check.T) string {
+// harmlessFrame is a request that every server answers, in the session.
+func harmlessFrame(t *check.T) string {
 	method := "ping"
 	if t.Facts.Stateless {
 		method = "server/discover"
@@ -101,8 +101,8 @@ func nobody(t *check.T) knock {
 // A lie is a token that no server should take.
 type lie struct{ what, token string }
 
-// random returns tokens that nobody issued.
-func random(t *check.T) []lie {
+// unissued returns tokens that nobody issued.
+func unissued(t *check.T) []lie {
 	own := t.Bearer()
 	half := own[:len(own)/2]
 	t.Secret(half)
@@ -113,10 +113,10 @@ func random(t *check.T) []lie {
 	}
 }
 
-// forged returns tokens with the claims of the good one that nobody signed, and
+// forgedTokens returns tokens with the claims of the good one that nobody signed, and
 // one of a stranger if there is one. There are none where the good token is no
 // JSON Web Token (RFC 7519).
-func forged(t *check.T) []lie {
+func forgedTokens(t *check.T) []lie {
 	parts := strings.Split(t.Bearer(), ".")
 	var out []lie
 	if len(parts) == 3 && isJSONPart(parts[0]) && isJSONPart(parts[1]) {
@@ -143,7 +143,7 @@ func isJSONPart(part string) bool {
 func lying(t *check.T) []knock {
 	nobody(t)
 	return check.Memo(t, "with lies", func() []knock {
-		lies := append(random(t), forged(t)...)
+		lies := append(unissued(t), forgedTokens(t)...)
 		if token, ok := t.KnownToken(check.TokenExpired); ok {
 			lies = append(lies, lie{"an expired token", token})
 		}
@@ -170,9 +170,9 @@ func inQuery(t *check.T, token string) check.Edit {
 	}
 }
 
-// fetch gets a document that lies open to everybody; nothing of ours goes with
+// fetchOpen gets a document that lies open to everybody; nothing of ours goes with
 // it. ok is false where none came.
-func fetch(t *check.T, at *url.URL) (o gjson.Result, x *check.Exchange, ok bool) {
+func fetchOpen(t *check.T, at *url.URL) (o gjson.Result, x *check.Exchange, ok bool) {
 	x, err := t.TryAsk(http.MethodGet, check.Strange(), check.At(at), check.With("Accept", "application/json"), check.Without("Mcp-Session-Id"))
 	if err != nil || !t.Whole(x) || x.Status != http.StatusOK {
 		return o, x, false

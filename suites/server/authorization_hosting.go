@@ -83,15 +83,15 @@ func authorizationHosting() []check.Check {
 		},
 	}
 	for i := range all {
-		all[i].In, all[i].On = hosting, web
+		all[i].In, all[i].On = hosting, overWeb
 	}
 	return all
 }
 
 const serverWellKnown = "/.well-known/oauth-authorization-server"
 
-// A host is what is found of the authorization server on the host of a server.
-type host struct {
+// An authority is what is found of the authorization server on the host of a server.
+type authority struct {
 	doc    gjson.Result
 	at     *url.URL // of the metadata, nil if none was found
 	atRoot bool
@@ -105,13 +105,13 @@ func onHost(t *check.T, path string) *url.URL {
 
 // hosted returns it. A server that names another in protected resource metadata,
 // as later revisions have it, hosts none.
-func hosted(t *check.T) *host {
+func hosted(t *check.T) *authority {
 	nobody(t)
-	h := check.Memo(t, "authorization server", func() *host {
-		h := &host{}
+	h := check.Memo(t, "authorization server", func() *authority {
+		h := &authority{}
 		path := strings.TrimSuffix(t.URL().Path, "/")
 		for _, at := range []string{serverWellKnown, serverWellKnown + path, path + serverWellKnown} {
-			if doc, _, ok := fetch(t, onHost(t, at)); ok && doc.Get("issuer").Exists() {
+			if doc, _, ok := fetchOpen(t, onHost(t, at)); ok && doc.Get("issuer").Exists() {
 				h.doc, h.at, h.atRoot = doc, onHost(t, at), at == serverWellKnown
 				break
 			}
@@ -170,7 +170,7 @@ func hostDefaults(t *check.T) {
 
 // endpoint returns an endpoint of the authorization server that may be called:
 // one on the host of the server.
-func (h *host) endpoint(t *check.T, name, usual string) *url.URL {
+func (h *authority) endpoint(t *check.T, name, usual string) *url.URL {
 	at := onHost(t, usual)
 	if named := h.doc.Get(name); named.Exists() {
 		u, err := url.Parse(named.String())
@@ -217,7 +217,7 @@ func pkceChallenge() string {
 }
 
 // authorize asks for a code as a client, to be sent back to a URI.
-func (h *host) authorize(t *check.T, client, back string) *check.Exchange {
+func (h *authority) authorize(t *check.T, client, back string) *check.Exchange {
 	at := *h.endpoint(t, "authorization_endpoint", "/authorize")
 	q := at.Query()
 	for key, v := range map[string]string{
@@ -252,8 +252,8 @@ func hostRedirect(t *check.T) {
 	}
 }
 
-// form posts a form, or JSON, to an endpoint of the authorization server.
-func form(t *check.T, at *url.URL, kind, body string) (o gjson.Result, status int) {
+// postForm posts a form, or JSON, to an endpoint of the authorization server.
+func postForm(t *check.T, at *url.URL, kind, body string) (o gjson.Result, status int) {
 	x, err := t.TryAsk(http.MethodPost, check.Strange(), check.At(at), check.Without("Mcp-Session-Id"),
 		check.With("Content-Type", kind), check.With("Accept", "application/json"), func(r *transport.HTTPRequest) { r.Body = []byte(body) })
 	if err != nil || !t.Whole(x) {
@@ -268,13 +268,13 @@ func form(t *check.T, at *url.URL, kind, body string) (o gjson.Result, status in
 
 // registered returns a client of ours that registered itself, once; ok is false
 // where it could not.
-func (h *host) registered(t *check.T) (client string, ok bool) {
+func (h *authority) registered(t *check.T) (client string, ok bool) {
 	if !isLoopback(t.URL()) {
 		return "", false
 	}
 	client = check.Memo(t, "registered client", func() string {
 		at := h.endpoint(t, "registration_endpoint", "/register")
-		o, _ := form(t, at, "application/json", `{"client_name":"mcpcheck","redirect_uris":["`+redirectURI+`"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`)
+		o, _ := postForm(t, at, "application/json", `{"client_name":"mcpcheck","redirect_uris":["`+redirectURI+`"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`)
 		return o.Get("client_id").String()
 	})
 	return client, client != ""
@@ -301,7 +301,7 @@ func hostRegistration(t *check.T) {
 
 // code returns a code that was given at once; a server that asks its user first
 // gives none.
-func (h *host) code(t *check.T, client string) string {
+func (h *authority) code(t *check.T, client string) string {
 	x := h.authorize(t, client, redirectURI)
 	to, err := url.Parse(x.Header.Get("Location"))
 	if err != nil || !sentTo(x, redirectURI) || to.Query().Get("code") == "" {
@@ -311,15 +311,15 @@ func (h *host) code(t *check.T, client string) string {
 }
 
 // exchanged exchanges a code for tokens, with the verifier or without.
-func (h *host) exchanged(t *check.T, client, verifier string) (gjson.Result, int) {
+func (h *authority) exchanged(t *check.T, client, verifier string) (gjson.Result, int) {
 	values := url.Values{"grant_type": {"authorization_code"}, "code": {h.code(t, client)}, "client_id": {client}, "redirect_uri": {redirectURI}}
 	if verifier != "" {
 		values.Set("code_verifier", verifier)
 	}
-	return form(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded", values.Encode())
+	return postForm(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded", values.Encode())
 }
 
-func client(t *check.T, h *host) string {
+func ownClient(t *check.T, h *authority) string {
 	onLoopback(t)
 	id, ok := h.registered(t)
 	if !ok {
@@ -330,7 +330,7 @@ func client(t *check.T, h *host) string {
 
 func hostPKCE(t *check.T) {
 	h := hosted(t)
-	id := client(t, h)
+	id := ownClient(t, h)
 	for what, verifier := range map[string]string{"no verifier": "", "another verifier": strings.Repeat("mcpcheck", 8)} {
 		if o, status := h.exchanged(t, id, verifier); o.Get("access_token").Exists() {
 			t.Fail("an error", http.StatusText(status), "a code was exchanged for a token with %s", what)
@@ -343,14 +343,14 @@ func hostPKCE(t *check.T) {
 
 func hostRotation(t *check.T) {
 	h := hosted(t)
-	id := client(t, h)
+	id := ownClient(t, h)
 	o, _ := h.exchanged(t, id, pkceVerifier)
 	token := o.Get("refresh_token").String()
 	if token == "" {
 		t.NotObserved("no refresh token was given", "")
 	}
 	refresh := func() (o gjson.Result, ok bool) {
-		o, _ = form(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded",
+		o, _ = postForm(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded",
 			url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {id}}.Encode())
 		return o, o.Get("access_token").Exists()
 	}

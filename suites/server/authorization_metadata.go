@@ -21,56 +21,56 @@ func authorizationMetadata() []check.Check {
 		{
 			ID:    "authorization.metadata.published",
 			Says:  "a protected server publishes protected resource metadata",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-server", "authorization-prm-server-location", "authorization-prm-discovery-mechanism"},
 			Probe: metadataPublished,
 		},
 		{
 			ID:    "authorization.metadata.servers",
 			Says:  "the metadata names at least one authorization server by its URL",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-authorization-servers"},
 			Probe: metadataServers,
 		},
 		{
 			ID:    "authorization.metadata.resource",
 			Says:  "the metadata identifies the server that it is of",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-resource-field"},
 			Probe: metadataResource,
 		},
 		{
 			ID:    "authorization.metadata.https",
 			Says:  "what the server names for authorization is served over https",
-			Level: spec.Must, In: audience, On: web,
+			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-communication-security"},
 			Probe: metadataHTTPS,
 		},
 		{
 			ID:    "authorization.challenge.metadata",
 			Says:  "a 401 names where the protected resource metadata is",
-			Level: spec.Must, In: spec.Only(spec.V2025_06_18), On: web,
+			Level: spec.Must, In: spec.Only(spec.V2025_06_18), On: overWeb,
 			Rules: []string{"authorization-www-authenticate-resource-metadata"},
 			Probe: challengeMetadata,
 		},
 		{
 			ID:    "authorization.challenge.scope",
 			Says:  "a 401 names the scopes that are needed",
-			Level: spec.Should, In: scoping, On: web,
+			Level: spec.Should, In: scoping, On: overWeb,
 			Rules: []string{"authorization-challenge-scope"},
 			Probe: challengeScope,
 		},
 		{
 			ID:    "authorization.challenge.consistent",
 			Says:  "one and the same request is challenged for the same scopes each time",
-			Level: spec.Should, In: scoping, On: web,
+			Level: spec.Should, In: scoping, On: overWeb,
 			Rules: []string{"authorization-server-scope-consistency"},
 			Probe: challengeConsistent,
 		},
 		{
 			ID:    "authorization.challenge.offline",
 			Says:  "neither a challenge nor the metadata asks for offline_access",
-			Level: spec.Should, In: spec.Stateless, On: web,
+			Level: spec.Should, In: spec.Stateless, On: overWeb,
 			Rules: []string{"authorization-no-offline-access-in-challenge"},
 			Probe: challengeOffline,
 		},
@@ -99,13 +99,13 @@ func seekPublished(t *check.T) *published {
 	p := &published{}
 	try := func(at *url.URL) bool {
 		p.tried = append(p.tried, at.String())
-		doc, _, ok := fetch(t, at)
+		doc, _, ok := fetchOpen(t, at)
 		if ok {
 			p.doc, p.at = doc, at
 		}
 		return ok
 	}
-	if c := bearer(nobody(t).x.Header); c != nil {
+	if c := bearerChallenge(nobody(t).x.Header); c != nil {
 		p.named = c.params["resource_metadata"]
 	}
 	if p.named != "" {
@@ -142,8 +142,8 @@ func metadataPublished(t *check.T) {
 	}
 }
 
-// metadata returns the document for checks of what stands in it.
-func metadata(t *check.T) *published {
+// metadataFound returns the document for checks of what stands in it.
+func metadataFound(t *check.T) *published {
 	p := publishedBy(t)
 	if p.at == nil {
 		t.NotObserved("no protected resource metadata was found", "")
@@ -152,7 +152,7 @@ func metadata(t *check.T) *published {
 }
 
 func metadataServers(t *check.T) {
-	p := metadata(t)
+	p := metadataFound(t)
 	list := p.doc.Get("authorization_servers")
 	if !list.IsArray() || len(list.Array()) == 0 {
 		t.Fail("a list of at least one URL", shownJSON(list), "authorization_servers of %s is %s", p.at, shownJSON(list))
@@ -175,7 +175,7 @@ func shownJSON(v gjson.Result) string {
 // interface, and a resource that holds the endpoint in its path: what belongs to
 // the resource is for the server to say (RFC 9728 section 3.3).
 func metadataResource(t *check.T) {
-	p := metadata(t)
+	p := metadataFound(t)
 	resource := p.doc.Get("resource")
 	u, err := url.Parse(resource.String())
 	if resource.Type != gjson.String || err != nil || !u.IsAbs() {
@@ -191,7 +191,7 @@ func metadataResource(t *check.T) {
 
 // metadataHTTPS leaves the loopback interface out, on which servers are tried.
 func metadataHTTPS(t *check.T) {
-	p := metadata(t)
+	p := metadataFound(t)
 	all := map[string]string{"the metadata": p.at.String(), "resource": p.doc.Get("resource").String()}
 	for _, one := range p.doc.Get("authorization_servers").Array() {
 		all["authorization_servers: "+one.String()] = one.String()
@@ -215,7 +215,7 @@ func metadataHTTPS(t *check.T) {
 // challenged returns the challenge to the first words without a token.
 func challenged(t *check.T) *challenge {
 	k := nobody(t)
-	c := bearer(k.x.Header)
+	c := bearerChallenge(k.x.Header)
 	if k.x.Status != http.StatusUnauthorized || c == nil {
 		t.NotObserved("a request without a token is not answered with 401 and a challenge", "")
 	}
@@ -244,7 +244,7 @@ func challengeConsistent(t *check.T) {
 		t.NotObserved("the challenge names no scope", "")
 	}
 	for range 3 {
-		c := bearer(firstWords(t, "no token", withoutToken).x.Header)
+		c := bearerChallenge(firstWords(t, "no token", withoutToken).x.Header)
 		if c == nil || !sameSet(strings.Fields(c.params["scope"]), strings.Fields(first)) {
 			got := "no challenge"
 			if c != nil {

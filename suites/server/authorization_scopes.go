@@ -146,7 +146,7 @@ func forbidden(t *check.T) []lack {
 
 func scopeChallenge(t *check.T) {
 	for _, l := range forbidden(t) {
-		c := bearer(l.x.Header)
+		c := bearerChallenge(l.x.Header)
 		if c == nil {
 			t.Fail("a challenge of the scheme Bearer", quoted(l.x.Header.Values("WWW-Authenticate")), "the 403 to %s has no challenge of the scheme Bearer", l.with)
 		}
@@ -166,11 +166,11 @@ func scopeChallenge(t *check.T) {
 func scopeSufficient(t *check.T) {
 	tried := false
 	for _, l := range forbidden(t) {
-		c := bearer(l.x.Header)
+		c := bearerChallenge(l.x.Header)
 		if c == nil || c.params["scope"] == "" || l.method == "" {
 			continue
 		}
-		scopes := strings.Fields(claim(t.Token(check.TokenNarrow), "scope"))
+		scopes := strings.Fields(tokenClaim(t.Token(check.TokenNarrow), "scope"))
 		for _, s := range strings.Fields(c.params["scope"]) {
 			if !slices.Contains(scopes, s) {
 				scopes = append(scopes, s)
@@ -189,7 +189,7 @@ func scopeSufficient(t *check.T) {
 		user.Leave()
 		if k.x.Status == http.StatusForbidden {
 			again := ""
-			if c := bearer(k.x.Header); c != nil {
+			if c := bearerChallenge(k.x.Header); c != nil {
 				again = c.params["scope"]
 			}
 			t.Fail("no further challenge", k.told(), "%s was challenged for the scope %q, and with it for %q", l.what, c.params["scope"], again)
@@ -200,8 +200,8 @@ func scopeSufficient(t *check.T) {
 	}
 }
 
-// claim reads a claim of a JSON Web Token, "" where there is none.
-func claim(token, name string) string {
+// tokenClaim reads a claim of a JSON Web Token, "" where there is none.
+func tokenClaim(token, name string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || !isJSONPart(parts[1]) {
 		return ""

@@ -136,8 +136,8 @@ func requestsVerified(t *check.T) {
 	}
 }
 
-// inSession ends the body where the server has no sessions.
-func inSession(t *check.T) {
+// needsSession ends the body where the server has no sessions.
+func needsSession(t *check.T) {
 	nobody(t)
 	if t.SessionID() == "" {
 		t.NotApplicable("the server has no sessions")
@@ -145,14 +145,14 @@ func inSession(t *check.T) {
 }
 
 func sessionAuthentication(t *check.T) {
-	inSession(t)
-	if k := knocked(t, "no token", harmless(t), withoutToken); k.served() {
+	needsSession(t)
+	if k := knocked(t, "no token", harmlessFrame(t), withoutToken); k.served() {
 		t.Fail("a refusal", k.told(), "a request with the id of a session and without a token was served: %s", k.told())
 	}
 }
 
-// second returns the token of another user, which is good.
-func second(t *check.T) string {
+// secondToken returns the token of another user, which is good.
+func secondToken(t *check.T) string {
 	nobody(t)
 	token := t.Token(check.TokenSecond)
 	k := check.Memo(t, "with the second token", func() knock { return firstWords(t, "the second user's token", withToken(token)) })
@@ -163,8 +163,8 @@ func second(t *check.T) string {
 }
 
 func sessionUser(t *check.T) {
-	inSession(t)
-	if k := knocked(t, "the token of another user", harmless(t), withToken(second(t))); k.served() {
+	needsSession(t)
+	if k := knocked(t, "the token of another user", harmlessFrame(t), withToken(secondToken(t))); k.served() {
 		t.Fail("a refusal", k.told(), "a request with the id of one user's session and another's token was served: %s", k.told())
 	}
 }
@@ -184,7 +184,7 @@ func handleAuthentication(t *check.T) {
 // statePrincipal has another user retry first, since a requestState may be good
 // once. Only where it is good for its own user does the refusal tell anything.
 func statePrincipal(t *check.T) {
-	token := second(t)
+	token := secondToken(t)
 	good := false
 	withState(t, maxAskers, func(r round, _ string) {
 		k := knocked(t, "the token of another user", t.Frame(t.NextID(), r.method, r.retry), withToken(token))
@@ -216,7 +216,7 @@ func ownTasks(t *check.T) []string {
 }
 
 func tasksForeign(t *check.T) {
-	token, ids := second(t), ownTasks(t)
+	token, ids := secondToken(t), ownTasks(t)
 	other := t.User(token)
 	defer other.Leave()
 	for _, id := range ids {
@@ -239,7 +239,7 @@ func listsAny(t *check.T, ids []string) (id string, ok bool) {
 }
 
 func tasksUnlisted(t *check.T) {
-	token, ids := second(t), ownTasks(t)
+	token, ids := secondToken(t), ownTasks(t)
 	if _, ok := listsAny(t, ids); !ok {
 		t.NotObserved("the tasks are not listed to their own user", "")
 	}
@@ -264,22 +264,22 @@ func tasksIdentified(t *check.T) {
 	}
 }
 
-// A view is what a user is shown under one name, and who may share it.
-type view struct {
+// A spectacle is what a user is shown under one name, and who may share it.
+type spectacle struct {
 	what   string
 	scopes []string // cacheScope of each part
 	shows  string
 }
 
-func (v view) public() bool {
+func (v spectacle) public() bool {
 	return len(v.scopes) > 0 && !slices.ContainsFunc(v.scopes, func(s string) bool { return s != "public" })
 }
 
-// views returns the lists, and what is read of resources.
-func views(t *check.T, uris []string) []view {
-	var out []view
+// shownTo returns the lists, and what is read of resources.
+func shownTo(t *check.T, uris []string) []spectacle {
+	var out []spectacle
 	for _, l := range listings(t) {
-		v := view{what: l.method}
+		v := spectacle{what: l.method}
 		for _, p := range walkNow(t, l).pages {
 			v.scopes = append(v.scopes, p.answer.Message.Result().Get("cacheScope").String())
 			v.shows += p.answer.Message.Result().Get(l.member).Raw
@@ -287,7 +287,7 @@ func views(t *check.T, uris []string) []view {
 		out = append(out, v)
 	}
 	for _, uri := range uris {
-		v := view{what: "resources/read of " + wire.Clip(uri, 80)}
+		v := spectacle{what: "resources/read of " + wire.Clip(uri, 80)}
 		if e, err := read(t, uri); err == nil && complete(t, e.Message) {
 			v.scopes, v.shows = []string{e.Message.Result().Get("cacheScope").String()}, e.Message.Result().Get("contents").Raw
 		}
@@ -302,7 +302,7 @@ const maxViewed = 5
 // publicShared compares what two users are shown with what one is shown twice,
 // since it may change by itself.
 func publicShared(t *check.T) {
-	token := second(t)
+	token := secondToken(t)
 	var uris []string
 	if t.Declares("resources") {
 		uris = resourcesList.names(walked(t, resourcesList).items())
@@ -310,7 +310,7 @@ func publicShared(t *check.T) {
 	uris = uris[:min(len(uris), maxViewed)]
 	other := t.User(token)
 	defer other.Leave()
-	before, theirs, after := views(t, uris), views(other, uris), views(t, uris)
+	before, theirs, after := shownTo(t, uris), shownTo(other, uris), shownTo(t, uris)
 	seen := false
 	for i, own := range before {
 		if !own.public() || !theirs[i].public() || own.shows != after[i].shows {
@@ -326,7 +326,7 @@ func publicShared(t *check.T) {
 }
 
 func privateGuarded(t *check.T) {
-	token := second(t)
+	token := secondToken(t)
 	uris := t.GivenPrivate()
 	if len(uris) == 0 {
 		t.NotObserved("no resource is known that belongs to one user", "name it in the configuration: authorization: {private: [URI]}")
