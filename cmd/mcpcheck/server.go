@@ -151,7 +151,7 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		if err != nil {
 			return nil, nil, err
 		}
-		target, err := referenceTarget(f.reference, f.profile, over)
+		target, err := referenceTarget(f.reference, f.profile, over, &f.given)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference

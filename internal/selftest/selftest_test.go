@@ -106,6 +106,9 @@ var unobserved = []string{
 	"cancellation.sent.task",    // likewise
 	"sampling.context.known",    // it asks for no context
 
+	"authorization.host.https",     // what it names is on the loopback interface
+	"authorization.metadata.https", // likewise
+
 	"cancellation.sent.params",       // over HTTP the end of the stream says it, and no server ends
 	"cancellation.sent.subscription", // likewise
 	"subscriptions.cancelled",        // likewise

@@ -52,8 +52,12 @@ const (
 	pathMint      = "/mint"
 )
 
-// Life is how long an access token is good.
-const Life = 10 * time.Minute
+// How long access tokens are good: those of the flow, and those that are minted,
+// which outlast any run of checks.
+const (
+	Life       = 10 * time.Minute
+	mintedLife = time.Hour
+)
 
 // Bounds of what is kept.
 const (

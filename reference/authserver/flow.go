@@ -178,16 +178,16 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	g.until = time.Now().Add(refreshLife)
 	write(w, http.StatusOK, map[string]any{
-		"access_token": sign(s.key, s.claims(g.subject, g.resource, g.scope, g.client)), "token_type": "Bearer",
+		"access_token": sign(s.key, s.claims(g.subject, g.resource, g.scope, g.client, Life)), "token_type": "Bearer",
 		"expires_in": int(Life.Seconds()), "scope": g.scope, "refresh_token": s.keep(s.refresh, g),
 	})
 }
 
 // claims are those of a token that begins now.
-func (s *Server) claims(subject, resource, scope, client string) Claims {
+func (s *Server) claims(subject, resource, scope, client string, life time.Duration) Claims {
 	now := time.Now()
 	return Claims{
 		Issuer: s.issuer, Subject: subject, Audience: resource, Client: client, Scope: scope,
-		ID: rand.Text(), Issued: now.Unix(), Expires: now.Add(Life).Unix(),
+		ID: rand.Text(), Issued: now.Unix(), Expires: now.Add(life).Unix(),
 	}
 }

@@ -48,7 +48,7 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 			return "", fmt.Errorf("mint a token: no scope is known that is %s", kind)
 		}
 	}
-	c := s.claims(FirstUser, resource, scope, "mcpcheck")
+	c := s.claims(FirstUser, resource, scope, "mcpcheck", mintedLife)
 	key := s.key
 	switch kind {
 	case First, Narrow, Broad:
@@ -56,7 +56,7 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 		c.Subject = SecondUser
 	case Expired:
 		before := time.Now().Add(-time.Hour)
-		c.Issued, c.Expires = before.Add(-Life).Unix(), before.Unix()
+		c.Issued, c.Expires = before.Add(-mintedLife).Unix(), before.Unix()
 	case Audience:
 		c.Audience = "https://another.example/mcp"
 	case Foreign:
