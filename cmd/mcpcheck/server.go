@@ -32,7 +32,9 @@ func serverCommand() *cobra.Command {
 			"  tools:     {search: {arguments: [{query: harbour}]}}\n" +
 			"  prompts:   {greet: {arguments: [{name: Ada}]}}\n" +
 			"  templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}\n" +
-			"  resources: [\"file:///notes.txt\"]",
+			"  resources: [\"file:///notes.txt\"]\n\n" +
+			"A protected server over HTTP is judged by one good token (--header), and wholly by others beside it:\n\n" +
+			"  authorization: {second: \"${OTHER_USER}\", expired: …, audience: …, narrow: …, broad: …}",
 		Example: "  mcpcheck server -- node build/index.js\n" +
 			"  mcpcheck server --header 'Authorization: Bearer …' http://localhost:3000/mcp\n" +
 			"  mcpcheck server --url http://localhost:3000/mcp -- node build/http.js\n" +

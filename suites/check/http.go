@@ -131,7 +131,7 @@ func Told(x *Exchange) string {
 	if kind := x.MediaType(); kind != "" {
 		text += " (" + kind + ")"
 	}
-	if all := x.Messages(); len(all) > 0 && all[0].IsResponse() {
+	if all := x.Messages(); len(all) > 0 && all[0].IsResponse() && all[0].Get("jsonrpc").Exists() {
 		text += " and " + all[0].Summary()
 	}
 	return text

@@ -135,6 +135,7 @@ func seekPublished(t *check.T) *published {
 func metadataPublished(t *check.T) {
 	p := publishedBy(t)
 	if p.at == nil {
+		t.Note("a server that hands out its tokens in a way of its own, and not by OAuth, goes beside this page of the specification: baseline what it says here")
 		t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(p.tried, ", "))
 	}
 	if p.broken != "" {

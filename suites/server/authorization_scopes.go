@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -151,7 +152,7 @@ func scopeChallenge(t *check.T) {
 			t.Fail("a challenge of the scheme Bearer", quoted(l.x.Header.Values("WWW-Authenticate")), "the 403 to %s has no challenge of the scheme Bearer", l.with)
 		}
 		if got := c.params["error"]; got != "insufficient_scope" {
-			t.Fail("insufficient_scope", got, "the challenge to %s names the error %q", l.with, got)
+			t.Fail("insufficient_scope", fmt.Sprintf("%q", got), "the challenge to %s names the error %q", l.with, got)
 		}
 		for _, name := range []string{"scope", "resource_metadata"} {
 			if c.params[name] == "" {
