@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"net/http"
 	"net/url"
 	"slices"
 	"sync"
@@ -24,6 +25,9 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 		to = e.URL
 	}
 	header := r.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
 	for key, values := range e.opts.Header {
 		if _, set := header[key]; !set && !r.Strange {
 			header[key] = hidden(values)
