@@ -44,6 +44,11 @@ func userFaults() []Fault {
 			}),
 		},
 		{
+			Name: "token-passed-on", Does: "brings the token of its client to the page that a tool fetches",
+			In: audience, Breaks: []string{"authorization-no-token-passthrough"}, CaughtBy: []string{"authorization.token.passthrough"},
+			Apply: passingOn(),
+		},
+		{
 			Name: "session-of-anybody", Does: "serves any user in a session that it knows",
 			In: sessions, Breaks: []string{"security-session-id-user-binding"}, CaughtBy: []string{"security.session.user"},
 			Apply: onBind(server.BoundSession),

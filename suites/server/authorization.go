@@ -111,7 +111,7 @@ func authorization() []check.Check {
 			Rules: []string{"authorization-resource-accept-uppercase"},
 			Probe: audienceCase,
 		},
-	}, authorizationMetadata(), authorizationScopes(), authorizationHosting(), authorizationUsers())
+	}, authorizationMetadata(), authorizationScopes(), authorizationHosting(), authorizationUsers(), authorizationUpstream())
 }
 
 func missingStatus(t *check.T) {
