@@ -169,3 +169,12 @@ func TestIssuersThatMintTokens(t *testing.T) {
 		}
 	}
 }
+
+// The last words of a server are told without the token that it was started with.
+func TestLastWordsAreToldWithoutTokens(t *testing.T) {
+	t.Parallel()
+	r := run(t, "server", "--url", "http://"+free(t)+"/mcp", "--header", "Authorization: Bearer walrus", "--", os.Args[0], "peer-http-dies", "x")
+	if r.code != exitUnreachable || strings.Contains(r.out+r.errors, "walrus") || !strings.Contains(r.out+r.errors, "the address belongs to a …") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errors)
+	}
+}

@@ -191,6 +191,9 @@ func (f *flags) conclude(argv []string, run *reports.Run, failure error, out *ou
 		run.Exit = exitUnreachable
 		run.Notes = append(run.Notes, failure.Error())
 	}
+	for i, note := range run.Notes {
+		run.Notes[i] = f.given.Authorization.Hide(note) // the last words of a server may tell tokens
+	}
 	if err := out.tell(run); err != nil {
 		return exitError{exitBroken, err}
 	}

@@ -38,6 +38,7 @@ func (f *flags) authorize(ctx context.Context, at *transport.Endpoint) (*transpo
 	if first := own.Tokens[string(authserver.First)]; first != "" && at.Bearer() == "" {
 		at = at.WithBearer(first)
 	}
+	*own = own.Guarded(at.Bearer())
 	return at, nil
 }
 

@@ -51,7 +51,9 @@ type secrets struct {
 // Guarded returns the same with a record of the tokens that are used, which Hide
 // hides. own is the good token.
 func (a Authorization) Guarded(own string) Authorization {
-	a.secrets = &secrets{}
+	if a.secrets == nil {
+		a.secrets = &secrets{}
+	}
 	a.secrets.add(own)
 	for _, token := range a.Tokens {
 		a.secrets.add(token)
