@@ -12,7 +12,7 @@ import (
 
 // Unmoved are the areas of the ledger whose rows are not yet all claimed or
 // excused. It shrinks to nothing as the areas are built.
-var Unmoved = []string{"authorization"}
+var Unmoved = []string{}
 
 // A Coverage is a rule at one revision and what becomes of it: exactly one of
 // Checks, Covered, Excused and Later is set, unless nothing is decided yet.

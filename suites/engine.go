@@ -91,6 +91,11 @@ func newEngine(target transport.Target, o Options) (*engine, error) {
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}
+	own := ""
+	if site, ok := target.(transport.Site); ok {
+		own = site.Endpoint.Bearer()
+	}
+	o.Given.Authorization = o.Given.Authorization.Guarded(own)
 	if o.Session.Host == nil {
 		o.Session.Host = session.Willing()
 	}
@@ -434,7 +439,7 @@ func (e *engine) conclude(ctx context.Context) *reports.Run {
 // outcome makes the report's outcome of a result: the level of the check makes
 // the verdict.
 func (e *engine) outcome(r *result) reports.Outcome {
-	c, o := r.check, r.out
+	c, o := r.check, e.o.Given.Authorization.HideAll(r.out)
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(e.kind),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,

@@ -95,6 +95,19 @@ func TestConfigurationsOfTheDocumentsAreRead(t *testing.T) {
 	}
 	_, example, _ := strings.Cut(string(readme), "```yaml\ntools:")
 	example, _, _ = strings.Cut(example, "```")
+	t.Setenv("TOKEN", "first")
+	for _, name := range []string{"OTHER_USER", "OLD_TOKEN", "ELSEWHERE", "READ_ONLY", "ADMIN"} {
+		t.Setenv(name, "token-of-"+name)
+	}
+	_, guarded, _ := strings.Cut(string(readme), "```yaml\nauthorization:")
+	guarded, _, _ = strings.Cut(guarded, "```")
+	file := filepath.Join(t.TempDir(), "mcpcheck.yaml")
+	if err := os.WriteFile(file, []byte("authorization:"+guarded), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := config.Read(file); err != nil || len(v.Authorization.Tokens) != 6 || len(v.Authorization.Private) != 1 || v.Authorization.Tokens["second"] != "token-of-OTHER_USER" {
+		t.Errorf("%+v, %v of\n%s", v, err, guarded)
+	}
 	for _, text := range []string{help.String(), "tools:" + example} {
 		file := filepath.Join(t.TempDir(), "mcpcheck.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -47,6 +47,7 @@ type flags struct {
 	seedGiven bool
 	known     *reports.Baseline // what --baseline names, or nil
 	given     check.Given       // what --config says
+	authority config.Authorization
 }
 
 // add declares the flags on a verb.
@@ -136,7 +137,11 @@ func (f *flags) check(cmd *cobra.Command) error {
 		if err != nil {
 			return fmt.Errorf("--config: %w", err)
 		}
-		f.given = check.Given(*values)
+		f.given = check.Given{
+			Tools: values.Tools, Prompts: values.Prompts, Templates: values.Templates, Resources: values.Resources,
+			Authorization: check.Authorization{Tokens: values.Authorization.Tokens, Private: values.Authorization.Private},
+		}
+		f.authority = values.Authorization
 	}
 	return nil
 }

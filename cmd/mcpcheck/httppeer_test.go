@@ -304,7 +304,7 @@ func TestServersOverHTTPAreFoundAndJudged(t *testing.T) {
 			n := &notary{token: "s3cret"}
 			site := httptest.NewServer(n)
 			defer site.CloseClientConnections()
-			r, told := report(t, append(c.args, "--header", "Authorization: Bearer s3cret", "--header", "X-Api-Key: s3cret", site.URL+c.path)...)
+			r, told := report(t, append(c.args, "--skip", "authorization,security.requests.*,security.session.*", "--header", "Authorization: Bearer s3cret", "--header", "X-Api-Key: s3cret", site.URL+c.path)...)
 			if r.code != exitConforms {
 				t.Fatalf("exit %d\n%s%s", r.code, r.out, r.errors)
 			}

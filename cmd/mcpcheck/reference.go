@@ -11,40 +11,42 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/authserver"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 func referenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "reference server|client",
+		Use:     "reference server|client|authorization-server",
 		Short:   "Run our own reference implementation",
 		Example: "  mcpcheck reference server --stdio\n  mcpcheck reference client --stdio -- node build/index.js",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("reference needs a role: server or client")
+				return errors.New("reference needs a role: server, client or authorization-server")
 			}
-			return fmt.Errorf("unknown role %q: there are server and client", args[0])
+			return fmt.Errorf("unknown role %q: there are server, client and authorization-server", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	cmd.AddCommand(referenceServerCommand(), referenceClientCommand())
+	cmd.AddCommand(referenceServerCommand(), referenceClientCommand(), authorizationServerCommand())
 	return cmd
 }
 
 func referenceServerCommand() *cobra.Command {
-	var stdio, stateless, preferSSE bool
+	var stdio, stateless, preferSSE, protected bool
 	var streamable, sse, name, profile string
 	var revisions []string
 	cmd := &cobra.Command{
 		Use:     "server",
 		Short:   "Serve the lending desk of a small library, as an MCP server of all revisions",
-		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25\n  mcpcheck reference server --http 127.0.0.1:0",
+		Example: "  mcpcheck reference server --stdio --spec 2025-06-18,2025-11-25\n  mcpcheck reference server --http 127.0.0.1:0\n  mcpcheck reference server --http 127.0.0.1:0 --protected",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if stdio && (stateless || preferSSE) {
-				return errors.New("--stateless and --prefer-sse go with --http")
+			if stdio && (stateless || preferSSE || protected) {
+				return errors.New("--stateless, --prefer-sse and --protected go with --http")
 			}
 			o, err := referenceServer(name, profile, revisions)
 			if err != nil {
@@ -52,6 +54,9 @@ func referenceServerCommand() *cobra.Command {
 			}
 			o.HTTP.SessionLess = o.HTTP.SessionLess || stateless
 			o.HTTP.PreferSSE = o.HTTP.PreferSSE || preferSSE
+			if protected || o.HTTP.Guard != nil {
+				o = authserver.Protect(o, func(s *authserver.Server) { tellTokens(cmd, s) })
+			}
 			switch {
 			case streamable != "":
 				return serveHTTP(cmd, streamable, o, (*server.Listener).URLs)
@@ -73,6 +78,7 @@ func referenceServerCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
 	cmd.Flags().BoolVar(&stateless, "stateless", false, "serve the handshake revisions without sessions too")
 	cmd.Flags().BoolVar(&preferSSE, "prefer-sse", false, "answer by a stream, where JSON would do")
+	cmd.Flags().BoolVar(&protected, "protected", false, "serve only who brings a token of an authorization server at the same origin; print a token")
 	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
 	cmd.Flags().StringSliceVar(&revisions, "spec", nil, "speak these `revisions` only")
 	cmd.Flags().StringVar(&profile, "profile", "", "offer the fixtures of this `profile` too: official, the public conformance contract")
@@ -127,13 +133,22 @@ func referenceServer(name, profile string, revisions []string) (server.Options, 
 
 // referenceTarget is the reference server in this process, over a transport: ""
 // for that which shows its fault. Over HTTP it serves as long as the process lives.
-func referenceTarget(name, profile string, over transport.Kind) (transport.Target, error) {
+// Of a protected one the tokens are given too.
+func referenceTarget(name, profile string, over transport.Kind, given *check.Given) (transport.Target, error) {
 	o, err := referenceServer(name, profile, nil)
 	if err != nil {
 		return nil, err
 	}
 	if f, err := fault.Lookup(name); err == nil {
 		over = cmp.Or(over, f.Over)
+	}
+	if o.HTTP.Guard != nil && over != transport.Stdio {
+		s, err := authserver.Serving(over, o)
+		if err != nil {
+			return nil, err
+		}
+		given.Authorization = tokensOf(s)
+		return s.Site, nil
 	}
 	if over == transport.HTTP || over == transport.SSE {
 		site, _, err := server.Serving(over, o)

@@ -32,7 +32,9 @@ func serverCommand() *cobra.Command {
 			"  tools:     {search: {arguments: [{query: harbour}]}}\n" +
 			"  prompts:   {greet: {arguments: [{name: Ada}]}}\n" +
 			"  templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}\n" +
-			"  resources: [\"file:///notes.txt\"]",
+			"  resources: [\"file:///notes.txt\"]\n\n" +
+			"A protected server over HTTP is judged by one good token (--header), and wholly by others beside it:\n\n" +
+			"  authorization: {second: \"${OTHER_USER}\", expired: …, audience: …, narrow: …, broad: …}",
 		Example: "  mcpcheck server -- node build/index.js\n" +
 			"  mcpcheck server --header 'Authorization: Bearer …' http://localhost:3000/mcp\n" +
 			"  mcpcheck server --url http://localhost:3000/mcp -- node build/http.js\n" +
@@ -68,6 +70,9 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 	var argv []string
 	if at != nil {
 		argv = at.words()
+		if at.endpoint, err = f.authorize(cmd.Context(), at.endpoint); err != nil {
+			return err
+		}
 	} else if target, argv, err = f.target(cmd, args); err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		if err != nil {
 			return nil, nil, err
 		}
-		target, err := referenceTarget(f.reference, f.profile, over)
+		target, err := referenceTarget(f.reference, f.profile, over, &f.given)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference
@@ -185,6 +190,9 @@ func (f *flags) conclude(argv []string, run *reports.Run, failure error, out *ou
 	if failure != nil && run.Exit != exitInterrupted {
 		run.Exit = exitUnreachable
 		run.Notes = append(run.Notes, failure.Error())
+	}
+	for i, note := range run.Notes {
+		run.Notes[i] = f.given.Authorization.Hide(note) // the last words of a server may tell tokens
 	}
 	if err := out.tell(run); err != nil {
 		return exitError{exitBroken, err}

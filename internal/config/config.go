@@ -15,6 +15,9 @@
 //	      - {path: notes.txt}
 //	resources:
 //	  - file:///notes.txt
+//	authorization:              # who may use a protected target over HTTP
+//	  second: ${OTHER_TOKEN}    # ${NAME} is read from the environment
+//	  private: [file:///mine]   # what nobody but the first user may read
 //
 // All keys are optional. What the package does not know is an error, since a
 // key that is misspelt would silently do nothing.
@@ -41,6 +44,17 @@ type Values struct {
 	Prompts   map[string][]string // arguments, by prompt
 	Templates map[string][]string // variables, by URI template
 	Resources []string            // URIs
+	// Authorization is what the file says of who may use the target.
+	Authorization Authorization
+}
+
+// Authorization names access tokens by what is particular about them, or an
+// authorization server of ours that mints them.
+type Authorization struct {
+	Tokens  map[string]string // by kind
+	Private []string          // URIs of resources that nobody but the first user may read
+	Issuer  string            // of an authorization server of ours, "" for none
+	Scopes  map[string]string // of the tokens that it mints, by kind
 }
 
 // Read reads a file. The error names the file and, where it is about the
@@ -71,11 +85,12 @@ func parse(text []byte) (*Values, error) {
 		return nil, yamldoc.Plain(err)
 	}
 	r := &reader{}
-	top := r.object(at{node: root, line: yamldoc.Line(root), value: content}, "tools", "prompts", "templates", "resources")
+	top := r.object(at{node: root, line: yamldoc.Line(root), value: content}, "tools", "prompts", "templates", "resources", "authorization")
 	v.Tools = r.named(top["tools"], "arguments", anyValue)
 	v.Prompts = r.named(top["prompts"], "arguments", stringValue)
 	v.Templates = r.named(top["templates"], "variables", stringValue)
 	v.Resources = r.uris(top["resources"])
+	v.Authorization = r.authorization(top["authorization"])
 	return v, r.err
 }
 

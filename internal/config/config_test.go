@@ -54,21 +54,26 @@ resources:
 
 func TestWhatIsWrongIsToldWithLineAndKey(t *testing.T) {
 	for text, want := range map[string]string{
-		"tool: {}":                                        `line 1: tool is not known (known here: tools, prompts, templates, resources)`,
-		"tools:\n  a:\n    argument: []":                  `line 3: tools.a.argument is not known (known here: arguments)`,
-		"prompts:\n  a:\n    arguments:\n    - n: 5":      `line 4: prompts.a.arguments[0].n is a number, not a string (write it in quotes)`,
-		"tools: [a]":                                      `line 1: tools is a list, not a mapping`,
-		"tools:":                                          `line 1: tools is empty, not a mapping`,
-		"tools:\n  a:\n    arguments: {q: x}":             `line 3: tools.a.arguments is a mapping, not a list`,
-		"tools:\n  a:\n    arguments:\n      - x\n":       `line 4: tools.a.arguments[0] is a string, not a mapping`,
-		"tools:\n\n  a: {arguments: []}":                  `line 3: tools.a.arguments is empty`,
-		"tools:\n  a: {}":                                 `line 2: tools.a gives no arguments`,
-		"tools:\n  a: {arguments: [{}]}\n  a: {}":         `line 3: `,
-		"tools:\n  a: {arguments: [{q: .nan}]}":           `line 2: tools.a.arguments[0] is no JSON`,
-		"resources: {a: b}":                               `line 1: resources is a mapping, not a list`,
-		"resources:\n- file:///a\n- notes.txt":            `line 3: resources[1] is no URI: "notes.txt"`,
-		"resources:\n- 5":                                 `line 2: resources[0] is a number, not a string`,
-		"templates: {\"x:{a}\": {variables: [{a: [1]}]}}": `line 1: templates.x:{a}.variables[0].a is a list, not a string`,
+		"tool: {}":                                         `line 1: tool is not known (known here: tools, prompts, templates, resources, authorization)`,
+		"tools:\n  a:\n    argument: []":                   `line 3: tools.a.argument is not known (known here: arguments)`,
+		"prompts:\n  a:\n    arguments:\n    - n: 5":       `line 4: prompts.a.arguments[0].n is a number, not a string (write it in quotes)`,
+		"authorization: {third: x}":                        `line 1: authorization.third is not known (known here: first, second, expired, audience, foreign, narrow, broad, upper, private, issuer, scopes)`,
+		"authorization: {second: 5}":                       `line 1: authorization.second is a number, not a string`,
+		"authorization: {second: \"${MCPCHECK_NOT_SET}\"}": `line 1: authorization.second is that of the environment, where MCPCHECK_NOT_SET is not set`,
+		"authorization: {second: \"hush hush\"}":           `line 1: authorization.second is no access token: it holds what a header field cannot`,
+		"authorization: {issuer: here}":                    `line 1: authorization.issuer is no URL of http or https`,
+		"tools: [a]":                                       `line 1: tools is a list, not a mapping`,
+		"tools:":                                           `line 1: tools is empty, not a mapping`,
+		"tools:\n  a:\n    arguments: {q: x}":              `line 3: tools.a.arguments is a mapping, not a list`,
+		"tools:\n  a:\n    arguments:\n      - x\n":        `line 4: tools.a.arguments[0] is a string, not a mapping`,
+		"tools:\n\n  a: {arguments: []}":                   `line 3: tools.a.arguments is empty`,
+		"tools:\n  a: {}":                                  `line 2: tools.a gives no arguments`,
+		"tools:\n  a: {arguments: [{}]}\n  a: {}":          `line 3: `,
+		"tools:\n  a: {arguments: [{q: .nan}]}":            `line 2: tools.a.arguments[0] is no JSON`,
+		"resources: {a: b}":                                `line 1: resources is a mapping, not a list`,
+		"resources:\n- file:///a\n- notes.txt":             `line 3: resources[1] is no URI: "notes.txt"`,
+		"resources:\n- 5":                                  `line 2: resources[0] is a number, not a string`,
+		"templates: {\"x:{a}\": {variables: [{a: [1]}]}}":  `line 1: templates.x:{a}.variables[0].a is a list, not a string`,
 		"- tools":                   `line 1: the configuration is a list, not a mapping`,
 		"tools: {\n":                `line 1: `,
 		"tools: {}\n---\ntools: {}": `line 3: a second document`,
@@ -90,5 +95,21 @@ func TestErrorsNameTheFile(t *testing.T) {
 		if _, err := Read(p); err == nil || !strings.Contains(err.Error(), p) {
 			t.Errorf("%s: %v", p, err)
 		}
+	}
+}
+
+// Tokens are given as they are or by the environment.
+func TestAuthorizationIsRead(t *testing.T) {
+	t.Setenv("MCPCHECK_TEST_TOKEN", "abc.def")
+	got, err := parse([]byte("authorization:\n  second: ${MCPCHECK_TEST_TOKEN}\n  expired: xyz\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n  scopes: {narrow: read}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Authorization{
+		Tokens: map[string]string{"second": "abc.def", "expired": "xyz"}, Private: []string{"a:b"},
+		Issuer: "http://127.0.0.1:9000", Scopes: map[string]string{"narrow": "read"},
+	}
+	if !reflect.DeepEqual(got.Authorization, want) {
+		t.Errorf("got %+v, want %+v", got.Authorization, want)
 	}
 }

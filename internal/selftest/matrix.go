@@ -20,6 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/authserver"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -76,8 +77,10 @@ type Honest struct {
 	Profile string // what it offers, and is judged by too
 	Streams bool   // it answers each request by a stream, and has clients come back for what takes long
 	Modern  bool   // it has no handshake revisions, which some rules are for
-	Run     *reports.Run
-	err     error
+	// Protected: only who brings an access token is served.
+	Protected bool
+	Run       *reports.Run
+	err       error
 }
 
 func (h Honest) String() string {
@@ -91,6 +94,9 @@ func (h Honest) String() string {
 	if h.Modern {
 		text += " without handshake revisions"
 	}
+	if h.Protected {
+		text += " with a guard"
+	}
 	return text
 }
 
@@ -103,6 +109,7 @@ func honest() []Honest {
 		{Over: transport.HTTP},
 		{Over: transport.HTTP, Streams: true},
 		{Over: transport.HTTP, Modern: true},
+		{Over: transport.HTTP, Protected: true},
 		{Over: transport.SSE},
 	}
 }
@@ -123,7 +130,7 @@ func (h *Honest) judge(ctx context.Context) {
 	if h.Modern {
 		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()
 	}
-	h.Run, h.err = judge(ctx, h.Over, o, revisions, h.Profile, alone())
+	h.Run, h.err = judge(ctx, target{h.Over, h.Protected, o}, revisions, h.Profile, alone())
 }
 
 // beside are the deadlines of runs in process: an answer comes within
@@ -190,18 +197,41 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 // pace is that of the tools of the public contract: their pauses prove nothing.
 const pace = time.Millisecond
 
-func judge(ctx context.Context, over transport.Kind, o server.Options, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
-	var target transport.Target = server.Target("reference", o)
-	if over == transport.HTTP || over == transport.SSE {
-		site, end, err := server.Serving(over, o)
+// A target is the reference server to be judged: over which transport, with a
+// guard or without.
+type target struct {
+	over      transport.Kind
+	protected bool
+	o         server.Options
+}
+
+// serve begins to serve it, and returns what the checks are given of it.
+func (t target) serve() (at transport.Target, given check.Given, end func(), err error) {
+	switch {
+	case t.protected:
+		s, err := authserver.Serving(t.over, t.o)
 		if err != nil {
-			return nil, err
+			return nil, given, nil, err
 		}
-		defer end()
-		target = site
+		given.Authorization = check.Authorization{Tokens: s.Tokens, Private: authserver.Cards(), Mint: func(_ context.Context, scope string) (string, error) {
+			return s.Server.Mint(authserver.First, s.Server.Issuer()+"/mcp", scope)
+		}}
+		return s.Site, given, s.End, nil
+	case t.over == transport.HTTP, t.over == transport.SSE:
+		site, end, err := server.Serving(t.over, t.o)
+		return site, given, end, err
 	}
-	return suites.RunDirect(ctx, target, suites.Options{
-		Revisions: revisions, Profile: profile, Session: deadlines, Allow: func(string) bool { return true },
+	return server.Target("reference", t.o), given, func() {}, nil
+}
+
+func judge(ctx context.Context, t target, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
+	at, given, end, err := t.serve()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return suites.RunDirect(ctx, at, suites.Options{
+		Revisions: revisions, Profile: profile, Given: given, Session: deadlines, Allow: func(string) bool { return true },
 	})
 }
 
@@ -240,7 +270,7 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Opt
 
 func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
 	c.filled = true
-	run, err := judge(ctx, c.Fault.Over, c.Fault.Options(server.Options{Pace: pace}), []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
+	run, err := judge(ctx, target{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{Pace: pace})}, []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
 	if err != nil {
 		c.Err = err
 		return

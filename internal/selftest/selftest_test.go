@@ -106,6 +106,10 @@ var unobserved = []string{
 	"cancellation.sent.task",    // likewise
 	"sampling.context.known",    // it asks for no context
 
+	"authorization.host.https",        // what it names is on the loopback interface
+	"authorization.metadata.https",    // likewise
+	"authorization.token.passthrough", // it has no tool that fetches anything
+
 	"cancellation.sent.params",       // over HTTP the end of the stream says it, and no server ends
 	"cancellation.sent.subscription", // likewise
 	"subscriptions.cancelled",        // likewise

@@ -80,6 +80,16 @@ func (s *Session) Addresses() []netip.Addr {
 	return out
 }
 
+// Site returns the URL of the server over HTTP, nil on another transport, and the
+// bearer token that every request of the session carries, "" for none.
+func (s *Session) Site() (at *url.URL, token string) {
+	h, ok := s.link.(*httpLink)
+	if !ok {
+		return nil, ""
+	}
+	return h.at.URL, h.at.Bearer()
+}
+
 // SessionID returns the id that the server gave the session over HTTP, or "".
 func (s *Session) SessionID() string {
 	if h, ok := s.link.(*httpLink); ok {

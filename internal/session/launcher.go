@@ -96,8 +96,20 @@ func (l *Launcher) conns() []*Conn {
 	return slices.Clone(l.all)
 }
 
-func (l *Launcher) start(ctx context.Context) (*Conn, error) {
-	conn, err := connect(ctx, l.target, l.opts, &l.stays)
+func (l *Launcher) start(ctx context.Context) (*Conn, error) { return l.reach(ctx, l.target) }
+
+// as returns a connection of somebody who has another bearer token.
+func (l *Launcher) as(ctx context.Context, token string) (*Conn, error) {
+	site, ok := l.target.(transport.Site)
+	if !ok {
+		return nil, errNoHTTP
+	}
+	site.Endpoint = site.Endpoint.WithBearer(token)
+	return l.reach(ctx, site)
+}
+
+func (l *Launcher) reach(ctx context.Context, target transport.Target) (*Conn, error) {
+	conn, err := connect(ctx, target, l.opts, &l.stays)
 	if err != nil {
 		return nil, err
 	}

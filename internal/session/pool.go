@@ -129,12 +129,26 @@ func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Sessio
 	if err != nil {
 		return nil, err
 	}
+	return p.used(c, rev, host), nil
+}
+
+func (p *Pool) used(c *Conn, rev spec.Revision, host *Host) *Session {
 	s := c.use(rev, host)
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	s.first = p.within
 	p.all = append(p.all, s)
-	p.mu.Unlock()
-	return s, nil
+	return s
+}
+
+// User returns an open session over HTTP of somebody who has another bearer
+// token. The session of the pool itself has that of the target.
+func (p *Pool) User(ctx context.Context, token string) (*Session, error) {
+	c, err := p.launcher.as(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return p.opened(ctx, p.used(c, p.Rev, p.opts.Host))
 }
 
 func (p *Pool) open(ctx context.Context, host *Host) (*Session, error) {
@@ -142,6 +156,11 @@ func (p *Pool) open(ctx context.Context, host *Host) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.opened(ctx, s)
+}
+
+// opened speaks the opening on a session.
+func (p *Pool) opened(ctx context.Context, s *Session) (*Session, error) {
 	o := s.Open(ctx, p.within)
 	if o.Spoken {
 		return s, nil

@@ -2,6 +2,8 @@ package transport
 
 import (
 	"bytes"
+	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -23,8 +25,11 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 		to = e.URL
 	}
 	header := r.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
 	for key, values := range e.opts.Header {
-		if _, set := header[key]; !set {
+		if _, set := header[key]; !set && !r.Strange {
 			header[key] = hidden(values)
 		}
 	}
@@ -34,7 +39,7 @@ func (x *exchanges) begin(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.n++
-	f := wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: to.RequestURI(), Header: header}}
+	f := wire.Frame{From: wire.Client, Raw: raw, HTTP: &wire.HTTP{Exchange: x.n, Method: r.Method, URL: withoutToken(to), Header: header}}
 	if raw == nil {
 		f.HTTP.Body = text(r.Body)
 	}
@@ -48,6 +53,19 @@ func (x *exchanges) bytes(h wire.HTTP) (n, at int) {
 	x.n++
 	h.Exchange = x.n
 	return x.n, x.record(wire.Frame{From: wire.Client, HTTP: &h})
+}
+
+// withoutToken is what a request asks for, without the access token in its query.
+func withoutToken(to *url.URL) string {
+	const key = "access_token"
+	q := to.Query()
+	if !q.Has(key) {
+		return to.RequestURI()
+	}
+	q.Set(key, "…")
+	shown := *to
+	shown.RawQuery = q.Encode()
+	return shown.RequestURI()
 }
 
 // hidden stands for the values that the user gives for headers, which nobody

@@ -78,6 +78,27 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 // Shown returns the URL as a report may show it, without a password.
 func (e *Endpoint) Shown() string { return e.URL.Redacted() }
 
+// Bearer returns the access token that every request carries, "" for none.
+func (e *Endpoint) Bearer() string {
+	scheme, token, _ := strings.Cut(e.opts.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// WithBearer returns the same endpoint as somebody else calls it: who has another
+// access token.
+func (e *Endpoint) WithBearer(token string) *Endpoint {
+	other := &Endpoint{URL: e.URL, opts: e.opts, client: e.client, pool: e.pool}
+	other.opts.Header = e.opts.Header.Clone()
+	if other.opts.Header == nil {
+		other.opts.Header = http.Header{}
+	}
+	other.opts.Header.Set("Authorization", "Bearer "+token)
+	return other
+}
+
 // Close drops the idle connections.
 func (e *Endpoint) Close() { e.pool.CloseIdleConnections() }
 
@@ -101,6 +122,9 @@ type HTTPRequest struct {
 	Host   string      // instead of the URL's, if not ""
 	Header http.Header // beside those of the endpoint, which it overrides; a nil value drops one
 	Body   []byte
+	// Strange: it goes to who is not meant to see the header fields of the endpoint,
+	// such as its token.
+	Strange bool
 }
 
 // A Reply is the answer to one request: its head, and a body to be read once,
@@ -133,7 +157,11 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), err)
 	}
 	req.Host = r.Host
-	for _, h := range []http.Header{e.opts.Header, r.Header} {
+	own := e.opts.Header
+	if r.Strange {
+		own = nil
+	}
+	for _, h := range []http.Header{own, r.Header} {
 		for key, values := range h {
 			req.Header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}

@@ -30,6 +30,8 @@ type Fault struct {
 	Profile string
 	// Over is the transport that shows it, where stdio does not; "" for stdio.
 	Over transport.Kind
+	// Protected: the server that deviates serves only who brings an access token.
+	Protected bool
 	// Apply builds the deviation into the options.
 	Apply func(o *server.Options)
 }
@@ -71,6 +73,7 @@ func All() []Fault {
 		statelessHTTP(),
 		httpRows(),
 		httpSSE(),
+		authorization(),
 		official(),
 		httpEndpoint(),
 		httpOrigins(),
@@ -92,6 +95,9 @@ func Lookup(name string) (Fault, error) {
 
 // Options returns the options with the fault built in.
 func (f Fault) Options(o server.Options) server.Options {
+	if f.Protected && o.HTTP.Guard == nil {
+		o.HTTP.Guard = &server.Guard{}
+	}
 	o.Official = o.Official || f.Profile == "official"
 	f.Apply(&o)
 	return o

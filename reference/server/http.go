@@ -34,6 +34,7 @@ type Web struct {
 	replay  Replayer
 	event   Eventer
 	leave   Leaver
+	guard   *protection // nil where everybody is served
 	counter atomic.Int64
 
 	mu       sync.Mutex
@@ -57,6 +58,7 @@ func NewWeb(o Options) *Web {
 		event:  seam[Eventer](bytesOf, o.HTTP.Event),
 		leave:  seam[Leaver](leave, o.HTTP.Disconnect),
 	}
+	h.guard = protectionOf(o.HTTP.Guard)
 	h.handler = seam[http.Handler](http.HandlerFunc(h.serve), o.HTTP.Middleware)
 	if o.Revisions&spec.Stateless != 0 {
 		shared := h.optionsFor(streamable)
@@ -93,6 +95,9 @@ func (h *Web) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if why := h.foreign(r); why != "" {
 		refuseHTTP(w, http.StatusForbidden, "%s", why)
+		return
+	}
+	if r = h.guard.enter(w, r); r == nil {
 		return
 	}
 	sse := h.o.Revisions&ssing != 0

@@ -17,10 +17,14 @@ import (
 type exchange struct {
 	modern bool        // it is served statelessly
 	header http.Header // of the POST
-	prefix string      // of the keys of its requests
-	asks   bool        // it brought a request, or what is no message
-	stream *Stream
-	polls  bool // its client can be told to come back for the rest
+	// guard is that of the server, nil for none; subject who its token was issued
+	// for.
+	guard   *protection
+	subject string
+	prefix  string // of the keys of its requests
+	asks    bool   // it brought a request, or what is no message
+	stream  *Stream
+	polls   bool // its client can be told to come back for the rest
 
 	mu    sync.Mutex
 	open  int  // messages that are not done with

@@ -37,6 +37,11 @@ func Listen(addr string, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
+	if o.HTTP.Guard != nil && o.HTTP.Guard.For != nil {
+		guard := *o.HTTP.Guard
+		guard.Authority, guard.Hosted = guard.For("http://" + l.Addr().String())
+		o.HTTP.Guard = &guard
+	}
 	web := NewWeb(o)
 	server := &http.Server{
 		Handler: web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,

@@ -26,6 +26,8 @@ type HTTP struct {
 
 	// Also are further hosts to listen on, on the same port.
 	Also []string
+	// Guard has only who brings an access token be served; nil serves everybody.
+	Guard *Guard
 
 	MaxBody     int64         // of a POST in bytes; 0 means that of a line of stdio
 	MaxSessions int           // 0 means 500; then the one that was idle the longest ends

@@ -26,6 +26,9 @@ func (h *Web) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m := wire.Parse(body)
+	if !h.guard.permits(w, r, m) {
+		return
+	}
 	switch {
 	case h.isModern(r, m):
 		h.stateless(w, r, m)
@@ -109,7 +112,7 @@ func (h *Web) inSession(w http.ResponseWriter, r *http.Request, m wire.Message) 
 		if s = h.sessionOf(w, r, m); s == nil {
 			return
 		}
-	} else if s = h.open(h.optionsFor(streamable), false); s == nil {
+	} else if s = h.open(h.optionsFor(streamable), grantOf(r).Subject, false); s == nil {
 		w.Header().Set("Retry-After", "1")
 		h.refuse(w, http.StatusServiceUnavailable, m, errorf(spec.InternalError, "Too many sessions are open"))
 		return
@@ -208,6 +211,7 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	x.header, x.asks = r.Header, asks(m)
+	x.guard, x.subject = h.guard, grantOf(r).Subject
 	gone := context.AfterFunc(r.Context(), func() { h.leave(x.modern, func() { x.cancel(c) }) })
 	defer gone()
 	ctx := c.ctx // a client that leaves has its messages handled all the same
@@ -287,7 +291,7 @@ func (h *Web) sessionOf(w http.ResponseWriter, r *http.Request, m wire.Message) 
 		h.end(s)
 		s = nil
 	}
-	if s == nil || s.only != nil {
+	if s == nil || s.only != nil || !h.guard.owned(BoundSession, s.owner, grantOf(r).Subject) {
 		h.refuse(w, http.StatusNotFound, m, errorf(spec.InvalidRequest, "There is no such session, or it has ended"))
 		return nil
 	}

@@ -12,10 +12,11 @@ import (
 // its id, or the connection of HTTP+SSE. It has a connection, and with it a
 // desk, of its own.
 type webSession struct {
-	id   string
-	web  *Web
-	conn *conn
-	only *Stream // of HTTP+SSE, on which everything is said; else nil
+	id    string
+	owner string // its user, "" where nobody is told apart
+	web   *Web
+	conn  *conn
+	only  *Stream // of HTTP+SSE, on which everything is said; else nil
 
 	mu       sync.Mutex
 	labels   int
@@ -35,9 +36,9 @@ const (
 	maxBacklog      = 256
 )
 
-// open makes a session under a new id; nil if there is no room for it.
-func (h *Web) open(o Options, sse bool) *webSession {
-	s := &webSession{id: h.mint(), web: h, used: time.Now()}
+// open makes a session of a user under a new id; nil if there is no room for it.
+func (h *Web) open(o Options, owner string, sse bool) *webSession {
+	s := &webSession{id: h.mint(), owner: owner, web: h, used: time.Now()}
 	if sse {
 		s.only = newStream()
 		s.only.Session, s.only.name = s.id, "message"

@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"net/url"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // connect opens a connection of HTTP+SSE: its first event tells where the
@@ -17,7 +19,7 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
 	}
-	s := h.open(h.optionsFor(ssing), true)
+	s := h.open(h.optionsFor(ssing), grantOf(r).Subject, true)
 	if s == nil {
 		w.Header().Set("Retry-After", "1")
 		refuseHTTP(w, http.StatusServiceUnavailable, "Too many sessions are open")
@@ -43,8 +45,11 @@ func (h *Web) message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := h.find(r.URL.Query().Get("session"))
-	if s == nil || s.only == nil {
+	if s == nil || s.only == nil || !h.guard.owned(BoundSession, s.owner, grantOf(r).Subject) {
 		refuseHTTP(w, http.StatusNotFound, "There is no such session, or it has ended")
+		return
+	}
+	if !h.guard.permits(w, r, wire.Parse(body)) {
 		return
 	}
 	if !s.conn.hand(s.conn.ctx, nil, body) {

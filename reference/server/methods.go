@@ -75,7 +75,7 @@ func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
 	}
 	v = own(v)
 	if o, ok := v.(Object); ok && r.Revision.Facts().ResultType {
-		c.envelop(o, m.hint)
+		c.envelop(o, m.hinted(r))
 	}
 	return v, nil
 }

@@ -21,7 +21,8 @@ const stateLife = 10 * time.Minute
 // server keeps nothing itself.
 type requestState struct {
 	For     string            `json:"for"`
-	Until   int64             `json:"until"` // Unix milliseconds
+	Of      string            `json:"of,omitempty"` // the user, where one is told apart
+	Until   int64             `json:"until"`        // Unix milliseconds
 	Answers map[string]Object `json:"answers,omitempty"`
 }
 
@@ -54,7 +55,7 @@ func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) 
 	}
 	interim := Object{"resultType": "input_required", "inputRequests": missing}
 	if !open {
-		interim["requestState"] = r.conn.seal(requestState{r.digest(), time.Now().Add(stateLife).UnixMilli(), answers})
+		interim["requestState"] = r.conn.seal(requestState{r.digest(), r.principal(), time.Now().Add(stateLife).UnixMilli(), answers})
 	}
 	return Input{Interim: interim}, nil
 }
@@ -149,6 +150,8 @@ func (r *Request) presented() (*requestState, *Error) {
 		return nil, invalid("The requestState does not verify")
 	case s.For != r.digest():
 		return nil, invalid("The requestState belongs to another request")
+	case !r.owns(BoundState, s.Of):
+		return nil, invalid("The requestState belongs to another user")
 	case time.Now().UnixMilli() > s.Until:
 		return nil, invalid("The requestState has lapsed")
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/yosida95/uritemplate/v3"
 
@@ -52,7 +53,11 @@ func described(title, description, mime string) Object {
 // listResources answers resources/list (server/resources#listing-resources).
 func listResources(_ context.Context, r *Request) (any, *Error) {
 	l := r.conn.library
-	o, problem := paginate(r, "resources", l.Resources,
+	all := l.Resources
+	if card := r.card(); card != nil {
+		all = append(slices.Clone(all), card)
+	}
+	o, problem := paginate(r, "resources", all,
 		func(res *Resource) bool { return !res.Unlisted && res.offered(r) },
 		func(res *Resource) Object { return res.object(r) })
 	if problem != nil {
@@ -157,6 +162,9 @@ func (r *Request) resource(uri string) *Resource {
 		if res.URI == uri && res.offered(r) {
 			return res
 		}
+	}
+	if card := r.card(); card != nil && card.URI == uri {
+		return card
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ const (
 // for, so that nobody needs to be told apart.
 type Task struct {
 	id      string
+	owner   string // who made it, "" where nobody is told apart
 	created time.Time
 	ttl     time.Duration
 	job     *job
@@ -144,7 +145,7 @@ func (t *Tool) augment(r *Request, args Object) (any, *Error) {
 func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*Task, *Error) {
 	c := r.conn
 	task := &Task{
-		id: rand.Text(), created: time.Now(), ttl: ttl, extended: r.Modern,
+		id: rand.Text(), owner: r.principal(), created: time.Now(), ttl: ttl, extended: r.Modern,
 		status: taskWorking, message: "The desk works on it.", done: make(chan struct{}),
 	}
 	task.updated = task.created
@@ -334,7 +335,7 @@ func (r *Request) taskOf() (*Task, *Error) {
 	if !ok {
 		return nil, invalid("The parameter taskId must be a string")
 	}
-	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Modern {
+	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Modern && r.owns(BoundTask, t.owner) {
 		return t, nil
 	}
 	return nil, invalid("There is no task %q, or it has expired", clip(id))
@@ -377,7 +378,7 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 
 // listTasks answers tasks/list (basic/utilities/tasks#task-listing).
 func listTasks(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && !t.extended }, (*Task).show)
+	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && !t.extended && r.owns(BoundTask, t.owner) }, (*Task).show)
 	if problem != nil {
 		return nil, problem
 	}

@@ -262,7 +262,7 @@ func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
 		t := r.conn.tasks.find(text(id))
-		return t == nil || !t.extended
+		return t == nil || !t.extended || !r.owns(BoundTask, t.owner)
 	}), nil
 }
 

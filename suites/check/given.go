@@ -14,6 +14,8 @@ type Given struct {
 	Prompts   map[string][]string // arguments, by prompt
 	Templates map[string][]string // variables, by URI template
 	Resources []string            // URIs that can be read, listed or not
+	// Authorization is what is known of who may use the target, over HTTP.
+	Authorization Authorization
 }
 
 // GivenArguments returns the arguments that the user gives for a tool, as JSON.

@@ -36,6 +36,10 @@ func Host(name string) Edit { return func(r *transport.HTTPRequest) { r.Host = n
 // At sends the request to another URL.
 func At(to *url.URL) Edit { return func(r *transport.HTTPRequest) { r.URL = to } }
 
+// Strange sends the request without the header fields that the user gives, such
+// as a token.
+func Strange() Edit { return func(r *transport.HTTPRequest) { r.Strange = true } }
+
 // Post sends bytes by POST as the session would post them, but for the edits, and
 // returns once the head of the answer came. Neither is a message to judges, so
 // that what is to be refused says nothing of the session. No answer breaks the
@@ -234,7 +238,7 @@ func Told(x *Exchange) string {
 	if kind := x.MediaType(); kind != "" {
 		text += " (" + kind + ")"
 	}
-	if all := x.Messages(); len(all) > 0 && all[0].IsResponse() {
+	if all := x.Messages(); len(all) > 0 && all[0].IsResponse() && all[0].Get("jsonrpc").Exists() {
 		text += " and " + all[0].Summary()
 	}
 	return text

@@ -47,6 +47,7 @@ func Checks() []check.Check {
 		headers(),
 		statelessHTTP(),
 		httpSSE(),
+		authorization(),
 		official(),
 	))
 }

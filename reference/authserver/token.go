@@ -1,0 +1,103 @@
+package authserver
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// Claims are those of an access token (RFC 9068 section 2.2).
+type Claims struct {
+	Issuer   string `json:"iss"`
+	Subject  string `json:"sub"`
+	Audience string `json:"aud"`
+	Client   string `json:"client_id"`
+	Scope    string `json:"scope"`
+	ID       string `json:"jti"`
+	Issued   int64  `json:"iat"` // seconds since 1970
+	Expires  int64  `json:"exp"` // likewise
+}
+
+// A header is that of a signed token (RFC 7515 section 4).
+type header struct {
+	Algorithm string `json:"alg"`
+	Type      string `json:"typ"`
+	Key       string `json:"kid"`
+}
+
+// keyID names the one key of an authorization server.
+const keyID = "mcpcheck-1"
+
+var algorithm = header{"EdDSA", "at+jwt", keyID}
+
+// sign makes a token of claims (RFC 7519, RFC 8037).
+func sign(key ed25519.PrivateKey, c Claims) string {
+	body := part(algorithm) + "." + part(c)
+	return body + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(body)))
+}
+
+func part(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("authserver: encode a token: %v", err)) // structs of strings and numbers always encode
+	}
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// Verify returns what a token of this authorization server grants, be it over
+// or for whom it may. A token of anybody else is an error.
+func (s *Server) Verify(token string) (server.Grant, error) {
+	c, err := s.read(token)
+	if err != nil {
+		return server.Grant{}, fmt.Errorf("verify an access token: %w", err)
+	}
+	return server.Grant{Subject: c.Subject, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope), Expires: time.Unix(c.Expires, 0)}, nil
+}
+
+func (s *Server) read(token string) (c Claims, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return c, fmt.Errorf("it has %d parts, not 3", len(parts))
+	}
+	var h header
+	if err := decode(parts[0], &h); err != nil {
+		return c, fmt.Errorf("its header: %w", err)
+	}
+	if h != algorithm {
+		return c, fmt.Errorf("it is signed by %q with the key %q", h.Algorithm, h.Key)
+	}
+	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || !ed25519.Verify(s.public, []byte(parts[0]+"."+parts[1]), signature) {
+		return c, errors.New("its signature is not ours")
+	}
+	if err := decode(parts[1], &c); err != nil {
+		return c, fmt.Errorf("its claims: %w", err)
+	}
+	if c.Issuer != s.issuer {
+		return c, fmt.Errorf("its issuer is %q", c.Issuer)
+	}
+	return c, nil
+}
+
+func decode(part string, into any) error {
+	raw, err := base64.RawURLEncoding.DecodeString(part)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func newKey() ed25519.PrivateKey {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(fmt.Sprintf("authserver: no randomness for a key: %v", err)) // crypto/rand documents that it never fails
+	}
+	return key
+}

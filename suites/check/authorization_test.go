@@ -1,0 +1,36 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// What a server says of a token is told without it, wherever it says so.
+func TestTokensAreHidden(t *testing.T) {
+	const token, second = "tok+en/1", "other-token"
+	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.Guarded(token)
+	a.secrets.add("x") // too short to be one
+	note := "the second is " + second
+	frame := wire.Frame{From: wire.Server, Raw: []byte(`{"error":"` + token + `"}`), HTTP: &wire.HTTP{
+		URL: "/mcp?access_token=tok%2Ben%2F1", Body: "bad " + token, Header: map[string][]string{"Www-Authenticate": {"Bearer error_description=" + second}},
+	}}
+	o := Outcome{Detail: "got " + token, Expected: "max", Notes: []string{note}, Frames: []wire.Frame{frame}}
+	hidden := a.HideAll(o)
+	text := hidden.Detail + hidden.Notes[0] + string(hidden.Frames[0].AppendJSON(nil))
+	for _, s := range []string{token, second, "tok%2Ben%2F1"} {
+		if strings.Contains(text, s) {
+			t.Errorf("%q is shown: %s", s, text)
+		}
+	}
+	if hidden.Expected != "max" || !strings.Contains(text, `{"error":"…"}`) {
+		t.Errorf("too much is hidden: %s", text)
+	}
+	if o.Notes[0] != note || frame.HTTP.Body != "bad "+token {
+		t.Error("what is hidden was changed where it is kept")
+	}
+	if got := (Authorization{}).Hide(token); got != token {
+		t.Errorf("without a record %q is hidden: %q", token, got)
+	}
+}
