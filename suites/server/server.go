@@ -24,7 +24,6 @@ func Checks() []check.Check {
 		httpOrigins(),
 		httpAnswers(),
 		httpVersions(),
-		httpSessions(),
 		ping(),
 		pagination(),
 		toolsListing(),
@@ -43,6 +42,7 @@ func Checks() []check.Check {
 		cancellation(),
 		tasks(),
 		subscriptions(),
+		httpSessions(), // by what the tools were seen to do
 		official(),
 	))
 }
