@@ -193,3 +193,21 @@ func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
 	}
 	t.Error("the check did not run")
 }
+
+// The answer to the question whether the server lives is none to the array.
+func TestARefusedArrayIsNotedAsRefused(t *testing.T) {
+	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		if strings.HasPrefix(string(body), "[") {
+			refused(w, http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "jsonrpc.batch.survived") {
+		if o.Revision == spec.V2025_11_25 && !slices.Contains(o.Notes, "an array of two requests was refused by HTTP alone") {
+			t.Errorf("%s: %q", o.Verdict, o.Notes)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
@@ -41,6 +43,10 @@ func (n *notary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case n.token != "" && r.Header.Get("Authorization") != "Bearer "+n.token:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "who are you?", http.StatusUnauthorized)
+	case r.Header.Get("Origin") != "" && r.Header.Get("Origin") != "http://"+r.Host:
+		http.Error(w, "a page of another site", http.StatusForbidden)
+	case r.URL.Path == "/mcp" && !n.speaks(r.Header.Get("MCP-Protocol-Version")):
+		http.Error(w, "no such version", http.StatusBadRequest)
 	case r.URL.Path == "/moved":
 		http.Redirect(w, r, "/mcp", http.StatusMovedPermanently)
 	case r.URL.Path == "/silent":
@@ -63,6 +69,11 @@ func (n *notary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// speaks tells whether a header names a version that is known, or none.
+func (n *notary) speaks(version string) bool {
+	return version == "" || slices.Contains(spec.Handshake.Revisions(), spec.Revision(version))
+}
+
 // An office is a session.
 type office struct {
 	said    chan string // over HTTP+SSE, what is still to be told
@@ -74,7 +85,7 @@ func (n *notary) open() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.opened++
-	id := "notary-" + strconv.Itoa(n.opened)
+	id := "notary-" + rand.Text()
 	if n.sessions == nil {
 		n.sessions = map[string]*office{}
 	}
@@ -91,7 +102,12 @@ func (n *notary) known(id string) *office {
 func (n *notary) forget(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.sessions, r.Header.Get("Mcp-Session-Id"))
+	id := r.Header.Get("Mcp-Session-Id")
+	if n.sessions[id] == nil {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
+	delete(n.sessions, id)
 	n.deleted++
 	w.WriteHeader(http.StatusNoContent)
 }

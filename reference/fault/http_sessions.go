@@ -204,6 +204,12 @@ func sessionsMixed() []Fault {
 			Also:     map[string]string{"streamable-http.clients": "two clients at once are no longer both served"},
 			Apply:    endsOthers(true),
 		},
+		{
+			Name: "progress-told-to-all-sessions", Does: "tells of the progress of a call to all that listen, of clients without capabilities", In: only, Over: transport.HTTP,
+			Breaks:   []string{"streamable-http-session-isolation"},
+			CaughtBy: []string{"streamable-http.session.isolated"},
+			Apply:    tellsAll(),
+		},
 	}
 }
 
@@ -249,3 +255,72 @@ func endsOthers(opening bool) apply {
 		})
 	})
 }
+
+// tellsAll writes what streams of POSTs carry of progress to the streams of GETs
+// of other sessions too; both of clients without capabilities.
+func tellsAll() apply {
+	return onHTTP(func(next http.Handler) http.Handler {
+		var mu sync.Mutex
+		bare, listening := map[string]bool{}, map[string]http.ResponseWriter{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			m, _ := posted(r)
+			id := r.Header.Get(sessionField)
+			mu.Lock()
+			known := bare[id]
+			mu.Unlock()
+			switch {
+			case m.Method() == "initialize" && m.Params().Get("capabilities").Raw == "{}":
+				a := answerOf(next, r)
+				mu.Lock()
+				bare[a.header.Get(sessionField)] = true
+				mu.Unlock()
+				a.send(w)
+			case known && r.Method == http.MethodGet:
+				shared := &shared{ResponseWriter: w, mu: &mu}
+				mu.Lock()
+				listening[id] = w
+				mu.Unlock()
+				next.ServeHTTP(shared, r)
+				mu.Lock()
+				delete(listening, id)
+				mu.Unlock()
+			case known && m.Kind == wire.Request:
+				next.ServeHTTP(&shared{ResponseWriter: w, mu: &mu, tell: func(b []byte) {
+					for of, to := range listening {
+						if of != id && strings.Contains(string(b), "notifications/progress") {
+							_, _ = to.Write(b)
+							_ = http.NewResponseController(to).Flush()
+						}
+					}
+				}}, r)
+			default:
+				next.ServeHTTP(w, r)
+			}
+		})
+	})
+}
+
+// shared is a stream that others write to as well, one at a time; tell is given
+// what is written.
+type shared struct {
+	http.ResponseWriter
+	mu   *sync.Mutex
+	tell func(b []byte)
+}
+
+func (w *shared) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tell != nil {
+		w.tell(b)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *shared) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+func (w *shared) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -42,10 +42,13 @@ const (
 	maxTriggers  = 6 // calls that are made again, since they change something
 )
 
+// calledTools is the key under which the calls are kept.
+const calledTools = "tools/call"
+
 // called returns what came of calling each tool that may be called, which is
 // done once at this revision.
 func called(t *check.T) *toolCalls {
-	return check.Memo(t, "tools/call", func() *toolCalls { return callTools(t, observe) })
+	return check.Memo(t, calledTools, func() *toolCalls { return callTools(t, observe) })
 }
 
 // calledUnwatched calls the tools once more, as another client may: what they

@@ -224,18 +224,52 @@ func sessionEnded(t *check.T) {
 func sessionIsolated(t *check.T) {
 	kept := withID(t)
 	defer kept.end()
-	before := kept.post(barrier(t))
-	if !served(t, before) {
-		t.NotObserved("a second session does not serve requests: "+check.Told(before), "")
+	goesOn := func(when string) {
+		if x := kept.post(barrier(t)); !served(t, x) {
+			t.Fail("a result", check.Told(x), "%s, a request in the one beside it was answered with %s", when, check.Told(x))
+		}
+	}
+	if x := kept.post(barrier(t)); !served(t, x) {
+		t.NotObserved("a second session does not serve requests: "+check.Told(x), "")
 	}
 	other := openSession(t)
-	if x := kept.post(barrier(t)); !served(t, x) {
-		t.Fail("a result", check.Told(x), "once another session was opened, a request in the one before it was answered with %s", check.Told(x))
+	goesOn("once another session was opened")
+	keepsToItself(t, kept, other)
+	if other.end() {
+		goesOn("once another session was ended")
 	}
-	if !other.end() {
+}
+
+// keepsToItself calls a tool that reports progress in one session while another
+// listens, if the tools were called before and one of them does.
+func keepsToItself(t *check.T, listening, working *beside) {
+	const token = `"mcpcheck-beside"`
+	c, ok := check.Recall[*toolCalls](t, calledTools)
+	if !ok {
 		return
 	}
-	if x := kept.post(barrier(t)); !served(t, x) {
-		t.Fail("a result", check.Told(x), "once another session was ended, a request in the one beside it was answered with %s", check.Told(x))
+	one, ok := c.worker()
+	if !ok {
+		return
+	}
+	get, err := listening.tryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
+	if err != nil {
+		return
+	}
+	defer get.Close()
+	one.token = token
+	x, err := working.tryPost(t.Frame(t.NextID(), "tools/call", one.params()))
+	if err != nil || get.Status != http.StatusOK {
+		return
+	}
+	t.Response(x)
+	if _, err := listening.tryPost(barrier(t)); err != nil {
+		return
+	}
+	for _, m := range get.Messages() {
+		if reports(m, token) {
+			t.MarkExchange(get)
+			t.Fail("nothing of another session", m.Summary(), "the event stream of a session carried %s, which a call in another session asked for", m.Summary())
+		}
 	}
 }

@@ -24,7 +24,6 @@ func Checks() []check.Check {
 		httpOrigins(),
 		httpAnswers(),
 		httpVersions(),
-		httpSessions(),
 		ping(),
 		pagination(),
 		toolsListing(),
@@ -48,6 +47,7 @@ func Checks() []check.Check {
 		statelessHTTP(),
 		httpSSE(),
 		authorization(),
+		httpSessions(), // by what the tools were seen to do
 		official(),
 	))
 }
