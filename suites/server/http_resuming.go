@@ -125,7 +125,7 @@ func sound(m wire.Message) bool {
 func (l *lost) resume(b *beside, within time.Duration) {
 	at := numbered(l.seen)
 	if len(at) < 2 {
-		l.why = "the events of the stream have no ids"
+		l.why = "fewer than two events of the stream had a message and an id"
 		return
 	}
 	l.cursor = at[0]
