@@ -95,6 +95,21 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.event(2, "2", walked)
 			w.end(2)
 		}, "streamable-http.stream.early-close"},
+		"closed early at last": {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.end(1) }, ""},
+		"another id": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "", strings.Replace(walked, `"id":1`, `"id":"1"`, 1))
+			w.end(1)
+		}, ""},
+		"the id of another": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(2, stroll)
+			w.json(2, strolled)
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "", strolled)
+			w.end(1)
+		}, "streamable-http.stream.early-close"},
 		"broken off":              {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.broke(1) }, ""},
 		"left by the client":      {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.left(1); w.end(1) }, ""},
 		"cancelled by the client": {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.post(2, given); w.status(2, 202); w.end(1) }, ""},
@@ -304,7 +319,7 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.post(2, `{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"t"}}`)
 			w.streams(2)
 		}, "tasks.get.plain"},
-		"all on streams": {spec.V2025_11_25, func(w *wireTap) {
+		"all on streams, at last": {spec.V2025_11_25, func(w *wireTap) {
 			w.post(1, `{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"t"}}`)
 			w.streams(1)
 		}, ""},
@@ -325,7 +340,10 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 		}, ""},
 	} {
 		var w wireTap
-		c.make(&w)
+		if c.make(&w); !strings.Contains(name, "last") {
+			w.post(99, `{"jsonrpc":"2.0","id":99,"method":"tools/list"}`)
+			w.json(99, `{"jsonrpc":"2.0","id":99,"result":{"tools":[]}}`)
+		}
 		var wrong []string
 		for _, k := range httpStreams() {
 			if k.In.Has(c.rev) {
