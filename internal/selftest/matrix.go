@@ -116,7 +116,7 @@ func honest() []Honest {
 
 // held is how long the honest server that has clients come back holds a stream:
 // less than the shortest of its work takes that is looked at.
-const held = 30 * time.Millisecond
+const held = 60 * time.Millisecond
 
 // judge has the checks of the revisions that there are over the transport run.
 func (h *Honest) judge(ctx context.Context) {

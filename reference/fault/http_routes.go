@@ -18,16 +18,7 @@ func streamRouteFaults() []Fault {
 			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the one that came last", In: streamable,
 			Breaks:   []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
 			CaughtBy: related,
-			Apply:    strayed(func(server.Frame) bool { return true }),
-		},
-		{
-			Name: "last-step-strays", Does: "reports the end of the work on a call on the stream of the one that came last", In: streamable,
-			Breaks:   []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
-			CaughtBy: related,
-			Apply: strayed(func(f server.Frame) bool {
-				params := wire.Parse(f.Raw).Params()
-				return params.Get("progress").Num == params.Get("total").Num
-			}),
+			Apply:    strayed,
 		},
 		{
 			Name: "changes-on-another-subscription", Does: "tells of changes on the stream of another subscription than the one that they name", In: spec.Stateless,
@@ -118,23 +109,20 @@ func ontoGET(fits func(n int64) bool) func(next server.Router, f server.Frame, p
 	}
 }
 
-// strayed puts those of the reports on progress that fit on the stream of the newest
-// other call.
-func strayed(fits func(f server.Frame) bool) apply {
-	return func(o *server.Options) {
-		r := &roster{}
-		onRoute(func(f server.Frame) bool { return f.Request != nil && f.Request.Method == "tools/call" }, func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
-			r.note(f, p.Own)
-			if f.Method != progressed || p.Own == nil {
-				return next(f, p)
-			}
-			other := r.other(f.Request, func(*server.Request) bool { return true })
-			if other == nil || other.Session != p.Own.Session || !fits(f) {
-				return next(f, p)
-			}
-			return []*server.Stream{other}
-		})(o)
-	}
+// strayed puts reports on progress on the stream of the newest other call.
+func strayed(o *server.Options) {
+	r := &roster{}
+	onRoute(func(f server.Frame) bool { return f.Request != nil && f.Request.Method == "tools/call" }, func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+		r.note(f, p.Own)
+		if f.Method != progressed || p.Own == nil {
+			return next(f, p)
+		}
+		other := r.other(f.Request, func(*server.Request) bool { return true })
+		if other == nil || other.Session != p.Own.Session {
+			return next(f, p)
+		}
+		return []*server.Stream{other}
+	})(o)
 }
 
 // swapped puts changes on the stream of the newest other subscription.

@@ -153,24 +153,49 @@ func flowOf(j *check.J, h *check.Heard) *flow {
 }
 
 // owed returns the requests of a stream that were not answered on these
-// connections of it, and that the client did not take back before it closed. An
-// error without id may answer any of them. A subscription is ended as its own
-// page has it (basic/patterns/subscriptions#graceful-closure).
+// connections of it, and that the client did not take back before it closed. A
+// response that has no id, or one that no request had, may answer any of them:
+// that it has is judged apart. A subscription is ended as its own page has it
+// (basic/patterns/subscriptions#graceful-closure).
 func owed(j *check.J, posted []wire.Message, came []check.Moment, end int) (open []wire.Message) {
-	for _, request := range posted {
-		if request.Kind != wire.Request || request.Method() == "subscriptions/listen" || !request.ID().Usable() {
-			continue
+	answered := map[string]bool{}
+	strange := 0
+	for _, m := range came {
+		for _, part := range m.Message.Elements() {
+			switch {
+			case !part.IsResponse():
+			case part.ID().Usable() && asked(j, part.ID()):
+				answered[part.ID().Key()] = true
+			default:
+				strange++
+			}
 		}
-		answered := slices.ContainsFunc(came, func(m check.Moment) bool {
-			return slices.ContainsFunc(m.Message.Elements(), func(part wire.Message) bool {
-				return part.IsResponse() && (part.ID().Equal(request.ID()) || !part.ID().Usable())
-			})
-		})
-		if !answered && !takenBack(j, request.ID(), end) {
+	}
+	for _, request := range posted {
+		switch {
+		case request.Kind != wire.Request || request.Method() == "subscriptions/listen" || !request.ID().Usable():
+		case answered[request.ID().Key()], takenBack(j, request.ID(), end):
+		case strange > 0:
+			strange--
+		default:
 			open = append(open, request)
 		}
 	}
 	return open
+}
+
+// asked tells whether a request of the client had an id.
+func asked(j *check.J, id wire.ID) bool {
+	ids := check.Derived(j, "ids of requests", func() map[string]bool {
+		all := map[string]bool{}
+		for _, e := range j.Received() {
+			if e.Message.Kind == wire.Request {
+				all[e.Message.ID().Key()] = true
+			}
+		}
+		return all
+	})
+	return ids[id.Key()]
 }
 
 // takenBack tells whether the client cancelled a request before a frame.
@@ -183,9 +208,9 @@ func takenBack(j *check.J, id wire.ID, before int) bool {
 
 // closedEarly tells whether the server closed a connection properly, and in a
 // session that went on: not because the client ended it, nor because the server
-// did.
+// did, which may say so by 404 or answer nothing any more.
 func closedEarly(j *check.J, h *check.Heard) bool {
-	if h.End == nil || h.End.HTTP.End != wire.EndedByPeer || h.Left != nil {
+	if h.End == nil || h.End.HTTP.End != wire.EndedByPeer || h.Left != nil || !answersAfter(j, h.End.At) {
 		return false
 	}
 	return !slices.ContainsFunc(j.Exchanges(), func(other *check.Heard) bool {
@@ -193,6 +218,11 @@ func closedEarly(j *check.J, h *check.Heard) bool {
 		gone := other.Head != nil && other.Head.HTTP.Status == http.StatusNotFound
 		return (ends || gone) && other.Session() != "" && other.Session() == h.Session()
 	})
+}
+
+// answersAfter tells whether the server gave any response after a frame.
+func answersAfter(j *check.J, at int) bool {
+	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool { return e.Message.IsResponse() && j.FrameOf(e) > at })
 }
 
 // eachAnswering gives the streams that were opened for requests of the session.

@@ -145,6 +145,17 @@ func looseKey(token gjson.Result) string {
 	return strings.TrimSpace(text)
 }
 
+// lookalike tells whether another token that was given differs from that of a report
+// in type alone.
+func (p *tokensGiven) lookalike(r report) bool {
+	for key, uses := range p.uses {
+		if key != tokenKey(r.token) && looseKey(uses[0].request.Params().Get("_meta.progressToken")) == looseKey(r.token) {
+			return true
+		}
+	}
+	return false
+}
+
 // retyped returns the token that a report gives back in another type.
 func (p *tokensGiven) retyped(r report) (given gjson.Result, ok bool) {
 	for _, uses := range p.uses {

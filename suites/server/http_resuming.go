@@ -1,0 +1,257 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// A cut is what came of breaking the connection of a call in its midst while its
+// twin ran to its end, and of coming back to either stream by one of its events.
+type cut struct {
+	why, hint string // why there is none
+	tool      string
+	lost      lost // whose connection was broken
+	twin      lost // which came to its end
+	midst     bool // the call was not answered when its connection was broken
+	fine      bool // the twin was answered with a success
+}
+
+// A lost stream is one that was read up to an event, and then taken up again.
+type lost struct {
+	id     wire.ID
+	token  string // as JSON
+	x      *check.Exchange
+	seen   []transport.Event // up to the end, or until it was broken off
+	cursor int               // the event by which it was taken up, of those seen
+	back   *check.Exchange   // the stream that took it up; nil where the server gave none
+	why    string            // why it gave none
+}
+
+// cutOff makes the experiment, once at this revision.
+func cutOff(t *check.T) *cut {
+	return check.Memo(t, "cut off", func() *cut {
+		c := called(t)
+		one, ok := c.walker()
+		if !ok {
+			return &cut{why: fmt.Sprintf("no tool that may be called reports progress %d times within %s", fewestReports, longestWork), hint: allowHint(c.held)}
+		}
+		k := &cut{tool: one.tool.Get("name").String(), lost: lost{token: `"mcpcheck-lost"`}, twin: lost{token: `"mcpcheck-twin"`}}
+		k.run(t, one)
+		return k
+	})
+}
+
+// walker returns the longest of the calls that can be broken off and are worth the
+// time, so that its connection can be broken in its midst.
+func (c *toolCalls) walker() (best toolCall, ok bool) {
+	best, ok = c.worker()
+	for _, one := range c.results {
+		if one.reports >= fewestReports && one.took > best.took && one.took <= longestWork/2 && readOnly(one.tool) == readOnly(best.tool) {
+			best = one
+		}
+	}
+	return best, ok
+}
+
+// run makes the calls. What keeps it from an end is noted as why.
+func (k *cut) run(t *check.T, one toolCall) {
+	b, why := tryOpenSession(t)
+	if why != "" {
+		k.why = "a second session could not be opened: " + why
+		return
+	}
+	defer b.end()
+	for _, l := range []*lost{&k.lost, &k.twin} {
+		one.token, l.id = l.token, t.NextID()
+		x, err := b.tryPost(t.Frame(l.id, "tools/call", one.params()))
+		if err != nil || !x.Streams() {
+			k.why = fmt.Sprintf("a call of %q was not answered with an event stream", k.tool)
+			return
+		}
+		defer x.Close()
+		l.x = x
+	}
+	t.Until(k.lost.x, t.Timeout(), func(x *check.Exchange) bool {
+		return len(numbered(x.Events())) >= 2 || len(numbered(x.Events())) == 0 && len(x.Messages()) >= 2
+	})
+	if len(numbered(k.lost.x.Events())) == 0 {
+		k.why = "the events of streams have no ids, so that none can be taken up again"
+		return
+	}
+	k.lost.x.Close()
+	k.lost.seen = k.lost.x.Events()
+	k.midst = !slices.ContainsFunc(messagesOf(k.lost.seen), wire.Message.IsResponse)
+	answer, ok := t.Response(k.twin.x)
+	k.fine = ok && sound(answer)
+	t.Whole(k.twin.x)
+	k.twin.seen = k.twin.x.Events()
+	for _, l := range []*lost{&k.lost, &k.twin} {
+		l.resume(b, max(2*one.took, t.Timeout()/4))
+	}
+}
+
+// numbered are the events that carry a message and have an id.
+func numbered(all []transport.Event) (at []int) {
+	for i, e := range all {
+		if e.HasID && e.ID != "" && e.Dispatched() && len(e.Data) > 0 {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func messagesOf(all []transport.Event) (out []wire.Message) {
+	for _, e := range all {
+		if e.Dispatched() && len(e.Data) > 0 {
+			out = append(out, wire.Parse(e.Data).Elements()...)
+		}
+	}
+	return out
+}
+
+// sound tells whether an answer is a result that is no failure of a tool.
+func sound(m wire.Message) bool {
+	return m.Kind == wire.Result && !m.Result().Get("isError").Bool()
+}
+
+// resume comes back by the first message that had an id, and reads up to the
+// response, so long at most. A server need not keep streams.
+func (l *lost) resume(b *beside, within time.Duration) {
+	at := numbered(l.seen)
+	if len(at) < 2 {
+		l.why = "fewer than two events of the stream had a message and an id"
+		return
+	}
+	l.cursor = at[0]
+	x, err := b.tryAsk(http.MethodGet, asStream(), check.With("Last-Event-ID", l.seen[l.cursor].ID))
+	switch {
+	case err != nil:
+		l.why = err.Error()
+	case !x.Streams():
+		l.why = "a GET with Last-Event-ID was answered with " + check.Told(x)
+	default:
+		defer x.Close()
+		l.back = x
+		b.t.Among(x, within, answerTo(l.id))
+	}
+}
+
+// own tells whether a message is of the call: its answer, or a report on it.
+func (l *lost) own(m wire.Message) bool { return answerTo(l.id)(m) || reports(m, l.token) }
+
+// had tells whether a message came on the stream of the call, before it was taken
+// up or then.
+func (l *lost) had(m wire.Message) bool {
+	all := messagesOf(l.seen)
+	if l.back != nil {
+		all = append(all, l.back.Messages()...)
+	}
+	return slices.ContainsFunc(all, func(known wire.Message) bool { return string(known.Raw) == string(m.Raw) })
+}
+
+// replayed returns the messages of the call that came when its stream was taken
+// up.
+func (l *lost) replayed() (out []wire.Message) {
+	if l.back == nil {
+		return nil
+	}
+	return slices.DeleteFunc(l.back.Messages(), func(m wire.Message) bool { return !l.own(m) })
+}
+
+// disconnectKept: that the rest of a stream is replayed shows that it is kept, and
+// so that a missing answer was never given.
+func disconnectKept(t *check.T) {
+	k := cutOff(t)
+	switch {
+	case k.why != "":
+		t.NotObserved(k.why, k.hint)
+	case k.lost.back == nil:
+		t.NotObserved("what became of the call cannot be seen: "+k.lost.why, "")
+	case !k.midst:
+		t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection could be broken", k.tool), "")
+	case !k.fine:
+		t.NotObserved(fmt.Sprintf("a call of %q beside it did not succeed", k.tool), "")
+	}
+	replayed := k.lost.replayed()
+	if at := slices.IndexFunc(replayed, wire.Message.IsResponse); at >= 0 {
+		if answer := replayed[at]; !sound(answer) {
+			t.Fail("the result of the call", answer.Summary(), "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, brought %s; a call beside it succeeded", k.tool, failureOf(answer))
+		}
+		return
+	}
+	if _, over := k.lost.back.Over(); !over || len(replayed) == 0 {
+		t.NotObserved("the stream was taken up, and its rest did not come", "")
+	}
+	t.Fail("the result of the call", "the end of the stream", "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, ended without the answer; a call beside it succeeded", k.tool)
+}
+
+func failureOf(m wire.Message) string {
+	if m.Kind == wire.Result {
+		return "a result with isError true"
+	}
+	return m.Summary()
+}
+
+// replayOwn looks on each stream that was taken up for what is of the other call
+// and came on its stream too. What came there alone was not replayed: which stream
+// carries what is judged apart.
+func replayOwn(t *check.T) {
+	k := cutOff(t)
+	seen := false
+	eachBack(t, k, func(l, other *lost) {
+		for _, m := range l.back.Messages() {
+			if other.own(m) && other.had(m) {
+				t.Fail("messages of the call with id "+l.id.String(), m.Summary(), "the stream of one of two calls of %q was taken up by its event %q, and brought the %s of the other", k.tool, l.seen[l.cursor].ID, m.Summary())
+			}
+		}
+		seen = seen || len(l.replayed()) > 0
+	})
+	if !seen {
+		t.NotObserved("no stream that was taken up brought anything of its call", "")
+	}
+}
+
+// eachBack gives the streams that were taken up; where there is none nothing is
+// observed.
+func eachBack(t *check.T, k *cut, look func(l, other *lost)) {
+	switch {
+	case k.why != "":
+		t.NotObserved(k.why, k.hint)
+	case k.lost.back == nil && k.twin.back == nil:
+		t.NotObserved("no stream could be taken up: "+k.lost.why, "")
+	}
+	if k.lost.back != nil {
+		look(&k.lost, &k.twin)
+	}
+	if k.twin.back != nil {
+		look(&k.twin, &k.lost)
+	}
+}
+
+// replayCursor looks for what the client had when it named the event: the event
+// itself, and those before it.
+func replayCursor(t *check.T) {
+	k := cutOff(t)
+	seen := false
+	eachBack(t, k, func(l, _ *lost) {
+		known := l.seen[:l.cursor+1]
+		for _, e := range l.back.Events() {
+			again := slices.ContainsFunc(known, func(had transport.Event) bool {
+				return e.Dispatched() && len(e.Data) > 0 && string(had.Data) == string(e.Data)
+			})
+			if again {
+				t.Fail("what came behind the event", wire.Parse(e.Data).Summary(), "a stream was taken up by its event %q, and brought the %s again, which the client had", l.seen[l.cursor].ID, wire.Parse(e.Data).Summary())
+			}
+		}
+		seen = seen || len(l.replayed()) > 0
+	})
+	if !seen {
+		t.NotObserved("no stream that was taken up brought anything of its call", "")
+	}
+}
