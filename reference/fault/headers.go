@@ -194,6 +194,14 @@ func nameHeaders() []Fault {
 				"Mcp-Name does not hold the name"),
 		},
 		{
+			Name: "name-header-decoded-as-latin-1", Does: "takes the bytes of an encoded Mcp-Name for characters of Latin-1",
+			Breaks:   []string{"headers-name-base64-decode"},
+			CaughtBy: []string{"headers.name.encoded"},
+			Apply: refuse(func(h http.Header, m wire.Message) bool {
+				return marked(h.Get("Mcp-Name")) && strings.ContainsFunc(nameOf(m), func(c rune) bool { return c > '~' })
+			}, "Mcp-Name does not hold the name"),
+		},
+		{
 			Name: "name-header-marks-any-case", Does: "takes the marks of Base64 in any case",
 			Breaks:   []string{"headers-base64-markers-exact"},
 			CaughtBy: []string{"headers.name.marks"},

@@ -100,6 +100,13 @@ func prompts() []*Prompt {
 			Messages: func(*Prompting) []Message { return []Message{user(linkBlock(books()[4]))} },
 		},
 		{
+			// No header can hold the name as it is.
+			Name: "märchenstunde", Title: "Fairy-tale hour", Description: "Asks for a fairy tale from the harbour", In: spec.Stateless,
+			Messages: func(*Prompting) []Message {
+				return []Message{user(textBlock("Tell a fairy tale of a lighthouse, in German."))}
+			},
+		},
+		{
 			Name: "room_etiquette", Title: "Etiquette", Description: "Asks for the manners of the reading room", Room: true,
 			Messages: func(*Prompting) []Message {
 				return []Message{user(textBlock("How does one turn a page without being heard?"))}

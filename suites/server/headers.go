@@ -294,10 +294,29 @@ func base64Marked(prefix, value string) string {
 	return prefix + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
+// nameEncoded encodes names that could stand as they are, and uses names that
+// must be encoded; those may name nothing, but that is another error.
 func nameEncoded(t *check.T) {
+	encoded := encodedNames(t)
+	for _, p := range encoded {
+		if a := available(t, p.post(t)); a.mismatched() {
+			t.Fail("no error -32020", check.Told(a.Exchange), "%s, whose name has to be encoded in Mcp-Name, was answered with %s", p, check.Told(a.Exchange))
+		}
+	}
 	for _, p := range namedPostings(t) {
 		expectServed(t, "with its name in Base64 in Mcp-Name", p, check.With("Mcp-Name", base64Marked("=?base64?", p.name)))
 	}
+}
+
+// encodedNames returns requests for what the server offers under names that no
+// header holds as they are, at most one a kind.
+func encodedNames(t *check.T) (out []posting) {
+	for _, of := range [][]posting{readings(t), gettings(t), callings(t)} {
+		if i := slices.IndexFunc(of, func(p posting) bool { return !plain(p.name) }); i >= 0 {
+			out = append(out, of[i])
+		}
+	}
+	return out
 }
 
 func nameMarks(t *check.T) {
