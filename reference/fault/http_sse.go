@@ -102,8 +102,8 @@ func sseStreams() []Fault {
 	}
 }
 
-// onEvent changes the bytes of events.
-func onEvent(edit func(e server.Event, honest []byte) []byte) apply {
+// onEventBytes changes the bytes of events.
+func onEventBytes(edit func(e server.Event, honest []byte) []byte) apply {
 	return func(o *server.Options) {
 		inner := o.HTTP.Event
 		o.HTTP.Event = func(next server.Eventer) server.Eventer {
@@ -117,7 +117,7 @@ func onEvent(edit func(e server.Event, honest []byte) []byte) apply {
 
 func sseEndpoints() []Fault {
 	named := func(edit func(e server.Event) []byte) apply {
-		return onEvent(func(e server.Event, honest []byte) []byte {
+		return onEventBytes(func(e server.Event, honest []byte) []byte {
 			if e.Name != "endpoint" {
 				return honest
 			}
@@ -141,7 +141,7 @@ func sseEndpoints() []Fault {
 
 func sseMessages() []Fault {
 	logged := func(edit func(e server.Event) []byte) apply {
-		return onEvent(func(e server.Event, honest []byte) []byte {
+		return onEventBytes(func(e server.Event, honest []byte) []byte {
 			if e.Frame == nil || e.Frame.Method != "notifications/message" {
 				return honest
 			}
