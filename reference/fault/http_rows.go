@@ -165,6 +165,7 @@ func httpRequests() []Fault {
 		overHTTP("http-unknown-method-accepted", "accepts a request for an unknown method with status 202", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusAccepted, "")).
 			also("streamable-http.clients", "clients are told apart by what they ask, one of them for an unknown method"),
 		overHTTP("http-completion-fails", "answers a completion for a reference that it does not know with status 500", modernHTTP, "completion-validate-inputs", "completion.inputs.survived", told(misfilled, http.StatusInternalServerError, "")),
+		overHTTP("http-path-unsanitized", "reads any file whose path begins with that of the files that it offers", spec.Stateless, "resources-path-traversal", "resources.read.path", pathUnsanitized),
 		overHTTP("http-latin1", "writes log messages in Latin-1", modernHTTP, "jsonrpc-utf8", "jsonrpc.utf8",
 			onEventBytes(func(e server.Event, honest []byte) []byte {
 				if e.Frame == nil || e.Frame.Method != "notifications/message" {
