@@ -153,17 +153,14 @@ func httpOpenings() []Fault {
 // or spoil its bytes.
 func httpRequests() []Fault {
 	unknown := says(func(m wire.Message) bool {
-		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/")
+		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/") && !strings.HasPrefix(m.ID().Raw, `"`)
 	})
 	misfilled := says(func(m wire.Message) bool {
 		return m.Method() == "completion/complete" && m.Params().Get("ref.type").Str == "ref/mcpcheck"
 	})
 	handshake := modernHTTP & spec.Handshake
 	return []Fault{
-		overHTTP("http-unknown-method-wordless", "refuses an unknown method with status 400 and no error", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusBadRequest, "")).
-			also("streamable-http.clients", "clients are told apart by what they ask, one of them for an unknown method"),
-		overHTTP("http-unknown-method-accepted", "accepts a request for an unknown method with status 202", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusAccepted, "")).
-			also("streamable-http.clients", "clients are told apart by what they ask, one of them for an unknown method"),
+		overHTTP("http-unknown-method-wordless", "refuses an unknown method with status 400 and no error, where the id is a number", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusBadRequest, "")),
 		overHTTP("http-completion-fails", "answers a completion for a reference that it does not know with status 500", modernHTTP, "completion-validate-inputs", "completion.inputs.survived", told(misfilled, http.StatusInternalServerError, "")),
 		overHTTP("http-path-unsanitized", "reads any file whose path begins with that of the files that it offers", spec.Stateless, "resources-path-traversal", "resources.read.path", pathUnsanitized),
 		overHTTP("http-latin1", "writes log messages in Latin-1", modernHTTP, "jsonrpc-utf8", "jsonrpc.utf8",

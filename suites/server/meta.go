@@ -82,6 +82,9 @@ func metaCapabilities(t *check.T) {
 }
 
 func expectInvalid(t *check.T, m wire.Message, what string) {
+	if code, _ := m.Code(); code == spec.HeaderMismatch && overHTTP(t) && !t.Facts.Stateless {
+		return // a session of another revision sends no headers, which -32020 tells
+	}
 	if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams {
 		t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
 	}
