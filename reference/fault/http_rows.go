@@ -2,7 +2,6 @@ package fault
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -133,8 +132,7 @@ func httpBatches() []Fault {
 	}
 }
 
-// httpOpenings answer initialize by the wrong status, or take requests for those
-// of another era.
+// httpOpenings answer initialize by the wrong status.
 func httpOpenings() []Fault {
 	const row, by = "lifecycle-initialize-missing-params-rejected", "lifecycle.initialize.params"
 	bare := says(func(m wire.Message) bool { return m.Method() == "initialize" && !m.Params().Exists() })
@@ -148,39 +146,23 @@ func httpOpenings() []Fault {
 		overHTTP("http-initialize-refused-as-success", "refuses initialize, which it does not know, with status 200", spec.Stateless,
 			"versioning-modern-only-rejects-initialize", "versioning.initialize.refused",
 			all(func(o *server.Options) { o.Revisions = spec.Stateless }, onStatus(posts(wire.Request, "initialize"), http.StatusBadRequest, http.StatusOK))),
-		overHTTP("http-version-from-header", "takes the version of a request from its header where _meta names none", spec.Stateless,
-			"lifecycle-meta-missing-rejected", "lifecycle.meta.version", versionFromHeader),
 	}
 }
-
-// versionFromHeader writes what the header says into requests that lack it.
-var versionFromHeader apply = onRequestOf(
-	says(func(m wire.Message) bool {
-		return m.Method() == "server/discover" && !wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).Exists()
-	}),
-	func(r *http.Request) {
-		m, _ := posted(r)
-		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"server/discover","params":{"_meta":{%q:%q,%q:{}}}}`,
-			m.ID().Raw, spec.MetaProtocolVersion, r.Header.Get("MCP-Protocol-Version"), spec.MetaClientCapabilities)
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	})
 
 // httpRequests answer requests by a status in place of the message that is due,
 // or spoil its bytes.
 func httpRequests() []Fault {
 	unknown := says(func(m wire.Message) bool {
-		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/")
+		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/") && !strings.HasPrefix(m.ID().Raw, `"`)
 	})
 	misfilled := says(func(m wire.Message) bool {
 		return m.Method() == "completion/complete" && m.Params().Get("ref.type").Str == "ref/mcpcheck"
 	})
 	handshake := modernHTTP & spec.Handshake
 	return []Fault{
-		overHTTP("http-unknown-method-wordless", "refuses an unknown method with status 400 and no error", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusBadRequest, "")).
-			also("streamable-http.clients", "clients are told apart by what they ask, one of them for an unknown method"),
-		overHTTP("http-unknown-method-accepted", "accepts a request for an unknown method with status 202", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusAccepted, "")).
-			also("streamable-http.clients", "clients are told apart by what they ask, one of them for an unknown method"),
+		overHTTP("http-unknown-method-wordless", "refuses an unknown method with status 400 and no error, where the id is a number", handshake, "jsonrpc-method-not-found", "jsonrpc.method.unknown", told(unknown, http.StatusBadRequest, "")),
 		overHTTP("http-completion-fails", "answers a completion for a reference that it does not know with status 500", modernHTTP, "completion-validate-inputs", "completion.inputs.survived", told(misfilled, http.StatusInternalServerError, "")),
+		overHTTP("http-path-unsanitized", "reads any file whose path begins with that of the files that it offers", spec.Stateless, "resources-path-traversal", "resources.read.path", pathUnsanitized),
 		overHTTP("http-latin1", "writes log messages in Latin-1", modernHTTP, "jsonrpc-utf8", "jsonrpc.utf8",
 			onEventBytes(func(e server.Event, honest []byte) []byte {
 				if e.Frame == nil || e.Frame.Method != "notifications/message" {

@@ -166,16 +166,16 @@ type register struct {
 	ids []string
 }
 
-// keeping has the register kept, and the requests that post to a session sent to
+// keeping has the register kept, and the requests that post and fit sent to
 // the one that choose names of those that stand; "" leaves it.
-func (r *register) keeping(choose func(named string, standing []string) string) apply {
+func (r *register) keeping(fits func(q *http.Request) bool, choose func(named string, standing []string) string) apply {
 	return all(
 		whenHTTP(at(sseStream), func(next http.Handler, w http.ResponseWriter, q *http.Request) {
 			entry := &registering{ResponseWriter: w, r: r}
 			defer r.leave(entry)
 			next.ServeHTTP(entry, q)
 		}),
-		onRequestOf(at(ssePosts), func(q *http.Request) {
+		onRequestOf(both(at(ssePosts), fits), func(q *http.Request) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if id := choose(q.URL.Query().Get("session"), r.ids); id != "" {
@@ -224,11 +224,13 @@ func sseClients() []Fault {
 		}
 		return newest(named, standing)
 	}
-	toNewest := ofSSE("sse-one-client", "takes every message for one of the newest connection", row, "http-sse.clients.apart", nil)
+	// The session that checks share has numbers for ids, and is not to be spoilt.
+	named := says(func(m wire.Message) bool { return strings.HasPrefix(m.ID().Raw, `"`) })
+	toNewest := ofSSE("sse-one-client", "takes every request whose id is a string for one of the newest connection", row, "http-sse.clients.apart", nil)
 	toNewest.Also = map[string]string{"http-sse.clients.ended": "what is posted for one that has ended is taken for the newest as well"}
-	toNewest.Apply = func(o *server.Options) { (&register{}).keeping(newest)(o) }
+	toNewest.Apply = func(o *server.Options) { (&register{}).keeping(named, newest)(o) }
 	toOther := ofSSE("sse-ended-session-taken-over", "takes a message for a connection that has ended for one of the newest", row, "http-sse.clients.ended", nil)
-	toOther.Apply = func(o *server.Options) { (&register{}).keeping(lost)(o) }
+	toOther.Apply = func(o *server.Options) { (&register{}).keeping(func(*http.Request) bool { return true }, lost)(o) }
 	return []Fault{toNewest, toOther}
 }
 

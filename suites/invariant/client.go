@@ -56,7 +56,7 @@ func clients(servers []check.Check) []check.Check {
 		Says:  "the client writes nothing to the server's stdin but MCP messages, one a line",
 		Level: spec.Must,
 		In:    spec.Every,
-		On:    transport.OnStdio,
+		On:    transport.OnStdio, // HTTP has no standard input
 		Of:    wire.Client,
 		Rules: []string{"stdio-stdin-only-mcp", "stdio-no-embedded-newlines"},
 		Judge: linesPure("stdin"),

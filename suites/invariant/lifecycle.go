@@ -94,7 +94,7 @@ func lifecycle() []check.Check {
 			Says:  "the server exits when its standard input is closed, and needs no message for it",
 			Level: spec.Should,
 			In:    spec.Every,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // a server over HTTP lives on when a client goes
 			Rules: []string{"lifecycle-stdio-server-exit-on-eof", "lifecycle-shutdown-via-transport"},
 			Judge: exitOnEOF,
 		},

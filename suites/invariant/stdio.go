@@ -18,7 +18,7 @@ func stdio() []check.Check {
 			Says:  "the server writes nothing to stdout but MCP messages, one a line",
 			Level: spec.Must,
 			In:    spec.Every,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // HTTP has no standard output
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
 			Judge: linesPure("stdout"),
 		},
@@ -27,7 +27,7 @@ func stdio() []check.Check {
 			Says:  "each notification belongs to a request in flight",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // over HTTP the stream tells what it belongs to, which has rules of its own
 			Rules: []string{"stdio-server-messages-kinds"},
 			Judge: notificationsRelated,
 		},

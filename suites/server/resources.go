@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -141,7 +140,6 @@ func resourcesMissing() []check.Check {
 			Says:  "no path that leads out of what is offered is read under a file:// URI",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnStdio, // the file that must not be read is one of ours
 			Needs: "resources",
 			Rules: []string{"resources-path-traversal"},
 			Probe: pathsSanitized,

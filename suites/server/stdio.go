@@ -18,7 +18,7 @@ func stdio() []check.Check {
 		Says:  "a newline ends a message, whatever the pieces it arrives in",
 		Level: spec.Must,
 		In:    spec.Stateless,
-		On:    transport.OnStdio,
+		On:    transport.OnStdio, // HTTP has no lines
 		Rules: []string{"stdio-newline-delimited"},
 		Probe: newlineEndsMessage,
 	}
@@ -32,7 +32,7 @@ func stdio() []check.Check {
 			Says:  "each of several requests at once gets the answer that belongs to it, under its id",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			On:    transport.OnStdio,
+			On:    transport.OnStdio, // where all answers share one channel
 			Rules: []string{"stdio-concurrent-requests-demultiplexed"},
 			Probe: concurrentRequests,
 		},
@@ -41,7 +41,7 @@ func stdio() []check.Check {
 			Says:     "after a line that is not JSON the server serves further requests",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_11_25),
-			On:       transport.OnStdio,
+			On:       transport.OnStdio, // HTTP has no lines
 			Malforms: true,
 			Rules:    []string{"stdio-server-survives-bad-line"},
 			Probe:    badLineSurvived,
