@@ -126,6 +126,11 @@ func (e *engine) open(ctx context.Context) error {
 	// Newest handshake revision first: a server that answers nothing shows it
 	// there, and the wait for a first answer is not repeated in full.
 	for _, rev := range e.openingOrder() {
+		if e.kind == transport.SSE && rev.Facts().Stateless {
+			// basic/transports of 2026-07-28 has stdio and streamable HTTP alone.
+			openings[rev] = session.Opening{Valid: true, Why: "the revision has no HTTP+SSE"}
+			continue
+		}
 		pool := session.NewPool(e.launcher, rev)
 		o, s, err := pool.OpenFirst(ctx, within)
 		if ctx.Err() != nil {

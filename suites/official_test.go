@@ -46,15 +46,8 @@ func TestEveryScenarioHasItsCounterpart(t *testing.T) {
 			t.Errorf("%s stands twice", c.Name())
 		}
 		seen[c.Name()], seen[c.Scenario] = true, true
-		if (len(c.Ours)+len(c.Awaits) > 0) == (c.Why != "") || c.In() == 0 {
+		if (len(c.Ours) > 0) == (c.Why != "") || c.In() == 0 {
 			t.Errorf("%s is neither mapped nor excused, or both, or of no revision", c.Name())
-		}
-		for _, k := range checks {
-			for _, rule := range c.Awaits {
-				if slices.Contains(k.Rules, rule) && k.In&c.In() != 0 {
-					t.Errorf("%s awaits a check of the rule %s, and there is %s: it is one of \"ours\"", c.Name(), rule, k.ID)
-				}
-			}
 		}
 		for _, id := range c.Ours {
 			mapped[id] = true

@@ -114,6 +114,9 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, o := range overHTTP(t, server.Options{HTTP: h}, "streamable-http.*", "jsonrpc.batch.*") {
+				if name == "without sessions" && o.ID == "streamable-http.event.priming" {
+					continue // a SHOULD: it keeps no events that a client could come back for
+				}
 				switch o.Verdict {
 				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
 					t.Errorf("%s at %s: %s: %s%s", o.ID, o.Revision, o.Verdict, o.Detail, o.Cause)
