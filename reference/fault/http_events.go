@@ -15,7 +15,7 @@ import (
 func streamEventFaults() []Fault {
 	data := func(name, does string, fits func(f server.Frame) bool, write func(next server.Eventer, e server.Event) []byte) Fault {
 		return Fault{
-			Name: name, Does: does, In: streamable(),
+			Name: name, Does: does, In: withStreams(),
 			Breaks:   []string{"streamable-http-sse-data-json"},
 			CaughtBy: []string{"streamable-http.event.data"},
 			Apply:    onMessage(fits, write),

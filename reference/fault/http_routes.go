@@ -15,7 +15,7 @@ func streamRouteFaults() []Fault {
 	once := []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"}
 	return []Fault{
 		{
-			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the one that came last", In: streamable(),
+			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the one that came last", In: withStreams(),
 			Breaks:   []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
 			CaughtBy: related,
 			Apply:    strayed,

@@ -28,8 +28,8 @@ func httpStreams() []Fault {
 
 // The revisions with streamable HTTP, and of these those with sessions, and those
 // of them in which a connection may not and may be closed to be polled.
-func streamable() spec.Set     { return spec.Since(spec.V2025_03_26) }
-func inSession() spec.Set      { return streamable() & spec.Handshake }
+func withStreams() spec.Set     { return spec.Since(spec.V2025_03_26) }
+func inSession() spec.Set      { return withStreams() & spec.Handshake }
 func withoutPolling() spec.Set { return spec.Between(spec.V2025_03_26, spec.V2025_06_18) }
 func polling() spec.Set        { return spec.Only(spec.V2025_11_25) }
 
@@ -74,13 +74,13 @@ func streamEndFaults() []Fault {
 			})),
 		},
 		{
-			Name: "stream-open-after-response", Does: "keeps the streams of calls open after their response", In: streamable(),
+			Name: "stream-open-after-response", Does: "keeps the streams of calls open after their response", In: withStreams(),
 			Breaks:   []string{"streamable-http-sse-close-after-response"},
 			CaughtBy: closed,
 			Apply:    held("tools/call"),
 		},
 		{
-			Name: "streams-of-pings-open", Does: "answers all by streams, and keeps those open that any client may ask for at any time", In: streamable(),
+			Name: "streams-of-pings-open", Does: "answers all by streams, and keeps those open that any client may ask for at any time", In: withStreams(),
 			Breaks:   []string{"streamable-http-sse-close-after-response"},
 			CaughtBy: closed,
 			Apply:    all(streaming, held("ping", "server/discover")),
