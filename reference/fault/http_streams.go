@@ -28,7 +28,7 @@ func httpStreams() []Fault {
 
 // The revisions with streamable HTTP, and of these those with sessions, and those
 // of them in which a connection may not and may be closed to be polled.
-func withStreams() spec.Set     { return spec.Since(spec.V2025_03_26) }
+func withStreams() spec.Set    { return spec.Since(spec.V2025_03_26) }
 func inSession() spec.Set      { return withStreams() & spec.Handshake }
 func withoutPolling() spec.Set { return spec.Between(spec.V2025_03_26, spec.V2025_06_18) }
 func polling() spec.Set        { return spec.Only(spec.V2025_11_25) }
@@ -89,7 +89,7 @@ func streamEndFaults() []Fault {
 			Name: "polled-without-retry", Does: "closes connections of streams to be polled, and does not say when", In: polling(),
 			Breaks:   []string{"streamable-http-retry-before-close"},
 			CaughtBy: []string{"streamable-http.stream.retry"},
-			Apply: all(holding, onEvent(func(next server.Eventer) server.Eventer {
+			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
 					if e.Retry > 0 {
 						return nil
@@ -102,7 +102,7 @@ func streamEndFaults() []Fault {
 			Name: "polled-some-time", Does: "closes connections of streams to be polled, and gives a word for the time", In: polling(),
 			Breaks:   []string{"streamable-http-retry-before-close"},
 			CaughtBy: []string{"streamable-http.stream.retry"},
-			Apply: all(holding, onEvent(func(next server.Eventer) server.Eventer {
+			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
 					if e.Retry > 0 {
 						return []byte("retry: soon\ndata:\n\n")
@@ -138,8 +138,10 @@ func quietly(o *server.Options) {
 	}
 }
 
-// holding has clients come back soon for what takes long.
-func holding(o *server.Options) { o.HTTP.Hold, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond }
+// pollingSoon has clients come back soon for what takes long.
+func pollingSoon(o *server.Options) {
+	o.HTTP.Hold, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond
+}
 
 // retrying says at the beginning of a stream when to come back.
 func retrying(after time.Duration) apply {
