@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -39,9 +40,7 @@ func streamEndFaults() []Fault {
 			Name: name, Does: does, In: sessions,
 			Breaks:   []string{"streamable-http-get-sse-or-405"},
 			CaughtBy: []string{"streamable-http.get.answer"},
-			Apply: all(quietly, whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
-				answer(w)
-			})),
+			Apply:    all(quietly, listenedTo(answer)),
 		}
 	}
 	return []Fault{
@@ -87,7 +86,7 @@ func streamEndFaults() []Fault {
 			Name: "polled-without-retry", Does: "closes connections of streams to be polled, and does not say when", In: polling(),
 			Breaks:   []string{"streamable-http-retry-before-close"},
 			CaughtBy: []string{"streamable-http.stream.retry"},
-			Apply: all(holding, onEvent(func(next server.Eventer) server.Eventer {
+			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
 					if e.Retry > 0 {
 						return nil
@@ -100,7 +99,7 @@ func streamEndFaults() []Fault {
 			Name: "polled-some-time", Does: "closes connections of streams to be polled, and gives a word for the time", In: polling(),
 			Breaks:   []string{"streamable-http-retry-before-close"},
 			CaughtBy: []string{"streamable-http.stream.retry"},
-			Apply: all(holding, onEvent(func(next server.Eventer) server.Eventer {
+			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
 					if e.Retry > 0 {
 						return []byte("retry: soon\ndata:\n\n")
@@ -124,6 +123,21 @@ func streamEndFaults() []Fault {
 	}
 }
 
+// listenedTo answers each GET of a session that was not ended in another way.
+func listenedTo(answer func(w http.ResponseWriter)) apply {
+	return func(o *server.Options) {
+		var mu sync.Mutex
+		ended := map[string]bool{}
+		whenHTTP(func(r *http.Request) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			id := r.Header.Get("Mcp-Session-Id")
+			ended[id] = ended[id] || r.Method == http.MethodDelete
+			return r.Method == http.MethodGet && !ended[id]
+		}, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) { answer(w) })(o)
+	}
+}
+
 // unwritten leaves out an event.
 func unwritten(server.Eventer, server.Event) []byte { return nil }
 
@@ -136,8 +150,10 @@ func quietly(o *server.Options) {
 	}
 }
 
-// holding has clients come back soon for what takes long.
-func holding(o *server.Options) { o.HTTP.Hold, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond }
+// pollingSoon has clients come back soon for what takes long.
+func pollingSoon(o *server.Options) {
+	o.HTTP.Hold, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond
+}
 
 // retrying says at the beginning of a stream when to come back.
 func retrying(after time.Duration) apply {
@@ -323,47 +339,53 @@ func elsewhere(fits func(f server.Frame) bool) apply {
 	}
 }
 
-// forgetful answers every session with 404 from the time on when a client that was
-// served has closed its last stream of a GET.
+// forgetful answers every session with 404 from the time on when a request comes of
+// another after a client that was served has closed its last stream of a GET and did not
+// end its session.
 func forgetful(o *server.Options) {
 	type client struct {
-		served, ended bool
-		streams       int
+		served, gone bool
+		streams      int
 	}
 	var mu sync.Mutex
 	known := map[string]*client{}
 	forgotten := map[string]bool{}
+	// came notes a request of a session, and tells whether the session is forgotten.
+	came := func(id string, r *http.Request, m wire.Message) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[id] == nil {
+			known[id] = &client{}
+		}
+		c := known[id]
+		c.served = c.served || m.Kind == wire.Request && m.Method() != "initialize"
+		switch r.Method {
+		case http.MethodDelete:
+			delete(known, id)
+		case http.MethodGet:
+			c.streams++
+		}
+		for other, left := range known {
+			if other != id && left.gone {
+				maps.Copy(forgotten, map[string]bool{other: true, id: id != ""})
+			}
+		}
+		return forgotten[id]
+	}
 	onHTTP(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			id := r.Header.Get("Mcp-Session-Id")
 			m, _ := posted(r)
-			mu.Lock()
-			c := known[id]
-			if c == nil {
-				c = &client{}
-				known[id] = c
-			}
-			c.served = c.served || m.Kind == wire.Request && m.Method() != "initialize"
-			c.ended = c.ended || r.Method == http.MethodDelete
-			if r.Method == http.MethodGet {
-				c.streams++
-			}
-			unknown := forgotten[id]
-			mu.Unlock()
-			if unknown {
+			if came(id, r, m) {
 				http.NotFound(w, r)
 				return
 			}
 			next.ServeHTTP(w, r)
 			mu.Lock()
 			defer mu.Unlock()
-			if r.Method != http.MethodGet {
-				return
-			}
-			if c.streams--; c.streams == 0 && c.served && !c.ended {
-				for other := range known {
-					forgotten[other] = forgotten[other] || other != ""
-				}
+			if c := known[id]; c != nil && r.Method == http.MethodGet {
+				c.streams--
+				c.gone = c.streams == 0 && c.served
 			}
 		})
 	})(o)

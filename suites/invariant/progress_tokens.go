@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -145,11 +146,12 @@ func looseKey(token gjson.Result) string {
 	return strings.TrimSpace(text)
 }
 
-// lookalike tells whether another token that was given differs from that of a report
-// in type alone.
+// lookalike tells whether a report may be meant for another token that differs in
+// type alone: where that was given, and nothing was ever reported under it.
 func (p *tokensGiven) lookalike(r report) bool {
 	for key, uses := range p.uses {
-		if key != tokenKey(r.token) && looseKey(uses[0].request.Params().Get("_meta.progressToken")) == looseKey(r.token) {
+		alike := key != tokenKey(r.token) && looseKey(uses[0].request.Params().Get("_meta.progressToken")) == looseKey(r.token)
+		if alike && !slices.ContainsFunc(p.reports, func(other report) bool { return tokenKey(other.token) == key }) {
 			return true
 		}
 	}
