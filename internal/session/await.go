@@ -18,7 +18,7 @@ func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match 
 			return e, errNotThis
 		}
 		for _, part := range e.Message.Elements() {
-			if match(part) {
+			if match(part) && !(part.Kind == wire.Error && !part.ID().Usable() && c.answersAnother(exchangeOf(stimulus), e.Frame)) {
 				e.Message = part
 				return e, nil
 			}
@@ -28,6 +28,14 @@ func (c *Conn) Await(ctx context.Context, from int, within time.Duration, match 
 		}
 		return e, errNotThis
 	})
+}
+
+// exchangeOf returns the number of the exchange of HTTP of a frame; 0 for none.
+func exchangeOf(f *wire.Frame) int {
+	if f == nil || f.HTTP == nil {
+		return 0
+	}
+	return f.HTTP.Exchange
 }
 
 // sentAt returns the message of ours at an index; nil if there is none.

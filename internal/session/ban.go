@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net/http"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -40,22 +41,33 @@ func (c *Conn) Hope(from int, match func(wire.Message) bool) *Ban {
 }
 
 func (c *Conn) watch(b *Ban, from int) *Ban {
-	if sent := c.sentAt(from); sent != nil && sent.HTTP != nil {
-		b.exchange = sent.HTTP.Exchange
-	}
+	b.exchange = exchangeOf(c.sentAt(from))
 	c.mu.Lock()
 	b.epoch = c.anonymous
 	c.bans = append(c.bans, b)
 	c.mu.Unlock()
 	for _, e := range c.EntriesFrom(from) {
 		if e.From == wire.Server {
-			b.see(e, b.epoch)
+			b.see(e, b.epoch, c.answersAnother(b.exchange, e.Frame))
 		}
 	}
 	return b
 }
 
-func (b *Ban) see(e wire.Entry, epoch int) {
+// answersAnother tells whether a frame came in answer to a POST other than that
+// of an exchange; 0 is that of no HTTP.
+func (c *Conn) answersAnother(exchange int, got wire.Frame) bool {
+	if exchange == 0 || got.HTTP == nil || got.HTTP.Exchange == exchange {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.posts[got.HTTP.Exchange]
+}
+
+// see looks at a frame. another tells that it came in answer to another POST, so
+// that what in it has no id is meant for that.
+func (b *Ban) see(e wire.Entry, epoch int, another bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.hit != nil {
@@ -64,7 +76,7 @@ func (b *Ban) see(e wire.Entry, epoch int) {
 	for _, part := range e.Message.Elements() {
 		// A server that cannot accept a message says so by a failure status, and
 		// may do so in an error without id (basic/transports#sending-messages-to-the-server).
-		if !part.ID().Usable() && e.Refuses() && !b.hope {
+		if !part.ID().Usable() && (another || e.Refuses() && !b.hope) {
 			continue
 		}
 		same := e.HTTP != nil && e.HTTP.Exchange == b.exchange
@@ -81,12 +93,20 @@ func (c *Conn) check(e wire.Entry) {
 	bans, epoch := c.bans, c.anonymous
 	c.mu.Unlock()
 	for _, b := range bans {
-		b.see(e, epoch)
+		b.see(e, epoch, c.answersAnother(b.exchange, e.Frame))
 	}
 }
 
 // record adds a frame of ours to the transcript.
 func (c *Conn) record(f wire.Frame) int {
+	if f.HTTP != nil && f.HTTP.Method == http.MethodPost {
+		c.mu.Lock()
+		if c.posts == nil {
+			c.posts = map[int]bool{}
+		}
+		c.posts[f.HTTP.Exchange] = true
+		c.mu.Unlock()
+	}
 	at, m := c.Add(f)
 	if f.Wordless() {
 		return at

@@ -34,6 +34,7 @@ type Conn struct {
 	bytes   int
 	bans    []*Ban
 
+	posts     map[int]bool  // exchanges of HTTP that are POSTs of ours
 	anonymous int           // frames of ours that an answer without id may be meant for: what is unreadable, and notifications
 	ended     chan struct{} // closed once the peer is gone and everything was read
 	ending    sync.Once

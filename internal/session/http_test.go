@@ -134,6 +134,56 @@ func TestAnErrorWithoutIDAnswersItsPost(t *testing.T) {
 	}
 }
 
+// What answers another POST late is no answer to this one, though neither has an
+// id.
+func TestALateErrorWithoutIDIsOfItsOwnPost(t *testing.T) {
+	second, answered := make(chan struct{}), make(chan struct{})
+	s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		code := -32600
+		switch first := strings.Contains(string(body), "first"); {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case first:
+			<-second
+			defer close(answered)
+		default:
+			close(second)
+			<-answered
+			code = -32700
+		}
+		w.Header().Set("Content-Type", jsonType)
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","error":{"code":%d,"message":"no"},"id":null}`, code)
+	})
+	anonymous := func(m wire.Message) bool { return m.Kind == wire.Error && m.ID().Null() }
+	if _, err := s.Send(t.Context(), []byte(`{"first":}`)); err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Send(t.Context(), []byte(`{"second":}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hope := s.Hope(at, anonymous)
+	first, err := s.Await(t.Context(), 0, time.Second, anonymous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := first.Message.Code(); code != -32600 {
+		t.Errorf("the first message got %d", code)
+	}
+	got, err := s.Await(t.Context(), at, time.Second, anonymous)
+	if code, _ := got.Message.Code(); err != nil || code != -32700 {
+		t.Errorf("the second message got %d, %v", code, err)
+	}
+	if hit := hope.Hit(); hit == nil {
+		t.Error("nothing came for the second message")
+	} else if code, _ := hit.Message.Code(); code != -32700 {
+		t.Errorf("the second message was hoped to get %d", code)
+	}
+}
+
 // A failure status forbids nothing: so a server says that it cannot accept a
 // notification. Success with a response is an answer to it.
 func TestBansOverHTTP(t *testing.T) {
