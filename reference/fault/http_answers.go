@@ -65,7 +65,9 @@ func answerTypes() []Fault {
 		typed("answers-as-text", "calls its answer text/plain for a client that would rather have a stream", likesStreams, as("text/plain; charset=utf-8")),
 		typed("answers-as-text-json", "calls its answer text/json for a client that would rather have a stream", likesStreams, as("text/json")),
 		typed("answers-untyped", "does not say what its answer is to a client that would rather have a stream", likesStreams, as("")),
-		typed("answers-as-stream-without-events", "calls its answer an event stream to a client that would rather have one, and sends JSON", likesStreams, as("text/event-stream")),
+		typed("answers-as-stream-without-events", "calls its answer an event stream to a client that would rather have one, and sends JSON", likesStreams, as("text/event-stream")).
+			also("streamable-http.event.data", "the message stands in a line that is no field of an event").
+			also("streamable-http.stream.unbuffered", "the stream that it claims to be lacks the header"),
 		typed("answers-202-to-requests", "accepts requests of a client that would rather have a stream with 202, and does not answer", likesStreams,
 			func(a *whole) { a.set(http.StatusAccepted, "", nil) }),
 		typed("answers-204-to-requests", "answers requests of a client that takes web pages with 204", likesPages,
@@ -154,6 +156,7 @@ func refusals() []Fault {
 		{
 			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream", In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.batch.refused"},
+			Also:     map[string]string{"streamable-http.event.priming": "the streams of its arrays begin with an answer"},
 			Apply:    whenHTTP(posts(wire.Batch, ""), takeApart),
 		},
 		{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -93,6 +94,10 @@ func expectInvalid(t *check.T, m wire.Message, what string) {
 // metaVersion asks on an instance that has refused initialize: there no
 // request can belong to the handshake era for lack of the fields.
 func metaVersion(t *check.T) {
+	if overHTTP(t) {
+		metaVersionPosted(t)
+		return
+	}
 	o := legacyOpening(t)
 	switch {
 	case !o.answered:
@@ -101,15 +106,39 @@ func metaVersion(t *check.T) {
 		t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
 	}
 	on := t.On(o.at)
-	for _, c := range []struct {
-		what   string
-		params check.Params
-	}{
+	for _, c := range withoutVersion() {
+		expectInvalid(on, on.Request("server/discover", c.params), c.what)
+	}
+}
+
+type incomplete struct {
+	what   string
+	params check.Params
+}
+
+// withoutVersion are the params that name no version.
+func withoutVersion() []incomplete {
+	return []incomplete{
 		{"a request without params", nil},
 		{"a request with an empty _meta", check.Params{"_meta": check.Params{}}},
 		{"a request without " + spec.MetaProtocolVersion, bare(check.Params{spec.MetaClientCapabilities: check.Params{}})},
-	} {
-		expectInvalid(on, on.Request("server/discover", c.params), c.what)
+	}
+}
+
+// metaVersionPosted names the version in its header, as every POST must. That
+// this then stands for nothing in the body is said to be -32602 on one page and
+// would be -32020 on another (basic/index#per-request-protocol-fields,
+// basic/transports/streamable-http#server-validation).
+func metaVersionPosted(t *check.T) {
+	if otherEras(t).handshake {
+		t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
+	}
+	for _, c := range withoutVersion() {
+		x := t.Post(string(session.Frame(t.NextID(), "server/discover", c.params)))
+		m, _ := t.Response(x)
+		if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.HeaderMismatch {
+			t.Fail("error -32602", check.Told(x), "%s was answered with %s", c.what, check.Told(x))
+		}
 	}
 }
 
