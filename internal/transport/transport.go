@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A Kind is a transport of the specification.
@@ -70,8 +71,11 @@ type Starter interface {
 // A Site is a server that serves at a URL.
 type Site struct {
 	Endpoint *Endpoint
-	Kind     Kind          // HTTP or SSE
-	Stderr   func() string // the last that the server wrote to its standard error, where we started it; or nil
+	Kind     Kind // HTTP or SSE
+	// Ended waits at most so long for the server to end, where we started it, and
+	// returns how it ended, "" if it runs; or nil.
+	Ended  func(within time.Duration) string
+	Stderr func() string // the last that the server wrote to its standard error, where we started it; or nil
 }
 
 func (s Site) String() string { return s.Endpoint.Shown() }
