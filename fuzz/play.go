@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ type line struct {
 	opening []wire.Frame // everything said until it was open, by both sides
 	used    map[string]bool
 	plans   int
+	misled  bool     // the peer was given an odd answer in the script that is played
 	age     int      // of the grounds, when it was opened
 	asked   int      // closing questions so far
 	history []Script // what was played on it
@@ -185,6 +187,7 @@ func (l *line) answer(ctx context.Context, ask wire.Message, answers []Answer) {
 		for _, later := range answers[i+1:] {
 			if later.Method == a.Method {
 				answers[i].Method = "" // used up
+				l.misled = true
 				break
 			}
 		}
@@ -209,6 +212,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	s.Answers = append([]Answer(nil), s.Answers...)
 	l.plans++
 	l.history = append(l.history, s)
+	l.misled = false
 	logged := l.p.grounds.logged()
 	out.From = l.Len()
 	b := l.book(s)
@@ -218,6 +222,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	switch {
 	case s.Posted:
 		from = l.post(ctx, s, b, patience)
+		from = l.settle(ctx, from, l.p.rest(), s.Answers, b) // else the closing question may overtake what it asks after
 	case s.Paced:
 		from = l.pace(ctx, s, b, patience)
 	default:
@@ -266,35 +271,28 @@ func (l *line) pace(ctx context.Context, s Script, b *book, patience time.Durati
 // ask sends the closing question: a request that any peer answers at any time.
 // The peer lives if anything answers it.
 func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patience time.Duration, b *book) {
-	l.asked++
-	question := wire.StringID(fmt.Sprintf("alive-%d", l.asked))
 	began := time.Now()
-	answered, refused := false, ""
-	at, err := l.Send(ctx, closing(s.Rev, question))
-	if err == nil {
-		var sent wire.Frame
-		if s.Posted {
-			sent = l.Frames(at)[0]
+	answered, refused, err := l.question(ctx, s, &from, patience, b)
+	for range askAgain {
+		if !errors.Is(refused, errBrokeOff) || l.Over() != nil {
+			break
 		}
-		_, err = l.await(ctx, from, patience, s.Answers, func(e wire.Entry) bool {
-			if e.Message.IsResponse() && e.Message.ID().Equal(question) {
-				answered = true
-			}
-			if s.Posted && !answered && refused == "" {
-				answered, refused = closingRefused(s, l.Unanswered(sent, e.Frame), e, sent)
-			}
-			b.take(e)
-			from = e.Index + 1
-			return refused != "" || answered && !b.pending()
-		})
+		// It may be about to end, or have closed the connection that we happened
+		// to take.
+		from = l.settle(ctx, from, restAtMost, s.Answers, nil)
+		answered, refused, err = l.question(ctx, s, &from, patience, b)
 	}
-	if s.Posted && err == nil {
-		l.settle(ctx, from, refused != "", s.Answers, b)
+	switch {
+	case !s.Posted || err != nil:
+	case refused != nil: // which the news that the session is over may explain
+		l.settle(ctx, from, restAtMost, s.Answers, nil)
+	default:
+		l.settle(ctx, from, l.p.rest(), s.Answers, b)
 	}
 	out.said = l.Part(len(l.opening), out.From)
 	out.Frames = out.said.Frames(0)
 	out.Served = b.served
-	if err == nil && refused == "" {
+	if err == nil && refused == nil {
 		l.p.answeredAfter(time.Since(began))
 	}
 	over := l.Over()
@@ -304,16 +302,45 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patienc
 		if e := l.Ending(); e != nil {
 			out.Ended = e.What
 		}
-	case refused != "":
-		out.State, out.Why = session.Desync, fmt.Sprintf("%s was answered with %s", s.Rev.Facts().Barrier, refused)
+	case refused != nil:
+		out.State, out.Why = session.Desync, fmt.Sprintf("%s was answered with %v", s.Rev.Facts().Barrier, refused)
 	case !answered:
 		out.State, out.Why = session.Desync, fmt.Sprintf("no answer to %s within %s", s.Rev.Facts().Barrier, patience)
-	case err == nil && len(b.lost) == 0:
+	case err == nil && len(b.lost) == 0 || l.misled:
+		// Who was given an odd answer may go on waiting for a good one.
 		out.State = session.Alive
 	default:
 		out.State = session.Mute
 		out.Why, out.Odd = b.unanswered(patience)
 	}
+}
+
+// question sends a closing question, and waits for its answer and for those that are
+// due. refused tells why HTTP alone answered it, the error that nothing came. from
+// is the frame from which on the peer is listened to, and moves on.
+func (l *line) question(ctx context.Context, s Script, from *int, patience time.Duration, b *book) (answered bool, refused, err error) {
+	l.asked++
+	id := wire.StringID(fmt.Sprintf("alive-%d", l.asked))
+	at, err := l.Send(ctx, closing(s.Rev, id))
+	if err != nil {
+		if s.Posted && ctx.Err() == nil {
+			return false, fmt.Errorf("%w: %w", errBrokeOff, err), nil
+		}
+		return false, nil, err
+	}
+	sent := l.Frames(at)[0]
+	_, err = l.await(ctx, *from, patience, s.Answers, func(e wire.Entry) bool {
+		if e.Message.IsResponse() && e.Message.ID().Equal(id) {
+			answered = true
+		}
+		if s.Posted && !answered && refused == nil {
+			answered, refused = closingRefused(s, l.Unanswered(sent, e.Frame), e, sent)
+		}
+		b.take(e)
+		*from = e.Index + 1
+		return refused != nil || answered && (l.misled || !b.pending())
+	})
+	return answered, refused, err
 }
 
 // closing returns the closing question.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -61,22 +62,22 @@ const (
 	restFactor  = 10
 )
 
-// settle waits a moment for what is not due but may come all the same, each POST
-// on its own stream, so that it is not met by the next script; where the closing
-// question was refused, for the news that the session is over, which explains it.
-func (l *line) settle(ctx context.Context, from int, refused bool, answers []Answer, b *book) {
-	within := restAtMost
-	switch {
-	case refused:
-	case b.quiet():
-		return
-	default:
-		within = l.p.rest()
+// settle waits at most so long for what is not due but may come all the same, each
+// POST on its own stream, so that it is not met by the next script, and returns
+// from which frame on the peer was not listened to. Without a book it waits until
+// the session is over.
+func (l *line) settle(ctx context.Context, from int, within time.Duration, answers []Answer, b *book) int {
+	if b != nil && b.quiet() {
+		return from
 	}
 	_, _ = l.await(ctx, from, within, answers, func(e wire.Entry) bool {
-		b.take(e)
-		return !refused && b.quiet()
+		from = e.Index + 1
+		if b != nil {
+			b.take(e)
+		}
+		return b != nil && b.quiet()
 	})
+	return from
 }
 
 // rest is how long the rest of what is said to a script is waited for.
@@ -148,22 +149,31 @@ func refusalOf(err error) (r *session.Refusal) {
 	return r
 }
 
+// askAgain is how often a closing question is asked again whose connection broke
+// off.
+const askAgain = 2
+
+// errBrokeOff tells that an exchange came to its end without any answer.
+var errBrokeOff = errors.New("a connection that broke off")
+
 // closingRefused tells what a frame means for the closing question where that was
 // refused, by a status alone or by an error that names no request. Without a
 // session it may be, and of a server that limits the rate of requests it says
 // nothing; otherwise it was served before, and is not any more.
-func closingRefused(s Script, why error, e wire.Entry, sent wire.Frame) (answered bool, refused string) {
+func closingRefused(s Script, why error, e wire.Entry, sent wire.Frame) (answered bool, refused error) {
 	status := 0
-	if r := refusalOf(why); r != nil {
+	switch r := refusalOf(why); {
+	case r != nil:
 		status = r.Status
-	} else if why == nil && !e.Wordless() && anonymous(e.Message) && e.HTTP.Exchange == sent.HTTP.Exchange {
+	case why != nil:
+		return false, fmt.Errorf("%w: %w", errBrokeOff, why)
+	case !e.Wordless() && anonymous(e.Message) && e.HTTP.Exchange == sent.HTTP.Exchange:
 		status, why = e.HTTP.Status, errors.New(e.Message.Summary())
+	default:
+		return false, nil
 	}
-	switch {
-	case why == nil:
-		return false, ""
-	case status != 0 && len(s.Opening) == 0 || status == http.StatusTooManyRequests:
-		return true, ""
+	if len(s.Opening) == 0 || status == http.StatusTooManyRequests {
+		return true, nil
 	}
-	return false, why.Error()
+	return false, why
 }

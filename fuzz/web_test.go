@@ -1,15 +1,20 @@
 package fuzz
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -144,5 +149,65 @@ func findOverHTTP(t *testing.T, f fault.Fault, kind transport.Kind) {
 			t.Errorf("the case does not tell its transport and target:\n%s", found.Case.Append(nil))
 		}
 		assertReplays(t, found, target, honest, again, o.Session)
+	}
+}
+
+// gate lets a server over HTTP deal with POSTs in its own way: what seen takes is
+// not served.
+func gate(seen func(w http.ResponseWriter, m wire.Message) bool) server.Options {
+	return server.Options{HTTP: server.HTTP{Middleware: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				body, _ := io.ReadAll(r.Body)
+				if seen(w, wire.Parse(body)) {
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+			}
+			next.ServeHTTP(w, r)
+		})
+	}}}
+}
+
+// A failure status answers what is odd, and a limit on the rate of requests says
+// nothing of the rest.
+func TestAStatusIsAnAnswer(t *testing.T) {
+	posts := atomic.Int64{}
+	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
+		switch {
+		case m.Kind == wire.Request && (m.Flaw() != nil || !m.Params().IsObject() && m.Params().Exists()):
+			http.Error(w, "what is this?", http.StatusInternalServerError)
+		case posts.Add(1) > 800 && posts.Load()%7 == 0 && m.Method() != "initialize" && m.Method() != "notifications/initialized":
+			http.Error(w, "slowly", http.StatusTooManyRequests)
+		default:
+			return false
+		}
+		return true
+	}), transport.HTTP)
+	o := options()
+	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_06_18}, 600, again
+	res, err := Run(t.Context(), site, o)
+	if err != nil || len(res.Findings) > 0 {
+		t.Errorf("%v, %+v", err, res.Findings)
+	}
+}
+
+// What breaks off the connection in place of an answer leaves the request without
+// one, which is told at once.
+func TestAnExchangeThatBreaksOffIsNoAnswer(t *testing.T) {
+	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
+		if m.Kind == wire.Request && strings.HasPrefix(m.Params().Raw, `"`) {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}), transport.HTTP)
+	o := options()
+	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_11_25}, 800, again
+	res, err := Run(t.Context(), site, o)
+	if err != nil || len(res.Findings) != 1 {
+		t.Fatalf("%v, %+v", err, res.Findings)
+	}
+	if f := res.Findings[0]; f.Oracle != "liveness.mute" || f.Reproduced != "3/3" || !strings.Contains(f.Says, "but the end of its exchange") {
+		t.Errorf("%+v", f)
 	}
 }

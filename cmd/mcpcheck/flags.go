@@ -39,6 +39,7 @@ type flags struct {
 	transport  string
 	headers    []string
 	url        string
+	recorded   bool
 	quiet      bool
 	noColor    bool
 

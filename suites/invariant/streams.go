@@ -177,6 +177,8 @@ func (r *reader) asked(e wire.Entry) {
 		r.sent[m.ID().Key()] = e.Index
 		if m.Method() == "subscriptions/listen" {
 			r.open(e)
+		} else if s := r.stream(m.ID()); s != nil {
+			s.unclear = true // a result under the id may be of either
 		}
 	case m.Method() == "notifications/cancelled":
 		if s := r.stream(wire.ID{Raw: m.Params().Get("requestId").Raw}); s != nil && s.cancelled < 0 {
