@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 // A Kind is a transport of the specification.
@@ -54,6 +56,17 @@ func (s Set) Kinds() []Kind {
 		}
 	}
 	return out
+}
+
+// Revisions returns those that define the transport.
+func (k Kind) Revisions() spec.Set {
+	switch k {
+	case HTTP:
+		return spec.Since(spec.V2025_03_26)
+	case SSE:
+		return spec.Only(spec.V2024_11_05)
+	}
+	return spec.Every
 }
 
 // A Target is a server to be spoken to: one that is started, a Starter, or one

@@ -53,6 +53,9 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 // Entries returns all frames that carry a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
 
+// Frames returns all frames, also those that belong to the transport alone.
+func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
+
 // underWay is how long a message may be under way on one connection while
 // another has come on a second.
 const underWay = time.Second
