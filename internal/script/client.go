@@ -51,10 +51,10 @@ func (c Command) Against(s *Stage) (transport.Starter, error) {
 }
 
 // Placeholder stands for the command of the server in the arguments of a
-// client, urlPlaceholder for its URL.
+// client, URLPlaceholder for its URL.
 const (
 	Placeholder    = "{server}"
-	urlPlaceholder = "{url}"
+	URLPlaceholder = "{url}"
 )
 
 // ExpandURL puts the URL of the server into the arguments of a client: in the place
@@ -64,10 +64,10 @@ func ExpandURL(argv []string, url string) ([]string, error) {
 	found := false
 	for _, a := range argv {
 		if strings.Contains(a, Placeholder) {
-			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: write %s, or nothing to have it come last", Placeholder, a, urlPlaceholder)
+			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: write %s, or nothing to have it come last", Placeholder, a, URLPlaceholder)
 		}
-		found = found || strings.Contains(a, urlPlaceholder)
-		out = append(out, strings.ReplaceAll(a, urlPlaceholder, url))
+		found = found || strings.Contains(a, URLPlaceholder)
+		out = append(out, strings.ReplaceAll(a, URLPlaceholder, url))
 	}
 	if !found {
 		out = append(out, url)
@@ -89,8 +89,8 @@ func Expand(argv, server []string) ([]string, error) {
 		case strings.Contains(a, Placeholder):
 			out = append(out, strings.ReplaceAll(a, Placeholder, transport.Quote(server)))
 			found = true
-		case strings.Contains(a, urlPlaceholder):
-			return nil, fmt.Errorf("%s in %q: over stdio the client is given a command: write %s, or say --transport streamable-http", urlPlaceholder, a, Placeholder)
+		case strings.Contains(a, URLPlaceholder):
+			return nil, fmt.Errorf("%s in %q: over stdio the client is given a command: write %s, or say --transport streamable-http", URLPlaceholder, a, Placeholder)
 		default:
 			out = append(out, a)
 		}
