@@ -384,9 +384,15 @@ func answeredOnce(j *check.J) {
 		for _, m := range e.Message.Elements() {
 			key := m.ID().Key()
 			switch {
-			case key == "" || m.ID().Null():
 			case e.From != j.Of && !m.IsResponse():
-				open[key]++
+				// Of an id that stands twice either may count.
+				m.Value().ForEach(func(k, v gjson.Result) bool {
+					if k.String() == "id" {
+						open[wire.ID{Raw: v.Raw}.Key()]++
+					}
+					return true
+				})
+			case key == "" || m.ID().Null():
 			case e.From == j.Of && m.IsResponse():
 				asked, known := open[key]
 				switch {

@@ -50,6 +50,8 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		"one that was not":               {[]wire.Frame{listening("1", tools), acking("1", tools), telling("1", "prompts")}, "subscriptions.requested"},
 		"an id that is in use":           {[]wire.Frame{listening("1", tools), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
 		"an id that is used again":       {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
+		"an id that another request has": {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)), ""},
+		"an end without the id":          {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`)}, "subscriptions.end.shape"},
 		"a filter that is none":          {[]wire.Frame{listening("1", `{"toolsListChanged":"yes"}`), acking("1", tools), telling("1", "tools")}, ""},
 		"no filter":                      {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), acking("1", tools)}, ""},
 		"a filter that stands twice":     {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"notifications":%s}}`, tools), acking("1", tools)}, ""},
