@@ -173,6 +173,10 @@ func (e *engine) prepare(ctx context.Context) error {
 	var spoken []spec.Revision
 	held := map[string]bool{}
 	for _, rev := range e.o.Revisions {
+		if rev.Facts().Stateless && e.kind == transport.SSE {
+			e.res.Revisions = append(e.res.Revisions, reports.RevisionRun{Revision: rev, Why: "the stateless era has no HTTP+SSE"})
+			continue
+		}
 		offer, err := discover(ctx, e.slow, rev, e.o.Allow)
 		run := reports.RevisionRun{Revision: rev, Spoken: offer.Spoken, Why: offer.Why}
 		if err != nil {

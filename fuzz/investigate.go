@@ -119,7 +119,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 		c.interrupted = ctx.Err() != nil
 		e.results <- c
 	}
-	if e.alone() {
+	if e.alone(symptom) {
 		go check()
 		e.conclude(<-e.results)
 		return
@@ -127,9 +127,13 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 	go check() // waits for the full timeout; the search goes on meanwhile
 }
 
-// alone tells whether sessions are played one after another: also where they share
-// a server, which one of them may break.
-func (e *engine) alone() bool { return e.o.Session.Serial || e.p.grounds.shared }
+// alone tells whether a symptom is confirmed one session after another, the search
+// resting meanwhile: also where they share a server, which what ends or hangs a
+// session may break.
+func (e *engine) alone(symptom *Symptom) bool {
+	breaks := symptom.Oracle == "liveness.dead" || symptom.Oracle == "liveness.desync"
+	return e.o.Session.Serial || e.p.grounds.shared && breaks
+}
 
 // A confirmation is what came of playing a finding on fresh instances.
 type confirmation struct {
@@ -353,7 +357,7 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 	var wait sync.WaitGroup
 	for i := range confirmRuns {
 		run := func() { symptoms[i], plays[i] = e.playFresh(ctx, e.slow, s) }
-		if e.alone() {
+		if e.alone(symptom) {
 			run()
 		} else {
 			wait.Go(run)
