@@ -217,15 +217,15 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 // may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.asked(response)
-	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 || j.garbled(response) {
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 || j.Garbled(response) {
 		return wire.Entry{}, false
 	}
 	return asked[0], true
 }
 
-// garbled tells whether what is no JSON, before a response and from the other side,
+// Garbled tells whether what is no JSON, before a response and from the other side,
 // seems to have its id.
-func (j *J) garbled(response wire.Entry) bool {
+func (j *J) Garbled(response wire.Entry) bool {
 	side := response.From.Peer()
 	broken := Derived(j, "garbled by the "+string(side), func() (out []wire.Entry) {
 		for _, e := range j.entries {
