@@ -111,3 +111,11 @@ func (g *grounds) autopsy(out *Played, logged string) {
 		out.Stderr = rest
 	}
 }
+
+// alone tells whether a symptom is confirmed one session after another, the search
+// resting meanwhile: also where they share a server, which what ends or hangs a
+// session may break.
+func (e *engine) alone(symptom *Symptom) bool {
+	breaks := symptom.Oracle == "liveness.dead" || symptom.Oracle == "liveness.desync"
+	return e.o.Session.Serial || e.p.grounds.shared && breaks
+}

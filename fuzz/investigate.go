@@ -127,14 +127,6 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 	go check() // waits for the full timeout; the search goes on meanwhile
 }
 
-// alone tells whether a symptom is confirmed one session after another, the search
-// resting meanwhile: also where they share a server, which what ends or hangs a
-// session may break.
-func (e *engine) alone(symptom *Symptom) bool {
-	breaks := symptom.Oracle == "liveness.dead" || symptom.Oracle == "liveness.desync"
-	return e.o.Session.Serial || e.p.grounds.shared && breaks
-}
-
 // A confirmation is what came of playing a finding on fresh instances.
 type confirmation struct {
 	found       *Found
