@@ -179,6 +179,9 @@ func (f *flags) startFlags() []string {
 	for _, h := range f.headerNames() {
 		out = append(out, "--header", h)
 	}
+	if f.transport != "" && f.transport != transportAuto {
+		out = append(out, "--transport", f.transport)
+	}
 	return out
 }
 

@@ -102,7 +102,11 @@ func TestACaseOverHTTPTellsWhereItWasFound(t *testing.T) {
 	mcp, sse := serving(t, fault)
 	honest, _ := serving(t, "")
 	for at, rev := range map[string]string{mcp: "2025-11-25", sse: "2024-11-05"} {
-		cases := fuzzed(t, exitFails, "jsonrpc.response.once", "--runs", "300", "--spec", rev, "--allow-tools", "all", "--header", "X-Walrus: s3cret", at)
+		over := map[string]string{mcp: "streamable-http", sse: "sse"}[at]
+		cases := fuzzed(t, exitFails, "--header 'X-Walrus: …' --transport "+over+" "+at, "--runs", "300", "--spec", rev, "--allow-tools", "all", "--header", "X-Walrus: s3cret", "--transport", over, at)
+		if len(cases) == 0 {
+			t.Fatal("no cases")
+		}
 		text, err := os.ReadFile(cases[0])
 		if err != nil || strings.Contains(string(text), "s3cret") || !strings.Contains(string(text), "# header: X-Walrus\n") {
 			t.Errorf("%v\n%s", err, text)
