@@ -51,6 +51,8 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		"an id that is in use":           {[]wire.Frame{listening("1", tools), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
 		"an id that is used again":       {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
 		"an id that another request has": {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)), ""},
+		"an id that one before has":      {slices.Concat(trip(1)[:1], []wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)[1:]), ""},
+		"an id that one before had":      {slices.Concat(trip(1), []wire.Frame{listening("1", tools), acking("1", tools), telling("1", "prompts")}), "subscriptions.requested"},
 		"an end without the id":          {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`)}, "subscriptions.end.shape"},
 		"a filter that is none":          {[]wire.Frame{listening("1", `{"toolsListChanged":"yes"}`), acking("1", tools), telling("1", "tools")}, ""},
 		"no filter":                      {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), acking("1", tools)}, ""},
