@@ -3,6 +3,7 @@ package fuzz
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,9 @@ type Case struct {
 	Says      string
 	Seed      uint64
 	Version   string // of mcpcheck
-	Target    string
+	Transport transport.Kind
+	Target    []string // words that name the target on a command line, where it serves over HTTP
+	Headers   []string // names of the header fields that were given; their values may be secret
 	Paced     bool
 	Splits    []int // where the bytes between opening and closing question are split into writes
 	Timeout   string
@@ -47,9 +50,13 @@ func newCase(f *Found, s Script, played Played, o Options) Case {
 	c := Case{
 		Rev: s.Rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
 		Seed: f.Seed, Version: o.Version, Paced: s.Paced, Timeout: o.Session.Timeout.String(),
+		Transport: transport.Kind(f.Transport), Target: o.Target, Headers: o.Headers,
 	}
 	at := 0
 	for _, w := range s.Writes[:len(s.Writes)-1] {
+		if s.Posted {
+			break
+		}
 		at += len(w)
 		c.Splits = append(c.Splits, at)
 	}
@@ -67,7 +74,7 @@ func newCase(f *Found, s Script, played Played, o Options) Case {
 	for i, frame := range played.Frames {
 		frame.At, frame.Note = 0, ""
 		frame.Mark = i == f.symptom.Frame && frame.From == wire.Server
-		if frame.From == wire.Client {
+		if frame.From == wire.Client && !frame.Wordless() {
 			m := frame.Message()
 			switch {
 			case opening > 0 && !ours(m, played.Frames[:i]):
@@ -106,7 +113,11 @@ func (c Case) Append(b []byte) []byte {
 			b = fmt.Appendf(b, "# %s: %s\n", key, strings.Join(strings.Fields(v), " "))
 		}
 	}
-	b = append(b, "# A finding of mcpcheck fuzz. Replay: mcpcheck replay FILE -- CMD\n"...)
+	replay := "mcpcheck replay FILE -- CMD"
+	if c.Transport != transport.Stdio {
+		replay = "mcpcheck replay FILE, or FILE URL"
+	}
+	b = fmt.Appendf(b, "# A finding of mcpcheck fuzz. Replay: %s\n", replay)
 	header("revision", string(c.Rev))
 	header("oracle", c.Oracle)
 	header("signature", c.Signature)
@@ -115,6 +126,15 @@ func (c Case) Append(b []byte) []byte {
 	header("seed", strconv.FormatUint(c.Seed, 10))
 	header("mcpcheck", c.Version)
 	header("timeout", c.Timeout)
+	if c.Transport != transport.Stdio {
+		header("transport", string(c.Transport))
+	}
+	if len(c.Target) > 0 {
+		b = fmt.Appendf(b, "# target: %s\n", encoded(c.Target))
+	}
+	for _, name := range c.Headers {
+		header("header", name)
+	}
 	if c.Paced {
 		header("paced", "true")
 	}
@@ -143,7 +163,7 @@ func (c Case) write(dir string) (string, error) {
 
 // ParseCase reads a case file. The error names the line at fault.
 func ParseCase(text []byte) (Case, error) {
-	var c Case
+	c := Case{Transport: transport.Stdio}
 	n := 0
 	for raw := range bytes.Lines(text) {
 		n++
@@ -169,7 +189,7 @@ func ParseCase(text []byte) (Case, error) {
 		return c, fmt.Errorf("no line names the revision (# revision: …)")
 	case c.Oracle == "" || c.Outcome == "":
 		return c, fmt.Errorf("no line names the oracle and its outcome (# oracle: …, # outcome: …)")
-	case len(c.Script().Lines()) == 0 || len(c.Script().Writes) == 0:
+	case len(c.Script(c.Transport).Lines()) == 0 || len(c.Script(c.Transport).Writes) == 0:
 		return c, fmt.Errorf("no frame of the client to replay")
 	}
 	return c, nil
@@ -191,6 +211,18 @@ func (c *Case) header(key, v string) (err error) {
 		c.Version = v
 	case "timeout":
 		c.Timeout = v
+	case "transport":
+		switch c.Transport = transport.Kind(v); c.Transport {
+		case transport.Stdio, transport.HTTP, transport.SSE:
+		default:
+			return fmt.Errorf("transport %q is none of stdio, http, sse", v)
+		}
+	case "target":
+		if err = json.Unmarshal([]byte(v), &c.Target); err != nil {
+			err = fmt.Errorf("target %s is no list of words: %w", v, err)
+		}
+	case "header":
+		c.Headers = append(c.Headers, v)
 	case "seed":
 		if c.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
 			err = fmt.Errorf("seed %q is no number", v)
@@ -207,9 +239,21 @@ func (c *Case) header(key, v string) (err error) {
 	return err
 }
 
-// Script returns what a replay sends.
-func (c Case) Script() Script {
-	s := Script{Rev: c.Rev, Paced: c.Paced}
+// encoded writes words as JSON on one line.
+func encoded(words []string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(words); err != nil {
+		panic(fmt.Sprintf("fuzz: words cannot be encoded: %v", err)) // strings can
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// Script returns what a replay sends over a transport, which need not be that of
+// the case.
+func (c Case) Script(over transport.Kind) Script {
+	s := Script{Rev: c.Rev, Paced: c.Paced, Posted: over != transport.Stdio}
 	asked := map[string]string{} // requests of the server so far: id to method
 	var all []byte
 	for _, f := range c.Frames {
@@ -225,10 +269,17 @@ func (c Case) Script() Script {
 			if method := asked[m.ID().Key()]; method != "" {
 				s.Answers = append(s.Answers, Answer{method, string(f.Raw)})
 			}
-		case f.Note == noteClosing:
+		case f.Note == noteClosing, f.Wordless():
+		case s.Posted:
+			s.Writes = append(s.Writes, f.Raw)
+		case c.Transport != transport.Stdio && c.Paced:
+			s.Writes = append(s.Writes, append(bytes.Clone(f.Raw), '\n'))
 		default:
 			all = append(append(all, f.Raw...), '\n')
 		}
+	}
+	if s.Posted {
+		return s
 	}
 	from := 0
 	for _, at := range c.Splits {
@@ -255,15 +306,16 @@ type Replayed struct {
 const replays = 3
 
 // Replay plays a case on fresh instances of a target, until it reproduces or has
-// not done so three times. Liveness is asked, and the judge of the case. The
-// error tells that the target could not be spoken to.
-func Replay(ctx context.Context, target transport.Target, c Case, o session.Options) (r Replayed, err error) {
+// not done so three times. Liveness is asked, and the judge of the case. again
+// starts a server over HTTP again, or is nil. The error tells that the target could not be spoken to.
+func Replay(ctx context.Context, target transport.Target, c Case, o session.Options, again func(context.Context) error) (r Replayed, err error) {
 	p := newPlayer(target, o, o.Timeout)
+	p.grounds = newGrounds(target, o, again)
 	defer p.close()
-	b := newBench(c.Rev)
+	b := newBench(c.Rev, transport.KindOf(target))
 	b.judges = slices.DeleteFunc(b.judges, func(j check.Check) bool { return j.ID != c.Oracle })
 	for range replays {
-		s := c.Script()
+		s := c.Script(transport.KindOf(target))
 		l, err := p.open(ctx, s)
 		if err != nil {
 			return r, err

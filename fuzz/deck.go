@@ -29,6 +29,7 @@ type Card struct {
 // A Deck is the frames of one revision, fitted to a target.
 type Deck struct {
 	Rev     spec.Revision
+	Posted  bool // each frame is sent by a POST of its own
 	Cards   []Card
 	Bad     []Card
 	Opening []wire.Frame // the frames of the client that open a session, in order

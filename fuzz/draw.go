@@ -23,8 +23,12 @@ type generator struct {
 func newGenerator(revs []spec.Revision, decks map[spec.Revision]*Deck) *generator {
 	g := &generator{revs: revs, decks: decks}
 	steps := map[spec.Revision]*rapid.Generator[[]Step]{}
+	how := how
 	for rev, d := range decks {
 		steps[rev] = rapid.SliceOfN(d.step(), 1, maxSteps)
+		if d.Posted {
+			how = howPosted
+		}
 	}
 	revision := evenly(revs)
 	g.plan = rapid.Custom(func(t *rapid.T) Plan {
@@ -46,7 +50,10 @@ func newGenerator(revs []spec.Revision, decks map[spec.Revision]*Deck) *generato
 }
 
 var (
-	how   = weighted("at once", 60, "one at a time", 28, "in pieces", 8, "without opening", 2, "odd answers", 2)
+	how = weighted("at once", 60, "one at a time", 28, "in pieces", 8, "without opening", 2, "odd answers", 2)
+	// A body has no places at which its bytes are framed anew.
+	howPosted = weighted("at once", 64, "one at a time", 32, "without opening", 2, "odd answers", 2)
+
 	place = evenly(upTo(1000))
 	count = rapid.IntRange(0, 3)
 	kinds = weighted("tree", 62, "bytes", 16, "both", 4, "nothing", 12, "malformed", 6)

@@ -21,6 +21,10 @@ type Options struct {
 	Time      time.Duration // how long to search; 0 for no limit
 	Seed      uint64
 	Session   session.Options
+	// Again starts a server over HTTP again in which sessions cannot be opened any
+	// more, as one that is started for each session would be; nil where that
+	// cannot be done.
+	Again func(ctx context.Context) error
 	// Suspect is how long an answer is waited for before a plan is looked at
 	// more closely, with the full timeout; 0 means a second.
 	Suspect time.Duration
@@ -28,6 +32,8 @@ type Options struct {
 	Allow   func(tool string) bool // tools that anything may be sent to; nil for none
 	Out     string                 // directory of case files; "" writes none
 	Version string                 // of this program, for case files
+	Target  []string               // words that name the target, for case files; nil leaves them out
+	Headers []string               // names of header fields that replays need
 	// Command replays a case file on the target, for reports.
 	Command func(file string) string
 	// Progress is called now and then, and at each finding.
@@ -93,6 +99,7 @@ type Found struct {
 // engine is one run.
 type engine struct {
 	o       Options
+	kind    transport.Kind
 	p       *player // searches
 	slow    *player // confirms
 	gen     *generator
@@ -123,11 +130,13 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	quick := o.Session
 	quick.Timeout = o.Suspect
 	e := &engine{
-		o: o, p: newPlayer(target, quick, o.Suspect), slow: newPlayer(target, o.Session, o.Session.Timeout),
+		o: o, kind: transport.KindOf(target), p: newPlayer(target, quick, o.Suspect), slow: newPlayer(target, o.Session, o.Session.Timeout),
 		decks: map[spec.Revision]*Deck{}, offers: map[spec.Revision]Offer{}, benches: map[spec.Revision]*bench{}, lines: map[spec.Revision]*line{},
 		res: &Result{Ended: reports.Complete}, began: time.Now(), results: make(chan confirmation),
 	}
 	e.res.Stats.Methods = map[spec.Revision]map[string]Count{}
+	e.slow.grounds = newGrounds(target, o.Session, o.Again)
+	e.p.grounds = e.slow.grounds
 	defer e.close()
 	if err := e.prepare(ctx); err != nil {
 		return e.res, err
@@ -164,6 +173,10 @@ func (e *engine) prepare(ctx context.Context) error {
 	var spoken []spec.Revision
 	held := map[string]bool{}
 	for _, rev := range e.o.Revisions {
+		if rev.Facts().Stateless && e.kind == transport.SSE {
+			e.res.Revisions = append(e.res.Revisions, reports.RevisionRun{Revision: rev, Why: "the stateless era has no HTTP+SSE"})
+			continue
+		}
 		offer, err := discover(ctx, e.slow, rev, e.o.Allow)
 		run := reports.RevisionRun{Revision: rev, Spoken: offer.Spoken, Why: offer.Why}
 		if err != nil {
@@ -178,7 +191,8 @@ func (e *engine) prepare(ctx context.Context) error {
 			held[t] = true
 		}
 		spoken = append(spoken, rev)
-		e.decks[rev], e.offers[rev], e.benches[rev] = NewDeck(rev, offer), offer, newBench(rev)
+		e.decks[rev], e.offers[rev], e.benches[rev] = NewDeck(rev, offer), offer, newBench(rev, e.kind)
+		e.decks[rev].Posted = e.p.grounds.shared
 		e.res.Stats.Methods[rev] = map[string]Count{}
 	}
 	for t := range held {
@@ -244,7 +258,7 @@ func (e *engine) line(ctx context.Context, p Plan) (*line, Script, error) {
 		if !e.allowed(s) {
 			return nil, s, nil
 		}
-		if l.plans < reuse && l.Over() == nil && !l.clashes(s.Lines()) {
+		if l.plans < reuse && l.stands() && !l.clashes(s.Lines()) {
 			return l, s, nil
 		}
 		delete(e.lines, p.Rev)

@@ -119,7 +119,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 		c.interrupted = ctx.Err() != nil
 		e.results <- c
 	}
-	if e.o.Session.Serial {
+	if e.alone(symptom) {
 		go check()
 		e.conclude(<-e.results)
 		return
@@ -195,7 +195,7 @@ type trial struct {
 
 func (t *trial) play(p Plan) *Symptom {
 	d := t.e.decks[p.Rev]
-	if t.l != nil && (p.Bare || t.l.plans >= reuse || t.l.clashes(d.Script(p, base(t.l)).Lines())) {
+	if t.l != nil && (p.Bare || !t.l.stands() || t.l.plans >= reuse || t.l.clashes(d.Script(p, base(t.l)).Lines())) {
 		t.close()
 	}
 	s := d.Script(p, base(t.l))
@@ -349,7 +349,7 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 	var wait sync.WaitGroup
 	for i := range confirmRuns {
 		run := func() { symptoms[i], plays[i] = e.playFresh(ctx, e.slow, s) }
-		if e.o.Session.Serial {
+		if e.alone(symptom) {
 			run()
 		} else {
 			wait.Go(run)
@@ -386,7 +386,7 @@ func (e *engine) record(f *Found, c confirmation) {
 	slices.Sort(f.Causes)
 	f.Finding = reports.Finding{
 		Oracle: f.symptom.Oracle, Signature: signature(f.symptom, f.Causes), Says: f.symptom.Says,
-		Revision: s.Rev, Transport: "stdio", Seed: f.seed, Reproduced: reproduced,
+		Revision: s.Rev, Transport: string(e.kind), Seed: f.seed, Reproduced: reproduced,
 	}
 	f.Case = newCase(f, s, c.evidence, e.o)
 	f.Frames = f.Case.Frames

@@ -179,7 +179,7 @@ func (k *looker) list(method, key string) []gjson.Result {
 		if err != nil {
 			return out
 		}
-		e, err := k.l.await(k.ctx, at, k.l.p.opts.Timeout, nil, func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) })
+		e, err := k.l.answerTo(k.ctx, at, id, k.l.p.opts.Timeout, nil)
 		if err != nil || e.Message.Kind != wire.Result {
 			return out
 		}

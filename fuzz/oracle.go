@@ -30,11 +30,11 @@ func (s *Symptom) same(other *Symptom) bool {
 	return s != nil && other != nil && s.Oracle == other.Oracle && s.Outcome == other.Outcome
 }
 
-// judges are the oracles of a revision over stdio: those of a MUST, since a
-// finding fails the run.
-func judges(rev spec.Revision) []check.Check {
+// judges are the oracles of a revision over a transport: those of a MUST, since
+// a finding fails the run.
+func judges(rev spec.Revision, over transport.Kind) []check.Check {
 	return slices.DeleteFunc(invariant.Checks(), func(c check.Check) bool {
-		return c.Of != wire.Server || c.Level != spec.Must || !c.In.Has(rev) || !c.On.Has(transport.Stdio)
+		return c.Of != wire.Server || c.Level != spec.Must || !c.In.Has(rev) || !c.On.Has(over)
 	})
 }
 
@@ -44,7 +44,7 @@ type bench struct {
 	judges []check.Check
 }
 
-func newBench(rev spec.Revision) *bench { return &bench{rev, judges(rev)} }
+func newBench(rev spec.Revision, over transport.Kind) *bench { return &bench{rev, judges(rev, over)} }
 
 // setAside leaves out the judges that object to a session without mutations:
 // their verdict belongs to `mcpcheck server`. It returns their ids.

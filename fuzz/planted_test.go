@@ -97,7 +97,7 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 				if !slices.Contains(planted[f.Name], found.Oracle) {
 					t.Errorf("found by %s, not by %s", found.Oracle, planted[f.Name])
 				}
-				assertReplays(t, found, target, o.Session)
+				assertReplays(t, found, target, server.Target("honest", server.Options{}), nil, o.Session)
 			}
 		})
 	}
@@ -105,9 +105,9 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 
 // assertReplays asserts that a finding is small, that its file shows it on the
 // target, and that the honest server does not show it.
-func assertReplays(t *testing.T, found *Found, target transport.Target, o session.Options) {
+func assertReplays(t *testing.T, found *Found, target, honest transport.Target, again func(context.Context) error, o session.Options) {
 	t.Helper()
-	if n := len(found.Case.Script().Lines()); n > 2 {
+	if n := len(found.Case.Script(found.Case.Transport).Lines()); n > 2 {
 		t.Errorf("%s takes %d frames", found.Signature, n)
 	}
 	if found.Reproduced != "3/3" {
@@ -121,11 +121,11 @@ func assertReplays(t *testing.T, found *Found, target transport.Target, o sessio
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Replay(t.Context(), target, c, o); err != nil || !again.Reproduces || !again.Same {
+	if again, err := Replay(t.Context(), target, c, o, again); err != nil || !again.Reproduces || !again.Same {
 		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, again.Symptom, err, text)
 	}
-	honest, err := Replay(t.Context(), server.Target("honest", server.Options{}), c, o)
-	if err != nil || honest.Reproduces || honest.Symptom != nil {
-		t.Errorf("%s on the honest server: %+v, %v", found.Signature, honest.Symptom, err)
+	sound, err := Replay(t.Context(), honest, c, o, nil)
+	if err != nil || sound.Reproduces || sound.Symptom != nil {
+		t.Errorf("%s on the honest server: %+v, %v", found.Signature, sound.Symptom, err)
 	}
 }

@@ -2,8 +2,8 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -27,12 +27,13 @@ type player struct {
 	slowest time.Duration // the longest that answers were waited for and came
 	closing sync.WaitGroup
 	slots   chan struct{}
+	grounds *grounds
 }
 
 func newPlayer(target transport.Target, opts session.Options, wait time.Duration) *player {
 	// A session that is well is used for many plans.
 	opts.MaxFrames = max(opts.MaxFrames, 100_000)
-	return &player{target: target, opts: opts, wait: wait, slots: make(chan struct{}, 8)}
+	return &player{target: target, opts: opts, wait: wait, slots: make(chan struct{}, 8), grounds: newGrounds(target, opts, nil)}
 }
 
 // A line is one open connection that scripts are played on, one after another.
@@ -43,6 +44,8 @@ type line struct {
 	opening []wire.Frame // everything said until it was open, by both sides
 	used    map[string]bool
 	plans   int
+	misled  bool     // the peer was given an odd answer in the script that is played
+	age     int      // of the grounds, when it was opened
 	asked   int      // closing questions so far
 	history []Script // what was played on it
 }
@@ -65,19 +68,30 @@ type Played struct {
 // open starts an instance and speaks the opening of a script on it. It is an
 // error if the peer does not open, which is for the caller to judge.
 func (p *player) open(ctx context.Context, s Script) (*line, error) {
+	age, opening := p.grounds.before(p)
+	l, err := p.openWithin(ctx, s, opening)
+	if err != nil && ctx.Err() == nil && p.grounds.renew(ctx, age) {
+		l, err = p.openWithin(ctx, s, p.opening())
+	}
+	return l, err
+}
+
+func (p *player) openWithin(ctx context.Context, s Script, within time.Duration) (*line, error) {
 	p.mu.Lock()
 	p.starts++
 	p.mu.Unlock()
+	age := p.grounds.now()
 	conn, err := session.NewLauncher(p.target, p.opts).Take(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.target, err)
 	}
-	l := &line{Conn: conn, p: p, rev: s.Rev, used: map[string]bool{}}
+	conn.Speak(s.Rev)
+	l := &line{Conn: conn, p: p, rev: s.Rev, used: map[string]bool{}, age: age}
 	for _, f := range s.Opening {
 		m := f.Message()
 		at, err := l.Send(ctx, f.Raw)
 		if err == nil && m.Kind == wire.Request {
-			_, err = l.await(ctx, at, p.opts.StartTimeout, s.Answers, func(answer wire.Message) bool { return answer.IsResponse() && answer.ID().Equal(m.ID()) })
+			_, err = l.answerTo(ctx, at, m.ID(), within, s.Answers)
 		}
 		if err != nil {
 			l.drop(false)
@@ -86,6 +100,23 @@ func (p *player) open(ctx context.Context, s Script) (*line, error) {
 	}
 	l.opening = l.Frames(0)
 	return l, nil
+}
+
+// opening is how long the answer to an opening is waited for: one that is
+// started may take its time, a server that serves already may not.
+func (p *player) opening() time.Duration {
+	if p.grounds.shared {
+		return max(p.grounds.opening, p.opts.Timeout)
+	}
+	return p.opts.StartTimeout
+}
+
+// answerTo waits for the answer to a request that was sent at an index.
+func (l *line) answerTo(ctx context.Context, at int, id wire.ID, within time.Duration, answers []Answer) (wire.Entry, error) {
+	if l.p.grounds.shared { // HTTP alone may refuse it
+		return l.AwaitAnswer(ctx, at, id, within)
+	}
+	return l.await(ctx, at, within, answers, func(e wire.Entry) bool { return e.Message.IsResponse() && e.Message.ID().Equal(id) })
 }
 
 // drop ends the connection in the background: politely, or at once.
@@ -119,13 +150,25 @@ func (p *player) started() int {
 // close waits until every connection that was dropped has ended.
 func (p *player) close() { p.closing.Wait() }
 
-// await waits for a message of the server, answering its requests meanwhile.
-func (l *line) await(ctx context.Context, from int, within time.Duration, answers []Answer, match func(wire.Message) bool) (wire.Entry, error) {
-	return l.Await(ctx, from, within, func(m wire.Message) bool {
-		if m.Kind == wire.Request {
-			l.answer(ctx, m, answers)
+// await waits for a frame of the server that is as wished, answering its requests
+// meanwhile. Of a batch each message is shown; what belongs to HTTP alone is
+// shown too, without a message.
+func (l *line) await(ctx context.Context, from int, within time.Duration, answers []Answer, match func(wire.Entry) bool) (wire.Entry, error) {
+	return l.Watch(ctx, from, within, func(e wire.Entry) (found bool) {
+		if e.Wordless() {
+			return match(e)
 		}
-		return match(m)
+		for _, part := range e.Message.Elements() {
+			if part.Kind == wire.Request {
+				l.answer(ctx, part, answers)
+			}
+			one := e
+			one.Message = part
+			if match(one) {
+				found = true
+			}
+		}
+		return found
 	})
 }
 
@@ -144,6 +187,7 @@ func (l *line) answer(ctx context.Context, ask wire.Message, answers []Answer) {
 		for _, later := range answers[i+1:] {
 			if later.Method == a.Method {
 				answers[i].Method = "" // used up
+				l.misled = true
 				break
 			}
 		}
@@ -168,103 +212,87 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	s.Answers = append([]Answer(nil), s.Answers...)
 	l.plans++
 	l.history = append(l.history, s)
-	lines := s.Lines()
-	facts := s.Rev.Facts()
-	if len(s.Opening) == 0 {
-		facts.Batches = false // they come with the revision, which is not agreed on
-	}
-	open := due(lines, facts)
+	l.misled = false
+	logged := l.p.grounds.logged()
 	out.From = l.Len()
+	b := l.book(s)
+	out.Sent = b.sent
 	patience := l.p.patience()
-	methods := map[string]string{}
-	for _, whole := range lines {
-		for _, m := range whole.Elements() {
-			if method := m.Method(); method != "" && m.Flaw() == nil {
-				out.Sent = append(out.Sent, method)
-				methods[m.ID().Key()] = method
-			}
-			if id := m.ID(); id.Usable() {
-				l.used[id.Key()] = true
-			}
-		}
-	}
-	unread := 0 // errors that name no request: each answers one that could not be read
-	took := func(m wire.Message) {
-		if !m.IsResponse() {
-			return
-		}
-		key := m.ID().Key()
-		if m.Kind == wire.Error && !m.ID().Usable() {
-			before := len(open)
-			maps.DeleteFunc(open, func(_, odd string) bool { return odd == inBatch })
-			if before == len(open) {
-				unread++
-			}
-		}
-		if m.Kind == wire.Result && methods[key] != "" {
-			out.Served = append(out.Served, methods[key])
-		}
-		delete(open, key)
-	}
-	pending := func() bool { return len(open) > unread }
-
 	from := out.From
-	if s.Paced {
-		for i, w := range s.Writes {
-			if _, err := l.SendChunks(ctx, w); err != nil {
-				break
-			}
-			wanted := due(Script{Writes: [][]byte{w}}.Lines(), facts)
-			last := i == len(s.Writes)-1
-			for key := range wanted {
-				if _, ok := open[key]; !ok {
-					delete(wanted, key)
-				}
-			}
-			if len(wanted) == 0 || last {
-				continue
-			}
-			// From the last frame looked at on: an answer to an earlier line may
-			// have come since, behind an error that named no request.
-			e, err := l.await(ctx, from, patience, s.Answers, func(m wire.Message) bool {
-				took(m)
-				delete(wanted, m.ID().Key())
-				return len(wanted) == 0 || m.Kind == wire.Error && !m.ID().Usable()
-			})
-			if err != nil {
-				from = l.Len()
-				break
-			}
-			from = e.Index + 1
-		}
-	} else {
+	switch {
+	case s.Posted:
+		from = l.post(ctx, s, b, patience)
+		from = l.settle(ctx, from, l.p.rest(), s.Answers, b) // else the closing question may overtake what it asks after
+	case s.Paced:
+		from = l.pace(ctx, s, b, patience)
+	default:
 		// A write that fails tells of an end that the closing question meets too.
 		_, _ = l.SendPaused(ctx, func(int) { l.Drain(ctx) }, s.Writes...)
 	}
-	l.ask(ctx, s, &out, from, patience, took, pending, open)
+	l.ask(ctx, s, &out, from, patience, b)
+	if out.State == session.Dead {
+		l.p.grounds.autopsy(&out, logged)
+	}
+	if out.State == session.Dead || out.State == session.Desync {
+		l.p.grounds.doubt()
+	}
 	return out
+}
+
+// pace writes a script one write at a time and returns from which frame on the
+// peer was not listened to.
+func (l *line) pace(ctx context.Context, s Script, b *book, patience time.Duration) (from int) {
+	from = l.Len()
+	for i, w := range s.Writes {
+		if _, err := l.SendChunks(ctx, w); err != nil {
+			break
+		}
+		wanted := due(Script{Writes: [][]byte{w}}.Lines(), b.facts)
+		last := i == len(s.Writes)-1
+		b.stillOpen(wanted)
+		if len(wanted) == 0 || last {
+			continue
+		}
+		// From the last frame looked at on: an answer to an earlier line may
+		// have come since, behind an error that named no request.
+		e, err := l.await(ctx, from, patience, s.Answers, func(e wire.Entry) bool {
+			b.take(e)
+			delete(wanted, e.Message.ID().Key())
+			return len(wanted) == 0 || anonymous(e.Message)
+		})
+		if err != nil {
+			return l.Len()
+		}
+		from = e.Index + 1
+	}
+	return from
 }
 
 // ask sends the closing question: a request that any peer answers at any time.
 // The peer lives if anything answers it.
-func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patience time.Duration, took func(wire.Message), pending func() bool, open map[string]string) {
-	l.asked++
-	question := wire.StringID(fmt.Sprintf("alive-%d", l.asked))
+func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patience time.Duration, b *book) {
 	began := time.Now()
-	answered := false
-	_, err := l.Send(ctx, closing(s.Rev, question))
-	if err == nil {
-		_, err = l.await(ctx, from, patience, s.Answers, func(m wire.Message) bool {
-			if m.IsResponse() && m.ID().Equal(question) {
-				answered = true
-			}
-			took(m)
-			return answered && !pending()
-		})
+	answered, refused, err := l.question(ctx, s, &from, patience, b)
+	for range askAgain {
+		if !errors.Is(refused, errBrokeOff) || l.Over() != nil {
+			break
+		}
+		// It may be about to end, or have closed the connection that we happened
+		// to take.
+		from = l.settle(ctx, from, restAtMost, s.Answers, nil)
+		answered, refused, err = l.question(ctx, s, &from, patience, b)
+	}
+	switch {
+	case !s.Posted || err != nil:
+	case refused != nil: // which the news that the session is over may explain
+		l.settle(ctx, from, restAtMost, s.Answers, nil)
+	default:
+		l.settle(ctx, from, l.p.rest(), s.Answers, b)
 	}
 	out.said = l.Part(len(l.opening), out.From)
 	out.Frames = out.said.Frames(0)
-	if err == nil {
+	out.Served = b.served
+	if err == nil && refused == nil {
 		l.p.answeredAfter(time.Since(began))
 	}
 	over := l.Over()
@@ -274,19 +302,45 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patienc
 		if e := l.Ending(); e != nil {
 			out.Ended = e.What
 		}
-	case err == nil:
-		out.State = session.Alive
+	case refused != nil:
+		out.State, out.Why = session.Desync, fmt.Sprintf("%s was answered with %v", s.Rev.Facts().Barrier, refused)
 	case !answered:
 		out.State, out.Why = session.Desync, fmt.Sprintf("no answer to %s within %s", s.Rev.Facts().Barrier, patience)
+	case err == nil && len(b.lost) == 0 || l.misled:
+		// Who was given an odd answer may go on waiting for a good one.
+		out.State = session.Alive
 	default:
 		out.State = session.Mute
-		for key, odd := range open {
-			if out.Why == "" || key < out.Why {
-				out.Why, out.Odd = key, odd
-			}
-		}
-		out.Why = fmt.Sprintf("no answer to the request with id %s within %s", out.Why[2:], patience)
+		out.Why, out.Odd = b.unanswered(patience)
 	}
+}
+
+// question sends a closing question, and waits for its answer and for those that are
+// due. refused tells why HTTP alone answered it, the error that nothing came. from
+// is the frame from which on the peer is listened to, and moves on.
+func (l *line) question(ctx context.Context, s Script, from *int, patience time.Duration, b *book) (answered bool, refused, err error) {
+	l.asked++
+	id := wire.StringID(fmt.Sprintf("alive-%d", l.asked))
+	at, err := l.Send(ctx, closing(s.Rev, id))
+	if err != nil {
+		if s.Posted && ctx.Err() == nil {
+			return false, fmt.Errorf("%w: %w", errBrokeOff, err), nil
+		}
+		return false, nil, err
+	}
+	sent := l.Frames(at)[0]
+	_, err = l.await(ctx, *from, patience, s.Answers, func(e wire.Entry) bool {
+		if e.Message.IsResponse() && e.Message.ID().Equal(id) {
+			answered = true
+		}
+		if s.Posted && !answered && refused == nil {
+			answered, refused = closingRefused(s, l.Unanswered(sent, e.Frame), e, sent)
+		}
+		b.take(e)
+		*from = e.Index + 1
+		return refused != nil || answered && (l.misled || !b.pending())
+	})
+	return answered, refused, err
 }
 
 // closing returns the closing question.

@@ -16,7 +16,8 @@ import (
 type Script struct {
 	Rev     spec.Revision
 	Opening []wire.Frame // frames of the client that open the session; none: a bare one
-	Writes  [][]byte     // each in one write; together they end in a newline
+	Writes  [][]byte     // each in one write; together they end in a newline, unless Posted
+	Posted  bool         // each write is the body of a POST
 	Paced   bool         // the answers to a write are awaited before the next
 	Answers []Answer     // to requests of the server, by method; the first that fits is used up, the last of a method stays
 
@@ -35,7 +36,7 @@ const stride = 8
 // Script makes bytes of a plan. Ids are counted from base on, so that plans in
 // one session do not share any.
 func (d *Deck) Script(p Plan, base int) Script {
-	s := Script{Rev: p.Rev, Opening: d.Opening, Paced: p.Paced}
+	s := Script{Rev: p.Rev, Opening: d.Opening, Paced: p.Paced, Posted: d.Posted}
 	if p.Bare {
 		s.Opening = nil
 	}
@@ -72,13 +73,16 @@ func (d *Deck) Script(p Plan, base int) Script {
 			end = []byte("\n")
 		}
 		frame := slices.Concat(before, line, end)
-		if pending = append(pending, frame...); p.Paced && len(end) > 0 {
+		if pending = append(pending, frame...); (p.Paced || d.Posted) && len(end) > 0 {
+			if d.Posted { // its end is that of the body
+				pending = bytes.TrimSuffix(pending, []byte("\n"))
+			}
 			s.Writes = append(s.Writes, pending)
 			pending = nil
 		}
 		all = append(all, frame...)
 	}
-	if !p.Paced {
+	if !p.Paced && !d.Posted {
 		s.Writes = split(all, p.Chunks)
 	}
 	s.lines = s.Lines()
@@ -155,13 +159,19 @@ func split(all []byte, places []int) [][]byte {
 	return append(out, all[from:])
 }
 
-// Lines returns what the peer reads, line by line.
+// Lines returns what the peer reads, line by line, over HTTP body by body.
 func (s Script) Lines() []wire.Message {
 	if s.lines != nil {
 		return s.lines
 	}
-	all := bytes.Join(s.Writes, nil)
 	var out []wire.Message
+	if s.Posted {
+		for _, body := range s.Writes {
+			out = append(out, wire.Parse(body))
+		}
+		return out
+	}
+	all := bytes.Join(s.Writes, nil)
 	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		out = append(out, wire.Parse(line))
 	}

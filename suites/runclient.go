@@ -2,6 +2,7 @@ package suites
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/script"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -28,7 +28,7 @@ func RunClient(ctx context.Context, target script.Client, o Options) (*reports.R
 	return runClient(ctx, target, o, func(ctx context.Context, e *clientEngine) {
 		runSpecs(e.o, func() {
 			for _, rev := range e.o.Revisions {
-				container(ctx, rev, transport.Stdio, e.pending(rev), e.do)
+				container(ctx, rev, e.kind, e.pending(rev), e.do)
 			}
 		})
 	})
@@ -62,11 +62,19 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}
+	kind := script.KindOf(target)
+	asked := o.Revisions
+	o.Revisions = slices.DeleteFunc(slices.Clone(asked), func(rev spec.Revision) bool { return !kind.Revisions().Has(rev) })
 	e := &clientEngine{
-		engine:   engine{o: o, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
+		engine:   engine{o: o, kind: kind, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
 		sessions: map[spec.Revision][]client.Session{},
 		views:    map[spec.Revision][]*check.View{},
 		whys:     map[spec.Revision]string{},
+	}
+	for _, rev := range asked {
+		if !kind.Revisions().Has(rev) {
+			e.run.Revisions = append(e.run.Revisions, reports.RevisionRun{Revision: rev, Why: "this revision does not define the transport"})
+		}
 	}
 	err = e.play(ctx, target)
 	e.plan(err == nil && ctx.Err() == nil)
@@ -91,12 +99,12 @@ type clientEngine struct {
 // that was asked for. An error tells that it cannot be judged.
 func (e *clientEngine) play(ctx context.Context, target script.Client) error {
 	for _, s := range client.Scenarios() {
-		if !slices.ContainsFunc(e.o.Revisions, s.Serves.Has) {
+		if !s.On.Has(e.kind) || !slices.ContainsFunc(e.o.Revisions, s.Serves.Has) {
 			continue
 		}
 		first := e.run.Target.Starts == 0
 		e.run.Target.Starts++
-		p, err := script.Perform(ctx, target, s.Server, scriptOptions(e.o.Session))
+		p, err := script.Perform(ctx, target, s.Server, e.script(s))
 		switch {
 		case ctx.Err() != nil:
 			return nil // what was said until then may be cut short anywhere
@@ -123,6 +131,27 @@ func scriptOptions(o session.Options) script.Options {
 		Start: o.StartTimeout, Idle: o.Timeout, Grace: o.Grace,
 		MaxFrames: o.MaxFrames, MaxBytes: o.MaxBytes,
 	}
+}
+
+// script returns the options of a scenario. A client that is given a URL learns
+// from its environment what is played, as it does from the public conformance suite,
+// where a client that knows no other scenario by its name knows this one.
+func (e *clientEngine) script(s client.Scenario) script.Options {
+	o := scriptOptions(e.o.Session)
+	rev := s.Plain
+	if rev == "" {
+		for _, r := range e.o.Revisions {
+			if s.Serves.Has(r) {
+				rev = r
+			}
+		}
+	}
+	name, err := json.Marshal(s.Name)
+	if err != nil {
+		panic(fmt.Sprintf("suites: a scenario's name cannot be encoded: %v", err)) // it is text of ours
+	}
+	o.Env = []string{"MCP_CONFORMANCE_SCENARIO=initialize", "MCP_CONFORMANCE_PROTOCOL_VERSION=" + string(rev), `MCP_CONFORMANCE_CONTEXT={"name":"initialize","mcpcheck":` + string(name) + `}`}
+	return o
 }
 
 func howItWent(p script.Performance) string {
@@ -200,6 +229,8 @@ func (e *clientEngine) plan(played bool) {
 			}
 			r := &result{check: c, rev: rev}
 			switch {
+			case !c.On.Has(e.kind):
+				r.decide(check.Outcome{State: check.NotApplicable, Detail: "not of this transport"})
 			case culprit == c.ID && at == rev:
 				r.decide(check.Outcome{State: check.Violated, Detail: e.stray[0].Why, Expected: "a request that opens a session", Frames: e.stray[0].Frames(0)})
 			case culprit != "":

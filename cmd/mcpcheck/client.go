@@ -20,20 +20,26 @@ import (
 func clientCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "client [flags] -- CMD ARGS…",
+		Use:   "client [flags] [--transport streamable-http|sse] -- CMD ARGS…",
 		Short: "Judge a client",
 		Long: "Judge a client by what it does with a dozen scripted servers, ordinary and odd ones.\n\n" +
 			"The command is run once for each of them. " + script.Placeholder + " in it stands for the command of the server:\n" +
 			"as an argument of its own it becomes the several arguments of that command, inside a\n" +
-			"longer argument one string that a shell reads back as them.\n\n" +
+			"longer argument one string that a shell reads back as them. Over HTTP the client is given a URL, in\n" +
+			"the place of " + script.URLPlaceholder + " or as its last argument, and finds MCP_CONFORMANCE_SCENARIO,\n" +
+			"MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT in its environment, as the public\n" +
+			"conformance suite gives them.\n\n" +
 			"Exit codes: 0 conforms; 1 a check fails, or a baseline entry no longer holds; 2 usage;\n" +
-			"3 the client did not start the server, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.",
+			"3 the client did not start the server or call it, or nothing was judged; 4 mcpcheck itself broke; 130 interrupted.",
 		Example: "  mcpcheck client -- ./my-client " + script.Placeholder + "\n" +
 			"  mcpcheck client --html report.html -- node client.mjs --command '" + script.Placeholder + "'\n" +
+			"  mcpcheck client --transport streamable-http -- node client.mjs http\n" +
 			"  mcpcheck client --reference",
 		RunE: func(cmd *cobra.Command, args []string) error { return judgeClient(cmd, args, &f) },
 	}
 	f.add(cmd)
+	cmd.Flags().StringVar(&f.transport, "transport", "", "have the client speak over this `transport`: stdio, which is the default, streamable-http, or sse")
+	complete(cmd, "transport", func() []string { return []string{transportStdio, transportHTTP, transportSSE} })
 	complete(cmd, "reference", clientFaultNames)
 	return cmd
 }
@@ -55,15 +61,21 @@ func judgeClient(cmd *cobra.Command, args []string, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if c, ok := target.(script.Command); ok {
+	if f.reference == "" {
 		guard, err := startGuard()
 		if err != nil {
 			out.close()
 			return exitError{exitBroken, err}
 		}
 		defer guard.Close()
-		c.Guard = guard
-		target = c
+		switch c := target.(type) {
+		case script.Command:
+			c.Guard = guard
+			target = c
+		case script.Site:
+			c.Guard = guard
+			target = c
+		}
 	}
 	run, err := suites.RunClient(cmd.Context(), target, suites.Options{
 		Checks: checks, Revisions: revisions, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
@@ -75,11 +87,15 @@ func judgeClient(cmd *cobra.Command, args []string, f *flags) error {
 // clientTarget returns what is to be judged, and how to name it on a command
 // line.
 func (f *flags) clientTarget(cmd *cobra.Command, args []string) (script.Client, []string, error) {
+	over, err := f.clientTransport()
+	if err != nil {
+		return nil, nil, err
+	}
 	if f.reference != "" {
 		if len(args) > 0 {
 			return nil, nil, fmt.Errorf("--reference judges our own client; %q is too much (a fault is named by --reference=FAULT)", args[0])
 		}
-		target, err := referenceClientTarget(f.reference)
+		target, err := referenceClientTarget(f.reference, over)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference
@@ -92,6 +108,13 @@ func (f *flags) clientTarget(cmd *cobra.Command, args []string) (script.Client, 
 	if cmd.ArgsLenAtDash() != 0 {
 		return nil, nil, fmt.Errorf("the command of the target goes after --, as in mcpcheck client -- %s", transport.Quote(args))
 	}
+	command := transport.Command{Argv: args, Env: f.env, Dir: f.cwd}
+	if over != transport.Stdio {
+		if _, err := script.ExpandURL(args, ""); err != nil {
+			return nil, nil, err
+		}
+		return script.Site{Command: command, Kind: over}, append([]string{"--"}, args...), nil
+	}
 	carry, err := bridge()
 	if err != nil {
 		return nil, nil, exitError{exitBroken, err}
@@ -99,8 +122,20 @@ func (f *flags) clientTarget(cmd *cobra.Command, args []string) (script.Client, 
 	if _, err := script.Expand(args, carry); err != nil {
 		return nil, nil, err
 	}
-	target := script.Command{Command: transport.Command{Argv: args, Env: f.env, Dir: f.cwd}, Bridge: carry}
-	return target, append([]string{"--"}, args...), nil
+	return script.Command{Command: command, Bridge: carry}, append([]string{"--"}, args...), nil
+}
+
+// clientTransport is what --transport says of a client.
+func (f *flags) clientTransport() (transport.Kind, error) {
+	switch f.transport {
+	case "", transportStdio:
+		return transport.Stdio, nil
+	case transportHTTP, string(transport.HTTP):
+		return transport.HTTP, nil
+	case transportSSE:
+		return transport.SSE, nil
+	}
+	return "", fmt.Errorf("--transport takes %s, %s or %s, not %q", transportStdio, transportHTTP, transportSSE, f.transport)
 }
 
 // referenceClient returns the options of the reference client with a fault, ""
@@ -119,10 +154,15 @@ func referenceClient(name string) (client.Options, error) {
 }
 
 // referenceClientTarget is the reference client in this process.
-func referenceClientTarget(name string) (script.Client, error) {
+func referenceClientTarget(name string, over transport.Kind) (script.Client, error) {
 	o, err := referenceClient(name)
 	if err != nil {
 		return nil, err
+	}
+	if over != transport.Stdio {
+		return script.InProcessURL{Name: "--reference=" + name, Kind: over, Run: func(ctx context.Context, url string) error {
+			return client.RunAt(ctx, url, over, o)
+		}}, nil
 	}
 	return script.InProcess{Name: "--reference=" + name, Run: func(ctx context.Context, server transport.Starter) error {
 		return client.Run(ctx, server, o)
@@ -140,18 +180,18 @@ func clientFaultNames() []string {
 // referenceClientCommand runs the reference client against a server.
 func referenceClientCommand() *cobra.Command {
 	var stdio, legacy bool
-	var name string
+	var name, streamable, sse string
 	var revisions []string
 	cmd := &cobra.Command{
-		Use:     "client --stdio -- CMD ARGS…",
+		Use:     "client --stdio -- CMD ARGS… | --http URL | --sse URL",
 		Short:   "Look at what a server offers, as an MCP client of all revisions",
-		Example: "  mcpcheck reference client --stdio -- node build/index.js",
+		Example: "  mcpcheck reference client --stdio -- node build/index.js\n  mcpcheck reference client --http http://localhost:3000/mcp",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !stdio {
-				return errors.New("say how to reach the server: --stdio")
-			}
-			if len(args) == 0 {
+			switch {
+			case stdio && len(args) == 0:
 				return errors.New("no server: say the command that starts it after --")
+			case !stdio && len(args) > 0:
+				return fmt.Errorf("%q is too much: a server at a URL is not started", args[0])
 			}
 			o, err := referenceClient(name)
 			if err != nil {
@@ -168,6 +208,16 @@ func referenceClientCommand() *cobra.Command {
 			o.Log = func(format string, args ...any) {
 				fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(fmt.Sprintf(format, args...)))
 			}
+			at, over := streamable, transport.HTTP
+			if sse != "" {
+				at, over = sse, transport.SSE
+			}
+			if at != "" {
+				if err := client.RunAt(cmd.Context(), at, over, o); err != nil {
+					return exitError{exitFails, err}
+				}
+				return nil
+			}
 			guard, err := startGuard()
 			if err != nil {
 				return exitError{exitBroken, err}
@@ -180,6 +230,10 @@ func referenceClientCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "start the server and speak to it on its standard input and output")
+	cmd.Flags().StringVar(&streamable, "http", "", "speak to the server at this `URL` over streamable HTTP")
+	cmd.Flags().StringVar(&sse, "sse", "", "speak to the server at this `URL` over HTTP+SSE")
+	cmd.MarkFlagsOneRequired("stdio", "http", "sse")
+	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
 	cmd.Flags().BoolVar(&legacy, "legacy-first", false, "open with initialize instead of server/discover")
 	cmd.Flags().StringVar(&name, "fault", "", "deviate from the specification by this seeded `fault`")
 	cmd.Flags().StringSliceVar(&revisions, "spec", nil, "speak these `revisions` only")

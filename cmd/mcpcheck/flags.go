@@ -40,6 +40,7 @@ type flags struct {
 	headers    []string
 	url        string
 	ca         string
+	recorded   bool
 	quiet      bool
 	noColor    bool
 

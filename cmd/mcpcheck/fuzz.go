@@ -36,20 +36,24 @@ func fuzzCommand() *cobra.Command {
 	var f flags
 	var s search
 	cmd := &cobra.Command{
-		Use:   "fuzz [flags] -- CMD ARGS…",
+		Use:   "fuzz [flags] -- CMD ARGS… | URL | --url URL -- CMD ARGS…",
 		Short: "Search for inputs that crash, hang or confuse a server",
 		Long: "Send a server valid exchanges with mutations of all kinds, and report what kills it, what it never\n" +
 			"answers, and what makes it break a rule that holds in every session. Findings are made small,\n" +
-			"confirmed on fresh instances, and written as files that mcpcheck replay plays again.\n\n" +
+			"confirmed on fresh instances, and written as files that mcpcheck replay plays again. Over HTTP each\n" +
+			"frame is a POST, and an instance is a session; a server that is started at its URL is started again\n" +
+			"where it serves no more.\n\n" +
 			"Exit codes: 0 nothing was found; 1 findings; 2 usage; 3 the target could not be started or speaks\n" +
 			"no revision; 4 mcpcheck itself broke; 130 interrupted.",
 		Example: "  mcpcheck fuzz --time 10m -- node build/index.js\n" +
 			"  mcpcheck fuzz --seed 7 --runs 20000 --allow-tools search,convert -- ./my-server\n" +
+			"  mcpcheck fuzz --url http://localhost:3000/mcp -- node build/http.js\n" +
 			"  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl -- ./my-server",
 		RunE: func(cmd *cobra.Command, args []string) error { return fuzzServer(cmd, args, &f, &s) },
 	}
 	f.addTarget(cmd)
 	f.addServer(cmd)
+	f.addSite(cmd)
 	n := cmd.Flags()
 	n.DurationVar(&s.time, "time", 0, "search for this long (default: 1m, or until --runs are used up)")
 	n.IntVar(&s.runs, "runs", 0, "play this many distinct plans")
@@ -100,14 +104,33 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *search) error {
 	if err != nil {
 		return err
 	}
-	target, argv, err := f.target(cmd, args)
+	at, err := f.site(cmd, args)
 	if err != nil {
+		return err
+	}
+	var target transport.Target
+	var argv, words []string
+	if at != nil {
+		argv = at.words()
+		words = argv
+	} else if target, argv, err = f.target(cmd, args); err != nil {
 		return err
 	}
 	out, err := f.outputs()
 	if err != nil {
 		return err
 	}
+	o := fuzz.Options{Target: words, Headers: headerFields(f.headers)}
+	notes, end := "", func() string { return "" }
+	began := time.Now()
+	if at != nil {
+		if target, notes, end, err = at.open(cmd.Context(), f); err != nil {
+			end()
+			return f.conclude(argv, unreached(cmd.Context(), began, f.seed), err, out)
+		}
+		o.Again = at.again
+	}
+	defer func() { end() }()
 	target, stop, err := guarded(target)
 	if err != nil {
 		out.close()
@@ -115,7 +138,8 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *search) error {
 	}
 	defer stop()
 
-	o := fuzz.Options{
+	o = fuzz.Options{
+		Target: o.Target, Headers: o.Headers, Again: o.Again,
 		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), Allow: f.allowed(), Out: s.out, Version: version,
 		Command: func(file string) string {
 			return transport.Quote(slices.Concat([]string{"mcpcheck", "replay", file}, f.startFlags(), argv))
@@ -126,9 +150,15 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *search) error {
 		o.Progress, o.Found = p.stats, p.found
 		defer p.end()
 	}
-	began := time.Now()
 	res, failure := fuzz.Run(cmd.Context(), target, o)
-	run := fuzzRun(res, s)
+	run := fuzzRun(res, s, transport.KindOf(target))
+	if notes != "" {
+		run.Notes = append(run.Notes, notes)
+	}
+	if failure != nil && len(run.Findings) > 0 { // what it came to counts, and is what ended it
+		run.Notes = append(run.Notes, failure.Error())
+		failure = nil
+	}
 	run.Started, run.MS, run.Seed = began, float64(time.Since(began).Microseconds())/1000, f.seed
 	err = f.conclude(argv, run, failure, out)
 	if res.Broken && err == nil {
@@ -145,6 +175,12 @@ func (f *flags) startFlags() []string {
 	}
 	if f.cwd != "" {
 		out = append(out, "--cwd", f.cwd)
+	}
+	for _, h := range f.headerNames() {
+		out = append(out, "--header", h)
+	}
+	if f.transport != "" && f.transport != transportAuto {
+		out = append(out, "--transport", f.transport)
 	}
 	return out
 }
@@ -164,7 +200,7 @@ func guarded(target transport.Target) (transport.Target, func(), error) {
 }
 
 // fuzzRun makes a report of a search.
-func fuzzRun(res *fuzz.Result, s *search) *reports.Run {
+func fuzzRun(res *fuzz.Result, s *search, over transport.Kind) *reports.Run {
 	run := &reports.Run{
 		Format: 1, Ended: res.Ended, Revisions: res.Revisions, Plans: res.Stats.Plans, Notes: res.Notes,
 		Target: reports.Target{Role: "server", Name: res.Name, Version: res.Version, Starts: res.Stats.Starts},
@@ -173,8 +209,12 @@ func fuzzRun(res *fuzz.Result, s *search) *reports.Run {
 		run.Findings = append(run.Findings, found.Finding)
 	}
 	st := res.Stats
-	run.Notes = append(run.Notes, fmt.Sprintf("%d distinct plans were played, %.0f a second, after %s of getting to know the target; %d starts; %d plans met a finding again, %d were set aside for one, %d were held back by manners, %d were answered late",
-		st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Again, st.SetAside, st.Held, st.Slow))
+	starts := "starts"
+	if over != transport.Stdio {
+		starts = "sessions"
+	}
+	run.Notes = append(run.Notes, fmt.Sprintf("%d distinct plans were played, %.0f a second, after %s of getting to know the target; %d %s; %d plans met a finding again, %d were set aside for one, %d were held back by manners, %d were answered late",
+		st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, starts, st.Again, st.SetAside, st.Held, st.Slow))
 	for _, rev := range spec.Revisions() {
 		if counts := st.Methods[rev]; counts != nil {
 			run.Notes = append(run.Notes, fmt.Sprintf("%s: methods sent (answered with a result): %s", rev, reached(rev, counts)))
@@ -246,4 +286,4 @@ func (p *progress) end() {
 	}
 }
 
-var errReplayArgs = errors.New("replay takes one case file, as in mcpcheck replay FILE -- CMD ARGS…")
+var errReplayArgs = errors.New("replay takes one case file, as in mcpcheck replay FILE -- CMD ARGS…, or mcpcheck replay FILE URL")

@@ -104,7 +104,9 @@ func TestUsageOfFuzzAndReplay(t *testing.T) {
 		{[]string{"fuzz", "--only", "tools", "--reference"}, "--only"},
 		{[]string{"fuzz", "--reference=no-such-fault"}, "no-such-fault"},
 		{[]string{"fuzz", "--out", write("file", ""), "--reference"}, "not a directory"},
-		{[]string{"fuzz", "http://localhost:1/mcp"}, "HTTP"},
+		{[]string{"fuzz", "http://localhost:1/mcp", "more"}, "too much"},
+		{[]string{"fuzz", "--transport", "sse", "--", "true"}, "needs a URL"},
+		{[]string{"fuzz", "--header", "no colon", "http://localhost:1/mcp"}, "no colon"},
 		{[]string{"replay"}, "case file"},
 		{[]string{"replay", "--", "true"}, "case file"},
 		{[]string{"replay", filepath.Join(dir, "missing"), "--reference"}, "missing"},
@@ -114,6 +116,10 @@ func TestUsageOfFuzzAndReplay(t *testing.T) {
 		{[]string{"replay", write("none", head), "--reference"}, "no frame"},
 		{[]string{"replay", write("oracle", "# revision: 2025-06-18\n"+frame), "--reference"}, "oracle"},
 		{[]string{"replay", write("good", head+frame)}, "case file"},
+		{[]string{"replay", write("over", "# transport: pigeon\n"+head+frame), "--reference"}, "pigeon"},
+		{[]string{"replay", write("words", "# target: x\n"+head+frame)}, "line 1"},
+		{[]string{"replay", write("started", `# target: ["--url","http://localhost:1/mcp","--","true"]`+"\n"+head+frame)}, "--recorded"},
+		{[]string{"replay", write("odd", `# target: ["--","true"]`+"\n"+head+frame)}, "not understood"},
 	} {
 		if got := run(t, c.args...); got.code != exitUsage || !strings.Contains(got.errors, c.says) {
 			t.Errorf("%v: exit %d, want %d saying %q\n%s%s", c.args, got.code, exitUsage, c.says, got.out, got.errors)

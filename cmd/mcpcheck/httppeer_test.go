@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
@@ -267,9 +268,26 @@ func playHTTP(role, address string) {
 			time.Sleep(time.Minute)
 		}
 	}
-	if err := http.ListenAndServe(address, &notary{}); !errors.Is(err, http.ErrServerClosed) {
+	var serves http.Handler = &notary{}
+	if role == "peer-http-brittle" {
+		serves = brittle(server.NewWeb(server.Options{}))
+	}
+	if err := http.ListenAndServe(address, serves); !errors.Is(err, http.ErrServerClosed) {
 		panic(err)
 	}
+}
+
+// brittle ends the process when it is sent an escaped NUL.
+func brittle(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`\u0000`)) {
+			fmt.Fprintln(os.Stderr, "panic: the walrus has met a NUL")
+			os.Exit(7)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // free returns an address on which nobody listens.

@@ -163,9 +163,6 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 	if len(args) == 0 {
 		return nil, nil, errors.New("no target: say the command that starts the server after --, as in mcpcheck server -- node build/index.js")
 	}
-	if isURL(args[0]) {
-		return nil, nil, fmt.Errorf("%s: servers over HTTP are judged, but not yet fuzzed", shownURL(args[0]))
-	}
 	if cmd.ArgsLenAtDash() != 0 {
 		return nil, nil, fmt.Errorf("the command of the target goes after --, as in mcpcheck server -- %s", transport.Quote(args))
 	}

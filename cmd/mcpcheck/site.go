@@ -40,24 +40,31 @@ func (f *flags) addSite(cmd *cobra.Command) {
 // A site is a server over HTTP that the command line names.
 type site struct {
 	endpoint *transport.Endpoint
-	kind     transport.Kind // "" to find out
-	command  []string       // that starts it, or nil
+	kind     transport.Kind                  // "" to find out
+	command  []string                        // that starts it, or nil
+	again    func(ctx context.Context) error // starts it again once it is open; nil where there is no command
 }
 
 // site returns the server over HTTP that is to be judged; nil where the target
 // is spoken to over stdio.
 func (f *flags) site(cmd *cobra.Command, args []string) (*site, error) {
+	return f.siteBehind(args, cmd.ArgsLenAtDash())
+}
+
+// siteBehind does the same for the words of a target, of which so many stand
+// before the dash; less than 0 where there is none.
+func (f *flags) siteBehind(args []string, dash int) (*site, error) {
 	at := f.url
 	s := &site{}
 	switch {
 	case f.reference != "":
-	case at == "" && len(args) > 0 && isURL(args[0]) && cmd.ArgsLenAtDash() != 0:
+	case at == "" && len(args) > 0 && isURL(args[0]) && dash != 0:
 		if at = args[0]; len(args) > 1 {
 			return nil, fmt.Errorf("%q is too much behind the URL; a command that is to be started goes behind --url %s --", args[1], at)
 		}
 	case at != "" && len(args) == 0:
 		return nil, fmt.Errorf("--url %s is for a server that is to be started: say the command after --, or give the URL alone", at)
-	case at != "" && cmd.ArgsLenAtDash() != 0:
+	case at != "" && dash != 0:
 		return nil, fmt.Errorf("%q stands before --: with --url only the command that starts the server is given, after --", args[0])
 	case at != "":
 		s.command = args
@@ -184,6 +191,16 @@ func fieldName(text string) bool {
 
 func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
+// headerFields are the names of header fields that were given.
+func headerFields(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		name, _, _ := strings.Cut(line, ":")
+		out = append(out, name)
+	}
+	return out
+}
+
 // headerNames are the header fields that were given, without their values.
 func (f *flags) headerNames() []string {
 	var out []string
@@ -214,16 +231,15 @@ func (s *site) open(ctx context.Context, f *flags) (target transport.Site, found
 		if err != nil {
 			return target, "", end, err
 		}
-		hosted, err := transport.StartAt(ctx, transport.Command{Argv: s.command, Env: f.env, Dir: f.cwd, Guard: guard}, s.endpoint, f.start)
-		if err != nil {
+		h := &host{command: transport.Command{Argv: s.command, Env: f.env, Dir: f.cwd, Guard: guard}, at: s.endpoint, start: f.start, grace: o.Grace}
+		if err := h.again(ctx); err != nil {
 			guard.Close()
 			return target, "", end, err
 		}
-		target.Stderr = hosted.Stderr
+		target.Stderr, target.Ended, s.again = h.stderr, h.endsWithin, h.again
 		end = func() string {
 			s.endpoint.Close()
-			early := hosted.Ended()
-			hosted.Close(o.Grace)
+			early := h.close()
 			guard.Close()
 			return early
 		}

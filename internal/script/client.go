@@ -21,6 +21,17 @@ type Client interface {
 	fmt.Stringer
 }
 
+// KindOf returns the transport that a client is to speak over.
+func KindOf(c Client) transport.Kind {
+	switch c := c.(type) {
+	case Site:
+		return c.Kind
+	case InProcessURL:
+		return c.Kind
+	}
+	return transport.Stdio
+}
+
 // A Command is a client that is a program. In its arguments Placeholder stands
 // for the command of the server.
 type Command struct {
@@ -40,11 +51,29 @@ func (c Command) Against(s *Stage) (transport.Starter, error) {
 }
 
 // Placeholder stands for the command of the server in the arguments of a
-// client, urlPlaceholder for its URL.
+// client, URLPlaceholder for its URL.
 const (
 	Placeholder    = "{server}"
-	urlPlaceholder = "{url}"
+	URLPlaceholder = "{url}"
 )
+
+// ExpandURL puts the URL of the server into the arguments of a client: in the place
+// of {url}, or behind the last one where that stands nowhere.
+func ExpandURL(argv []string, url string) ([]string, error) {
+	var out []string
+	found := false
+	for _, a := range argv {
+		if strings.Contains(a, Placeholder) {
+			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: write %s, or nothing to have it come last", Placeholder, a, URLPlaceholder)
+		}
+		found = found || strings.Contains(a, URLPlaceholder)
+		out = append(out, strings.ReplaceAll(a, URLPlaceholder, url))
+	}
+	if !found {
+		out = append(out, url)
+	}
+	return out, nil
+}
 
 // Expand puts the command of the server into the arguments of a client: an
 // argument that is the placeholder becomes its several arguments; in a longer
@@ -60,8 +89,8 @@ func Expand(argv, server []string) ([]string, error) {
 		case strings.Contains(a, Placeholder):
 			out = append(out, strings.ReplaceAll(a, Placeholder, transport.Quote(server)))
 			found = true
-		case strings.Contains(a, urlPlaceholder):
-			return nil, fmt.Errorf("%s in %q: only stdio is built, where the client is given a command: write %s", urlPlaceholder, a, Placeholder)
+		case strings.Contains(a, URLPlaceholder):
+			return nil, fmt.Errorf("%s in %q: over stdio the client is given a command: write %s, or say --transport streamable-http", URLPlaceholder, a, Placeholder)
 		default:
 			out = append(out, a)
 		}
@@ -97,7 +126,7 @@ type Performance struct {
 }
 
 // ErrNeverConnected tells that a client did not start the server.
-var ErrNeverConnected = errors.New("the client did not start the server that it was given")
+var ErrNeverConnected = errors.New("the client did not start the server that it was given, or call it")
 
 // Perform runs the client once against the server and returns when it has
 // ended, by itself or by us: when it never starts the server, says nothing for
@@ -123,6 +152,7 @@ func Perform(ctx context.Context, client Client, server Server, o Options) (p Pe
 		stream.Terminate()
 		await(stream.Done(), o.Grace)
 	}
+	stage.left()
 	stage.settle()
 	stage.Close()
 	stream.Kill() // the group, which may outlive its leader

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -23,8 +21,7 @@ type Conn struct {
 
 	server Server
 	opts   Options
-	in     inlet
-	out    io.WriteCloser
+	link   link
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed whenever a frame came or the input ended
@@ -48,16 +45,26 @@ type question struct {
 	sent time.Time
 }
 
-// An inlet is what a server reads, and how that came to its end.
-type inlet interface {
-	io.ReadCloser
+// A link is how the client is spoken to.
+type link interface {
+	// read gives the conn what the client says until its input ends.
+	read(c *Conn)
+	// taking is called before the server reacts to a frame of the client, and tells
+	// whether it shall; taken is called once it has.
+	taking(c *Conn, e wire.Entry) (serve bool)
+	taken(c *Conn, e wire.Entry)
+	// send records a message and gives it to the client. It returns the index of its
+	// frame, or one before it if it is to be sent later.
+	send(c *Conn, raw []byte) (index int)
 	// ended tells how the input ended and whether the client closed it; valid
-	// once Read returned an error.
+	// once read has returned.
 	ended() (what string, closed bool)
+	// hang ends the connection from our side.
+	hang()
 }
 
-func newConn(s Server, o Options, in inlet, out io.WriteCloser) *Conn {
-	c := &Conn{Transcript: wire.NewTranscript(), Rev: s.Rev, server: s, opts: o, in: in, out: out, changed: make(chan struct{}), last: time.Now(), ended: make(chan struct{})}
+func newConn(s Server, o Options, by link) *Conn {
+	c := &Conn{Transcript: wire.NewTranscript(), Rev: s.Rev, server: s, opts: o, link: by, changed: make(chan struct{}), last: time.Now(), ended: make(chan struct{})}
 	c.Due = o.Due
 	return c
 }
@@ -65,7 +72,7 @@ func newConn(s Server, o Options, in inlet, out io.WriteCloser) *Conn {
 // serve plays the server until the client ends the connection.
 func (c *Conn) serve() {
 	defer close(c.ended)
-	go c.read()
+	go c.link.read(c)
 	if c.server.Opened != nil {
 		c.server.Opened(c)
 	}
@@ -75,7 +82,10 @@ func (c *Conn) serve() {
 		for _, e := range entries {
 			next = e.Index + 1
 			if e.From == wire.Client {
-				c.handle(e.Message)
+				if c.link.taking(c, e) {
+					c.handle(e.Message)
+				}
+				c.link.taken(c, e)
 			}
 		}
 		if len(entries) > 0 {
@@ -87,11 +97,11 @@ func (c *Conn) serve() {
 		<-changed
 	}
 	c.End(c.ending())
-	c.out.Close()
+	c.link.hang()
 }
 
 func (c *Conn) ending() wire.Ending {
-	what, closed := c.in.ended()
+	what, closed := c.link.ended()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.flooded {
@@ -100,35 +110,34 @@ func (c *Conn) ending() wire.Ending {
 	return wire.Ending{What: what, Asked: c.asked, Graceful: closed}
 }
 
-// read records what the client says until its input ends.
-func (c *Conn) read() {
-	lines := transport.NewLineReader(c.in, 0)
-	for {
-		line, err := lines.Next()
-		c.mu.Lock()
-		c.bytes += len(line.Bytes)
-		full := c.bytes > c.opts.MaxBytes || c.Len() >= c.opts.MaxFrames
-		c.mu.Unlock()
-		if err == nil && !full {
-			f := wire.Frame{From: wire.Client, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
-			if f.Cut {
-				f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
-			}
-			c.Add(f)
-		}
-		c.mu.Lock()
-		c.last, c.over, c.flooded = time.Now(), err != nil || full, err == nil && full
-		close(c.changed)
-		c.changed = make(chan struct{})
-		c.mu.Unlock()
-		if err != nil {
-			return
-		}
-		if full {
-			c.Close()
-			return
-		}
+// hear records what the client said, and returns its index and whether more is
+// taken from it.
+func (c *Conn) hear(f wire.Frame) (at int, more bool) {
+	c.mu.Lock()
+	c.bytes += len(f.Raw)
+	full := c.bytes > c.opts.MaxBytes || c.Len() >= c.opts.MaxFrames
+	if c.over {
+		full = true
+	} else if !full {
+		at, _ = c.Add(f)
 	}
+	c.mu.Unlock()
+	c.news(full, full)
+	return at, !full
+}
+
+// finish notes that the client will say no more.
+func (c *Conn) finish() { c.news(true, false) }
+
+func (c *Conn) news(over, flooded bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	c.last, c.over, c.flooded = time.Now(), over, flooded
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 func (c *Conn) state() (<-chan struct{}, bool) {
@@ -232,27 +241,12 @@ func (c *Conn) Await(from int, within time.Duration, match func(wire.Message) bo
 	}
 }
 
-// Send writes one line and records it first. A client that does not read, or
+// Send sends one message and records it first. A client that does not read, or
 // has gone, loses it: what it does then is judged by what it sends.
-func (c *Conn) Send(raw []byte) (index int) {
-	index, _ = c.Add(wire.Frame{From: wire.Server, Raw: raw})
-	c.Write(append(append(make([]byte, 0, len(raw)+1), raw...), '\n'))
-	return index
-}
-
-// Write writes bytes as they are, unrecorded.
-func (c *Conn) Write(b []byte) {
-	if d, ok := c.out.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = d.SetWriteDeadline(time.Now().Add(c.opts.Due))
-	}
-	_, _ = c.out.Write(b)
-}
+func (c *Conn) Send(raw []byte) (index int) { return c.link.send(c, raw) }
 
 // Close closes the connection from our side, as a server does that exits.
-func (c *Conn) Close() {
-	c.out.Close()
-	c.in.Close()
-}
+func (c *Conn) Close() { c.link.hang() }
 
 // Answer answers a request of the client with a result, to which the members
 // that the revision puts into every result are added.

@@ -45,4 +45,6 @@ type Options struct {
 	Start, Idle, Grace time.Duration
 	// MaxFrames and MaxBytes bound what is kept of one connection.
 	MaxFrames, MaxBytes int
+	// Env is added to the environment of a client that is started with a URL.
+	Env []string
 }

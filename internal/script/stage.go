@@ -27,6 +27,7 @@ type Stage struct {
 	listener net.Listener
 	dir      string
 	closed   bool
+	web      *web
 }
 
 // NewStage returns a stage of the server. It is to be closed.
@@ -34,17 +35,23 @@ func NewStage(s Server, o Options) *Stage { return &Stage{server: s, opts: o} }
 
 // play serves one connection and returns when it has ended.
 func (s *Stage) play(in inlet, out io.WriteCloser) {
-	c := newConn(s.server, s.opts, in, out)
+	if c := s.connect(lines{in, out}); c != nil {
+		c.serve()
+	}
+}
+
+// connect makes a connection; nil where the stage was closed.
+func (s *Stage) connect(by link) *Conn {
+	c := newConn(s.server, s.opts, by)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		s.mu.Unlock()
-		c.Close()
-		return
+		by.hang()
+		return nil
 	}
 	s.conns = append(s.conns, c)
 	c.asked = s.asked
-	s.mu.Unlock()
-	c.serve()
+	return c
 }
 
 // Target returns the server as what a client in this process starts.
@@ -159,6 +166,16 @@ func (s *Stage) ask() {
 	}
 }
 
+// left notes that the client has ended: over HTTP its sessions end with it.
+func (s *Stage) left() {
+	s.mu.Lock()
+	web := s.web
+	s.mu.Unlock()
+	if web != nil {
+		web.left()
+	}
+}
+
 // settle waits until every connection has ended, no longer than the grace. A
 // bridge tells how the client ended it only a moment after the client is gone.
 func (s *Stage) settle() {
@@ -178,8 +195,11 @@ func (s *Stage) Close() {
 	s.ask()
 	s.mu.Lock()
 	s.closed = true
-	listener, dir, conns := s.listener, s.dir, s.conns
+	listener, dir, conns, web := s.listener, s.dir, s.conns, s.web
 	s.mu.Unlock()
+	if web != nil {
+		defer web.close()
+	}
 	if listener != nil {
 		listener.Close()
 		os.RemoveAll(dir)

@@ -38,6 +38,23 @@ func exchangeOf(f *wire.Frame) int {
 	return f.HTTP.Exchange
 }
 
+// Watch returns the first frame of the peer from index on that is as wished,
+// those of the transport alone included. It returns an error when the deadline
+// passed or nothing more can come.
+func (c *Conn) Watch(ctx context.Context, from int, within time.Duration, wished func(wire.Entry) bool) (wire.Entry, error) {
+	return c.await(ctx, from, within, func(e wire.Entry) (wire.Entry, error) {
+		if e.From != wire.Server || !wished(e) {
+			return e, errNotThis
+		}
+		return e, nil
+	})
+}
+
+// Unanswered tells why the request in a frame of ours will not be answered by a
+// message any more, where a frame that came says so: a Refusal where HTTP alone
+// answered it. It is nil otherwise, and always on stdio.
+func (c *Conn) Unanswered(sent, got wire.Frame) error { return c.link.refused(sent, got) }
+
 // sentAt returns the message of ours at an index; nil if there is none.
 func (c *Conn) sentAt(at int) *wire.Frame {
 	if at < 0 {

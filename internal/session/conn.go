@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
@@ -180,8 +181,16 @@ func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...
 // pause for SendPaused, without which a peer may get two chunks at once.
 func (c *Conn) Drain(ctx context.Context) { c.link.drain(ctx, c.opts.Grace) }
 
-// why says how the server ended rather than EPIPE, where it did.
+// Speak tells the revision at which a connection is used by who speaks on it
+// without a Session, before anything is sent.
+func (c *Conn) Speak(rev spec.Revision) { c.link.use(rev) }
+
+// why says how the server ended rather than EPIPE, where it did. Over HTTP it is
+// known by then whether it did.
 func (c *Conn) why(ctx context.Context, err error) error {
+	if h, ok := c.link.(*httpLink); ok && !h.over() {
+		return err
+	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 		defer cancel()

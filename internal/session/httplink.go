@@ -208,6 +208,15 @@ func (h *httpLink) end(how string) {
 	})
 }
 
+func (h *httpLink) over() bool {
+	select {
+	case <-h.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 func (h *httpLink) done() <-chan struct{} { return h.ended }
 func (h *httpLink) status() string        { return h.how }
 

@@ -11,6 +11,7 @@ import (
 // A Hosted is a server that we started and that serves at a URL.
 type Hosted struct {
 	command Command
+	at      *Endpoint
 	stream  *Stream
 	said    *tail         // of its standard output
 	heard   chan struct{} // closed once that was read to its end
@@ -27,7 +28,7 @@ func StartAt(ctx context.Context, c Command, at *Endpoint, within time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosted{command: c, stream: stream, said: &tail{}, heard: make(chan struct{})}
+	h := &Hosted{command: c, at: at, stream: stream, said: &tail{}, heard: make(chan struct{})}
 	go h.listen()
 	limit := time.NewTimer(within)
 	defer limit.Stop()
@@ -87,6 +88,22 @@ func (h *Hosted) Ended() string {
 	case <-h.stream.Done():
 		return h.stream.Status()
 	default:
+		return ""
+	}
+}
+
+// EndsWithin waits at most so long for a server to end that listens no more, and
+// returns how it ended, "" if it runs.
+func (h *Hosted) EndsWithin(within time.Duration) string {
+	if listens(context.Background(), h.at) {
+		return ""
+	}
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	select {
+	case <-h.stream.Done():
+		return h.stream.Status()
+	case <-limit.C:
 		return ""
 	}
 }

@@ -76,7 +76,9 @@ func (s *Streamable) header(m wire.Message) http.Header {
 // (basic/transports/streamable-http#request-metadata).
 func (s *Streamable) mirror(h http.Header, m wire.Message) {
 	version := string(s.Rev)
-	if named := wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion); named.Type == gjson.String {
+	// A version that no header could carry has no other form there: the server is
+	// left to see that it differs.
+	if named := wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion); named.Type == gjson.String && FieldValue(named.Str) == named.Str {
 		version = named.Str
 	}
 	h.Set("Mcp-Protocol-Version", version)

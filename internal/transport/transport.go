@@ -6,6 +6,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
 // A Kind is a transport of the specification.
@@ -55,6 +58,17 @@ func (s Set) Kinds() []Kind {
 	return out
 }
 
+// Revisions returns those that define the transport.
+func (k Kind) Revisions() spec.Set {
+	switch k {
+	case HTTP:
+		return spec.Since(spec.V2025_03_26)
+	case SSE:
+		return spec.Only(spec.V2024_11_05)
+	}
+	return spec.Every
+}
+
 // A Target is a server to be spoken to: one that is started, a Starter, or one
 // that serves already, a Site.
 type Target interface{ fmt.Stringer }
@@ -70,8 +84,11 @@ type Starter interface {
 // A Site is a server that serves at a URL.
 type Site struct {
 	Endpoint *Endpoint
-	Kind     Kind          // HTTP or SSE
-	Stderr   func() string // the last that the server wrote to its standard error, where we started it; or nil
+	Kind     Kind // HTTP or SSE
+	// Ended waits at most so long for the server to end, where we started it, and
+	// returns how it ended, "" if it runs; or nil.
+	Ended  func(within time.Duration) string
+	Stderr func() string // the last that the server wrote to its standard error, where we started it; or nil
 }
 
 func (s Site) String() string { return s.Endpoint.Shown() }

@@ -12,9 +12,12 @@ import (
 // frame may have it and no message: the head of an answer, a GET or DELETE, the
 // end of a stream, an event without data.
 type HTTP struct {
-	Exchange int    `json:"exchange"` // the request and its answer that it belongs to, from 1
-	Method   string `json:"method,omitempty"`
-	URL      string `json:"url,omitempty"`
+	Exchange int `json:"exchange"` // the request and its answer that it belongs to, from 1
+	// Conn names the connection of a request, where a server recorded it: what came
+	// over one was sent in that order.
+	Conn   string `json:"conn,omitempty"`
+	Method string `json:"method,omitempty"`
+	URL    string `json:"url,omitempty"`
 	// Status is of the head of an answer, Header of a request or of such a head.
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"header,omitempty"`

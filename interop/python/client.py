@@ -1,4 +1,5 @@
-"""A client on the Python SDK: client.py MODE COMMAND [ARGUMENT...] starts that server and looks around.
+"""A client on the Python SDK: client.py MODE COMMAND [ARGUMENT...] starts that server and looks around;
+client.py MODE URL does so at a server over streamable HTTP, over HTTP+SSE where the path ends in /sse.
 
 MODE is how the protocol revision is negotiated: auto (the SDK's default), legacy, or a revision to pin.
 """
@@ -8,6 +9,7 @@ import warnings
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 
@@ -23,9 +25,14 @@ async def every(fetch, field):
             return items
 
 
+def server(command, args):
+    if not command.startswith(("http://", "https://")):
+        return StdioServerParameters(command=command, args=args)
+    return sse_client(command) if command.endswith("/sse") else command
+
+
 async def main(mode, command, *args):
-    server = StdioServerParameters(command=command, args=list(args))
-    async with Client(server, mode=mode) as client:
+    async with Client(server(command, list(args)), mode=mode) as client:
         print(f"revision: {client.protocol_version}")
         capabilities = client.server_capabilities
         if capabilities.tools:
@@ -53,5 +60,5 @@ async def main(mode, command, *args):
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
-        sys.exit("usage: client.py auto|legacy|2026-07-28 COMMAND [ARGUMENT...]")
+        sys.exit("usage: client.py auto|legacy|2026-07-28 COMMAND [ARGUMENT...] | URL")
     anyio.run(main, *sys.argv[1:])

@@ -1,5 +1,5 @@
-// Package client is an honest little MCP client over stdio, of all published
-// revisions: it opens a session, looks at what the server offers, calls a
+// Package client is an honest little MCP client of all published revisions, over
+// stdio, streamable HTTP and HTTP+SSE: it opens a session, looks at what the server offers, calls a
 // read-only tool, reads a resource, gets a prompt, and closes. It shares no
 // code with what judges it.
 package client
@@ -45,19 +45,47 @@ func Defaults() Options {
 // Run starts the server, makes the tour and ends it. It returns an error if
 // server and client have no revision in common or the server fails it.
 func Run(ctx context.Context, server transport.Starter, o Options) error {
+	o.complete()
+	stream, err := server.Start(ctx)
+	if err != nil {
+		return err
+	}
+	c := newConn(o)
+	c.over(&child{stream: stream, c: c})
+	return c.run(ctx)
+}
+
+// RunAt does the same with a server that serves at a URL: over HTTP+SSE, or else
+// over streamable HTTP.
+func RunAt(ctx context.Context, url string, kind transport.Kind, o Options) error {
+	o.complete()
+	c := newConn(o)
+	r, err := newRemote(c, url, kind)
+	if err != nil {
+		return err
+	}
+	c.over(r)
+	return c.run(ctx)
+}
+
+// complete puts the defaults where nothing was said.
+func (o *Options) complete() {
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
-	stream, err := server.Start(ctx)
-	if err != nil {
+}
+
+// run makes the tour, and ends the connection.
+func (c *conn) run(ctx context.Context) error {
+	defer c.close(ctx)
+	o := c.o
+	s := &session{conn: c, o: o}
+	if err := c.link.open(ctx); err != nil {
 		return err
 	}
-	c := newConn(stream, o)
-	defer c.close(ctx)
-	s := &session{conn: c, o: o}
 	if err := s.open(ctx); err != nil {
 		return err
 	}

@@ -16,10 +16,23 @@ import (
 // An object is a JSON object.
 type object = map[string]any
 
-// A conn is a started server. What it sends is read on a goroutine of its own,
-// so that requests of it are answered whatever the client waits for.
+// A link is how the server is spoken to. What it says is taken by the conn on
+// goroutines of the link's, so that requests of it are answered whatever the
+// client waits for.
+type link interface {
+	// open begins to read.
+	open(ctx context.Context) error
+	// send gives the server one message.
+	send(m Message) error
+	// speaks is told the revision that was agreed on.
+	speaks(rev spec.Revision)
+	// close ends the connection and returns once nothing more is read.
+	close(ctx context.Context)
+}
+
+// A conn is a connection to a server.
 type conn struct {
-	stream *transport.Stream
+	link   link
 	o      Options
 	send   Sender
 	answer Answerer
@@ -28,18 +41,20 @@ type conn struct {
 
 	mu      sync.Mutex
 	last    int64
-	pending map[string]chan wire.Message // by the key of the request's id
-	gone    chan struct{}                // closed once the server says no more
-	mute    bool                         // the era is one whose clients answer nothing
+	pending map[string]chan reply // by the key of the request's id
+	gone    chan struct{}         // closed once the server says no more
+	mute    bool                  // the era is one whose clients answer nothing
 }
 
-func newConn(stream *transport.Stream, o Options) *conn {
-	c := &conn{stream: stream, o: o, pending: map[string]chan wire.Message{}, gone: make(chan struct{})}
-	c.send = func(m Message) error {
-		ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
-		defer cancel()
-		return stream.WriteLine(ctx, m.Raw)
-	}
+// A reply is the answer to a request, or why none will come.
+type reply struct {
+	m   wire.Message
+	err error
+}
+
+func newConn(o Options) *conn {
+	c := &conn{o: o, pending: map[string]chan reply{}, gone: make(chan struct{})}
+	c.send = func(m Message) error { return c.link.send(m) }
 	c.answer = func(m wire.Message) []byte {
 		if c.silent() {
 			return nil
@@ -65,20 +80,73 @@ func newConn(stream *transport.Stream, o Options) *conn {
 	if o.Heard != nil {
 		c.heard = o.Heard(c.heard)
 	}
-	go c.read()
 	return c
 }
 
-func (c *conn) read() {
-	defer close(c.gone)
+// over sets what the connection goes over.
+func (c *conn) over(l link) { c.link = l }
+
+// child is a link to a server that was started.
+type child struct {
+	stream *transport.Stream
+	c      *conn
+}
+
+func (l *child) open(context.Context) error {
+	go l.read()
+	return nil
+}
+
+func (l *child) read() {
+	defer close(l.c.gone)
 	for {
-		line, err := c.stream.ReadLine()
+		line, err := l.stream.ReadLine()
 		if err != nil {
 			return
 		}
 		for _, m := range wire.Parse(line.Bytes).Elements() {
-			c.take(m)
+			l.c.take(m)
 		}
+	}
+}
+
+func (l *child) send(m Message) error {
+	ctx, cancel := context.WithTimeout(context.Background(), l.c.o.Timeout)
+	defer cancel()
+	return l.stream.WriteLine(ctx, m.Raw)
+}
+
+func (*child) speaks(spec.Revision) {}
+
+// close ends the server: its input is closed, then it is waited for, then
+// signalled (basic/lifecycle#shutdown).
+func (l *child) close(ctx context.Context) {
+	grace := l.c.o.Grace
+	end := Closer(func(_ context.Context, s *transport.Stream) {
+		s.CloseInput()
+		if !done(s, grace) {
+			s.Terminate()
+			done(s, grace)
+		}
+	})
+	if l.c.o.Close != nil {
+		end = l.c.o.Close(end)
+	}
+	end(ctx, l.stream)
+	l.stream.Kill()
+	<-l.c.gone
+}
+
+func (c *conn) close(ctx context.Context) { c.link.close(ctx) }
+
+// settle gives a request its answer, or tells why none will come.
+func (c *conn) settle(id wire.ID, r reply) {
+	c.mu.Lock()
+	waiting := c.pending[id.Key()]
+	delete(c.pending, id.Key())
+	c.mu.Unlock()
+	if waiting != nil {
+		waiting <- r
 	}
 }
 
@@ -86,22 +154,19 @@ func (c *conn) take(m wire.Message) {
 	var out []byte
 	switch {
 	case m.IsResponse():
-		c.mu.Lock()
-		waiting := c.pending[m.ID().Key()]
-		delete(c.pending, m.ID().Key())
-		c.mu.Unlock()
-		if waiting != nil {
-			waiting <- m
-		}
+		c.settle(m.ID(), reply{m: m})
 		return
 	case m.Kind == wire.Request:
 		out = c.answer(m)
 	case m.Kind == wire.Notification:
 		out = c.heard(m)
 	}
-	if out != nil {
+	if out == nil {
+		return
+	}
+	for line := range bytes.SplitSeq(out, []byte("\n")) { // a fault may say more than one thing
 		// A server that reads no more loses its answer.
-		_ = c.send(Message{Raw: out, Kind: wire.Parse(out).Kind})
+		_ = c.send(Message{Raw: line, Kind: wire.Parse(line).Kind})
 	}
 }
 
@@ -123,7 +188,7 @@ func answer(m wire.Message) []byte {
 // request sends a request and waits for its answer.
 func (c *conn) request(ctx context.Context, method string, params object, within time.Duration) (wire.Message, error) {
 	id := c.nextID()
-	waiting := make(chan wire.Message, 1)
+	waiting := make(chan reply, 1)
 	c.mu.Lock()
 	c.pending[id.Key()] = waiting
 	c.mu.Unlock()
@@ -133,12 +198,12 @@ func (c *conn) request(ctx context.Context, method string, params object, within
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	select {
-	case m := <-waiting:
-		return m, nil
+	case r := <-waiting:
+		return r.m, c.why(method, r.err)
 	case <-c.gone:
 		select {
-		case m := <-waiting:
-			return m, nil
+		case r := <-waiting:
+			return r.m, c.why(method, r.err)
 		default:
 			return wire.Message{}, fmt.Errorf("%s was not answered: %w", method, errClosed)
 		}
@@ -149,26 +214,15 @@ func (c *conn) request(ctx context.Context, method string, params object, within
 	}
 }
 
-func (c *conn) notify(method string, params object) error {
-	return c.send(Message{Raw: message(wire.ID{}, method, params), Kind: wire.Notification, Method: method})
+func (c *conn) why(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s was not answered: %w", method, err)
 }
 
-// close ends the server: its input is closed, then it is waited for, then
-// signalled (basic/lifecycle#shutdown).
-func (c *conn) close(ctx context.Context) {
-	end := Closer(func(_ context.Context, s *transport.Stream) {
-		s.CloseInput()
-		if !done(s, c.o.Grace) {
-			s.Terminate()
-			done(s, c.o.Grace)
-		}
-	})
-	if c.o.Close != nil {
-		end = c.o.Close(end)
-	}
-	end(ctx, c.stream)
-	c.stream.Kill()
-	<-c.gone
+func (c *conn) notify(method string, params object) error {
+	return c.send(Message{Raw: message(wire.ID{}, method, params), Kind: wire.Notification, Method: method})
 }
 
 func done(s *transport.Stream, within time.Duration) bool {

@@ -101,6 +101,7 @@ func (s *session) initialize(ctx context.Context, rev spec.Revision) error {
 		return fmt.Errorf("server offers %q, which is not spoken here", version)
 	}
 	s.rev, s.capabilities, s.info = agreed, m.Result().Get("capabilities"), m.Result().Get("serverInfo")
+	s.conn.link.speaks(agreed)
 	return s.conn.notify("notifications/initialized", nil)
 }
 

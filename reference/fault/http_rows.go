@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,7 +30,11 @@ func overHTTP(name, does string, in spec.Set, breaks, caughtBy string, apply app
 
 // also names another check that the deviation must set off.
 func (f Fault) also(id, why string) Fault {
-	f.Also = map[string]string{id: why}
+	f.Also = maps.Clone(f.Also)
+	if f.Also == nil {
+		f.Also = map[string]string{}
+	}
+	f.Also[id] = why
 	return f
 }
 

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -52,6 +54,9 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 
 // Entries returns all frames that carry a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
+
+// Frames returns all frames, also those that belong to the transport alone.
+func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
 
 // underWay is how long a message may be under way on one connection while
 // another has come on a second.
@@ -212,14 +217,47 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 
 // RequestOf returns the request that a response answers: the one before it with
 // its id, from the other side. ok is false where that is not known: nothing had
-// the id, several messages had it, or a member of the request stands twice, of
-// which either may count.
+// the id, several messages had it, one of which may be what is no JSON to us and
+// was read all the same, or a member of the request stands twice, of which either
+// may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.asked(response)
-	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 {
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 || j.Garbled(response) {
 		return wire.Entry{}, false
 	}
 	return asked[0], true
+}
+
+// Garbled tells whether what is no JSON, before a response and from the other side,
+// seems to have its id.
+func (j *J) Garbled(response wire.Entry) bool {
+	side := response.From.Peer()
+	broken := Derived(j, "garbled by the "+string(side), func() (out []wire.Entry) {
+		for _, e := range j.entries {
+			if e.From == side && e.Message.Fault != nil {
+				out = append(out, e)
+			}
+		}
+		return out
+	})
+	return slices.ContainsFunc(broken, func(e wire.Entry) bool {
+		return e.Index < response.Index && seemsToHave(e.Raw, response.Message.ID().Raw)
+	})
+}
+
+// seemsToHave tells whether a member id with a value stands in bytes.
+func seemsToHave(raw []byte, id string) bool {
+	for {
+		_, rest, found := bytes.Cut(raw, []byte(`"id"`))
+		if !found || id == "" {
+			return false
+		}
+		raw = rest
+		value, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimLeft(rest, " \t\r\n"), ": \t\r\n"), []byte(id))
+		if found && (len(value) == 0 || !strings.ContainsRune("0123456789.eE", rune(value[0]))) {
+			return true
+		}
+	}
 }
 
 // Asked tells whether anything before a response, from the other side, had its

@@ -86,3 +86,29 @@ func TestWhatFollowsOverHTTP(t *testing.T) {
 		t.Error("what came on one stream has an order, also where it was taken up again")
 	}
 }
+
+// What is no JSON may have been read all the same, so that its id may be what a
+// response names.
+func TestARequestIsNotKnownWhereGarbageSeemsToHaveItsID(t *testing.T) {
+	for garbage, known := range map[string]bool{
+		`{"jsonrpc":"2.0","id":7,"method":"completion/complete"` + "\xff}": false,
+		`{"id" : 7 ,`:       false,
+		`{"id":"7",`:        true,
+		`{"id":70,`:         true,
+		`{"id":7.5,`:        true,
+		`{"n":7,`:           true,
+		`{"id":1,"id":7`:    false,
+		`no JSON at all: 7`: true,
+	} {
+		var response wire.Entry
+		v := NewView(spec.V2025_06_18, wire.TranscriptOf([]wire.Frame{
+			{From: wire.Client, Raw: []byte(garbage)},
+			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`)},
+			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`)},
+		}))
+		response = v.Entries()[2]
+		if _, ok := (&J{View: v, Of: wire.Server}).RequestOf(response); ok != known {
+			t.Errorf("%q: known is %v", garbage, ok)
+		}
+	}
+}

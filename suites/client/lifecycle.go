@@ -1,7 +1,9 @@
 package client
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -80,11 +82,13 @@ func lifecycle() []check.Check {
 // is told to open on stdio (basic/transports/stdio#backward-compatibility
 // since 2026-07-28), and responses, which answer a ping of the server.
 func initializeFirst(j *check.J) {
+	ask, _, _ := opening(j.Entries())
 	for _, e := range j.Sent() {
 		switch m := e.Message; {
 		case m.Method() == "initialize":
 			j.Saw()
 			return
+		case ask.Message.Kind == wire.Request && !before(e, ask): // it may have overtaken initialize
 		case m.Method() == "ping" || m.Method() == "server/discover" || m.IsResponse():
 		case m.Kind == wire.Request || m.Kind == wire.Notification:
 			j.Fail(e, "the client sent a %s before initialize", m.Summary())
@@ -177,11 +181,30 @@ func initialized(j *check.J) {
 		case m.Method() == "notifications/initialized":
 			j.Saw()
 			return
+		case m.Kind == wire.Request && overtook(j, e):
 		case m.Kind == wire.Request:
 			j.Fail(e, "the client sent a %s before notifications/initialized", m.Summary())
 			return
 		}
 	}
+}
+
+// underWay is how long a message may be under way while another comes on a second
+// connection.
+const underWay = time.Second
+
+// before tells whether the client certainly sent one message before another: over
+// HTTP what came on two connections may have come in another order.
+func before(e, later wire.Entry) bool {
+	return e.Index < later.Index && (e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= underWay)
+}
+
+// overtook tells whether notifications/initialized came behind a request that it
+// may have been sent before.
+func overtook(j *check.J, request wire.Entry) bool {
+	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
+		return e.Message.Method() == "notifications/initialized" && e.Index > request.Index && !before(request, e)
+	})
 }
 
 func waits(j *check.J) {
@@ -191,7 +214,10 @@ func waits(j *check.J) {
 	}
 	for _, e := range j.Sent() {
 		m := e.Message
-		if e.Index > ask.Index && e.Index < answer.Index && m.Kind == wire.Request && m.Method() != "ping" && !strings.HasPrefix(m.Method(), "notifications/") {
+		switch {
+		case e.Index == ask.Index || e.Index > answer.Index || before(e, ask):
+		case e.Index < ask.Index && m.Method() == "server/discover": // the probe for the other era
+		case m.Kind == wire.Request && m.Method() != "ping" && !strings.HasPrefix(m.Method(), "notifications/"):
 			j.Fail(e, "the client sent a %s before initialize was answered", m.Summary())
 			return
 		}

@@ -3,6 +3,7 @@ package client
 import (
 	"github.com/mcpcheck/mcpcheck/internal/script"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
 // A Scenario is a server that every client under test is run against once.
@@ -10,6 +11,7 @@ type Scenario struct {
 	Name   string
 	Says   string
 	Serves spec.Set // revisions that it may give subjects to
+	On     transport.Set
 	// Plain is the revision of an ordinary server, "" for those that are out
 	// of the ordinary: what a client does with it tells whether it speaks that.
 	Plain  spec.Revision
@@ -29,15 +31,15 @@ func Scenarios() []Scenario {
 		out = append(out, plain(rev))
 	}
 	return append(out,
-		Scenario{"older", "a small server that knows only the oldest revision", spec.Handshake, "", script.Older()},
-		Scenario{"newer", "a server that offers a version which cannot exist yet", spec.Handshake, "", script.Newer()},
-		Scenario{"modern-only", "a server that refuses initialize and names the versions it speaks", spec.Every, "", script.ModernOnly()},
-		Scenario{"foreign", "a server without initialize that speaks only a version which cannot exist yet", spec.Stateless, "", script.Foreign()},
-		Scenario{"bare", "a server without any capability", spec.Every, "", script.Bare()},
-		Scenario{"trespasser", "a server that sends a request in a revision where none may", spec.Stateless, "", script.Trespasser()},
+		Scenario{"older", "a small server that knows only the oldest revision", spec.Handshake, transport.Any, "", script.Older()},
+		Scenario{"newer", "a server that offers a version which cannot exist yet", spec.Handshake, transport.Any, "", script.Newer()},
+		Scenario{"modern-only", "a server that refuses initialize and names the versions it speaks", spec.Every, transport.OnStdio | transport.OnHTTP, "", script.ModernOnly()},
+		Scenario{"foreign", "a server without initialize that speaks only a version which cannot exist yet", spec.Stateless, transport.OnStdio | transport.OnHTTP, "", script.Foreign()},
+		Scenario{"bare", "a server without any capability", spec.Every, transport.Any, "", script.Bare()},
+		Scenario{"trespasser", "a server that sends a request in a revision where none may", spec.Stateless, transport.OnStdio, "", script.Trespasser()},
 	)
 }
 
 func plain(rev spec.Revision) Scenario {
-	return Scenario{"plain " + string(rev), "an ordinary server of " + string(rev), spec.Only(rev), rev, script.Plain(rev)}
+	return Scenario{"plain " + string(rev), "an ordinary server of " + string(rev), spec.Only(rev), transport.Any, rev, script.Plain(rev)}
 }

@@ -30,6 +30,9 @@ type Session struct {
 func SessionOf(t *wire.Transcript) Session {
 	s := Session{Transcript: t}
 	entries := t.Entries()
+	for i := range entries {
+		entries[i].Index = i // frames of the transport alone are not counted
+	}
 	if rev, spoken, ok := stateless(entries); ok {
 		s.Rev, s.Spoken, s.Opened = rev, spoken, true
 		if !spoken {

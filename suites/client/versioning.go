@@ -1,6 +1,7 @@
 package client
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/script"
@@ -103,12 +104,32 @@ func unknownStops(j *check.J) {
 	}
 }
 
+// connected tells whether the client was connected at the end of the session: over
+// HTTP, whether a stream was open that it had asked for.
+func connected(j *check.J) bool {
+	streams := map[int]bool{}
+	for _, f := range j.Frames() {
+		switch {
+		case f.HTTP == nil:
+			return true
+		case f.From == wire.Client && f.HTTP.Method == http.MethodGet:
+			streams[f.HTTP.Exchange] = true
+		case f.HTTP.End != "" || f.HTTP.Status >= http.StatusBadRequest:
+			delete(streams, f.HTTP.Exchange)
+		}
+	}
+	return len(streams) > 0
+}
+
 // unknownDisconnects judges clients that stopped; one that went on has its own
 // check.
 func unknownDisconnects(j *check.J) {
 	_, answer, ok := opening(j.Entries())
 	switch end := j.Ending(); {
 	case !ok || !impossible(answer.Message) || end == nil || wentOn(j.Entries(), answer.Index):
+	case end.Asked && !connected(j):
+		// Over HTTP a client that says no more and listens to nothing has left,
+		// whatever its process does.
 	case end.Asked:
 		j.Fail(answer, "the client stayed connected until it was ended")
 	default:

@@ -75,7 +75,7 @@ func allSaid(j *check.J) []said {
 			case m.Misfit != nil:
 			case m.Kind == wire.Result && m.Result().IsObject():
 				request, ok := asked[m.ID().Key()]
-				if !ok || ambiguous[m.ID().Key()] {
+				if !ok || ambiguous[m.ID().Key()] || j.Garbled(one) {
 					continue
 				}
 				method, result := request.Method(), m.Result()

@@ -174,9 +174,15 @@ func (r *reader) asked(e wire.Entry) {
 	m := e.Message
 	switch {
 	case m.Kind == wire.Request:
+		_, pending := r.sent[m.ID().Key()]
 		r.sent[m.ID().Key()] = e.Index
 		if m.Method() == "subscriptions/listen" {
 			r.open(e)
+			if pending {
+				r.streams[len(r.streams)-1].unclear = true
+			}
+		} else if s := r.stream(m.ID()); s != nil {
+			s.unclear = true // a result under the id may be of either
 		}
 	case m.Method() == "notifications/cancelled":
 		if s := r.stream(wire.ID{Raw: m.Params().Get("requestId").Raw}); s != nil && s.cancelled < 0 {

@@ -1,6 +1,17 @@
-// A client on the TypeScript SDK v1: node sdk-v1.mjs COMMAND [ARGUMENT...] starts that server and looks around.
+// A client on the TypeScript SDK v1: node sdk-v1.mjs COMMAND [ARGUMENT...] starts that server and looks around;
+// node sdk-v1.mjs URL does so at a server over streamable HTTP, over HTTP+SSE where the path ends in /sse.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+function transport(command, args) {
+  if (!/^https?:/.test(command)) {
+    return new StdioClientTransport({ command, args });
+  }
+  const url = new URL(command);
+  return url.pathname.endsWith('/sse') ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
 
 // All pages of one list.
 async function all(list, key) {
@@ -17,12 +28,12 @@ async function all(list, key) {
 
 const [command, ...args] = process.argv.slice(2);
 if (!command) {
-  console.error('usage: sdk-v1.mjs COMMAND [ARGUMENT...]');
+  console.error('usage: sdk-v1.mjs COMMAND [ARGUMENT...] | URL');
   process.exit(2);
 }
 
 const client = new Client({ name: 'interop-sdk-v1', version: '1.0.0' });
-await client.connect(new StdioClientTransport({ command, args }));
+await client.connect(transport(command, args));
 try {
   const capabilities = client.getServerCapabilities() ?? {};
   if (capabilities.tools) {

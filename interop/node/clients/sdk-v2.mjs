@@ -1,7 +1,16 @@
-// A client on the TypeScript SDK v2: node sdk-v2.mjs MODE COMMAND [ARGUMENT...] starts that server and looks around.
+// A client on the TypeScript SDK v2: node sdk-v2.mjs MODE COMMAND [ARGUMENT...] starts that server and looks around;
+// node sdk-v2.mjs MODE URL does so at a server over streamable HTTP, over HTTP+SSE where the path ends in /sse.
 // MODE is how the protocol revision is negotiated: default, auto, or pin (to 2026-07-28).
-import { Client } from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+function transport(command, args) {
+  if (!/^https?:/.test(command)) {
+    return new StdioClientTransport({ command, args });
+  }
+  const url = new URL(command);
+  return url.pathname.endsWith('/sse') ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
 
 const options = {
   default: {},
@@ -11,12 +20,12 @@ const options = {
 
 const [mode, command, ...args] = process.argv.slice(2);
 if (!options[mode] || !command) {
-  console.error('usage: sdk-v2.mjs default|auto|pin COMMAND [ARGUMENT...]');
+  console.error('usage: sdk-v2.mjs default|auto|pin COMMAND [ARGUMENT...] | URL');
   process.exit(2);
 }
 
 const client = new Client({ name: 'interop-sdk-v2', version: '1.0.0' }, options[mode]);
-await client.connect(new StdioClientTransport({ command, args }));
+await client.connect(transport(command, args));
 try {
   console.log(`revision: ${client.getNegotiatedProtocolVersion()}`);
   const capabilities = client.getServerCapabilities() ?? {};

@@ -1,5 +1,6 @@
 // Command client is a client on the Go SDK: client COMMAND [ARGUMENT...]
-// starts that server over stdio and looks around.
+// starts that server over stdio and looks around; client URL does so at a
+// server over streamable HTTP, over HTTP+SSE where the path ends in /sse.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,19 +19,29 @@ import (
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) < 2 {
-		log.Print("usage: client COMMAND [ARGUMENT...]")
+		log.Print("usage: client COMMAND [ARGUMENT...] | URL")
 		os.Exit(2)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := run(ctx, exec.Command(os.Args[1], os.Args[2:]...)); err != nil {
+	if err := run(ctx, transport(os.Args[1], os.Args[2:])); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, server *exec.Cmd) error {
+func transport(command string, args []string) mcp.Transport {
+	switch {
+	case !strings.HasPrefix(command, "http://") && !strings.HasPrefix(command, "https://"):
+		return &mcp.CommandTransport{Command: exec.Command(command, args...)}
+	case strings.HasSuffix(command, "/sse"):
+		return &mcp.SSEClientTransport{Endpoint: command}
+	}
+	return &mcp.StreamableClientTransport{Endpoint: command}
+}
+
+func run(ctx context.Context, server mcp.Transport) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "interop-go-sdk", Version: "v1.0.0"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: server}, nil)
+	session, err := client.Connect(ctx, server, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

@@ -1,0 +1,160 @@
+package suites
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/script"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
+	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+func referenceClientAt(o client.Options, over transport.Kind) script.InProcessURL {
+	return script.InProcessURL{Name: "reference client", Kind: over, Run: func(ctx context.Context, url string) error {
+		return client.RunAt(ctx, url, over, o)
+	}}
+}
+
+func TestHonestClientConformsOverHTTP(t *testing.T) {
+	legacy := client.Defaults()
+	legacy.LegacyFirst = true
+	old := client.Defaults()
+	old.Revisions = []spec.Revision{spec.V2024_11_05}
+	for name, c := range map[string]struct {
+		o    client.Options
+		over transport.Kind
+		revs spec.Set
+	}{
+		"dual era":     {client.Defaults(), transport.HTTP, spec.Since(spec.V2025_03_26)},
+		"legacy first": {legacy, transport.HTTP, spec.Since(spec.V2025_03_26) & spec.Handshake},
+		"HTTP+SSE":     {old, transport.SSE, spec.Only(spec.V2024_11_05)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run, err := RunClientDirect(t.Context(), referenceClientAt(c.o, c.over), Options{Session: clientWaits()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range run.Revisions {
+				if r.Spoken != c.revs.Has(r.Revision) {
+					t.Errorf("%s: spoken is %v: %s", r.Revision, r.Spoken, r.Why)
+				}
+			}
+			passed := 0
+			for _, out := range run.Outcomes {
+				switch out.Verdict {
+				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+					t.Errorf("%s at %s: %s: %s%s", out.ID, out.Revision, out.Verdict, out.Detail, out.Cause)
+				case reports.Pass:
+					passed++
+				case reports.NotObserved:
+					// Who speaks the oldest revision alone cannot offer less.
+					if unobserved[out.ID] == "" && !(c.over == transport.SSE && out.ID == "client.versioning.offer.latest") {
+						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
+					}
+				}
+				if out.Transport != string(c.over) {
+					t.Fatalf("%s was judged over %s", out.ID, out.Transport)
+				}
+			}
+			if passed < 20*len(c.revs.Revisions()) {
+				t.Errorf("%d checks passed", passed)
+			}
+			if len(run.Notes) > 0 {
+				t.Errorf("the run has notes: %q", run.Notes)
+			}
+		})
+	}
+}
+
+// stdioOnly are the faults of a client that HTTP does not show, and why.
+var stdioOnly = map[string]string{
+	"client-signals-first": "there is no process to be ended",
+	"client-lingers":       "a client that says no more is not connected",
+}
+
+// racing are faults whose messages streamable HTTP carries at once on several
+// connections, so that it is not known which came first, with the checks of which
+// one or all catch them.
+var racing = map[string][]string{
+	"client-tools-first": {"client.lifecycle.initialize.first", "client.lifecycle.waits"},
+}
+
+// tries is how often a fault may set off something else than it should: what a
+// client sends and does not wait for may be lost with its end on a busy machine.
+const tries = 3
+
+// The faults at the seams of messages set off over HTTP what they set off over
+// stdio, but for the checks of stdio.
+func TestClientFaultsSetOffTheirChecksOverHTTP(t *testing.T) {
+	for _, f := range fault.Clients() {
+		if stdioOnly[f.Name] != "" {
+			continue
+		}
+		for _, rev := range spec.Revisions() {
+			t.Run(f.Name+" at "+string(rev), func(t *testing.T) {
+				t.Parallel()
+				var wrong []string
+				for range tries {
+					if wrong = objections(t, f, rev); len(wrong) == 0 {
+						return
+					}
+				}
+				t.Errorf("%s", strings.Join(wrong, "\n"))
+			})
+		}
+	}
+}
+
+// objections runs a fault and returns what came out otherwise than it should.
+func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []string) {
+	t.Helper()
+	over := transport.HTTP
+	if !over.Revisions().Has(rev) {
+		over = transport.SSE
+	}
+	o := client.Defaults()
+	o.Revisions = (spec.Until(rev) & over.Revisions()).Revisions()
+	f.Apply(&o)
+	checks := Of(wire.Client, All())
+	run, err := RunClientDirect(t.Context(), referenceClientAt(o, over), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := slices.Concat(f.CaughtBy, slices.Collect(maps.Keys(f.Also)))
+	either := racing[f.Name]
+	if over != transport.HTTP || !f.In.Has(rev) {
+		either = nil
+	}
+	raced := len(either) == 0
+	for _, out := range run.Outcomes {
+		i := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == out.ID })
+		want := slices.Contains(named, out.ID) && f.In.Has(rev) && checks[i].On.Has(over)
+		off := out.Verdict == reports.Fail || out.Verdict == reports.Warn
+		switch {
+		case out.Verdict == reports.Broken || out.Verdict == reports.NotRun:
+			wrong = append(wrong, fmt.Sprintf("%s is %s: %s%s", out.ID, out.Verdict, out.Detail, out.Cause))
+		case slices.Contains(either, out.ID):
+			raced = raced || off
+		case off && !want:
+			wrong = append(wrong, fmt.Sprintf("also sets off %s: %s", out.ID, out.Detail))
+		case !off && want:
+			wrong = append(wrong, fmt.Sprintf("does not set off %s: %s %s", out.ID, out.Verdict, out.Detail))
+		case off && len(out.Frames) == 0:
+			wrong = append(wrong, fmt.Sprintf("%s shows no frames", out.ID))
+		}
+	}
+	if !raced {
+		wrong = append(wrong, fmt.Sprintf("sets off none of %s", either))
+	}
+	return wrong
+}
