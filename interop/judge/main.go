@@ -69,6 +69,9 @@ func judge(root, binary string, t target.Target, write bool) []string {
 	if spoken := r.Spoken(); !slices.Equal(spoken, t.Speaks) {
 		wrong = append(wrong, fmt.Sprintf("speaks %v, not %v as targets.json says", spoken, t.Speaks))
 	}
+	if over := r.Over(); !slices.Equal(over, []string{t.Over()}) {
+		wrong = append(wrong, fmt.Sprintf("was judged over %v, not %s as targets.json says", over, t.Over()))
+	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
 	now := entries(t, r.Outcomes)
 	path := filepath.Join(root, "interop", "verdicts", t.Name+".jsonl")
