@@ -63,7 +63,7 @@ func contractAskWith(t *check.T, tool string, args check.Params, method string, 
 		}
 		return session.NoSuchMethod()
 	})
-	from := len(t.Frames(0))
+	from := t.Len()
 	content := contractCall(t, tool, args).Get("content")
 	asks := t.Asks(from)
 	i := slices.IndexFunc(asks, func(a check.Ask) bool { return a.Method == method })

@@ -122,7 +122,7 @@ func contractWatched(t *check.T) {
 	if !t.Declares("resources.subscribe") {
 		t.Fail("the capability resources.subscribe", "none", "the server does not declare resources.subscribe, which %s needs", uri)
 	}
-	from := len(t.Frames(0))
+	from := t.Len()
 	contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
 	_, told := t.AwaitWithin(from, min(longRest, t.Timeout()), func(m wire.Message) bool {
 		return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri

@@ -80,7 +80,7 @@ func contractMissingCapability(t *check.T) {
 // are answers without a request.
 func contractStreaming(t *check.T) {
 	const tool = "test_streaming_elicitation"
-	from := len(t.Frames(0))
+	from := t.Len()
 	m := t.Request("tools/call", contractDeclaring(t, tool, check.Params{"elicitation": check.Params{}}))
 	for _, other := range t.Received(from) {
 		if other.Kind == wire.Request {
@@ -95,7 +95,7 @@ func contractStreaming(t *check.T) {
 func contractSilentLog(t *check.T) {
 	const tool = "test_logging_tool"
 	params := contractParams(t, tool, check.Params{})
-	from := len(t.Frames(0))
+	from := t.Len()
 	contractSuccess(t, tool, t.Request("tools/call", params))
 	t.Forbid(from, "no notifications/message for a request without "+spec.MetaLogLevel, func(m wire.Message) bool {
 		return m.Method() == "notifications/message"

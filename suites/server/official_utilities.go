@@ -49,7 +49,7 @@ func contractLogging(t *check.T) {
 		t.Fail("the capability logging", "none", "the server does not declare the capability logging, which %s needs", tool)
 	}
 	contractResult(t, "logging/setLevel", t.Request("logging/setLevel", check.Params{"level": "debug"}))
-	from := len(t.Frames(0))
+	from := t.Len()
 	contractSuccess(t, tool, t.Request("tools/call", params))
 	last := -1
 	for _, text := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
@@ -85,7 +85,7 @@ func contractProgress(t *check.T) {
 	const tool, token = "test_tool_with_progress", "progress-test-1"
 	params := contractParams(t, tool, check.Params{})
 	params["_meta"] = check.Params{"progressToken": token}
-	from := len(t.Frames(0))
+	from := t.Len()
 	contractSuccess(t, tool, t.Request("tools/call", params))
 	var reports, foreign []string
 	for _, m := range t.Received(from) {
