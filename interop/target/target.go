@@ -160,7 +160,7 @@ func Build(root string) (binary string, done func(), err error) {
 // Run runs mcpcheck on the target. Its exit code says no more than its report,
 // so that only a code above 1 is an error.
 func (t Target) Run(root, binary string) (*Report, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
