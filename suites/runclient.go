@@ -63,7 +63,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 		o.Revisions = spec.Revisions()
 	}
 	e := &clientEngine{
-		engine:   engine{o: o, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
+		engine:   engine{o: o, kind: transport.Stdio, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
 		sessions: map[spec.Revision][]client.Session{},
 		views:    map[spec.Revision][]*check.View{},
 		whys:     map[spec.Revision]string{},
