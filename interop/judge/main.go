@@ -25,7 +25,7 @@ import (
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
 	write := flag.Bool("write", false, "put the present verdicts into the ledger")
-	slots := flag.Int("parallel", 2, "how many targets are judged at once")
+	slots := flag.Int("parallel", 4, "how many targets are judged at once: most of a run is waiting")
 	flag.Parse()
 	if err := run(*binary, *write, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "judge: %v\n", err)
