@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -126,15 +125,21 @@ func referenceServer(name, profile string, revisions []string) (server.Options, 
 	return f.Options(o), nil
 }
 
-// referenceTarget is the reference server in this process.
-func referenceTarget(name, profile string) (transport.Target, error) {
+// referenceTarget is the reference server in this process, over a transport: ""
+// for that which shows its fault. Over HTTP it serves as long as the process lives.
+func referenceTarget(name, profile string, over transport.Kind) (transport.Target, error) {
 	o, err := referenceServer(name, profile, nil)
 	if err != nil {
 		return nil, err
 	}
-	return transport.InProcess{Name: "--reference=" + name, Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return server.Serve(ctx, in, out, o)
-	}}, nil
+	if f, err := fault.Lookup(name); err == nil {
+		over = cmp.Or(over, f.Over)
+	}
+	if over == transport.HTTP || over == transport.SSE {
+		site, _, err := server.Serving(over, o)
+		return site, err
+	}
+	return server.Target("--reference="+name, o), nil
 }
 
 func faultNames() []string {

@@ -78,7 +78,7 @@ func (f *flags) replayTarget(cmd *cobra.Command, args []string) (transport.Targe
 	case f.reference != "" && len(args) > 0:
 		return nil, fmt.Errorf("--reference takes our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
 	case f.reference != "":
-		return referenceTarget(f.reference, "")
+		return referenceTarget(f.reference, "", "")
 	case len(args) == 0:
 		return nil, errReplayArgs
 	case cmd.ArgsLenAtDash() != 1:

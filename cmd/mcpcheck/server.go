@@ -144,7 +144,11 @@ func (f *flags) target(cmd *cobra.Command, args []string) (transport.Target, []s
 		if len(args) > 0 {
 			return nil, nil, fmt.Errorf("--reference judges our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
 		}
-		target, err := referenceTarget(f.reference, f.profile)
+		over, err := f.kind()
+		if err != nil {
+			return nil, nil, err
+		}
+		target, err := referenceTarget(f.reference, f.profile, over)
 		argv := []string{"--reference"}
 		if f.reference != referenceHonest {
 			argv[0] += "=" + f.reference

@@ -62,27 +62,41 @@ func (f *flags) site(cmd *cobra.Command, args []string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch f.transport {
-	case transportHTTP, string(transport.HTTP):
-		s.kind = transport.HTTP
-	case transportSSE:
-		s.kind = transport.SSE
-	case transportAuto, transportStdio:
-	default:
-		return nil, fmt.Errorf("--transport takes %s, %s, %s or %s, not %q", transportAuto, transportHTTP, transportSSE, transportStdio, f.transport)
+	if s.kind, err = f.kind(); err != nil {
+		return nil, err
 	}
 	switch {
-	case at == "" && s.kind != "":
+	case f.reference != "" && (header != nil || f.url != ""):
+		return nil, errors.New("--reference judges our own server: --url and --header are for others")
+	case f.reference != "":
+		return nil, nil
+	case at == "" && s.kind != "" && s.kind != transport.Stdio:
 		return nil, fmt.Errorf("--transport %s needs a URL", f.transport)
 	case at == "" && header != nil:
 		return nil, errors.New("--header is for servers over HTTP: no URL is given")
 	case at == "" && f.url == "":
 		return nil, nil
-	case f.transport == transportStdio:
+	case s.kind == transport.Stdio:
 		return nil, fmt.Errorf("--transport stdio is for a command, not for %s", shownURL(at))
 	}
 	s.endpoint, err = transport.NewEndpoint(at, transport.HTTPOptions{Header: header, DialTimeout: f.timeout})
 	return s, err
+}
+
+// kind returns the transport that --transport names; "" where that is to be
+// found out, or follows from the target.
+func (f *flags) kind() (transport.Kind, error) {
+	switch f.transport {
+	case transportHTTP, string(transport.HTTP):
+		return transport.HTTP, nil
+	case transportSSE:
+		return transport.SSE, nil
+	case transportStdio:
+		return transport.Stdio, nil
+	case transportAuto, "":
+		return "", nil
+	}
+	return "", fmt.Errorf("--transport takes %s, %s, %s or %s, not %q", transportAuto, transportHTTP, transportSSE, transportStdio, f.transport)
 }
 
 func isURL(arg string) bool {

@@ -5,7 +5,6 @@ package selftest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -64,12 +64,44 @@ func Select(faults []fault.Fault, globs []string) ([]fault.Fault, error) {
 // A Matrix is every fault at every revision of its own, and the honest server.
 type Matrix struct {
 	Cells  []Cell
-	Honest *reports.Run
-	// Promised is the honest server that offers the public contract, judged by
-	// its checks too.
-	Promised *reports.Run
-	Again    int // cells that were not exact beside others, and were run again with time to spare
-	Took     time.Duration
+	Honest []Honest
+	Again  int // cells that were not exact beside others, and were run again with time to spare
+	Took   time.Duration
+}
+
+// Honest is what the checks say of the server without a fault.
+type Honest struct {
+	Over    transport.Kind
+	Profile string // what it offers, and is judged by too
+	Run     *reports.Run
+	err     error
+}
+
+func (h Honest) String() string {
+	text := "the honest server over " + string(h.Over)
+	if h.Profile != "" {
+		text += " with the public contract"
+	}
+	return text
+}
+
+// honest are the ways in which the honest server is judged.
+func honest() []Honest {
+	return []Honest{
+		{Over: transport.Stdio},
+		{Over: transport.Stdio, Profile: suites.Official},
+		{Over: transport.HTTP},
+		{Over: transport.SSE},
+	}
+}
+
+// judge has the checks of the revisions that there are over the transport run.
+func (h *Honest) judge(ctx context.Context) {
+	o, revisions := server.Options{}, spec.Revisions()
+	if h.Profile != "" {
+		o, revisions = server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions()
+	}
+	h.Run, h.err = judge(ctx, h.Over, o, revisions, h.Profile, alone())
 }
 
 // beside are the deadlines of runs in process: an answer comes within
@@ -110,18 +142,17 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 			m.Cells = append(m.Cells, Cell{Fault: f, Revision: rev})
 		}
 	}
-	var honest sync.WaitGroup
-	var bad [2]error
-	honest.Go(func() {
-		m.Honest, bad[0] = judge(ctx, server.Options{}, spec.Revisions(), "", alone())
-	})
-	honest.Go(func() {
-		m.Promised, bad[1] = judge(ctx, server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions(), suites.Official, alone())
-	})
+	m.Honest = honest()
+	var judging sync.WaitGroup
+	for i := range m.Honest {
+		judging.Go(func() { m.Honest[i].judge(ctx) })
+	}
 	m.Again = m.fill(ctx, workers, beside(), alone())
-	honest.Wait()
-	if bad[0] != nil || bad[1] != nil {
-		return nil, fmt.Errorf("the honest server: %w", errors.Join(bad[:]...))
+	judging.Wait()
+	for _, h := range m.Honest {
+		if h.err != nil {
+			return nil, fmt.Errorf("%s: %w", h, h.err)
+		}
 	}
 	m.fill(ctx, 1, alone())
 	m.Took = time.Since(began)
@@ -131,8 +162,17 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 // pace is that of the tools of the public contract: their pauses prove nothing.
 const pace = time.Millisecond
 
-func judge(ctx context.Context, o server.Options, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
-	return suites.RunDirect(ctx, server.Target("reference", o), suites.Options{
+func judge(ctx context.Context, over transport.Kind, o server.Options, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
+	var target transport.Target = server.Target("reference", o)
+	if over == transport.HTTP || over == transport.SSE {
+		site, end, err := server.Serving(over, o)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		target = site
+	}
+	return suites.RunDirect(ctx, target, suites.Options{
 		Revisions: revisions, Profile: profile, Session: deadlines, Allow: func(string) bool { return true },
 	})
 }
@@ -172,7 +212,7 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Opt
 
 func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
 	c.filled = true
-	run, err := judge(ctx, c.Fault.Options(server.Options{Pace: pace}), []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
+	run, err := judge(ctx, c.Fault.Over, c.Fault.Options(server.Options{Pace: pace}), []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
 	if err != nil {
 		c.Err = err
 		return
@@ -206,20 +246,13 @@ func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
 // Wrong returns what keeps the matrix from being a proof, sorted.
 func (m *Matrix) Wrong() []string {
 	var out []string
-	for _, o := range m.Honest.Outcomes {
-		switch o.Verdict {
-		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
-			out = append(out, fmt.Sprintf("the honest server at %s: %s is %s: %s%s", o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
-		}
-	}
-	for _, o := range m.Promised.Outcomes {
-		switch o.Verdict {
-		case reports.Pass:
-		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
-			out = append(out, fmt.Sprintf("the honest server with the public contract at %s: %s is %s: %s%s", o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
-		default:
-			if o.Area == suites.Official {
-				out = append(out, fmt.Sprintf("the honest server with the public contract at %s: %s is %s: %s", o.Revision, o.ID, o.Verdict, o.Detail))
+	for _, h := range m.Honest {
+		for _, o := range h.Run.Outcomes {
+			switch {
+			case o.Verdict == reports.Fail || o.Verdict == reports.Warn || o.Verdict == reports.Broken || o.Verdict == reports.NotRun:
+				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s%s", h, o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
+			case o.Verdict != reports.Pass && h.Profile != "" && o.Area == suites.Official:
+				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s", h, o.Revision, o.ID, o.Verdict, o.Detail))
 			}
 		}
 	}
@@ -270,8 +303,12 @@ func (m *Matrix) Write(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	verdicts := 0
+	for _, h := range m.Honest {
+		verdicts += len(h.Run.Outcomes)
+	}
 	_, err := fmt.Fprintf(w, "\n%d of %d faults-at-a-revision set off exactly the checks they name; %d run again with time to spare; %d verdicts on the honest server; %s\n",
-		killed, cells, m.Again, len(m.Honest.Outcomes), m.Took.Round(time.Millisecond))
+		killed, cells, m.Again, verdicts, m.Took.Round(time.Millisecond))
 	return err
 }
 

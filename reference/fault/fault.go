@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -27,6 +28,8 @@ type Fault struct {
 	// Profile names the fixtures that it is about, "" for none: "official" has
 	// the server offer the public conformance contract.
 	Profile string
+	// Over is the transport that shows it, where stdio does not; "" for stdio.
+	Over transport.Kind
 	// Apply builds the deviation into the options.
 	Apply func(o *server.Options)
 }

@@ -43,7 +43,7 @@ type conn struct {
 	work     sync.WaitGroup
 	turn     chan struct{}            // held while an HTTP message is taken up
 	current  atomic.Pointer[exchange] // the HTTP message that is being taken up
-	about    *exchange                // that the frame in the sink belongs to; guarded by out
+	about    atomic.Pointer[exchange] // that the frame in the sink belongs to; nil where a seam lets one go later
 	ending   bool                     // no new work is begun
 	closing  chan struct{}            // closed when no more input is taken
 }
@@ -113,7 +113,7 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink,
 func (c *conn) placing(write FrameSink) FrameSink {
 	return func(f Frame) {
 		if f.exchange == nil && f.Request == nil {
-			f.exchange = c.about
+			f.exchange = c.about.Load()
 		}
 		write(f)
 	}
@@ -303,9 +303,9 @@ func (c *conn) emit(f Frame) (sent bool) {
 	if f.Request != nil && f.Request.job.cancelled.Load() {
 		return false
 	}
-	c.about = f.post()
+	c.about.Store(f.post())
 	c.sink(f)
-	c.about = nil
+	c.about.Store(nil)
 	return true
 }
 

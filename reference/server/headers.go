@@ -100,6 +100,10 @@ func (r *Request) checkMirrored(schema, args Object) *Error {
 // encoded form (basic/transports/streamable-http#value-encoding); nil is a
 // value that is not there.
 func (r *Request) repeats(header string, value any) *Error {
+	switch value.(type) {
+	case Object, []any:
+		value = nil // a header cannot hold it: the inputSchema refuses it
+	}
 	text, given, problem := r.header(header)
 	switch {
 	case problem != nil:

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
 // A Listener is a server over HTTP that listens.
@@ -42,6 +44,29 @@ func Listen(addr string, o Options) (*Listener, error) {
 	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
 	go func() { out.ended <- server.Serve(l) }()
 	return out, nil
+}
+
+// Serving returns the server as a target over HTTP: it listens on a port of the
+// loopback interface in this process, until end is called. Over HTTP+SSE that is
+// its endpoint for the revision that has it alone.
+func Serving(over transport.Kind, o Options) (target transport.Site, end func(), err error) {
+	l, err := Listen("127.0.0.1:0", o)
+	if err != nil {
+		return target, nil, err
+	}
+	url := l.URL()
+	if over == transport.SSE {
+		url = l.SSE()
+	}
+	at, err := transport.NewEndpoint(url, transport.HTTPOptions{})
+	if err != nil {
+		return target, nil, errors.Join(err, l.Close())
+	}
+	return transport.Site{Endpoint: at, Kind: over}, func() {
+		at.Close()
+		// Connections that are cut while the server ends are no news.
+		_ = l.Close()
+	}, nil
 }
 
 // URL returns that of the MCP endpoint, and SSE that of HTTP+SSE.
