@@ -37,7 +37,7 @@ func run(binary string, runs, slots int, names []string) error {
 		return fmt.Errorf("-runs %d: it takes two to compare", runs)
 	}
 	if len(names) == 0 {
-		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http", "go-sdk-server-http-stateless"}
+		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http", "typescript-v2-server-http"}
 	}
 	bench, err := target.Open(binary, names)
 	if err != nil {
