@@ -51,6 +51,9 @@ func TestHonestClientConforms(t *testing.T) {
 				}
 			}
 			for _, out := range run.Outcomes {
+				if out.Transport != string(transport.Stdio) {
+					t.Errorf("%s at %s is of the transport %q", out.ID, out.Revision, out.Transport)
+				}
 				switch out.Verdict {
 				case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
 					t.Errorf("%s at %s: %s: %s%s", out.ID, out.Revision, out.Verdict, out.Detail, out.Cause)

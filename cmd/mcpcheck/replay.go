@@ -62,7 +62,7 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 	}
 	target, again := transport.Target(nil), (func(context.Context) error)(nil)
 	if at == nil {
-		target, err = f.replayTarget(words)
+		target, err = f.replayTarget(words, c.Transport)
 	} else {
 		if at.kind == "" && c.Transport != transport.Stdio {
 			at.kind = c.Transport // as when it was found
@@ -150,15 +150,15 @@ func recorded(words []string) (at string, argv []string, err error) {
 	return "", nil, fmt.Errorf("the target in the case is not understood: %s", transport.Quote(words))
 }
 
-// replayTarget returns what a case is played on over stdio: what stands behind the
-// dash, or our own server.
-func (f *flags) replayTarget(words operands) (transport.Target, error) {
+// replayTarget returns what a case is played on that no URL names: what stands
+// behind the dash, or our own server over the transport of the case.
+func (f *flags) replayTarget(words operands, over transport.Kind) (transport.Target, error) {
 	args := words.args
 	switch {
 	case f.reference != "" && len(args) > 0:
 		return nil, fmt.Errorf("--reference takes our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
 	case f.reference != "":
-		return referenceTarget(f.reference, "", "", &f.given)
+		return referenceTarget(f.reference, "", over, &f.given)
 	case len(args) == 0:
 		return nil, errReplayArgs
 	case words.dash != 0:

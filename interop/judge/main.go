@@ -25,7 +25,7 @@ import (
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
 	write := flag.Bool("write", false, "put the present verdicts into the ledger")
-	slots := flag.Int("parallel", 2, "how many targets are judged at once")
+	slots := flag.Int("parallel", 4, "how many targets are judged at once: most of a run is waiting")
 	flag.Parse()
 	if err := run(*binary, *write, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "judge: %v\n", err)
@@ -68,6 +68,9 @@ func judge(root, binary string, t target.Target, write bool) []string {
 	var wrong []string
 	if spoken := r.Spoken(); !slices.Equal(spoken, t.Speaks) {
 		wrong = append(wrong, fmt.Sprintf("speaks %v, not %v as targets.json says", spoken, t.Speaks))
+	}
+	if over := r.Over(); !slices.Equal(over, []string{t.Over()}) {
+		wrong = append(wrong, fmt.Sprintf("was judged over %v, not %s as targets.json says", over, t.Over()))
 	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
 	now := entries(t, r.Outcomes)

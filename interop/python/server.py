@@ -1,5 +1,9 @@
-"""A small notes server on the Python SDK, over stdio."""
+"""A small notes server on the Python SDK, over stdio, or over HTTP.
 
+usage: server.py [streamable-http PORT | sse PORT]
+"""
+
+import sys
 from typing import Annotated
 
 import anyio
@@ -141,4 +145,7 @@ async def complete(ref, argument, context) -> Completion | None:
 
 
 if __name__ == "__main__":
-    mcp.run()
+    if len(sys.argv) > 1:
+        mcp.run(sys.argv[1], port=int(sys.argv[2]))
+    else:
+        mcp.run()

@@ -3,7 +3,8 @@
 //
 //	go run ./interop/stable [-mcpcheck PATH] [-runs N] [-parallel N] [NAME…]
 //
-// Without names it takes three: one on each of three SDKs.
+// Without names it takes three over stdio and two over HTTP, on different SDKs,
+// with sessions and without.
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
 	runs := flag.Int("runs", 3, "how often each target is judged")
-	slots := flag.Int("parallel", 2, "how many targets are judged at once")
+	slots := flag.Int("parallel", 4, "how many targets are judged at once: most of a run is waiting")
 	flag.Parse()
 	if err := run(*binary, *runs, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "stable: %v\n", err)
@@ -36,7 +37,7 @@ func run(binary string, runs, slots int, names []string) error {
 		return fmt.Errorf("-runs %d: it takes two to compare", runs)
 	}
 	if len(names) == 0 {
-		names = []string{"everything", "go-sdk-server", "python-server"}
+		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http", "typescript-v2-server-http"}
 	}
 	bench, err := target.Open(binary, names)
 	if err != nil {

@@ -4,6 +4,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,16 +17,22 @@ import (
 	"sync"
 )
 
-// A Target is a pinned server or client.
+// A Target is a pinned server or client. In the command, the environment and
+// the URL {port} stands for a port that is free.
 type Target struct {
-	Name    string            `json:"name"`
-	Kind    string            `json:"kind"` // server or client
-	Command []string          `json:"command"`
-	Env     map[string]string `json:"env"`
-	Cwd     string            `json:"cwd"`
-	Version string            `json:"version"`
-	Speaks  []string          `json:"speaks"`
+	Name      string            `json:"name"`
+	Kind      string            `json:"kind"` // server or client
+	Command   []string          `json:"command"`
+	Env       map[string]string `json:"env"`
+	Cwd       string            `json:"cwd"`
+	URL       string            `json:"url"`       // of a server over HTTP
+	Transport string            `json:"transport"` // over which that server is to be found: http or sse
+	Version   string            `json:"version"`
+	Speaks    []string          `json:"speaks"`
 }
+
+// Over returns the transport that the target speaks: stdio, http or sse.
+func (t Target) Over() string { return cmp.Or(t.Transport, "stdio") }
 
 // A Report is what is read of mcpcheck's JSON report.
 type Report struct {
@@ -60,6 +67,15 @@ func (r *Report) Spoken() []string {
 		}
 	}
 	return out
+}
+
+// Over returns the transports that the outcomes are of.
+func (r *Report) Over() []string {
+	over := map[string]bool{}
+	for _, o := range r.Outcomes {
+		over[o.Transport] = true
+	}
+	return slices.Sorted(maps.Keys(over))
 }
 
 // Root returns the directory of the module, to which targets.json is relative.
@@ -144,11 +160,22 @@ func Build(root string) (binary string, done func(), err error) {
 // Run runs mcpcheck on the target. Its exit code says no more than its report,
 // so that only a code above 1 is an error.
 func (t Target) Run(root, binary string) (*Report, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	place := strings.NewReplacer("{root}", root, "{port}", port)
 	args := []string{t.Kind, "--quiet", "--json", "-", "--seed", "1", "--cwd", filepath.Join(root, t.Cwd)}
 	for _, k := range slices.Sorted(maps.Keys(t.Env)) {
-		args = append(args, "--env", k+"="+strings.ReplaceAll(t.Env[k], "{root}", root))
+		args = append(args, "--env", k+"="+place.Replace(t.Env[k]))
 	}
-	args = append(append(args, "--"), t.Command...)
+	if t.URL != "" {
+		args = append(args, "--url", place.Replace(t.URL))
+	}
+	args = append(args, "--")
+	for _, arg := range t.Command {
+		args = append(args, place.Replace(arg))
+	}
 	if t.Kind == "client" {
 		args = append(args, "{server}")
 	}
@@ -156,7 +183,7 @@ func (t Target) Run(root, binary string) (*Report, error) {
 	cmd.Dir = root
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {
 		return nil, fmt.Errorf("mcpcheck: %w\n%s", err, log.String())

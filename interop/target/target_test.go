@@ -1,12 +1,15 @@
 package target
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestTargetsAreReadByName(t *testing.T) {
@@ -61,6 +64,43 @@ func TestAFailIsAReportAndNoError(t *testing.T) {
 	want := "client --quiet --json - --seed 1 --cwd " + root + " --env HOME=" + root + "/h -- node x.mjs {server}"
 	if got := strings.Join(strings.Fields(string(said)), " "); got != want {
 		t.Errorf("mcpcheck was called with\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The port is the same wherever it stands, and free.
+func TestAServerOverHTTPIsToldItsPort(t *testing.T) {
+	binary, args := fake(t, `{"outcomes":[{"id":"a","verdict":"pass","transport":"http"}]}`, "0")
+	one := Target{
+		Kind: "server", URL: "http://127.0.0.1:{port}/mcp", Transport: "http",
+		Command: []string{"node", "x.mjs", "--http", "127.0.0.1:{port}"}, Env: map[string]string{"PORT": "{port}"}, Cwd: ".",
+	}
+	r, err := one.Run(t.TempDir(), binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Over(); !slices.Equal(got, []string{one.Over()}) {
+		t.Errorf("it was judged over %v", got)
+	}
+	said, err := os.ReadFile(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`--env PORT=(\d+) --url http://127.0.0.1:(\d+)/mcp -- node x.mjs --http 127.0.0.1:(\d+)$`).
+		FindStringSubmatch(strings.Join(strings.Fields(string(said)), " "))
+	if m == nil || m[1] != m[2] || m[1] != m[3] {
+		t.Fatalf("mcpcheck was called with %q: %q", said, m)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := Listening(t.Context(), l.Addr().String(), time.Second); err != nil {
+		t.Errorf("somebody listens: %v", err)
+	}
+	l.Close()
+	if err := Listening(t.Context(), l.Addr().String(), 50*time.Millisecond); err == nil {
+		t.Error("nobody listens any more: no error")
 	}
 }
 

@@ -97,11 +97,18 @@ func (w *working) run(t *check.T, one toolCall) {
 		runs[i].look(t)
 	}
 	w.cancelled, w.twins = runs[0], runs[1:]
-	if !w.cancelled.answered && w.goesOn() != nil {
-		// It may only lag behind its twins: its end is waited for generously.
+	if w.lags() {
 		_, _ = t.TryAnswer(first, max(2*one.took, t.Timeout()/10))
 		w.cancelled.look(t)
 	}
+}
+
+// lags tells whether the cancelled call may only be slower than its twins, so
+// that its end is to be waited for: it goes on, or was reported on too often to
+// have been broken off. On a busy machine all its reports may come before the
+// server has read the cancellation.
+func (w *working) lags() bool {
+	return !w.cancelled.answered && (w.goesOn() != nil || !w.cutShort())
 }
 
 // look fills what came for the call.

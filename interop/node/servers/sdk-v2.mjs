@@ -1,7 +1,12 @@
-// A small notes server on the TypeScript SDK v2, over stdio, for clients of both eras.
+// A small notes server on the TypeScript SDK v2, for clients of both eras, over stdio, or with --http PORT
+// over streamable HTTP at /mcp.
+import { createServer as createHttpServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import {
-  McpServer, ResourceNotFoundError, ResourceTemplate, acceptedContent, completable, inputRequired, inputResponse,
+  McpServer, ResourceNotFoundError, ResourceTemplate, acceptedContent, completable, createMcpHandler,
+  inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
@@ -15,13 +20,21 @@ const notes = new Map([
 const text = line => ({ content: [{ type: 'text', text: line }] });
 const names = start => [...notes.keys()].filter(name => name.startsWith(start ?? ''));
 
-function createServer({ era }) {
+// Over HTTP each request has a server of its own: whom a change concerns only the handler knows, and of an
+// earlier revision there is nobody to keep a subscription.
+function createServer({ era, requestInfo }) {
+  const subscribe = era === 'modern' || !requestInfo;
   const server = new McpServer({ name: 'notes', version: '1.0.0' }, {
-    capabilities: { logging: {}, resources: { subscribe: true } },
+    capabilities: { logging: {}, resources: { subscribe } },
   });
   const subscribed = new Set();
 
   async function changed() {
+    if (requestInfo) {
+      handler.notify.resourcesChanged();
+      handler.notify.resourceUpdated('notes://index');
+      return;
+    }
     server.sendResourceListChanged();
     if (era === 'modern' || subscribed.has('notes://index')) {
       await server.server.sendResourceUpdated({ uri: 'notes://index' });
@@ -158,7 +171,7 @@ function createServer({ era }) {
     return { contents: [{ uri: uri.href, text: notes.get(name) }] };
   });
 
-  if (era === 'legacy') {
+  if (era === 'legacy' && subscribe) {
     server.server.setRequestHandler('resources/subscribe', async ({ params }) => {
       subscribed.add(params.uri);
       return {};
@@ -180,4 +193,16 @@ function createServer({ era }) {
   return server;
 }
 
-serveStdio(createServer);
+const handler = createMcpHandler(createServer);
+const { values } = parseArgs({ options: { http: { type: 'string' } } });
+if (values.http) {
+  const [hostIsLocal, originIsLocal] = [localhostHostValidation(), localhostOriginValidation()];
+  const serve = toNodeHandler(handler);
+  createHttpServer(async (req, res) => {
+    if (hostIsLocal(req, res) && originIsLocal(req, res)) {
+      await serve(req, res);
+    }
+  }).listen(Number(values.http), '127.0.0.1');
+} else {
+  serveStdio(createServer);
+}

@@ -1,11 +1,12 @@
 // Command server is a small notes server on mcp-go, over stdio, or with
-// -http ADDRESS over streamable HTTP at /mcp.
+// -http ADDRESS over streamable HTTP at /mcp and HTTP+SSE at /sse.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,7 +14,7 @@ import (
 )
 
 func main() {
-	address := flag.String("http", "", "serve over streamable HTTP at this address")
+	address := flag.String("http", "", "serve over HTTP at this address")
 	flag.Parse()
 	s := server.NewMCPServer("notes", "1.0.0",
 		server.WithToolCapabilities(true),
@@ -65,7 +66,11 @@ func main() {
 
 	serve := func() error { return server.ServeStdio(s) }
 	if *address != "" {
-		serve = func() error { return server.NewStreamableHTTPServer(s).Start(*address) }
+		sse := server.NewSSEServer(s)
+		http.Handle("/mcp", server.NewStreamableHTTPServer(s))
+		http.Handle("/sse", sse.SSEHandler())
+		http.Handle("/message", sse.MessageHandler())
+		serve = func() error { return http.ListenAndServe(*address, nil) }
 	}
 	if err := serve(); err != nil {
 		fmt.Fprintf(os.Stderr, "server error: %v\n", err)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Figures are what a run took and brought.
+type figures struct {
+	cpu   time.Duration // user and system, of the process and those it waited for
+	wall  time.Duration
+	peak  int64 // bytes of resident memory of the largest of these processes
+	rules int   // that got a verdict
+}
+
+// measure runs a command and writes what it prints to a file. That it exits
+// with 1 is no error: so does who found something.
+func measure(ctx context.Context, argv []string, output string) (figures, error) {
+	out, err := os.Create(output)
+	if err != nil {
+		return figures{}, err
+	}
+	defer out.Close()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = out, out
+	began := time.Now()
+	err = cmd.Run()
+	f := figures{wall: time.Since(began)}
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		text, _ := os.ReadFile(output)
+		return f, fmt.Errorf("%s: %w\n%s", argv[0], err, text)
+	}
+	f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return f, errors.New("this system does not tell what memory a process took")
+	}
+	f.peak = usage.Maxrss << 10
+	return f, nil
+}
+
+// median takes each figure by itself.
+func median(all []figures) figures {
+	return figures{
+		cpu:   middle(all, func(f figures) time.Duration { return f.cpu }),
+		wall:  middle(all, func(f figures) time.Duration { return f.wall }),
+		peak:  middle(all, func(f figures) int64 { return f.peak }),
+		rules: middle(all, func(f figures) int { return f.rules }),
+	}
+}
+
+func middle[V cmp.Ordered](all []figures, of func(figures) V) V {
+	values := make([]V, len(all))
+	for i, f := range all {
+		values[i] = of(f)
+	}
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
