@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -140,7 +138,8 @@ func listenScope(j *check.J) {
 
 // repeated tells whether the headers of a request over HTTP say what its body
 // says, word by word, and the server has shown that it needs none further for
-// the method. Names that are encoded are judged by a rule of their own.
+// the method. Names that are encoded are judged by a rule of their own, and a
+// header without a value may be taken for one that is missing (#server-validation).
 func repeated(j *check.J, request wire.Entry) bool {
 	m, h := request.Message, http.Header(request.HTTP.Header)
 	method := m.Method()
@@ -152,9 +151,9 @@ func repeated(j *check.J, request wire.Entry) bool {
 	case "tools/call": // whose arguments may have to be repeated too
 		return false
 	case "prompts/get":
-		return name.Type == gjson.String && h.Get("Mcp-Name") == name.Str
+		return name.Str != "" && h.Get("Mcp-Name") == name.Str
 	case "resources/read":
-		return uri.Type == gjson.String && h.Get("Mcp-Name") == uri.Str
+		return uri.Str != "" && h.Get("Mcp-Name") == uri.Str
 	}
 	return servedAt(j, method)
 }
