@@ -110,6 +110,7 @@ var unobserved = []string{
 	"subscriptions.cancelled",        // likewise
 	"subscriptions.end.shape",        // likewise
 
+	"http-sse.hosted.beside",         // where it has no handshake revisions it has no HTTP+SSE
 	"streamable-http.refusal.status", // without sessions it accepts every notification
 	"streamable-http.stream.retry",   // it has nobody come back but where it is told to
 }

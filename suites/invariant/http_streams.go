@@ -327,7 +327,7 @@ func initialized(j *check.J, h *check.Heard) bool {
 	return slices.ContainsFunc(j.Exchanges(), func(other *check.Heard) bool {
 		posted := other.Posted()
 		return other.Number < h.Number && len(posted) == 1 && posted[0].Method() == "notifications/initialized" &&
-			other.Session() == h.Session() &&
+			other.Head != nil && other.Head.HTTP.Status/100 == 2 && other.Session() == h.Session() &&
 			other.Field("Mcp-Protocol-Version") == h.Field("Mcp-Protocol-Version") && other.Field("Origin") == h.Field("Origin")
 	})
 }
