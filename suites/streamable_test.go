@@ -113,6 +113,7 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 		"ids with a name before them": minted(func() string { return "mcp-session-" + hex.EncodeToString(random(16)) }),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, o := range overHTTP(t, server.Options{HTTP: h}, "streamable-http.*", "jsonrpc.batch.*") {
 				if name == "without sessions" && o.ID == "streamable-http.event.priming" {
 					continue // a SHOULD: it keeps no events that a client could come back for

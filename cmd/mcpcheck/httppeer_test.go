@@ -35,7 +35,7 @@ type notary struct {
 
 	mu       sync.Mutex
 	sessions map[string]*office
-	opened   int
+	opened   int // over streamable HTTP
 	deleted  int
 }
 
@@ -44,7 +44,7 @@ func (n *notary) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case n.token != "" && r.Header.Get("Authorization") != "Bearer "+n.token:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "who are you?", http.StatusUnauthorized)
-	case r.Header.Get("Origin") != "" && r.Header.Get("Origin") != "http://"+r.Host:
+	case r.Header.Get("Origin") != "" && r.Header.Get("Origin") != fmt.Sprintf("http://%v", r.Context().Value(http.LocalAddrContextKey)):
 		http.Error(w, "a page of another site", http.StatusForbidden)
 	case r.URL.Path == "/mcp" && !n.speaks(r.Header.Get("MCP-Protocol-Version")):
 		http.Error(w, "no such version", http.StatusBadRequest)
@@ -85,7 +85,6 @@ type office struct {
 func (n *notary) open() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.opened++
 	id := "notary-" + rand.Text()
 	if n.sessions == nil {
 		n.sessions = map[string]*office{}
@@ -119,6 +118,9 @@ func (n *notary) serve(w http.ResponseWriter, r *http.Request) {
 	o := n.known(id)
 	if id == "" && bytes.Contains(body, []byte(`"initialize"`)) {
 		id = n.open()
+		n.mu.Lock()
+		n.opened++
+		n.mu.Unlock()
 		o = n.known(id)
 		w.Header().Set("Mcp-Session-Id", id)
 	}
