@@ -255,7 +255,11 @@ func facts(run *Run) []factView {
 		add("Ended", run.Ended)
 	}
 	if run.Target.Starts > 0 {
-		add("Starts of the target", group(run.Target.Starts))
+		name := "Starts of the target"
+		if run.Target.connected() {
+			name = "Connections to the target"
+		}
+		add(name, group(run.Target.Starts))
 	}
 	if run.Plans > 0 {
 		add("Fuzz plans", group(run.Plans))

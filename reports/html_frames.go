@@ -29,16 +29,18 @@ type (
 		Items   []frameView
 	}
 	frameView struct {
-		Left    string // frames left out before this one, as a sentence
-		From    string
-		To      string
-		At      string
-		Size    string
-		Mark    bool
-		Kind    string // "not JSON" if it is not
-		Note    string
-		Body    string
-		Clipped string
+		Left     string // frames left out before this one, as a sentence
+		From     string
+		To       string
+		At       string
+		Size     string // "" where it carries no message
+		HTTP     string // what it was on HTTP, in lines
+		Exchange string // of HTTP
+		Mark     bool
+		Kind     string // "not JSON" if it is not
+		Note     string
+		Body     string
+		Clipped  string
 	}
 )
 
@@ -90,7 +92,7 @@ func (budget frameBudget) view(frames []wire.Frame, open bool) framesView {
 			item.Left = plural(left, "frame", "frames") + " left out here"
 			left = 0
 		}
-		budget = max(0, budget-frameBudget(len(item.Body)))
+		budget = max(0, budget-frameBudget(len(item.Body)+len(item.HTTP)))
 		v.Items = append(v.Items, item)
 	}
 	return v
@@ -99,8 +101,16 @@ func (budget frameBudget) view(frames []wire.Frame, open bool) framesView {
 func show(f wire.Frame, budget frameBudget) frameView {
 	v := frameView{
 		From: visible(string(f.From), ""), To: visible(string(f.From.Peer()), ""), At: fmt.Sprintf("%.1f ms", float64(f.At.Microseconds())/1000),
-		Size: plural(len(f.Raw), "byte", "bytes"), Mark: f.Mark, Note: oneLine(f.Note, textLine),
+		Mark: f.Mark, Note: oneLine(f.Note, textLine),
 	}
+	if f.HTTP != nil {
+		v.Exchange = fmt.Sprintf("exchange %d", f.HTTP.Exchange)
+		v.HTTP, _ = cut(httpText(f.HTTP), frameBytes)
+	}
+	if f.Wordless() {
+		return v
+	}
+	v.Size = plural(len(f.Raw), "byte", "bytes")
 	limit := frameBytes
 	if !f.Mark {
 		limit = min(limit, max(int(budget), frameTeaser))

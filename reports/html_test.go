@@ -215,6 +215,15 @@ func TestHTMLShowsFrames(t *testing.T) {
 	if f := v.Items[3]; f.Note != "line cut at 10 bytes" {
 		t.Errorf("%+v", f)
 	}
+	id := "7"
+	post := show(wire.Frame{From: wire.Client, Raw: []byte(`{}`), HTTP: &wire.HTTP{Exchange: 3, Method: "POST", URL: "/mcp", Header: map[string][]string{"B": {"2"}, "A": {"<1>"}}}}, 1<<20)
+	if post.HTTP != "POST /mcp\nA: <1>\nB: 2" || post.Exchange != "exchange 3" || post.Size != "2 bytes" {
+		t.Errorf("%+v", post)
+	}
+	event := show(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: 3, Status: 200, Event: &wire.Event{Type: "tide", ID: &id, Comments: []string{" low"}, Odd: []string{"foam"}}, End: "the stream ended", Body: "water\nhigh"}}, 1<<20)
+	if want := "HTTP status 200 OK\n: low\nevent: tide\nid: 7\nfoam   (no field of an event)\n(ended: the stream ended)\n\nwater\nhigh"; event.HTTP != want || event.Size != "" || event.Kind != "" {
+		t.Errorf("%+v", event)
+	}
 	long := `{"a":"` + strings.Repeat("b", 200) + `","n":1e400,"d":1,"d":2}`
 	f := show(wire.Frame{From: wire.Client, Raw: []byte(long)}, 1<<20)
 	if want := "{\n  \"a\": \"" + strings.Repeat("b", 200) + "\",\n  \"n\": 1e400,\n  \"d\": 1,\n  \"d\": 2\n}"; f.Body != want {

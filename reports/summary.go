@@ -82,7 +82,7 @@ func (p printer) head(run *Run) {
 	if run.Target.Name != "" {
 		parts = append(parts, strings.TrimSpace(oneLine(run.Target.Name, textName)+" "+oneLine(run.Target.Version, textName)))
 	}
-	parts = append(parts, plural(run.Target.Starts, "start", "starts"), duration(run.MS), fmt.Sprintf("seed %d", run.Seed))
+	parts = append(parts, startsText(run.Target), duration(run.MS), fmt.Sprintf("seed %d", run.Seed))
 	if run.Ended != Complete && run.Ended != "" {
 		parts = append(parts, "ended: "+oneLine(run.Ended, textName))
 	}
@@ -288,4 +288,15 @@ func (p printer) verdict(run *Run) {
 		v = Warn
 	}
 	p.line("%s: %s (exit %d)", p.paint(v, headline), because, run.Exit)
+}
+
+// A server at a URL is not started once for each connection to it.
+func (t Target) connected() bool { return t.URL != "" }
+
+// startsText tells how often a target was started or connected to.
+func startsText(t Target) string {
+	if t.connected() {
+		return plural(t.Starts, "connection", "connections")
+	}
+	return plural(t.Starts, "start", "starts")
 }
