@@ -290,7 +290,8 @@ func (p printer) verdict(run *Run) {
 	p.line("%s: %s (exit %d)", p.paint(v, headline), because, run.Exit)
 }
 
-// A server at a URL is not started once for each connection to it.
+// connected tells whether the target was not started for each connection to it:
+// it serves at a URL.
 func (t Target) connected() bool { return t.URL != "" }
 
 // startsText tells how often a target was started or connected to.

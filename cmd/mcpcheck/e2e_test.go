@@ -198,7 +198,7 @@ func TestExitCodes(t *testing.T) {
 		"unwritable report":     {[]string{"server", "--json", "/no/such/dir/x.json", "--reference"}, 2, "/no/such/dir/x.json"},
 		"reference over HTTP":   {[]string{"server", "--reference", "--transport", "streamable-http", "--spec", "2025-11-25", "--only", "ping.answered"}, 0, "2025-11-25 http"},
 		"reference over SSE":    {[]string{"server", "--reference", "--transport", "sse", "--only", "ping.answered"}, 0, "2024-11-05 sse"},
-		"reference with a URL":  {[]string{"server", "--reference", "--url", "http://127.0.0.1:1/"}, 2, "--url and --header are for others"},
+		"reference with a URL":  {[]string{"server", "--reference", "--url", "http://127.0.0.1:1/"}, 2, "--reference judges our own server"},
 		"fault with a space":    {[]string{"server", "--reference", "no-jsonrpc-member"}, 2, "--reference=FAULT"},
 		"unknown fault":         {[]string{"server", "--reference=no-jsonrpc"}, 2, "no-jsonrpc-member"},
 		"deadline":              {join([]string{"server", "--deadline", "1s", "--start-timeout", "30s"}, self("peer-silent")), 3, "deadline"},

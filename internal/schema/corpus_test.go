@@ -116,8 +116,8 @@ func TestToolsOfStrangersGetArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range gjson.GetBytes(text, "targets").Array() {
-		if target.Get("kind").String() != "server" {
-			continue
+		if target.Get("kind").String() != "server" || target.Get("url").Exists() {
+			continue // those at a URL offer the tools that they offer over stdio
 		}
 		name := target.Get("name").String()
 		t.Run(name, func(t *testing.T) {
