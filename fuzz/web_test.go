@@ -137,10 +137,12 @@ func findOverHTTP(t *testing.T, f fault.Fault, kind transport.Kind) {
 	if slices.Contains(oracles, "liveness.dead") {
 		oracles = append(oracles, "liveness.desync")
 	}
-	if len(res.Findings) == 0 {
+	// What was found beside the first was not looked into any more.
+	findings := slices.DeleteFunc(res.Findings, func(f *Found) bool { return strings.HasPrefix(f.Reproduced, "not confirmed: interrupted") })
+	if len(findings) == 0 {
 		t.Fatalf("not found in %d plans; %v", res.Stats.Plans, res.Notes)
 	}
-	for _, found := range res.Findings {
+	for _, found := range findings {
 		t.Logf("%s %s\n%s", found.Reproduced, found.Signature, found.Plan)
 		if !slices.Contains(oracles, found.Oracle) {
 			t.Errorf("found by %s, not by %s", found.Oracle, oracles)

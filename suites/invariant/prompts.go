@@ -123,12 +123,30 @@ func promptResourceURI(j *check.J) {
 		if uri.Type != gjson.String {
 			return
 		}
-		if why := notURI(uri.Str); why != "" {
+		why := notURI(uri.Str)
+		if why != "" && echoes(j, s.Entry, uri.Str) {
+			return // the prompt made its URI of what we filled in
+		}
+		if why != "" {
 			j.Fail(s.Entry, "%s: %s/resource/uri, %q, %s", s.name, b.at, wire.Clip(uri.Str, 80), why)
 			return
 		}
 		j.Saw()
 	})
+}
+
+// echoes tells whether a text is an argument of the prompts/get that an entry
+// answers.
+func echoes(j *check.J, answer wire.Entry, text string) (found bool) {
+	request, ok := j.RequestOf(answer)
+	if !ok {
+		return false
+	}
+	request.Message.Params().Get("arguments").ForEach(func(_, value gjson.Result) bool {
+		found = found || value.String() == text
+		return !found
+	})
+	return found
 }
 
 func promptResourceType(j *check.J) {
