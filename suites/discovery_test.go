@@ -34,6 +34,7 @@ func judgedAt(t *testing.T, target transport.Target, rev spec.Revision, globs ..
 
 // A judge that is run alone has something to look at.
 func TestAJudgeAloneHasASubject(t *testing.T) {
+	t.Parallel()
 	for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
 		for _, id := range []string{"tools.result.content", "tools.input-schema.object", "pagination.next-cursor.string"} {
 			got, _ := judgedAt(t, server.Target("reference", server.Options{}), rev, id)

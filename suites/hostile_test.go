@@ -127,6 +127,7 @@ func TestAMinimalServerIsNotFailed(t *testing.T) {
 }
 
 func TestEmptyPeersPassNothing(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]func(wire.Message) string{
 		"not found": notFound,
 		"silent":    func(wire.Message) string { return "" },

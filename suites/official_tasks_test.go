@@ -46,6 +46,7 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Library), swallow 
 // A server may answer by tasks whoever declares the extension; what a run without
 // the profile sees of it does not change.
 func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
+	t.Parallel()
 	declared, run := tasksRun(t, "", nil, "")
 	if declared != 0 {
 		t.Errorf("without the profile %d requests declare the extension", declared)
@@ -62,6 +63,7 @@ func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
 
 // No server needs to have the extension, nor with it the notifications of tasks.
 func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
+	t.Parallel()
 	_, run := tasksRun(t, Official, func(l *server.Library) {
 		delete(l.Capabilities, "extensions")
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool {

@@ -128,6 +128,7 @@ func keys(v any) (out []string) {
 // A profile has its checks run and its tools called, with valid arguments
 // alone.
 func TestAProfileAllowsItsTools(t *testing.T) {
+	t.Parallel()
 	args, run := calls(t, "")
 	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool { return o.Area == Official }) {
 		t.Errorf("without the profile the tool is called: %q, or its checks are run", args)

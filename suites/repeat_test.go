@@ -14,6 +14,7 @@ import (
 // remembers of the first time shows nothing, and a check that takes an instance
 // beside the shared session needs it as much as one that has its own.
 func TestWhatFailsBesideAnotherInstanceIsAskedAnewAlone(t *testing.T) {
+	t.Parallel()
 	for name, mute := range map[string]int32{"once": 1, "always": 1000} {
 		var asked atomic.Int32
 		target := answering(name, func(m wire.Message) string {

@@ -65,6 +65,7 @@ func methodOf(r *http.Request) string {
 
 // Servers over HTTP may do all of this.
 func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
+	t.Parallel()
 	random := func(n int) []byte {
 		b := make([]byte, n)
 		_, _ = rand.Read(b)

@@ -38,6 +38,7 @@ func onResult(method string, edit func(o server.Object)) server.Options {
 
 // Servers may tell of changes, and be watched, in many ways that break no rule.
 func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
+	t.Parallel()
 	change := func(f server.Frame) bool {
 		return strings.HasSuffix(f.Method, "/list_changed") || f.Method == "notifications/resources/updated"
 	}

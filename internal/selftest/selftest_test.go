@@ -43,6 +43,7 @@ func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
 		t.Error(wrong)
 	}
 	t.Logf("%d faults at their revisions in %s, %d of them again with time to spare", len(m.Cells), m.Took, m.Again)
+	t.Run("what is unobserved is known", func(t *testing.T) { unobservedIsKnown(t, m) })
 }
 
 // faults returns those that checks find, not the fuzzer.
@@ -52,11 +53,7 @@ func faults() []fault.Fault {
 
 // What the honest server leaves unobserved is listed here, so that a check
 // which silently sees nothing is found.
-func TestUnobservedOnTheHonestServerIsKnown(t *testing.T) {
-	m, err := Run(t.Context(), nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+func unobservedIsKnown(t *testing.T, m *Matrix) {
 	seen := map[string]bool{}
 	for _, h := range m.Honest {
 		for _, o := range h.Run.Outcomes {
