@@ -41,6 +41,11 @@ type Endpoint struct {
 	mirrors  sync.Map    // []mirrored of the tools that were listed to any session, by name
 }
 
+// idleConnection is how long a connection may be idle before it is closed: less
+// than what servers commonly wait (5 s), so that no request meets a connection
+// that its server is about to close.
+const idleConnection = 2 * time.Second
+
 // NewEndpoint returns the endpoint at a URL, which must be absolute and of
 // http or https.
 func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
@@ -67,7 +72,7 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     time.Minute,
+		IdleConnTimeout:     idleConnection,
 	}
 	return &Endpoint{URL: u, opts: o, pool: pool, client: &http.Client{
 		Transport:     pool,
