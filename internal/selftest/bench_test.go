@@ -21,7 +21,7 @@ func BenchmarkCell(b *testing.B) {
 	} {
 		b.Run(string(c.rev)+" over "+string(c.over), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := judge(b.Context(), target{over: c.over, o: server.Options{Pace: pace}}, []spec.Revision{c.rev}, "", beside()); err != nil {
+				if _, err := judge(b.Context(), target{over: c.over, o: server.Options{Pace: pace}}, []spec.Revision{c.rev}, "", nil, beside()); err != nil {
 					b.Fatal(err)
 				}
 			}

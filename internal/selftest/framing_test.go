@@ -34,7 +34,7 @@ func TestOtherFramingIsNotObjectedTo(t *testing.T) {
 				o.HTTP.Event = func(next server.Eventer) server.Eventer {
 					return func(e server.Event) []byte { return edit(next(e)) }
 				}
-				run, err := judge(t.Context(), target{over: over, o: o}, []spec.Revision{rev}, "", alone())
+				run, err := judge(t.Context(), target{over: over, o: o}, []spec.Revision{rev}, "", nil, alone())
 				if err != nil {
 					t.Fatal(err)
 				}

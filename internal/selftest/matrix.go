@@ -20,6 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/authserver"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
@@ -130,7 +131,7 @@ func (h *Honest) judge(ctx context.Context) {
 	if h.Modern {
 		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()
 	}
-	h.Run, h.err = judge(ctx, target{h.Over, h.Protected, o}, revisions, h.Profile, alone())
+	h.Run, h.err = judge(ctx, target{h.Over, h.Protected, o}, revisions, h.Profile, nil, alone())
 }
 
 // beside are the deadlines of runs in process: an answer comes within
@@ -165,6 +166,38 @@ const gcPercent = 800
 
 // Run computes the matrix of the faults, several at a time.
 func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
+	return run(ctx, faults, workers, trial{deadlines: beside()}, trial{deadlines: alone()})
+}
+
+// RunNear computes the matrix against the checks of the areas alone that a fault
+// names, and only where these do not come out exactly against all.
+func RunNear(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
+	return run(ctx, faults, workers, trial{deadlines: beside(), near: true}, trial{deadlines: beside()}, trial{deadlines: alone()})
+}
+
+// A trial is one way to compute a cell.
+type trial struct {
+	deadlines session.Options
+	near      bool // by the checks of the areas alone that the fault names
+}
+
+// checks are those that a trial has run on a server with a fault; nil for all.
+func (by trial) checks(f fault.Fault) []check.Check {
+	if !by.near {
+		return nil
+	}
+	var areas []string
+	all := suites.InProfile(f.Profile, suites.Of(wire.Server, suites.All()))
+	for _, c := range all {
+		if slices.Contains(named(f), c.ID) {
+			areas = append(areas, c.Area())
+		}
+	}
+	return slices.DeleteFunc(all, func(c check.Check) bool { return !slices.Contains(areas, c.Area()) })
+}
+
+// run tries each cell in these ways, one after another, until it is exact.
+func run(ctx context.Context, faults []fault.Fault, workers int, trials ...trial) (*Matrix, error) {
 	began := time.Now()
 	// Many short runs leave much garbage and little that lives.
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
@@ -182,14 +215,14 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	for i := range m.Honest {
 		judging.Go(func() { m.Honest[i].judge(ctx) })
 	}
-	m.Again = m.fill(ctx, workers, beside(), alone())
+	m.Again = m.fill(ctx, workers, trials...)
 	judging.Wait()
 	for _, h := range m.Honest {
 		if h.err != nil {
 			return nil, fmt.Errorf("%s: %w", h, h.err)
 		}
 	}
-	m.fill(ctx, 1, alone())
+	m.fill(ctx, 1, trial{deadlines: alone()})
 	m.Took = time.Since(began)
 	return m, ctx.Err()
 }
@@ -224,28 +257,28 @@ func (t target) serve() (at transport.Target, given check.Given, end func(), err
 	return server.Target("reference", t.o), given, func() {}, nil
 }
 
-func judge(ctx context.Context, t target, revisions []spec.Revision, profile string, deadlines session.Options) (*reports.Run, error) {
+func judge(ctx context.Context, t target, revisions []spec.Revision, profile string, checks []check.Check, deadlines session.Options) (*reports.Run, error) {
 	at, given, end, err := t.serve()
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	return suites.RunDirect(ctx, at, suites.Options{
-		Revisions: revisions, Profile: profile, Given: given, Session: deadlines, Allow: func(string) bool { return true },
+		Checks: checks, Revisions: revisions, Profile: profile, Given: given, Session: deadlines, Allow: func(string) bool { return true },
 	})
 }
 
 // fill computes the cells that are not exact, several at a time, each with the
 // deadlines one after another until it is, and returns how many took more than
 // the first.
-func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Options) (again int) {
+func (m *Matrix) fill(ctx context.Context, workers int, trials ...trial) (again int) {
 	work := make(chan *Cell)
 	var wait sync.WaitGroup
 	var more atomic.Int64
 	for range max(1, workers) {
 		wait.Go(func() {
 			for c := range work {
-				for i, d := range deadlines {
+				for i, by := range trials {
 					if c.Exact() || ctx.Err() != nil {
 						break
 					}
@@ -253,7 +286,7 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Opt
 						more.Add(1)
 					}
 					*c = Cell{Fault: c.Fault, Revision: c.Revision}
-					c.fill(ctx, d)
+					c.fill(ctx, by)
 				}
 			}
 		})
@@ -268,9 +301,9 @@ func (m *Matrix) fill(ctx context.Context, workers int, deadlines ...session.Opt
 	return int(more.Load())
 }
 
-func (c *Cell) fill(ctx context.Context, deadlines session.Options) {
+func (c *Cell) fill(ctx context.Context, by trial) {
 	c.filled = true
-	run, err := judge(ctx, target{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{Pace: pace})}, []spec.Revision{c.Revision}, c.Fault.Profile, deadlines)
+	run, err := judge(ctx, target{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{Pace: pace})}, []spec.Revision{c.Revision}, c.Fault.Profile, by.checks(c.Fault), by.deadlines)
 	if err != nil {
 		c.Err = err
 		return
