@@ -135,12 +135,29 @@ func seekPublished(t *check.T) *published {
 func metadataPublished(t *check.T) {
 	p := publishedBy(t)
 	if p.at == nil {
-		t.Note("a server that hands out its tokens in a way of its own, and not by OAuth, goes beside this page of the specification: baseline what it says here")
+		ownWay(t)
 		t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(p.tried, ", "))
 	}
 	if p.broken != "" {
 		t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
 	}
+}
+
+// ownWay ends the body where nothing is found of OAuth: no metadata, and a
+// challenge that has nothing of it. Then the server may give its tokens in a way
+// of its own (basic#auth).
+func ownWay(t *check.T) {
+	if publishedBy(t).at != nil {
+		return
+	}
+	if c := bearerChallenge(nobody(t).x.Header); c != nil {
+		for name := range c.params {
+			if name != "realm" {
+				return
+			}
+		}
+	}
+	t.NotObserved("nothing shows that the server gives its tokens by OAuth", "")
 }
 
 // metadataFound returns the document for checks of what stands in it.
@@ -227,6 +244,7 @@ func challengeMetadata(t *check.T) {
 	challenged(t)
 	switch p := publishedBy(t); {
 	case p.named == "":
+		ownWay(t)
 		t.Fail("resource_metadata", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge does not say where the protected resource metadata is")
 	case p.broken != "":
 		t.Fail("the URL of a JSON object", p.named, "the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
