@@ -78,12 +78,13 @@ func newSpy(o server.Options) *spy {
 }
 
 func TestOnlyToolsThatAreReadOnlyOrAllowedAreCalled(t *testing.T) {
+	t.Parallel()
 	readOnly := map[string]bool{}
 	listed := discoverTools(t, readOnly)
 	for _, c := range []struct {
 		allow string
 		runs  int
-	}{{"", 2000}, {"borrow_book", 1500}} {
+	}{{"", 1000}, {"borrow_book", 800}} {
 		s := newSpy(server.Options{})
 		o := options()
 		o.Runs, o.Allow = c.runs, func(tool string) bool { return tool == c.allow }

@@ -64,6 +64,7 @@ func quick(t *testing.T) Options {
 }
 
 func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
+	t.Parallel()
 	for _, f := range plantedFaults(t) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

@@ -97,6 +97,7 @@ var onlyOnStdio = map[string]string{
 var shortOverHTTP = []string{"fuzz-dies-on-duplicate-member", "fuzz-mute-on-string-params", "fuzz-hangs-on-deep-nesting", "fuzz-id-precision", "fuzz-answers-twice-on-unknown-meta"}
 
 func TestPlantedFaultsAreFoundOverHTTP(t *testing.T) {
+	t.Parallel()
 	full := os.Getenv("MCPCHECK_FUZZ_RUNS") != ""
 	for _, f := range plantedFaults(t) {
 		if onlyOnStdio[f.Name] != "" || !full && !slices.Contains(shortOverHTTP, f.Name) {

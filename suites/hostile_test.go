@@ -160,6 +160,7 @@ func TestAPeerThatEndsAtOnceIsNotJudged(t *testing.T) {
 
 // A peer may do its worst: the run ends by itself and says what happened.
 func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
+	t.Parallel()
 	type peer func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
 	serve := func(f peer) transport.Target {
 		return transport.InProcess{Name: "hostile", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {

@@ -57,6 +57,7 @@ func verdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdic
 
 // No server needs to have the extension.
 func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 1000)
 	got := skillsRun(t, func(l *server.Library) {
 		delete(l.Capabilities["extensions"].(server.Object), "io.modelcontextprotocol/skills")
@@ -77,6 +78,7 @@ func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
 
 // A list may be empty (SEP-2640, listing skills).
 func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
+	t.Parallel()
 	got := skillsRun(t, func(l *server.Library) { l.Skills = nil }, nil)
 	verdicts(t, got, reports.NotObserved, map[reports.Verdict]string{
 		reports.Pass: "declared declared.resources list list.cached get.unknown directory.refused",
@@ -85,6 +87,7 @@ func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
 
 // Who declares an empty object reads no directories, and is not asked to.
 func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
+	t.Parallel()
 	got := skillsRun(t, func(l *server.Library) {
 		l.Capabilities["extensions"].(server.Object)["io.modelcontextprotocol/skills"] = server.Object{}
 	}, func(next server.Handler) server.Handler {
@@ -103,6 +106,7 @@ func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
 // Skills that are all dynamic tell of no files, and their SKILL.md is judged all
 // the same.
 func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
+	t.Parallel()
 	got := skillsRun(t, func(l *server.Library) {
 		for _, s := range l.Skills {
 			s.Dynamic = true
@@ -116,6 +120,7 @@ func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
 // A server may serve its skills under a scheme of its own (SEP-2640, resource
 // mapping), of which nothing more is said.
 func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
+	t.Parallel()
 	got := skillsRun(t, func(l *server.Library) {
 		for _, s := range l.Skills {
 			s.Root = strings.Replace(s.Root, "skill://", "library://skills/", 1)
@@ -129,6 +134,7 @@ func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
 // A file may change between the entry and the read of it: an entry that is asked
 // for anew tells what is read then (SEP-2640, verification on read).
 func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
+	t.Parallel()
 	const file = "skill://desk/lending/references/loans.md"
 	var changed atomic.Bool
 	got := skillsRun(t, nil, func(next server.Handler) server.Handler {
@@ -159,6 +165,7 @@ func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
 
 // What is left out of a long list is said.
 func TestOfManySkillsSomeAreRead(t *testing.T) {
+	t.Parallel()
 	got := skillsRun(t, func(l *server.Library) {
 		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool { return strings.HasSuffix(s.Root, "/opening-hours") })
 		for n := range 10 {

@@ -72,6 +72,7 @@ func TestExitCodesOfClients(t *testing.T) {
 // The report of a client that fails names it, shows frames, and gives a
 // command that fails for the same reason.
 func TestAFailureOfAClientIsRerunByItsCommand(t *testing.T) {
+	t.Parallel()
 	r := run(t, join([]string{"client", "--json", "-"}, referenceClientArgs("--fault", "client-ping-result"))...)
 	report, err := reports.ReadJSON(strings.NewReader(r.out))
 	if err != nil {

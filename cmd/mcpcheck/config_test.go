@@ -13,6 +13,7 @@ import (
 // What a configuration gives reaches the target, where without it nothing of
 // the kind is sent, and the report tells what was given in vain.
 func TestAConfigurationReachesTheTarget(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mcpcheck.yaml")
 	text := `

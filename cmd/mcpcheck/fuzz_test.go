@@ -40,6 +40,7 @@ func findings(t *testing.T, fault string) string {
 }
 
 func TestFuzzFindsWritesAndReplays(t *testing.T) {
+	t.Parallel()
 	const fault = "fuzz-dies-on-duplicate-member"
 	cases, err := filepath.Glob(filepath.Join(findings(t, fault), "*.jsonl"))
 	if err != nil || len(cases) != 1 {
@@ -64,6 +65,7 @@ func TestFuzzFindsWritesAndReplays(t *testing.T) {
 }
 
 func TestFuzzFindsNothingOnTheHonestReference(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cases")
 	got := run(t, "fuzz", "--reference", "--runs", "500", "--seed", "2", "--out", dir)
 	if got.code != exitConforms || !strings.Contains(got.out, "500 plans") {

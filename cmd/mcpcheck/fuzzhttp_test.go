@@ -75,6 +75,7 @@ func awaitListens(t *testing.T, address string) {
 }
 
 func TestFuzzOverHTTPFindsNothingOnHonestServers(t *testing.T) {
+	t.Parallel()
 	mcp, sse := serving(t, "")
 	for _, at := range []string{mcp, sse} {
 		if cases := fuzzed(t, exitConforms, "300 plans", "--runs", "300", "--allow-tools", "all", at); len(cases) > 0 {
@@ -98,6 +99,7 @@ func TestFuzzOverHTTPFindsNothingOnHonestServers(t *testing.T) {
 // A case that was found over HTTP is enough to play it again. It tells which header
 // fields were given, not what they held.
 func TestACaseOverHTTPTellsWhereItWasFound(t *testing.T) {
+	t.Parallel()
 	const fault = "fuzz-answers-twice-on-unknown-meta"
 	mcp, sse := serving(t, fault)
 	honest, _ := serving(t, "")
@@ -125,6 +127,7 @@ func TestACaseOverHTTPTellsWhereItWasFound(t *testing.T) {
 // A server that is started and ends is started again, for the search and for each
 // confirmation.
 func TestAServerThatFuzzEndsIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	address := free(t)
 	at := "http://" + address + "/mcp"
 	started := []string{"--url", at, "--", os.Args[0], "peer-http-brittle", address}

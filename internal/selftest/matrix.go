@@ -169,31 +169,27 @@ func Run(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error
 	return run(ctx, faults, workers, trial{deadlines: beside()}, trial{deadlines: alone()})
 }
 
-// RunNear computes the matrix against the checks of the areas alone that a fault
-// names, and only where these do not come out exactly against all.
-func RunNear(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
-	return run(ctx, faults, workers, trial{deadlines: beside(), near: true}, trial{deadlines: beside()}, trial{deadlines: alone()})
+// RunNamed computes the matrix against the checks alone that a fault names, and
+// against all where these do not come out exactly: that no other check objects is
+// for Run to prove.
+func RunNamed(ctx context.Context, faults []fault.Fault, workers int) (*Matrix, error) {
+	return run(ctx, faults, workers, trial{deadlines: beside(), named: true}, trial{deadlines: beside()}, trial{deadlines: alone()})
 }
 
 // A trial is one way to compute a cell.
 type trial struct {
 	deadlines session.Options
-	near      bool // by the checks of the areas alone that the fault names
+	named     bool // by the checks alone that the fault names
 }
 
 // checks are those that a trial has run on a server with a fault; nil for all.
 func (by trial) checks(f fault.Fault) []check.Check {
-	if !by.near {
+	if !by.named {
 		return nil
 	}
-	var areas []string
-	all := suites.InProfile(f.Profile, suites.Of(wire.Server, suites.All()))
-	for _, c := range all {
-		if slices.Contains(named(f), c.ID) {
-			areas = append(areas, c.Area())
-		}
-	}
-	return slices.DeleteFunc(all, func(c check.Check) bool { return !slices.Contains(areas, c.Area()) })
+	return slices.DeleteFunc(suites.InProfile(f.Profile, suites.Of(wire.Server, suites.All())), func(c check.Check) bool {
+		return !slices.Contains(named(f), c.ID)
+	})
 }
 
 // run tries each cell in these ways, one after another, until it is exact.

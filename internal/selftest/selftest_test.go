@@ -14,11 +14,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 )
 
-// Every fault sets off exactly the checks that it names, and the honest server
-// none: here at the newest revision that has the fault, and of the checks of the
-// areas that it is about. mcpcheck selftest runs it at every one against all checks,
-// and so does this test for the faults that MCPCHECK_FAULTS names by globs.
-func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
+// Every fault sets off the checks that it names, and the honest server none: here at
+// the newest revision that has the fault. That it sets off no other, at every
+// revision, is for mcpcheck selftest, which takes minutes; so does this test for
+// the faults that MCPCHECK_FAULTS names by globs.
+func TestFaultsSetOffTheirChecks(t *testing.T) {
 	globs := strings.Fields(os.Getenv("MCPCHECK_FAULTS"))
 	chosen, err := Select(faults(), globs)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestFaultsSetOffExactlyTheirChecks(t *testing.T) {
 	}
 	judge := Run
 	if len(globs) == 0 {
-		judge = RunNear
+		judge = RunNamed
 		for i := range chosen {
 			chosen[i].In = spec.Only(chosen[i].In.Newest())
 		}

@@ -133,6 +133,7 @@ func (h *Hosted) Close(grace time.Duration) {
 	defer limit.Stop()
 	select {
 	case <-h.stream.Done():
+		settled(h.heard)
 	case <-limit.C:
 	}
 	h.stream.Kill()

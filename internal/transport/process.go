@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stderrGrace is how long the last of a standard error is waited for.
-const stderrGrace = 500 * time.Millisecond
+// pipeGrace is how long what a process left in its pipes is waited for.
+const pipeGrace = 500 * time.Millisecond
 
 // stderrKept is how much of a peer's standard error is kept, its end.
 const stderrKept = 64 << 10
@@ -93,15 +93,21 @@ func (p *process) status() string        { return p.result }
 func (p *process) stderr() string {
 	select {
 	case <-p.ended:
-		limit := time.NewTimer(stderrGrace)
-		defer limit.Stop()
-		select {
-		case <-p.log.read:
-		case <-limit.C:
-		}
+		settled(p.log.read)
 	default:
 	}
 	return p.log.String()
+}
+
+// settled waits a moment for what a process that has ended left in its pipes to
+// be read.
+func settled(read <-chan struct{}) {
+	limit := time.NewTimer(pipeGrace)
+	defer limit.Stop()
+	select {
+	case <-read:
+	case <-limit.C:
+	}
 }
 
 // The group outlives its leader while a descendant lives, so that signals go
@@ -112,6 +118,8 @@ func (p *process) terminate() { syscall.Kill(-p.pid, syscall.SIGTERM) }
 func (p *process) kill() {
 	syscall.Kill(-p.pid, syscall.SIGKILL)
 	p.guard.forget(p.pid)
+	<-p.ended
+	settled(p.log.read)
 	p.log.close()
 }
 

@@ -317,7 +317,7 @@ func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message
 	hope := t.s.Hope(from, match)
 	if hope.Hit() == nil {
 		_ = t.s.Barrier(t.ctx)
-		t.s.Settle(t.ctx, from, t.s.Patience())
+		t.Settle(from)
 	}
 	if hit := hope.Hit(); hit != nil {
 		t.mark = hit.Index
@@ -330,6 +330,11 @@ func (t *T) AwaitBehind(from int, match func(wire.Message) bool) (m wire.Message
 	t.out.hopes = append(t.out.hopes, watched{hope, t.s.Transcript, from})
 	return wire.Message{}, false
 }
+
+// Settle waits until the exchange of HTTP is whole in which we sent a message, at
+// most as long as for an answer; another exchange may have come to its end before
+// it. On stdio nothing is waited for.
+func (t *T) Settle(at int) { t.s.Settle(t.ctx, at, t.s.Patience()) }
 
 // Refused tells whether HTTP alone refused what was sent at a frame: a failure
 // status without a message, which is how a server says that it cannot accept it

@@ -321,6 +321,7 @@ func batchSurvived(t *check.T) {
 	ids, elements := pings(t, 2)
 	from := t.Send(array(elements...))
 	t.Survives("an array")
+	t.Settle(from)
 	for _, m := range t.Received(from) {
 		if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().Usable()) {
 			t.Note("an array of two requests was answered with %s", m.Summary())
