@@ -19,6 +19,7 @@ import (
 // revision, is for mcpcheck selftest, which takes minutes; so does this test for
 // the faults that MCPCHECK_FAULTS names by globs.
 func TestFaultsSetOffTheirChecks(t *testing.T) {
+	t.Parallel()
 	globs := strings.Fields(os.Getenv("MCPCHECK_FAULTS"))
 	chosen, err := Select(faults(), globs)
 	if err != nil {
