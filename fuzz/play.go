@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +47,7 @@ type line struct {
 	used    map[string]bool
 	plans   int
 	misled  bool     // the peer was given an odd answer in the script that is played
+	answers []int    // where our answers in that script are
 	age     int      // of the grounds, when it was opened
 	asked   int      // closing questions so far
 	history []Script // what was played on it
@@ -194,7 +197,18 @@ func (l *line) answer(ctx context.Context, ask wire.Message, answers []Answer) {
 		break
 	}
 	// A peer that does not read loses the answer; its liveness is asked next.
-	_, _ = l.Send(ctx, []byte(raw))
+	if at, _ := l.Send(ctx, []byte(raw)); at >= 0 {
+		l.answers = append(l.answers, at)
+	}
+}
+
+// turnedAway tells whether an answer of ours was refused for the rate of what was
+// sent: who asked goes on waiting for it.
+func (l *line) turnedAway() bool {
+	return slices.ContainsFunc(l.answers, func(at int) bool {
+		r := l.Refused(at)
+		return r != nil && r.Status == http.StatusTooManyRequests
+	})
 }
 
 // withID puts the id of a request into an answer that has one.
@@ -212,7 +226,7 @@ func (l *line) play(ctx context.Context, s Script) (out Played) {
 	s.Answers = append([]Answer(nil), s.Answers...)
 	l.plans++
 	l.history = append(l.history, s)
-	l.misled = false
+	l.misled, l.answers = false, nil
 	logged := l.p.grounds.logged()
 	out.From = l.Len()
 	b := l.book(s)
@@ -306,8 +320,8 @@ func (l *line) ask(ctx context.Context, s Script, out *Played, from int, patienc
 		out.State, out.Why = session.Desync, fmt.Sprintf("%s was answered with %v", s.Rev.Facts().Barrier, refused)
 	case !answered:
 		out.State, out.Why = session.Desync, fmt.Sprintf("no answer to %s within %s", s.Rev.Facts().Barrier, patience)
-	case err == nil && len(b.lost) == 0 || l.misled:
-		// Who was given an odd answer may go on waiting for a good one.
+	case err == nil && len(b.lost) == 0 || l.misled || l.turnedAway():
+		// Who was given an odd answer, or none, may go on waiting for a good one.
 		out.State = session.Alive
 	default:
 		out.State = session.Mute

@@ -190,8 +190,37 @@ func TestAStatusIsAnAnswer(t *testing.T) {
 	o := options()
 	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_06_18}, 600, again
 	res, err := Run(t.Context(), site, o)
-	if err != nil || len(res.Findings) > 0 {
-		t.Errorf("%v, %+v", err, res.Findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range res.Findings {
+		t.Errorf("finding %s (%s)\n%s\n%s\n%s", f.Signature, f.Reproduced, f.Says, f.Plan, f.Case.Append(nil))
+	}
+}
+
+// Who asked goes on waiting for an answer that a limit on the rate turned away.
+func TestAnAnswerThatIsTurnedAwayIsStillWaitedFor(t *testing.T) {
+	posts, turned := atomic.Int64{}, atomic.Int64{}
+	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
+		if posts.Add(1) < 800 || !m.IsResponse() || m.Flaw() != nil {
+			return false
+		}
+		turned.Add(1)
+		http.Error(w, "slowly", http.StatusTooManyRequests)
+		return true
+	}), transport.HTTP)
+	o := options()
+	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_06_18}, 600, again
+	o.Session.Timeout = 500 * time.Millisecond
+	res, err := Run(t.Context(), site, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range res.Findings {
+		t.Errorf("finding %s (%s): %s", f.Signature, f.Reproduced, f.Says)
+	}
+	if turned.Load() == 0 {
+		t.Error("no answer was turned away")
 	}
 }
 
