@@ -28,6 +28,7 @@ func runs(t *testing.T) int {
 }
 
 func TestHonestReferenceHasNoFindings(t *testing.T) {
+	t.Parallel()
 	o := options()
 	o.Runs = runs(t)
 	res, err := Run(t.Context(), server.Target("reference", server.Options{}), o)

@@ -47,6 +47,7 @@ func web(t *testing.T, o server.Options, kind transport.Kind) (transport.Site, f
 }
 
 func TestHonestReferenceOverHTTPHasNoFindings(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind   transport.Kind
 		revs   spec.Set
@@ -175,6 +176,7 @@ func gate(seen func(w http.ResponseWriter, m wire.Message) bool) server.Options 
 // A failure status answers what is odd, and a limit on the rate of requests says
 // nothing of the rest.
 func TestAStatusIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	posts := atomic.Int64{}
 	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
 		switch {
@@ -200,6 +202,7 @@ func TestAStatusIsAnAnswer(t *testing.T) {
 
 // Who asked goes on waiting for an answer that a limit on the rate turned away.
 func TestAnAnswerThatIsTurnedAwayIsStillWaitedFor(t *testing.T) {
+	t.Parallel()
 	posts, turned := atomic.Int64{}, atomic.Int64{}
 	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
 		if posts.Add(1) < 800 || !m.IsResponse() || m.Flaw() != nil {
@@ -227,6 +230,7 @@ func TestAnAnswerThatIsTurnedAwayIsStillWaitedFor(t *testing.T) {
 // What breaks off the connection in place of an answer leaves the request without
 // one, which is told at once.
 func TestAnExchangeThatBreaksOffIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	site, again := web(t, gate(func(w http.ResponseWriter, m wire.Message) bool {
 		if m.Kind == wire.Request && strings.HasPrefix(m.Params().Raw, `"`) {
 			panic(http.ErrAbortHandler)

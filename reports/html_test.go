@@ -181,6 +181,7 @@ func TestHTMLOfAWholeRunIsSmall(t *testing.T) {
 
 // A target that floods cannot make the page unbounded.
 func TestHTMLFramesAreBounded(t *testing.T) {
+	t.Parallel()
 	run := &Run{}
 	for i := range 200 {
 		var frames []wire.Frame
@@ -277,6 +278,7 @@ func inBrowser(t *testing.T, page, suffix string) string {
 // target's: the filters are shown, the count is that of the checks, and no
 // element came into being that the page did not write.
 func TestBrowserRunsNothingOfTheTarget(t *testing.T) {
+	t.Parallel()
 	dom := inBrowser(t, writtenHTML(t, poisonedRun()), "")
 	if !strings.Contains(dom, `<output aria-live="polite">9 checks</output>`) || strings.Contains(dom, `<form class="filters" hidden`) {
 		t.Error("the script of the page did not run")
@@ -287,6 +289,7 @@ func TestBrowserRunsNothingOfTheTarget(t *testing.T) {
 }
 
 func TestBrowserFiltersAndLinks(t *testing.T) {
+	t.Parallel()
 	page := writtenHTML(t, smallRun())
 	for _, c := range []struct{ suffix, shown string }{
 		{"?verdict=fail&verdict=broken", "tools.call.unknown ping.answer logging.level"},

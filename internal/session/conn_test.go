@@ -18,6 +18,7 @@ import (
 // A peer that stays after the end of its input is given the whole grace, one
 // that still owes an answer a part of it.
 func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
+	t.Parallel()
 	stays := transport.InProcess{Name: "stays", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
 		_, _ = io.Copy(io.Discard, in)
 		<-ctx.Done()

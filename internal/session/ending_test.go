@@ -56,6 +56,7 @@ func TestAnEndingTellsHowLongThePeerWasWaitedFor(t *testing.T) {
 // Who takes longer than the grace may be on a busy machine; who takes all of
 // the timeout stays, and the next of its kind is given the grace alone.
 func TestWhoLeavesSlowlyDoesNotStay(t *testing.T) {
+	t.Parallel()
 	o := Defaults()
 	o.Timeout, o.Grace = 500*time.Millisecond, 20*time.Millisecond
 	for _, c := range []struct {
@@ -95,6 +96,7 @@ func TestWhoLeavesSlowlyDoesNotStay(t *testing.T) {
 }
 
 func TestTheFirstAnswerOfAnInstanceMayTakeLonger(t *testing.T) {
+	t.Parallel()
 	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		io.WriteString(out, "\n")
 		_, err := io.Copy(io.Discard, in)

@@ -137,6 +137,7 @@ func TestAnErrorWithoutIDAnswersItsPost(t *testing.T) {
 // What answers another POST late is no answer to this one, though neither has an
 // id.
 func TestALateErrorWithoutIDIsOfItsOwnPost(t *testing.T) {
+	t.Parallel()
 	second, answered := make(chan struct{}), make(chan struct{})
 	s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -119,6 +119,7 @@ func TestWithoutSessionsEachPOSTStandsForItself(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	b := listening(t, Options{HTTP: HTTP{MaxBody: 1000, MaxSessions: 2, Idle: time.Minute}})
 	s := b.session(spec.V2025_11_25, "{}")

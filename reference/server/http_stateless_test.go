@@ -201,6 +201,7 @@ func TestStatelessRequestsWithOneIDDoNotMix(t *testing.T) {
 }
 
 func TestAClientThatLeavesCancelsAStatelessRequestAlone(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	b := listening(t, Options{Handler: func(next Handler) Handler {
 		return func(ctx context.Context, r *Request) (any, *Error) {
@@ -305,6 +306,7 @@ func raw(t *testing.T, b *browser, line, headers, body string) int {
 }
 
 func TestAClientThatDawdlesIsCutOff(t *testing.T) {
+	t.Parallel()
 	b := listening(t, Options{HTTP: HTTP{Slow: 50 * time.Millisecond}})
 	headers := "Host: localhost\r\nAccept: " + both + "\r\nContent-Type: application/json\r\n"
 	c, err := net.Dial("tcp", b.server.addr.String())

@@ -246,6 +246,7 @@ func TestAGETStreamIsResumedToo(t *testing.T) {
 }
 
 func TestAClientIsToldToPoll(t *testing.T) {
+	t.Parallel()
 	for _, rev := range sessions.Revisions() {
 		s := listening(t, Options{HTTP: HTTP{Hold: 20 * time.Millisecond, Retry: 30 * time.Millisecond}}).session(rev, "{}")
 		l := s.open("POST", pathMCP, toolCall("a", "stocktake", `{"duration_ms":150,"steps":2}`), s.headers...)

@@ -154,6 +154,7 @@ func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
 }
 
 func TestTwoRequestsInFlightDoNotShareAnID(t *testing.T) {
+	t.Parallel()
 	p := open(t, spec.V2025_11_25, "{}", Options{})
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}}`
 	p.send("%s\n%s", call, call)
@@ -208,6 +209,7 @@ func TestBatches(t *testing.T) {
 }
 
 func TestABatchIsAnsweredWhenItsLastRequestIs(t *testing.T) {
+	t.Parallel()
 	p := open(t, spec.V2025_03_26, "{}", Options{})
 	p.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
 	wantResult(t, p.ask("ping")) // a slow batch does not block

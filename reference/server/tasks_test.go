@@ -160,6 +160,7 @@ func TestAQuestionThatIsGivenUpNamesItsTask(t *testing.T) {
 }
 
 func TestAResultIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	p := tasked(t)
 	task := p.create("stocktake", `{"duration_ms":300}`)
 	p.send(`{"jsonrpc":"2.0","id":7,"method":"tasks/result","params":{"taskId":%s}}`, task.Get("taskId").Raw)
@@ -286,6 +287,7 @@ func TestTasksAreListedInPages(t *testing.T) {
 }
 
 func TestTheLifetimeOfATask(t *testing.T) {
+	t.Parallel()
 	p := tasked(t)
 	for asked, want := range map[string]int64{`{}`: 300000, `{"ttl":60000}`: 60000, `{"ttl":1}`: 1000, `{"ttl":-5}`: 1000, `{"ttl":1e300}`: 600000} {
 		m := p.ask("tools/call", call("stocktake", `{}`)+`,"task":`+asked)
