@@ -8,7 +8,7 @@ import (
 
 // Targets that hang are waited for, beside one another.
 func TestMain(m *testing.M) {
-	if err := flag.Lookup("test.parallel").Value.Set("12"); err != nil {
+	if err := flag.Lookup("test.parallel").Value.Set("8"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"runtime"
 	"slices"
@@ -138,6 +139,9 @@ func (e *engine) open(ctx context.Context) error {
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %v", ErrNotStarted, err)
+		}
+		if o.Refusal != nil && o.Refusal.Status == http.StatusTooManyRequests {
+			return fmt.Errorf("it cannot be told what the server speaks, since it limits the rate of requests: its opening at %s was answered with %w; lift the limit for the run", rev, o.Refusal)
 		}
 		openings[rev] = o
 		switch {
@@ -413,6 +417,9 @@ func (e *engine) finish(ctx context.Context) *reports.Run {
 	e.run.Target.Starts = e.launcher.Starts()
 	if why := e.launcher.Serial(); why != "" && why != "asked for" {
 		e.run.Notes = append(e.run.Notes, "instances of the server were started one after another: "+why)
+	}
+	if n := e.launcher.Limited(); n > 0 {
+		e.run.Notes = append(e.run.Notes, fmt.Sprintf("the server limits the rate of requests: %d were answered with HTTP status 429, and what they were to show is not observed; lift the limit for the run", n))
 	}
 	e.run.Notes = append(e.run.Notes, e.unlisted()...)
 	return e.conclude(ctx)

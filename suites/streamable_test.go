@@ -128,6 +128,52 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 	}
 }
 
+// A limit on the rate of requests says nothing of how they would be served.
+func TestWhoLimitsTheRateIsNotAccused(t *testing.T) {
+	t.Parallel()
+	for _, every := range []int64{3, 5, 7, 11, 13} {
+		t.Run(fmt.Sprintf("one in %d", every), func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if n := asked.Add(1); n > 40 && n%every == 0 {
+					refused(w, http.StatusTooManyRequests)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+			limited := 0
+			for _, o := range overHTTP(t, server.Options{HTTP: h}) {
+				switch o.Verdict {
+				case reports.Fail, reports.Warn, reports.Broken:
+					t.Errorf("%s at %s: %s: %s", o.ID, o.Revision, o.Verdict, o.Detail)
+				case reports.NotObserved:
+					if strings.Contains(o.Detail, "limits the rate") {
+						limited++
+					}
+				}
+			}
+			if limited == 0 {
+				t.Error("nothing is left unobserved for the limit")
+			}
+		})
+	}
+}
+
+// Where the limit is met at once nothing can be told of the server.
+func TestALimitAtTheOpeningIsAnError(t *testing.T) {
+	site, end, err := server.Serving(transport.HTTP, server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		refused(w, http.StatusTooManyRequests)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	if _, err := RunDirect(t.Context(), site, Options{Session: quick()}); err == nil || !strings.Contains(err.Error(), "lift the limit") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // What no clause states is noted.
 func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 	for _, c := range []struct {

@@ -78,6 +78,7 @@ type Honest struct {
 	Profile string // what it offers, and is judged by too
 	Streams bool   // it answers each request by a stream, and has clients come back for what takes long
 	Modern  bool   // it has no handshake revisions, which some rules are for
+	Serial  bool   // one instance of it runs at a time
 	// Protected: only who brings an access token is served.
 	Protected bool
 	Run       *reports.Run
@@ -95,6 +96,9 @@ func (h Honest) String() string {
 	if h.Modern {
 		text += " without handshake revisions"
 	}
+	if h.Serial {
+		text += " one instance at a time"
+	}
 	if h.Protected {
 		text += " with a guard"
 	}
@@ -105,6 +109,8 @@ func (h Honest) String() string {
 func honest() []Honest {
 	return []Honest{
 		{Over: transport.Stdio},
+		{Over: transport.Stdio, Serial: true},
+		{Over: transport.Stdio, Serial: true, Modern: true},
 		{Over: transport.HTTP, Profile: suites.Official},
 		{Over: transport.Stdio, Profile: suites.Official},
 		{Over: transport.HTTP},
@@ -131,7 +137,9 @@ func (h *Honest) judge(ctx context.Context) {
 	if h.Modern {
 		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()
 	}
-	h.Run, h.err = judge(ctx, target{h.Over, h.Protected, o}, revisions, h.Profile, nil, alone())
+	deadlines := alone()
+	deadlines.Serial = h.Serial
+	h.Run, h.err = judge(ctx, target{h.Over, h.Protected, o}, revisions, h.Profile, nil, deadlines)
 }
 
 // beside are the deadlines of runs in process: an answer comes within

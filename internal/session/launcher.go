@@ -108,6 +108,15 @@ func (l *Launcher) as(ctx context.Context, token string) (*Conn, error) {
 	return l.reach(ctx, site)
 }
 
+// Limited returns how many requests a limit on their rate turned away
+// (transport.Endpoint.Limited); 0 on stdio.
+func (l *Launcher) Limited() int64 {
+	if site, ok := l.target.(transport.Site); ok {
+		return site.Endpoint.Limited()
+	}
+	return 0
+}
+
 func (l *Launcher) reach(ctx context.Context, target transport.Target) (*Conn, error) {
 	conn, err := connect(ctx, target, l.opts, &l.stays)
 	if err != nil {

@@ -221,6 +221,10 @@ func (p *Pool) Forget() {
 	p.memo = nil
 }
 
+// Limited returns how many requests a limit on their rate turned away so far, at
+// any revision.
+func (p *Pool) Limited() int64 { return p.launcher.Limited() }
+
 // Learn notes something of the target that holds at every revision, and Learnt
 // tells whether it was noted.
 func (p *Pool) Learn(what string)       { p.launcher.Learn(what) }

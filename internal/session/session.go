@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -220,8 +221,9 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 	if err == nil {
 		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}
+	var refusal *Refusal
 	switch {
-	case err == nil:
+	case err == nil, errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests:
 		return Alive
 	case s.Over() != nil:
 		return Dead

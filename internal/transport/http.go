@@ -37,8 +37,9 @@ type Endpoint struct {
 	client *http.Client
 	pool   *http.Transport
 
-	lateHead atomic.Bool // the head of a stream came with its first event only
-	mirrors  sync.Map    // []mirrored of the tools that were listed to any session, by name
+	limited  *atomic.Int64 // answers that a limit on the rate of requests gave
+	lateHead atomic.Bool   // the head of a stream came with its first event only
+	mirrors  sync.Map      // []mirrored of the tools that were listed to any session, by name
 }
 
 // idleConnection is how long a connection may be idle before it is closed: less
@@ -74,7 +75,7 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     idleConnection,
 	}
-	return &Endpoint{URL: u, opts: o, pool: pool, client: &http.Client{
+	return &Endpoint{URL: u, opts: o, pool: pool, limited: &atomic.Int64{}, client: &http.Client{
 		Transport:     pool,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -95,13 +96,25 @@ func (e *Endpoint) Bearer() string {
 // WithBearer returns the same endpoint as somebody else calls it: who has another
 // access token.
 func (e *Endpoint) WithBearer(token string) *Endpoint {
-	other := &Endpoint{URL: e.URL, opts: e.opts, client: e.client, pool: e.pool}
+	other := &Endpoint{URL: e.URL, opts: e.opts, client: e.client, pool: e.pool, limited: e.limited}
 	other.opts.Header = e.opts.Header.Clone()
 	if other.opts.Header == nil {
 		other.opts.Header = http.Header{}
 	}
 	other.opts.Header.Set("Authorization", "Bearer "+token)
 	return other
+}
+
+// Limited returns how many requests, also of others who call the endpoint, were
+// answered with HTTP status 429, which says nothing of how they would be served
+// (RFC 6585 section 4).
+func (e *Endpoint) Limited() int64 { return e.limited.Load() }
+
+// count notes the status of an answer.
+func (e *Endpoint) count(status int) {
+	if status == http.StatusTooManyRequests {
+		e.limited.Add(1)
+	}
 }
 
 // Close drops the idle connections.
@@ -117,7 +130,7 @@ func (e *Endpoint) At(address netip.Addr) *Endpoint {
 	pool.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: e.opts.DialTimeout}).DialContext(ctx, network, to)
 	}
-	return &Endpoint{URL: e.URL, opts: e.opts, pool: pool, client: &http.Client{Transport: pool, CheckRedirect: e.client.CheckRedirect}}
+	return &Endpoint{URL: e.URL, opts: e.opts, pool: pool, limited: e.limited, client: &http.Client{Transport: pool, CheckRedirect: e.client.CheckRedirect}}
 }
 
 // An HTTPRequest is one request to an endpoint.
@@ -176,6 +189,7 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 		cancel()
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), plain(err))
 	}
+	e.count(answer.StatusCode)
 	return &Reply{
 		Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, Sent: sent.all(),
 		body: answer.Body, limit: e.opts.Limit, cancel: cancel,

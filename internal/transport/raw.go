@@ -136,6 +136,7 @@ func (r *Raw) Read(ctx context.Context) (*RawReply, error) {
 		return nil, err
 	}
 	defer answer.Body.Close()
+	r.e.count(answer.StatusCode)
 	reply := &Reply{Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, body: answer.Body, limit: r.e.opts.Limit, cancel: func() {}}
 	out := &RawReply{Status: reply.Status, Proto: reply.Proto, Header: reply.Header}
 	out.Body, out.Whole = r.body(reply)

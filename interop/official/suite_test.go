@@ -22,7 +22,7 @@ func script(t *testing.T, text string, path ...string) string {
 }
 
 // serving says what it was given, prints two URLs and ends when it is asked to.
-const serving = `printf '%s\n' "$*" >&2; echo http://127.0.0.1:1/mcp http://127.0.0.1:1/sse; trap 'exit 0' TERM; while :; do sleep 0.1; done`
+const serving = `trap 'exit 0' TERM; printf '%s\n' "$*" >&2; echo http://127.0.0.1:1/mcp http://127.0.0.1:1/sse; while :; do sleep 0.1; done`
 
 func TestARunKeepsWhatTheSuiteWrites(t *testing.T) {
 	root := t.TempDir()

@@ -38,10 +38,14 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
 	}
+	limited := env.Pool.Limited()
 	s, err := sessionFor(ctx, c, env.Pool)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
+		}
+		if env.Pool.Limited() > limited {
+			return turnedAway(Outcome{Detail: err.Error()})
 		}
 		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}
 	}
@@ -64,6 +68,19 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.after(c, &out)
+	if env.Pool.Limited() > limited && (out.State == Violated || out.State == Kept) {
+		return turnedAway(out)
+	}
+	return out
+}
+
+// turnedAway is what a body comes to that met a limit on the rate of requests:
+// neither a refusal nor a missing answer is for what it asked.
+func turnedAway(was Outcome) Outcome {
+	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes}
+	if was.Detail != "" {
+		out.Notes = append(out.Notes, "with it: "+was.Detail)
+	}
 	return out
 }
 

@@ -489,13 +489,17 @@ func (t *T) Capabilities() gjson.Result { return t.s.Capabilities() }
 
 // Memo returns what make returned when it was first called under a key at this
 // revision: what several checks look at is asked for once. A make that ends
-// the body is called again by the next check.
+// the body, or that a limit on the rate of requests turned away, is called again
+// by the next check.
 func Memo[V any](t *T, key string, make func() V) V {
 	if v, ok := t.pool.Memo(key); ok {
 		return v.(V)
 	}
+	limited := t.pool.Limited()
 	v := make()
-	t.pool.Remember(key, v)
+	if t.pool.Limited() == limited {
+		t.pool.Remember(key, v)
+	}
 	return v
 }
 

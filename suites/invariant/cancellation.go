@@ -129,14 +129,21 @@ func cancelsInProgress(j *check.J) {
 }
 
 // answeredBefore returns the first response that the judged side was sent for
-// an id.
+// an id, and that it accepted.
 func answeredBefore(j *check.J, id wire.ID, before int) (answer wire.Entry, ok bool) {
 	for _, e := range j.Received() {
-		if e.Index < before && e.Message.IsResponse() && e.Message.ID().Equal(id) {
+		if e.Index < before && e.Message.IsResponse() && e.Message.ID().Equal(id) && taken(j, e) {
 			return e, true
 		}
 	}
 	return answer, false
+}
+
+// taken tells whether what was posted was accepted: over HTTP a status of success
+// says so, elsewhere nothing needs to.
+func taken(j *check.J, e wire.Entry) bool {
+	x := j.ExchangeOf(e)
+	return x == nil || x.Head != nil && x.Head.HTTP.Status/100 == 2
 }
 
 // readBefore tells whether the judged side answered, before a frame, a request

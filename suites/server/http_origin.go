@@ -173,7 +173,7 @@ func originForbidden(t *check.T) {
 	refused := 0
 	for _, one := range fromOutside(t).all {
 		switch {
-		case !one.post || one.served:
+		case !one.post || one.served, one.x != nil && unavailable(one.x.Status):
 		case one.x == nil || one.x.Status != http.StatusForbidden:
 			if one.x != nil {
 				t.MarkExchange(one.x)

@@ -105,7 +105,11 @@ func metaVersion(t *check.T) {
 	case o.answer.Kind == wire.Result:
 		t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
 	}
-	on := t.On(o.at)
+	on := t.Elsewhere(spec.Handshake.Newest())
+	defer on.Leave()
+	if m, ok := on.Try("initialize", greeting(string(on.Rev))); !ok || m.Kind != wire.Error {
+		t.NotObserved("initialize, which was refused before, was answered with "+m.Summary(), "")
+	}
 	for _, c := range withoutVersion() {
 		expectInvalid(on, on.Request("server/discover", c.params), c.what)
 	}
