@@ -16,7 +16,6 @@ import (
 // What a server may do with a call that is cancelled is not held against it,
 // nor taken for evidence.
 func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
-	t.Parallel()
 	cancels := func(line []byte) bool { return wire.Parse(line).Method() == "notifications/cancelled" }
 	for name, c := range map[string]struct {
 		options server.Options
@@ -74,7 +73,6 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 // A slow tool is cancelled too: a failure right behind shows that it was broken
 // off, and nothing that it was not.
 func TestASlowCallThatIsCancelled(t *testing.T) {
-	t.Parallel()
 	slow := func(l *server.Library) {
 		l.Tools = []*server.Tool{{
 			Name: "doze", Description: "Takes its time.", Input: server.Object{"type": "object"}, Hints: server.Object{"readOnlyHint": true},
