@@ -1,7 +1,10 @@
 package selftest
 
 import (
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -24,9 +27,38 @@ func TestTokensOfAWayOfTheirOwnAreNoFailure(t *testing.T) {
 				http.NotFound(w, r)
 				return
 			}
-			next.ServeHTTP(&plainChallenge{w}, r)
+			next.ServeHTTP(&challenging{w, schemeAlone{}}, r)
 		})
 	}
+	passAuthorization(t, o)
+}
+
+// A server that is judged on the loopback interface may be set up for where it will
+// be deployed, and name that in its metadata and challenges.
+func TestWhatIsSetUpForElsewhereIsNoFailure(t *testing.T) {
+	const elsewhere = "https://mcp.example.com"
+	o := server.Options{Pace: pace}
+	o.HTTP.Middleware = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			here := "http://" + r.Host
+			if !strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") {
+				next.ServeHTTP(&challenging{w, strings.NewReplacer(here, elsewhere)}, r)
+				return
+			}
+			got := httptest.NewRecorder()
+			next.ServeHTTP(got, r)
+			maps.Copy(w.Header(), got.Header())
+			w.Header().Del("Content-Length")
+			w.WriteHeader(got.Code)
+			_, _ = io.WriteString(w, strings.ReplaceAll(got.Body.String(), `"resource":"`+here, `"resource":"`+elsewhere))
+		})
+	}
+	passAuthorization(t, o)
+}
+
+// passAuthorization asserts that no check of authorization fails a protected server.
+func passAuthorization(t *testing.T, o server.Options) {
+	t.Helper()
 	var checks []check.Check
 	for _, c := range suites.Of(wire.Server, suites.All()) {
 		if c.Area() == "authorization" {
@@ -52,14 +84,22 @@ func TestTokensOfAWayOfTheirOwnAreNoFailure(t *testing.T) {
 	}
 }
 
-// A plainChallenge challenges with the scheme alone.
-type plainChallenge struct{ http.ResponseWriter }
+// A challenging edits the challenges of a server.
+type challenging struct {
+	http.ResponseWriter
+	edit interface{ Replace(string) string }
+}
 
-func (w *plainChallenge) WriteHeader(status int) {
+func (w *challenging) WriteHeader(status int) {
 	if h := w.Header(); strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer") {
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", w.edit.Replace(h.Get("WWW-Authenticate")))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *plainChallenge) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *challenging) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// schemeAlone leaves of a challenge its scheme.
+type schemeAlone struct{}
+
+func (schemeAlone) Replace(string) string { return "Bearer" }

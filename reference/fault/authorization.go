@@ -272,7 +272,7 @@ func metadataFaults() []Fault {
 		{
 			Name: "resource-of-another", Does: "names another server as the resource of its metadata",
 			In: audience, Breaks: []string{"authorization-prm-resource-field"}, CaughtBy: []string{"authorization.metadata.resource"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["resource"] = "https://another.example/mcp" }),
+			Apply: onDocument(resourceMetadata, func(o server.Object) { o["resource"] = "http://127.0.0.1:1/mcp" }),
 		},
 		{
 			Name: "authorization-server-http", Does: "names an authorization server that is reached over http",

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,6 +84,7 @@ type published struct {
 	at     *url.URL
 	named  string // by the challenge, "" for none
 	broken string // why what the challenge names gave none, "" if it did
+	away   bool   // what the challenge names is not where the server is judged
 	tried  []string
 }
 
@@ -110,9 +112,12 @@ func seekPublished(t *check.T) *published {
 	}
 	if p.named != "" {
 		at, err := t.URL().Parse(p.named)
+		p.away = err == nil && deployedAway(t, at)
 		switch {
 		case err != nil || at.Scheme != "http" && at.Scheme != "https":
 			p.broken = "it is no URL of http or https"
+		case p.away:
+			p.broken = "that is not where the server is judged, and was not fetched"
 		case !mayFetch(t, at):
 			p.broken = "it is neither on the host of the server nor of https, and was not fetched"
 		case try(at):
@@ -136,6 +141,9 @@ func metadataPublished(t *check.T) {
 	p := publishedBy(t)
 	if p.at == nil {
 		ownWay(t)
+		if p.away {
+			t.NotObserved(fmt.Sprintf("the challenge names %s for the metadata: the server is set up for another place than the loopback interface", wire.Clip(p.named, 120)), "judge the server where it is deployed")
+		}
 		t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(p.tried, ", "))
 	}
 	if p.broken != "" {
@@ -189,6 +197,10 @@ func shownJSON(v gjson.Result) string {
 	return wire.Clip(v.Raw, 120)
 }
 
+// deployedAway tells whether a URL is of another place than that where the server
+// is judged, on the loopback interface: it is set up for where it will be deployed.
+func deployedAway(t *check.T, at *url.URL) bool { return isLoopback(t.URL()) && !isLoopback(at) }
+
 // metadataResource takes the server by any of its names on the loopback
 // interface, and a resource that holds the endpoint in its path: what belongs to
 // the resource is for the server to say (RFC 9728 section 3.3).
@@ -198,6 +210,9 @@ func metadataResource(t *check.T) {
 	u, err := url.Parse(resource.String())
 	if resource.Type != gjson.String || err != nil || !u.IsAbs() {
 		t.Fail("the URL of the server", shownJSON(resource), "resource of %s is %s", p.at, shownJSON(resource))
+	}
+	if deployedAway(t, u) {
+		t.NotObserved(fmt.Sprintf("resource of %s is %s: the server is set up for another place than the loopback interface", p.at, shownJSON(resource)), "judge the server where it is deployed")
 	}
 	own := t.URL()
 	same := strings.EqualFold(u.Host, own.Host) || isLoopback(u) && isLoopback(own) && u.Port() == own.Port()
@@ -246,6 +261,8 @@ func challengeMetadata(t *check.T) {
 	case p.named == "":
 		ownWay(t)
 		t.Fail("resource_metadata", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge does not say where the protected resource metadata is")
+	case p.broken != "" && p.away:
+		t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
 	case p.broken != "":
 		t.Fail("the URL of a JSON object", p.named, "the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
 	}
