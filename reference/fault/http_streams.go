@@ -318,11 +318,28 @@ func failsLost(o *server.Options) {
 }
 
 // elsewhere puts messages of requests whose client has left, if they fit, on the
-// stream of another request of the method.
+// stream of another request of the method. Calls are answered behind those whose
+// client has left, so that there is such a stream.
 func elsewhere(fits func(f server.Frame) bool) apply {
 	return func(o *server.Options) {
-		gone, r := staying(o), &roster{}
+		gone, r, calls := staying(o), &roster{}, &calling{open: map[*server.Request]chan struct{}{}}
+		onHandler(func(next server.Handler) server.Handler {
+			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+				if r.Method != "tools/call" {
+					return next(ctx, r)
+				}
+				calls.begin(r)
+				v, problem := next(ctx, r)
+				if !gone.has(r.ID) {
+					calls.await(ctx, gone)
+				}
+				return v, problem
+			}
+		})(o)
 		onRoute(func(server.Frame) bool { return true }, func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+			if f.Kind != wire.Notification {
+				defer calls.end(f.Request)
+			}
 			r.note(f, p.Own)
 			if f.Request == nil || !gone.has(f.Request.ID) {
 				return next(f, p)
@@ -336,6 +353,45 @@ func elsewhere(fits func(f server.Frame) bool) apply {
 			}
 			return []*server.Stream{other}
 		})(o)
+	}
+}
+
+// calling keeps the calls that have not been answered.
+type calling struct {
+	mu   sync.Mutex
+	open map[*server.Request]chan struct{} // closed with the answer
+}
+
+func (c *calling) begin(r *server.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[r] = make(chan struct{})
+}
+
+func (c *calling) end(r *server.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if answered, known := c.open[r]; known {
+		close(answered)
+		delete(c.open, r)
+	}
+}
+
+// await waits for the answers to calls whose client has left.
+func (c *calling) await(ctx context.Context, gone *inFlight) {
+	c.mu.Lock()
+	var left []chan struct{}
+	for r, answered := range c.open {
+		if gone.has(r.ID) {
+			left = append(left, answered)
+		}
+	}
+	c.mu.Unlock()
+	for _, answered := range left {
+		select {
+		case <-answered:
+		case <-ctx.Done():
+		}
 	}
 }
 
