@@ -160,6 +160,34 @@ func TestWhoLimitsTheRateIsNotAccused(t *testing.T) {
 	}
 }
 
+// Whose answers all take their time on the way does not wait for its tasks.
+func TestALongWayIsNoSlowAnswer(t *testing.T) {
+	t.Parallel()
+	const way = 100 * time.Millisecond
+	h := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(way):
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	alone := func(l *server.Library) {
+		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name != "scan_card" })
+	}
+	passes := 0
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Library: alone, Revisions: spec.Only(spec.V2025_11_25), Pace: time.Millisecond}, "tasks.create.prompt", "tasks.create.result") {
+		switch o.Verdict {
+		case reports.Pass:
+			passes++
+		case reports.Fail, reports.Warn, reports.Broken:
+			t.Errorf("%s at %s: %s: %s", o.ID, o.Revision, o.Verdict, o.Detail)
+		}
+	}
+	if passes == 0 {
+		t.Error("nothing passes")
+	}
+}
+
 // Where the limit is met at once nothing can be told of the server.
 func TestALimitAtTheOpeningIsAnError(t *testing.T) {
 	site, end, err := server.Serving(transport.HTTP, server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {

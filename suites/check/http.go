@@ -69,21 +69,28 @@ func (t *T) TryAsk(method string, edits ...Edit) (*Exchange, error) {
 	return t.tryExchange(r, err, edits)
 }
 
-// A Posting is one POST of several that are sent side by side.
+// A Posting is one request of several that are sent side by side.
 type Posting struct {
-	Raw   string
-	Edits []Edit
+	Method string // "" for POST
+	Raw    string // what is posted
+	Edits  []Edit
 }
 
-// PostTogether sends several posts at once, as by TryPost, and returns their
-// exchanges in the order given once the head of each answer came, nil where
+// Together sends several requests at once, as by TryPost or TryAsk, and returns
+// their exchanges in the order given once the head of each answer came, nil where
 // none did.
-func (t *T) PostTogether(posts []Posting) []*Exchange {
+func (t *T) Together(posts []Posting) []*Exchange {
 	out := make([]*Exchange, len(posts))
 	var all sync.WaitGroup
 	for i, p := range posts {
 		all.Go(func() {
-			r, err := t.s.Posting(t.ctx, []byte(p.Raw))
+			var r transport.HTTPRequest
+			var err error
+			if p.Method == "" {
+				r, err = t.s.Posting(t.ctx, []byte(p.Raw))
+			} else {
+				r, err = t.s.Asking(p.Method)
+			}
 			if err != nil {
 				return
 			}

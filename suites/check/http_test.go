@@ -35,7 +35,7 @@ func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
 		posts = append(posts, Posting{Raw: h.Frame(id, "ping", nil)})
 	}
 	posts[7].Edits = []Edit{With("Mcp-Session-Id", "nobody")}
-	for i, x := range h.PostTogether(posts) {
+	for i, x := range h.Together(posts) {
 		switch {
 		case x == nil:
 			t.Fatalf("post %d has no answer", i)

@@ -94,7 +94,7 @@ func severalClients(t *check.T) {
 			known = append(known, good)
 		}
 	}
-	for i, x := range t.PostTogether(all) {
+	for i, x := range t.Together(all) {
 		asked := wire.Parse([]byte(all[i].Raw))
 		if x == nil {
 			t.Fail("an answer", "none", "%s of one of two clients was not answered", asked.Summary())
