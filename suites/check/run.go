@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 // turnedAway is what a body comes to that met a limit on the rate of requests:
 // neither a refusal nor a missing answer is for what it asked.
 func turnedAway(was Outcome) Outcome {
-	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes}
+	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes, Killed: was.Killed}
 	if was.Detail != "" {
 		out.Notes = append(out.Notes, "with it: "+was.Detail)
 	}
