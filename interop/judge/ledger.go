@@ -100,15 +100,36 @@ func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, 
 		lines = append(lines, "  frames: "+filepath.Join(frames, g.first.ID+"@"+g.first.Revision+".jsonl"))
 		wrong = append(wrong, strings.Join(lines, "\n"))
 	}
+	return append(wrong, vanished(t, outcomes, then)...)
+}
+
+// vanished names the verdicts of the ledger that the outcomes have not, but for
+// those that come only sometimes.
+func vanished(t target.Target, outcomes []target.Outcome, then map[string]entry) []string {
+	var out []string
 	now := entries(t, outcomes)
 	for _, key := range slices.Sorted(maps.Keys(then)) {
 		e := then[key]
 		gone := slices.DeleteFunc(slices.Clone(e.Revisions), func(rev string) bool { return slices.Contains(now[key].Revisions, rev) })
 		if len(gone) > 0 && !e.Sometimes {
-			wrong = append(wrong, fmt.Sprintf("vanished: %s is no %s any more at %s", e.Check, e.Verdict, strings.Join(gone, " ")))
+			out = append(out, fmt.Sprintf("vanished: %s is no %s any more at %s", e.Check, e.Verdict, strings.Join(gone, " ")))
 		}
 	}
-	return wrong
+	return out
+}
+
+// join returns the outcomes of a run and what another run accuses beside them.
+func join(outcomes, again []target.Outcome) []target.Outcome {
+	out := slices.Clone(outcomes)
+	for _, o := range again {
+		known := slices.ContainsFunc(out, func(k target.Outcome) bool {
+			return k.ID == o.ID && k.Verdict == o.Verdict && k.Transport == o.Transport && k.Revision == o.Revision
+		})
+		if accuses(o) && !known {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 func ledger(path string) (map[string]entry, error) {

@@ -61,6 +61,23 @@ func TestWhatComesSometimesMayStayAway(t *testing.T) {
 	}
 }
 
+func TestWhatALaterRunShowsHasNotVanished(t *testing.T) {
+	was := entry{Target: "notes", Version: "1.0.0", Check: "a.race", Verdict: "fail", Transport: "stdio", Revisions: []string{"2025-06-18", "2025-11-25"}, Clause: "c", Holds: "h"}
+	then := map[string]entry{was.key(): was}
+	outcomes := []target.Outcome{outcome("a.race", "2025-06-18", "fail", "x"), outcome("a.race", "2025-11-25", "pass", "")}
+	if got := vanished(notes, outcomes, then); len(got) != 1 {
+		t.Fatalf("after one run: %q, want what vanished at 2025-11-25", got)
+	}
+	outcomes = join(outcomes, []target.Outcome{outcome("a.race", "2025-06-18", "fail", "x"), outcome("a.race", "2025-11-25", "fail", "x"), outcome("a.new", "2025-11-25", "warn", "y")})
+	got := compare(notes, outcomes, then, "frames")
+	if len(got) != 1 || !strings.HasPrefix(got[0], "new warn: a.new") {
+		t.Errorf("after two: %q, want the new one alone", got)
+	}
+	if seen := entries(notes, outcomes)[was.key()].Revisions; !slices.Equal(seen, was.Revisions) {
+		t.Errorf("seen at %v, want each revision once", seen)
+	}
+}
+
 func TestAnotherVersionIsAnotherEntry(t *testing.T) {
 	old := entry{Version: "0.9.0", Check: "a.known", Verdict: "fail", Transport: "stdio", Revisions: []string{"2025-06-18"}, Clause: "c", Holds: "h"}
 	got := compare(notes, []target.Outcome{outcome("a.known", "2025-06-18", "fail", "x")}, map[string]entry{old.key(): old}, "frames")

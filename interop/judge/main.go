@@ -1,7 +1,9 @@
 // Judge runs mcpcheck on the pinned targets of targets.json and compares every
 // fail and warn with the ledger of adjudicated verdicts. It exits 1 for a
 // verdict that is new, that has vanished, or that nobody has adjudicated, and
-// leaves the frames of the new ones in interop/build/frames.
+// leaves the frames of the new ones in interop/build/frames. A verdict that has
+// vanished is looked for in two runs more, since a peer may win a race with
+// itself; one that came in a later run only is told.
 //
 //	go run ./interop/judge [-mcpcheck PATH] [-write] [-parallel N] [NAME…]
 //
@@ -59,6 +61,10 @@ func run(binary string, write bool, slots int, names []string) error {
 	return nil
 }
 
+// laterRuns is how often a target is judged again for verdicts that have
+// vanished.
+const laterRuns = 2
+
 // judge runs mcpcheck on a target and returns what is wrong with its verdicts.
 func judge(root, binary string, t target.Target, write bool) []string {
 	r, err := t.Run(root, binary)
@@ -73,31 +79,44 @@ func judge(root, binary string, t target.Target, write bool) []string {
 		wrong = append(wrong, fmt.Sprintf("was judged over %v, not %s as targets.json says", over, t.Over()))
 	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
-	now := entries(t, r.Outcomes)
 	path := filepath.Join(root, "interop", "verdicts", t.Name+".jsonl")
 	then, err := ledger(path)
 	if err != nil {
 		return append(wrong, err.Error())
 	}
+	outcomes := r.Outcomes
 	if write {
-		if err := save(path, now, then); err != nil {
+		if err := save(path, entries(t, outcomes), then); err != nil {
 			return append(wrong, err.Error())
 		}
 		if then, err = ledger(path); err != nil {
 			return append(wrong, err.Error())
 		}
 	}
+	for range laterRuns {
+		gone := vanished(t, outcomes, then)
+		if len(gone) == 0 {
+			break
+		}
+		fmt.Printf("%s is judged again\n  %s\n", t.Name, strings.Join(gone, "\n  "))
+		again, err := t.Run(root, binary)
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		wrong = append(wrong, unjudged(again.Outcomes)...)
+		outcomes = join(outcomes, again.Outcomes)
+	}
 	frames := filepath.Join("interop", "build", "frames", t.Name)
 	if err := os.RemoveAll(filepath.Join(root, frames)); err != nil {
 		return append(wrong, err.Error())
 	}
-	for _, o := range open(r.Outcomes, t, then) {
+	for _, o := range open(outcomes, t, then) {
 		file := filepath.Join(frames, o.ID+"@"+o.Revision+".jsonl")
 		if err := saveFrames(filepath.Join(root, file), o.Frames); err != nil {
 			return append(wrong, err.Error())
 		}
 	}
-	return append(wrong, compare(t, r.Outcomes, then, frames)...)
+	return append(wrong, compare(t, outcomes, then, frames)...)
 }
 
 // unjudged names the outcomes that no run on a real peer should have: broken is
