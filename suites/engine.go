@@ -120,10 +120,11 @@ var ErrNotStarted = errors.New("the target could not be started")
 // open opens one session per revision asked for, and plans the results. It
 // returns an error only if the target cannot be judged at all.
 func (e *engine) open(ctx context.Context) error {
-	answered, dead := false, 0
+	answered, tried, dead := false, 0, 0
 	var failure error
 	within := e.o.Session.StartTimeout
 	openings := map[spec.Revision]session.Opening{}
+	var unsent *session.Unsent
 	// Newest handshake revision first: a server that answers nothing shows it
 	// there, and the wait for a first answer is not repeated in full.
 	for _, rev := range e.openingOrder() {
@@ -133,6 +134,7 @@ func (e *engine) open(ctx context.Context) error {
 			continue
 		}
 		pool := session.NewPool(e.launcher, rev)
+		tried++
 		o, s, err := pool.OpenFirst(ctx, within)
 		if ctx.Err() != nil {
 			return nil
@@ -148,6 +150,9 @@ func (e *engine) open(ctx context.Context) error {
 		case o.Answered || o.Refusal != nil:
 			answered = true
 			within = e.o.Session.First(o.Took)
+		case errors.As(o.Err, &unsent) && !heard(s):
+			dead++
+			failure = fmt.Errorf("%w: %w%s", ErrNotStarted, o.Err, stderrOf(s))
 		case s.Over() != nil && !heard(s):
 			dead++
 			failure = fmt.Errorf("%w: it ended before it answered %s: %v%s", ErrNotStarted, "anything", s.Over(), stderrOf(s))
@@ -161,7 +166,7 @@ func (e *engine) open(ctx context.Context) error {
 			s.Close()
 		}
 	}
-	if !answered && dead == len(openings) {
+	if !answered && dead == tried {
 		return failure
 	}
 	for _, rev := range e.o.Revisions {

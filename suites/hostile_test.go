@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +157,22 @@ func TestAPeerThatEndsAtOnceIsNotJudged(t *testing.T) {
 	gone := transport.InProcess{Name: "gone", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
 	if _, err := RunDirect(t.Context(), gone, Options{Session: quick()}); !errors.Is(err, ErrNotStarted) {
 		t.Errorf("error %v, want %v", err, ErrNotStarted)
+	}
+}
+
+// Nor is one that no request reaches: here by TLS, which it does not speak.
+func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	at, err := transport.NewEndpoint(strings.Replace(plain.URL, "http:", "https:", 1), transport.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []transport.Kind{transport.HTTP, transport.SSE} {
+		_, err := RunDirect(t.Context(), transport.Site{Endpoint: at, Kind: kind}, Options{Session: quick()})
+		if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "HTTPS") {
+			t.Errorf("over %s: %v", kind, err)
+		}
 	}
 }
 

@@ -111,6 +111,9 @@ func (c *Conn) record(f wire.Frame) int {
 	if f.Wordless() {
 		return at
 	}
+	if !m.IsResponse() {
+		c.since.reset()
+	}
 	if !m.Readable() || m.Kind == wire.Notification {
 		c.mu.Lock()
 		c.anonymous++

@@ -32,8 +32,10 @@ type Conn struct {
 	waited  time.Duration // how long we waited before we signalled it
 	asks    chan question
 	instead func(Asked) Reply // answers in place of the host
-	bytes   int
 	bans    []*Ban
+
+	all   amount // of what the peer said
+	since amount // of what it said since our last message
 
 	posts     map[int]bool  // exchanges of HTTP that are POSTs of ours
 	anonymous int           // frames of ours that an answer without id may be meant for: what is unreadable, and notifications
@@ -69,9 +71,9 @@ func (c *Conn) read() {
 			c.finish() // io.EOF, or a read on a link that we ended
 			return
 		}
-		if c.full(len(f.Raw)) {
+		if c.floods(f) {
 			c.mu.Lock()
-			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes in one session", c.opts.MaxFrames, c.opts.MaxBytes), true
+			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes since our last message, or %d times as much in one session", c.opts.MaxFrames, c.opts.MaxBytes, wholeSession), true
 			c.mu.Unlock()
 			c.link.kill()
 			c.finish()
@@ -100,9 +102,51 @@ func (c *Conn) read() {
 	}
 }
 
-func (c *Conn) full(n int) bool {
-	c.bytes += n
-	return c.bytes > c.opts.MaxBytes || c.Len() >= c.opts.MaxFrames
+// An amount is of frames and their bytes.
+type amount struct{ frames, bytes atomic.Int64 }
+
+func (a *amount) add(f wire.Frame) {
+	a.frames.Add(1)
+	a.bytes.Add(int64(f.Size()))
+}
+
+func (a *amount) reset() {
+	a.frames.Store(0)
+	a.bytes.Store(0)
+}
+
+// over tells whether it is more than a share of the limits.
+func (a *amount) over(o Options, share float64) bool {
+	return float64(a.frames.Load()) > share*float64(o.MaxFrames) || float64(a.bytes.Load()) > share*float64(o.MaxBytes)
+}
+
+// wholeSession is how many times the limits a peer may say in all of a session,
+// which bounds what is kept of one; at half of the limits a session is Worn.
+const (
+	wholeSession = 4
+	worn         = 0.5
+)
+
+// floods counts a frame and tells whether the peer says more than anybody could
+// have asked it for. The heads and ends of exchanges that we began count in all
+// alone.
+func (c *Conn) floods(f wire.Frame) bool {
+	c.all.add(f)
+	if !f.Wordless() || f.HTTP.Event != nil {
+		c.since.add(f)
+	}
+	return c.since.over(c.opts, 1) || c.all.over(c.opts, wholeSession)
+}
+
+// Worn tells whether so much was said in the session that another should be used
+// for what is to come.
+func (c *Conn) Worn() bool { return c.all.over(c.opts, worn) }
+
+// Forgotten tells whether the server has ended the session by itself, as it may
+// over HTTP at any time (basic/transports#session-management).
+func (c *Conn) Forgotten() bool {
+	h, ok := c.link.(*httpLink)
+	return ok && h.over() && h.forgot
 }
 
 // finish records that the connection is over. A peer that closed its output

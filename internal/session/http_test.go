@@ -245,8 +245,34 @@ func TestAForgottenSessionIsDead(t *testing.T) {
 	if err := s.gone(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows the session") {
 		t.Errorf("%v", err)
 	}
-	if live := s.Liveness(t.Context()); live != Dead {
-		t.Errorf("it is %s", live)
+	if live := s.Liveness(t.Context()); live != Dead || !s.Forgotten() {
+		t.Errorf("it is %s, forgotten: %v", live, s.Forgotten())
+	}
+}
+
+// What does not reach the server is no answer that it owes.
+func TestWhatCannotBeSentIsNotUnanswered(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	defer up.Close()
+	at, err := transport.NewEndpoint(strings.Replace(up.URL, "http:", "https:", 1), transport.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPool(NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, Defaults()), spec.V2025_11_25)
+	defer p.Close()
+	s, err := p.Bare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unsent *Unsent
+	if o := s.Open(t.Context(), time.Second); !errors.As(o.Err, &unsent) || !strings.Contains(o.Why, "HTTP response to HTTPS client") {
+		t.Errorf("the opening came to %q, %v", o.Why, o.Err)
+	}
+	if _, err := s.Request(t.Context(), "tools/list", nil); !errors.As(err, &unsent) || !strings.Contains(err.Error(), "tools/list (id 2) could not be sent") {
+		t.Errorf("the request came to %v", err)
+	}
+	if s.Forgotten() {
+		t.Error("it is said to have forgotten the session")
 	}
 }
 

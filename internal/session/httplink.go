@@ -69,6 +69,7 @@ type httpLink struct {
 	once    sync.Once
 	ended   chan struct{}
 	how     string
+	forgot  bool // the server has ended the session
 }
 
 // httpSession is the client end of a session on one of the two transports.
@@ -199,11 +200,13 @@ func (h *httpLink) farewell() {
 	})
 }
 
-func (h *httpLink) lost(err error) { h.end(err.Error()) }
+func (h *httpLink) lost(err error) { h.ends(err.Error(), errors.Is(err, transport.ErrForgotten)) }
 
-func (h *httpLink) end(how string) {
+func (h *httpLink) end(how string) { h.ends(how, false) }
+
+func (h *httpLink) ends(how string, forgot bool) {
 	h.once.Do(func() {
-		h.how = how
+		h.how, h.forgot = how, forgot
 		close(h.ended)
 	})
 }

@@ -47,8 +47,11 @@ func ask(ctx context.Context, s *Session, method string, params Params, within t
 	began := time.Now()
 	id := s.NextID()
 	at, err := s.Send(ctx, Frame(id, method, params))
-	if err == nil {
+	switch {
+	case err == nil:
 		o.Answer, err = s.AwaitAnswer(ctx, at, id, within)
+	case s.Over() == nil:
+		err = &Unsent{Method: method, ID: id, Err: err}
 	}
 	o.Took = time.Since(began)
 	if err != nil {

@@ -14,8 +14,8 @@ type Options struct {
 	Timeout      time.Duration // for one answer that is due
 	StartTimeout time.Duration // for the first answer of a started process
 	Grace        time.Duration // for each step of ending a process
-	MaxFrames    int           // frames kept of one session before it counts as flooded
-	MaxBytes     int           // bytes kept, likewise
+	MaxFrames    int           // frames between two messages of ours that count as a flood
+	MaxBytes     int           // bytes, likewise
 	Host         *Host         // the client's side of sessions; nil declares and answers nothing
 	Serial       bool          // never have two instances of the target at once
 	// Addresses returns the addresses by which other machines reach this one;

@@ -71,7 +71,10 @@ func (p *Pool) kept(ctx context.Context, place **Session, host *Host) (*Session,
 	s := *place
 	p.mu.Unlock()
 	if s != nil && s.Over() == nil {
-		return s, nil
+		if !s.Worn() {
+			return s, nil
+		}
+		s.Close()
 	}
 	s, err := p.beside(ctx, host)
 	if err != nil {

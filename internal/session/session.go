@@ -131,11 +131,16 @@ func (s *Session) Start(ctx context.Context, method string, params Params) (*Cal
 	return s.StartID(ctx, s.NextID(), method, params)
 }
 
-// StartID sends a request under an id of the caller's.
+// StartID sends a request under an id of the caller's. What could not be sent is
+// an Unsent, where the peer has ended a NoAnswer.
 func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
 	at, err := s.Send(ctx, Frame(id, method, s.life.stamp(params)))
-	if err != nil {
-		return nil, &NoAnswer{Method: method, ID: id, State: s.stateAfter(ctx, err), Err: err}
+	switch {
+	case err == nil:
+	case s.Over() != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, &NoAnswer{Method: method, ID: id, State: Dead, Err: err}
+	default:
+		return nil, &Unsent{Method: method, ID: id, Err: err}
 	}
 	return &Call{ID: id, Method: method, Sent: at, s: s}, nil
 }
@@ -245,6 +250,20 @@ func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
 	}
 	return Mute
 }
+
+// Unsent tells that a request did not reach the peer, so that no answer to it is
+// due.
+type Unsent struct {
+	Method string
+	ID     wire.ID
+	Err    error
+}
+
+func (e *Unsent) Error() string {
+	return fmt.Sprintf("%s (id %s) could not be sent: %v", e.Method, e.ID, e.Err)
+}
+
+func (e *Unsent) Unwrap() error { return e.Err }
 
 // NoAnswer tells that a request was not answered, and the state of the peer.
 type NoAnswer struct {

@@ -119,6 +119,13 @@ func asks(m wire.Message) bool {
 func handedOver(ctx context.Context, asks bool, written <-chan struct{}, answered <-chan error) error {
 	select {
 	case err := <-answered:
+		select {
+		case <-written:
+			if asks {
+				return nil // the end of the exchange says what became of it
+			}
+		default:
+		}
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -256,9 +263,13 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 	}
 	s.log.note(f)
 	if forgotten(m, reply, f.Raw) {
-		s.lose(errors.New("the server no longer knows the session: HTTP status 404"))
+		s.lose(fmt.Errorf("%w: HTTP status 404", ErrForgotten))
 	}
 }
+
+// ErrForgotten tells that the server has ended the session, as it may at any time
+// (basic/transports#session-management).
+var ErrForgotten = errors.New("the server no longer knows the session")
 
 // forgotten tells whether an answer says that the session has ended
 // (basic/transports#session-management): by 404, and not by an error of the

@@ -36,6 +36,7 @@ type Outcome struct {
 	Took     time.Duration
 	Killed   bool         // the session no longer answered after it
 	Frames   []wire.Frame // of the session, for a state other than Kept
+	unsent   bool         // a stimulus could not be sent
 	bans     []watched
 	hopes    []watched
 }

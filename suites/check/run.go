@@ -31,27 +31,43 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 
 // Run runs the body of a probe and returns what it came to. It gets a shared
 // session, a fresh or a bare one as the check asks; afterwards a session that
-// no longer answers is ended, and the check that ended it is told.
+// no longer answers is ended, and the check that ended it is told. Over HTTP a
+// server may end a session at any time, and the client is to open another
+// (basic/transports#session-management): only where that one ends too has the
+// check ended it.
 func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
+	out, forgotten := run(ctx, c, env)
+	if !forgotten || ctx.Err() != nil {
+		return out
+	}
+	env.Pool.Forget() // what was learnt in the session that ended
+	again, _ := run(ctx, c, env)
+	again.Notes = append(again.Notes, "the server had ended the session in which it ran at first: "+out.Detail)
+	return again
+}
+
+// run is Run once. It tells whether the server ended the session, and so may
+// have done for what the check came to.
+func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	if err := ctx.Err(); err != nil {
-		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
+		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 	}
 	limited := env.Pool.Limited()
 	s, err := sessionFor(ctx, c, env.Pool)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}
+			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 		}
 		if env.Pool.Limited() > limited {
-			return turnedAway(Outcome{Detail: err.Error()})
+			return turnedAway(Outcome{Detail: err.Error()}), false
 		}
-		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}
+		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}, false
 	}
 	if !c.Bare {
 		if why := Applies(c, s.Rev, s.Declares); why != "" {
-			return Outcome{State: NotApplicable, Detail: why}
+			return Outcome{State: NotApplicable, Detail: why}, false
 		}
 	}
 	allow := env.Allow
@@ -68,10 +84,11 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.after(c, &out)
+	forgotten = (out.State == Violated || out.Killed) && s.Forgotten()
 	if env.Pool.Limited() > limited && (out.State == Violated || out.State == Kept) {
-		return turnedAway(out)
+		return turnedAway(out), forgotten
 	}
-	return out
+	return out, forgotten
 }
 
 // turnedAway is what a body comes to that met a limit on the rate of requests:
@@ -120,7 +137,7 @@ func (t *T) after(c Check, out *Outcome) {
 	if t.ctx.Err() != nil {
 		return
 	}
-	if t.s.Over() == nil && !c.Malforms && out.State != Violated {
+	if t.s.Over() == nil && !c.Malforms && out.State != Violated && !out.unsent {
 		return // its last answer showed that it lives
 	}
 	live := t.s.Liveness(t.ctx)

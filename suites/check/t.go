@@ -146,6 +146,7 @@ func (t *T) due(err error) {
 	default:
 		// Whether a write reaches a server that is ending is a matter of luck;
 		// what ended it is for the check whose request stays unanswered.
+		t.out.unsent = true
 		t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", err), "")
 	}
 }

@@ -1,0 +1,61 @@
+package suites
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// A server may end a session at any time, and the client is to open another
+// (basic/transports#session-management 3 and 4).
+func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
+	t.Parallel()
+	const life = 120 // requests; the longest body sends fewer
+	var mu sync.Mutex
+	taken, ended := map[string]int{}, 0
+	over := func(id string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if taken[id]++; taken[id] == life {
+			ended++
+		}
+		return taken[id] >= life
+	}
+	site, end, err := server.Serving(transport.HTTP, server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	run, err := RunDirect(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(), Allow: func(string) bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for _, o := range run.Outcomes {
+		switch o.Verdict {
+		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
+			t.Errorf("%s is %s: %s %s", o.ID, o.Verdict, o.Detail, strings.Join(o.Notes, "; "))
+		}
+		if strings.Contains(strings.Join(o.Notes, "\n"), "the server had ended the session") {
+			again++
+		}
+	}
+	if again == 0 {
+		t.Error("no check met the end of its session")
+	}
+	t.Logf("%d sessions ended, %d checks ran again", ended, again)
+}
