@@ -177,16 +177,16 @@ func TestExitCodes(t *testing.T) {
 	}{
 		"conforms":              {join([]string{"server"}, reference("")), 0, "conforms"},
 		"in process":            {[]string{"server", "--reference"}, 0, "conforms"},
-		"fails":                 {join([]string{"server"}, reference("no-jsonrpc-member")), 1, "jsonrpc.version"},
-		"fault in process":      {[]string{"server", "--only", "jsonrpc", "--reference=no-jsonrpc-member"}, 1, "jsonrpc.version"},
-		"excused":               {join([]string{"server", "--only", "jsonrpc", "--baseline", known}, reference("no-jsonrpc-member")), 0, "they know"},
-		"stale baseline":        {join([]string{"server", "--only", "jsonrpc", "--baseline", stale}, reference("")), 1, "was broken once"},
+		"fails":                 {join([]string{"server", "--spec", "2025-06-18"}, reference("no-jsonrpc-member")), 1, "jsonrpc.version"},
+		"fault in process":      {[]string{"server", "--spec", "2025-11-25", "--only", "jsonrpc", "--reference=no-jsonrpc-member"}, 1, "jsonrpc.version"},
+		"excused":               {join([]string{"server", "--spec", "2025-11-25", "--only", "jsonrpc", "--baseline", known}, reference("no-jsonrpc-member")), 0, "they know"},
+		"stale baseline":        {join([]string{"server", "--spec", "2025-11-25", "--only", "jsonrpc", "--baseline", stale}, reference("")), 1, "was broken once"},
 		"typo in baseline":      {join([]string{"server", "--baseline", typo}, reference("")), 2, "jsonrpc.versoin"},
 		"unknown key in config": {join([]string{"server", "--config", misspelt}, self("peer-family")), 2, "misspelt.yaml: line 3: tools.search.argument is not known"},
 		"unreadable config":     {[]string{"server", "--config", "/no/such/mcpcheck.yaml", "--reference"}, 2, "/no/such/mcpcheck.yaml"},
-		"warns":                 {join([]string{"server", "--only", "jsonrpc"}, reference("parse-error-silent")), 0, "jsonrpc.parse-error"},
-		"warns strictly":        {join([]string{"server", "--only", "jsonrpc", "--strict"}, reference("parse-error-silent")), 1, "jsonrpc.parse-error"},
-		"unobserved strictly":   {join([]string{"server", "--only", "jsonrpc", "--strict=all"}, reference("")), 1, "not observed"},
+		"warns":                 {join([]string{"server", "--spec", "2025-11-25", "--only", "jsonrpc"}, reference("parse-error-silent")), 0, "jsonrpc.parse-error"},
+		"warns strictly":        {join([]string{"server", "--spec", "2025-11-25", "--only", "jsonrpc", "--strict"}, reference("parse-error-silent")), 1, "jsonrpc.parse-error"},
+		"unobserved strictly":   {join([]string{"server", "--spec", "2026-07-28", "--only", "jsonrpc", "--strict=all"}, reference("")), 1, "not observed"},
 		"not startable":         {[]string{"server", "--", "no-such-program-here"}, 3, "no-such-program-here"},
 		"ends at once":          {[]string{"server", "--", "true"}, 3, "ended before"},
 		"nothing but not found": {join([]string{"server"}, quick, self("peer-not-found")), 1, "lifecycle.initialize.answered"},
@@ -251,7 +251,7 @@ func TestHelpBeginsWithAnExample(t *testing.T) {
 // for the same reason.
 func TestAFailureIsRerunByItsCommand(t *testing.T) {
 	t.Parallel()
-	r := run(t, join([]string{"server", "--json", "-"}, reference("no-jsonrpc-member"))...)
+	r := run(t, join([]string{"server", "--json", "-", "--spec", "2025-03-26,2026-07-28"}, reference("no-jsonrpc-member"))...)
 	report, err := reports.ReadJSON(strings.NewReader(r.out))
 	if err != nil {
 		t.Fatalf("stdout is no report: %v\n%s", err, r.out)
