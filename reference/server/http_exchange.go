@@ -71,6 +71,13 @@ func (x *exchange) settle() {
 	}
 }
 
+// done tells whether nothing is left to do.
+func (x *exchange) done() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.all && x.open == 0
+}
+
 // handed tells that all of the body was handed over.
 func (x *exchange) handed() {
 	x.mu.Lock()
@@ -101,7 +108,7 @@ func (x *exchange) cancel(c *conn) {
 // hand gives the body of a POST to the connection and returns when the next
 // one may be taken up; false if the context ended before, or the connection.
 func (c *conn) hand(ctx context.Context, x *exchange, body []byte) bool {
-	if c.ctx.Err() != nil {
+	if c.ctx.Err() != nil || ctx.Err() != nil {
 		return false
 	}
 	select {

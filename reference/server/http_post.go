@@ -165,17 +165,17 @@ func (h *Web) alone(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	x := &exchange{stream: newStream()}
 	h.exchange(c, x, w, r, m, func(p *responder) { p.lost = http.StatusServiceUnavailable })
 	h.later(func() {
-		for !x.stream.over() { // the client left, which cancels nothing
+		defer stop(errStopped)
+		defer c.drain()
+		for l := x.stream.look(0, 0); !l.ended; l = x.stream.look(0, 0) { // the client left, which cancels nothing
 			select {
-			case <-x.stream.look(0, 0).wake:
-				continue
+			case <-l.wake:
 			case <-h.closing:
+				return
 			case <-ctx.Done():
+				return
 			}
-			break
 		}
-		c.drain()
-		stop(errStopped)
 	})
 }
 
@@ -207,6 +207,7 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 	if e := flaw(m); e != nil && silent(m) {
 		// basic/transports#sending-messages-to-the-server: what cannot be
 		// accepted is told by the status.
+		x.stream.end()
 		h.refuse(w, http.StatusBadRequest, m, e)
 		return
 	}
@@ -230,6 +231,12 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 	}
 	with(&p)
 	x.respond(p)
+	if x.modern && !x.done() {
+		// The client left, maybe before there was anything to cancel, or it fell
+		// behind by so much that its stream was cut off
+		// (basic/transports/streamable-http#cancellation).
+		h.leave(true, func() { x.cancel(c) })
+	}
 }
 
 // carrier returns what carries streams of a connection to a client.
