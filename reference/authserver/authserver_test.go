@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -32,12 +33,18 @@ func serving(t *testing.T) *Server {
 // ask sends a request without following redirects.
 func ask(t *testing.T, method, to, kind, body string, headers ...string) (*http.Response, map[string]any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, to, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, to, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", kind)
 	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

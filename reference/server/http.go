@@ -58,7 +58,7 @@ func NewWeb(o Options) *Web {
 		event:  seam[Eventer](bytesOf, o.HTTP.Event),
 		leave:  seam[Leaver](leave, o.HTTP.Disconnect),
 	}
-	h.guard = protectionOf(o.HTTP.Guard)
+	h.guard = protectionOf(o.HTTP.Guard, o.HTTP.Hosts)
 	h.handler = seam[http.Handler](http.HandlerFunc(h.serve), o.HTTP.Middleware)
 	if o.Revisions&spec.Stateless != 0 {
 		shared := h.optionsFor(streamable)

@@ -10,6 +10,9 @@ import (
 // event, from there on, else one for what belongs to none of its requests
 // (basic/transports#listening-for-messages-from-the-server).
 func (h *Web) get(w http.ResponseWriter, r *http.Request) {
+	if !h.guard.permits(w, r, wire.Message{}) {
+		return
+	}
 	if !accepts(r, "text/event-stream") {
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
@@ -75,6 +78,9 @@ func (s *webSession) others(t *Stream) []*Stream {
 
 // delete ends a session (basic/transports#session-management).
 func (h *Web) delete(w http.ResponseWriter, r *http.Request) {
+	if !h.guard.permits(w, r, wire.Message{}) {
+		return
+	}
 	s := h.sessionOf(w, r, wire.Message{})
 	if s == nil {
 		return

@@ -20,7 +20,8 @@ type HTTP struct {
 	// only one that is more than an answer.
 	PreferSSE bool
 	// Hosts are names, without port, that may stand in Host besides those of the
-	// loopback interface; Origins are origins of browsers that may call besides
+	// loopback interface, at the port that is listened on or, of a proxy, the usual
+	// one of the scheme; Origins are origins of browsers that may call besides
 	// the server's own (basic/transports/streamable-http#security-endpoint).
 	Hosts, Origins []string
 

@@ -18,6 +18,8 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 	case !accepts(r, "text/event-stream"):
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
+	case !h.guard.permits(w, r, wire.Message{}):
+		return
 	}
 	s := h.open(h.optionsFor(ssing), grantOf(r).Subject, true)
 	if s == nil {
