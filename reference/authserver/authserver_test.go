@@ -115,15 +115,15 @@ func TestCodeFlow(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("a code was answered with %d %v", status, o)
 	}
-	if status, _ := trade(by); status != http.StatusBadRequest {
-		t.Errorf("a code was good twice")
-	}
 	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != FirstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
 	again := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {o["refresh_token"].(string)}, "client_id": {id}}
 	if status, _ := trade(again); status != http.StatusOK {
 		t.Errorf("a refresh token was answered with %d", status)
+	}
+	if status, _ := trade(by); status != http.StatusBadRequest {
+		t.Errorf("a code was good twice")
 	}
 	if status, _ := trade(again); status != http.StatusBadRequest {
 		t.Errorf("a refresh token was good twice: %d", status)
