@@ -87,6 +87,7 @@ func (h *Web) spoken() spec.Set { return h.o.Revisions & streamable & spec.Hands
 func (h *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.handler.ServeHTTP(w, r) }
 
 func (h *Web) serve(w http.ResponseWriter, r *http.Request) {
+	w = h.hurry(w, r)
 	select {
 	case <-h.closing:
 		refuseHTTP(w, http.StatusServiceUnavailable, "The library closes")

@@ -10,7 +10,7 @@ import (
 // event, from there on, else one for what belongs to none of its requests
 // (basic/transports#listening-for-messages-from-the-server).
 func (h *Web) get(w http.ResponseWriter, r *http.Request) {
-	if !h.guard.permits(w, r, wire.Message{}) {
+	if !h.bare(w, r) {
 		return
 	}
 	if !accepts(r, "text/event-stream") {
@@ -78,7 +78,7 @@ func (s *webSession) others(t *Stream) []*Stream {
 
 // delete ends a session (basic/transports#session-management).
 func (h *Web) delete(w http.ResponseWriter, r *http.Request) {
-	if !h.guard.permits(w, r, wire.Message{}) {
+	if !h.bare(w, r) {
 		return
 	}
 	s := h.sessionOf(w, r, wire.Message{})
@@ -87,4 +87,14 @@ func (h *Web) delete(w http.ResponseWriter, r *http.Request) {
 	}
 	h.end(s)
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// bare tells whether a request without message may be served; a body that it has
+// nevertheless means nothing (RFC 9110 section 9.3.1).
+func (h *Web) bare(w http.ResponseWriter, r *http.Request) bool {
+	if !h.guard.permits(w, r, wire.Message{}) {
+		return false
+	}
+	_, ok := h.read(w, r)
+	return ok
 }

@@ -45,8 +45,12 @@ func (h *Web) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, "The body must be application/json in UTF-8")
 		return nil, false
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(h.o.HTTP.Slow))
+	return h.read(w, r)
+}
+
+// read reads a body of any kind, or refuses it. What goes on for long behind it has
+// no deadline any more.
+func (h *Web) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.HTTP.MaxBody))
 	var long *http.MaxBytesError
 	switch {
@@ -61,7 +65,7 @@ func (h *Web) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusBadRequest, "The body cannot be read")
 		return nil, false
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, true
 }
 

@@ -18,7 +18,7 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 	case !accepts(r, "text/event-stream"):
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
-	case !h.guard.permits(w, r, wire.Message{}):
+	case !h.bare(w, r):
 		return
 	}
 	s := h.open(h.optionsFor(ssing), grantOf(r).Subject, true)
