@@ -12,7 +12,7 @@ func TestACutOffClientSeesNoGap(t *testing.T) {
 	for _, resumable := range []bool{true, false} {
 		s := newStream()
 		s.resumable = resumable
-		reader := s.connect()
+		reader := s.connect(0)
 		var i int
 		for range 3 {
 			s.put(Frame{Raw: []byte("x")})
@@ -33,12 +33,26 @@ func TestACutOffClientSeesNoGap(t *testing.T) {
 	}
 }
 
+// Who comes back has what was missed in hand: it may be forgotten before the rest
+// is read.
+func TestWhoComesBackToAFullStreamIsNotCutOff(t *testing.T) {
+	s := newStream()
+	s.resumable = true
+	for range keptEvents {
+		s.put(Frame{})
+	}
+	s.connect(s.look(0, 1).next)
+	if !s.put(Frame{}) || s.over() {
+		t.Error("a client that had read all was cut off")
+	}
+}
+
 // What is kept is bounded in bytes too.
 func TestStreamsAreBoundedInBytes(t *testing.T) {
 	part := make([]byte, 1<<20)
 	unread, read := newStream(), newStream()
 	unread.resumable = true
-	reader := read.connect()
+	reader := read.connect(0)
 	for range 2 * keptBytes / len(part) {
 		if !unread.put(Frame{Raw: part}) {
 			t.Fatal("a stream has ended that nobody reads")

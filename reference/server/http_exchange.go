@@ -195,7 +195,7 @@ func (x *exchange) respond(p responder) {
 		case n > 1, n == 1 && !first.answers(), l.ended, l.hangup, n == 0 && p.prefer && x.asks:
 			p.head(true)
 			p.kept()
-			p.carry(x.stream, x.stream.connect(), 0, nil)
+			p.carry(x.stream, x.stream.connect(0), 0, nil)
 			return
 		case last:
 			p.w.WriteHeader(p.lost)

@@ -38,7 +38,7 @@ func (h *Web) get(w http.ResponseWriter, r *http.Request) {
 	if t.primed {
 		c.hold = h.o.HTTP.Hold
 	}
-	reader := t.connect()
+	reader := t.connect(next)
 	if t.standing {
 		s.stand(t)
 		defer s.leave(t)

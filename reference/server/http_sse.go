@@ -31,7 +31,7 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 	defer s.exit()
 	defer h.end(s)
 	endpoint := pathMessages + "?" + url.Values{"session": {s.id}}.Encode()
-	h.carrier(w, r, s.conn).carry(s.only, s.only.connect(), 1,
+	h.carrier(w, r, s.conn).carry(s.only, s.only.connect(1), 1,
 		[]Event{{Stream: s.only, Name: "endpoint", Data: []byte(endpoint)}})
 }
 

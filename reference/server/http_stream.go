@@ -154,12 +154,13 @@ func (s *Stream) look(reader, i int) look {
 	return l
 }
 
-// connect makes the caller the reader; one before it stops reading.
-func (s *Stream) connect() (reader int) {
+// connect makes the caller the reader, who has what comes before event i; one
+// before it stops reading.
+func (s *Stream) connect(i int) (reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers++
-	s.reading, s.read = true, s.first
+	s.reading, s.read = true, max(i, s.first)
 	s.changed()
 	return s.readers
 }
