@@ -59,17 +59,34 @@ func (id ID) Key() string {
 // plainInteger tells whether a token is a number in the one spelling that
 // nearly all ids have, which needs no arithmetic.
 func plainInteger(raw string) bool {
-	for i := range len(raw) {
-		if raw[i] < '0' || raw[i] > '9' {
+	digits := strings.TrimPrefix(raw, "-")
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
 			return false
 		}
 	}
-	return raw != "" && (raw[0] != '0' || len(raw) == 1)
+	return digits != "" && (digits[0] != '0' || raw == "0")
 }
 
+// maxExact bounds the tokens in bytes that arithmetic is done with: it takes the
+// square of their length, and a peer may send as many digits as a message has
+// room for.
+const maxExact = 100
+
 // numberKey compares numbers exactly. Exponents are bounded, since 1e999999999
-// would be expanded digit by digit; such a number keeps its spelling.
+// would be expanded digit by digit; such a number keeps its spelling, and so
+// does a long one but for a fraction that is nothing.
 func numberKey(raw string) string {
+	if len(raw) > maxExact {
+		whole, fraction, cut := strings.Cut(raw, ".")
+		switch {
+		case strings.ContainsAny(raw, "eE"), strings.Trim(fraction, "0") != "":
+			return "f:" + raw
+		case cut:
+			return numberKey(whole)
+		}
+		return "n:" + raw
+	}
 	if !strings.ContainsAny(raw, ".eE") {
 		if n, ok := new(big.Int).SetString(raw, 10); ok {
 			return "n:" + n.String()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidwall/gjson"
 )
 
 func TestMessagesAreClassifiedWithoutRepair(t *testing.T) {
@@ -87,6 +89,7 @@ func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
 }
 
 func TestIDsCompareByTypeAndExactValue(t *testing.T) {
+	long, zeros := strings.Repeat("7", 300), strings.Repeat("0", 300)
 	for _, c := range []struct {
 		a, b  string
 		equal bool
@@ -95,15 +98,38 @@ func TestIDsCompareByTypeAndExactValue(t *testing.T) {
 		{`9007199254740993`, `9007199254740992`, false},
 		{`1.5`, `1`, false}, {`"a"`, `"\u0061"`, true}, {``, `null`, false}, {`null`, `null`, true},
 		{`1e999999999`, `1e999999999`, true}, {`1e999999999`, `1`, false},
+		{`-1`, `-1.0`, true}, {`-1`, `1`, false}, {`-0`, `0`, true}, {`-0.0`, `0`, true}, {`-10`, `-1e1`, true},
+		{long, long + `.0`, true}, {long, `-` + long, false}, {long, `"` + long + `"`, false}, {long, long + `.5`, false},
+		{`-0.` + zeros, `0`, true}, {`1.` + zeros, `1`, true},
 	} {
 		if got := (ID{c.a}).Equal(ID{c.b}); got != c.equal {
 			t.Errorf("%s equals %s: %v", c.a, c.b, got)
 		}
 	}
-	for raw, usable := range map[string]bool{`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false} {
+	for raw, usable := range map[string]bool{`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false,
+		`-0`: true, `-7`: true, `-`: false, long: true, `-` + long: true, long + `.0`: true, long + `.5`: false, `1.` + zeros: true, long + `e1`: false} {
 		if got := (ID{raw}).Usable(); got != usable {
 			t.Errorf("id %q usable: %v", raw, got)
 		}
+	}
+}
+
+// A peer may send a number as long as a message may be: no more is done with it
+// than to look over it.
+func TestALongNumberIsNoLongWork(t *testing.T) {
+	long := strings.Repeat("7", 4<<20)
+	done := make(chan bool, 1)
+	go func() {
+		good := ID{long}.Usable() && ID{"-" + long}.Usable() && !ID{long + ".5"}.Usable() && !ID{long + "e1"}.Usable()
+		done <- good && IsInteger(gjson.Parse("-"+long+".0"))
+	}()
+	select {
+	case good := <-done:
+		if !good {
+			t.Error("a long integer is none, or another number is one")
+		}
+	case <-time.After(5 * time.Second): // arithmetic takes minutes
+		t.Fatal("an id is worked on for ever")
 	}
 }
 

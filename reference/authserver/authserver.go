@@ -25,12 +25,16 @@ type Server struct {
 	public  ed25519.PublicKey
 	foreign ed25519.PrivateKey // of nobody that anybody trusts
 	scopes  Scopes
-	mux     *http.ServeMux
+	// resource is the server that tokens are for where clients name none, as those
+	// of 2025-03-26 do; "" where that is not known.
+	resource string
+	mux      *http.ServeMux
 
-	mu      sync.Mutex
-	clients map[string]client
-	codes   map[string]grant
-	refresh map[string]grant
+	mu         sync.Mutex
+	clients    map[string]client
+	registered []string // their ids, oldest first
+	codes      map[string]grant
+	refresh    map[string]grant
 }
 
 // Scopes are what minted tokens may hold by default, each separated by spaces:

@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -32,12 +33,18 @@ func serving(t *testing.T) *Server {
 // ask sends a request without following redirects.
 func ask(t *testing.T, method, to, kind, body string, headers ...string) (*http.Response, map[string]any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, to, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, to, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", kind)
 	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -108,15 +115,15 @@ func TestCodeFlow(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("a code was answered with %d %v", status, o)
 	}
-	if status, _ := trade(by); status != http.StatusBadRequest {
-		t.Errorf("a code was good twice")
-	}
 	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != FirstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
 	again := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {o["refresh_token"].(string)}, "client_id": {id}}
 	if status, _ := trade(again); status != http.StatusOK {
 		t.Errorf("a refresh token was answered with %d", status)
+	}
+	if status, _ := trade(by); status != http.StatusBadRequest {
+		t.Errorf("a code was good twice")
 	}
 	if status, _ := trade(again); status != http.StatusBadRequest {
 		t.Errorf("a refresh token was good twice: %d", status)

@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -17,12 +18,18 @@ type client struct {
 	redirects []string
 }
 
-// A grant is what a code or a refresh token stands for.
+// A grant is what a code or a refresh token stands for. It is kept behind its
+// use, so that another one is noticed.
 type grant struct {
 	client, redirect, challenge string
 	subject, resource, scope    string
 	until                       time.Time
+	used                        bool
+	family                      *family
 }
+
+// A family is all that came of one authorization.
+type family struct{ revoked bool }
 
 // The users.
 const (
@@ -61,15 +68,13 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	id := rand.Text()
 	s.mu.Lock()
-	full := len(s.clients) >= maxClients
-	if !full {
-		s.clients[id] = client{asked.Redirects}
+	if len(s.registered) == maxClients {
+		delete(s.clients, s.registered[0])
+		s.registered = s.registered[1:]
 	}
+	s.clients[id] = client{asked.Redirects}
+	s.registered = append(s.registered, id)
 	s.mu.Unlock()
-	if full {
-		refuse(w, http.StatusServiceUnavailable, "temporarily_unavailable", "too many clients are registered")
-		return
-	}
 	write(w, http.StatusCreated, map[string]any{
 		"client_id": id, "client_name": asked.Name, "redirect_uris": asked.Redirects, "client_id_issued_at": time.Now().Unix(),
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
@@ -77,14 +82,17 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 }
 
 // authorize gives a code at once, the user always agreeing. Whose redirect URI is
-// not exactly one that was registered is not sent back to it
-// (OAuth 2.1 section 4.1.1).
+// not exactly one that was registered is not sent back to it; who registered one
+// need not name it (OAuth 2.1 section 4.1.1).
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
 	c, known := s.clients[q.Get("client_id")]
 	s.mu.Unlock()
 	back := q.Get("redirect_uri")
+	if !q.Has("redirect_uri") && len(c.redirects) == 1 {
+		back = c.redirects[0]
+	}
 	if !known || !slices.Contains(c.redirects, back) {
 		refuse(w, http.StatusBadRequest, "invalid_request", "the client or its redirect_uri is not registered")
 		return
@@ -102,7 +110,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	default:
 		g := grant{
 			client: q.Get("client_id"), redirect: back, challenge: q.Get("code_challenge"),
-			subject: FirstUser, resource: q.Get("resource"), scope: q.Get("scope"), until: time.Now().Add(codeLife),
+			subject: FirstUser, resource: q.Get("resource"), scope: q.Get("scope"), until: time.Now().Add(codeLife), family: &family{},
 		}
 		if g.scope == "" {
 			g.scope = s.scopes.Usual
@@ -138,17 +146,28 @@ func (s *Server) keep(among map[string]grant, g grant) (secret string) {
 	return secret
 }
 
-// redeem takes what a secret stands for; it does so once.
+// redeem takes what a secret stands for; it does so once. One that comes again
+// was stolen, be it by who comes first or last: all that came of its authorization
+// is revoked (OAuth 2.1 sections 4.1.3 and 4.3.1).
 func (s *Server) redeem(among map[string]grant, secret string) (g grant, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, ok = among[secret]
-	delete(among, secret)
-	return g, ok && time.Now().Before(g.until)
+	if !ok {
+		return g, false
+	}
+	if g.used {
+		g.family.revoked = true
+	}
+	ok = !g.used && !g.family.revoked && time.Now().Before(g.until)
+	g.used = true
+	among[secret] = g
+	return g, ok
 }
 
 // token exchanges a code, whose client proves to be who asked for it (RFC 7636
 // section 4.6), or a refresh token, which is good once (OAuth 2.1 section 4.3.1).
+// The redirect URI counts where it is given, as by clients of OAuth 2.0.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_request", "the body is no form")
@@ -162,7 +181,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		g, ok = s.redeem(s.codes, form.Get("code"))
 		sum := sha256.Sum256([]byte(form.Get("code_verifier")))
 		proof := base64.RawURLEncoding.EncodeToString(sum[:])
-		ok = ok && form.Get("redirect_uri") == g.redirect && subtle.ConstantTimeCompare([]byte(proof), []byte(g.challenge)) == 1
+		ok = ok && (!form.Has("redirect_uri") || form.Get("redirect_uri") == g.redirect) && subtle.ConstantTimeCompare([]byte(proof), []byte(g.challenge)) == 1
 	case "refresh_token":
 		g, ok = s.redeem(s.refresh, form.Get("refresh_token"))
 	default:
@@ -174,9 +193,9 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.resource == "" {
-		g.resource = form.Get("resource")
+		g.resource = cmp.Or(form.Get("resource"), s.resource)
 	}
-	g.until = time.Now().Add(refreshLife)
+	g.used, g.until = false, time.Now().Add(refreshLife)
 	write(w, http.StatusOK, map[string]any{
 		"access_token": sign(s.key, s.claims(g.subject, g.resource, g.scope, g.client, Life)), "token_type": "Bearer",
 		"expires_in": int(Life.Seconds()), "scope": g.scope, "refresh_token": s.keep(s.refresh, g),

@@ -31,6 +31,7 @@ func Protect(o server.Options, made func(*Server)) server.Options {
 	}
 	guard.For = func(origin string) (server.Authority, http.Handler) {
 		s := New(origin, Library())
+		s.resource = origin + "/mcp"
 		made(s)
 		return s, s
 	}
@@ -53,7 +54,7 @@ func Listen(addr string) (s *Server, stop func() error, err error) {
 		return nil, nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	s = New("http://"+l.Addr().String(), Scopes{})
-	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	web := s.web(10 * time.Second)
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()
 	return s, func() error {
@@ -63,4 +64,9 @@ func Listen(addr string) (s *Server, stop func() error, err error) {
 		}
 		return err
 	}, nil
+}
+
+// web serves who takes at most so long to send a request, and to read its answer.
+func (s *Server) web(slow time.Duration) *http.Server {
+	return &http.Server{Handler: s, ReadTimeout: slow, WriteTimeout: 2 * slow, IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 }

@@ -16,10 +16,10 @@ type library struct {
 	url string
 }
 
-func protected(t *testing.T) *library {
+func protected(t *testing.T, names ...string) *library {
 	t.Helper()
 	l := &library{t: t}
-	listener, err := server.Listen("127.0.0.1:0", Protect(server.Options{}, func(s *Server) { l.Server = s }))
+	listener, err := server.Listen("127.0.0.1:0", Protect(server.Options{HTTP: server.HTTP{Hosts: names}}, func(s *Server) { l.Server = s }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func (c *conn) request(m wire.Message, x *exchange, reply func(Frame)) {
 	if p := m.Params(); p.Exists() {
 		var err error
 		if params, err = decode(p.Raw); err != nil {
-			reply(refusal(c.refuse(m, invalid("Params cannot be read"))))
+			reply(refusal(c.refuse(m, invalid("Params cannot be read: %v", err))))
 			return
 		}
 	}

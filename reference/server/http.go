@@ -58,7 +58,7 @@ func NewWeb(o Options) *Web {
 		event:  seam[Eventer](bytesOf, o.HTTP.Event),
 		leave:  seam[Leaver](leave, o.HTTP.Disconnect),
 	}
-	h.guard = protectionOf(o.HTTP.Guard)
+	h.guard = protectionOf(o.HTTP.Guard, o.HTTP.Hosts)
 	h.handler = seam[http.Handler](http.HandlerFunc(h.serve), o.HTTP.Middleware)
 	if o.Revisions&spec.Stateless != 0 {
 		shared := h.optionsFor(streamable)
@@ -87,6 +87,7 @@ func (h *Web) spoken() spec.Set { return h.o.Revisions & streamable & spec.Hands
 func (h *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.handler.ServeHTTP(w, r) }
 
 func (h *Web) serve(w http.ResponseWriter, r *http.Request) {
+	w = h.hurry(w, r)
 	select {
 	case <-h.closing:
 		refuseHTTP(w, http.StatusServiceUnavailable, "The library closes")

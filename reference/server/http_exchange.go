@@ -71,6 +71,13 @@ func (x *exchange) settle() {
 	}
 }
 
+// done tells whether nothing is left to do.
+func (x *exchange) done() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.all && x.open == 0
+}
+
 // handed tells that all of the body was handed over.
 func (x *exchange) handed() {
 	x.mu.Lock()
@@ -101,7 +108,7 @@ func (x *exchange) cancel(c *conn) {
 // hand gives the body of a POST to the connection and returns when the next
 // one may be taken up; false if the context ended before, or the connection.
 func (c *conn) hand(ctx context.Context, x *exchange, body []byte) bool {
-	if c.ctx.Err() != nil {
+	if c.ctx.Err() != nil || ctx.Err() != nil {
 		return false
 	}
 	select {
@@ -188,7 +195,7 @@ func (x *exchange) respond(p responder) {
 		case n > 1, n == 1 && !first.answers(), l.ended, l.hangup, n == 0 && p.prefer && x.asks:
 			p.head(true)
 			p.kept()
-			p.carry(x.stream, x.stream.connect(), 0, nil)
+			p.carry(x.stream, x.stream.connect(0), 0, nil)
 			return
 		case last:
 			p.w.WriteHeader(p.lost)

@@ -10,6 +10,9 @@ import (
 // event, from there on, else one for what belongs to none of its requests
 // (basic/transports#listening-for-messages-from-the-server).
 func (h *Web) get(w http.ResponseWriter, r *http.Request) {
+	if !h.bare(w, r) {
+		return
+	}
 	if !accepts(r, "text/event-stream") {
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
@@ -35,7 +38,7 @@ func (h *Web) get(w http.ResponseWriter, r *http.Request) {
 	if t.primed {
 		c.hold = h.o.HTTP.Hold
 	}
-	reader := t.connect()
+	reader := t.connect(next)
 	if t.standing {
 		s.stand(t)
 		defer s.leave(t)
@@ -75,10 +78,23 @@ func (s *webSession) others(t *Stream) []*Stream {
 
 // delete ends a session (basic/transports#session-management).
 func (h *Web) delete(w http.ResponseWriter, r *http.Request) {
+	if !h.bare(w, r) {
+		return
+	}
 	s := h.sessionOf(w, r, wire.Message{})
 	if s == nil {
 		return
 	}
 	h.end(s)
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// bare tells whether a request without message may be served; a body that it has
+// nevertheless means nothing (RFC 9110 section 9.3.1).
+func (h *Web) bare(w http.ResponseWriter, r *http.Request) bool {
+	if !h.guard.permits(w, r, wire.Message{}) {
+		return false
+	}
+	_, ok := h.read(w, r)
+	return ok
 }

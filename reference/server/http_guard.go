@@ -39,12 +39,10 @@ func (h *Web) named(host string) bool {
 // isLoopback tells whether a name, as it stands in Host without its port, is
 // one of the loopback interface.
 func isLoopback(host string) bool {
-	switch strings.ToLower(host) {
-	case "localhost", "127.0.0.1", "[::1]":
-		return true
-	}
-	return false
+	return slices.Contains(loopbackNames(), strings.ToLower(host))
 }
+
+func loopbackNames() []string { return []string{"localhost", "127.0.0.1", "[::1]"} }
 
 // splitHost splits a Host, the port being "" if there is none. Anything but a
 // plain name, IPv4 address or bracketed IPv6 address and a number is no Host.

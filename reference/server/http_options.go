@@ -20,7 +20,8 @@ type HTTP struct {
 	// only one that is more than an answer.
 	PreferSSE bool
 	// Hosts are names, without port, that may stand in Host besides those of the
-	// loopback interface; Origins are origins of browsers that may call besides
+	// loopback interface, at the port that is listened on or, of a proxy, the usual
+	// one of the scheme; Origins are origins of browsers that may call besides
 	// the server's own (basic/transports/streamable-http#security-endpoint).
 	Hosts, Origins []string
 
@@ -102,11 +103,15 @@ type Leaver func(stateless bool, cancel func())
 
 // route is the honest Router: each message goes on one stream only, that of
 // its request, and what belongs to none on the newest GET stream
-// (basic/transports#multiple-connections).
-func route(_ Frame, p Places) []*Stream {
+// (basic/transports#multiple-connections), but for a response, which a GET stream
+// may not carry unless it is resumed
+// (basic/transports#listening-for-messages-from-the-server).
+func route(f Frame, p Places) []*Stream {
 	switch {
 	case p.Own != nil:
 		return []*Stream{p.Own}
+	case f.answers():
+		return nil
 	case len(p.Standing) > 0:
 		return p.Standing[len(p.Standing)-1:]
 	}

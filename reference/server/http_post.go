@@ -45,8 +45,12 @@ func (h *Web) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, "The body must be application/json in UTF-8")
 		return nil, false
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(h.o.HTTP.Slow))
+	return h.read(w, r)
+}
+
+// read reads a body of any kind, or refuses it. What goes on for long behind it has
+// no deadline any more.
+func (h *Web) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.HTTP.MaxBody))
 	var long *http.MaxBytesError
 	switch {
@@ -61,7 +65,7 @@ func (h *Web) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusBadRequest, "The body cannot be read")
 		return nil, false
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, true
 }
 
@@ -165,17 +169,17 @@ func (h *Web) alone(w http.ResponseWriter, r *http.Request, m wire.Message) {
 	x := &exchange{stream: newStream()}
 	h.exchange(c, x, w, r, m, func(p *responder) { p.lost = http.StatusServiceUnavailable })
 	h.later(func() {
-		for !x.stream.over() { // the client left, which cancels nothing
+		defer stop(errStopped)
+		defer c.drain()
+		for l := x.stream.look(0, 0); !l.ended; l = x.stream.look(0, 0) { // the client left, which cancels nothing
 			select {
-			case <-x.stream.look(0, 0).wake:
-				continue
+			case <-l.wake:
 			case <-h.closing:
+				return
 			case <-ctx.Done():
+				return
 			}
-			break
 		}
-		c.drain()
-		stop(errStopped)
 	})
 }
 
@@ -207,6 +211,7 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 	if e := flaw(m); e != nil && silent(m) {
 		// basic/transports#sending-messages-to-the-server: what cannot be
 		// accepted is told by the status.
+		x.stream.end()
 		h.refuse(w, http.StatusBadRequest, m, e)
 		return
 	}
@@ -230,6 +235,12 @@ func (h *Web) exchange(c *conn, x *exchange, w http.ResponseWriter, r *http.Requ
 	}
 	with(&p)
 	x.respond(p)
+	if x.modern && !x.done() {
+		// The client left, maybe before there was anything to cancel, or it fell
+		// behind by so much that its stream was cut off
+		// (basic/transports/streamable-http#cancellation).
+		h.leave(true, func() { x.cancel(c) })
+	}
 }
 
 // carrier returns what carries streams of a connection to a client.

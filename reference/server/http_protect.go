@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +77,8 @@ type Refusal struct {
 type (
 	// An Admitter returns what a request may do, or why it is refused.
 	Admitter func(r *http.Request) (Grant, *Refusal)
-	// A Needer returns the scopes that a message, no batch, needs.
+	// A Needer returns the scopes that a message, no batch, needs; what is no
+	// message stands for a request without body.
 	Needer func(m wire.Message) []string
 	// A Binder tells whether a caller may use what belongs to an owner: a
 	// session, a task or a requestState. Both are subjects, "" for nobody.
@@ -126,16 +126,17 @@ func binds(_, owner, caller string) bool { return owner == caller }
 // A protection is the guard of a server with its seams in place.
 type protection struct {
 	guard *Guard
+	hosts []string // the names of Options.HTTP.Hosts
 	admit Admitter
 	needs Needer
 	bind  Binder
 }
 
-func protectionOf(g *Guard) *protection {
+func protectionOf(g *Guard, hosts []string) *protection {
 	if g == nil {
 		return nil
 	}
-	p := &protection{guard: g}
+	p := &protection{guard: g, hosts: hosts}
 	p.admit = seam[Admitter](p.admitted, g.Admit)
 	p.needs = seam[Needer](needs, g.Needs)
 	p.bind = seam[Binder](binds, g.Bind)
@@ -155,7 +156,7 @@ func (p *protection) enter(w http.ResponseWriter, r *http.Request) *http.Request
 		return r
 	}
 	switch path := r.URL.Path; {
-	case path == wellKnownResource+pathMCP:
+	case path == wellKnownResource+pathMCP, path == wellKnownResource+pathSSE:
 		p.document(w, r)
 		return nil
 	case path != pathMCP && path != pathSSE && path != pathMessages:
@@ -173,36 +174,10 @@ func (p *protection) enter(w http.ResponseWriter, r *http.Request) *http.Request
 	return r.WithContext(context.WithValue(r.Context(), subjectKey, grant))
 }
 
-// document answers with the protected resource metadata
-// (basic/authorization#authorization-server-location, RFC 9728 section 2).
-func (p *protection) document(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		notAllowed(w, "GET, HEAD")
-		return
-	}
-	writeJSON(w, http.StatusOK, encode(Object{
-		"resource":                 resourceOf(r),
-		"authorization_servers":    []any{p.guard.Authority.Issuer()},
-		"scopes_supported":         []any{ScopeEnter, ScopeRead},
-		"bearer_methods_supported": []any{"header"},
-		"resource_name":            "Harbour Street Library",
-	}))
-}
-
-func origin(r *http.Request) string {
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
-}
-
-// resourceOf identifies the server under the name that it was called by.
-func resourceOf(r *http.Request) string { return origin(r) + pathMCP }
-
 // challenge refuses a request, with what the client needs to do better
 // (basic/authorization#error-handling, RFC 6750 section 3).
 func (p *protection) challenge(w http.ResponseWriter, r *http.Request, f *Refusal) {
-	parts := []string{fmt.Sprintf("resource_metadata=%q", origin(r)+wellKnownResource+pathMCP)}
+	parts := []string{fmt.Sprintf("resource_metadata=%q", p.origin(r)+wellKnownResource+endpointOf(r))}
 	if len(f.Scopes) > 0 {
 		parts = append(parts, fmt.Sprintf("scope=%q", strings.Join(f.Scopes, " ")))
 	}
@@ -232,7 +207,7 @@ func (p *protection) admitted(r *http.Request) (Grant, *Refusal) {
 	switch {
 	case err != nil:
 		return refuse(RefusedUnknown, "The access token is not one of the authorization server", Grant{})
-	case !slices.ContainsFunc(grant.Audience, func(a string) bool { return sameResource(a, resourceOf(r)) }):
+	case !slices.ContainsFunc(grant.Audience, func(a string) bool { return p.identifies(r, a) }):
 		return refuse(RefusedAudience, "The access token was not issued for this server", grant)
 	case !time.Now().Before(grant.Expires):
 		return refuse(RefusedExpired, "The access token has expired", grant)
@@ -264,15 +239,6 @@ func bearer(r *http.Request) (token string, given bool, err error) {
 // notOfToken tells which characters no token has (RFC 6750 section 2.1).
 func notOfToken(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/=", r))
-}
-
-// sameResource tells whether two URIs identify one server: scheme and host are
-// compared without case (basic/authorization#canonical-server-uri).
-func sameResource(a, b string) bool {
-	x, err := url.Parse(a)
-	y, bad := url.Parse(b)
-	return err == nil && bad == nil && strings.EqualFold(x.Scheme, y.Scheme) && strings.EqualFold(x.Host, y.Host) &&
-		x.EscapedPath() == y.EscapedPath() && x.RawQuery == y.RawQuery && x.Fragment == "" && x.User == nil
 }
 
 // permits tells whether the token of a request suffices for a message, and else

@@ -28,12 +28,15 @@ type webSession struct {
 	idle     *time.Timer
 }
 
-// Bounds of what a session may take: streams kept for who comes back, GET
-// streams at a time, and messages that wait for one.
+// Bounds of what a session may take: streams kept for who comes back and the
+// bytes in them, GET streams at a time, and messages that wait for one and their
+// bytes.
 const (
 	keptStreams     = 100
+	keptInStreams   = 2 * keptBytes
 	standingStreams = 8
 	maxBacklog      = 256
+	backlogBytes    = keptBytes
 )
 
 // open makes a session of a user under a new id; nil if there is no room for it.
@@ -161,11 +164,21 @@ func (s *webSession) keep(t *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = append(s.kept, t)
-	if len(s.kept) <= keptStreams {
-		return
+	s.trim()
+}
+
+// trim forgets streams, first those that are over, as long as more is kept than
+// may be; s.mu is held.
+func (s *webSession) trim() {
+	size := 0
+	for _, t := range s.kept {
+		size += t.held()
 	}
-	i := max(slices.IndexFunc(s.kept, (*Stream).over), 0)
-	s.kept = slices.Delete(s.kept, i, i+1)
+	for len(s.kept) > keptStreams || len(s.kept) > 1 && size > keptInStreams {
+		i := max(slices.IndexFunc(s.kept, (*Stream).over), 0)
+		size -= s.kept[i].held()
+		s.kept = slices.Delete(s.kept, i, i+1)
+	}
 }
 
 // stand makes a stream one of those that carry what belongs to no POST, and
@@ -197,7 +210,8 @@ func (s *webSession) leave(t *Stream) {
 }
 
 // put puts a message of the session on the streams that the seam Route names.
-// Without one it waits for the next.
+// Without one it waits for the next, unless it is a response, which belongs on
+// no other stream than that of its request.
 func (s *webSession) put(f Frame) {
 	if s.only != nil {
 		s.only.put(f)
@@ -209,11 +223,21 @@ func (s *webSession) put(f Frame) {
 	for _, t := range streams {
 		t.put(f)
 	}
-	if len(streams) == 0 {
-		s.backlog = append(s.backlog, f)
-		if len(s.backlog) > maxBacklog {
-			s.backlog = s.backlog[1:]
-		}
+	if len(streams) > 0 {
+		s.trim()
+		return
+	}
+	if f.answers() {
+		return
+	}
+	s.backlog = append(s.backlog, f)
+	size := 0
+	for _, waiting := range s.backlog {
+		size += len(waiting.Raw)
+	}
+	for len(s.backlog) > maxBacklog || len(s.backlog) > 1 && size > backlogBytes {
+		size -= len(s.backlog[0].Raw)
+		s.backlog = s.backlog[1:]
 	}
 }
 

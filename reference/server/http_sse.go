@@ -18,6 +18,8 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 	case !accepts(r, "text/event-stream"):
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
+	case !h.bare(w, r):
+		return
 	}
 	s := h.open(h.optionsFor(ssing), grantOf(r).Subject, true)
 	if s == nil {
@@ -29,7 +31,7 @@ func (h *Web) connect(w http.ResponseWriter, r *http.Request) {
 	defer s.exit()
 	defer h.end(s)
 	endpoint := pathMessages + "?" + url.Values{"session": {s.id}}.Encode()
-	h.carrier(w, r, s.conn).carry(s.only, s.only.connect(), 1,
+	h.carrier(w, r, s.conn).carry(s.only, s.only.connect(1), 1,
 		[]Event{{Stream: s.only, Name: "endpoint", Data: []byte(endpoint)}})
 }
 

@@ -26,6 +26,7 @@ type Stream struct {
 	mu      sync.Mutex
 	log     []Event       // event i of the stream is log[i-first]; the priming one is event 0
 	first   int           // starts at 1
+	size    int           // of the messages in the log, in bytes
 	ended   bool          // nothing more comes
 	hangup  bool          // the connection is to be closed once all is written
 	readers int           // connections so far; only the last one reads
@@ -34,8 +35,12 @@ type Stream struct {
 	wake    chan struct{} // closed when any of these changes
 }
 
-// keptEvents bounds what a stream keeps, and how far a client may fall behind.
-const keptEvents = 4000
+// keptEvents and keptBytes bound what a stream keeps, and how far a client may
+// fall behind. One message is kept whatever its size.
+const (
+	keptEvents = 4000
+	keptBytes  = 8 << 20
+)
 
 func newStream() *Stream { return &Stream{first: 1, wake: make(chan struct{})} }
 
@@ -45,25 +50,30 @@ func (s *Stream) changed() {
 	s.wake = make(chan struct{})
 }
 
-// put adds a message. It tells whether the stream still took it.
+// put adds a message. It tells whether the stream still took it. Who has yet to
+// read what there is no more room for is cut off, rather than to go on with a gap.
 func (s *Stream) put(f Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return false
 	}
+	for len(s.log) >= keptEvents || len(s.log) > 0 && s.size+len(f.Raw) > keptBytes {
+		if s.reading && s.read <= s.first {
+			s.ended = true
+			s.changed()
+			return false
+		}
+		s.size -= len(s.log[0].Data)
+		s.log = slices.Delete(s.log, 0, 1)
+		s.first++
+	}
 	e := Event{Stream: s, Name: s.name, Data: f.Raw, Frame: &f}
 	if s.resumable {
 		e.ID = s.id(s.first + len(s.log))
 	}
 	s.log = append(s.log, e)
-	if len(s.log) > keptEvents {
-		if s.reading && s.read <= s.first {
-			s.ended = true // rather than to go on with a gap
-		}
-		s.log = slices.Delete(s.log, 0, 1)
-		s.first++
-	}
+	s.size += len(f.Raw)
 	s.changed()
 	return true
 }
@@ -103,6 +113,13 @@ func (s *Stream) over() bool {
 	return s.ended
 }
 
+// held is how many bytes of messages the stream keeps.
+func (s *Stream) held() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
 // Events returns the events that the stream keeps.
 func (s *Stream) Events() []Event {
 	s.mu.Lock()
@@ -131,18 +148,19 @@ func (s *Stream) look(reader, i int) look {
 	if reader > 0 && l.mine {
 		s.read = l.next
 		if !s.resumable {
-			s.log, s.first = nil, l.next
+			s.log, s.first, s.size = nil, l.next, 0
 		}
 	}
 	return l
 }
 
-// connect makes the caller the reader; one before it stops reading.
-func (s *Stream) connect() (reader int) {
+// connect makes the caller the reader, who has what comes before event i; one
+// before it stops reading.
+func (s *Stream) connect(i int) (reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers++
-	s.reading, s.read = true, s.first
+	s.reading, s.read = true, max(i, s.first)
 	s.changed()
 	return s.readers
 }

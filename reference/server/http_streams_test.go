@@ -80,7 +80,7 @@ func TestAStreamHasNoGaps(t *testing.T) {
 		if n := len(s.Events()); n != keptEvents || s.over() {
 			t.Errorf("%d events are kept", n)
 		}
-		reader := s.connect()
+		reader := s.connect(0)
 		s.look(reader, s.first)
 		for range keptEvents {
 			s.put(Frame{})

@@ -28,6 +28,14 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// longestNumber bounds the numbers of a message, each in bytes: what checks them
+// does exact arithmetic, which takes the square of their length.
+const longestNumber = 10_000
+
+var errLongNumber = fmt.Errorf("a number is longer than %d bytes", longestNumber)
+
+// decode reads an object. One that holds a number which is too long comes with
+// errLongNumber, and is to be looked at but not worked on.
 func decode(raw string) (Object, error) {
 	d := json.NewDecoder(strings.NewReader(raw))
 	d.UseNumber()
@@ -35,7 +43,26 @@ func decode(raw string) (Object, error) {
 	if err := d.Decode(&o); err != nil {
 		return nil, err
 	}
+	if hasLongNumber(o) {
+		return o, errLongNumber
+	}
 	return o, nil
+}
+
+func hasLongNumber(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return len(v) > longestNumber
+	case []any:
+		return slices.ContainsFunc(v, hasLongNumber)
+	case Object:
+		for _, e := range v {
+			if hasLongNumber(e) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func result(id wire.ID, v any) []byte {

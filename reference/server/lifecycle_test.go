@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -240,6 +241,32 @@ func TestHugeNumbersAreRefusedAndSurvived(t *testing.T) {
 		p.next()
 	}
 	wantResult(t, p.ask("ping"))
+}
+
+// Who sends a number of a megabyte is told so, wherever it stands, and keeps
+// nobody busy.
+func TestEndlessNumbersAreRefusedAtOnce(t *testing.T) {
+	endless := strings.Repeat("9", 1<<20)
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := open(t, rev, "{}", Options{})
+		began := time.Now()
+		for _, members := range []string{
+			call("search_catalogue", `{"query":"x","limit":`+endless+`}`),
+			call("search_catalogue", `{"query":["x",{"y":-`+endless+`}]}`),
+			call("search_catalogue", `{"query":"x"}`) + `,"_meta":{"progressToken":` + endless + `}`,
+		} {
+			p.send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%s}}`, members)
+			m := p.next()
+			if wantCode(t, m, spec.InvalidParams); !strings.Contains(m.Error().Get("message").String(), "number") {
+				t.Errorf("it is told %s", m.Error())
+			}
+		}
+		p.send(`{"jsonrpc":"2.0","id":%s,"method":"x/y"}`, endless)
+		wantCode(t, p.next(), spec.MethodNotFound)
+		if took := time.Since(began); took > patience/2 {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
 
 func BenchmarkPing(b *testing.B) {

@@ -89,10 +89,14 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 		if m.Kind == wire.Error {
 			return nil, fmt.Errorf("%s", wire.Clip(m.Error().Get("message").String(), 200))
 		}
-		if o, err := decode(m.Result().Raw); err == nil && m.Result().IsObject() {
-			return o, nil
+		if !m.Result().IsObject() {
+			return nil, fmt.Errorf("its result is %s", wire.TypeName(m.Result()))
 		}
-		return nil, fmt.Errorf("its result is %s", wire.TypeName(m.Result()))
+		o, err := decode(m.Result().Raw)
+		if err != nil {
+			return nil, fmt.Errorf("its result cannot be read: %w", err)
+		}
+		return o, nil
 	case <-c.closing:
 		return nil, fmt.Errorf("it closed the connection")
 	case <-patience.C:

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"maps"
-	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -280,53 +278,6 @@ func relate(t *Task, o Object) Object {
 	return out
 }
 
-// taskShelf holds the tasks of a connection in the order in which they were
-// made. Places of expired ones stay empty, so that cursors stay good.
-type taskShelf struct {
-	mu   sync.Mutex
-	all  []*Task
-	kept int // how many places are not empty
-}
-
-func (s *taskShelf) add(t *Task) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.purge()
-	if s.kept >= maxTasks || len(s.all) >= math.MaxUint16 {
-		return false
-	}
-	s.all = append(s.all, t)
-	s.kept++
-	return true
-}
-
-// purge forgets tasks whose time is over.
-func (s *taskShelf) purge() {
-	for i, t := range s.all {
-		if t != nil && t.expired() {
-			s.all[i] = nil
-			s.kept--
-		}
-	}
-}
-
-// list returns the tasks, with nil for those that are gone.
-func (s *taskShelf) list() []*Task {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.purge()
-	return slices.Clone(s.all)
-}
-
-func (s *taskShelf) find(id string) *Task {
-	for _, t := range s.list() {
-		if t != nil && t.id == id {
-			return t
-		}
-	}
-	return nil
-}
-
 // taskOf returns the task that a request names by its parameter; what its
 // _meta says counts for nothing
 // (basic/utilities/tasks#associating-task-related-messages).
@@ -378,7 +329,7 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 
 // listTasks answers tasks/list (basic/utilities/tasks#task-listing).
 func listTasks(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && !t.extended && r.owns(BoundTask, t.owner) }, (*Task).show)
+	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && r.owns(BoundTask, t.owner) }, (*Task).show)
 	if problem != nil {
 		return nil, problem
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -320,6 +321,34 @@ func TestThereIsALimitToTasks(t *testing.T) {
 	s.all[3].created = at.Add(-2 * time.Hour)
 	if !s.add(&Task{created: at, ttl: time.Hour}) || s.all[3] != nil {
 		t.Error("the place of an expired task is not used")
+	}
+}
+
+// Tasks of the extension are in no list, so that there is room for any number of
+// them, one after another, and cursors into the list stay good.
+func TestExpiredTasksOfTheExtensionLeaveNoPlace(t *testing.T) {
+	s := taskShelf{}
+	at := time.Now()
+	listed := &Task{id: "listed", created: at, ttl: time.Hour}
+	s.add(listed)
+	for n := range 2 * math.MaxUint16 {
+		task := &Task{id: fmt.Sprint(n), created: at, ttl: time.Hour, extended: true}
+		if !s.add(task) || s.find(task.id) != task {
+			t.Fatalf("there is no room for task %d", n)
+		}
+		task.created = at.Add(-2 * time.Hour)
+		if s.find(task.id) != nil {
+			t.Fatalf("task %d is found though it has expired", n)
+		}
+	}
+	if got := s.list(); len(got) != 1 || got[0] != listed || s.find("listed") != listed {
+		t.Errorf("%d places are listed", len(got))
+	}
+	for range maxTasks - 1 {
+		s.add(&Task{created: at, ttl: time.Hour, extended: true})
+	}
+	if s.add(&Task{created: at, ttl: time.Hour, extended: true}) || s.add(&Task{created: at, ttl: time.Hour}) {
+		t.Error("there is no limit to those that live")
 	}
 }
 

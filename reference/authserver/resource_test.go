@@ -1,0 +1,110 @@
+package authserver
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A token is good for the server that it was issued for, whatever the caller says
+// that it calls: one for another server at another port comes with the name of
+// that. The metadata always names what a token is good for.
+func TestATokenIsGoodForThisServerAlone(t *testing.T) {
+	l := protected(t, "library.example")
+	u, err := url.Parse(l.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const metadata = "/.well-known/oauth-protected-resource/mcp"
+	for _, c := range []struct{ host, audience, resource string }{
+		{u.Host, l.url, l.url},
+		{"localhost:" + u.Port(), "http://localhost:" + u.Port() + "/mcp", "http://localhost:" + u.Port() + "/mcp"},
+		{"localhost", "http://localhost:" + u.Port() + "/mcp", "http://localhost:" + u.Port() + "/mcp"},
+		{"localhost:" + u.Port(), l.url, "http://localhost:" + u.Port() + "/mcp"},
+		{"library.example", "http://library.example/mcp", "http://library.example/mcp"},
+		{"library.example", "http://library.example:80/mcp", "http://library.example/mcp"},
+		{"library.example:" + u.Port(), "http://library.example:" + u.Port() + "/mcp", "http://library.example:" + u.Port() + "/mcp"},
+		{"127.0.0.1:1", "http://127.0.0.1:1/mcp", ""},
+		{"localhost", "http://localhost/mcp", ""},
+		{"library.example:9", "http://library.example:9/mcp", ""},
+	} {
+		token, err := l.Mint(First, c.audience, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := l.post("Bearer "+token, opening, "Host", c.host)
+		if served := answer.StatusCode == http.StatusOK; served != (c.resource != "") {
+			t.Errorf("a token for %s was answered at %s with %s", c.audience, c.host, answer.Status)
+		}
+		_, o := ask(t, "GET", "http://"+u.Host+metadata, "", "", "Host", c.host)
+		named, _ := o["resource"].(string)
+		if c.resource != "" && named != c.resource || !strings.HasSuffix(named, "/mcp") {
+			t.Errorf("called %s it names itself %s", c.host, named)
+		}
+		if token, err = l.Mint(First, named, ""); err != nil {
+			t.Fatal(err)
+		}
+		if answer, _ := l.post("Bearer "+token, opening, "Host", c.host); answer.StatusCode != http.StatusOK {
+			t.Errorf("called %s it names itself %s, and refuses a token for that with %s", c.host, named, answer.Status)
+		}
+	}
+}
+
+// The endpoint of HTTP+SSE is a resource of its own (RFC 9728 section 3.3).
+func TestTheResourceIsTheEndpointThatIsCalled(t *testing.T) {
+	l := protected(t)
+	at := strings.TrimSuffix(l.url, "/mcp")
+	for path, resource := range map[string]string{"/mcp": "/mcp", "/sse": "/sse", "/messages": "/sse"} {
+		answer, _ := ask(t, "GET", at+path, "", "", "Accept", "text/event-stream")
+		_, rest, _ := strings.Cut(answer.Header.Get("WWW-Authenticate"), `resource_metadata="`)
+		metadata, _, _ := strings.Cut(rest, `"`)
+		if answer.StatusCode != http.StatusUnauthorized || metadata != at+"/.well-known/oauth-protected-resource"+resource {
+			t.Errorf("%s: %s, metadata at %q", path, answer.Status, metadata)
+			continue
+		}
+		if answer, o := ask(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK || o["resource"] != at+resource {
+			t.Errorf("%s: %s %v", path, answer.Status, o)
+		}
+	}
+	for _, resource := range []string{"/sse", "/mcp"} { // one server
+		token, err := l.Mint(First, at+resource, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "GET", at+"/sse", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("a token for %s was answered with %s", resource, answer.Status)
+		}
+	}
+}
+
+// Requests without body need a scope too.
+func TestStreamsAndEndsOfSessionsNeedScope(t *testing.T) {
+	l := protected(t)
+	at := strings.TrimSuffix(l.url, "/mcp")
+	opened, _ := l.post("Bearer "+l.token(First), opening)
+	session := opened.Header.Get("Mcp-Session-Id")
+	token, err := l.Mint(First, l.url, "another:scope")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ method, path string }{{"GET", "/mcp"}, {"DELETE", "/mcp"}, {"GET", "/sse"}} {
+		answer, _ := ask(t, c.method, at+c.path, "", "", "Accept", "text/event-stream", "Mcp-Session-Id", session, "Authorization", "Bearer "+token)
+		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != http.StatusForbidden || !strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="library:enter"`) {
+			t.Errorf("%s %s: %s, challenge %q", c.method, c.path, answer.Status, got)
+		}
+	}
+	if answer, _ := ask(t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow)); answer.StatusCode != http.StatusNoContent {
+		t.Errorf("a token with that scope was answered with %s", answer.Status)
+	}
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// A client that is cut off has got all up to a place: nothing is left out before
+// it.
+func TestACutOffClientSeesNoGap(t *testing.T) {
+	for _, resumable := range []bool{true, false} {
+		s := newStream()
+		s.resumable = resumable
+		reader := s.connect(0)
+		var i int
+		for range 3 {
+			s.put(Frame{Raw: []byte("x")})
+			i = s.look(reader, i).next
+		}
+		for n := range 2 * keptEvents {
+			s.put(Frame{Raw: []byte{byte(n)}})
+		}
+		l := s.look(reader, i)
+		if !l.ended || len(l.events) != keptEvents || l.next != i+keptEvents {
+			t.Fatalf("ended %v with %d events up to %d, from %d on", l.ended, len(l.events), l.next, i)
+		}
+		for n, e := range l.events {
+			if e.Data[0] != byte(n) {
+				t.Fatalf("event %d was left out", n)
+			}
+		}
+	}
+}
+
+// Who comes back has what was missed in hand: it may be forgotten before the rest
+// is read.
+func TestWhoComesBackToAFullStreamIsNotCutOff(t *testing.T) {
+	s := newStream()
+	s.resumable = true
+	for range keptEvents {
+		s.put(Frame{})
+	}
+	s.connect(s.look(0, 1).next)
+	if !s.put(Frame{}) || s.over() {
+		t.Error("a client that had read all was cut off")
+	}
+}
+
+// What is kept is bounded in bytes too.
+func TestStreamsAreBoundedInBytes(t *testing.T) {
+	part := make([]byte, 1<<20)
+	unread, read := newStream(), newStream()
+	unread.resumable = true
+	reader := read.connect(0)
+	for range 2 * keptBytes / len(part) {
+		if !unread.put(Frame{Raw: part}) {
+			t.Fatal("a stream has ended that nobody reads")
+		}
+		read.put(Frame{Raw: part})
+	}
+	if n := unread.held(); n != keptBytes || len(unread.Events())*len(part) != n {
+		t.Errorf("%d bytes are kept of %d events", n, len(unread.Events()))
+	}
+	if l := read.look(reader, 0); !l.ended || len(l.events)*len(part) != keptBytes {
+		t.Errorf("ended %v, with %d events", l.ended, len(l.events))
+	}
+	if read.held() != 0 {
+		t.Errorf("%d bytes are kept of what was read", read.held())
+	}
+	large := newStream()
+	if large.put(Frame{Raw: make([]byte, 2*keptBytes)}); len(large.Events()) != 1 {
+		t.Error("a large message is not kept at all")
+	}
+}
+
+// placed is a session whose web is not served.
+func placed() *webSession { return &webSession{web: &Web{route: route}} }
+
+func TestSessionsAreBoundedInBytes(t *testing.T) {
+	s, part := placed(), make([]byte, 1<<20)
+	var last *Stream
+	for range 2 * keptInStreams / len(part) {
+		last = newStream()
+		last.resumable = true
+		s.keep(last)
+		s.put(Frame{Raw: part, exchange: &exchange{stream: last}})
+		last.end()
+		s.put(Frame{Raw: part})
+	}
+	if n := len(s.kept); n != keptInStreams/len(part) || s.kept[n-1] != last {
+		t.Errorf("%d streams are kept", n)
+	}
+	if n := len(s.backlog); n != backlogBytes/len(part) {
+		t.Errorf("%d messages wait", n)
+	}
+}
+
+// A response belongs on the stream of its request, or on none
+// (basic/transports#listening-for-messages-from-the-server).
+func TestAResponseGoesOnNoOtherStream(t *testing.T) {
+	s, over, standing := placed(), newStream(), newStream()
+	over.end()
+	for _, kind := range []wire.Kind{wire.Result, wire.Error, wire.Batch} {
+		s.standing = nil
+		s.put(Frame{Kind: kind, exchange: &exchange{stream: over}})
+		s.standing = []*Stream{standing}
+		s.put(Frame{Kind: kind, exchange: &exchange{stream: over}})
+		if len(s.backlog) > 0 || len(standing.Events()) > 0 {
+			t.Errorf("kind %v: %d messages wait, %d stand on the GET stream", kind, len(s.backlog), len(standing.Events()))
+		}
+	}
+	if s.put(Frame{Kind: wire.Notification}); len(standing.Events()) != 1 {
+		t.Error("a notification stands on no stream")
+	}
+}
