@@ -190,6 +190,11 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), plain(err))
 	}
 	e.count(answer.StatusCode)
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// What follows is no body, and net/http leaves the connection to us.
+		answer.Body.Close()
+		answer.Body = http.NoBody
+	}
 	return &Reply{
 		Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, Sent: sent.all(),
 		body: answer.Body, limit: e.opts.Limit, cancel: cancel,

@@ -186,3 +186,30 @@ func TestAnEndpointAtAnotherAddress(t *testing.T) {
 		t.Errorf("it was called by the name %q", body)
 	}
 }
+
+// A server that changes to another protocol has answered, and nobody waits for
+// a body of it.
+func TestAChangeOfProtocolHasNoBody(t *testing.T) {
+	gone := make(chan struct{})
+	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+		close(gone)
+	}, HTTPOptions{})
+	r, err := e.Do(t.Context(), HTTPRequest{Method: "POST", Body: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the body", func() {
+		if body, _, err := r.All(); r.Status != 101 || len(body) > 0 || err != nil {
+			t.Errorf("%d %q %v", r.Status, body, err)
+		}
+		<-gone
+	})
+}
