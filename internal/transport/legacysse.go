@@ -41,6 +41,13 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 	exchange, cancel := context.WithCancel(s.ctx)
 	stop := context.AfterFunc(ctx, cancel)
 	reply, err := s.Endpoint.Do(exchange, r)
+	if err == nil && !readable(reply) {
+		defer cancel()
+		defer stop() // the body may have no end
+		body, _, _ := reply.All()
+		s.log.whole(n, reply, body)
+		return fmt.Errorf("GET %s was answered with %d %s, not with a stream", s.Endpoint.URL.Redacted(), reply.Status, reply.MediaType())
+	}
 	if !stop() && err == nil {
 		reply.Close()
 		err = ctx.Err()
@@ -49,12 +56,6 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 		cancel()
 		s.log.failed(n, err)
 		return err
-	}
-	if !readable(reply) {
-		defer cancel()
-		body, _, _ := reply.All()
-		s.log.whole(n, reply, body)
-		return fmt.Errorf("GET %s was answered with %d %s, not with a stream", s.Endpoint.URL.Redacted(), reply.Status, reply.MediaType())
 	}
 	s.log.head(n, reply)
 	s.work.Go(func() {
