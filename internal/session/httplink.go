@@ -42,6 +42,7 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		named, done := context.WithTimeout(ctx, o.Timeout)
 		defer done()
 		if _, err := s.To(named); errors.Is(err, transport.ErrElsewhere) {
+			h.end(err.Error()) // nobody will take what it goes on to say
 			s.Close()
 			return nil, err
 		}
