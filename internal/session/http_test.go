@@ -51,6 +51,9 @@ func answering(status map[string]int, rules ...says) http.HandlerFunc {
 		for _, rule := range rules {
 			if r.Method == http.MethodPost && strings.Contains(string(body), rule.of) {
 				w.Header().Set("Content-Type", rule.kind)
+				if rule.body == "cut" { // and broken off
+					w.Header().Set("Content-Length", "100")
+				}
 				if s := status[rule.of]; s != 0 {
 					w.WriteHeader(s)
 				}
@@ -100,6 +103,7 @@ func TestRequestsThatHTTPAnswersAreNotWaitedFor(t *testing.T) {
 	}{
 		"refused":            {404, "text/plain", "no such page", `tools/list (id 1) was answered with HTTP status 404 Not Found without a message: "no such page"; the server answers other requests (mute)`},
 		"no message":         {200, "text/html", "<p>", `was answered with HTTP status 200 OK without a message: "<p>"`},
+		"broken off":         {200, jsonType, "cut", "was answered with the end of its exchange (unexpected EOF); the server answers other requests (mute)"},
 		"stream of nothing":  {200, streamType, "", "was answered with the end of its exchange (the stream ended)"},
 		"stream of a report": {200, streamType, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n", "was answered with the end of its exchange (the stream ended)"},
 	} {

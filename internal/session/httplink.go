@@ -133,7 +133,7 @@ func (h *httpLink) refused(sent, got wire.Frame) error {
 		return &Refusal{Status: x.Status, Body: x.Body}
 	case x.Status != 0 && x.Streams():
 		return nil // its head
-	case x.Status == 0 && x.Last:
+	case x.Last && (x.Status == 0 || streamable):
 		return fmt.Errorf("%w (%s)", errClosed, x.End)
 	case x.Status != 0 && streamable && (x.Status != http.StatusAccepted || h.rev.Facts().Stateless):
 		return &Refusal{Status: x.Status, Body: x.Body}

@@ -88,9 +88,18 @@ func (x *exchanges) head(n int, r *Reply) {
 
 // whole records an answer whose body is no message.
 func (x *exchanges) whole(n int, r *Reply, body []byte) {
+	x.note(wire.Frame{From: wire.Server, HTTP: wholeOf(n, r, body, nil)})
+}
+
+// wholeOf is an answer with its body as far as it came, and why it broke off, if
+// it did.
+func wholeOf(n int, r *Reply, body []byte, broke error) *wire.HTTP {
 	h := headOf(n, r)
 	h.Body = text(body)
-	x.note(wire.Frame{From: wire.Server, HTTP: h})
+	if broke != nil {
+		h.End, h.Last = plain(broke).Error(), true
+	}
+	return h
 }
 
 // failed records why an exchange came to nothing.
