@@ -285,12 +285,14 @@ func (w *wrote) all() http.Header {
 }
 
 // address returns host and port.
-func (e *Endpoint) address() string {
-	port := e.URL.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[e.URL.Scheme]
+func (e *Endpoint) address() string { return net.JoinHostPort(e.URL.Hostname(), portOf(e.URL)) }
+
+// portOf returns the port of a URL, that of its scheme where it names none.
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
 	}
-	return net.JoinHostPort(e.URL.Hostname(), port)
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 // Dial opens a connection to the endpoint's host for bytes that net/http would
