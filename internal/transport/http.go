@@ -47,6 +47,10 @@ type Endpoint struct {
 // that its server is about to close.
 const idleConnection = 2 * time.Second
 
+// asIs is sent with every request: where the field is missing any coding may be
+// chosen for the body (RFC 9110 section 12.5.3), and none is undone here.
+var asIs = http.Header{"Accept-Encoding": {"identity"}}
+
 // NewEndpoint returns the endpoint at a URL, which must be absolute and of
 // http or https.
 func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
@@ -179,7 +183,7 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 	if r.Strange {
 		own = nil
 	}
-	for _, h := range []http.Header{own, r.Header} {
+	for _, h := range []http.Header{asIs, own, r.Header} {
 		for key, values := range h {
 			req.Header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}

@@ -59,8 +59,19 @@ func TestExchangesAreSeenAsTheyAre(t *testing.T) {
 	if got.Host != "evil.example" || body != `{"a":1}` || got.Header.Get("X-Both") != "of one" || len(got.Header["Accept"]) != 2 || got.Header.Get("Authorization") != "Bearer secret" {
 		t.Errorf("the server saw %+v with %q", got, body)
 	}
-	if r.Sent.Get("Host") != "evil.example" || r.Sent.Get("X-Both") != "of one" || r.Sent.Get("Content-Length") != "7" || r.Sent.Get("Accept-Encoding") != "" {
+	if r.Sent.Get("Host") != "evil.example" || r.Sent.Get("X-Both") != "of one" || r.Sent.Get("Content-Length") != "7" || r.Sent.Get("Accept-Encoding") != "identity" || got.Header.Get("Accept-Encoding") != "identity" {
 		t.Errorf("told as sent: %v", r.Sent)
+	}
+}
+
+// No coding is asked for in raw bytes either, unless who sends them does.
+func TestRawBytesAskForNoCoding(t *testing.T) {
+	e := endpoint(t, nil, HTTPOptions{})
+	if b := string(e.Bytes(HTTPRequest{Method: "POST"})); !strings.Contains(b, "\r\nAccept-Encoding: identity\r\n") {
+		t.Errorf("%q", b)
+	}
+	if b := string(e.Bytes(HTTPRequest{Method: "POST", Header: http.Header{"accept-encoding": {"gzip"}}})); strings.Contains(b, "identity") {
+		t.Errorf("%q", b)
 	}
 }
 

@@ -30,7 +30,7 @@ func (e *Endpoint) Bytes(r HTTPRequest) []byte {
 		host = to.Host
 	}
 	header := http.Header{}
-	for _, h := range []http.Header{e.opts.Header, r.Header} {
+	for _, h := range []http.Header{asIs, e.opts.Header, r.Header} {
 		for key, values := range h {
 			header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}
