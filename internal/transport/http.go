@@ -43,9 +43,9 @@ type Endpoint struct {
 }
 
 // idleConnection is how long a connection may be idle before it is closed: less
-// than what servers commonly wait (5 s), so that no request meets a connection
-// that its server is about to close.
-const idleConnection = 2 * time.Second
+// than what servers commonly wait (2 s and more), so that hardly a request meets
+// a connection that its server is about to close.
+const idleConnection = 500 * time.Millisecond
 
 // asIs is sent with every request: where the field is missing any coding may be
 // chosen for the body (RFC 9110 section 12.5.3), and none is undone here.
@@ -156,6 +156,7 @@ type Reply struct {
 	Proto  string      // HTTP/1.1, HTTP/2.0
 	Header http.Header // of the answer
 	Sent   http.Header // what was sent, with what net/http added
+	Again  bool        // it was sent a second time, since the first met a connection that was closed while idle
 
 	events *EventReader
 	body   io.ReadCloser
@@ -188,9 +189,12 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 			req.Header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}
 	}
-	answer, err := e.client.Do(req)
+	answer, again, err := e.send(req)
 	if err != nil {
 		cancel()
+		if again {
+			err = fmt.Errorf("%w (%s)", plain(err), sentAgain)
+		}
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), plain(err))
 	}
 	e.count(answer.StatusCode)
@@ -201,8 +205,19 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 	}
 	return &Reply{
 		Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, Sent: sent.all(),
-		body: answer.Body, limit: e.opts.Limit, cancel: cancel,
+		Again: again, body: answer.Body, limit: e.opts.Limit, cancel: cancel,
 	}, nil
+}
+
+// sentAgain tells a reader of the transcript why a server may have seen a request twice.
+const sentAgain = "sent again on a new connection, since the one kept was closed before anything came"
+
+// note returns what a reader must know of how the answer came about.
+func (r *Reply) note() string {
+	if r.Again {
+		return sentAgain
+	}
+	return ""
 }
 
 func body(b []byte) io.Reader {

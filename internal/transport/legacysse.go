@@ -171,7 +171,7 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 	s.work.Go(func() {
 		defer cancel()
 		body, _, err := reply.All()
-		s.log.note(wire.Frame{From: wire.Server, HTTP: wholeOf(n, reply, body, err)})
+		s.log.note(wire.Frame{From: wire.Server, HTTP: wholeOf(n, reply, body, err), Note: reply.note()})
 	})
 	return at, nil
 }

@@ -243,7 +243,7 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 		return
 	}
 	body, cut, err := reply.All()
-	f := wire.Frame{From: wire.Server, Cut: cut}
+	f := wire.Frame{From: wire.Server, Cut: cut, Note: reply.note()}
 	if err == nil && message(reply, body) { // what broke off is none, whoever broke it off
 		f.HTTP, f.Raw = headOf(n, reply), body
 		s.learn(m, body)
