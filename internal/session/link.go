@@ -77,7 +77,7 @@ func (p *pipe) use(spec.Revision) {}
 func (p *pipe) send(ctx context.Context, raw []byte) (int, error) {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := p.closed(ctx); err != nil {
 		return -1, err
 	}
 	at := p.record(wire.Frame{From: wire.Client, Raw: raw})
@@ -88,7 +88,7 @@ func (p *pipe) chunks(ctx context.Context, pause func(first int), chunks [][]byt
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	first := -1
-	if err := ctx.Err(); err != nil {
+	if err := p.closed(ctx); err != nil {
 		return first, err
 	}
 	for _, line := range bytes.Split(bytes.TrimSuffix(bytes.Join(chunks, nil), []byte("\n")), []byte("\n")) {
@@ -106,6 +106,14 @@ func (p *pipe) chunks(ctx context.Context, pause func(first int), chunks [][]byt
 		}
 	}
 	return first, nil
+}
+
+// closed tells why nothing is to be sent any more, or nil.
+func (p *pipe) closed(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.stream.Torn()
 }
 
 func (p *pipe) write(ctx context.Context, b []byte) error {
