@@ -47,6 +47,9 @@ type Endpoint struct {
 // a connection that its server is about to close.
 const idleConnection = 500 * time.Millisecond
 
+// maxHead bounds the head of an answer, in bytes.
+const maxHead = 1 << 20
+
 // asIs is sent with every request: where the field is missing any coding may be
 // chosen for the body (RFC 9110 section 12.5.3), and none is undone here.
 var asIs = http.Header{"Accept-Encoding": {"identity"}}
@@ -78,6 +81,8 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     idleConnection,
+
+		MaxResponseHeaderBytes: maxHead,
 	}
 	return &Endpoint{URL: u, opts: o, pool: pool, limited: &atomic.Int64{}, client: &http.Client{
 		Transport:     pool,
