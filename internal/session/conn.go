@@ -69,7 +69,7 @@ func (c *Conn) read() {
 			c.finish() // io.EOF, or a read on a link that we ended
 			return
 		}
-		if c.full(len(f.Raw)) {
+		if c.full(sizeOf(f)) {
 			c.mu.Lock()
 			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes in one session", c.opts.MaxFrames, c.opts.MaxBytes), true
 			c.mu.Unlock()

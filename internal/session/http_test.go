@@ -351,3 +351,18 @@ func TestAnEndpointElsewhereOpensNoSession(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// What stands beside messages counts as output too.
+func TestCommentsFloodASession(t *testing.T) {
+	s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", streamType)
+		for r.Context().Err() == nil {
+			fmt.Fprintf(w, ": %s\n\n", strings.Repeat("x", 1<<20))
+		}
+	})
+	s.opts.MaxBytes = 8 << 20
+	_, err := s.Request(t.Context(), "ping", nil)
+	if err == nil || !strings.Contains(err.Error(), "server flooded its output") || s.Len() > 20 {
+		t.Errorf("%v, after %d frames", err, s.Len())
+	}
+}

@@ -141,6 +141,38 @@ func (p *pipe) next() (wire.Frame, error) {
 	return f, nil
 }
 
+// sizeOf returns how many bytes of a frame are kept, on HTTP also what stands
+// beside its message.
+func sizeOf(f wire.Frame) int {
+	n := len(f.Raw)
+	h := f.HTTP
+	if h == nil {
+		return n
+	}
+	for key, values := range h.Header {
+		n += len(key)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	n += len(h.Body) + len(h.End)
+	if h.Event == nil {
+		return n
+	}
+	for _, lines := range [][]string{h.Event.Comments, h.Event.Odd} {
+		for _, line := range lines {
+			n += perLine + len(line)
+		}
+	}
+	if n += len(h.Event.Type) + len(h.Event.Retry); h.Event.ID != nil {
+		n += len(*h.Event.ID)
+	}
+	return n
+}
+
+// perLine is what a line that is kept costs beside its text.
+const perLine = 16
+
 func (p *pipe) leave()                { p.stream.CloseInput() }
 func (p *pipe) terminate()            { p.stream.Terminate() }
 func (p *pipe) kill()                 { p.stream.Kill() }
