@@ -309,7 +309,33 @@ func TestDetect(t *testing.T) {
 		"not found":      {answering(map[string]int{"server/discover": 404}, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`}), transport.HTTP, "server/discover by POST was answered with HTTP status 404"},
 		"of another":     {answering(map[string]int{"": 405}, says{"", jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`}), "", "GET opened no stream of HTTP+SSE: GET"},
 		"a wrong stream": {answering(map[string]int{"": 405}, says{"", "text/plain", ""}), "", "GET opened no stream of HTTP+SSE: GET"},
-		"silent stream":  {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
+		"silent at first": {func(w http.ResponseWriter, r *http.Request) {
+			if body, _ := io.ReadAll(r.Body); r.Method == http.MethodDelete || strings.Contains(string(body), "server/discover") {
+				<-r.Context().Done()
+				return
+			}
+			w.Header().Set("Mcp-Session-Id", "s1") // whose end is met with silence
+			w.Header().Set("Content-Type", jsonType)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		}, transport.HTTP, "initialize by POST was answered with HTTP status 200 OK (application/json) and result"},
+		"silent": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			<-r.Context().Done()
+		}, "", "serves no MCP: server/discover by POST was not answered within 200ms, initialize by POST was not answered within 600ms"},
+		"held": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", streamType)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, "", "initialize by POST was answered with HTTP status 200 OK (text/event-stream) and no response in it within 600ms"},
+		"every method opens the stream": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", streamType)
+			fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, transport.SSE, "HTTP+SSE: server/discover by POST was answered with HTTP status 200 OK (text/event-stream) and an endpoint event, GET with a stream that names the endpoint"},
+		"silent stream": {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: server/discover by POST was answered with HTTP status 200 OK (text/event-stream), initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(c.serve)
@@ -318,7 +344,9 @@ func TestDetect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kind, found, err := Detect(t.Context(), at, Defaults())
+			o := Defaults()
+			o.Timeout, o.Grace = 200*time.Millisecond, 200*time.Millisecond
+			kind, found, err := Detect(t.Context(), at, o)
 			if err != nil {
 				found = err.Error()
 			}
