@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,11 +127,17 @@ func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within tim
 				return e, nil
 			}
 		}
-		if e.Cut && !e.Wordless() && !c.answersAnother(exchangeOf(&request), e.Frame) {
+		if e.Cut && begins(e.Raw) && !c.answersAnother(exchangeOf(&request), e.Frame) {
 			return e, &TooLong{Kept: len(e.Raw)}
 		}
 		return e, errNotThis
 	})
+}
+
+// begins tells whether what was cut may be the beginning of a message.
+func begins(cut []byte) bool {
+	cut = bytes.TrimLeft(cut, " \t\r\n")
+	return len(cut) > 0 && (cut[0] == '{' || cut[0] == '[')
 }
 
 // TooLong tells that a message came which may be the answer and is longer than

@@ -48,6 +48,20 @@ func TestAnAnswerThatIsTooLongIsNoSilence(t *testing.T) {
 	}
 }
 
+// A line without end that is no message is silence.
+func TestALongLineThatIsNoMessageIsNoAnswer(t *testing.T) {
+	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+		_, err := io.WriteString(out, strings.Repeat("x", transport.DefaultLineLimit+1)+"\n")
+		_, _ = io.Copy(io.Discard, in)
+		return err
+	})
+	s.first = 0
+	var none *NoAnswer
+	if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &none) || none.State != Desync {
+		t.Errorf("%v", err)
+	}
+}
+
 // What came in answer to another POST, however long, is not the answer to this
 // one.
 func TestALongAnswerToAnotherPostIsPassedOver(t *testing.T) {
