@@ -493,17 +493,3 @@ func TestALegacyStreamIsReadThoughItIsOdd(t *testing.T) {
 		server.Close()
 	}
 }
-
-// A body that broke off is no message of the server, whoever broke it off, and
-// none comes any more.
-func TestABodyThatBrokeOffIsNoMessage(t *testing.T) {
-	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "100")
-		json(w, 200, `{"jsonrpc":"2.0","id":2,"result":{"text":"`+"\xc3")
-	})
-	send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	f := r.await(t, func(f wire.Frame) bool { return f.From == wire.Server })
-	if !f.Wordless() || f.HTTP.Status != 200 || f.HTTP.End != "unexpected EOF" || !f.HTTP.Last || !strings.HasPrefix(f.HTTP.Body, `{"jsonrpc"`) {
-		t.Errorf("%s", f.AppendJSON(nil))
-	}
-}
