@@ -331,7 +331,7 @@ func TestServersOverHTTPAreFoundAndJudged(t *testing.T) {
 		note      string
 	}{
 		"streamable HTTP found": {"/mcp", nil, "http", "initialize by POST was answered with HTTP status 200 OK (application/json)"},
-		"HTTP+SSE found":        {"/sse", nil, "sse", "GET with a stream whose first event names the endpoint"},
+		"HTTP+SSE found":        {"/sse", nil, "sse", "GET with a stream that names the endpoint"},
 		"streamable HTTP":       {"/mcp", []string{"--transport", "streamable-http"}, "http", "as asked for"},
 		"HTTP+SSE":              {"/sse", []string{"--transport", "sse"}, "sse", "as asked for"},
 	} {
@@ -424,7 +424,7 @@ func TestWhatIsWrongWithAURLIsNamed(t *testing.T) {
 		says string
 	}{
 		"nobody there":              {[]string{nobody + "/mcp"}, 3, "connection refused"},
-		"a page":                    {[]string{site.URL + "/page"}, 3, "serves no MCP: initialize by POST was answered with HTTP status 200 OK (text/html)"},
+		"a page":                    {[]string{site.URL + "/page"}, 3, "serves no MCP: server/discover by POST was answered with HTTP status 200 OK (text/html), initialize by POST was answered with HTTP status 200 OK (text/html)"},
 		"no such page":              {[]string{site.URL + "/elsewhere"}, 3, "GET opened no stream of HTTP+SSE"},
 		"moved":                     {[]string{site.URL + "/moved"}, 3, "to /mcp, which is not followed"},
 		"protected":                 {[]string{closed.URL + "/mcp"}, 3, "--header 'Authorization: Bearer …'"},
@@ -447,7 +447,7 @@ func TestWhatIsWrongWithAURLIsNamed(t *testing.T) {
 		"not startable":             {[]string{"--url", nobody, "--", "no-such-program-here"}, 3, "no-such-program-here"},
 		"occupied":                  {append([]string{"--url", site.URL}, self("peer-http", "x")...), 3, "listens at " + site.URL + " already"},
 		"ends before":               {append([]string{"--url", nobody}, self("peer-http-dies", "x")...), 3, "exit status 3; its standard error ended with: the address belongs to a walrus"},
-		"never answers":             {[]string{"--start-timeout", "300ms", site.URL + "/silent"}, 3, "request server/discover (id 1) was not answered by " + site.URL + "/silent: nothing came within 300ms"},
+		"never answers":             {[]string{"--start-timeout", "300ms", site.URL + "/silent"}, 3, site.URL + "/silent serves no MCP: server/discover by POST was not answered within 300ms, initialize by POST was not answered within 300ms"},
 		"never listens":             {append([]string{"--url", nobody, "--start-timeout", "500ms"}, self("peer-http-never", "x")...), 3, "nobody listens there after 500ms; its standard error ended with: waiting for the walrus"},
 		"a password in the address": {[]string{strings.Replace(nobody, "//", "//me:s3cret@", 1) + "/mcp"}, 3, "me:xxxxx@"},
 	} {

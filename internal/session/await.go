@@ -1,8 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -107,7 +109,8 @@ func (c *Conn) refusal(sent *wire.Frame, got wire.Frame) (refusal *Refusal) {
 // AwaitAnswer returns the answer to a request of ours that was sent at an index:
 // the response with its id, and over HTTP also an error without any id that came
 // in answer to its POST, which can only be meant for it. An error tells that none
-// came, a Refusal that HTTP alone answered.
+// came, a Refusal that HTTP alone answered, TooLong that what may be it was not
+// read to its end.
 func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within time.Duration) (wire.Entry, error) {
 	request := c.Frames(sent)[0]
 	return c.await(ctx, sent, within, func(e wire.Entry) (wire.Entry, error) {
@@ -124,8 +127,26 @@ func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within tim
 				return e, nil
 			}
 		}
+		if e.Cut && begins(e.Raw) && !c.answersAnother(exchangeOf(&request), e.Frame) {
+			return e, &TooLong{Kept: len(e.Raw)}
+		}
 		return e, errNotThis
 	})
+}
+
+// begins tells whether what was cut may be the beginning of a message.
+func begins(cut []byte) bool {
+	cut = bytes.TrimLeft(cut, " \t\r\n")
+	return len(cut) > 0 && (cut[0] == '{' || cut[0] == '[')
+}
+
+// TooLong tells that a message came which may be the answer and is longer than
+// what is kept of one: it says nothing of the server, which may be as long as it
+// likes.
+type TooLong struct{ Kept int }
+
+func (e *TooLong) Error() string {
+	return fmt.Sprintf("what came may be the answer, and is longer than is read of a message: %d bytes are kept", e.Kept)
 }
 
 var errNotThis = errors.New("not what is awaited")
@@ -157,3 +178,17 @@ func (c *Conn) await(ctx context.Context, from int, within time.Duration, look f
 }
 
 var errTimeout = errors.New("nothing came before the deadline")
+
+// departed returns why the connection is over, as Over does, and also notes that
+// where the peer has ended and its output stays open, since a process that it
+// started holds it.
+func (c *Conn) departed() error {
+	select {
+	case <-c.link.done():
+	default:
+		return c.Over()
+	}
+	c.lastWords()
+	c.breakOff(fmt.Errorf("server ended (%s), while a process that it started holds its output open", c.link.status()))
+	return c.Over()
+}

@@ -107,7 +107,7 @@ type amount struct{ frames, bytes atomic.Int64 }
 
 func (a *amount) add(f wire.Frame) {
 	a.frames.Add(1)
-	a.bytes.Add(int64(f.Size()))
+	a.bytes.Add(int64(sizeOf(f)))
 }
 
 func (a *amount) reset() {
@@ -242,7 +242,20 @@ func (c *Conn) why(ctx context.Context, err error) error {
 			return gone
 		}
 	}
+	if torn := (*transport.Torn)(nil); errors.As(err, &torn) {
+		c.breakOff(torn)
+	}
 	return err
+}
+
+// breakOff notes that nothing more can be said on the connection.
+func (c *Conn) breakOff(why error) {
+	c.mu.Lock()
+	if c.over == nil {
+		c.over, c.forced = why, true
+	}
+	c.mu.Unlock()
+	c.signal()
 }
 
 // gone waits until the reader saw the end and returns what it was.

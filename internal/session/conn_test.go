@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,5 +113,39 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	c.Close()
 	if c.Len() != 0 {
 		t.Errorf("%d frames were recorded", c.Len())
+	}
+}
+
+// A message that was taken only in part ends the session, and says so: what were
+// sent behind it would be read as its rest, and its answer be held against the
+// server.
+func TestAMessageTakenInPartEndsTheSession(t *testing.T) {
+	read := make(chan struct{})
+	rest := make(chan []byte, 1)
+	s := bareSession(t, func(ctx context.Context, in io.Reader, _ io.Writer) error {
+		select {
+		case <-read:
+		case <-ctx.Done():
+		}
+		all, err := io.ReadAll(in)
+		rest <- all
+		return err
+	})
+	_, err := s.Start(t.Context(), "ping", Params{"long": strings.Repeat("x", 1<<20)})
+	var unsent *Unsent
+	if !errors.As(err, &unsent) || !strings.Contains(err.Error(), "only in part: server does not read") {
+		t.Errorf("%v", err)
+	}
+	sent := s.Len()
+	if live := s.Liveness(t.Context()); live != Dead || s.Over() == nil {
+		t.Errorf("it is %s: %v", live, s.Over())
+	}
+	if _, err := s.Notify(t.Context(), "notifications/x", nil); err == nil || s.Len() != sent {
+		t.Errorf("%v, and %d frames are recorded", err, s.Len()-sent)
+	}
+	close(read)
+	s.Close()
+	if got := <-rest; bytes.Count(got, []byte("jsonrpc")) != 1 {
+		t.Errorf("the server read %d bytes with %d messages", len(got), bytes.Count(got, []byte("jsonrpc")))
 	}
 }

@@ -51,6 +51,9 @@ func answering(status map[string]int, rules ...says) http.HandlerFunc {
 		for _, rule := range rules {
 			if r.Method == http.MethodPost && strings.Contains(string(body), rule.of) {
 				w.Header().Set("Content-Type", rule.kind)
+				if rule.body == "cut" { // and broken off
+					w.Header().Set("Content-Length", "100")
+				}
 				if s := status[rule.of]; s != 0 {
 					w.WriteHeader(s)
 				}
@@ -100,6 +103,7 @@ func TestRequestsThatHTTPAnswersAreNotWaitedFor(t *testing.T) {
 	}{
 		"refused":            {404, "text/plain", "no such page", `tools/list (id 1) was answered with HTTP status 404 Not Found without a message: "no such page"; the server answers other requests (mute)`},
 		"no message":         {200, "text/html", "<p>", `was answered with HTTP status 200 OK without a message: "<p>"`},
+		"broken off":         {200, jsonType, "cut", "was answered with the end of its exchange (unexpected EOF); the server answers other requests (mute)"},
 		"stream of nothing":  {200, streamType, "", "was answered with the end of its exchange (the stream ended)"},
 		"stream of a report": {200, streamType, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n", "was answered with the end of its exchange (the stream ended)"},
 	} {
@@ -331,7 +335,33 @@ func TestDetect(t *testing.T) {
 		"not found":      {answering(map[string]int{"server/discover": 404}, says{"server/discover", jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`}), transport.HTTP, "server/discover by POST was answered with HTTP status 404"},
 		"of another":     {answering(map[string]int{"": 405}, says{"", jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`}), "", "GET opened no stream of HTTP+SSE: GET"},
 		"a wrong stream": {answering(map[string]int{"": 405}, says{"", "text/plain", ""}), "", "GET opened no stream of HTTP+SSE: GET"},
-		"silent stream":  {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
+		"silent at first": {func(w http.ResponseWriter, r *http.Request) {
+			if body, _ := io.ReadAll(r.Body); r.Method == http.MethodDelete || strings.Contains(string(body), "server/discover") {
+				<-r.Context().Done()
+				return
+			}
+			w.Header().Set("Mcp-Session-Id", "s1") // whose end is met with silence
+			w.Header().Set("Content-Type", jsonType)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		}, transport.HTTP, "initialize by POST was answered with HTTP status 200 OK (application/json) and result"},
+		"silent": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			<-r.Context().Done()
+		}, "", "serves no MCP: server/discover by POST was not answered within 200ms, initialize by POST was not answered within 600ms"},
+		"held": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", streamType)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, "", "initialize by POST was answered with HTTP status 200 OK (text/event-stream) and no response in it within 600ms"},
+		"every method opens the stream": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			w.Header().Set("Content-Type", streamType)
+			fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, transport.SSE, "HTTP+SSE: server/discover by POST was answered with HTTP status 200 OK (text/event-stream) and an endpoint event, GET with a stream that names the endpoint"},
+		"silent stream": {answering(nil, says{"", streamType, ": nothing\n\n"}), "", "serves no MCP: server/discover by POST was answered with HTTP status 200 OK (text/event-stream), initialize by POST was answered with HTTP status 200 OK (text/event-stream)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(c.serve)
@@ -340,7 +370,9 @@ func TestDetect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kind, found, err := Detect(t.Context(), at, Defaults())
+			o := Defaults()
+			o.Timeout, o.Grace = 200*time.Millisecond, 200*time.Millisecond
+			kind, found, err := Detect(t.Context(), at, o)
 			if err != nil {
 				found = err.Error()
 			}
@@ -358,7 +390,9 @@ func TestAnEndpointElsewhereOpensNoSession(t *testing.T) {
 		w.Header().Set("Content-Type", streamType)
 		fmt.Fprint(w, "event: endpoint\ndata: http://127.0.0.2:1/messages\n\n")
 		w.(http.Flusher).Flush()
-		<-r.Context().Done()
+		for r.Context().Err() == nil { // it goes on to talk
+			fmt.Fprint(w, ": here\n\n")
+		}
 	}))
 	defer server.Close()
 	at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{})
@@ -369,5 +403,20 @@ func TestAnEndpointElsewhereOpensNoSession(t *testing.T) {
 	defer l.Close()
 	if _, err := NewPool(l, spec.V2024_11_05).Bare(t.Context()); !errors.Is(err, transport.ErrElsewhere) || !strings.Contains(err.Error(), "127.0.0.2") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// What stands beside messages counts as output too.
+func TestCommentsFloodASession(t *testing.T) {
+	s := over(t, spec.V2025_11_25, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", streamType)
+		for r.Context().Err() == nil {
+			fmt.Fprintf(w, ": %s\n\n", strings.Repeat("x", 1<<20))
+		}
+	})
+	s.opts.MaxBytes = 8 << 20
+	_, err := s.Request(t.Context(), "ping", nil)
+	if err == nil || !strings.Contains(err.Error(), "server flooded its output") || s.Len() > 20 {
+		t.Errorf("%v, after %d frames", err, s.Len())
 	}
 }

@@ -42,6 +42,7 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		named, done := context.WithTimeout(ctx, o.Timeout)
 		defer done()
 		if _, err := s.To(named); errors.Is(err, transport.ErrElsewhere) {
+			h.end(err.Error()) // nobody will take what it goes on to say
 			s.Close()
 			return nil, err
 		}
@@ -133,7 +134,7 @@ func (h *httpLink) refused(sent, got wire.Frame) error {
 		return &Refusal{Status: x.Status, Body: x.Body}
 	case x.Status != 0 && x.Streams():
 		return nil // its head
-	case x.Status == 0 && x.Last:
+	case x.Last && (x.Status == 0 || streamable):
 		return fmt.Errorf("%w (%s)", errClosed, x.End)
 	case x.Status != 0 && streamable && (x.Status != http.StatusAccepted || h.rev.Facts().Stateless):
 		return &Refusal{Status: x.Status, Body: x.Body}

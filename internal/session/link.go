@@ -77,7 +77,7 @@ func (p *pipe) use(spec.Revision) {}
 func (p *pipe) send(ctx context.Context, raw []byte) (int, error) {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := p.closed(ctx); err != nil {
 		return -1, err
 	}
 	at := p.record(wire.Frame{From: wire.Client, Raw: raw})
@@ -88,7 +88,7 @@ func (p *pipe) chunks(ctx context.Context, pause func(first int), chunks [][]byt
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	first := -1
-	if err := ctx.Err(); err != nil {
+	if err := p.closed(ctx); err != nil {
 		return first, err
 	}
 	for _, line := range bytes.Split(bytes.TrimSuffix(bytes.Join(chunks, nil), []byte("\n")), []byte("\n")) {
@@ -106,6 +106,14 @@ func (p *pipe) chunks(ctx context.Context, pause func(first int), chunks [][]byt
 		}
 	}
 	return first, nil
+}
+
+// closed tells why nothing is to be sent any more, or nil.
+func (p *pipe) closed(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.stream.Torn()
 }
 
 func (p *pipe) write(ctx context.Context, b []byte) error {
@@ -132,6 +140,38 @@ func (p *pipe) next() (wire.Frame, error) {
 	}
 	return f, nil
 }
+
+// sizeOf returns how many bytes of a frame are kept, on HTTP also what stands
+// beside its message.
+func sizeOf(f wire.Frame) int {
+	n := len(f.Raw)
+	h := f.HTTP
+	if h == nil {
+		return n
+	}
+	for key, values := range h.Header {
+		n += len(key)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	n += len(h.Body) + len(h.End)
+	if h.Event == nil {
+		return n
+	}
+	for _, lines := range [][]string{h.Event.Comments, h.Event.Odd} {
+		for _, line := range lines {
+			n += perLine + len(line)
+		}
+	}
+	if n += len(h.Event.Type) + len(h.Event.Retry); h.Event.ID != nil {
+		n += len(*h.Event.ID)
+	}
+	return n
+}
+
+// perLine is what a line that is kept costs beside its text.
+const perLine = 16
 
 func (p *pipe) leave()                { p.stream.CloseInput() }
 func (p *pipe) terminate()            { p.stream.Terminate() }

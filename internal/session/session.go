@@ -137,7 +137,7 @@ func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params
 	at, err := s.Send(ctx, Frame(id, method, s.life.stamp(params)))
 	switch {
 	case err == nil:
-	case s.Over() != nil && !errors.Is(err, context.DeadlineExceeded):
+	case s.departed() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, &NoAnswer{Method: method, ID: id, State: Dead, Err: err}
 	default:
 		return nil, &Unsent{Method: method, ID: id, Err: err}
@@ -171,10 +171,19 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 func (s *Session) answer(ctx context.Context, c *Call, within time.Duration) (wire.Entry, error) {
 	began := time.Now()
 	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, within)
-	if err == nil {
-		return e, nil
+	if long := (*TooLong)(nil); err == nil || errors.As(err, &long) {
+		return e, err
 	}
-	return e, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), State: s.stateAfter(ctx, err), Err: err}
+	return e, s.noAnswer(ctx, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
+}
+
+// noAnswer adds the state of the peer, and how it ended where it has.
+func (s *Session) noAnswer(ctx context.Context, none *NoAnswer) *NoAnswer {
+	none.State = s.stateAfter(ctx, none.Err)
+	if over := s.Over(); none.State == Dead && over != nil && errors.Is(none.Err, errTimeout) {
+		none.Err = over
+	}
+	return none
 }
 
 // Notify sends a notification.
@@ -218,7 +227,7 @@ const (
 
 // Liveness asks for the state of the peer now.
 func (s *Session) Liveness(ctx context.Context) Liveness {
-	if s.Over() != nil {
+	if s.departed() != nil {
 		return Dead
 	}
 	id := s.NextID()
@@ -227,10 +236,11 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
 	}
 	var refusal *Refusal
+	var long *TooLong
 	switch {
-	case err == nil, errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests:
+	case err == nil, errors.As(err, &long), errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests:
 		return Alive
-	case s.Over() != nil:
+	case s.departed() != nil:
 		return Dead
 	default:
 		return Desync
@@ -240,7 +250,7 @@ func (s *Session) Liveness(ctx context.Context) Liveness {
 func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
 	var refusal *Refusal
 	switch {
-	case s.Over() != nil:
+	case s.departed() != nil:
 		return Dead
 	case !errors.Is(err, errTimeout) && !errors.Is(err, errClosed) && !errors.As(err, &refusal):
 		return Desync

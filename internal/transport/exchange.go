@@ -119,6 +119,7 @@ func (x *Exchange) read() {
 		return
 	}
 	x.log.head(x.n, x.reply)
+	kept := 0
 	for {
 		e, err := x.reply.Next()
 		if err != nil {
@@ -130,10 +131,18 @@ func (x *Exchange) read() {
 			x.came(func() { x.over, x.end = true, err })
 			return
 		}
+		if kept += e.size(); kept > maxEvents {
+			x.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: x.n, End: closedByUs}})
+			x.came(func() { x.over, x.end = true, fmt.Errorf("the stream was left after %d bytes", maxEvents) })
+			return
+		}
 		x.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: x.n, Event: eventOf(e), Body: text(e.Data)}})
 		x.came(func() { x.events = append(x.events, e) })
 	}
 }
+
+// maxEvents bounds what is kept of one stream, in bytes.
+const maxEvents = 64 << 20
 
 // came notes what came and wakes who waits for it.
 func (x *Exchange) came(note func()) {

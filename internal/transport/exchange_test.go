@@ -95,3 +95,55 @@ func TestAnExchangeWithoutAnAnswer(t *testing.T) {
 	}
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.HTTP.Last })
 }
+
+// A stream without end is left once enough of it was kept.
+func TestAnEndlessExchangeIsLeft(t *testing.T) {
+	event := "data: " + strings.Repeat("x", 4<<20) + "\n\n"
+	gone := make(chan struct{})
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		defer close(gone)
+		for q.Context().Err() == nil {
+			sse(w, event)
+		}
+	})
+	x, err := s.Exchange(t.Context(), HTTPRequest{Method: http.MethodGet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
+	if end, over := x.Over(); !over || !strings.Contains(fmt.Sprint(end), "left after") || len(x.Events()) != maxEvents>>22 {
+		t.Errorf("%v, %v, %d events", end, over, len(x.Events()))
+	}
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByUs })
+	within(t, "the stream", func() { <-gone })
+}
+
+// Neither way of reading an answer keeps a head of any length.
+func TestHeadsAreBounded(t *testing.T) {
+	s, _ := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
+		for err == nil {
+			_, err = fmt.Fprint(c, "X-Long: ", strings.Repeat("x", 1000), "\r\n")
+		}
+	})
+	if _, err := s.Endpoint.Do(t.Context(), HTTPRequest{Method: http.MethodPost}); err == nil || !strings.Contains(err.Error(), "headers exceeded 1048576 bytes") {
+		t.Errorf("%v", err)
+	}
+	raw, err := s.Raw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.Write(t.Context(), s.Endpoint.Bytes(HTTPRequest{Method: http.MethodPost})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "head is longer than 1048576 bytes") {
+		t.Errorf("%v", err)
+	}
+}

@@ -83,14 +83,23 @@ func (x *exchanges) note(f wire.Frame) {
 
 // head records the head of an answer whose body is a stream.
 func (x *exchanges) head(n int, r *Reply) {
-	x.note(wire.Frame{From: wire.Server, HTTP: headOf(n, r)})
+	x.note(wire.Frame{From: wire.Server, HTTP: headOf(n, r), Note: r.note()})
 }
 
 // whole records an answer whose body is no message.
 func (x *exchanges) whole(n int, r *Reply, body []byte) {
+	x.note(wire.Frame{From: wire.Server, HTTP: wholeOf(n, r, body, nil), Note: r.note()})
+}
+
+// wholeOf is an answer with its body as far as it came, and why it broke off, if
+// it did.
+func wholeOf(n int, r *Reply, body []byte, broke error) *wire.HTTP {
 	h := headOf(n, r)
 	h.Body = text(body)
-	x.note(wire.Frame{From: wire.Server, HTTP: h})
+	if broke != nil {
+		h.End, h.Last = plain(broke).Error(), true
+	}
+	return h
 }
 
 // failed records why an exchange came to nothing.

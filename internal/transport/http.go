@@ -43,9 +43,16 @@ type Endpoint struct {
 }
 
 // idleConnection is how long a connection may be idle before it is closed: less
-// than what servers commonly wait (5 s), so that no request meets a connection
-// that its server is about to close.
-const idleConnection = 2 * time.Second
+// than what servers commonly wait (2 s and more), so that hardly a request meets
+// a connection that its server is about to close.
+const idleConnection = 500 * time.Millisecond
+
+// maxHead bounds the head of an answer, in bytes.
+const maxHead = 1 << 20
+
+// asIs is sent with every request: where the field is missing any coding may be
+// chosen for the body (RFC 9110 section 12.5.3), and none is undone here.
+var asIs = http.Header{"Accept-Encoding": {"identity"}}
 
 // NewEndpoint returns the endpoint at a URL, which must be absolute and of
 // http or https.
@@ -74,6 +81,8 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     idleConnection,
+
+		MaxResponseHeaderBytes: maxHead,
 	}
 	return &Endpoint{URL: u, opts: o, pool: pool, limited: &atomic.Int64{}, client: &http.Client{
 		Transport:     pool,
@@ -152,6 +161,7 @@ type Reply struct {
 	Proto  string      // HTTP/1.1, HTTP/2.0
 	Header http.Header // of the answer
 	Sent   http.Header // what was sent, with what net/http added
+	Again  bool        // it was sent a second time, since the first met a connection that was closed while idle
 
 	events *EventReader
 	body   io.ReadCloser
@@ -179,21 +189,40 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 	if r.Strange {
 		own = nil
 	}
-	for _, h := range []http.Header{own, r.Header} {
+	for _, h := range []http.Header{asIs, own, r.Header} {
 		for key, values := range h {
 			req.Header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}
 	}
-	answer, err := e.client.Do(req)
+	answer, again, err := e.send(req)
 	if err != nil {
 		cancel()
+		if again {
+			err = fmt.Errorf("%w (%s)", plain(err), sentAgain)
+		}
 		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), plain(err))
 	}
 	e.count(answer.StatusCode)
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// What follows is no body, and net/http leaves the connection to us.
+		answer.Body.Close()
+		answer.Body = http.NoBody
+	}
 	return &Reply{
 		Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, Sent: sent.all(),
-		body: answer.Body, limit: e.opts.Limit, cancel: cancel,
+		Again: again, body: answer.Body, limit: e.opts.Limit, cancel: cancel,
 	}, nil
+}
+
+// sentAgain tells a reader of the transcript why a server may have seen a request twice.
+const sentAgain = "sent again on a new connection, since the one kept was closed before anything came"
+
+// note returns what a reader must know of how the answer came about.
+func (r *Reply) note() string {
+	if r.Again {
+		return sentAgain
+	}
+	return ""
 }
 
 func body(b []byte) io.Reader {
@@ -280,12 +309,14 @@ func (w *wrote) all() http.Header {
 }
 
 // address returns host and port.
-func (e *Endpoint) address() string {
-	port := e.URL.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[e.URL.Scheme]
+func (e *Endpoint) address() string { return net.JoinHostPort(e.URL.Hostname(), portOf(e.URL)) }
+
+// portOf returns the port of a URL, that of its scheme where it names none.
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
 	}
-	return net.JoinHostPort(e.URL.Hostname(), port)
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 // Dial opens a connection to the endpoint's host for bytes that net/http would

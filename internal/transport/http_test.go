@@ -59,8 +59,19 @@ func TestExchangesAreSeenAsTheyAre(t *testing.T) {
 	if got.Host != "evil.example" || body != `{"a":1}` || got.Header.Get("X-Both") != "of one" || len(got.Header["Accept"]) != 2 || got.Header.Get("Authorization") != "Bearer secret" {
 		t.Errorf("the server saw %+v with %q", got, body)
 	}
-	if r.Sent.Get("Host") != "evil.example" || r.Sent.Get("X-Both") != "of one" || r.Sent.Get("Content-Length") != "7" || r.Sent.Get("Accept-Encoding") != "" {
+	if r.Sent.Get("Host") != "evil.example" || r.Sent.Get("X-Both") != "of one" || r.Sent.Get("Content-Length") != "7" || r.Sent.Get("Accept-Encoding") != "identity" || got.Header.Get("Accept-Encoding") != "identity" {
 		t.Errorf("told as sent: %v", r.Sent)
+	}
+}
+
+// No coding is asked for in raw bytes either, unless who sends them does.
+func TestRawBytesAskForNoCoding(t *testing.T) {
+	e := endpoint(t, nil, HTTPOptions{})
+	if b := string(e.Bytes(HTTPRequest{Method: "POST"})); !strings.Contains(b, "\r\nAccept-Encoding: identity\r\n") {
+		t.Errorf("%q", b)
+	}
+	if b := string(e.Bytes(HTTPRequest{Method: "POST", Header: http.Header{"accept-encoding": {"gzip"}}})); strings.Contains(b, "identity") {
+		t.Errorf("%q", b)
 	}
 }
 
@@ -185,4 +196,31 @@ func TestAnEndpointAtAnotherAddress(t *testing.T) {
 	if body, _, _ := reply.All(); string(body) != "mcp.invalid:"+port {
 		t.Errorf("it was called by the name %q", body)
 	}
+}
+
+// A server that changes to another protocol has answered, and nobody waits for
+// a body of it.
+func TestAChangeOfProtocolHasNoBody(t *testing.T) {
+	gone := make(chan struct{})
+	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, c)
+		close(gone)
+	}, HTTPOptions{})
+	r, err := e.Do(t.Context(), HTTPRequest{Method: "POST", Body: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the body", func() {
+		if body, _, err := r.All(); r.Status != 101 || len(body) > 0 || err != nil {
+			t.Errorf("%d %q %v", r.Status, body, err)
+		}
+		<-gone
+	})
 }

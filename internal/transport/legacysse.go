@@ -41,6 +41,13 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 	exchange, cancel := context.WithCancel(s.ctx)
 	stop := context.AfterFunc(ctx, cancel)
 	reply, err := s.Endpoint.Do(exchange, r)
+	if err == nil && !readable(reply) {
+		defer cancel()
+		defer stop() // the body may have no end
+		body, _, _ := reply.All()
+		s.log.whole(n, reply, body)
+		return fmt.Errorf("GET %s was answered with %d %s, not with a stream", s.Endpoint.URL.Redacted(), reply.Status, reply.MediaType())
+	}
 	if !stop() && err == nil {
 		reply.Close()
 		err = ctx.Err()
@@ -49,12 +56,6 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 		cancel()
 		s.log.failed(n, err)
 		return err
-	}
-	if !readable(reply) {
-		defer cancel()
-		body, _, _ := reply.All()
-		s.log.whole(n, reply, body)
-		return fmt.Errorf("GET %s was answered with %d %s, not with a stream", s.Endpoint.URL.Redacted(), reply.Status, reply.MediaType())
 	}
 	s.log.head(n, reply)
 	s.work.Go(func() {
@@ -126,7 +127,7 @@ func (s *LegacySSE) name(to *url.URL, err error) {
 		return
 	default:
 	}
-	if s.to, s.why = to, err; err == nil && (to.Scheme != s.Endpoint.URL.Scheme || to.Host != s.Endpoint.URL.Host) {
+	if s.to, s.why = to, err; err == nil && !sameOrigin(to, s.Endpoint.URL) {
 		s.to, s.why = nil, fmt.Errorf("the endpoint %s is of another origin than %s: %w", wire.Clip(to.Redacted(), 200), s.Endpoint.URL.Redacted(), ErrElsewhere)
 	}
 	close(s.named)
@@ -142,23 +143,37 @@ func (s *LegacySSE) To(ctx context.Context) (*url.URL, error) {
 	}
 }
 
+// sameOrigin compares as RFC 6454 section 4 has it: case and the port that a
+// scheme has anyway make no difference.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
 // Send posts one message. It returns the index of its frame once the head of
 // the answer came, which says nothing of the message: that is answered on the
-// stream.
+// stream. What else the answer to the POST says is read beside.
 func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 	r, err := s.Posting(ctx, wire.Message{Raw: raw})
 	if err != nil {
 		return 0, err
 	}
 	n, at := s.log.begin(s.Endpoint, r, raw)
-	reply, err := s.Endpoint.Do(ctx, r)
+	exchange, cancel := context.WithCancel(s.ctx)
+	stop := context.AfterFunc(ctx, cancel)
+	reply, err := s.Endpoint.Do(exchange, r)
+	stop()
 	if err != nil {
+		cancel()
+		err = stopped(ctx, err)
 		s.log.failed(n, err)
 		return at, err
 	}
-	body, _, err := reply.All()
-	s.log.whole(n, reply, body)
-	return at, err
+	s.work.Go(func() {
+		defer cancel()
+		body, _, err := reply.All()
+		s.log.note(wire.Frame{From: wire.Server, HTTP: wholeOf(n, reply, body, err), Note: reply.note()})
+	})
+	return at, nil
 }
 
 // Posting returns the request by which a message is posted, once it is known

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -30,7 +31,7 @@ func (e *Endpoint) Bytes(r HTTPRequest) []byte {
 		host = to.Host
 	}
 	header := http.Header{}
-	for _, h := range []http.Header{e.opts.Header, r.Header} {
+	for _, h := range []http.Header{asIs, e.opts.Header, r.Header} {
 		for key, values := range h {
 			header[textproto.CanonicalMIMEHeaderKey(key)] = values
 		}
@@ -57,8 +58,9 @@ type Raw struct {
 	e    *Endpoint
 	log  *exchanges
 	conn net.Conn
-	in   *bufio.Reader
-	sent []string // methods of what was sent and not yet answered
+	head *io.LimitedReader // of the connection, bounded while a head is read
+	in   *bufio.Reader     // of head
+	sent []string          // methods of what was sent and not yet answered
 	n    int
 }
 
@@ -73,7 +75,8 @@ func raw(ctx context.Context, e *Endpoint, log *exchanges) (*Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Raw{e: e, log: log, conn: conn, in: bufio.NewReader(conn)}, nil
+	head := &io.LimitedReader{R: conn}
+	return &Raw{e: e, log: log, conn: conn, head: head, in: bufio.NewReader(head)}, nil
 }
 
 // Write writes bytes, which are recorded before they go, and returns the index
@@ -123,18 +126,22 @@ func (r *Raw) Read(ctx context.Context) (*RawReply, error) {
 	if len(r.sent) > 0 {
 		of.Method, r.sent = r.sent[0], r.sent[1:]
 	}
+	r.head.N = maxHead
 	answer, err := http.ReadResponse(r.in, of)
 	for err == nil && answer.StatusCode >= 100 && answer.StatusCode < 200 && answer.StatusCode != http.StatusSwitchingProtocols {
 		answer, err = http.ReadResponse(r.in, of) // one that is only on the way
 	}
 	if err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		if r.head.N <= 0 {
+			err = fmt.Errorf("its head is longer than %d bytes", maxHead)
+		} else if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the server closed the connection")
 		}
 		err = fmt.Errorf("no answer from %s: %w", r.e.address(), stopped(ctx, err))
 		r.log.failed(r.n, err)
 		return nil, err
 	}
+	r.head.N = math.MaxInt64 // of a body no more is read than the limit
 	defer answer.Body.Close()
 	r.e.count(answer.StatusCode)
 	reply := &Reply{Status: answer.StatusCode, Proto: answer.Proto, Header: answer.Header, body: answer.Body, limit: r.e.opts.Limit, cancel: func() {}}

@@ -25,7 +25,7 @@ type Event struct {
 	// Unterminated: the stream ended before the empty line that completes the
 	// block; a client must throw it away.
 	Unterminated bool
-	Cut          bool // a line was longer than the limit, or the data together
+	Cut          bool // a line was longer than the limit, or the lines together
 }
 
 // Dispatched tells whether a client takes the block as an event: it has data
@@ -43,6 +43,17 @@ func (e Event) empty() bool {
 	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.Odd == nil
 }
 
+// size returns how many bytes of the block are kept.
+func (e Event) size() int {
+	n := len(e.Type) + len(e.Data) + len(e.ID) + len(e.Retry)
+	for _, lines := range [][]string{e.Comments, e.Odd} {
+		for _, line := range lines {
+			n += perLine + len(line)
+		}
+	}
+	return n
+}
+
 // An EventReader reads an event stream strictly. Lines end with CR LF, LF or
 // CR; a block is returned as soon as the line that completes it was read.
 type EventReader struct {
@@ -53,8 +64,9 @@ type EventReader struct {
 	failed error
 }
 
-// NewEventReader reads blocks from r whose lines and data have at most limit
-// bytes; 0 means DefaultLineLimit. The rest is read and thrown away.
+// NewEventReader reads blocks from r that have at most limit bytes, in each line
+// and in all that is kept of them together; 0 means DefaultLineLimit. The rest is
+// read and thrown away.
 func NewEventReader(r io.Reader, limit int) *EventReader {
 	if limit <= 0 {
 		limit = DefaultLineLimit
@@ -66,12 +78,13 @@ func NewEventReader(r io.Reader, limit int) *EventReader {
 // returns io.EOF, or the error that ended the stream.
 func (r *EventReader) Next() (Event, error) {
 	var e Event
+	left := r.limit
 	for r.failed == nil {
 		line, cut, err := r.line()
 		if err != nil {
 			r.failed = err
 			if len(line) > 0 {
-				e.take(line, r.limit)
+				e.take(line, &left)
 			}
 			e.Cut = e.Cut || cut
 			if e.empty() {
@@ -87,7 +100,7 @@ func (r *EventReader) Next() (Event, error) {
 			return e, nil
 		}
 		e.Cut = e.Cut || cut
-		e.take(line, r.limit)
+		e.take(line, &left)
 	}
 	return Event{}, r.failed
 }
@@ -127,15 +140,31 @@ func (r *EventReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
-// take takes one line into the block.
-func (e *Event) take(line []byte, limit int) {
+// perLine is what a line costs that is kept for itself, beside its text.
+const perLine = 16
+
+// spend takes so many bytes off what is left for the block, and tells whether
+// there were as many.
+func (e *Event) spend(left *int, n int) bool {
+	if n > *left {
+		*left, e.Cut = 0, true
+		return false
+	}
+	*left -= n
+	return true
+}
+
+// take takes one line into the block, as far as there is room left for it.
+func (e *Event) take(line []byte, left *int) {
 	name, value, colon := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch text := string(value); {
 	case colon && len(name) == 0:
-		e.Comments = append(e.Comments, text)
+		if e.spend(left, len(text)+perLine) {
+			e.Comments = append(e.Comments, text)
+		}
 	case string(name) == "data":
-		e.addData(value, limit)
+		e.addData(value, left)
 	case string(name) == "event":
 		e.Type = text
 	case string(name) == "id" && !strings.Contains(text, "\x00"):
@@ -143,22 +172,27 @@ func (e *Event) take(line []byte, limit int) {
 	case string(name) == "retry" && digits(text):
 		e.Retry, e.HasRetry = text, true
 	default:
-		e.Odd = append(e.Odd, string(line))
+		e.addOdd(line, left)
 	}
 	if !utf8.Valid(line) && string(name) != "data" {
+		e.addOdd(line, left)
+	}
+}
+
+func (e *Event) addOdd(line []byte, left *int) {
+	if e.spend(left, len(line)+perLine) {
 		e.Odd = append(e.Odd, string(line))
 	}
 }
 
-func (e *Event) addData(value []byte, limit int) {
+func (e *Event) addData(value []byte, left *int) {
 	if e.Data == nil {
 		e.Data = []byte{}
-	} else {
+	} else if e.spend(left, 1) {
 		e.Data = append(e.Data, '\n')
 	}
-	room := max(0, limit-len(e.Data))
-	if len(value) > room {
-		value, e.Cut = value[:room], true
+	if room := *left; !e.spend(left, len(value)) {
+		value = value[:room]
 	}
 	e.Data = append(e.Data, value...)
 }

@@ -97,6 +97,16 @@ func TestLongEventsAreBounded(t *testing.T) {
 	}
 }
 
+// What is kept of a block without end is bounded in all, whatever its lines are.
+func TestBlocksAreBounded(t *testing.T) {
+	for _, line := range []string{":\n", ": comment\n", "x\n", "data\n", "data: y\n", "id: \xff\n"} {
+		got, err := events(t, strings.NewReader(strings.Repeat(line, 10_000)+"\n"), 1000)
+		if err != nil || len(got) != 1 || !got[0].Cut || got[0].size() > 1000 {
+			t.Errorf("%q: %d blocks, %v", line, len(got), err)
+		}
+	}
+}
+
 // A stream that breaks gives what it had, and then why.
 func TestBrokenStreams(t *testing.T) {
 	broke := errors.New("reset")

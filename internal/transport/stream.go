@@ -31,15 +31,28 @@ type Stream struct {
 	pipe  *os.File // what the peer writes
 	peer  life
 	write sync.Mutex
+	begun bool  // a line was begun and its newline not written
+	torn  *Torn // why nothing more can be written, or nil
 	once  sync.Once
 }
 
+// A Torn tells that a write ended in a line, so that whatever is written next
+// would be read as its rest: nothing is any more.
+type Torn struct{ Err error }
+
+func (t *Torn) Error() string { return "a message was taken only in part: " + t.Err.Error() }
+func (t *Torn) Unwrap() error { return t.Err }
+
 // Write writes bytes to the peer as they are. It returns when all were taken,
 // or with an error when the context ended first: a peer that does not read
-// its input cannot hold the caller.
+// its input cannot hold the caller. Where that tore a line the error is a Torn,
+// and so is that of every later write.
 func (s *Stream) Write(ctx context.Context, b []byte) error {
 	s.write.Lock()
 	defer s.write.Unlock()
+	if s.torn != nil {
+		return s.torn
+	}
 	deadline, _ := ctx.Deadline()
 	if err := s.in.SetWriteDeadline(deadline); err != nil {
 		return fmt.Errorf("write to server: %w", err)
@@ -47,14 +60,32 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 	stop := context.AfterFunc(ctx, func() { s.in.SetWriteDeadline(time.Unix(1, 0)) })
 	defer stop()
 	n, err := s.in.Write(b)
+	if n > 0 {
+		s.begun = b[n-1] != '\n'
+	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("server does not read its input: %d of %d bytes taken: %w", n, len(b), context.DeadlineExceeded)
+		err = fmt.Errorf("server does not read its input: %d of %d bytes taken: %w", n, len(b), context.DeadlineExceeded)
 	default:
-		return fmt.Errorf("write to server after %d of %d bytes: %w", n, len(b), err)
+		err = fmt.Errorf("write to server after %d of %d bytes: %w", n, len(b), err)
 	}
+	if s.begun {
+		s.torn = &Torn{err}
+		return s.torn
+	}
+	return err
+}
+
+// Torn returns why nothing more can be written; nil while it can.
+func (s *Stream) Torn() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.torn == nil {
+		return nil
+	}
+	return s.torn
 }
 
 // Drain waits until the peer has taken what was written, at most so long. It

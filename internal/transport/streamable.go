@@ -250,16 +250,12 @@ func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
 		return
 	}
 	body, cut, err := reply.All()
-	h := headOf(n, reply)
-	f := wire.Frame{From: wire.Server, HTTP: h, Cut: cut}
-	if message(reply, body) {
-		f.Raw = body
+	f := wire.Frame{From: wire.Server, Cut: cut, Note: reply.note()}
+	if err == nil && message(reply, body) { // what broke off is none, whoever broke it off
+		f.HTTP, f.Raw = headOf(n, reply), body
 		s.learn(m, body)
 	} else {
-		h.Body = text(body)
-	}
-	if err != nil {
-		h.End = plain(err).Error()
+		f.HTTP = wholeOf(n, reply, body, err)
 	}
 	s.log.note(f)
 	if forgotten(m, reply, f.Raw) {

@@ -19,6 +19,7 @@ type reading struct {
 	last  string        // id of the last event that had one
 	wait  time.Duration // before it is taken up again
 	until time.Time     // after which it is not any more
+	short int           // connections in a row that were closed soon after they were opened
 }
 
 // listen opens the stream for what the server has to say on its own
@@ -85,11 +86,23 @@ const (
 	reconnectAtLeast = 10 * time.Millisecond
 )
 
-// again tells whether a stream that ended is taken up again, if the server gave an
-// event an id: one that owes a response, for a time, and one that listens.
+// A stream to listen that is closed sooner than shortLife, so many times in a
+// row, is one that the server does not mean to keep open.
+const (
+	shortLife = time.Second
+	shortMost = 4
+)
+
+// again tells whether a stream that ended is taken up again. One that owes a
+// response is for a time, if the server gave an event an id. One that listens is
+// also without: a server may close it at any time, and so may what stands between
+// (basic/transports#listening-for-messages-from-the-server).
 func (s *Streamable) again(rd reading) bool {
-	if rd.last == "" || s.Rev.Facts().Stateless || s.ctx.Err() != nil {
+	switch {
+	case s.Rev.Facts().Stateless || s.ctx.Err() != nil:
 		return false
+	case rd.last == "":
+		return rd.listens() && rd.short < shortMost
 	}
 	return rd.listens() || rd.owed > 0 && !s.forgone(rd.of) && !time.Now().Add(rd.wait).After(rd.until)
 }
@@ -101,9 +114,13 @@ func (rd reading) listens() bool { return rd.of.Raw == nil }
 // (basic/transports#resumability-and-redelivery).
 func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	defer reply.Close()
+	began := time.Now()
 	for {
 		e, err := reply.Next()
 		if err != nil {
+			if rd.short++; time.Since(began) >= shortLife {
+				rd.short = 0
+			}
 			end := wire.EndedByPeer
 			if !errors.Is(err, io.EOF) {
 				end = plain(err).Error()
@@ -138,6 +155,9 @@ func (s *Streamable) stream(n int, rd reading, reply *Reply) {
 	}
 	if rd.listens() { // however short a server holds it
 		rd.wait = max(rd.wait, reconnectAfter)
+		if rd.last == "" {
+			rd.wait = max(rd.wait, reconnectAfter<<rd.short)
+		}
 	}
 	pause := time.NewTimer(rd.wait)
 	defer pause.Stop()

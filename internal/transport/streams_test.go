@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,47 @@ func TestAnEventOfAnotherTypeIsNoMessage(t *testing.T) {
 	r.answer(t, "7")
 	f := r.await(t, func(f wire.Frame) bool { return f.HTTP.Event != nil && f.HTTP.Event.Type == "ping" })
 	if !f.Wordless() || f.HTTP.Body != "2026" {
+		t.Errorf("%s", f.AppendJSON(nil))
+	}
+}
+
+// A stream to listen whose events have no ids is opened again, from the present
+// on, when it was closed; not for ever where the server never keeps it open.
+func TestAStreamThatListensIsOpenedAgainWithoutIDs(t *testing.T) {
+	var opened atomic.Int32
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		switch {
+		case q.Method == "GET" && q.Header.Get("Last-Event-ID") != "":
+			t.Errorf("Last-Event-ID is %q", q.Header.Get("Last-Event-ID"))
+		case q.Method == "GET":
+			text := ": here\n\n"
+			if opened.Add(1) == 2 {
+				text = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n"
+			}
+			sse(w, text)
+		default:
+			w.WriteHeader(202)
+		}
+	})
+	s.Settle = time.Second
+	send(t, s, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.Message().Method() == "notifications/x" })
+	r.await(t, func(f wire.Frame) bool { return f.HTTP.End != "" && f.HTTP.Last })
+	if n := opened.Load(); n != shortMost {
+		t.Errorf("it was opened %d times, not %d", n, shortMost)
+	}
+}
+
+// A body that broke off is no message of the server, whoever broke it off, and
+// none comes any more.
+func TestABodyThatBrokeOffIsNoMessage(t *testing.T) {
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		json(w, 200, `{"jsonrpc":"2.0","id":2,"result":{"text":"`+"\xc3")
+	})
+	send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	f := r.await(t, func(f wire.Frame) bool { return f.From == wire.Server })
+	if !f.Wordless() || f.HTTP.Status != 200 || f.HTTP.End != "unexpected EOF" || !f.HTTP.Last || !strings.HasPrefix(f.HTTP.Body, `{"jsonrpc"`) {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
 }

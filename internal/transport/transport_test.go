@@ -245,3 +245,21 @@ func TestDrainWaitsUntilThePeerHasReadEverything(t *testing.T) {
 		t.Error("a peer that reads is said not to have read")
 	}
 }
+
+// What is written behind a line that was taken in part would be read as its rest.
+func TestNothingIsWrittenBehindATornLine(t *testing.T) {
+	s := start(t, "peer-deaf")
+	if err := s.Torn(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	first := s.Write(ctx, make([]byte, 1<<20))
+	var torn *Torn
+	if !errors.As(first, &torn) || !errors.Is(first, context.DeadlineExceeded) || !strings.Contains(first.Error(), "only in part") {
+		t.Errorf("the write ended with %v", first)
+	}
+	if err := s.WriteLine(t.Context(), []byte("{}")); err != first || s.Torn() != first {
+		t.Errorf("the next ended with %v", err)
+	}
+}

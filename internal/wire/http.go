@@ -60,29 +60,6 @@ type Event struct {
 // transport alone.
 func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
 
-// Size returns about how many bytes the frame holds of what its sender said.
-func (f Frame) Size() int {
-	n := len(f.Raw)
-	if f.HTTP == nil {
-		return n
-	}
-	n += len(f.HTTP.Body)
-	for key, values := range f.HTTP.Header {
-		n += len(key)
-		for _, v := range values {
-			n += len(v)
-		}
-	}
-	if e := f.HTTP.Event; e != nil {
-		for _, lines := range [][]string{{e.Type, e.Retry}, e.Comments, e.Odd} {
-			for _, line := range lines {
-				n += len(line)
-			}
-		}
-	}
-	return n
-}
-
 // Beside tells whether two frames came over one connection, in an order that
 // means something: over HTTP, in the same exchange.
 func (f Frame) Beside(g Frame) bool {

@@ -137,12 +137,19 @@ func (t *T) due(err error) {
 		return
 	}
 	var none *session.NoAnswer
+	var long *session.TooLong
+	var unsent *session.Unsent
 	switch {
 	case t.ctx.Err() != nil:
 		t.out.State, t.out.Cause = NotRun, context.Cause(t.ctx).Error()
 		panic(stop{})
 	case errors.As(err, &none):
 		t.Fail("an answer to "+none.Method, string(none.State), "%v", err)
+	case errors.As(err, &long):
+		t.NotObserved(err.Error(), "")
+	case errors.As(err, &unsent):
+		t.out.unsent = true
+		t.NotObserved(err.Error(), "")
 	default:
 		// Whether a write reaches a server that is ending is a matter of luck;
 		// what ended it is for the check whose request stays unanswered.
