@@ -43,7 +43,7 @@ func versionInvalid(t *check.T) {
 	defer b.end()
 	for _, version := range []string{unknownVersion, futureVersion, "garbage"} {
 		for _, raw := range []string{barrier(t), initialized} {
-			if x := b.post(raw, check.With(versionField, version)); x.Status != http.StatusBadRequest {
+			if x := sayingSomething(t, b.post(raw, check.With(versionField, version))); x.Status != http.StatusBadRequest {
 				t.Fail("HTTP status 400", check.Told(x), "%s with MCP-Protocol-Version: %s was answered with %s", wire.Parse([]byte(raw)).Summary(), version, check.Told(x))
 			}
 		}

@@ -249,7 +249,7 @@ func parseError(t *check.T) {
 	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return m.Kind == wire.Error && !ours(t, from, m) })
 	if !ok {
 		t.Survives("a line that is not JSON")
-		if status := t.Status(from); t.Facts.Stateless && status >= 300 {
+		if status := t.Status(from); t.Facts.Stateless && status >= 300 && !unavailable(status) {
 			t.Note("text that is not JSON was answered by HTTP alone, with status %d", status)
 			return
 		}

@@ -1,0 +1,125 @@
+package suites
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+	"github.com/mcpcheck/mcpcheck/reports"
+)
+
+// A leniency is what a server, or what stands before it, may do, and what a check
+// says of it then.
+type leniency struct {
+	what  string
+	check string
+	http  server.HTTP
+	in    spec.Set // in which it is looked at; all if empty
+	want  reports.Verdict
+}
+
+// tolerated runs each check alone and compares its verdicts, of those revisions
+// that it applies to.
+func tolerated(t *testing.T, all []leniency) {
+	t.Helper()
+	for _, l := range all {
+		t.Run(l.what+" "+l.check, func(t *testing.T) {
+			t.Parallel()
+			seen := 0
+			for _, o := range overHTTP(t, server.Options{HTTP: l.http}, l.check) {
+				if l.in != 0 && !l.in.Has(o.Revision) || o.ID != l.check {
+					continue
+				}
+				if seen++; o.Verdict != l.want {
+					t.Errorf("at %s: %s, not %s: %s%s", o.Revision, o.Verdict, l.want, o.Detail, o.Cause)
+				}
+			}
+			if seen == 0 {
+				t.Error("it did not run")
+			}
+		})
+	}
+}
+
+// instead answers requests that fit with a status in place of another, or, for
+// status 0, in place of any; what stands before a server says it in words of its
+// own.
+func instead(fits func(r *http.Request) bool, of, status int) server.HTTP {
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !fits(r):
+			next.ServeHTTP(w, r)
+		case of == 0:
+			refused(w, status)
+		default:
+			next.ServeHTTP(&replacing{ResponseWriter: w, of: of, by: status}, r)
+		}
+	})
+}
+
+// A replacing writer puts one status in place of another, and words of its own in
+// place of what was said.
+type replacing struct {
+	http.ResponseWriter
+	of, by int
+	done   bool
+}
+
+func (w *replacing) WriteHeader(status int) {
+	if status != w.of {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.done = true
+	w.Header().Del("Content-Length")
+	refused(w.ResponseWriter, w.by)
+}
+
+func (w *replacing) Write(b []byte) (int, error) {
+	if w.done {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *replacing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func of(methods ...string) func(r *http.Request) bool {
+	return func(r *http.Request) bool { return slices.Contains(methods, r.Method) }
+}
+
+// What stands before a server may have no answer of it for a moment.
+func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
+	t.Parallel()
+	header := func(name, value string) func(r *http.Request) bool {
+		return func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get(name), value) }
+	}
+	unnamed := func(r *http.Request) bool {
+		return r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && methodOf(r) != "initialize"
+	}
+	garbled := func(r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		m := wire.Parse(body)
+		return m.Fault != nil || m.Kind == wire.Batch || m.Kind == wire.Invalid || !m.Get("jsonrpc").Exists()
+	}
+	handshake := spec.Handshake
+	tolerated(t, []leniency{
+		{"502 to garbage", "streamable-http.version.invalid", instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), 0, reports.NotObserved},
+		{"503 without a session", "streamable-http.session.required", instead(unnamed, 0, 503), handshake, reports.NotObserved},
+		{"504 in place of 404", "streamable-http.session.ended", instead(of(http.MethodPost), 404, 504), handshake, reports.NotObserved},
+		{"503 in place of 404", "streamable-http.session.ended", instead(of(http.MethodGet), 404, 503), handshake, reports.NotObserved},
+		{"502 to what is no message", "jsonrpc.parse-error", instead(garbled, 0, 502), 0, reports.NotObserved},
+		{"502 to what is no message", "jsonrpc.request.invalid", instead(garbled, 0, 502), 0, reports.NotObserved},
+		{"503 to what is no message", "batching.empty", instead(garbled, 0, 503), 0, reports.NotObserved},
+		{"503 to what is no message", "batching.element.invalid", instead(garbled, 0, 503), 0, reports.NotObserved},
+	})
+}
