@@ -113,13 +113,39 @@ func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
 	}
 	handshake := spec.Handshake
 	tolerated(t, []leniency{
-		{"502 to garbage", "streamable-http.version.invalid", instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), 0, reports.NotObserved},
-		{"503 without a session", "streamable-http.session.required", instead(unnamed, 0, 503), handshake, reports.NotObserved},
-		{"504 in place of 404", "streamable-http.session.ended", instead(of(http.MethodPost), 404, 504), handshake, reports.NotObserved},
-		{"503 in place of 404", "streamable-http.session.ended", instead(of(http.MethodGet), 404, 503), handshake, reports.NotObserved},
-		{"502 to what is no message", "jsonrpc.parse-error", instead(garbled, 0, 502), 0, reports.NotObserved},
-		{"502 to what is no message", "jsonrpc.request.invalid", instead(garbled, 0, 502), 0, reports.NotObserved},
-		{"503 to what is no message", "batching.empty", instead(garbled, 0, 503), 0, reports.NotObserved},
-		{"503 to what is no message", "batching.element.invalid", instead(garbled, 0, 503), 0, reports.NotObserved},
+		{what: "502 to garbage", check: "streamable-http.version.invalid", http: instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), want: reports.NotObserved},
+		{what: "503 without a session", check: "streamable-http.session.required", http: instead(unnamed, 0, 503), in: handshake, want: reports.NotObserved},
+		{what: "504 in place of 404", check: "streamable-http.session.ended", http: instead(of(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved},
+		{what: "503 in place of 404", check: "streamable-http.session.ended", http: instead(of(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved},
+		{what: "502 to what is no message", check: "jsonrpc.parse-error", http: instead(garbled, 0, 502), want: reports.NotObserved},
+		{what: "502 to what is no message", check: "jsonrpc.request.invalid", http: instead(garbled, 0, 502), want: reports.NotObserved},
+		{what: "503 to what is no message", check: "batching.empty", http: instead(garbled, 0, 503), want: reports.NotObserved},
+		{what: "503 to what is no message", check: "batching.element.invalid", http: instead(garbled, 0, 503), want: reports.NotObserved},
+	})
+}
+
+// A request that names no version is one of 2025-03-26, where nothing else tells
+// it; who does not speak that must refuse it.
+func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
+	t.Parallel()
+	unversioned := func(r *http.Request) bool {
+		return r.Method == http.MethodPost && r.Header.Get("Mcp-Protocol-Version") == "" && methodOf(r) == "ping"
+	}
+	const absent = "streamable-http.version.absent"
+	headed := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+	newer := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if unversioned(r) {
+			refused(w, http.StatusBadRequest)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		text := strings.ReplaceAll(string(body), `"protocolVersion":"2025-03-26"`, `"protocolVersion":"2025-06-18"`)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		next.ServeHTTP(w, r)
+	})
+	newer.SessionLess = true
+	tolerated(t, []leniency{
+		{what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed, want: reports.NotApplicable},
+		{what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed, want: reports.NotObserved},
 	})
 }

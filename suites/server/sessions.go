@@ -2,7 +2,9 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -100,6 +102,18 @@ func barrier(t *check.T, id ...wire.ID) string {
 		of = id[0]
 	}
 	return t.Frame(of, t.Facts.Barrier, nil)
+}
+
+// leftToPoll ends the body where a stream gave its client an event to come back
+// by, and ended before the answer, as it may
+// (basic/transports#sending-messages-to-the-server).
+func leftToPoll(t *check.T, x *check.Exchange) {
+	if _, over := x.Over(); !over || !x.Streams() || slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
+		return
+	}
+	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {
+		t.NotObserved("the stream of a request ended before its answer, for which the client may come back", "")
+	}
 }
 
 // ok2xx tells whether an answer has a status of success.
