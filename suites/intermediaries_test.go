@@ -2,12 +2,16 @@ package suites
 
 import (
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
@@ -148,4 +152,108 @@ func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
 		{what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed, want: reports.NotApplicable},
 		{what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed, want: reports.NotObserved},
 	})
+}
+
+// says tells whether the body of a POST holds some text.
+func says(text string) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		return r.Method == http.MethodPost && strings.Contains(string(body), text)
+	}
+}
+
+// polling gives requests that fit a stream with an event to come back by, and ends
+// it.
+func polling(fits func(r *http.Request) bool) server.HTTP {
+	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !fits(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: quay-1\nretry: 50\ndata:\n\n")
+	})
+}
+
+// all fits what all of some fit.
+func all(fits ...func(r *http.Request) bool) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		return !slices.ContainsFunc(fits, func(fit func(r *http.Request) bool) bool { return !fit(r) })
+	}
+}
+
+// later fits all but the first requests that fit.
+func later(first int64, fits func(r *http.Request) bool) func(r *http.Request) bool {
+	var n atomic.Int64
+	return func(r *http.Request) bool { return fits(r) && n.Add(1) > first }
+}
+
+// lacks fits requests without a header field.
+func lacks(field string) func(r *http.Request) bool {
+	return func(r *http.Request) bool { return r.Header.Get(field) == "" }
+}
+
+func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
+	t.Parallel()
+	const clients, endpoint, absent = "streamable-http.clients", "streamable-http.endpoint", "streamable-http.version.absent"
+	handshake, stateless := spec.Handshake&spec.Since(spec.V2025_03_26), spec.Stateless
+	ofClients := says(`"mcpcheck-client-`)
+	sessionless := instead(all(ofClients, says(`"ping"`)), 0, 409)
+	sessionless.SessionLess = true
+	tolerated(t, []leniency{
+		{what: "no room for another session", check: clients, http: instead(later(3, says(`"initialize"`)), 0, 503), in: handshake, want: reports.NotObserved},
+		{what: "polling", check: clients, http: polling(ofClients), in: handshake, want: reports.NotObserved},
+		{what: "polling", check: absent, http: polling(all(says(`"ping"`), lacks("Mcp-Protocol-Version"))), in: spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved},
+		{what: "one id twice without sessions", check: clients, http: sessionless, in: handshake, want: reports.NotObserved},
+		{what: "one id twice without sessions", check: clients, http: instead(all(ofClients, says(`"server/discover"`)), 0, 400), in: stateless, want: reports.NotObserved},
+		{what: "one id twice in two sessions", check: clients, http: instead(all(ofClients, says(`"ping"`)), 0, 409), in: handshake, want: reports.Warn},
+		{what: "no right to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 401), in: handshake, want: reports.NotObserved},
+		{what: "a failure to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 500), in: handshake, want: reports.NotObserved},
+		{what: "nothing to listen to", check: endpoint, http: instead(of(http.MethodGet), 0, 405), in: handshake, want: reports.Pass},
+	})
+}
+
+// That a connection is closed without an answer does not show that nobody listens.
+func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
+	const check = "streamable-http.bind.loopback"
+	for name, want := range map[string]reports.Verdict{"127.0.0.9": reports.NotObserved, "127.0.0.8": reports.Pass} {
+		site, end, err := server.Serving(transport.HTTP, server.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.9", site.Endpoint.URL.Port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_ = c.Close()
+			}
+		}()
+		o := quick()
+		o.Addresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(name)} }
+		checks, err := Select(Of(wire.Server, All()), []string{check}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_11_25}, Session: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(run.Outcomes) != 1 {
+			t.Errorf("%d outcomes", len(run.Outcomes))
+		}
+		for _, got := range run.Outcomes {
+			if got.Verdict != want {
+				t.Errorf("%s: %s at %s, not %s: %s", name, got.Verdict, got.Revision, want, got.Detail)
+			}
+		}
+	}
 }
