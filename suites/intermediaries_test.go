@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -25,6 +26,35 @@ type leniency struct {
 	http  server.HTTP
 	in    spec.Set // in which it is looked at; all if empty
 	want  reports.Verdict
+
+	options server.Options // besides
+	far     bool           // the server is not called by a name of the loopback interface
+}
+
+// outcomes are those of the check.
+func (l leniency) outcomes(t *testing.T) []reports.Outcome {
+	t.Helper()
+	o := l.options
+	o.HTTP = l.http
+	if !l.far {
+		return overHTTP(t, o, l.check)
+	}
+	o.HTTP.Hosts = []string{"0.0.0.0"}
+	site, end, err := server.Serving(transport.HTTP, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	site.Endpoint.URL.Host = net.JoinHostPort("0.0.0.0", site.Endpoint.URL.Port())
+	checks, err := Select(Of(wire.Server, All()), []string{l.check}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: quick(), Allow: func(string) bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Outcomes
 }
 
 // tolerated runs each check alone and compares its verdicts, of those revisions
@@ -32,10 +62,10 @@ type leniency struct {
 func tolerated(t *testing.T, all []leniency) {
 	t.Helper()
 	for _, l := range all {
-		t.Run(l.what+" "+l.check, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, far %v: %s", l.what, l.far, l.check), func(t *testing.T) {
 			t.Parallel()
 			seen := 0
-			for _, o := range overHTTP(t, server.Options{HTTP: l.http}, l.check) {
+			for _, o := range l.outcomes(t) {
 				if l.in != 0 && !l.in.Has(o.Revision) || o.ID != l.check {
 					continue
 				}
@@ -256,4 +286,49 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 			}
 		}
 	}
+}
+
+// mismatching fits modern requests whose headers do not say what they say.
+func mismatching(r *http.Request) bool {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	m := wire.Parse(body)
+	version := m.Get(`params._meta.io\.modelcontextprotocol/protocolVersion`)
+	return version.Exists() && (version.String() != r.Header.Get("Mcp-Protocol-Version") || m.Method() != r.Header.Get("Mcp-Method"))
+}
+
+// What stands before a server chooses the status by which it refuses headers, and
+// need not say anything in JSON-RPC. Before a server on this machine stands nothing.
+func TestWhatStandsBeforeAServerRefusesInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	var cases []leniency
+	for _, id := range []string{"headers.refusal.code", "headers.refusal.status", "headers.version.missing", "headers.version.mismatch"} {
+		for far, want := range map[bool]reports.Verdict{true: reports.NotObserved, false: reports.Fail} {
+			cases = append(cases, leniency{what: "422", check: id, http: instead(mismatching, 0, 422), in: spec.Stateless, want: want, far: far, options: server.Options{Revisions: spec.Stateless}})
+		}
+	}
+	tolerated(t, cases)
+}
+
+// Who refuses what names nothing in the way that an ill-formed header is refused
+// in has not looked at the header.
+func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
+	t.Parallel()
+	unread := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if !says("mcpcheck_no_such_tool")(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"There is no such tool"}}`, wire.Parse(body).ID().Raw)
+	})
+	plain := server.Options{Library: func(l *server.Library) {
+		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "check_branch" })
+	}}
+	tolerated(t, []leniency{
+		{what: "400 to a tool that there is not", check: "headers.characters", http: unread, in: spec.Stateless, want: reports.NotObserved, options: plain},
+		{what: "honest", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
+	})
 }
