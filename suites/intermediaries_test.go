@@ -332,3 +332,19 @@ func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
 		{what: "honest", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
 	})
 }
+
+// A server of both eras may look for a session that a request names.
+func TestServersOfBothErasMayKnowSessions(t *testing.T) {
+	t.Parallel()
+	const session, event = "streamable-http.session.none", "streamable-http.event.id.ignored"
+	named := func(field string) server.HTTP {
+		return instead(all(says("io.modelcontextprotocol/protocolVersion"), func(r *http.Request) bool { return r.Header.Get(field) != "" }), 0, 404)
+	}
+	alone := server.Options{Revisions: spec.Stateless}
+	tolerated(t, []leniency{
+		{what: "both", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Pass},
+		{what: "both", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.NotApplicable},
+		{what: "one", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Warn, options: alone},
+		{what: "one", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.Warn, options: alone},
+	})
+}
