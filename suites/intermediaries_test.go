@@ -348,3 +348,21 @@ func TestServersOfBothErasMayKnowSessions(t *testing.T) {
 		{what: "one", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.Warn, options: alone},
 	})
 }
+
+// That a request with a foreign Origin came to nothing is no refusal.
+func TestOnlyARefusalShowsThatOriginsAreValidated(t *testing.T) {
+	t.Parallel()
+	const validated = "streamable-http.origin.validated"
+	strange := func(r *http.Request) bool { return r.Header.Get("Origin") != "" }
+	silent := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if strange(r) {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	})
+	tolerated(t, []leniency{
+		{what: "no answer", check: validated, http: silent, want: reports.NotObserved},
+		{what: "a failure", check: validated, http: instead(strange, 0, 500), want: reports.NotObserved},
+		{what: "a refusal", check: validated, want: reports.Pass},
+	})
+}

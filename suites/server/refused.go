@@ -24,6 +24,12 @@ func declined(status int) bool {
 	return status >= 400 && status < 500
 }
 
+// refuses4xx tells whether a request was refused, for whatever it is; that one
+// comes too often is no refusal.
+func refuses4xx(x *check.Exchange) bool {
+	return x.Status >= 400 && x.Status < 500 && !unavailable(x.Status)
+}
+
 // refusedByHTTP tells whether what was sent at a frame, which the server cannot
 // accept, was refused by a status of HTTP alone, where a message need not be.
 // That the server failed over it is no refusal, and a status for something else
