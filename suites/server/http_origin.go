@@ -123,7 +123,7 @@ func (s *strangers) call(what, origin string, post bool, send func(...check.Edit
 	} else {
 		one.x, one.served, one.told = x, ok(x), check.Told(x)
 		x.Close()
-		if refuses4xx(x) {
+		if refusing(x.Status) {
 			s.refused++
 		}
 	}

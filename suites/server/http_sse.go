@@ -260,7 +260,7 @@ func originOfStream(t *check.T) {
 		if ok2xx(x) && x.Streams() {
 			t.Fail("a refusal", check.Told(x), "a GET with %s was answered with a stream", s.what)
 		}
-		refused = refused || refuses4xx(x)
+		refused = refused || refusing(x.Status)
 	}
 	if !refused {
 		t.NotObserved("no GET with a foreign Origin was answered with a stream or refused", "")

@@ -24,10 +24,10 @@ func declined(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// refuses4xx tells whether a request was refused, for whatever it is; that one
-// comes too often is no refusal.
-func refuses4xx(x *check.Exchange) bool {
-	return x.Status >= 400 && x.Status < 500 && !unavailable(x.Status)
+// refusing tells whether a status is that of a refusal, for whatever it is; that a
+// request comes too often is no refusal of it.
+func refusing(status int) bool {
+	return status >= 400 && status < 500 && !unavailable(status)
 }
 
 // refusedByHTTP tells whether what was sent at a frame, which the server cannot
@@ -55,6 +55,18 @@ func declinedWith(err error) int {
 	var none *session.NoAnswer
 	if errors.As(err, &none) {
 		if r := none.Refused(); r != nil && declined(r.Status) {
+			return r.Status
+		}
+	}
+	return 0
+}
+
+// refusedWith returns the status by which HTTP alone refused a request, for
+// whatever it is; 0 where it did not.
+func refusedWith(err error) int {
+	var none *session.NoAnswer
+	if errors.As(err, &none) {
+		if r := none.Refused(); r != nil && refusing(r.Status) {
 			return r.Status
 		}
 	}
