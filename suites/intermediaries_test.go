@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -8,8 +9,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -24,8 +27,8 @@ type leniency struct {
 	what  string
 	check string
 	http  server.HTTP
-	in    spec.Set // in which it is looked at; all if empty
-	want  reports.Verdict
+	in    spec.Set        // in which it is looked at; all if empty
+	want  reports.Verdict // any that accuses nobody if empty
 
 	options server.Options // besides
 	far     bool           // the server is not called by a name of the loopback interface
@@ -35,7 +38,9 @@ type leniency struct {
 func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	t.Helper()
 	o := l.options
-	o.HTTP = l.http
+	if l.http.Middleware != nil {
+		o.HTTP = l.http
+	}
 	if !l.far {
 		return overHTTP(t, o, l.check)
 	}
@@ -69,8 +74,9 @@ func tolerated(t *testing.T, all []leniency) {
 				if l.in != 0 && !l.in.Has(o.Revision) || o.ID != l.check {
 					continue
 				}
-				if seen++; o.Verdict != l.want {
-					t.Errorf("at %s: %s, not %s: %s%s", o.Revision, o.Verdict, l.want, o.Detail, o.Cause)
+				accused := slices.Contains([]reports.Verdict{reports.Fail, reports.Warn, reports.Broken, reports.NotRun}, o.Verdict)
+				if seen++; o.Verdict != l.want && (l.want != "" || accused) {
+					t.Errorf("at %s: %s, not %q: %s%s", o.Revision, o.Verdict, l.want, o.Detail, o.Cause)
 				}
 			}
 			if seen == 0 {
@@ -364,5 +370,87 @@ func TestOnlyARefusalShowsThatOriginsAreValidated(t *testing.T) {
 		{what: "no answer", check: validated, http: silent, want: reports.NotObserved},
 		{what: "a failure", check: validated, http: instead(strange, 0, 500), want: reports.NotObserved},
 		{what: "a refusal", check: validated, want: reports.Pass},
+	})
+}
+
+// resting has calls of tools, those with a progress token or all, rest before they
+// are answered.
+func resting(rest time.Duration, token string) func(next server.Handler) server.Handler {
+	return func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			v, problem := next(ctx, r)
+			meta, _ := r.Params["_meta"].(server.Object)
+			if r.Method == "tools/call" && (token == "" || fmt.Sprintf("%q", meta["progressToken"]) == token) {
+				select {
+				case <-time.After(rest):
+				case <-ctx.Done():
+				}
+			}
+			return v, problem
+		}
+	}
+}
+
+// Streams may end at any time, what is logged may be logged again, and one stream
+// to listen on may take the place of another.
+func TestNoHonestKeeperOfStreamsIsAccused(t *testing.T) {
+	t.Parallel()
+	const cursor, disconnect, once = "streamable-http.replay.cursor", "streamable-http.stream.disconnect", "streamable-http.change.once"
+	handshake := spec.Handshake & spec.Since(spec.V2025_03_26)
+	resumes := func(r *http.Request) bool { return r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != "" }
+	logging := server.Options{Handler: func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method != "tools/call" {
+				return next(ctx, r)
+			}
+			said := server.Object{"level": "error", "data": "The tide is out"}
+			r.Notify("notifications/message", said)
+			v, problem := next(ctx, r)
+			r.Notify("notifications/message", said)
+			return v, problem
+		}
+	}}
+	// Whoever takes up a stream is sent away soon, and may come again.
+	brief := server.Options{Handler: resting(120*time.Millisecond, `"mcpcheck-lost"`)}
+	brief.HTTP = around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if resumes(r) {
+			ctx, cancel := context.WithTimeout(r.Context(), 20*time.Millisecond)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		next.ServeHTTP(w, r)
+	})
+	var mu sync.Mutex
+	ends := map[string]context.CancelFunc{} // of the streams to listen on, by session
+	single := server.Options{Handler: resting(70*time.Millisecond, "")}
+	single.HTTP = around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || resumes(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		mu.Lock()
+		if end := ends[r.Header.Get("Mcp-Session-Id")]; end != nil {
+			end()
+		}
+		ends[r.Header.Get("Mcp-Session-Id")] = cancel
+		mu.Unlock()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+	single.HTTP.Replay = func(server.Replayer) server.Replayer {
+		return func(_ *server.Stream, missed []server.Event, others []*server.Stream) []server.Event {
+			for _, o := range slices.Backward(others) { // what was said on the one that took its place
+				if all := o.Events(); len(all) > 0 && all[0].Frame != nil && all[0].Frame.Request == nil {
+					return append(missed, all...)
+				}
+			}
+			return missed
+		}
+	}
+	tolerated(t, []leniency{
+		{what: "the same log twice", check: cursor, options: logging, in: handshake, want: reports.Pass},
+		{what: "brief streams", check: disconnect, options: brief, in: handshake},
+		{what: "one stream at a time", check: once, options: single, in: handshake},
 	})
 }
