@@ -76,17 +76,17 @@ func httpUnreadable() []Fault {
 		overHTTP("http-garbage-accepted", "accepts what is not JSON with status 202", modernHTTP, row, by, told(unreadable, http.StatusAccepted, "")),
 		overHTTP("http-garbage-empty", "answers what is not JSON with status 200 and nothing", modernHTTP, row, by, told(unreadable, http.StatusOK, "")),
 		overHTTP("http-garbage-fails", "answers what is not JSON with status 500", modernHTTP&spec.Handshake, row, by, told(unreadable, http.StatusInternalServerError, "")),
-		overHTTP("http-garbage-page", "answers what is not JSON with status 502 and a page", modernHTTP&spec.Handshake, row, by,
+		overHTTP("http-garbage-page", "answers what is not JSON with status 501 and a page", modernHTTP&spec.Handshake, row, by,
 			whenHTTP(unreadable, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
-				w.WriteHeader(http.StatusBadGateway)
+				w.WriteHeader(http.StatusNotImplemented)
 				_, _ = io.WriteString(w, "<h1>The desk is closed</h1>") // who cannot be written to has left
 			})),
 		overHTTP("http-garbage-code", "refuses what is not JSON with status 400 and error -32603", modernHTTP, row, by,
 			told(unreadable, http.StatusBadRequest, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"The desk failed"}}`)),
 		overHTTP("http-request-unversioned-accepted", "accepts a request without jsonrpc with status 202 and answers it by nothing", modernHTTP, invalid, byInvalid, told(noVersion, http.StatusAccepted, "")),
 		overHTTP("http-request-unversioned-fails", "answers a request without jsonrpc with status 500", modernHTTP, invalid, byInvalid, told(noVersion, http.StatusInternalServerError, "")),
-		overHTTP("http-method-number-fails", "answers a request whose method is a number with status 503", modernHTTP, invalid, byInvalid, told(noMethod, http.StatusServiceUnavailable, "")),
+		overHTTP("http-method-number-fails", "answers a request whose method is a number with status 500", modernHTTP, invalid, byInvalid, told(noMethod, http.StatusInternalServerError, "")),
 	}
 }
 

@@ -64,29 +64,29 @@ func earlierTransport() []Fault {
 			Apply:    onHead(anyModern, func(_ int, h http.Header) { h.Set("Mcp-Session-Id", "reader-1") }),
 		},
 		{
-			Name: "session-echoed", Does: "repeats the session id of a stateless request",
+			Name: "session-echoed", Does: "repeats the session id of a stateless request, and has no handshake revisions",
 			Breaks:   []string{"streamable-http-session-header-ignored"},
 			CaughtBy: []string{"streamable-http.session.none"},
-			Apply: whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			Apply: all(modern, whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Mcp-Session-Id", r.Header.Get("Mcp-Session-Id"))
 				next.ServeHTTP(w, r)
-			}),
+			})),
 		},
 		{
-			Name: "session-looked-up-statelessly", Does: "refuses a stateless request that names an unknown session",
+			Name: "session-looked-up-statelessly", Does: "refuses a stateless request that names an unknown session, and has no handshake revisions",
 			Breaks:   []string{"streamable-http-session-header-ignored"},
 			CaughtBy: []string{"streamable-http.session.none"},
-			Apply: whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			Apply: all(modern, whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "There is no such session", http.StatusNotFound)
-			}),
+			})),
 		},
 		{
-			Name: "last-event-id-refused", Does: "refuses a POST with Last-Event-ID",
+			Name: "last-event-id-refused", Does: "refuses a POST with Last-Event-ID, and has no handshake revisions",
 			Breaks:   []string{"streamable-http-last-event-id-ignored"},
 			CaughtBy: []string{"streamable-http.event.id.ignored"},
-			Apply: whenHTTP(both(anyModern, has("Last-Event-ID")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			Apply: all(modern, whenHTTP(both(anyModern, has("Last-Event-ID")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "Events cannot be had again", http.StatusBadRequest)
-			}),
+			})),
 		},
 		{
 			Name: "streams-resumed-statelessly", Does: "repeats what was sent behind an event to who comes back with its id, and has no handshake revisions",

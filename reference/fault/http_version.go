@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 const versionField = "MCP-Protocol-Version"
@@ -27,12 +28,13 @@ func httpVersions() []Fault {
 			Name: name, Does: does, In: in, Over: transport.HTTP,
 			Breaks:   []string{"streamable-http-version-header-default"},
 			CaughtBy: []string{"streamable-http.version.absent"},
-			Apply: whenHTTP(both(posts(wire.Request, "ping"), has("Mcp-Session-Id"), func(r *http.Request) bool { return r.Header.Get(versionField) == "" }),
+			Also:     map[string]string{"streamable-http.event.priming": "a server without sessions keeps no events that a client could come back for"},
+			Apply: all(func(o *server.Options) { o.HTTP.SessionLess = true }, whenHTTP(both(posts(wire.Request, "ping"), func(r *http.Request) bool { return r.Header.Get(versionField) == "" }),
 				func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Content-Type", "application/json")
 					w.WriteHeader(status)
 					_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32600,"message":"The header MCP-Protocol-Version is missing"}}`))
-				}),
+				})),
 		}
 	}
 	drop := func(r *http.Request) { r.Header.Del(versionField) }
@@ -48,7 +50,7 @@ func httpVersions() []Fault {
 		invalid("unknown-version-refused-with-404", "answers an unknown version with 404", onStatus(unknown, http.StatusBadRequest, http.StatusNotFound)),
 		invalid("unknown-version-refused-with-406", "answers an unknown version with 406", onStatus(unknown, http.StatusBadRequest, http.StatusNotAcceptable)),
 		invalid("unknown-version-refused-with-200", "answers an unknown version with an error and 200", onStatus(unknown, http.StatusBadRequest, http.StatusOK)),
-		absent("absent-version-refused", "refuses requests without a version", http.StatusBadRequest),
-		absent("absent-version-refused-with-200", "refuses requests without a version, with status 200", http.StatusOK),
+		absent("absent-version-refused", "refuses requests without a version, and has no sessions that tell it", http.StatusBadRequest),
+		absent("absent-version-refused-with-200", "refuses requests without a version with status 200, and has no sessions that tell it", http.StatusOK),
 	}
 }

@@ -199,7 +199,7 @@ func versionMismatch(t *check.T) {
 // expectMismatch judges refusal, status and code at once: the rules of the
 // other headers that share them leave the version out.
 func expectMismatch(t *check.T, what string, a posted, codes ...int) {
-	available(t, a)
+	ofTheServer(t, available(t, a))
 	if code, _ := a.answer.Code(); a.Status != 400 || a.answer.Kind != wire.Error || !slices.Contains(codes, code) {
 		t.Fail("HTTP status 400 and error -32020", check.Told(a.Exchange), "a request %s was answered with %s", what, check.Told(a.Exchange))
 	}
@@ -377,6 +377,17 @@ func mistakes(t *check.T) []mistake {
 	return out
 }
 
+// ofTheServer ends the body where a refusal without a message may be of what stands
+// before the server: intermediaries need not give an error of JSON-RPC, and choose
+// the status (basic/transports/streamable-http#server-validation). Nothing stands
+// before a server on the loopback interface.
+func ofTheServer(t *check.T, a posted) posted {
+	if a.Status >= 400 && a.answer.Kind == wire.Invalid && !t.OnLoopback() {
+		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Told(a.Exchange), "give a URL with localhost or 127.0.0.1")
+	}
+	return a
+}
+
 // eachRefusal gives the mistakes that are refused, and for the headers; whether
 // they all are is judged header by header.
 func eachRefusal(t *check.T, look func(m mistake, a posted)) {
@@ -388,7 +399,7 @@ func eachRefusal(t *check.T, look func(m mistake, a posted)) {
 		}
 		if a.refused() && !unavailable(a.Status) && (!m.vain || a.mismatched()) {
 			seen = true
-			look(m, a)
+			look(m, ofTheServer(t, a))
 		}
 	}
 	if !seen {

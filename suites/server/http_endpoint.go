@@ -1,8 +1,10 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -44,10 +46,11 @@ func httpEndpoint() []check.Check {
 	}
 }
 
-// oneEndpoint: which of an event stream and 405 a GET gets is judged apart, and
-// other statuses prove nothing of the path.
+// oneEndpoint: which of an event stream and 405 a GET gets is judged apart. That a
+// GET is not answered, or that access is denied to it or the server fails, proves
+// nothing of the path.
 func oneEndpoint(t *check.T) {
-	x := t.Post(barrier(t))
+	x := sayingSomething(t, t.Post(barrier(t)))
 	if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed {
 		t.Fail("an answer to "+t.Facts.Barrier, check.Told(x), "a POST was answered with %s", check.Told(x))
 	}
@@ -58,15 +61,19 @@ func oneEndpoint(t *check.T) {
 	defer b.end()
 	get, err := b.tryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
 	if err != nil {
-		return // which is not what a path without GET says
+		t.NotObserved("a GET was not answered: "+err.Error(), "")
 	}
 	defer get.Close()
-	if get.Status != http.StatusNotFound {
+	switch status := get.Status; {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, unavailable(status):
+		t.NotObserved("a GET was answered with "+check.Told(get), "")
+	case status != http.StatusNotFound:
 		return
 	}
-	if after, err := b.tryPost(barrier(t)); err == nil && served(t, after) {
-		t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
+	if after, err := b.tryPost(barrier(t)); err != nil || !served(t, after) {
+		t.NotObserved("a GET was answered with "+check.Told(get)+", and its session was not alive behind it", "")
 	}
+	t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
 }
 
 // rounds is how many requests each client sends at once.
@@ -101,12 +108,17 @@ func severalClients(t *check.T) {
 		}
 		t.MarkExchange(x)
 		switch {
-		case x.Status == http.StatusTooManyRequests || x.Status == http.StatusServiceUnavailable:
+		case unavailable(x.Status):
 			t.NotObserved("the server has no room for so many requests at once: "+check.Told(x), "")
+		case known[i] && one.id == "" && x.Status >= 400 && x.Status < 500 && !saysUnknown(t, x):
+			t.NotObserved("without sessions the clients are one to the server, and requests that share an id were answered with "+check.Told(x), "")
 		case !known[i] && !ok2xx(x):
 			continue // it was refused, in whatever words
 		}
 		m, ok := t.Response(x)
+		if !ok {
+			leftToPoll(t, x)
+		}
 		switch {
 		case !ok:
 			t.Fail("an answer", check.Told(x), "%s of one of two clients was answered with %s", asked.Summary(), check.Told(x))
@@ -118,11 +130,23 @@ func severalClients(t *check.T) {
 	}
 }
 
+// saysUnknown tells whether an answer is the error for a method that there is
+// not.
+func saysUnknown(t *check.T, x *check.Exchange) bool {
+	m, _ := t.Response(x)
+	code, _ := m.Code()
+	return code == spec.MethodNotFound
+}
+
 // secondClient opens a session beside the one that checks share, which a server
-// of one client cannot.
+// of one client cannot. One that has no room just now may have some later.
 func secondClient(t *check.T) *beside {
 	b, why := tryOpenSession(t)
 	if why != "" {
+		if b.answer != nil {
+			sayingSomething(t, b.answer)
+			leftToPoll(t, b.answer)
+		}
 		t.Fail("another session", why, "beside a client that has a session another one gets none: %s", why)
 	}
 	return b
@@ -146,7 +170,9 @@ func boundToLoopback(t *check.T) {
 	for _, address := range others[:min(len(others), mostAddresses)] {
 		x, err := t.PostAt(address, barrier(t))
 		switch {
-		case err != nil: // nobody listens there
+		case notReached(err): // nobody listens there
+		case err != nil:
+			unclear = fmt.Sprintf("whether somebody listens at %s is not known: %v", address, err)
 		case served(t, x):
 			t.Fail("no connection", check.Told(x), "the server answers at %s too, where other machines reach it", address)
 		default:
@@ -156,4 +182,15 @@ func boundToLoopback(t *check.T) {
 	if unclear != "" {
 		t.NotObserved(unclear, "")
 	}
+}
+
+// notReached tells whether an error is that nobody listens at an address, or that
+// no way leads there.
+func notReached(err error) bool {
+	for _, e := range []error{syscall.ECONNREFUSED, syscall.ENETUNREACH, syscall.EHOSTUNREACH} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }

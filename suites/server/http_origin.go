@@ -50,6 +50,7 @@ type stranger struct {
 // said to the same one without.
 type strangers struct {
 	welcome bool // without Origin it is served
+	refused int  // with an Origin it was refused by a status of 4xx
 	all     []stranger
 	notes   []string // what no clause judges
 }
@@ -122,6 +123,9 @@ func (s *strangers) call(what, origin string, post bool, send func(...check.Edit
 	} else {
 		one.x, one.served, one.told = x, ok(x), check.Told(x)
 		x.Close()
+		if refusing(x.Status) {
+			s.refused++
+		}
 	}
 	s.all = append(s.all, one)
 }
@@ -165,6 +169,9 @@ func originValidated(t *check.T) {
 			t.MarkExchange(one.x)
 			t.Fail("a refusal", one.told, "%s was served (%d of %d requests with a foreign Origin were)", one.what, wrong, len(s.all))
 		}
+	}
+	if s.refused == 0 {
+		t.NotObserved("no request with a foreign Origin was served or refused: "+s.all[0].told, "")
 	}
 }
 

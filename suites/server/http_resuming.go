@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -28,9 +29,10 @@ type lost struct {
 	token  string // as JSON
 	x      *check.Exchange
 	seen   []transport.Event // up to the end, or until it was broken off
-	cursor int               // the event by which it was taken up, of those seen
-	back   *check.Exchange   // the stream that took it up; nil where the server gave none
-	why    string            // why it gave none
+	cursor int               // the event by which it was taken up first, of those seen
+	back   []*check.Exchange // the streams that took it up, one behind the other; none where the server gave none
+	why    string            // why it gave none, or no more
+	open   bool              // the last of them had not ended when the time was over
 }
 
 // cutOff makes the experiment, once at this revision.
@@ -121,7 +123,9 @@ func sound(m wire.Message) bool {
 }
 
 // resume comes back by the first message that had an id, and reads up to the
-// response, so long at most. A server need not keep streams.
+// response, so long at most. A server need not keep streams; one that does may end
+// them at any time, and the client comes back behind what it has
+// (basic/transports#listening-for-messages-from-the-server).
 func (l *lost) resume(b *beside, within time.Duration) {
 	at := numbered(l.seen)
 	if len(at) < 2 {
@@ -129,17 +133,64 @@ func (l *lost) resume(b *beside, within time.Duration) {
 		return
 	}
 	l.cursor = at[0]
-	x, err := b.tryAsk(http.MethodGet, asStream(), check.With("Last-Event-ID", l.seen[l.cursor].ID))
-	switch {
-	case err != nil:
-		l.why = err.Error()
-	case !x.Streams():
-		l.why = "a GET with Last-Event-ID was answered with " + check.Told(x)
-	default:
+	behind, limit := l.seen[l.cursor].ID, time.Now().Add(within)
+	for left := within; left > 0; left = time.Until(limit) {
+		x, err := b.tryAsk(http.MethodGet, asStream(), check.With("Last-Event-ID", behind))
+		if err != nil {
+			l.why = err.Error()
+			return
+		}
 		defer x.Close()
-		l.back = x
-		b.t.Among(x, within, answerTo(l.id))
+		if !x.Streams() {
+			l.why = "a GET with Last-Event-ID was answered with " + check.Told(x)
+			return
+		}
+		l.back = append(l.back, x)
+		_, answered := b.t.Among(x, left, answerTo(l.id))
+		_, over := x.Over()
+		if l.open = !over; answered || l.open {
+			return
+		}
+		pause := comeBackAfter
+		for _, e := range x.Events() {
+			if e.HasID && e.ID != "" && !e.Unterminated {
+				behind = e.ID
+			}
+			if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
+				pause = max(pause, time.Duration(ms)*time.Millisecond)
+			}
+		}
+		b.t.TryAwait(b.t.Len(), min(pause, time.Until(limit)), func(wire.Message) bool { return false })
 	}
+}
+
+// comeBackAfter is how long a stream that ended is left alone at least before it is
+// taken up again.
+const comeBackAfter = 100 * time.Millisecond
+
+// events are those that came when the stream was taken up.
+func (l *lost) events() (out []transport.Event) {
+	for _, x := range l.back {
+		out = append(out, x.Events()...)
+	}
+	return out
+}
+
+// wordlessEnds is how often a stream that is taken up must end without anything on
+// it before it is taken for one that has come to its end.
+const wordlessEnds = 3
+
+// done tells whether the stream has come to its end: it was taken up again and
+// again, to the end of the time, and ended without anything more. Who asks to come
+// back may have something later.
+func (l *lost) done() bool {
+	if l.open || l.why != "" || slices.ContainsFunc(l.events(), func(e transport.Event) bool { return e.HasRetry }) {
+		return false
+	}
+	last := l.back[max(0, len(l.back)-wordlessEnds):]
+	return len(last) == wordlessEnds && !slices.ContainsFunc(last, func(x *check.Exchange) bool {
+		return slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID || e.Dispatched() })
+	})
 }
 
 // own tells whether a message is of the call: its answer, or a report on it.
@@ -148,20 +199,14 @@ func (l *lost) own(m wire.Message) bool { return answerTo(l.id)(m) || reports(m,
 // had tells whether a message came on the stream of the call, before it was taken
 // up or then.
 func (l *lost) had(m wire.Message) bool {
-	all := messagesOf(l.seen)
-	if l.back != nil {
-		all = append(all, l.back.Messages()...)
-	}
+	all := append(messagesOf(l.seen), messagesOf(l.events())...)
 	return slices.ContainsFunc(all, func(known wire.Message) bool { return string(known.Raw) == string(m.Raw) })
 }
 
 // replayed returns the messages of the call that came when its stream was taken
 // up.
 func (l *lost) replayed() (out []wire.Message) {
-	if l.back == nil {
-		return nil
-	}
-	return slices.DeleteFunc(l.back.Messages(), func(m wire.Message) bool { return !l.own(m) })
+	return slices.DeleteFunc(messagesOf(l.events()), func(m wire.Message) bool { return !l.own(m) })
 }
 
 // disconnectKept: that the rest of a stream is replayed shows that it is kept, and
@@ -171,7 +216,7 @@ func disconnectKept(t *check.T) {
 	switch {
 	case k.why != "":
 		t.NotObserved(k.why, k.hint)
-	case k.lost.back == nil:
+	case len(k.lost.back) == 0:
 		t.NotObserved("what became of the call cannot be seen: "+k.lost.why, "")
 	case !k.midst:
 		t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection could be broken", k.tool), "")
@@ -185,10 +230,10 @@ func disconnectKept(t *check.T) {
 		}
 		return
 	}
-	if _, over := k.lost.back.Over(); !over || len(replayed) == 0 {
+	if !k.lost.done() || len(replayed) == 0 {
 		t.NotObserved("the stream was taken up, and its rest did not come", "")
 	}
-	t.Fail("the result of the call", "the end of the stream", "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, ended without the answer; a call beside it succeeded", k.tool)
+	t.Fail("the result of the call", "the end of the stream", "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, ended without the answer, and came to nothing the next %d times; a call beside it succeeded", k.tool, len(k.lost.back)-1)
 }
 
 func failureOf(m wire.Message) string {
@@ -205,7 +250,7 @@ func replayOwn(t *check.T) {
 	k := cutOff(t)
 	seen := false
 	eachBack(t, k, func(l, other *lost) {
-		for _, m := range l.back.Messages() {
+		for _, m := range messagesOf(l.events()) {
 			if other.own(m) && other.had(m) {
 				t.Fail("messages of the call with id "+l.id.String(), m.Summary(), "the stream of one of two calls of %q was taken up by its event %q, and brought the %s of the other", k.tool, l.seen[l.cursor].ID, m.Summary())
 			}
@@ -223,27 +268,30 @@ func eachBack(t *check.T, k *cut, look func(l, other *lost)) {
 	switch {
 	case k.why != "":
 		t.NotObserved(k.why, k.hint)
-	case k.lost.back == nil && k.twin.back == nil:
+	case len(k.lost.back) == 0 && len(k.twin.back) == 0:
 		t.NotObserved("no stream could be taken up: "+k.lost.why, "")
 	}
-	if k.lost.back != nil {
+	if len(k.lost.back) > 0 {
 		look(&k.lost, &k.twin)
 	}
-	if k.twin.back != nil {
+	if len(k.twin.back) > 0 {
 		look(&k.twin, &k.lost)
 	}
 }
 
 // replayCursor looks for what the client had when it named the event: the event
-// itself, and those before it.
+// itself, and those before it. What is logged may be logged again in the same words;
+// what is reported of a call, and its answer, is not.
 func replayCursor(t *check.T) {
 	k := cutOff(t)
 	seen := false
 	eachBack(t, k, func(l, _ *lost) {
 		known := l.seen[:l.cursor+1]
-		for _, e := range l.back.Events() {
+		for _, e := range l.events() {
 			again := slices.ContainsFunc(known, func(had transport.Event) bool {
-				return e.Dispatched() && wire.Parse(e.Data).Readable() && string(had.Data) == string(e.Data)
+				m := wire.Parse(e.Data)
+				same := e.Dispatched() && m.Readable() && string(had.Data) == string(e.Data)
+				return same && (l.own(m) || e.HasID && had.HasID && e.ID == had.ID)
 			})
 			if again {
 				t.Fail("what came behind the event", wire.Parse(e.Data).Summary(), "a stream was taken up by its event %q, and brought the %s again, which the client had", l.seen[l.cursor].ID, wire.Parse(e.Data).Summary())

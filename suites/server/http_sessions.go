@@ -170,14 +170,14 @@ func variety(ids []string) (bits float64) {
 func sessionRequired(t *check.T) {
 	b := withID(t)
 	defer b.end()
-	x := t.Post(barrier(t), check.Without(sessionField))
+	x := sayingSomething(t, t.Post(barrier(t), check.Without(sessionField)))
 	switch {
 	case served(t, x):
 		t.NotApplicable("the server serves requests without a session id")
 	case x.Status != http.StatusBadRequest:
 		t.Fail("HTTP status 400", check.Told(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Told(x))
 	}
-	if x, err := t.TryPost(initialized, check.Without(sessionField)); err == nil && x.Status != http.StatusBadRequest {
+	if x, err := t.TryPost(initialized, check.Without(sessionField)); err == nil && sayingSomething(t, x).Status != http.StatusBadRequest {
 		t.Fail("HTTP status 400", check.Told(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Told(x))
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -210,7 +210,7 @@ func sessionEnded(t *check.T) {
 	case !ok2xx(gone):
 		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Told(gone), "")
 	}
-	again := b.post(barrier(t))
+	again := sayingSomething(t, b.post(barrier(t)))
 	switch {
 	case served(t, again):
 		t.Fail("HTTP status 404", check.Told(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Told(again))
@@ -222,7 +222,7 @@ func sessionEnded(t *check.T) {
 		if err == nil {
 			defer x.Close()
 		}
-		if err == nil && x.Status != http.StatusNotFound {
+		if err == nil && sayingSomething(t, x).Status != http.StatusNotFound {
 			t.Fail("HTTP status 404", check.Told(x), "a GET in a session that was ended by DELETE was answered with %s", check.Told(x))
 		}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -109,6 +110,8 @@ func streamClosed(t *check.T) {
 // changeOnce makes the calls that changed something while one stream listens, and
 // once more while two do: what is told as often on each of the two as on the one
 // before is told twice. A server may spread what it has to tell over its streams.
+// It may as well have one stream at a time, and end the older: what is then said
+// where that was taken up again was on its way to it, and is none of the two.
 func changeOnce(t *check.T) {
 	c := called(t)
 	if len(c.triggers) == 0 || len(c.heard) == 0 {
@@ -126,11 +129,21 @@ func changeOnce(t *check.T) {
 	if !second.Streams() {
 		t.NotObserved("a second stream was not opened: a GET was answered with "+check.Told(second), "")
 	}
-	first := changesTold(t, c, second)
-	other := changesIn(second.Messages())
-	for what, n := range before {
-		if first[what] == n && other[what] == n {
-			t.Fail("one notification on one stream", "one on each of two", "a change was told %d times while one stream listened, and as often on each of two: %s", n, wire.Clip(what, 200))
+	var first, other []toldOn
+	for _, one := range changesTold(t, c, second) {
+		if !one.own && !slices.ContainsFunc(before, func(b toldOn) bool { return b.on == one.on }) {
+			t.NotObserved("the stream of the session ended beside a second one, and was taken up again", "")
+		}
+		first = append(first, one)
+	}
+	for _, m := range second.Messages() {
+		if _, ok := toldBy(m); ok {
+			other = append(other, toldOn{told: string(m.Raw)})
+		}
+	}
+	for _, b := range before {
+		if n := count(before, b.told); count(first, b.told) == n && count(other, b.told) == n {
+			t.Fail("one notification on one stream", "one on each of two", "a change was told %d times while one stream listened, and as often on each of two: %s", n, wire.Clip(b.told, 200))
 		}
 	}
 	if len(first)+len(other) == 0 {
@@ -138,10 +151,26 @@ func changeOnce(t *check.T) {
 	}
 }
 
-// changesTold makes the calls and counts, by their bytes, the notifications of
-// change that come to the session. Where a second stream listens it waits for one
-// to come there, for a short time: it need not.
-func changesTold(t *check.T, c *toolCalls, second *check.Exchange) map[string]int {
+// A toldOn is a notification of a change, and where it came.
+type toldOn struct {
+	told string // its bytes
+	on   int    // the exchange of HTTP that it came in
+	own  bool   // that is one of a POST
+}
+
+func count(all []toldOn, told string) (n int) {
+	for _, c := range all {
+		if c.told == told {
+			n++
+		}
+	}
+	return n
+}
+
+// changesTold makes the calls and returns the notifications of change that come to
+// the session. Where a second stream listens it waits for one to come there, for a
+// short time: it need not.
+func changesTold(t *check.T, c *toolCalls, second *check.Exchange) (out []toldOn) {
 	from := c.again(t)
 	if from < 0 {
 		return nil
@@ -154,17 +183,22 @@ func changesTold(t *check.T, c *toolCalls, second *check.Exchange) map[string]in
 	}
 	// The last of several may come behind.
 	_, _ = t.Try(t.Facts.Barrier, nil)
-	return changesIn(t.Received(from))
-}
-
-func changesIn(all []wire.Message) map[string]int {
-	n := map[string]int{}
-	for _, m := range all {
-		if _, ok := toldBy(m); ok {
-			n[string(m.Raw)]++
+	posts := map[int]bool{}
+	for _, e := range t.Frames(from) {
+		if e.HTTP == nil {
+			continue
+		}
+		if e.From == wire.Client {
+			posts[e.HTTP.Exchange] = true
+			continue
+		}
+		for _, m := range e.Message.Elements() {
+			if tells(m) {
+				out = append(out, toldOn{string(m.Raw), e.HTTP.Exchange, posts[e.HTTP.Exchange]})
+			}
 		}
 	}
-	return n
+	return out
 }
 
 // connectionsClosed has another client leave as the page has it, by closing its

@@ -74,10 +74,17 @@ func unavailable(status int) bool {
 
 // available ends the body where nothing is said of the request.
 func available(t *check.T, p posted) posted {
-	if unavailable(p.Status) {
-		t.NotObserved("the request was answered with "+check.Told(p.Exchange), "")
-	}
+	sayingSomething(t, p.Exchange)
 	return p
+}
+
+// sayingSomething does the same for an exchange: what stands before a server may
+// answer for it at any time.
+func sayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
+	if unavailable(x.Status) {
+		t.NotObserved("a request was answered with "+check.Told(x), "")
+	}
+	return x
 }
 
 // expectRefused posts a request whose headers are wrong.

@@ -24,6 +24,12 @@ func declined(status int) bool {
 	return status >= 400 && status < 500
 }
 
+// refusing tells whether a status is that of a refusal, for whatever it is; that a
+// request comes too often is no refusal of it.
+func refusing(status int) bool {
+	return status >= 400 && status < 500 && !unavailable(status)
+}
+
 // refusedByHTTP tells whether what was sent at a frame, which the server cannot
 // accept, was refused by a status of HTTP alone, where a message need not be.
 // That the server failed over it is no refusal, and a status for something else
@@ -33,6 +39,8 @@ func refusedByHTTP(t *check.T, at int, what string) bool {
 	case declined(status):
 		t.Note("%s was refused by HTTP alone, with status %d", what, status)
 		return true
+	case unavailable(status):
+		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be of what stands before the server", what, status), "")
 	case status >= 500:
 		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status), "%s was answered with status %d: the server says that it failed", what, status)
 	default:
@@ -47,6 +55,18 @@ func declinedWith(err error) int {
 	var none *session.NoAnswer
 	if errors.As(err, &none) {
 		if r := none.Refused(); r != nil && declined(r.Status) {
+			return r.Status
+		}
+	}
+	return 0
+}
+
+// refusedWith returns the status by which HTTP alone refused a request, for
+// whatever it is; 0 where it did not.
+func refusedWith(err error) int {
+	var none *session.NoAnswer
+	if errors.As(err, &none) {
+		if r := none.Refused(); r != nil && refusing(r.Status) {
 			return r.Status
 		}
 	}

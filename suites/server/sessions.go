@@ -2,7 +2,9 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -34,7 +36,8 @@ func openSession(t *check.T) *beside {
 	return b
 }
 
-// tryOpenSession does the same, and tells why there is none.
+// tryOpenSession does the same, and tells why there is none; what initialize was
+// answered with then is kept.
 func tryOpenSession(t *check.T) (b *beside, why string) {
 	b = &beside{t: t}
 	if t.Facts.Stateless {
@@ -42,14 +45,14 @@ func tryOpenSession(t *check.T) (b *beside, why string) {
 	}
 	x, err := t.TryPost(initializing(t), check.Without(sessionField), check.Without(versionField))
 	if err != nil {
-		return nil, err.Error()
-	}
-	if !served(t, x) {
-		return nil, "initialize was answered with " + check.Told(x)
+		return b, err.Error()
 	}
 	b.answer, b.id = x, x.Header.Get(sessionField)
+	if !served(t, x) {
+		return b, "initialize was answered with " + check.Told(x)
+	}
 	if _, err := b.tryPost(initialized); err != nil {
-		return nil, err.Error()
+		return b, err.Error()
 	}
 	return b, ""
 }
@@ -100,6 +103,18 @@ func barrier(t *check.T, id ...wire.ID) string {
 		of = id[0]
 	}
 	return t.Frame(of, t.Facts.Barrier, nil)
+}
+
+// leftToPoll ends the body where a stream gave its client an event to come back
+// by, and ended before the answer, as it may where a stream is resumed
+// (basic/transports#sending-messages-to-the-server).
+func leftToPoll(t *check.T, x *check.Exchange) {
+	if _, over := x.Over(); !over || t.Facts.Stateless || !x.Streams() || slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
+		return
+	}
+	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {
+		t.NotObserved("the stream of a request ended before its answer, for which the client may come back", "")
+	}
 }
 
 // ok2xx tells whether an answer has a status of success.

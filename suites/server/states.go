@@ -57,13 +57,18 @@ func withState(t *check.T, most int, look func(r round, state string)) {
 	}
 }
 
+// stateSurvived takes a refusal by HTTP alone for an answer: whoever refuses what
+// a state holds, or how long it is, treats it as it should.
 func stateSurvived(t *check.T) {
 	withState(t, 2, func(r round, state string) {
 		for what, forged := range map[string]string{
 			"a word": "mcpcheck", "nothing": "", "the half of its own": state[:len(state)/2], "20,000 letters": strings.Repeat("m", 20_000),
 			"JSON": `{"mcpcheck":[null]}`, "what looks like a token": "bWNwY2hlY2s.bWNwY2hlY2s.bWNwY2hlY2s",
 		} {
-			if _, err := t.TryFrame(r.method, with(r.retry, check.Params{"requestState": forged})); err != nil {
+			_, err := r.presented(t, forged)
+			if status := refusedWith(err); status != 0 {
+				t.Note("a requestState of %s was refused by HTTP alone, with status %d", what, status)
+			} else if err != nil {
 				t.Fail("an answer to "+r.method, err.Error(), "%s was retried with a requestState of %s: %v", r, what, err)
 			}
 		}
@@ -71,33 +76,94 @@ func stateSurvived(t *check.T) {
 	t.Survives("a requestState that is none")
 }
 
+// presented retries the request with another requestState.
+func (r round) presented(t *check.T, state string) (wire.Message, error) {
+	e, err := t.TryFrame(r.method, with(r.retry, check.Params{"requestState": state}))
+	if err == nil {
+		t.Mark(e)
+	}
+	return e.Message, err
+}
+
+// present does the same where an answer is due, which may be a refusal by HTTP
+// alone: that is the zero message.
+func (r round) present(t *check.T, state string) wire.Message {
+	m, err := r.presented(t, state)
+	if err != nil && refusedWith(err) == 0 {
+		t.Fail("an answer to "+r.method, err.Error(), "%s was retried with another requestState: %v", r, err)
+	}
+	return m
+}
+
+// again retries the request as it should be, and tells whether it succeeded.
+func (r round) again(t *check.T) (wire.Message, bool) {
+	m := t.Request(r.method, r.retry)
+	return m, succeeded(t, m)
+}
+
 // stateTampered alters what can be read of a requestState, a value at a time,
 // and one letter of what cannot.
 // It is only when the result changes with it that the state matters and was
 // not protected; a state that may be altered without any effect needs no
 // protection (basic/patterns/mrtr#server-requirements-basic-workflow).
+// Whether a request is refused for its state is told by the one that is as it
+// should be, which must succeed behind it.
 func stateTampered(t *check.T) {
 	rejected := false
 	withState(t, maxAskers, func(r round, state string) {
 		r, state = r.further(t, state)
-		honest := t.Request(r.method, r.retry)
-		if !succeeded(t, honest) {
+		honest, ok := r.steady(t)
+		if !ok {
 			return
 		}
+		refused := false
 		for _, forged := range append(altered(state), scratched(state)...) {
-			m := t.Request(r.method, with(r.retry, check.Params{"requestState": forged.state}))
-			if !succeeded(t, m) {
-				rejected = true
-				continue
-			}
-			if got := visible(m); got != visible(honest) && visible(t.Request(r.method, r.retry)) == visible(honest) {
+			m := r.present(t, forged.state)
+			at := t.Marked()
+			switch got := visible(m); {
+			case !succeeded(t, m):
+				refused = true
+			case got != honest && r.follows(t, forged.state, got, honest):
+				t.Mark(t.Frames(at)[0])
 				t.Fail("an error, or the question again", m.Summary(), "%s was retried with %s in its requestState, and its result changed with it: %s", r, forged.what, wire.Clip(got, 120))
 			}
+		}
+		if refused {
+			_, still := r.again(t)
+			rejected = rejected || still
 		}
 	})
 	if !rejected {
 		t.NotObserved("no requestState that was altered was refused, nor did it change any result", "")
 	}
+}
+
+// steady returns what the result of a retry shows, if it is the same twice in a
+// row.
+func (r round) steady(t *check.T) (shown string, ok bool) {
+	one, ok := r.again(t)
+	if !ok {
+		return "", false
+	}
+	two, ok := r.again(t)
+	return visible(one), ok && visible(one) == visible(two)
+}
+
+// follows tells whether the result goes with the requestState, forged and honest in
+// an order in which no result comes that alternates, or is one of a few.
+func (r round) follows(t *check.T, forged, got, honest string) bool {
+	for _, other := range []bool{true, false, false, true, true, true, false, true, false, false} {
+		m, want := wire.Message{}, honest
+		if other {
+			m, want = r.present(t, forged), got
+		} else {
+			m, _ = r.again(t)
+		}
+		if !succeeded(t, m) || visible(m) != want {
+			return false
+		}
+	}
+	return true
 }
 
 // further answers one of several questions, so that the next requestState has
@@ -127,21 +193,29 @@ func visible(m wire.Message) string {
 }
 
 // stateBound presents the requestState of one request at another, or at the
-// same tool with other arguments, with the answers that that one asked for.
+// same tool with other arguments, with the answers that that one asked for. What
+// binds a state is part of what protects it
+// (basic/patterns/mrtr#server-requirements-basic-workflow): a state that needs no
+// protection, such as one that is always the same, needs not be bound either.
 func stateBound(t *check.T) {
 	var first *round
 	refused := false
 	present := func(r round) {
-		if !succeeded(t, t.Request(r.method, r.retry)) {
+		own, foreign := r.interim.Get("requestState").String(), first.interim.Get("requestState").String()
+		if _, ok := r.again(t); !ok || own == foreign {
 			return
 		}
-		foreign := first.interim.Get("requestState").String()
-		m := t.Request(r.method, with(r.retry, check.Params{"requestState": foreign}))
-		if succeeded(t, m) {
+		m := r.present(t, foreign)
+		at := t.Marked()
+		switch {
+		case !succeeded(t, m):
+			_, still := r.again(t)
+			refused = refused || still
+		case r.protected(t, own):
+			t.Mark(t.Frames(at)[0])
 			t.Fail("an error, or the question again", m.Summary(), "%s with %s was retried with the requestState of %s with %s, and succeeded",
 				r, wire.Clip(string(mustJSON(r.params)), 80), first.asker, wire.Clip(string(mustJSON(first.params)), 80))
 		}
-		refused = true
 	}
 	withState(t, maxAskers, func(r round, _ string) {
 		if first == nil {
@@ -156,8 +230,21 @@ func stateBound(t *check.T) {
 		}
 	}
 	if !refused {
-		t.NotObserved("fewer than two requests that succeed carry a requestState", "")
+		t.NotObserved("no two requests that succeed carry a requestState of their own that is protected", "")
 	}
+}
+
+// protected tells whether every requestState is refused that was altered a little,
+// while the request as it should be succeeds.
+func (r round) protected(t *check.T, state string) bool {
+	forgeries := append(scratched(state), altered(state)...)
+	for _, forged := range forgeries {
+		if succeeded(t, r.present(t, forged.state)) {
+			return false
+		}
+	}
+	_, still := r.again(t)
+	return still && len(forgeries) > 0
 }
 
 // variants returns the same call with other arguments, if it is one of a tool.
