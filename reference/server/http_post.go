@@ -147,7 +147,8 @@ func (h *Web) inSession(w http.ResponseWriter, r *http.Request, m wire.Message) 
 // for itself, at the revision of its header
 // (basic/transports#protocol-version-header).
 func (h *Web) alone(w http.ResponseWriter, r *http.Request, m wire.Message) {
-	if e := h.unsupported(r, ""); e != nil {
+	initial := m.Kind == wire.Request && m.Method() == "initialize"
+	if e := h.unsupported(r, ""); e != nil && !(initial && len(r.Header.Values("MCP-Protocol-Version")) == 0) {
 		h.refuse(w, http.StatusBadRequest, m, e)
 		return
 	}
@@ -158,7 +159,7 @@ func (h *Web) alone(w http.ResponseWriter, r *http.Request, m wire.Message) {
 		}
 	}, h.optionsFor(streamable))
 	c.library.forgetSessions()
-	if m.Kind != wire.Request || m.Method() != "initialize" {
+	if !initial {
 		v := version(r)
 		if v == "" {
 			v = spec.V2025_03_26

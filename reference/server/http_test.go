@@ -45,6 +45,18 @@ func TestARefusedInitializeOpensNoSession(t *testing.T) {
 	})
 }
 
+// Without sessions each POST tells its version, but for the one that asks for it.
+func TestInitializeNamesNoVersion(t *testing.T) {
+	b := listening(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{SessionLess: true}})
+	r := b.want(b.send("POST", pathMCP, fmt.Sprintf(initializing, "2025-11-25", "{}")), 200)
+	if got := r.message().Get("result.protocolVersion").String(); got != "2025-11-25" {
+		t.Errorf("the server offers %q", got)
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	b.want(b.send("POST", pathMCP, ping), 400)
+	b.want(b.send("POST", pathMCP, ping, "MCP-Protocol-Version: 2025-11-25"), 200)
+}
+
 func TestTheRevisionsOfEachEndpoint(t *testing.T) {
 	b := listening(t, Options{})
 	for asked, want := range map[string]spec.Revision{
