@@ -42,7 +42,7 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 		o.HTTP = l.http
 	}
 	if !l.far {
-		return overHTTP(t, o, l.check)
+		return overHTTPWithin(t, patient(), o, l.check)
 	}
 	o.HTTP.Hosts = []string{"0.0.0.0"}
 	site, end, err := server.Serving(transport.HTTP, o)
@@ -55,7 +55,7 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: quick(), Allow: func(string) bool { return true }})
+	run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(), Allow: func(string) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

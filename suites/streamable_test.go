@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -23,6 +24,11 @@ import (
 
 // overHTTP returns the outcomes of checks on a server over streamable HTTP.
 func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome {
+	t.Helper()
+	return overHTTPWithin(t, quick(), o, globs...)
+}
+
+func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, globs ...string) []reports.Outcome {
 	t.Helper()
 	site, end, err := server.Serving(transport.HTTP, o)
 	if err != nil {
@@ -34,7 +40,7 @@ func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome
 		t.Fatal(err)
 	}
 	run, err := RunDirect(t.Context(), site, Options{
-		Checks: InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: quick(), Allow: func(string) bool { return true },
+		Checks: InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +137,7 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 // A limit on the rate of requests says nothing of how they would be served.
 func TestWhoLimitsTheRateIsNotAccused(t *testing.T) {
 	t.Parallel()
-	for _, every := range []int64{3, 5, 7, 11, 13} {
+	for _, every := range []int64{3, 7, 13} {
 		t.Run(fmt.Sprintf("one in %d", every), func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64

@@ -377,17 +377,6 @@ func mistakes(t *check.T) []mistake {
 	return out
 }
 
-// ofTheServer ends the body where a refusal without a message may be of what stands
-// before the server: intermediaries need not give an error of JSON-RPC, and choose
-// the status (basic/transports/streamable-http#server-validation). Nothing stands
-// before a server on the loopback interface.
-func ofTheServer(t *check.T, a posted) posted {
-	if a.Status >= 400 && a.answer.Kind == wire.Invalid && !t.OnLoopback() {
-		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Told(a.Exchange), "give a URL with localhost or 127.0.0.1")
-	}
-	return a
-}
-
 // eachRefusal gives the mistakes that are refused, and for the headers; whether
 // they all are is judged header by header.
 func eachRefusal(t *check.T, look func(m mistake, a posted)) {

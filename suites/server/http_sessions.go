@@ -237,7 +237,8 @@ func sessionIsolated(t *check.T) {
 	kept := withID(t)
 	defer kept.end()
 	goesOn := func(when string) {
-		if x := kept.post(barrier(t)); !served(t, x) {
+		if x := sayingSomething(t, kept.post(barrier(t))); !served(t, x) {
+			leftToPoll(t, x)
 			t.Fail("a result", check.Told(x), "%s, a request in the one beside it was answered with %s", when, check.Told(x))
 		}
 	}

@@ -87,6 +87,17 @@ func sayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
 	return x
 }
 
+// ofTheServer ends the body where a refusal without a message may be of what stands
+// before the server: intermediaries need not give an error of JSON-RPC, and choose
+// the status (basic/transports/streamable-http#server-validation). Nothing stands
+// before a server on the loopback interface.
+func ofTheServer(t *check.T, a posted) posted {
+	if a.Status >= 400 && a.answer.Kind == wire.Invalid && !t.OnLoopback() {
+		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Told(a.Exchange), "give a URL with localhost or 127.0.0.1")
+	}
+	return a
+}
+
 // expectRefused posts a request whose headers are wrong.
 func expectRefused(t *check.T, what string, p posting, edits ...check.Edit) {
 	switch a := available(t, p.post(t, edits...)); {
