@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -102,8 +101,8 @@ func TestAListIsWalkedOnceAndNotForEver(t *testing.T) {
 }
 
 // A tool that does not come back is waited for a while, cancelled, and breaks
-// no rule; at the end the server is not given the whole grace.
-func TestASlowToolCostsNoVerdictAndLittleTime(t *testing.T) {
+// no rule.
+func TestASlowToolCostsNoVerdict(t *testing.T) {
 	counts := map[string]int{}
 	target := lister(counts, func(m wire.Message) string {
 		if m.Method() == "tools/call" && m.Params().Get("name").String() == "look" {
@@ -111,16 +110,12 @@ func TestASlowToolCostsNoVerdictAndLittleTime(t *testing.T) {
 		}
 		return `{"tools":[` + lookTool + `]}`
 	})
-	began := time.Now()
 	got, _ := judgedAt(t, target, spec.V2025_06_18, "tools.result.content", "tools.list.array", "tools.link.readable")
 	if o := got["tools.result.content"]; o.Verdict != reports.NotObserved {
 		t.Errorf("tools.result.content is %s: %s", o.Verdict, o.Detail)
 	}
 	if counts["notifications/cancelled"] != 1 || counts["tools/call"] != 1 {
 		t.Errorf("called %d times, cancelled %d times", counts["tools/call"], counts["notifications/cancelled"])
-	}
-	if took := time.Since(began); took > 5*quick().Timeout {
-		t.Errorf("it took %s", took)
 	}
 }
 

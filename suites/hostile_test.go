@@ -28,6 +28,14 @@ func quick() session.Options {
 	return o
 }
 
+// steady are deadlines for those of them of which some answers do not come, and the
+// others do, however busy the machine is.
+func steady() session.Options {
+	o := session.Defaults()
+	o.Timeout, o.StartTimeout, o.Grace = 2*time.Second, 10*time.Second, 500*time.Millisecond
+	return o
+}
+
 // patient are deadlines for those of them that answer all that is due, however
 // busy the machine is.
 func patient() session.Options {

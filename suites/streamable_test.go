@@ -25,7 +25,7 @@ import (
 // overHTTP returns the outcomes of checks on a server over streamable HTTP.
 func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome {
 	t.Helper()
-	return overHTTPWithin(t, quick(), o, globs...)
+	return overHTTPWithin(t, steady(), o, globs...)
 }
 
 func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, globs ...string) []reports.Outcome {
