@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/invariant"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // A Symptom is what an oracle objects to.
@@ -33,7 +33,7 @@ func (s *Symptom) same(other *Symptom) bool {
 // judges are the oracles of a revision over a transport: those of a MUST, since
 // a finding fails the run.
 func judges(rev spec.Revision, over transport.Kind) []check.Check {
-	return slices.DeleteFunc(invariant.Checks(), func(c check.Check) bool {
+	return slices.DeleteFunc(catalog.Judges(), func(c check.Check) bool {
 		return c.Of != wire.Server || c.Level != spec.Must || !c.In.Has(rev) || !c.On.Has(over)
 	})
 }

@@ -9,18 +9,12 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/client"
-	"github.com/mcpcheck/mcpcheck/suites/invariant"
-	"github.com/mcpcheck/mcpcheck/suites/server"
 )
 
-// All returns every check, in the order in which they are listed and run:
-// probes of servers page by page, judges of clients page by page, then what
-// must hold in every session.
-func All() []check.Check {
-	return slices.Concat(server.Checks(), client.Checks(), invariant.Checks())
-}
+// All returns every check.
+func All() []check.Check { return catalog.Checks() }
 
 // Of returns the checks that judge a role.
 func Of(role wire.Role, checks []check.Check) []check.Check {

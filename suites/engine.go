@@ -18,7 +18,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/server"
+	"github.com/mcpcheck/mcpcheck/suites/official"
+	"github.com/mcpcheck/mcpcheck/suites/survey"
 )
 
 // Options say what to run and how.
@@ -328,7 +329,7 @@ func (e *engine) do(ctx context.Context, r *result) {
 // that were selected have not.
 func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 	if !e.closed[rev] && len(e.killers) < patience {
-		for _, c := range []check.Check{server.Tour(), server.PlainTour()} {
+		for _, c := range []check.Check{survey.Tour(), survey.PlainTour()} {
 			if c.In.Has(rev) {
 				check.Run(ctx, c, e.env(rev))
 			}
@@ -341,7 +342,7 @@ func (e *engine) tour(ctx context.Context, rev spec.Revision) {
 func (e *engine) env(rev spec.Revision) check.Env {
 	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
 	if e.o.Profile == Official {
-		env.Given = server.OfContract(env.Given)
+		env.Given = official.OfContract(env.Given)
 	}
 	return env
 }

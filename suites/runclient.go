@@ -16,7 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/client"
+	"github.com/mcpcheck/mcpcheck/suites/scenario"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
 // RunClient judges a client: it is run once against the server of each
@@ -67,7 +68,7 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 	o.Revisions = slices.DeleteFunc(slices.Clone(asked), func(rev spec.Revision) bool { return !kind.Revisions().Has(rev) })
 	e := &clientEngine{
 		engine:   engine{o: o, kind: kind, ledger: ledger, run: &reports.Run{Format: 1, Started: time.Now().UTC(), Seed: o.Seed, Ended: reports.Complete, Target: reports.Target{Role: string(wire.Client)}}},
-		sessions: map[spec.Revision][]client.Session{},
+		sessions: map[spec.Revision][]transcript.ClientSession{},
 		views:    map[spec.Revision][]*check.View{},
 		whys:     map[spec.Revision]string{},
 	}
@@ -88,17 +89,17 @@ func runClient(ctx context.Context, target script.Client, o Options, drive func(
 // sessions that the client came to in all scenarios.
 type clientEngine struct {
 	engine
-	sessions map[spec.Revision][]client.Session // by the revision that governs them
-	views    map[spec.Revision][]*check.View    // the same, ready for the judges
-	stray    []client.Session                   // opened at no revision that is published
-	opened   bool                               // the client opened any session
-	whys     map[spec.Revision]string           // what it did with a plain server
+	sessions map[spec.Revision][]transcript.ClientSession // by the revision that governs them
+	views    map[spec.Revision][]*check.View              // the same, ready for the judges
+	stray    []transcript.ClientSession                   // opened at no revision that is published
+	opened   bool                                         // the client opened any session
+	whys     map[spec.Revision]string                     // what it did with a plain server
 }
 
 // play runs the client once against every scenario that may serve a revision
 // that was asked for. An error tells that it cannot be judged.
 func (e *clientEngine) play(ctx context.Context, target script.Client) error {
-	for _, s := range client.Scenarios() {
+	for _, s := range scenario.Scenarios() {
 		if !s.On.Has(e.kind) || !slices.ContainsFunc(e.o.Revisions, s.Serves.Has) {
 			continue
 		}
@@ -116,7 +117,7 @@ func (e *clientEngine) play(ctx context.Context, target script.Client) error {
 			e.note("scenario %s, %s: the client was ended: %s", s.Name, s.Says, p.Ended)
 		}
 		for _, t := range p.Transcripts {
-			e.add(s, client.SessionOf(t))
+			e.add(s, transcript.ClientSessionOf(t))
 		}
 	}
 	return nil
@@ -136,7 +137,7 @@ func scriptOptions(o session.Options) script.Options {
 // script returns the options of a scenario. A client that is given a URL learns
 // from its environment what is played, as it does from the public conformance suite,
 // where a client that knows no other scenario by its name knows this one.
-func (e *clientEngine) script(s client.Scenario) script.Options {
+func (e *clientEngine) script(s scenario.Scenario) script.Options {
 	o := scriptOptions(e.o.Session)
 	rev := s.Plain
 	if rev == "" {
@@ -172,7 +173,7 @@ func (e *clientEngine) note(format string, args ...any) {
 	e.run.Notes = append(e.run.Notes, fmt.Sprintf(format, args...))
 }
 
-func (e *clientEngine) add(in client.Scenario, s client.Session) {
+func (e *clientEngine) add(in scenario.Scenario, s transcript.ClientSession) {
 	if e.opened = e.opened || s.Opened; s.Opened && in.Plain != "" {
 		e.whys[in.Plain] = s.Instead()
 	}
@@ -189,7 +190,7 @@ func (e *clientEngine) add(in client.Scenario, s client.Session) {
 // spoken tells whether the client spoke a revision in any session, and else
 // what it did with a plain server of it.
 func (e *clientEngine) spoken(rev spec.Revision) (ok bool, why string) {
-	if slices.ContainsFunc(e.sessions[rev], func(s client.Session) bool { return s.Spoken }) {
+	if slices.ContainsFunc(e.sessions[rev], func(s transcript.ClientSession) bool { return s.Spoken }) {
 		return true, ""
 	}
 	if why = e.whys[rev]; why == "" {

@@ -118,22 +118,19 @@ func Older() Server {
 	}}
 }
 
-// FutureVersion is a version that cannot exist yet.
-const FutureVersion = "2999-01-01"
-
 // Newer is a handshake server that knows only a version that no client can
 // know, and offers it.
 func Newer() Server {
 	rev := spec.Handshake.Newest()
 	s := Server{Rev: rev, Handlers: content(rev)}
-	s.Handlers["initialize"] = initialize(always(FutureVersion), capabilities(rev))
+	s.Handlers["initialize"] = initialize(always(spec.FutureVersion), capabilities(rev))
 	return s
 }
 
 // Foreign is a stateless server that knows only a version that no client can
 // know, and says so to every request.
 func Foreign() Server {
-	return Server{Rev: spec.Stateless.Newest(), Else: unsupported(FutureVersion)}
+	return Server{Rev: spec.Stateless.Newest(), Else: unsupported(spec.FutureVersion)}
 }
 
 // ModernOnly is a stateless server that serves no handshake: it names its

@@ -109,3 +109,12 @@ const (
 	Handshake = Stateless - 1
 	Stateless = Set(1 << 4)
 )
+
+// Versions that no peer can know: UnknownVersion is that of the example of
+// basic/versioning, AncientVersion lies before the first revision, and
+// FutureVersion far ahead.
+const (
+	UnknownVersion = "1999-01-01"
+	AncientVersion = "1900-01-01"
+	FutureVersion  = "2999-01-01"
+)

@@ -39,6 +39,10 @@ type Check struct {
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool
 
+	// Whole: the judge reads a session from its opening on, so that it does not
+	// apply to parts of one, as golden exchanges and fuzzing plans are.
+	Whole bool
+
 	// Exactly one body. A Probe drives a server and asserts. A Judge looks at
 	// the transcript of one session.
 	Probe func(t *T)
@@ -68,6 +72,8 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s needs a probe or a judge, not both", c.ID)
 	case c.Judge != nil && (c.Fresh || c.Bare || c.Plain || c.Malforms):
 		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
+	case c.Whole && c.Judge == nil:
+		return fmt.Errorf("check %s: only a judge reads whole sessions", c.ID)
 	case c.Fresh && c.Bare || c.Plain && (c.Fresh || c.Bare):
 		return fmt.Errorf("check %s asks for two kinds of session", c.ID)
 	case c.Profile != "" && len(c.Rules) > 0:

@@ -1,0 +1,98 @@
+package authorization
+
+import (
+	"net/http"
+	"strings"
+)
+
+// A challenge is one of those in the header WWW-Authenticate (RFC 9110 section
+// 11.6.1): its scheme and parameters, both in lower case.
+type challenge struct {
+	scheme string
+	params map[string]string
+}
+
+// challenges reads the header. What cannot be read ends it.
+func challenges(h http.Header) []challenge {
+	var out []challenge
+	for _, line := range h.Values("WWW-Authenticate") {
+		for rest := strings.TrimLeft(line, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
+			word, after := cutToken(rest)
+			if word == "" {
+				break
+			}
+			value, behind, is := paramValue(after)
+			switch {
+			case is && len(out) > 0:
+				out[len(out)-1].params[strings.ToLower(word)] = value
+				rest = behind
+			case is, strings.HasPrefix(strings.TrimLeft(after, " \t"), "="):
+				return out // a parameter of no challenge, or one without an end
+			default:
+				out = append(out, challenge{strings.ToLower(word), map[string]string{}})
+				rest = skipped(after)
+			}
+		}
+	}
+	return out
+}
+
+// skipped passes over the one value that a challenge may have in place of
+// parameters, such as that of Negotiate.
+func skipped(after string) string {
+	rest := strings.TrimLeft(after, " \t")
+	word, behind := cutToken(rest)
+	if _, _, is := paramValue(behind); is || word == "" {
+		return rest
+	}
+	if next := strings.TrimLeft(behind, " \t"); next == "" || next[0] == ',' {
+		return next
+	}
+	return rest
+}
+
+// paramValue reads "= value" of a parameter.
+func paramValue(s string) (value, rest string, ok bool) {
+	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t"), "=")
+	if !ok || strings.HasPrefix(s, "=") {
+		return "", "", false
+	}
+	s = strings.TrimLeft(s, " \t")
+	if !strings.HasPrefix(s, `"`) {
+		value, rest = cutToken(s)
+		return value, rest, value != ""
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), s[i+1:], true
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}
+
+// cutToken cuts off the token at the beginning (RFC 9110 section 5.6.2), with
+// what stands unquoted there though it should not, such as a URL.
+func cutToken(s string) (token, rest string) {
+	i := strings.IndexAny(s, " \t,=\"")
+	if i < 0 {
+		i = len(s)
+	}
+	return s[:i], s[i:]
+}
+
+// bearerChallenge returns the challenge of the scheme Bearer, nil for none.
+func bearerChallenge(h http.Header) *challenge {
+	for _, c := range challenges(h) {
+		if c.scheme == "bearer" {
+			return &c
+		}
+	}
+	return nil
+}

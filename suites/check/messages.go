@@ -1,0 +1,97 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// Succeeded tells whether an answer is a complete result without isError.
+func Succeeded(t *T, m wire.Message) bool {
+	return m.Kind == wire.Result && IsComplete(t, m) && !m.Result().Get("isError").Bool()
+}
+
+// Merge returns params with others added.
+func Merge(params, more Params) Params {
+	out := Params{}
+	for _, from := range []Params{params, more} {
+		for k, v := range from {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// PingBatch returns a batch of requests with their ids.
+func PingBatch(t *T, n int) (ids []wire.ID, elements []string) {
+	for range n {
+		id := t.NextID()
+		ids = append(ids, id)
+		elements = append(elements, t.Frame(id, t.Facts.Barrier, nil))
+	}
+	return ids, elements
+}
+
+// Batch returns a JSON array of the elements.
+func Batch(elements ...string) string { return "[" + strings.Join(elements, ",") + "]" }
+
+// ResponseTo returns a predicate that reports whether a message is the response to the request with an id.
+func ResponseTo(id wire.ID) func(wire.Message) bool {
+	return func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) }
+}
+
+// MustJSON returns the JSON of a value of ours.
+func MustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("check: " + err.Error())
+	}
+	return b
+}
+
+// InitializeParams returns the params of initialize for a version that need be none.
+func InitializeParams(version string) Params {
+	params := session.Initialize(spec.Handshake.Newest(), nil)
+	params["protocolVersion"] = version
+	return params
+}
+
+// AllowHint tells which flag would allow more calls.
+func AllowHint(held []string) string {
+	if len(held) == 0 {
+		return ""
+	}
+	what := "the tool that was not called, since it does not say that it only reads"
+	if len(held) > 1 {
+		what = fmt.Sprintf("the %d tools that were not called, since they do not say that they only read", len(held))
+	}
+	return fmt.Sprintf("--allow-tools %s, for %s", wire.Clip(strings.Join(held, ","), 200), what)
+}
+
+// SendUnmatchedCancellations cancels a request that was never sent and one whose id is
+// no id, and returns the index of the first frame.
+func SendUnmatchedCancellations(t *T) (from int) {
+	from = t.Notify("notifications/cancelled", Params{"requestId": "mcpcheck-never-sent"})
+	t.Notify("notifications/cancelled", Params{"requestId": Params{}})
+	return from
+}
+
+// IsErrorWithoutID matches an error that answers what could not be read.
+func IsErrorWithoutID(m wire.Message) bool {
+	return m.Kind == wire.Error && (!m.ID().Present() || m.ID().Null())
+}
+
+// IsComplete tells whether a result is the final one, not a request for input.
+func IsComplete(t *T, m wire.Message) bool {
+	kind := m.Result().Get("resultType")
+	return !t.Facts.ResultType || !kind.Exists() || kind.String() == "complete"
+}
+
+// VersionMeta returns params that declare a version.
+func VersionMeta(version string) Params {
+	return Params{"_meta": Params{spec.MetaProtocolVersion: version}}
+}

@@ -1,0 +1,9 @@
+// Package httpsse checks basic/transports of 2024-11-05: HTTP with SSE.
+package httpsse
+
+import "github.com/mcpcheck/mcpcheck/suites/check"
+
+// Checks returns the probes and judges of servers, and the judges of clients.
+func Checks() []check.Check {
+	return check.Servers(probes(), judges())
+}

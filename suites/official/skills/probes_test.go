@@ -1,0 +1,128 @@
+package skills
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/suites/official/contract"
+)
+
+func TestWhereASkillIs(t *testing.T) {
+	for uri, want := range map[string][2]string{
+		"skill://git-workflow/SKILL.md":          {"skill://git-workflow", "git-workflow"},
+		"skill://acme/billing/refunds/SKILL.md":  {"skill://acme/billing/refunds", "refunds"},
+		"github://owner/repo/re%66unds/SKILL.md": {"github://owner/repo/re%66unds", "refunds"},
+		"urn:skills:refunds/SKILL.md":            {"urn:skills:refunds", "refunds"},
+		"skill://refunds/skill.md":               {},
+		"skill://acme:billing/refunds/SKILL.md":  {"skill://acme:billing/refunds", "refunds"},
+		"skill://a:b/SKILL.md":                   {"skill://a:b", "a:b"},
+		"skill://refunds":                        {},
+		"skill:///SKILL.md":                      {},
+		"/refunds/SKILL.md":                      {},
+		"":                                       {},
+	} {
+		s := skill{Result: gjson.Parse(`{"uri":` + contract.AsJSON(uri) + `}`)}
+		if got := s.root(); got != want[0] || got != "" && lastSegment(got) != want[1] {
+			t.Errorf("%s is in %q, called %q; want %q", uri, got, lastSegment(got), want)
+		}
+	}
+	s := skill{Result: gjson.Parse(`{"uri":"skill://a/b/SKILL.md"}`)}
+	for uri, want := range map[string]bool{
+		"skill://a/b/SKILL.md": true, "skill://a/b/c/d.md": true, "skill://a/b": false, "skill://a/b/": false,
+		"skill://a/bc/d.md": false, "skill://a/b/../c.md": false, "skill://a/b//c.md": false,
+	} {
+		if s.within(uri) != want {
+			t.Errorf("%s is within %s: %v", uri, s, !want)
+		}
+	}
+}
+
+func TestNamesOfSkills(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "git-workflow": true, "v2": true, "größe": true, strings.Repeat("a", 64): true,
+		"": false, "Git": false, "-git": false, "git-": false, "git--flow": false, "git_flow": false, "git flow": false, "git.flow": false, strings.Repeat("a", 65): false,
+	} {
+		if wellNamed(name) != want {
+			t.Errorf("%q is well named: %v", name, !want)
+		}
+	}
+}
+
+func TestFrontmatters(t *testing.T) {
+	for text, want := range map[string]string{
+		"---\nname: a\n---\n\n# A\n":          "a",
+		"---\r\nname: a\r\n---\r\ntext":       "a",
+		"\ufeff---\nname: a\n---":             "a",
+		"---\nname: a # b\nx: \"---\"\n---\n": "a",
+		"--- \nname: a\n--- \n---\n":          "a",
+		"# A\n---\nname: a\n---\n":            "",
+		"---\nname: a\n":                      "",
+		"---\nname: a: b\n---\n":              "",
+		"---\n- name\n---\n":                  "",
+		"":                                    "",
+	} {
+		front, err := frontmatterOf([]byte(text))
+		if got, _ := front["name"].(string); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q has the name %q, %v", text, got, err)
+		}
+	}
+	if front, err := frontmatterOf([]byte("---\n---\n")); err != nil || len(front) != 0 {
+		t.Errorf("an empty frontmatter is %v, %v", front, err)
+	}
+}
+
+// What some reader of YAML makes of a plain scalar is the same; what none does is
+// not.
+func TestFrontmatterOfFileAndEntry(t *testing.T) {
+	for _, c := range []struct{ yaml, json, differs string }{
+		{"a: x\nb: 1", `{"a":"x","b":1}`, ""},
+		{"a: x", `{"a":"y"}`, "a"},
+		{"a: x", `{}`, "a"},
+		{"a: x", `{"a":"x","b":null}`, ""},
+		{"a: x", `{"a":"x","b":"y"}`, "b"},
+		{"a:", `{}`, ""},
+		{"a: >\n  x\n  y\n", `{"a":"x y\n"}`, ""},
+		{"a: [x, 1]", `{"a":["x",1]}`, ""},
+		{"a: [x, 1]", `{"a":["x"]}`, "a"},
+		{"a: [x, 1]", `{"a":[1,"x"]}`, "a"},
+		{"a: [x]", `{"a":"x"}`, "a"},
+		{"a: {b: {c: d}}", `{"a":{"b":{"c":"d"}}}`, ""},
+		{"a: {b: {c: d}}", `{"a":{"b":{"c":"e"}}}`, "a"},
+		{"a: {b: c}", `{"a":"b: c"}`, "a"},
+		{"a: 2026-01-02", `{"a":"2026-01-02T00:00:00.000Z"}`, ""},
+		{"a: 1.10", `{"a":1.1}`, ""},
+		{"a: 1.10", `{"a":"1.10"}`, ""},
+		{"a: 1.10", `{"a":"1.2"}`, "a"},
+		{"a: 1.10", `{"a":1.2}`, "a"},
+		{"a: \"1.10\"", `{"a":1.1}`, "a"},
+		{"a: 12:30", `{"a":750}`, ""},
+		{"a: true", `{"a":true}`, ""},
+		{"a: true", `{"a":"true"}`, ""},
+		{"a: true", `{"a":false}`, "a"},
+		{"a: yes", `{"a":true}`, ""},
+		{"a: x", `{"a":true}`, "a"},
+		{"a: x", `{"a":1}`, "a"},
+	} {
+		front, err := frontmatterOf([]byte("---\n" + c.yaml + "\n---\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := unlike(front, gjson.Parse(c.json)); got != c.differs {
+			t.Errorf("%q and %s differ in %q, want %q", c.yaml, c.json, got, c.differs)
+		}
+	}
+}
+
+func TestDirectoriesOfTheFilesOfASkill(t *testing.T) {
+	s := skill{Result: gjson.Parse(`{"uri":"skill://a/SKILL.md","resources":[{"uri":"skill://a/SKILL.md"},{"uri":"skill://a/b/c/d.md"},{"uri":"skill://a/b/e.md"},{"uri":"skill://ab/f.md"}]}`)}
+	for dir, want := range map[string]string{
+		"skill://a": "skill://a/SKILL.md > skill://a/b", "skill://a/b": "skill://a/b/e.md > skill://a/b/c", "skill://a/b/c": "skill://a/b/c/d.md > ", "skill://a/x": " > ",
+	} {
+		files, below := s.among(dir)
+		if got := contract.Commas(files) + " > " + contract.Commas(below); got != want {
+			t.Errorf("in %s are %q, want %q", dir, got, want)
+		}
+	}
+}

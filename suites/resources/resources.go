@@ -1,0 +1,9 @@
+// Package resources checks server/resources.
+package resources
+
+import "github.com/mcpcheck/mcpcheck/suites/check"
+
+// Checks returns the probes and judges of servers, and the judges of clients.
+func Checks() []check.Check {
+	return check.Servers(probes(), judges())
+}

@@ -1,0 +1,144 @@
+package schema
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/internal/format"
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+)
+
+func TestBase64IsTakenAsDecodersTakeIt(t *testing.T) {
+	for text, want := range map[string][2]bool{ // padded, decodes
+		"":               {true, true},
+		"aGk=":           {true, true},
+		"aGk":            {false, true},
+		"aGkg\r\naGk=\n": {true, true},
+		"-_8=":           {false, false},
+		"a":              {false, false},
+		"aGk=x":          {false, false},
+		"data:,x":        {false, false},
+	} {
+		padded, ok := format.IsBase64(text)
+		if ok != want[1] || ok && padded != want[0] {
+			t.Errorf("%q: padded %v, base64 %v", text, padded, ok)
+		}
+	}
+}
+
+func TestDatesOfISO8601(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2025-01-12T15:00:58Z":          true,
+		"2025-01-12T15:00:58.123+02:00": true,
+		"2025-01-12T15:00:58,5+02":      true,
+		"2025-01-12T15:00Z":             true,
+		"2025-01-12 15:00:58+00:00":     true,
+		"2025-01-12":                    true,
+		"2025-01":                       true,
+		"2025":                          true,
+		"20250112T150058Z":              true,
+		"2025-W03-7":                    true,
+		"2025-012":                      true,
+		"2016-12-31T23:59:60Z":          true,
+		"2025-13-01":                    false,
+		"2025-01-12T25:00:00Z":          false,
+		"12.01.2025":                    false,
+		"Sun, 12 Jan 2025 15:00:58 GMT": false,
+		"1736694058":                    false,
+		"":                              false,
+	} {
+		if got := iso8601.MatchString(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestPlacesAreMatchedStepByStep(t *testing.T) {
+	for _, c := range []struct {
+		place, pointer string
+		want           bool
+	}{
+		{"/nextCursor", "/nextCursor", true},
+		{"/nextCursor", "/nextCursor/x", false},
+		{"/messages/*/role", "/messages/0/role", true},
+		{"/messages/*/role", "/messages/0", false},
+		{"/messages/*/content/**", "/messages/0/content", true},
+		{"/messages/*/content/**", "/messages/0/content/type", true},
+		{"/messages/*/content/**", "/messages", false},
+		{"**/_meta/**", "/_meta", true},
+		{"**/_meta/**", "/a/0/_meta/b", true},
+		{"**/_meta/**", "/a/0", false},
+		{"**/annotations/*/**", "/resources/0/annotations", false},
+		{"**/annotations/*/**", "/resources/0/annotations/audience/1", true},
+		{"/jsonrpc", "", false},
+	} {
+		if got := transcript.PointerMatches(c.pointer, []string{c.place}); got != c.want {
+			t.Errorf("%q within %q: %v", c.pointer, c.place, got)
+		}
+	}
+}
+
+func TestPrefixesThatArePlainlyNotReversed(t *testing.T) {
+	for key, want := range map[string]bool{
+		"com.example/a": false, "io.github.someone/a": false, "ai.x/a": false, "dev/a": false,
+		"app.acme.com/a": false, // app is a domain too
+		"acme.widget/a":  false, // neither is known as one
+		"example.com/a":  true, "acme.io/a": true, "acme/a": true,
+	} {
+		if got := forwards(parseMetaKey(key).labels); got != want {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+}
+
+func TestFormatsOfTraceContext(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, c := range []struct {
+		name string
+		good func(string) bool
+		yes  []string
+		no   []string
+	}{
+		{"traceparent", isTraceparent,
+			[]string{parent, "cc" + parent[2:] + "-what-the-future-brings", "01" + parent[2:]},
+			[]string{"", "ff" + parent[2:], parent + "-x", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", parent[:54]}},
+		{"tracestate", isTracestate,
+			[]string{"", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "tenant@system=1 , a=b c", "a=1,,b=2"},
+			[]string{"a", "A=1", "a=", "a=b=c", "a=\u00fc"}},
+		{"baggage", isBaggage,
+			[]string{"userId=alice", "a=1;p;q=2, b = 2 ; r", "a=", "k=Am%C3%A9lie"},
+			[]string{"", "a", "a b=1", "a=b c", `a="b"`, "a=1,"}},
+	} {
+		for _, v := range c.yes {
+			if !c.good(v) {
+				t.Errorf("%s %q is refused", c.name, v)
+			}
+		}
+		for _, v := range c.no {
+			if c.good(v) {
+				t.Errorf("%s %q is accepted", c.name, v)
+			}
+		}
+	}
+}
+
+// What our facts say of content is what the schemas have.
+func TestContentTypesAreThoseOfTheSchema(t *testing.T) {
+	for _, rev := range spec.Revisions() {
+		set, facts := schema.For(rev), rev.Facts()
+		for _, kind := range []string{"text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"} {
+			block := `{"type":"` + kind + `"}`
+			known := func(def, instance string) bool {
+				return !slices.ContainsFunc(set.Validate(def, []byte(instance)), func(v schema.Violation) bool { return v.Keyword == "enum" || v.Keyword == "const" })
+			}
+			if got := known("PromptMessage", `{"role":"user","content":`+block+`}`); got != slices.Contains(facts.ContentTypes, kind) {
+				t.Errorf("%s: content of type %s: the schema says %v", rev, kind, got)
+			}
+			if got := known("SamplingMessage", `{"role":"user","content":`+block+`}`); got != slices.Contains(facts.SamplingContentTypes, kind) {
+				t.Errorf("%s: sampling content of type %s: the schema says %v", rev, kind, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,9 @@
+// Package subscriptions checks basic/patterns/subscriptions and notifications of changes.
+package subscriptions
+
+import "github.com/mcpcheck/mcpcheck/suites/check"
+
+// Checks returns the probes and judges of servers, and the judges of clients.
+func Checks() []check.Check {
+	return check.Servers(probes(), judges())
+}

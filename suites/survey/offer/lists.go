@@ -1,0 +1,116 @@
+package offer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// A List is one of the operations that page
+// (server/utilities/pagination#operations-supporting-pagination).
+type List struct {
+	Method     string
+	Member     string // of the result, that holds the entries
+	Capability string
+	Key        string // member that names an entry
+}
+
+var (
+	ToolsList     = List{"tools/list", "tools", "tools", "name"}
+	PromptsList   = List{"prompts/list", "prompts", "prompts", "name"}
+	ResourcesList = List{"resources/list", "resources", "resources", "uri"}
+	TemplatesList = List{"resources/templates/list", "resourceTemplates", "resources", "uriTemplate"}
+)
+
+// Lists returns the list operations that the server declares.
+func Lists(t *check.T) []List {
+	return slices.DeleteFunc([]List{ToolsList, PromptsList, ResourcesList, TemplatesList}, func(l List) bool { return !t.Declares(l.Capability) })
+}
+
+// A Page is one answer to a list request.
+type Page struct {
+	Answer wire.Entry
+	Cursor string // that it was asked for with
+	Items  []gjson.Result
+}
+
+// A Walk is a list from its first page to its last.
+type Walk struct {
+	List
+	Pages []Page
+	Loops string     // the cursor that came a second time, if one did
+	Broke string     // what came instead of a page, where the walk broke off
+	Last  wire.Entry // the last answer, be it a page or not
+}
+
+// MaxPages bounds a walk: a list of more pages is of use to no host.
+const MaxPages = 100
+
+// Walked returns the walk over a list that was made once at this revision.
+func Walked(t *check.T, l List) *Walk {
+	return check.Memo(t, l.Method, func() *Walk { return WalkNow(t, l) })
+}
+
+// WalkNow asks for page after page until there is no further cursor.
+func WalkNow(t *check.T, l List) *Walk { return WalkTo(t, l, nil) }
+
+// WalkTo is walkNow for a list that other params than the cursor choose.
+func WalkTo(t *check.T, l List, of check.Params) *Walk {
+	w := &Walk{List: l}
+	seen := map[string]bool{}
+	params := of
+	for cursor := ""; ; {
+		e, err := t.TryFrame(l.Method, params)
+		w.Last = e
+		list := e.Message.Result().Get(l.Member)
+		switch {
+		case err != nil:
+			w.Broke = err.Error()
+		case e.Message.Kind != wire.Result:
+			w.Broke = e.Message.Summary()
+		case !list.IsArray():
+			w.Broke = fmt.Sprintf("a result whose %s is %s", l.Member, wire.TypeName(list))
+		case len(w.Pages) == MaxPages:
+			w.Broke = fmt.Sprintf("more than %d pages", MaxPages)
+		}
+		if w.Broke != "" {
+			return w
+		}
+		w.Pages = append(w.Pages, Page{e, cursor, list.Array()})
+		next := e.Message.Result().Get("nextCursor")
+		if next.Type != gjson.String {
+			return w // its type is judged in every session
+		}
+		if cursor = next.String(); seen[cursor] {
+			w.Loops = cursor
+			return w
+		}
+		seen[cursor] = true
+		params = check.Params{"cursor": cursor}
+		maps.Copy(params, of)
+	}
+}
+
+// distinct drops what was there before, and what is beyond a number.
+func distinct(all []string, most int) []string {
+	var out []string
+	for _, s := range all {
+		if len(out) < most && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Next returns the cursor of the second page, "" if there is none.
+func (w *Walk) Next() string {
+	if len(w.Pages) < 2 {
+		return ""
+	}
+	return w.Pages[1].Cursor
+}

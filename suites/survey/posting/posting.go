@@ -1,0 +1,295 @@
+package posting
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
+	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
+	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
+)
+
+// NamedPostingsIfAny is namedPostings for who has something else to look at too.
+func NamedPostingsIfAny(t *check.T) (out []Posting) {
+	t.Trial(func(t *check.T) { out = NamedPostings(t) })
+	return out
+}
+
+// Edits are the headers that a posting has beside those of the session.
+func (p Posting) Edits() (out []check.Edit) {
+	for name, value := range p.header {
+		out = append(out, check.With(name, value))
+	}
+	return out
+}
+
+// A Posting is a request over HTTP that the server serves as long as its
+// headers repeat it rightly, so that a refusal is for the headers.
+type Posting struct {
+	Method string
+	Params check.Params
+	Name   string            // that Mcp-Name repeats, "" for none
+	header map[string]string // that repeat arguments
+	// vain: it names what does not exist, and is refused for that in any case.
+	Vain bool
+}
+
+func (p Posting) String() string {
+	if p.Name == "" {
+		return p.Method
+	}
+	return fmt.Sprintf("%s of %q", p.Method, wire.Clip(p.Name, 80))
+}
+
+// A Posted is the answer to a posting.
+type Posted struct {
+	*check.Exchange
+	Answer wire.Message // the response; the zero message if none came
+}
+
+// Post sends the request, its headers changed by the edits.
+func (p Posting) Post(t *check.T, edits ...check.Edit) Posted {
+	var own []check.Edit
+	for name, value := range p.header {
+		own = append(own, check.With(name, value))
+	}
+	x := t.Post(t.Frame(t.NextID(), p.Method, p.Params), append(own, edits...)...)
+	m, _ := t.Response(x)
+	return Posted{x, m}
+}
+
+func (p Posted) Served() bool { return p.Answer.Kind == wire.Result }
+
+func (p Posted) Refused() bool { return p.Answer.Kind == wire.Error || p.Status >= 400 }
+
+// Mismatched tells whether the answer is that headers do not match the body.
+func (p Posted) Mismatched() bool {
+	code, _ := p.Answer.Code()
+	return code == spec.HeaderMismatch
+}
+
+// Unavailable tells whether a status says that the server, or what stands
+// before it, serves nothing just now. Any other is an answer to the request,
+// since one like it was served.
+func Unavailable(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// Available ends the body where nothing is said of the request.
+func Available(t *check.T, p Posted) Posted {
+	SayingSomething(t, p.Exchange)
+	return p
+}
+
+// SayingSomething does the same for an exchange: what stands before a server may
+// answer for it at any time.
+func SayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
+	if Unavailable(x.Status) {
+		t.NotObserved("a request was answered with "+check.Told(x), "")
+	}
+	return x
+}
+
+// OfTheServer ends the body where a refusal without a message may be of what stands
+// before the server: intermediaries need not give an error of JSON-RPC, and choose
+// the status (basic/transports/streamable-http#server-validation). Nothing stands
+// before a server on the loopback interface.
+func OfTheServer(t *check.T, a Posted) Posted {
+	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !t.OnLoopback() {
+		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Told(a.Exchange), "give a URL with localhost or 127.0.0.1")
+	}
+	return a
+}
+
+// ExpectRefused posts a request whose headers are wrong.
+func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
+	switch a := Available(t, p.Post(t, edits...)); {
+	case !a.Refused():
+		t.Fail("HTTP status 400 and error -32020", check.Told(a.Exchange), "%s %s was not refused, but answered with %s", p, what, check.Told(a.Exchange))
+	case p.Vain && !a.Mismatched():
+		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
+	}
+}
+
+// ExpectServed posts a request whose headers are right. One in vain shows
+// something only if the server looks at these headers first.
+func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
+	a := Available(t, p.Post(t, edits...))
+	switch {
+	case a.Mismatched(), !p.Vain && !a.Served():
+		t.Fail("a result", check.Told(a.Exchange), "%s %s was answered with %s", p, what, check.Told(a.Exchange))
+	case p.Vain && !p.Post(t, check.Without("Mcp-Name")).Mismatched():
+		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
+	}
+}
+
+var Discovery = Posting{Method: "server/discover"}
+
+// NamedPostings returns requests that repeat a name in Mcp-Name: one for each
+// method that has something to be asked for, and was served just now. Where
+// there are tools and none that may be called, one calls a tool that does not
+// exist.
+func NamedPostings(t *check.T) []Posting {
+	out := check.Memo(t, "named postings", func() []Posting {
+		var out []Posting
+		for _, of := range [][]Posting{Readings(t), Gettings(t), Callings(t)} {
+			for _, p := range of[:min(len(of), maxRefused)] {
+				if p.Post(t).Served() {
+					out = append(out, p)
+					break
+				}
+			}
+		}
+		if len(out) == 0 && t.Declares("tools") {
+			out = append(out, Posting{Method: "tools/call", Params: check.Params{"name": offer.UnknownTool, "arguments": check.Params{}}, Name: offer.UnknownTool, Vain: true})
+		}
+		return out
+	})
+	switch {
+	case len(out) > 0:
+		return out
+	case !t.Declares("tools") && !t.Declares("resources") && !t.Declares("prompts"):
+		t.NotApplicable("the server has no tools, resources or prompts")
+	}
+	t.NotObserved("no resource could be read, and no prompt be got", "")
+	return nil
+}
+
+// maxRefused bounds the requests of a method that may be refused until one is served.
+const maxRefused = 3
+
+func Readings(t *check.T) (out []Posting) {
+	for _, r := range usage.Entries(t, offer.ResourcesList) {
+		uri := r.Get("uri").Str
+		out = append(out, Posting{Method: "resources/read", Params: check.Params{"uri": uri}, Name: uri})
+	}
+	return out
+}
+
+func Gettings(t *check.T) (out []Posting) {
+	for _, p := range usage.Entries(t, offer.PromptsList) {
+		if name := p.Get("name").Str; !usage.RequiresArguments(p) {
+			out = append(out, Posting{Method: "prompts/get", Params: check.Params{"name": name}, Name: name})
+		}
+	}
+	return out
+}
+
+// Callings calls the tools that were called before, the quickest first.
+func Callings(t *check.T) (out []Posting) {
+	if !t.Declares("tools") {
+		return nil
+	}
+	results := slices.Clone(toolcalls.Calls(t).Results)
+	slices.SortStableFunc(results, func(a, b toolcalls.Call) int {
+		if offer.ReadOnly(a.Tool) != offer.ReadOnly(b.Tool) {
+			return map[bool]int{true: -1, false: 1}[offer.ReadOnly(a.Tool)]
+		}
+		return int(a.Took - b.Took)
+	})
+	for _, c := range results {
+		if !offer.OnlyAsTask(t, c.Tool) {
+			out = append(out, Calling(c.Tool, c.Args))
+		}
+	}
+	return out
+}
+
+// Calling is a call of a tool with arguments given as JSON.
+func Calling(tool gjson.Result, args string) Posting {
+	p := Posting{Method: "tools/call", Params: offer.CallParams(tool, args), Name: tool.Get("name").String(), header: map[string]string{}}
+	for _, m := range MirroredArguments(tool) {
+		if v := m.Of(gjson.Parse(args)); v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
+			p.header[m.Header] = transport.FieldValue(HeaderValue(v))
+		}
+	}
+	return p
+}
+
+// eras is which revisions of the handshake era a server over HTTP speaks.
+type eras struct {
+	Handshake bool // it answers initialize with a result
+	Headless  bool // one of those without MCP-Protocol-Version
+}
+
+// OtherEras asks by initialize, as a client of the handshake era would, for its
+// newest revision and for those that have no version header.
+func OtherEras(t *check.T) eras {
+	return check.Memo(t, "other eras", func() (e eras) {
+		for _, rev := range []spec.Revision{spec.Handshake.Newest(), spec.V2025_03_26, spec.V2024_11_05} {
+			raw := session.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev)))
+			x := t.Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
+			m, _ := t.Response(x)
+			if id := x.Header.Get("Mcp-Session-Id"); id != "" {
+				_, _ = t.TryAsk("DELETE", check.With("Mcp-Session-Id", id), check.With("Mcp-Protocol-Version", m.Result().Get("protocolVersion").String()))
+			}
+			if m.Kind != wire.Result {
+				if rev == spec.Handshake.Newest() {
+					return e
+				}
+				continue
+			}
+			e.Handshake = true
+			agreed := spec.Revision(m.Result().Get("protocolVersion").String())
+			e.Headless = e.Headless || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader && !agreed.Facts().Stateless
+		}
+		return e
+	})
+}
+
+// RawMessages returns the messages of an answer to bytes, as far as they came.
+func RawMessages(r *check.RawReply) (out []wire.Message) {
+	if kind, _, _ := bytes.Cut([]byte(r.Header.Get("Content-Type")), []byte(";")); string(kind) != "text/event-stream" {
+		return wire.Parse(r.Body).Elements()
+	}
+	events := transport.NewEventReader(bytes.NewReader(r.Body), transport.DefaultLineLimit)
+	for {
+		e, err := events.Next()
+		if len(e.Data) > 0 {
+			out = append(out, wire.Parse(e.Data).Elements()...)
+		}
+		if err != nil {
+			return out
+		}
+	}
+}
+
+// Edited returns arguments with the value at a path replaced, or left out where
+// it is nil.
+func Edited(args string, path []string, value any) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader([]byte(args)))
+	d.UseNumber()
+	var all map[string]any
+	if err := d.Decode(&all); err != nil && err != io.EOF {
+		return json.RawMessage(args)
+	}
+	at := all
+	for _, member := range path[:len(path)-1] {
+		inner, ok := at[member].(map[string]any)
+		if !ok {
+			return json.RawMessage(args)
+		}
+		at = inner
+	}
+	if last := path[len(path)-1]; value == nil {
+		delete(at, last)
+	} else {
+		at[last] = value
+	}
+	return check.MustJSON(all)
+}

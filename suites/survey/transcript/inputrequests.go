@@ -1,0 +1,103 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// An InputRequest is one thing that a server asked its client for: a request of its own,
+// or an entry of an input_required result (basic/patterns/mrtr, since
+// 2026-07-28).
+type InputRequest struct {
+	Message
+	Part          // the request or entry, an object
+	method string // roots/list, sampling/createMessage or elicitation/create
+	def    string // the definition of the request
+}
+
+// EachInputRequest gives the asks of a method in order.
+func EachInputRequest(j *check.J, method string, look func(a InputRequest)) {
+	for _, a := range check.Derived(j, "asks by schema", func() []InputRequest { return inputRequests(j) }) {
+		if a.method == method {
+			look(a)
+		}
+	}
+}
+
+func inputRequests(j *check.J) []InputRequest {
+	var out []InputRequest
+	set := schema.For(j.Rev)
+	EachMessage(j, func(s Message) {
+		switch {
+		case s.Message.Kind == wire.Request && s.Definition != "" && s.Message.Method() != "ping":
+			out = append(out, InputRequest{s, Part{"", s.Body}, s.Message.Method(), s.Definition})
+		case s.Definition == "InputRequiredResult":
+			for _, entry := range (Part{"", s.Body}).Member("inputRequests").Members() {
+				method := entry.Value.Get("method").String()
+				if def, _ := set.Input(method); def != "" && entry.Value.IsObject() {
+					out = append(out, InputRequest{s, entry, method, def})
+				}
+			}
+		}
+	})
+	return out
+}
+
+// pointerStep escapes a step of a JSON pointer (RFC 6901).
+var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
+
+// A ShapeCheck is one check of the shape of what is asked for: some places of the
+// definition of its request.
+type ShapeCheck struct {
+	check.Check
+	Method string
+	Places []string // see within; empty: all that no other claim has
+	Has    []string // paths in the params of which one must be there for a subject; none: always
+}
+
+// ShapeChecks makes the checks of one method from their claims. What other judges
+// look at is in elsewhere.
+func ShapeChecks(list []ShapeCheck, elsewhere []string) []check.Check {
+	var out []check.Check
+	others := slices.Concat(CommonPlaces, elsewhere)
+	for _, c := range list {
+		others = append(others, c.Places...)
+	}
+	for _, c := range list {
+		mine := func(place string) bool {
+			return PointerMatches(place, c.Places) && !PointerMatches(place, CommonPlaces)
+		}
+		if len(c.Places) == 0 {
+			mine = func(place string) bool { return !PointerMatches(place, others) }
+		}
+		c.Check.Level = spec.Must
+		c.Check.Judge = func(j *check.J) { judgeShape(j, c, mine) }
+		out = append(out, c.Check)
+	}
+	return out
+}
+
+func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
+	EachInputRequest(j, c.Method, func(a InputRequest) {
+		for _, v := range schema.For(j.Rev).Validate(a.def, []byte(a.Value.Raw)) {
+			if mine(v.Place()) {
+				j.Fail(a.Entry, "%s: %s%s", a.Name, a.Pointer, v)
+				return
+			}
+		}
+		if len(c.Has) == 0 || slices.ContainsFunc(c.Has, func(path string) bool { return a.Params().Value.Get(path).Exists() }) {
+			j.Saw()
+		}
+	})
+}
+
+// IsRootsRequest tells requests of a server for roots, whose params are judged by
+// roots.request.params alone.
+func IsRootsRequest(j *check.J, m wire.Message) bool {
+	return j.Of == wire.Server && !j.Facts.Stateless && m.Kind == wire.Request && m.Method() == "roots/list"
+}

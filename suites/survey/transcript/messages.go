@@ -1,0 +1,188 @@
+package transcript
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// blocks returns the content of what was said.
+func (s Message) blocks(j *check.J) []Block {
+	var out []Block
+	add := func(p Part, types []string) {
+		b := Block{p, types}
+		out = append(out, b)
+		if b.Is("tool_result") {
+			for _, inner := range p.Member("content").Items() {
+				out = append(out, Block{inner, j.Facts.ContentTypes})
+			}
+		}
+	}
+	if s.Definition == "CallToolResult" {
+		for _, p := range (Part{"", s.Body}).Member("content").Items() {
+			add(p, j.Facts.ContentTypes)
+		}
+	}
+	prompt, sampling := s.Messages(j)
+	for _, message := range prompt {
+		add(message.Member("content"), j.Facts.ContentTypes)
+	}
+	lists := schema.For(j.Rev).Has("SamplingMessageContentBlock") // or several blocks a message
+	for _, message := range sampling {
+		one := message.Member("content")
+		if !lists || !one.Value.IsArray() {
+			add(one, j.Facts.SamplingContentTypes)
+			continue
+		}
+		for _, p := range one.Items() {
+			add(p, j.Facts.SamplingContentTypes)
+		}
+	}
+	return out
+}
+
+// KeepFirst keeps the first message of each key that is not empty.
+func KeepFirst(first map[string]wire.Entry, key string, e wire.Entry) {
+	if _, known := first[key]; !known && key != "" {
+		first[key] = e
+	}
+}
+
+// A Message is what the judged side said in one message under the schema of the
+// revision: the result of a request, a notification or a request.
+type Message struct {
+	wire.Entry
+	Name       string       // "the result of tools/list"
+	Definition string       // the definition that it is held against, "" if the revision has none
+	Body       gjson.Result // the result, or the whole of a notification or request
+}
+
+// EachMessage gives, in order, what the judged side said under the revision.
+func EachMessage(j *check.J, look func(s Message)) {
+	for _, s := range check.Derived(j, "what was said", func() []Message { return typedMessages(j) }) {
+		look(s)
+	}
+}
+
+// EachDistinctMessage gives what was not said in the same words before: the same value under
+// the same name again can neither keep nor break a rule of its shape anew. A list
+// that is asked for fifty times is looked at once.
+func EachDistinctMessage(j *check.J, look func(s Message)) {
+	type words struct{ name, value string }
+	for _, s := range check.Derived(j, "what was said anew", func() []Message {
+		heard := map[words]bool{}
+		return Filter(check.Derived(j, "what was said", func() []Message { return typedMessages(j) }), func(s Message) bool {
+			w := words{s.Name, s.Body.Raw}
+			again := heard[w]
+			heard[w] = true
+			return !again
+		})
+	}) {
+		look(s)
+	}
+}
+
+// typedMessages leaves out what answers a request of another revision, and what
+// comes after another revision was agreed on; how JSON-RPC frames it is judged
+// with the messages.
+func typedMessages(j *check.J) []Message {
+	var out []Message
+	set := schema.For(j.Rev)
+	asked := map[string]wire.Message{} // by id
+	ambiguous := map[string]bool{}
+	elsewhere := false // another revision was agreed on
+	for _, e := range j.Entries() {
+		if e.Cut {
+			continue
+		}
+		for _, m := range e.Message.Elements() {
+			if e.From != j.Of {
+				if key := m.ID().Key(); m.Kind == wire.Request {
+					// With an id or a member that stands twice, which of two
+					// methods is answered is not known.
+					_, twice := asked[key]
+					asked[key] = m
+					ambiguous[key] = ambiguous[key] || twice || len(e.Message.Duplicates) > 0
+				}
+				continue
+			}
+			one := e
+			one.Message = m
+			switch {
+			case m.Misfit != nil:
+			case m.Kind == wire.Result && m.Result().IsObject():
+				request, ok := asked[m.ID().Key()]
+				if !ok || ambiguous[m.ID().Key()] || j.Garbled(one) {
+					continue
+				}
+				method, result := request.Method(), m.Result()
+				if version := result.Get("protocolVersion"); method == "initialize" && version.Type == gjson.String {
+					elsewhere = version.String() != string(j.Rev)
+				}
+				if IsUnderRevision(j, request, elsewhere) {
+					out = append(out, Message{one, "the result of " + wire.Clip(method, 80), set.ResultOf(method, []byte(result.Raw)), result})
+				}
+			case elsewhere:
+			case m.Kind == wire.Notification:
+				out = append(out, Message{one, wire.Clip(m.Method(), 80), set.Notification(m.Method()), m.Value()})
+			case m.Kind == wire.Request:
+				out = append(out, Message{one, "the request " + wire.Clip(m.Method(), 80), set.Request(m.Method()), m.Value()})
+			}
+		}
+	}
+	return out
+}
+
+// IsUnderRevision tells whether a request was made under the judged revision: in the
+// stateless era by its own metadata, before by what was agreed on.
+func IsUnderRevision(j *check.J, request wire.Message, elsewhere bool) bool {
+	version := wire.Member(request.Params().Get("_meta"), spec.MetaProtocolVersion)
+	if j.Facts.Stateless {
+		return version.String() == string(j.Rev)
+	}
+	return !version.Exists() && !elsewhere
+}
+
+// Filter returns what is kept of a list that is left as it is.
+func Filter[V any](all []V, keep func(V) bool) (out []V) {
+	for _, v := range all {
+		if keep(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// A Part is a value inside of what was said.
+type Part struct {
+	Pointer string // JSON pointer from its value
+	Value   gjson.Result
+}
+
+// A Member member is a value that stands in what was said where the schema has a
+// member of its name.
+type Member struct {
+	Message
+	schema.Member
+}
+
+// EachMember gives the values of a member, wherever the schema has it, in what
+// was said anew.
+func EachMember(j *check.J, name string, look func(f Member)) {
+	for _, f := range check.Derived(j, "members "+name, func() (all []Member) {
+		EachDistinctMessage(j, func(s Message) {
+			if s.Definition == "" {
+				return
+			}
+			for _, m := range schema.For(j.Rev).Members(s.Definition, name, s.Body) {
+				all = append(all, Member{s, m})
+			}
+		})
+		return all
+	}) {
+		look(f)
+	}
+}

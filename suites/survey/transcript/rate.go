@@ -1,0 +1,29 @@
+package transcript
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// maxPerSecond is how many notifications within a second everybody would call a
+// flood; the pages give no figure, and nothing below it is judged.
+const maxPerSecond = 500
+
+// JudgeRate objects to so many notifications of a method within a second. Frames
+// without a time tell nothing.
+func JudgeRate(j *check.J, method string) {
+	var at []time.Duration
+	EachMessage(j, func(s Message) {
+		if s.Message.Method() != method || s.At == 0 {
+			return
+		}
+		at = append(at, s.At)
+		if n := len(at); n >= maxPerSecond && at[n-1]-at[n-maxPerSecond] < time.Second {
+			j.Fail(s.Entry, "%d notifications %s came within %s", maxPerSecond, method, (at[n-1] - at[n-maxPerSecond]).Round(time.Millisecond))
+		}
+	})
+	if len(at) > 0 {
+		j.Saw()
+	}
+}

@@ -1,0 +1,147 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// ErrorResponses returns the error responses of the judged side whose error is an
+// object.
+func ErrorResponses(j *check.J) []wire.Entry {
+	return check.Derived(j, "failures", func() []wire.Entry {
+		return Filter(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Error && e.Message.Error().IsObject() })
+	})
+}
+
+// AnswersLegacyRequest tells whether an error of a stateless revision answers a request
+// without the metadata of that revision, which a server of both eras may
+// answer as an earlier revision has it.
+func AnswersLegacyRequest(j *check.J, e wire.Entry) bool {
+	if !j.Facts.Stateless {
+		return false
+	}
+	request, ok := j.RequestOf(e)
+	return ok && wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).Type != gjson.String
+}
+
+// ResultsOf returns the results of a method, by their requests.
+func ResultsOf(j *check.J, method string) []wire.Entry {
+	var out []wire.Entry
+	for _, e := range j.Sent() {
+		if e.Message.Kind != wire.Result {
+			continue
+		}
+		if r, ok := j.RequestOf(e); ok && r.Message.Method() == method {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// OpeningMethod is the method whose result declares capabilities.
+func OpeningMethod(j *check.J) string {
+	if j.Facts.Stateless {
+		return "server/discover"
+	}
+	return "initialize"
+}
+
+// CapabilityFor returns the client capability that a request of the server needs, or
+// "".
+func CapabilityFor(method string) string {
+	switch {
+	case method == "roots/list":
+		return "roots"
+	case method == "sampling/createMessage":
+		return "sampling"
+	case method == "elicitation/create":
+		return "elicitation"
+	case strings.HasPrefix(method, "tasks/"):
+		return "tasks"
+	}
+	return ""
+}
+
+// EachResult gives each complete result of a method with the request that it
+// answers. Results of another type (basic/index#resulttype, since 2026-07-28)
+// are not what the method's page describes, and a request that names another
+// revision is answered by the rules of that one.
+func EachResult(j *check.J, method string, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
+	for _, a := range check.Derived(j, "results by method", func() map[string][]answeredRequest { return resultsByMethod(j) })[method] {
+		look(a.answer, a.request, a.answer.Message.Result())
+	}
+}
+
+// An answeredRequest is a complete result with the request that it answers.
+type answeredRequest struct {
+	answer  wire.Entry
+	request wire.Message
+}
+
+func resultsByMethod(j *check.J) map[string][]answeredRequest {
+	out := map[string][]answeredRequest{}
+	for _, e := range j.Sent() {
+		result := e.Message.Result()
+		if e.Message.Kind != wire.Result || !result.IsObject() {
+			continue
+		}
+		request, ok := j.RequestOf(e)
+		if !ok || request.Message.Kind != wire.Request {
+			continue
+		}
+		if named := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion); named.Exists() && named.String() != string(j.Rev) {
+			continue
+		}
+		if kind := result.Get("resultType"); j.Facts.ResultType && kind.Exists() && kind.String() != "complete" {
+			continue
+		}
+		method := request.Message.Method()
+		out[method] = append(out[method], answeredRequest{e, request.Message})
+	}
+	return out
+}
+
+// EqualJSON tells whether two JSON values are equal: members in any order,
+// numbers by value.
+func EqualJSON(a, b gjson.Result) bool {
+	switch {
+	case a.IsObject():
+		if !b.IsObject() {
+			return false
+		}
+		x, y := a.Map(), b.Map()
+		if len(x) != len(y) {
+			return false
+		}
+		for key, v := range x {
+			if w, ok := y[key]; !ok || !EqualJSON(v, w) {
+				return false
+			}
+		}
+		return true
+	case a.IsArray():
+		if !b.IsArray() {
+			return false
+		}
+		x, y := a.Array(), b.Array()
+		if len(x) != len(y) {
+			return false
+		}
+		for i := range x {
+			if !EqualJSON(x[i], y[i]) {
+				return false
+			}
+		}
+		return true
+	case a.Type == gjson.Number:
+		return b.Type == gjson.Number && wire.ID{Raw: a.Raw}.Equal(wire.ID{Raw: b.Raw})
+	case a.Type == gjson.String:
+		return b.Type == gjson.String && a.String() == b.String()
+	}
+	return a.Type == b.Type
+}

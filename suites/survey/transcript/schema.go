@@ -1,0 +1,61 @@
+package transcript
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// A Scope is what the messages of a page of the specification are held against:
+// the definitions that are its own, and of these the places that other checks
+// judge.
+type Scope struct {
+	Definitions []string
+	Elsewhere   []string // JSON pointers; see within
+}
+
+func (p Scope) Judge(j *check.J) {
+	for _, def := range p.Definitions {
+		EachChecked(j, def, func(h Checked) {
+			for _, v := range h.Broken {
+				if !PointerMatches(v.Place(), CommonPlaces) && !PointerMatches(v.Place(), p.Elsewhere) {
+					j.Fail(h.Entry, "%s is no %s of %s: %s", h.Name, v.Definition, j.Rev, v)
+					return
+				}
+			}
+			j.Saw()
+		})
+	}
+}
+
+// CommonPlaces are the places of any definition that have checks of their own.
+var CommonPlaces = []string{
+	"/jsonrpc", "/id", "/method", // jsonrpc.*
+	"/resultType",         // jsonrpc.result-type.*
+	"**/_meta/**",         // schema.meta.*
+	"**/annotations/*/**", // schema.annotations.*
+	"**/icons/**",         // schema.icons.*
+}
+
+// PointerMatches tells whether a JSON pointer is one of the places. In a place a star
+// is any one step, and two stars are any number of steps: "**/_meta/**" is
+// _meta anywhere and everything in it.
+func PointerMatches(pointer string, places []string) bool {
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	return slices.ContainsFunc(places, func(place string) bool {
+		return stepsMatch(strings.Split(strings.TrimPrefix(place, "/"), "/"), steps)
+	})
+}
+
+func stepsMatch(place, steps []string) bool {
+	switch {
+	case len(place) == 0:
+		return len(steps) == 0
+	case place[0] == "**":
+		return stepsMatch(place[1:], steps) || len(steps) > 0 && stepsMatch(place, steps[1:])
+	case len(steps) == 0:
+		return false
+	}
+	return (place[0] == "*" || place[0] == steps[0]) && stepsMatch(place[1:], steps[1:])
+}

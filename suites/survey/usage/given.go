@@ -1,0 +1,79 @@
+package usage
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// UseConfigured gets the prompts that the user gives arguments for and reads the
+// resources that the user names, by their URI or by the variables of a template,
+// so that judges have them to look at. All are asked for at once; what does not
+// come soon is cancelled. It returns how many answers came.
+func UseConfigured(t *check.T) (answers int) {
+	var running []*check.Call
+	ask := func(capability, method string, params check.Params) {
+		if !t.Declares(capability) || t.Learnt("slow "+method) {
+			return
+		}
+		if r, err := t.TryStart(method, params); err == nil {
+			running = append(running, r)
+		}
+	}
+	for _, name := range t.GivenPrompts() {
+		for _, args := range t.GivenPrompt(name) {
+			ask("prompts", "prompts/get", check.Params{"name": name, "arguments": json.RawMessage(args)})
+		}
+	}
+	for _, uri := range givenURIs(t) {
+		ask("resources", "resources/read", check.Params{"uri": uri})
+	}
+	until := time.Now().Add(t.Timeout() / 2)
+	for _, r := range running {
+		if _, err := t.TryAnswer(r, time.Until(until)); err != nil {
+			t.Learn("slow " + r.Method)
+			t.Cancel(r)
+			continue
+		}
+		answers++
+	}
+	return answers
+}
+
+// givenURIs returns the URIs that the user gives, and those that templates
+// become with the variables that the user gives.
+func givenURIs(t *check.T) []string {
+	out := slices.Clone(t.GivenResources())
+	for _, template := range t.GivenTemplates() {
+		for _, variables := range t.GivenVariables(template) {
+			if uri, ok := expanded(template, variables); ok && !slices.Contains(out, uri) {
+				out = append(out, uri)
+			}
+		}
+	}
+	return out
+}
+
+// expanded returns a URI template (RFC 6570) with variables, given as a JSON
+// object of strings, filled in.
+func expanded(template, variables string) (uri string, ok bool) {
+	parsed, err := uritemplate.New(template)
+	if err != nil {
+		return "", false
+	}
+	var given map[string]string
+	if json.Unmarshal([]byte(variables), &given) != nil {
+		return "", false
+	}
+	values := uritemplate.Values{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		values.Set(name, uritemplate.String(given[name]))
+	}
+	uri, err = parsed.Expand(values)
+	return uri, err == nil
+}

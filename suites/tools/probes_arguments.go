@@ -1,0 +1,153 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
+	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
+)
+
+// A refusedCall is what came of a call with arguments that do not fit.
+type refusedCall struct {
+	tool   string
+	misfit schema.Misfit
+	answer wire.Entry
+}
+
+// refusals calls tools with invalid arguments, once at this revision.
+func refusals(t *check.T) []refusedCall {
+	return check.Memo(t, "invalid arguments", func() []refusedCall {
+		var out []refusedCall
+		late := 0
+		for _, c := range chosenMisfits(t) {
+			e, err := t.TryFrame("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON)))
+			if err == nil {
+				out = append(out, refusedCall{c.tool.Get("name").String(), c.misfit, e})
+			} else if late++; t.Over() != nil || late == toolcalls.MaxLate {
+				break // that requests are answered has checks of its own
+			}
+		}
+		return out
+	})
+}
+
+type toolMisfit struct {
+	tool   gjson.Result
+	misfit schema.Misfit
+}
+
+// chosenMisfits chooses among the misfits of all tools that may be abused.
+func chosenMisfits(t *check.T) []toolMisfit {
+	var all []toolMisfit
+	seen := 0
+	for _, tool := range offer.Tools(t) {
+		if !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || t.Learnt(offer.SlowToolKey(tool)) || seen == offer.ToolsMisfitted {
+			continue
+		}
+		seen++
+		for _, m := range offer.Misfits(t, tool) {
+			all = append(all, toolMisfit{tool, m})
+		}
+	}
+	return choose(all)
+}
+
+// choose takes the misfit of whose kind fewest were taken, of the tool of which
+// fewest were taken, and so on. What a server may put right comes once for each
+// kind, and last.
+func choose(all []toolMisfit) []toolMisfit {
+	var out []toolMisfit
+	taken := make([]bool, len(all))
+	kinds, tools := map[string]int{}, map[string]int{}
+	for len(out) < offer.MaxMisfits {
+		best, least := -1, [3]int{}
+		for i, c := range all {
+			kind, name := kindOfMisfit(c.misfit), c.tool.Get("name").String()
+			if taken[i] || tools[name] >= offer.MaxMisfitsPerTool || c.misfit.Mends && kinds[kind] > 0 {
+				continue
+			}
+			rank := [3]int{0, kinds[kind], tools[name]}
+			if c.misfit.Mends {
+				rank[0] = 1
+			}
+			if best < 0 || slices.Compare(rank[:], least[:]) < 0 {
+				best, least = i, rank
+			}
+		}
+		if best < 0 {
+			break
+		}
+		taken[best] = true
+		out = append(out, all[best])
+		kinds[kindOfMisfit(all[best].misfit)]++
+		tools[all[best].tool.Get("name").String()]++
+	}
+	return out
+}
+
+// kindOfMisfit tells apart what is commonly validated by other code: members
+// from what is nested in them, and what holds always from what holds in a
+// branch.
+func kindOfMisfit(m schema.Misfit) string {
+	kind := m.Keyword + " " + m.Under
+	if strings.Count(m.Path, "/") > 1 {
+		kind = "nested " + kind
+	}
+	if m.Mends {
+		kind = "mended " + kind
+	}
+	return kind
+}
+
+// argumentsValidated accepts both forms of refusal, a protocol error and a
+// result with isError. Of what can be put right it only tells: to drop a member
+// too many or to fill in a default is a way to validate.
+func argumentsValidated(t *check.T) {
+	refused := false
+	for _, r := range refusals(t) {
+		m := r.answer.Message
+		switch {
+		case m.Kind == wire.Error || m.Result().Get("isError").Bool():
+			refused = true
+		case m.Kind != wire.Result || !check.IsComplete(t, m):
+		case r.misfit.Mends:
+			t.Note("tool %q took arguments that break its schema, which a server may put right: %s", r.tool, r.misfit.Why)
+		default:
+			t.Mark(r.answer)
+			t.Fail("an error, or a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s) and succeeded", r.tool, r.misfit.Why)
+		}
+	}
+	if !refused {
+		t.NotObserved("no tool with arguments that could be wrong may be called with wrong ones", "--allow-tools NAME,… allows it")
+	}
+}
+
+// argumentsReported judges the form of a refusedCall: the page asks for a result,
+// so that a model can correct itself.
+func argumentsReported(t *check.T) {
+	reported := false
+	for _, r := range refusals(t) {
+		m := r.answer.Message
+		// Over HTTP the headers that repeat arguments may be validated first
+		// (basic/transports/streamable-http#server-behavior-for-custom-headers).
+		if code, _ := m.Code(); code == spec.HeaderMismatch && t.Transport() != transport.Stdio {
+			continue
+		}
+		if m.Kind == wire.Error {
+			t.Mark(r.answer)
+			t.Fail("a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s), which was answered with a protocol error", r.tool, r.misfit.Why)
+		}
+		reported = reported || m.Result().Get("isError").Bool()
+	}
+	if !reported {
+		t.NotObserved("no call with wrong arguments was refused", "--allow-tools NAME,… allows such calls")
+	}
+}

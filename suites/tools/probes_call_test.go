@@ -1,0 +1,72 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
+)
+
+func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
+	var all []toolMisfit
+	for i := range 10 {
+		tool := gjson.Parse(fmt.Sprintf(`{"name":"t%d"}`, i))
+		for _, keyword := range []string{"additionalProperties", "required", "type", "type", "type", "type", "type", "type", "enum"} {
+			all = append(all, toolMisfit{tool, schema.Misfit{Keyword: keyword, Mends: keyword == "additionalProperties"}})
+		}
+	}
+	keywords, tools := map[string]int{}, map[string]int{}
+	got := choose(all)
+	for i, c := range got {
+		keywords[c.misfit.Keyword]++
+		tools[c.tool.Get("name").String()]++
+		if c.misfit.Mends && i < 3 {
+			t.Error("what can be mended comes before what cannot")
+		}
+	}
+	if len(got) != offer.MaxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 || keywords["additionalProperties"] > 1 || len(tools) != 10 {
+		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
+	}
+	if got := choose(all[:9]); len(got) != offer.MaxMisfitsPerTool {
+		t.Errorf("%d are chosen of one tool", len(got))
+	}
+	if got := choose(all[:1]); len(got) != 1 {
+		t.Errorf("%d are chosen of one that can be mended", len(got))
+	}
+}
+
+func TestArgumentsAreDifferent(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`: `{"on":false} {"on":true}`,
+		`{"type":"object"}`:          `{}`,
+		`{"type":"object","not":{}}`: ``,
+		`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`:                                           `{"a":"x"} {}`,
+		`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},{"a":"third"}]}`: `{"a":"first"} {"a":"second"}`,
+	} {
+		got := offer.Made(generatorOf(t, gjson.Parse(`{"inputSchema":`+input+`}`)), 2)
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
+		}
+	}
+}
+
+func TestSwapCase(t *testing.T) {
+	if got := swapCase("getUser_2.Ä"); got != "GETuSER_2.ä" {
+		t.Errorf("swapCase gives %q", got)
+	}
+}
+
+func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
+	t.Helper()
+	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
+	if err != nil {
+		return nil
+	}
+	return g
+}
