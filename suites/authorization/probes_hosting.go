@@ -30,56 +30,165 @@ func authorizationHosting() []check.Check {
 			Says:  "a protected server publishes the metadata of its authorization server",
 			Level: spec.Should,
 			Rules: []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"},
-			Probe: hostMetadata,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				if h.at == nil {
+					t.Fail("a JSON object with an issuer", "none", "no metadata of an authorization server was found at %s", onHost(t, serverWellKnown))
+				}
+				for _, name := range []string{"issuer", "authorization_endpoint", "token_endpoint"} {
+					if v := h.doc.Get(name); v.Type != gjson.String {
+						t.Fail("a URL", shownJSON(v), "%s of %s is %s", name, h.at, shownJSON(v))
+					}
+				}
+				if v := h.doc.Get("response_types_supported"); !v.IsArray() {
+					t.Fail("a list", shownJSON(v), "response_types_supported of %s is %s", h.at, shownJSON(v))
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.root",
 			Says:  "that metadata is at the root of the host, whatever the path of the server",
 			Level: spec.Must,
 			Rules: []string{"authorization-metadata-at-root"},
-			Probe: hostRoot,
+			Probe: func(t *check.T) {
+				switch h := hosted(t); {
+				case h.at == nil:
+					t.NotObserved("no metadata of an authorization server was found", "")
+				case !h.atRoot:
+					t.Fail(onHost(t, serverWellKnown).String(), h.at.String(), "the metadata of the authorization server is at %s, and not at the root of the host", h.at)
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.defaults",
 			Says:  "a server without that metadata has its endpoints at the default paths",
 			Level: spec.Must,
 			Rules: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"},
-			Probe: hostDefaults,
+			Probe: func(t *check.T) {
+				if hosted(t).at != nil {
+					t.NotApplicable("the server has metadata of its authorization server")
+				}
+				for path, x := range withoutMetadata(t) {
+					if x.Status == http.StatusNotFound {
+						t.Fail("anything but 404", check.Told(x), "without metadata, %s was answered with %s", path, check.Told(x))
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.https",
 			Says:  "the endpoints of authorization are served over https",
 			Level: spec.Must,
 			Rules: []string{"authorization-as-endpoints-https"},
-			Probe: hostHTTPS,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				secure := false
+				for _, name := range []string{"issuer", "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "introspection_endpoint"} {
+					u, err := url.Parse(h.doc.Get(name).String())
+					switch {
+					case err != nil || u.Host == "" || isLoopback(u):
+					case u.Scheme == "https":
+						secure = true
+					case u.Scheme == "http":
+						t.Fail("https", u.String(), "%s is served over http: %s", name, wire.Clip(u.String(), 120))
+					}
+				}
+				if !secure {
+					t.NotObserved("no endpoint is named that is not on the loopback interface", "judge the server where it is deployed")
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.redirect",
 			Says:  "nobody is sent on to a redirect URI that was not registered",
 			Level: spec.Must,
 			Rules: []string{"authorization-validate-redirect-uris"},
-			Probe: hostRedirect,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				x := h.authorize(t, "mcpcheck-unknown-client", strangeURI)
+				if x.Status == http.StatusNotFound {
+					t.NotObserved("the server has no authorization endpoint", "")
+				}
+				if sentTo(x, strangeURI) {
+					t.Fail("no redirect", check.Told(x), "an unknown client was sent on to %s", strangeURI)
+				}
+				if client, ok := h.registered(t); ok {
+					for _, back := range []string{strangeURI, redirectURI + "/more", redirectURI + "?more=1"} {
+						if x := h.authorize(t, client, back); sentTo(x, back) {
+							t.Fail("no redirect", check.Told(x), "a client that registered %s was sent on to %s", redirectURI, back)
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.registration",
 			Says:  "a client can register itself",
 			Level: spec.Should,
 			Rules: []string{"authorization-dcr"},
-			Probe: hostRegistration,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				onLoopback(t)
+				if h.at == nil {
+					withoutMetadata(t)
+				}
+				if h.at != nil && !h.doc.Get("registration_endpoint").Exists() {
+					t.Fail("a registration_endpoint", "none", "the metadata of the authorization server names no registration_endpoint")
+				}
+				if _, ok := h.registered(t); !ok {
+					t.Fail("a client_id", "none", "a client that registered itself got no client_id")
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.pkce",
 			Says:  "a code is exchanged for a token with its verifier, and not without",
 			Level: spec.Must,
 			Rules: []string{"authorization-oauth21"},
-			Probe: hostPKCE,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				id := ownClient(t, h)
+				for what, verifier := range map[string]string{"no verifier": "", "another verifier": strings.Repeat("mcpcheck", 8)} {
+					if o, status := h.exchanged(t, id, verifier); o.Get("access_token").Exists() {
+						t.Fail("an error", http.StatusText(status), "a code was exchanged for a token with %s", what)
+					}
+				}
+				if o, status := h.exchanged(t, id, pkceVerifier); !o.Get("access_token").Exists() {
+					t.Fail("an access_token", shownJSON(o.Get("error")), "a code with its verifier was answered with status %d and no token", status)
+				}
+			},
 		},
 		{
 			ID:    "authorization.host.rotation",
 			Says:  "a refresh token is good once",
 			Level: spec.Should,
 			Rules: []string{"authorization-token-rotation"},
-			Probe: hostRotation,
+			Probe: func(t *check.T) {
+				h := hosted(t)
+				id := ownClient(t, h)
+				o, _ := h.exchanged(t, id, pkceVerifier)
+				token := o.Get("refresh_token").String()
+				if token == "" {
+					t.NotObserved("no refresh token was given", "")
+				}
+				refresh := func() (o gjson.Result, ok bool) {
+					o, _ = postForm(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded",
+						url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {id}}.Encode())
+					return o, o.Get("access_token").Exists()
+				}
+				first, ok := refresh()
+				if !ok {
+					t.NotObserved("the refresh token gave no access token", "")
+				}
+				if _, ok := refresh(); !ok {
+					return
+				}
+				// A server may take the old one for a while longer, should the answer be lost.
+				if next := first.Get("refresh_token").String(); next == "" || next == token {
+					t.Fail("another refresh token in its place", "the same", "a refresh token was good twice, and is not replaced")
+				}
+				t.Note("the refresh token was replaced, and was good a second time all the same")
+			},
 		},
 	}
 	for i := range all {
@@ -132,30 +241,6 @@ func namesAnother(t *check.T) bool {
 	})
 }
 
-func hostMetadata(t *check.T) {
-	h := hosted(t)
-	if h.at == nil {
-		t.Fail("a JSON object with an issuer", "none", "no metadata of an authorization server was found at %s", onHost(t, serverWellKnown))
-	}
-	for _, name := range []string{"issuer", "authorization_endpoint", "token_endpoint"} {
-		if v := h.doc.Get(name); v.Type != gjson.String {
-			t.Fail("a URL", shownJSON(v), "%s of %s is %s", name, h.at, shownJSON(v))
-		}
-	}
-	if v := h.doc.Get("response_types_supported"); !v.IsArray() {
-		t.Fail("a list", shownJSON(v), "response_types_supported of %s is %s", h.at, shownJSON(v))
-	}
-}
-
-func hostRoot(t *check.T) {
-	switch h := hosted(t); {
-	case h.at == nil:
-		t.NotObserved("no metadata of an authorization server was found", "")
-	case !h.atRoot:
-		t.Fail(onHost(t, serverWellKnown).String(), h.at.String(), "the metadata of the authorization server is at %s, and not at the root of the host", h.at)
-	}
-}
-
 // atDefaults returns what the default endpoints answer, by path; registration is
 // left out, which is not a must.
 func atDefaults(t *check.T) map[string]*check.Exchange {
@@ -183,17 +268,6 @@ func withoutMetadata(t *check.T) map[string]*check.Exchange {
 	return all
 }
 
-func hostDefaults(t *check.T) {
-	if hosted(t).at != nil {
-		t.NotApplicable("the server has metadata of its authorization server")
-	}
-	for path, x := range withoutMetadata(t) {
-		if x.Status == http.StatusNotFound {
-			t.Fail("anything but 404", check.Told(x), "without metadata, %s was answered with %s", path, check.Told(x))
-		}
-	}
-}
-
 // endpoint returns an endpoint of the authorization server that may be called:
 // one on the host of the server.
 func (h *authority) endpoint(t *check.T, name, usual string) *url.URL {
@@ -208,24 +282,6 @@ func (h *authority) endpoint(t *check.T, name, usual string) *url.URL {
 		t.NotObserved("the metadata names no "+name, "")
 	}
 	return at
-}
-
-func hostHTTPS(t *check.T) {
-	h := hosted(t)
-	secure := false
-	for _, name := range []string{"issuer", "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "introspection_endpoint"} {
-		u, err := url.Parse(h.doc.Get(name).String())
-		switch {
-		case err != nil || u.Host == "" || isLoopback(u):
-		case u.Scheme == "https":
-			secure = true
-		case u.Scheme == "http":
-			t.Fail("https", u.String(), "%s is served over http: %s", name, wire.Clip(u.String(), 120))
-		}
-	}
-	if !secure {
-		t.NotObserved("no endpoint is named that is not on the loopback interface", "judge the server where it is deployed")
-	}
 }
 
 // Where a client of ours is sent back to. Nobody listens there.
@@ -258,24 +314,6 @@ func (h *authority) authorize(t *check.T, client, back string) *check.Exchange {
 // sentTo tells whether an answer sends its reader to a URI.
 func sentTo(x *check.Exchange, back string) bool {
 	return x.Status >= 300 && x.Status < 400 && strings.HasPrefix(x.Header.Get("Location"), back)
-}
-
-func hostRedirect(t *check.T) {
-	h := hosted(t)
-	x := h.authorize(t, "mcpcheck-unknown-client", strangeURI)
-	if x.Status == http.StatusNotFound {
-		t.NotObserved("the server has no authorization endpoint", "")
-	}
-	if sentTo(x, strangeURI) {
-		t.Fail("no redirect", check.Told(x), "an unknown client was sent on to %s", strangeURI)
-	}
-	if client, ok := h.registered(t); ok {
-		for _, back := range []string{strangeURI, redirectURI + "/more", redirectURI + "?more=1"} {
-			if x := h.authorize(t, client, back); sentTo(x, back) {
-				t.Fail("no redirect", check.Told(x), "a client that registered %s was sent on to %s", redirectURI, back)
-			}
-		}
-	}
 }
 
 // postForm posts a form, or JSON, to an endpoint of the authorization server.
@@ -314,20 +352,6 @@ func onLoopback(t *check.T) {
 	}
 }
 
-func hostRegistration(t *check.T) {
-	h := hosted(t)
-	onLoopback(t)
-	if h.at == nil {
-		withoutMetadata(t)
-	}
-	if h.at != nil && !h.doc.Get("registration_endpoint").Exists() {
-		t.Fail("a registration_endpoint", "none", "the metadata of the authorization server names no registration_endpoint")
-	}
-	if _, ok := h.registered(t); !ok {
-		t.Fail("a client_id", "none", "a client that registered itself got no client_id")
-	}
-}
-
 // code returns a code that was given at once; a server that asks its user first
 // gives none.
 func (h *authority) code(t *check.T, client string) string {
@@ -355,44 +379,4 @@ func ownClient(t *check.T, h *authority) string {
 		t.NotObserved("no client could be registered", "")
 	}
 	return id
-}
-
-func hostPKCE(t *check.T) {
-	h := hosted(t)
-	id := ownClient(t, h)
-	for what, verifier := range map[string]string{"no verifier": "", "another verifier": strings.Repeat("mcpcheck", 8)} {
-		if o, status := h.exchanged(t, id, verifier); o.Get("access_token").Exists() {
-			t.Fail("an error", http.StatusText(status), "a code was exchanged for a token with %s", what)
-		}
-	}
-	if o, status := h.exchanged(t, id, pkceVerifier); !o.Get("access_token").Exists() {
-		t.Fail("an access_token", shownJSON(o.Get("error")), "a code with its verifier was answered with status %d and no token", status)
-	}
-}
-
-func hostRotation(t *check.T) {
-	h := hosted(t)
-	id := ownClient(t, h)
-	o, _ := h.exchanged(t, id, pkceVerifier)
-	token := o.Get("refresh_token").String()
-	if token == "" {
-		t.NotObserved("no refresh token was given", "")
-	}
-	refresh := func() (o gjson.Result, ok bool) {
-		o, _ = postForm(t, h.endpoint(t, "token_endpoint", "/token"), "application/x-www-form-urlencoded",
-			url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {id}}.Encode())
-		return o, o.Get("access_token").Exists()
-	}
-	first, ok := refresh()
-	if !ok {
-		t.NotObserved("the refresh token gave no access token", "")
-	}
-	if _, ok := refresh(); !ok {
-		return
-	}
-	// A server may take the old one for a while longer, should the answer be lost.
-	if next := first.Get("refresh_token").String(); next == "" || next == token {
-		t.Fail("another refresh token in its place", "the same", "a refresh token was good twice, and is not replaced")
-	}
-	t.Note("the refresh token was replaced, and was good a second time all the same")
 }

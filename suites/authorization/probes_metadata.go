@@ -25,56 +25,162 @@ func authorizationMetadata() []check.Check {
 			Says:  "a protected server publishes protected resource metadata",
 			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-server", "authorization-prm-server-location", "authorization-prm-discovery-mechanism"},
-			Probe: metadataPublished,
+			Probe: func(t *check.T) {
+				p := publishedBy(t)
+				if p.at == nil {
+					ownWay(t)
+					if p.away {
+						t.NotObserved(fmt.Sprintf("the challenge names %s for the metadata: the server is set up for another place than the loopback interface", wire.Clip(p.named, 120)), "judge the server where it is deployed")
+					}
+					t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(p.tried, ", "))
+				}
+				if p.broken != "" {
+					t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
+				}
+			},
 		},
 		{
 			ID:    "authorization.metadata.servers",
 			Says:  "the metadata names at least one authorization server by its URL",
 			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-authorization-servers"},
-			Probe: metadataServers,
+			Probe: func(t *check.T) {
+				p := metadataFound(t)
+				list := p.doc.Get("authorization_servers")
+				if !list.IsArray() || len(list.Array()) == 0 {
+					t.Fail("a list of at least one URL", shownJSON(list), "authorization_servers of %s is %s", p.at, shownJSON(list))
+				}
+				for _, one := range list.Array() {
+					if u, err := url.Parse(one.String()); one.Type != gjson.String || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+						t.Fail("a URL of http or https", shownJSON(one), "authorization_servers of %s holds %s", p.at, shownJSON(one))
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.metadata.resource",
 			Says:  "the metadata identifies the server that it is of",
 			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-prm-resource-field"},
-			Probe: metadataResource,
+			// metadataResource takes the server by any of its names on the loopback
+			// interface, and a resource that holds the endpoint in its path: what belongs to
+			// the resource is for the server to say (RFC 9728 section 3.3).
+			Probe: func(t *check.T) {
+				p := metadataFound(t)
+				resource := p.doc.Get("resource")
+				u, err := url.Parse(resource.String())
+				if resource.Type != gjson.String || err != nil || !u.IsAbs() {
+					t.Fail("the URL of the server", shownJSON(resource), "resource of %s is %s", p.at, shownJSON(resource))
+				}
+				if deployedAway(t, u) {
+					t.NotObserved(fmt.Sprintf("resource of %s is %s: the server is set up for another place than the loopback interface", p.at, shownJSON(resource)), "judge the server where it is deployed")
+				}
+				own := t.URL()
+				same := strings.EqualFold(u.Host, own.Host) || isLoopback(u) && isLoopback(own) && u.Port() == own.Port()
+				within := strings.TrimSuffix(u.Path, "/")
+				if !same || !strings.EqualFold(u.Scheme, own.Scheme) || own.Path != within && !strings.HasPrefix(own.Path, within+"/") {
+					t.Fail("the URL of the server, "+own.Redacted(), shownJSON(resource), "resource of %s is %s, which is not the server", p.at, shownJSON(resource))
+				}
+			},
 		},
 		{
 			ID:    "authorization.metadata.https",
 			Says:  "what the server names for authorization is served over https",
 			Level: spec.Must, In: audience, On: overWeb,
 			Rules: []string{"authorization-communication-security"},
-			Probe: metadataHTTPS,
+			// metadataHTTPS leaves the loopback interface out, on which servers are tried.
+			Probe: func(t *check.T) {
+				p := metadataFound(t)
+				all := map[string]string{"the metadata": p.at.String(), "resource": p.doc.Get("resource").String()}
+				for _, one := range p.doc.Get("authorization_servers").Array() {
+					all["authorization_servers: "+one.String()] = one.String()
+				}
+				secure := false
+				for what, raw := range all {
+					u, err := url.Parse(raw)
+					switch {
+					case err != nil || isLoopback(u):
+					case u.Scheme == "https":
+						secure = true
+					case u.Scheme == "http":
+						t.Fail("https", raw, "%s is served over http: %s", what, wire.Clip(raw, 120))
+					}
+				}
+				if !secure {
+					t.NotObserved("all of it is on the loopback interface", "judge the server where it is deployed")
+				}
+			},
 		},
 		{
 			ID:    "authorization.challenge.metadata",
 			Says:  "a 401 names where the protected resource metadata is",
 			Level: spec.Must, In: spec.Only(spec.V2025_06_18), On: overWeb,
 			Rules: []string{"authorization-www-authenticate-resource-metadata"},
-			Probe: challengeMetadata,
+			Probe: func(t *check.T) {
+				challenged(t)
+				switch p := publishedBy(t); {
+				case p.named == "":
+					ownWay(t)
+					t.Fail("resource_metadata", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge does not say where the protected resource metadata is")
+				case p.broken != "" && p.away:
+					t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
+				case p.broken != "":
+					t.Fail("the URL of a JSON object", p.named, "the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
+				}
+			},
 		},
 		{
 			ID:    "authorization.challenge.scope",
 			Says:  "a 401 names the scopes that are needed",
 			Level: spec.Should, In: scoping, On: overWeb,
 			Rules: []string{"authorization-challenge-scope"},
-			Probe: challengeScope,
+			Probe: func(t *check.T) {
+				if c := challenged(t); c.params["scope"] == "" {
+					t.Fail("scope", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge to a request without a token names no scope")
+				}
+			},
 		},
 		{
 			ID:    "authorization.challenge.consistent",
 			Says:  "one and the same request is challenged for the same scopes each time",
 			Level: spec.Should, In: scoping, On: overWeb,
 			Rules: []string{"authorization-server-scope-consistency"},
-			Probe: challengeConsistent,
+			Probe: func(t *check.T) {
+				first, named := challenged(t).params["scope"]
+				if !named {
+					t.NotObserved("the challenge names no scope", "")
+				}
+				for range 3 {
+					c := bearerChallenge(firstWords(t, "no token", withoutToken).x.Header)
+					if c == nil || !offer.SameNames(strings.Fields(c.params["scope"]), strings.Fields(first)) {
+						got := "no challenge"
+						if c != nil {
+							got = c.params["scope"]
+						}
+						t.Fail(first, got, "a first request without a token was challenged for %q, and the same again for %q", first, got)
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.challenge.offline",
 			Says:  "neither a challenge nor the metadata asks for offline_access",
 			Level: spec.Should, In: spec.Stateless, On: overWeb,
 			Rules: []string{"authorization-no-offline-access-in-challenge"},
-			Probe: challengeOffline,
+			Probe: func(t *check.T) {
+				c := challenged(t)
+				const offline = "offline_access"
+				if slices.Contains(strings.Fields(c.params["scope"]), offline) {
+					t.Fail("no offline_access", c.params["scope"], "the challenge asks for the scope %s, which no resource needs", offline)
+				}
+				if p := publishedBy(t); p.at != nil {
+					for _, s := range p.doc.Get("scopes_supported").Array() {
+						if s.String() == offline {
+							t.Fail("no offline_access", shownJSON(p.doc.Get("scopes_supported")), "scopes_supported of %s holds %s, which no resource needs", p.at, offline)
+						}
+					}
+				}
+			},
 		},
 	}
 }
@@ -138,20 +244,6 @@ func seekPublished(t *check.T) *published {
 	return p
 }
 
-func metadataPublished(t *check.T) {
-	p := publishedBy(t)
-	if p.at == nil {
-		ownWay(t)
-		if p.away {
-			t.NotObserved(fmt.Sprintf("the challenge names %s for the metadata: the server is set up for another place than the loopback interface", wire.Clip(p.named, 120)), "judge the server where it is deployed")
-		}
-		t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(p.tried, ", "))
-	}
-	if p.broken != "" {
-		t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
-	}
-}
-
 // ownWay ends the body where nothing is found of OAuth: no metadata, and a
 // challenge that has nothing of it. Then the server may give its tokens in a way
 // of its own (basic#auth).
@@ -178,19 +270,6 @@ func metadataFound(t *check.T) *published {
 	return p
 }
 
-func metadataServers(t *check.T) {
-	p := metadataFound(t)
-	list := p.doc.Get("authorization_servers")
-	if !list.IsArray() || len(list.Array()) == 0 {
-		t.Fail("a list of at least one URL", shownJSON(list), "authorization_servers of %s is %s", p.at, shownJSON(list))
-	}
-	for _, one := range list.Array() {
-		if u, err := url.Parse(one.String()); one.Type != gjson.String || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			t.Fail("a URL of http or https", shownJSON(one), "authorization_servers of %s holds %s", p.at, shownJSON(one))
-		}
-	}
-}
-
 func shownJSON(v gjson.Result) string {
 	if !v.Exists() {
 		return "missing"
@@ -202,50 +281,6 @@ func shownJSON(v gjson.Result) string {
 // is judged, on the loopback interface: it is set up for where it will be deployed.
 func deployedAway(t *check.T, at *url.URL) bool { return isLoopback(t.URL()) && !isLoopback(at) }
 
-// metadataResource takes the server by any of its names on the loopback
-// interface, and a resource that holds the endpoint in its path: what belongs to
-// the resource is for the server to say (RFC 9728 section 3.3).
-func metadataResource(t *check.T) {
-	p := metadataFound(t)
-	resource := p.doc.Get("resource")
-	u, err := url.Parse(resource.String())
-	if resource.Type != gjson.String || err != nil || !u.IsAbs() {
-		t.Fail("the URL of the server", shownJSON(resource), "resource of %s is %s", p.at, shownJSON(resource))
-	}
-	if deployedAway(t, u) {
-		t.NotObserved(fmt.Sprintf("resource of %s is %s: the server is set up for another place than the loopback interface", p.at, shownJSON(resource)), "judge the server where it is deployed")
-	}
-	own := t.URL()
-	same := strings.EqualFold(u.Host, own.Host) || isLoopback(u) && isLoopback(own) && u.Port() == own.Port()
-	within := strings.TrimSuffix(u.Path, "/")
-	if !same || !strings.EqualFold(u.Scheme, own.Scheme) || own.Path != within && !strings.HasPrefix(own.Path, within+"/") {
-		t.Fail("the URL of the server, "+own.Redacted(), shownJSON(resource), "resource of %s is %s, which is not the server", p.at, shownJSON(resource))
-	}
-}
-
-// metadataHTTPS leaves the loopback interface out, on which servers are tried.
-func metadataHTTPS(t *check.T) {
-	p := metadataFound(t)
-	all := map[string]string{"the metadata": p.at.String(), "resource": p.doc.Get("resource").String()}
-	for _, one := range p.doc.Get("authorization_servers").Array() {
-		all["authorization_servers: "+one.String()] = one.String()
-	}
-	secure := false
-	for what, raw := range all {
-		u, err := url.Parse(raw)
-		switch {
-		case err != nil || isLoopback(u):
-		case u.Scheme == "https":
-			secure = true
-		case u.Scheme == "http":
-			t.Fail("https", raw, "%s is served over http: %s", what, wire.Clip(raw, 120))
-		}
-	}
-	if !secure {
-		t.NotObserved("all of it is on the loopback interface", "judge the server where it is deployed")
-	}
-}
-
 // challenged returns the challenge to the first words without a token.
 func challenged(t *check.T) *challenge {
 	k := nobody(t)
@@ -254,55 +289,4 @@ func challenged(t *check.T) *challenge {
 		t.NotObserved("a request without a token is not answered with 401 and a challenge", "")
 	}
 	return c
-}
-
-func challengeMetadata(t *check.T) {
-	challenged(t)
-	switch p := publishedBy(t); {
-	case p.named == "":
-		ownWay(t)
-		t.Fail("resource_metadata", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge does not say where the protected resource metadata is")
-	case p.broken != "" && p.away:
-		t.Note("the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
-	case p.broken != "":
-		t.Fail("the URL of a JSON object", p.named, "the challenge names %s for the metadata, but %s", wire.Clip(p.named, 120), p.broken)
-	}
-}
-
-func challengeScope(t *check.T) {
-	if c := challenged(t); c.params["scope"] == "" {
-		t.Fail("scope", quoted(nobody(t).x.Header.Values("WWW-Authenticate")), "the challenge to a request without a token names no scope")
-	}
-}
-
-func challengeConsistent(t *check.T) {
-	first, named := challenged(t).params["scope"]
-	if !named {
-		t.NotObserved("the challenge names no scope", "")
-	}
-	for range 3 {
-		c := bearerChallenge(firstWords(t, "no token", withoutToken).x.Header)
-		if c == nil || !offer.SameNames(strings.Fields(c.params["scope"]), strings.Fields(first)) {
-			got := "no challenge"
-			if c != nil {
-				got = c.params["scope"]
-			}
-			t.Fail(first, got, "a first request without a token was challenged for %q, and the same again for %q", first, got)
-		}
-	}
-}
-
-func challengeOffline(t *check.T) {
-	c := challenged(t)
-	const offline = "offline_access"
-	if slices.Contains(strings.Fields(c.params["scope"]), offline) {
-		t.Fail("no offline_access", c.params["scope"], "the challenge asks for the scope %s, which no resource needs", offline)
-	}
-	if p := publishedBy(t); p.at != nil {
-		for _, s := range p.doc.Get("scopes_supported").Array() {
-			if s.String() == offline {
-				t.Fail("no offline_access", shownJSON(p.doc.Get("scopes_supported")), "scopes_supported of %s holds %s, which no resource needs", p.at, offline)
-			}
-		}
-	}
 }

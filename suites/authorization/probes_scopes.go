@@ -26,28 +26,110 @@ func authorizationScopes() []check.Check {
 			Says:  "a request whose token lacks scope is refused with status 403",
 			Level: spec.Must, In: guarding, On: transport.OnHTTP,
 			Rules: []string{"authorization-error-status-codes"},
-			Probe: scopeStatus,
+			Probe: func(t *check.T) {
+				for _, l := range lacks(t) {
+					if l.x.Status != http.StatusForbidden {
+						t.Fail("HTTP status 403", l.told(), "%s with a token that lacks scope was answered with %s", l.with, l.told())
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.scope.challenge",
 			Says:  "a 403 for lack of scope carries a challenge with insufficient_scope, the scopes and the metadata",
 			Level: spec.Should, In: scoping, On: transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-403"},
-			Probe: scopeChallenge,
+			Probe: func(t *check.T) {
+				for _, l := range forbidden(t) {
+					c := bearerChallenge(l.x.Header)
+					if c == nil {
+						t.Fail("a challenge of the scheme Bearer", quoted(l.x.Header.Values("WWW-Authenticate")), "the 403 to %s has no challenge of the scheme Bearer", l.with)
+					}
+					if got := c.params["error"]; got != "insufficient_scope" {
+						t.Fail("insufficient_scope", fmt.Sprintf("%q", got), "the challenge to %s names the error %q", l.with, got)
+					}
+					for _, name := range []string{"scope", "resource_metadata"} {
+						if c.params[name] == "" {
+							t.Fail(name, quoted(l.x.Header.Values("WWW-Authenticate")), "the challenge to %s lacks %s", l.with, name)
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "authorization.scope.sufficient",
 			Says:  "with the scopes of the challenge the request is no longer refused for lack of scope",
 			Level: spec.Should, In: scoping, On: transport.OnHTTP,
 			Rules: []string{"authorization-insufficient-scope-included", "authorization-scope-single-challenge"},
-			Probe: scopeSufficient,
+			// scopeSufficient steps up as a client does: with what it had and what the
+			// challenge names (basic/authorization#step-up-authorization-flow).
+			Probe: func(t *check.T) {
+				tried := false
+				for _, l := range forbidden(t) {
+					c := bearerChallenge(l.x.Header)
+					if c == nil || c.params["scope"] == "" || l.method == "" {
+						continue
+					}
+					scopes := strings.Fields(tokenClaim(t.Token(check.TokenNarrow), "scope"))
+					for _, s := range strings.Fields(c.params["scope"]) {
+						if !slices.Contains(scopes, s) {
+							scopes = append(scopes, s)
+						}
+					}
+					token, ok := t.Minted(strings.Join(scopes, " "))
+					if !ok {
+						t.NotObserved("no token can be made with the scopes of the challenge", "have the server trust mcpcheck reference authorization-server: authorization: {issuer: URL}")
+					}
+					user, err := t.TryUser(token)
+					if err != nil {
+						continue
+					}
+					tried = true
+					k := l.run(user)
+					user.Leave()
+					if k.x.Status == http.StatusForbidden {
+						again := ""
+						if c := bearerChallenge(k.x.Header); c != nil {
+							again = c.params["scope"]
+						}
+						t.Fail("no further challenge", k.told(), "%s was challenged for the scope %q, and with it for %q", l.what, c.params["scope"], again)
+					}
+				}
+				if !tried {
+					t.NotObserved("no challenge names scopes that could be granted", "")
+				}
+			},
 		},
 		{
 			ID:    "authorization.scope.hierarchy",
 			Says:  "a token with a broader scope does what one with the narrower scopes does",
 			Level: spec.Must, In: spec.Stateless, On: transport.OnHTTP,
 			Rules: []string{"authorization-scope-hierarchy"},
-			Probe: scopeHierarchy,
+			Probe: func(t *check.T) {
+				nobody(t)
+				broad := t.Token(check.TokenBroad)
+				if k := firstWords(t, "a token with a broader scope", withToken(broad)); k.x.Status == http.StatusForbidden {
+					t.Fail("what the good token gets", k.told(), "a token with a broader scope was refused: %s", k.told())
+				}
+				user, err := t.TryUser(broad)
+				if err != nil {
+					t.NotObserved("no session was opened with a broader scope: "+err.Error(), "")
+				}
+				defer user.Leave()
+				served := 0
+				for _, e := range errands(t) {
+					k := e.run(user)
+					switch {
+					case k.x.Status == http.StatusForbidden:
+						t.Fail("what the good token gets", k.told(), "%s with a token of a broader scope was refused: %s", e.what, k.told())
+					case k.answered && k.m.Kind == wire.Result:
+						served++
+					}
+				}
+				if served == 0 {
+					t.NotObserved("nothing was tried with a broader scope", "")
+				}
+			},
 		},
 	}
 }
@@ -130,14 +212,6 @@ func lacks(t *check.T) []lack {
 	return all
 }
 
-func scopeStatus(t *check.T) {
-	for _, l := range lacks(t) {
-		if l.x.Status != http.StatusForbidden {
-			t.Fail("HTTP status 403", l.told(), "%s with a token that lacks scope was answered with %s", l.with, l.told())
-		}
-	}
-}
-
 // forbidden returns what was refused with 403.
 func forbidden(t *check.T) []lack {
 	out := slices.DeleteFunc(slices.Clone(lacks(t)), func(l lack) bool { return l.x.Status != http.StatusForbidden })
@@ -145,62 +219,6 @@ func forbidden(t *check.T) []lack {
 		t.NotObserved("nothing was refused with status 403", "")
 	}
 	return out
-}
-
-func scopeChallenge(t *check.T) {
-	for _, l := range forbidden(t) {
-		c := bearerChallenge(l.x.Header)
-		if c == nil {
-			t.Fail("a challenge of the scheme Bearer", quoted(l.x.Header.Values("WWW-Authenticate")), "the 403 to %s has no challenge of the scheme Bearer", l.with)
-		}
-		if got := c.params["error"]; got != "insufficient_scope" {
-			t.Fail("insufficient_scope", fmt.Sprintf("%q", got), "the challenge to %s names the error %q", l.with, got)
-		}
-		for _, name := range []string{"scope", "resource_metadata"} {
-			if c.params[name] == "" {
-				t.Fail(name, quoted(l.x.Header.Values("WWW-Authenticate")), "the challenge to %s lacks %s", l.with, name)
-			}
-		}
-	}
-}
-
-// scopeSufficient steps up as a client does: with what it had and what the
-// challenge names (basic/authorization#step-up-authorization-flow).
-func scopeSufficient(t *check.T) {
-	tried := false
-	for _, l := range forbidden(t) {
-		c := bearerChallenge(l.x.Header)
-		if c == nil || c.params["scope"] == "" || l.method == "" {
-			continue
-		}
-		scopes := strings.Fields(tokenClaim(t.Token(check.TokenNarrow), "scope"))
-		for _, s := range strings.Fields(c.params["scope"]) {
-			if !slices.Contains(scopes, s) {
-				scopes = append(scopes, s)
-			}
-		}
-		token, ok := t.Minted(strings.Join(scopes, " "))
-		if !ok {
-			t.NotObserved("no token can be made with the scopes of the challenge", "have the server trust mcpcheck reference authorization-server: authorization: {issuer: URL}")
-		}
-		user, err := t.TryUser(token)
-		if err != nil {
-			continue
-		}
-		tried = true
-		k := l.run(user)
-		user.Leave()
-		if k.x.Status == http.StatusForbidden {
-			again := ""
-			if c := bearerChallenge(k.x.Header); c != nil {
-				again = c.params["scope"]
-			}
-			t.Fail("no further challenge", k.told(), "%s was challenged for the scope %q, and with it for %q", l.what, c.params["scope"], again)
-		}
-	}
-	if !tried {
-		t.NotObserved("no challenge names scopes that could be granted", "")
-	}
 }
 
 // tokenClaim reads a claim of a JSON Web Token, "" where there is none.
@@ -214,30 +232,4 @@ func tokenClaim(token, name string) string {
 		return ""
 	}
 	return gjson.GetBytes(raw, name).String()
-}
-
-func scopeHierarchy(t *check.T) {
-	nobody(t)
-	broad := t.Token(check.TokenBroad)
-	if k := firstWords(t, "a token with a broader scope", withToken(broad)); k.x.Status == http.StatusForbidden {
-		t.Fail("what the good token gets", k.told(), "a token with a broader scope was refused: %s", k.told())
-	}
-	user, err := t.TryUser(broad)
-	if err != nil {
-		t.NotObserved("no session was opened with a broader scope: "+err.Error(), "")
-	}
-	defer user.Leave()
-	served := 0
-	for _, e := range errands(t) {
-		k := e.run(user)
-		switch {
-		case k.x.Status == http.StatusForbidden:
-			t.Fail("what the good token gets", k.told(), "%s with a token of a broader scope was refused: %s", e.what, k.told())
-		case k.answered && k.m.Kind == wire.Result:
-			served++
-		}
-	}
-	if served == 0 {
-		t.NotObserved("nothing was tried with a broader scope", "")
-	}
 }

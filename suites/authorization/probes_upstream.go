@@ -28,7 +28,42 @@ func authorizationUpstream() []check.Check {
 		Says:  "the token of the client is not passed on to where a tool is sent",
 		Level: spec.Must, In: audience, On: transport.OnHTTP, Needs: "tools",
 		Rules: []string{"authorization-no-token-passthrough"},
-		Probe: tokenPassthrough,
+		// tokenPassthrough sends the tools that fetch what they are given to a page of
+		// ours, and looks at what they bring. Only a server on the loopback interface can
+		// get there.
+		Probe: func(t *check.T) {
+			nobody(t)
+			if !isLoopback(t.URL()) {
+				t.NotObserved("a page of ours is to be had on the loopback interface alone", "judge an instance of the server there")
+			}
+			u, err := listenUpstream()
+			if err != nil {
+				t.NotObserved(err.Error(), "")
+			}
+			defer u.stop()
+			for _, tool := range offer.Tools(t) {
+				name := addressed(tool)
+				made := offer.Arguments(t, tool, 1)
+				if name == "" || len(made) == 0 || offer.OnlyAsTask(t, tool) || !t.MayInvent(tool) {
+					continue
+				}
+				args, ok := sendingTo(made[0], name, u.URL)
+				if !ok {
+					continue
+				}
+				if _, err := t.TryFrame("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": args}); err != nil {
+					continue
+				}
+				for _, request := range u.requests() {
+					if strings.Contains(request, t.Bearer()) {
+						t.Fail("a request without the token", wire.Clip(request, 300), "tool %q was sent to a page of ours, and brought the access token of its client there", tool.Get("name").String())
+					}
+				}
+			}
+			if len(u.requests()) == 0 {
+				t.NotObserved("no tool that may be called fetches what it is given by its URL", "allow one: --allow-tools")
+			}
+		},
 	}}
 }
 
@@ -104,41 +139,4 @@ func sendingTo(arguments, name, to string) (check.Params, bool) {
 	}
 	args[name] = to
 	return args, true
-}
-
-// tokenPassthrough sends the tools that fetch what they are given to a page of
-// ours, and looks at what they bring. Only a server on the loopback interface can
-// get there.
-func tokenPassthrough(t *check.T) {
-	nobody(t)
-	if !isLoopback(t.URL()) {
-		t.NotObserved("a page of ours is to be had on the loopback interface alone", "judge an instance of the server there")
-	}
-	u, err := listenUpstream()
-	if err != nil {
-		t.NotObserved(err.Error(), "")
-	}
-	defer u.stop()
-	for _, tool := range offer.Tools(t) {
-		name := addressed(tool)
-		made := offer.Arguments(t, tool, 1)
-		if name == "" || len(made) == 0 || offer.OnlyAsTask(t, tool) || !t.MayInvent(tool) {
-			continue
-		}
-		args, ok := sendingTo(made[0], name, u.URL)
-		if !ok {
-			continue
-		}
-		if _, err := t.TryFrame("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": args}); err != nil {
-			continue
-		}
-		for _, request := range u.requests() {
-			if strings.Contains(request, t.Bearer()) {
-				t.Fail("a request without the token", wire.Clip(request, 300), "tool %q was sent to a page of ours, and brought the access token of its client there", tool.Get("name").String())
-			}
-		}
-	}
-	if len(u.requests()) == 0 {
-		t.NotObserved("no tool that may be called fetches what it is given by its URL", "allow one: --allow-tools")
-	}
 }

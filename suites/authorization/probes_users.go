@@ -30,77 +30,231 @@ func authorizationUsers() []check.Check {
 			Says:  "each request is refused without a token, whatever came before it",
 			Level: spec.Must, In: audience,
 			Rules: []string{"security-verify-all-requests"},
-			Probe: requestsVerified,
+			// requestsVerified leaves the requests of a session to sessionAuthentication, and
+			// looks at what else is sent in it.
+			Probe: func(t *check.T) {
+				nobody(t)
+				if t.Facts.Stateless {
+					for _, e := range errands(t) {
+						k := knocked(t, e.what, t.Frame(t.NextID(), e.method, e.params), withoutToken)
+						if k.served() {
+							t.Fail("a refusal", k.told(), "%s without a token was served, behind others with the token: %s", e.what, k.told())
+						}
+					}
+					return
+				}
+				own := t.Another(false)
+				defer own.Leave()
+				k := knocked(own, "a notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-none"}}`, withoutToken)
+				if k.x.Status < 300 {
+					own.Fail("a refusal", k.told(), "a notification in the session without a token was accepted: %s", k.told())
+				}
+				if own.SessionID() == "" {
+					return
+				}
+				for method, edits := range map[string][]check.Edit{http.MethodGet: {check.With("Accept", "text/event-stream")}, http.MethodDelete: nil} {
+					x := own.Ask(method, append(edits, withoutToken)...)
+					x.Close()
+					if x.Status < 300 {
+						own.Fail("a refusal", check.Told(x), "%s of the session without a token was accepted: %s", method, check.Told(x))
+					}
+				}
+			},
 		},
 		{
 			ID:    "security.session.authentication",
 			Says:  "the id of a session is no substitute for a token",
 			Level: spec.Must, In: bestPractices,
 			Rules: []string{"security-no-session-authentication"},
-			Probe: sessionAuthentication,
+			Probe: func(t *check.T) {
+				needsSession(t)
+				if k := knocked(t, "no token", harmlessFrame(t), withoutToken); k.served() {
+					t.Fail("a refusal", k.told(), "a request with the id of a session and without a token was served: %s", k.told())
+				}
+			},
 		},
 		{
 			ID:    "security.session.user",
 			Says:  "the id of a session is of no use to another user",
 			Level: spec.Should, In: bestPractices,
 			Rules: []string{"security-session-id-user-binding"},
-			Probe: sessionUser,
+			Probe: func(t *check.T) {
+				needsSession(t)
+				if k := knocked(t, "the token of another user", harmlessFrame(t), withToken(secondToken(t))); k.served() {
+					t.Fail("a refusal", k.told(), "a request with the id of one user's session and another's token was served: %s", k.told())
+				}
+			},
 		},
 		{
 			ID:    "security.handle.authentication",
 			Says:  "a requestState is no substitute for a token",
 			Level: spec.Must, In: spec.Stateless,
 			Rules: []string{"security-handle-not-authentication"},
-			Probe: handleAuthentication,
+			Probe: func(t *check.T) {
+				nobody(t)
+				asking.EachState(t, maxStates, func(r asking.Round, _ string) {
+					if k := knocked(t, "no token", t.Frame(t.NextID(), r.Method, r.Retry), withoutToken); k.served() {
+						t.Fail("a refusal", k.told(), "%s was retried with its requestState and without a token, and served: %s", r, k.told())
+					}
+				})
+			},
 		},
 		{
 			ID:    "mrtr.state.principal",
 			Says:  "a requestState is of no use to another user",
 			Level: spec.Should, In: spec.Stateless,
 			Rules: []string{"mrtr-request-state-bound-principal", "security-handle-user-binding"},
-			Probe: statePrincipal,
+			// statePrincipal has another user retry first, since a requestState may be good
+			// once. Only where it is good for its own user does the refusal tell anything.
+			Probe: func(t *check.T) {
+				token := secondToken(t)
+				good := false
+				asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
+					k := knocked(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry), withToken(token))
+					if k.served() && k.answered && check.Succeeded(t, k.m) {
+						t.Fail("a refusal", k.told(), "%s was retried with the requestState of one user by another, and succeeded", r)
+					}
+					good = good || check.Succeeded(t, t.Request(r.Method, r.Retry))
+				})
+				if !good {
+					t.NotObserved("no request that carries a requestState succeeds for its own user", "")
+				}
+			},
 		},
 		{
 			ID:    "tasks.foreign.refused",
 			Says:  "a task is of no use to another user",
 			Level: spec.Must, In: offer.TaskRevisions, Needs: "tasks",
 			Rules: []string{"tasks-bind-authorization-context", "tasks-reject-foreign-context"},
-			Probe: tasksForeign,
+			Probe: func(t *check.T) {
+				token, ids := secondToken(t), ownTasks(t)
+				other := t.User(token)
+				defer other.Leave()
+				for _, id := range ids {
+					for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+						if m := other.Request(method, check.Params{"taskId": id}); m.Kind == wire.Result {
+							other.Fail("an error", m.Summary(), "%s of a task of one user by another was answered with %s", method, m.Summary())
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "tasks.foreign.unlisted",
 			Says:  "tasks are listed to their own user alone",
 			Level: spec.Must, In: offer.TaskRevisions, Needs: "tasks.list",
 			Rules: []string{"tasks-list-own-context-only"},
-			Probe: tasksUnlisted,
+			Probe: func(t *check.T) {
+				token, ids := secondToken(t), ownTasks(t)
+				if _, ok := listsAny(t, ids); !ok {
+					t.NotObserved("the tasks are not listed to their own user", "")
+				}
+				other := t.User(token)
+				defer other.Leave()
+				if id, ok := listsAny(other, ids); ok {
+					other.Fail("tasks of one's own", id, "tasks/list shows one user the task %s of another", wire.Clip(id, 60))
+				}
+			},
 		},
 		{
 			ID:    "tasks.list.identified",
 			Says:  "a server that does not tell its clients apart lists no tasks of others",
 			Level: spec.Should, In: offer.TaskRevisions, Needs: "tasks.list",
 			Rules: []string{"tasks-no-list-without-identity"},
-			Probe: tasksIdentified,
+			// tasksIdentified goes by two clients without a token: what one made must not be
+			// listed to the other, or the server cannot identify who asks.
+			Probe: func(t *check.T) {
+				if t.Bearer() != "" && !check.Memo(t, "without a token", func() knock { return firstWords(t, "no token", withoutToken) }).served() {
+					t.NotApplicable("the server tells its users apart by their tokens")
+				}
+				ids := ownTasks(t)
+				other := t.Another(false)
+				defer other.Leave()
+				if id, ok := listsAny(other, ids); ok {
+					other.Fail("no tasks.list, or tasks of one's own", id, "tasks/list shows one client the task %s of another, and nothing tells them apart", wire.Clip(id, 60))
+				}
+			},
 		},
 		{
 			ID:    "caching.public.shared",
 			Says:  "what may be shared between users is the same for two of them",
 			Level: spec.Must, In: spec.Stateless,
 			Rules: []string{"caching-public-aware"},
-			Probe: publicShared,
+			// publicShared compares what two users are shown with what one is shown twice,
+			// since it may change by itself.
+			Probe: func(t *check.T) {
+				token := secondToken(t)
+				var uris []string
+				if t.Declares("resources") {
+					uris = offer.ResourcesList.Names(offer.Walked(t, offer.ResourcesList).Items())
+				}
+				uris = uris[:min(len(uris), maxViewed)]
+				other := t.User(token)
+				defer other.Leave()
+				before, theirs, after := shownTo(t, uris), shownTo(other, uris), shownTo(t, uris)
+				seen := false
+				for i, own := range before {
+					if !own.public() || !theirs[i].public() || own.shows != after[i].shows {
+						continue
+					}
+					if seen = true; own.shows != theirs[i].shows {
+						t.Fail("cacheScope private, or the same for both", wire.Clip(theirs[i].shows, 120), "%s is public, and shows one user something else than another", own.what)
+					}
+				}
+				if !seen {
+					t.NotObserved("nothing that stays as it is is public", "")
+				}
+			},
 		},
 		{
 			ID:    "caching.private.guarded",
 			Says:  "a resource of one user is not read by another",
 			Level: spec.Must, In: spec.Stateless,
 			Rules: []string{"caching-access-control"},
-			Probe: privateGuarded,
+			Probe: func(t *check.T) {
+				token := secondToken(t)
+				uris := t.GivenPrivate()
+				if len(uris) == 0 {
+					t.NotObserved("no resource is known that belongs to one user", "name it in the configuration: authorization: {private: [URI]}")
+				}
+				other := t.User(token)
+				defer other.Leave()
+				seen := false
+				for _, uri := range uris {
+					if e, err := usage.ReadResource(t, uri); err != nil || !check.IsComplete(t, e.Message) {
+						continue
+					}
+					seen = true
+					if m := other.Request("resources/read", check.Params{"uri": uri}); m.Kind == wire.Result {
+						other.Fail("an error", m.Summary(), "%s belongs to one user, and was read by another", wire.Clip(uri, 120))
+					}
+				}
+				if !seen {
+					t.NotObserved("the resources that are said to belong to the first user were not read", "")
+				}
+			},
 		},
 		{
 			ID:    "elicitation.url.authorization",
 			Says:  "who brings no token is not sent to a page by an elicitation",
 			Level: spec.Must, In: scoping,
 			Rules: []string{"elicitation-not-for-mcp-auth"},
-			Probe: urlAuthorization,
+			// urlAuthorization looks at what refuses a request without a token.
+			Probe: func(t *check.T) {
+				nobody(t)
+				all := []knock{nobody(t)}
+				for _, l := range offer.Lists(t) {
+					all = append(all, knocked(t, l.Method+" without a token", t.Frame(t.NextID(), l.Method, check.Params{}), withoutToken))
+				}
+				for _, k := range all {
+					t.Whole(k.x)
+					for _, m := range k.x.Messages() {
+						if page := pageFor(m); page != "" {
+							t.Fail("status 401 and the flow of OAuth", m.Summary(), "a request without a token was answered by an elicitation of the page %s", wire.Clip(page, 120))
+						}
+					}
+				}
+			},
 		},
 	}
 	for i := range all {
@@ -109,49 +263,11 @@ func authorizationUsers() []check.Check {
 	return all
 }
 
-// requestsVerified leaves the requests of a session to sessionAuthentication, and
-// looks at what else is sent in it.
-func requestsVerified(t *check.T) {
-	nobody(t)
-	if t.Facts.Stateless {
-		for _, e := range errands(t) {
-			k := knocked(t, e.what, t.Frame(t.NextID(), e.method, e.params), withoutToken)
-			if k.served() {
-				t.Fail("a refusal", k.told(), "%s without a token was served, behind others with the token: %s", e.what, k.told())
-			}
-		}
-		return
-	}
-	own := t.Another(false)
-	defer own.Leave()
-	k := knocked(own, "a notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-none"}}`, withoutToken)
-	if k.x.Status < 300 {
-		own.Fail("a refusal", k.told(), "a notification in the session without a token was accepted: %s", k.told())
-	}
-	if own.SessionID() == "" {
-		return
-	}
-	for method, edits := range map[string][]check.Edit{http.MethodGet: {check.With("Accept", "text/event-stream")}, http.MethodDelete: nil} {
-		x := own.Ask(method, append(edits, withoutToken)...)
-		x.Close()
-		if x.Status < 300 {
-			own.Fail("a refusal", check.Told(x), "%s of the session without a token was accepted: %s", method, check.Told(x))
-		}
-	}
-}
-
 // needsSession ends the body where the server has no sessions.
 func needsSession(t *check.T) {
 	nobody(t)
 	if t.SessionID() == "" {
 		t.NotApplicable("the server has no sessions")
-	}
-}
-
-func sessionAuthentication(t *check.T) {
-	needsSession(t)
-	if k := knocked(t, "no token", harmlessFrame(t), withoutToken); k.served() {
-		t.Fail("a refusal", k.told(), "a request with the id of a session and without a token was served: %s", k.told())
 	}
 }
 
@@ -166,41 +282,8 @@ func secondToken(t *check.T) string {
 	return token
 }
 
-func sessionUser(t *check.T) {
-	needsSession(t)
-	if k := knocked(t, "the token of another user", harmlessFrame(t), withToken(secondToken(t))); k.served() {
-		t.Fail("a refusal", k.told(), "a request with the id of one user's session and another's token was served: %s", k.told())
-	}
-}
-
 // maxStates bounds the requests whose requestState is tried.
 const maxStates = 2
-
-func handleAuthentication(t *check.T) {
-	nobody(t)
-	asking.EachState(t, maxStates, func(r asking.Round, _ string) {
-		if k := knocked(t, "no token", t.Frame(t.NextID(), r.Method, r.Retry), withoutToken); k.served() {
-			t.Fail("a refusal", k.told(), "%s was retried with its requestState and without a token, and served: %s", r, k.told())
-		}
-	})
-}
-
-// statePrincipal has another user retry first, since a requestState may be good
-// once. Only where it is good for its own user does the refusal tell anything.
-func statePrincipal(t *check.T) {
-	token := secondToken(t)
-	good := false
-	asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
-		k := knocked(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry), withToken(token))
-		if k.served() && k.answered && check.Succeeded(t, k.m) {
-			t.Fail("a refusal", k.told(), "%s was retried with the requestState of one user by another, and succeeded", r)
-		}
-		good = good || check.Succeeded(t, t.Request(r.Method, r.Retry))
-	})
-	if !good {
-		t.NotObserved("no request that carries a requestState succeeds for its own user", "")
-	}
-}
 
 // ownTasks returns the ids of tasks of the user that the server still knows.
 func ownTasks(t *check.T) []string {
@@ -219,19 +302,6 @@ func ownTasks(t *check.T) []string {
 	return out
 }
 
-func tasksForeign(t *check.T) {
-	token, ids := secondToken(t), ownTasks(t)
-	other := t.User(token)
-	defer other.Leave()
-	for _, id := range ids {
-		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-			if m := other.Request(method, check.Params{"taskId": id}); m.Kind == wire.Result {
-				other.Fail("an error", m.Summary(), "%s of a task of one user by another was answered with %s", method, m.Summary())
-			}
-		}
-	}
-}
-
 // listsAny tells whether tasks are listed in a session, and which of them.
 func listsAny(t *check.T, ids []string) (id string, ok bool) {
 	names := taskcalls.TasksList.Names(offer.WalkNow(t, taskcalls.TasksList).Items())
@@ -240,32 +310,6 @@ func listsAny(t *check.T, ids []string) (id string, ok bool) {
 		return "", false
 	}
 	return ids[i], true
-}
-
-func tasksUnlisted(t *check.T) {
-	token, ids := secondToken(t), ownTasks(t)
-	if _, ok := listsAny(t, ids); !ok {
-		t.NotObserved("the tasks are not listed to their own user", "")
-	}
-	other := t.User(token)
-	defer other.Leave()
-	if id, ok := listsAny(other, ids); ok {
-		other.Fail("tasks of one's own", id, "tasks/list shows one user the task %s of another", wire.Clip(id, 60))
-	}
-}
-
-// tasksIdentified goes by two clients without a token: what one made must not be
-// listed to the other, or the server cannot identify who asks.
-func tasksIdentified(t *check.T) {
-	if t.Bearer() != "" && !check.Memo(t, "without a token", func() knock { return firstWords(t, "no token", withoutToken) }).served() {
-		t.NotApplicable("the server tells its users apart by their tokens")
-	}
-	ids := ownTasks(t)
-	other := t.Another(false)
-	defer other.Leave()
-	if id, ok := listsAny(other, ids); ok {
-		other.Fail("no tasks.list, or tasks of one's own", id, "tasks/list shows one client the task %s of another, and nothing tells them apart", wire.Clip(id, 60))
-	}
 }
 
 // A spectacle is what a user is shown under one name, and who may share it.
@@ -302,72 +346,6 @@ func shownTo(t *check.T, uris []string) []spectacle {
 
 // maxViewed bounds the resources that two users read.
 const maxViewed = 5
-
-// publicShared compares what two users are shown with what one is shown twice,
-// since it may change by itself.
-func publicShared(t *check.T) {
-	token := secondToken(t)
-	var uris []string
-	if t.Declares("resources") {
-		uris = offer.ResourcesList.Names(offer.Walked(t, offer.ResourcesList).Items())
-	}
-	uris = uris[:min(len(uris), maxViewed)]
-	other := t.User(token)
-	defer other.Leave()
-	before, theirs, after := shownTo(t, uris), shownTo(other, uris), shownTo(t, uris)
-	seen := false
-	for i, own := range before {
-		if !own.public() || !theirs[i].public() || own.shows != after[i].shows {
-			continue
-		}
-		if seen = true; own.shows != theirs[i].shows {
-			t.Fail("cacheScope private, or the same for both", wire.Clip(theirs[i].shows, 120), "%s is public, and shows one user something else than another", own.what)
-		}
-	}
-	if !seen {
-		t.NotObserved("nothing that stays as it is is public", "")
-	}
-}
-
-func privateGuarded(t *check.T) {
-	token := secondToken(t)
-	uris := t.GivenPrivate()
-	if len(uris) == 0 {
-		t.NotObserved("no resource is known that belongs to one user", "name it in the configuration: authorization: {private: [URI]}")
-	}
-	other := t.User(token)
-	defer other.Leave()
-	seen := false
-	for _, uri := range uris {
-		if e, err := usage.ReadResource(t, uri); err != nil || !check.IsComplete(t, e.Message) {
-			continue
-		}
-		seen = true
-		if m := other.Request("resources/read", check.Params{"uri": uri}); m.Kind == wire.Result {
-			other.Fail("an error", m.Summary(), "%s belongs to one user, and was read by another", wire.Clip(uri, 120))
-		}
-	}
-	if !seen {
-		t.NotObserved("the resources that are said to belong to the first user were not read", "")
-	}
-}
-
-// urlAuthorization looks at what refuses a request without a token.
-func urlAuthorization(t *check.T) {
-	nobody(t)
-	all := []knock{nobody(t)}
-	for _, l := range offer.Lists(t) {
-		all = append(all, knocked(t, l.Method+" without a token", t.Frame(t.NextID(), l.Method, check.Params{}), withoutToken))
-	}
-	for _, k := range all {
-		t.Whole(k.x)
-		for _, m := range k.x.Messages() {
-			if page := pageFor(m); page != "" {
-				t.Fail("status 401 and the flow of OAuth", m.Summary(), "a request without a token was answered by an elicitation of the page %s", wire.Clip(page, 120))
-			}
-		}
-	}
-}
 
 // pageFor returns the page that a message sends its user to by an elicitation, ""
 // for none.

@@ -15,30 +15,28 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-element-types"},
-			Judge: batchElementKinds,
+			// batchElementKinds leaves out empty arrays, which hold neither.
+			Judge: func(j *check.J) {
+				for _, e := range j.Entries() {
+					if e.From != j.Of || e.Message.Kind != wire.Batch {
+						continue
+					}
+					responses, others := 0, 0
+					for _, m := range e.Message.Elements() {
+						if m.IsResponse() {
+							responses++
+						} else {
+							others++
+						}
+					}
+					switch {
+					case responses > 0 && others > 0:
+						j.Fail(e, "an array holds %d responses and %d other messages", responses, others)
+					case responses+others > 0:
+						j.Saw()
+					}
+				}
+			},
 		},
-	}
-}
-
-// batchElementKinds leaves out empty arrays, which hold neither.
-func batchElementKinds(j *check.J) {
-	for _, e := range j.Entries() {
-		if e.From != j.Of || e.Message.Kind != wire.Batch {
-			continue
-		}
-		responses, others := 0, 0
-		for _, m := range e.Message.Elements() {
-			if m.IsResponse() {
-				responses++
-			} else {
-				others++
-			}
-		}
-		switch {
-		case responses > 0 && others > 0:
-			j.Fail(e, "an array holds %d responses and %d other messages", responses, others)
-		case responses+others > 0:
-			j.Saw()
-		}
 	}
 }

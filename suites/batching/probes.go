@@ -22,7 +22,20 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    only,
 			Rules: []string{"batching-receive"},
-			Probe: batchReceived,
+			Probe: func(t *check.T) {
+				b := batchOfTwo(t)
+				if b.missing.Present() && b.status >= 400 {
+					t.Fail("a result for each request of the batch", fmt.Sprintf("HTTP status %d", b.status), "a batch of two requests was refused with HTTP status %d", b.status)
+				}
+				if b.missing.Present() {
+					t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
+				}
+				for _, m := range b.answers {
+					gomega.NewWithT(t).Expect(m).To(match.BeResult())
+				}
+				t.Send(check.Batch(batchedNotification, batchedNotification))
+				t.Survives("a batch of two notifications")
+			},
 		},
 		{
 			ID:    "batching.answer.array",
@@ -30,7 +43,17 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    only,
 			Rules: []string{"batching-response-array"},
-			Probe: batchAnsweredByArray,
+			// batchAnsweredByArray accepts that the responses come one by one on an event
+			// stream, where they may (basic/transports#sending-messages-to-the-server).
+			Probe: func(t *check.T) {
+				switch b := received(t); {
+				case b.separate && b.streamed:
+					t.NotObserved("the responses came on an event stream, where they may come one by one", "")
+				case b.separate:
+					t.Mark(b.loose)
+					t.Fail("one array of two responses", b.loose.Message.Summary(), "the responses to a batch came one by one")
+				}
+			},
 		},
 		{
 			ID:    "batching.answer.each",
@@ -38,7 +61,23 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    only,
 			Rules: []string{"batching-one-response-per-request"},
-			Probe: batchAnsweredEach,
+			Probe: func(t *check.T) {
+				received(t)
+				ids, elements := check.PingBatch(t, 3)
+				elements[1] = t.Frame(ids[1], "mcpcheck/no-such-method", nil)
+				from := t.Send(check.Batch(elements...))
+				want := []func(wire.Message) string{resultMissing, errorMissing, resultMissing}
+				for i, id := range ids {
+					m, ok := t.Await(from, check.ResponseTo(id))
+					if !ok {
+						t.Judgeable(from)
+						t.Fail("three responses", "no answer", "request %d of a batch of three was not answered", i+1)
+					}
+					if why := want[i](m); why != "" {
+						t.Fail("result, error -32601, result", m.Summary(), "request %d of a batch %s", i+1, why)
+					}
+				}
+			},
 		},
 		{
 			ID:    "batching.notification.silent",
@@ -46,7 +85,17 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    only,
 			Rules: []string{"batching-no-response-for-notifications"},
-			Probe: batchedNotificationIsSilent,
+			Probe: func(t *check.T) {
+				received(t)
+				ids, elements := check.PingBatch(t, 2)
+				from := t.Send(check.Batch(elements[0], batchedNotification, elements[1]))
+				if !awaitAll(t, from, ids) {
+					t.NotObserved("a batch of requests with a notification between them was not answered", "")
+				}
+				t.Forbid(from, "no answer to the notification in a batch", func(m wire.Message) bool {
+					return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().Usable()
+				})
+			},
 		},
 		{
 			ID:    "batching.notifications.silent",
@@ -54,7 +103,19 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    only,
 			Rules: []string{"batching-all-notifications-silent"},
-			Probe: batchOfNotificationsIsSilent,
+			Probe: func(t *check.T) {
+				received(t)
+				from := t.Send(check.Batch(batchedNotification, batchedNotification))
+				t.Forbid(from, "no answer to a batch of notifications", func(m wire.Message) bool {
+					return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().Usable()
+				})
+				for _, e := range t.Frames(from) {
+					if e.From == wire.Server && e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
+						t.Mark(e)
+						t.Fail("no answer", "[]", "a batch of notifications was answered with an empty array")
+					}
+				}
+			},
 		},
 		{
 			ID:       "batching.empty",
@@ -63,7 +124,25 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-empty-array"},
 			Malforms: true,
-			Probe:    emptyBatch,
+			Probe: func(t *check.T) {
+				received(t)
+				from := t.Send("[]")
+				m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
+				if !ok {
+					t.Survives("an empty array")
+					if posting.RefusedByHTTP(t, from, "an empty array") {
+						return
+					}
+					t.Fail("one error -32600", "no answer", "an empty array was not answered")
+				}
+				refusedOr(t, from, m, spec.InvalidRequest)
+				for _, e := range t.Frames(from) {
+					if e.From == wire.Server && e.Message.Kind == wire.Batch {
+						t.Mark(e)
+						t.Fail("one error, not in an array", "an array", "an empty array was answered with an array")
+					}
+				}
+			},
 		},
 		{
 			ID:       "batching.parse-error",
@@ -72,7 +151,20 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-json"},
 			Malforms: true,
-			Probe:    truncatedBatch,
+			Probe: func(t *check.T) {
+				received(t)
+				ids, elements := check.PingBatch(t, 1)
+				from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
+				m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m) })
+				if !ok {
+					t.Survives("a truncated batch")
+					if posting.RefusedByHTTP(t, from, "a truncated batch") {
+						return
+					}
+					t.Fail("one error -32700", "no answer", "a truncated batch was not answered")
+				}
+				refusedOr(t, from, m, spec.ParseError)
+			},
 		},
 		{
 			ID:       "batching.element.invalid",
@@ -81,7 +173,25 @@ func probes() []check.Check {
 			In:       only,
 			Rules:    []string{"batching-invalid-elements"},
 			Malforms: true,
-			Probe:    invalidElement,
+			// invalidElement accepts that the array is refused as a whole, which the
+			// example of JSON-RPC that the rule rests on does not exclude.
+			Probe: func(t *check.T) {
+				received(t)
+				ids, elements := check.PingBatch(t, 1)
+				from := t.Send(check.Batch("1", elements[0]))
+				m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
+				if !ok {
+					t.Survives("a batch with an element that is no request")
+					if posting.RefusedByHTTP(t, from, "a batch with an element that is no request") {
+						return
+					}
+					t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
+				}
+				refusedOr(t, from, m, spec.InvalidRequest)
+				if _, ok := t.AwaitBehind(from, check.ResponseTo(ids[0])); !ok {
+					t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
+				}
+			},
 		},
 		{
 			ID:       "jsonrpc.batch.survived",
@@ -90,7 +200,23 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Spec:     "basic/transports#stdio",
 			Malforms: true,
-			Probe:    batchSurvived,
+			Probe: func(t *check.T) {
+				ids, elements := check.PingBatch(t, 2)
+				from := t.Send(check.Batch(elements...))
+				t.Survives("an array")
+				t.Settle(from)
+				for _, m := range t.Received(from) {
+					if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().Usable()) {
+						t.Note("an array of two requests was answered with %s", m.Summary())
+						return
+					}
+				}
+				if t.Refused(from) {
+					t.Note("an array of two requests was refused by HTTP alone")
+					return
+				}
+				t.Note("an array of two requests was not answered")
+			},
 		},
 	}
 }
@@ -140,33 +266,6 @@ func received(t *check.T) batch {
 	return b
 }
 
-func batchReceived(t *check.T) {
-	b := batchOfTwo(t)
-	if b.missing.Present() && b.status >= 400 {
-		t.Fail("a result for each request of the batch", fmt.Sprintf("HTTP status %d", b.status), "a batch of two requests was refused with HTTP status %d", b.status)
-	}
-	if b.missing.Present() {
-		t.Fail("a result for each request of the batch", "no answer", "a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
-	}
-	for _, m := range b.answers {
-		gomega.NewWithT(t).Expect(m).To(match.BeResult())
-	}
-	t.Send(check.Batch(batchedNotification, batchedNotification))
-	t.Survives("a batch of two notifications")
-}
-
-// batchAnsweredByArray accepts that the responses come one by one on an event
-// stream, where they may (basic/transports#sending-messages-to-the-server).
-func batchAnsweredByArray(t *check.T) {
-	switch b := received(t); {
-	case b.separate && b.streamed:
-		t.NotObserved("the responses came on an event stream, where they may come one by one", "")
-	case b.separate:
-		t.Mark(b.loose)
-		t.Fail("one array of two responses", b.loose.Message.Summary(), "the responses to a batch came one by one")
-	}
-}
-
 func awaitAll(t *check.T, from int, ids []wire.ID) bool {
 	for _, id := range ids {
 		if _, ok := t.Await(from, check.ResponseTo(id)); !ok {
@@ -174,24 +273,6 @@ func awaitAll(t *check.T, from int, ids []wire.ID) bool {
 		}
 	}
 	return true
-}
-
-func batchAnsweredEach(t *check.T) {
-	received(t)
-	ids, elements := check.PingBatch(t, 3)
-	elements[1] = t.Frame(ids[1], "mcpcheck/no-such-method", nil)
-	from := t.Send(check.Batch(elements...))
-	want := []func(wire.Message) string{resultMissing, errorMissing, resultMissing}
-	for i, id := range ids {
-		m, ok := t.Await(from, check.ResponseTo(id))
-		if !ok {
-			t.Judgeable(from)
-			t.Fail("three responses", "no answer", "request %d of a batch of three was not answered", i+1)
-		}
-		if why := want[i](m); why != "" {
-			t.Fail("result, error -32601, result", m.Summary(), "request %d of a batch %s", i+1, why)
-		}
-	}
 }
 
 func resultMissing(m wire.Message) string {
@@ -210,67 +291,6 @@ func errorMissing(m wire.Message) string {
 
 const batchedNotification = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-never-sent"}}`
 
-func batchedNotificationIsSilent(t *check.T) {
-	received(t)
-	ids, elements := check.PingBatch(t, 2)
-	from := t.Send(check.Batch(elements[0], batchedNotification, elements[1]))
-	if !awaitAll(t, from, ids) {
-		t.NotObserved("a batch of requests with a notification between them was not answered", "")
-	}
-	t.Forbid(from, "no answer to the notification in a batch", func(m wire.Message) bool {
-		return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().Usable()
-	})
-}
-
-func batchOfNotificationsIsSilent(t *check.T) {
-	received(t)
-	from := t.Send(check.Batch(batchedNotification, batchedNotification))
-	t.Forbid(from, "no answer to a batch of notifications", func(m wire.Message) bool {
-		return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().Usable()
-	})
-	for _, e := range t.Frames(from) {
-		if e.From == wire.Server && e.Message.Kind == wire.Batch && len(e.Message.Elements()) == 0 {
-			t.Mark(e)
-			t.Fail("no answer", "[]", "a batch of notifications was answered with an empty array")
-		}
-	}
-}
-
-func emptyBatch(t *check.T) {
-	received(t)
-	from := t.Send("[]")
-	m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
-	if !ok {
-		t.Survives("an empty array")
-		if posting.RefusedByHTTP(t, from, "an empty array") {
-			return
-		}
-		t.Fail("one error -32600", "no answer", "an empty array was not answered")
-	}
-	refusedOr(t, from, m, spec.InvalidRequest)
-	for _, e := range t.Frames(from) {
-		if e.From == wire.Server && e.Message.Kind == wire.Batch {
-			t.Mark(e)
-			t.Fail("one error, not in an array", "an array", "an empty array was answered with an array")
-		}
-	}
-}
-
-func truncatedBatch(t *check.T) {
-	received(t)
-	ids, elements := check.PingBatch(t, 1)
-	from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
-	m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m) })
-	if !ok {
-		t.Survives("a truncated batch")
-		if posting.RefusedByHTTP(t, from, "a truncated batch") {
-			return
-		}
-		t.Fail("one error -32700", "no answer", "a truncated batch was not answered")
-	}
-	refusedOr(t, from, m, spec.ParseError)
-}
-
 // refusedOr asserts an error of a code, or, over HTTP, a status by which the
 // batch was refused as a whole: then any error tells why.
 func refusedOr(t *check.T, at int, m wire.Message, code int) {
@@ -279,42 +299,4 @@ func refusedOr(t *check.T, at int, m wire.Message, code int) {
 		return
 	}
 	gomega.NewWithT(t).Expect(m).To(match.BeError(code))
-}
-
-// invalidElement accepts that the array is refused as a whole, which the
-// example of JSON-RPC that the rule rests on does not exclude.
-func invalidElement(t *check.T) {
-	received(t)
-	ids, elements := check.PingBatch(t, 1)
-	from := t.Send(check.Batch("1", elements[0]))
-	m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
-	if !ok {
-		t.Survives("a batch with an element that is no request")
-		if posting.RefusedByHTTP(t, from, "a batch with an element that is no request") {
-			return
-		}
-		t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
-	}
-	refusedOr(t, from, m, spec.InvalidRequest)
-	if _, ok := t.AwaitBehind(from, check.ResponseTo(ids[0])); !ok {
-		t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
-	}
-}
-
-func batchSurvived(t *check.T) {
-	ids, elements := check.PingBatch(t, 2)
-	from := t.Send(check.Batch(elements...))
-	t.Survives("an array")
-	t.Settle(from)
-	for _, m := range t.Received(from) {
-		if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().Usable()) {
-			t.Note("an array of two requests was answered with %s", m.Summary())
-			return
-		}
-	}
-	if t.Refused(from) {
-		t.Note("an array of two requests was refused by HTTP alone")
-		return
-	}
-	t.Note("an array of two requests was not answered")
 }

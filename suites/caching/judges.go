@@ -21,7 +21,17 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-hints-present"},
-			Judge: hintsPresent,
+			Judge: func(j *check.J) {
+				eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
+					for _, hint := range []string{"ttlMs", "cacheScope"} {
+						if !result.Get(hint).Exists() {
+							j.Fail(e, "the result of %s has no %s", request.Method(), hint)
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "caching.ttl.integer",
@@ -29,7 +39,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-type"},
-			Judge: ttlInteger,
+			Judge: func(j *check.J) {
+				eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
+					if !whole(v) {
+						j.Fail(e, "ttlMs in the result of %s is %s, not an integer", method, wire.Clip(v.Raw, 60))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "caching.ttl.not-negative",
@@ -37,7 +55,17 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-non-negative"},
-			Judge: ttlNotNegative,
+			Judge: func(j *check.J) {
+				eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
+					switch {
+					case v.Type != gjson.Number:
+					case v.Num < 0:
+						j.Fail(e, "ttlMs in the result of %s is %s", method, wire.Clip(v.Raw, 60))
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "caching.scope.known",
@@ -45,7 +73,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-enum"},
-			Judge: scopeKnown,
+			Judge: func(j *check.J) {
+				eachHint(j, "cacheScope", func(e wire.Entry, method string, v gjson.Result) {
+					if v.Type != gjson.String || v.Str != "public" && v.Str != "private" {
+						j.Fail(e, "cacheScope in the result of %s is %s", method, wire.Clip(v.Raw, 60))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "caching.scope.pages",
@@ -53,7 +89,29 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-same-all-pages"},
-			Judge: scopeOfPages,
+			// scopeOfPages follows the cursors. A list that was walked twice may have given
+			// the same cursor under two scopes: a page then agrees with either.
+			Judge: func(j *check.J) {
+				given := map[string][]string{} // the scopes of the pages that gave a cursor
+				eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
+					scope := result.Get("cacheScope")
+					if scope.Type != gjson.String {
+						return
+					}
+					if cursor := request.Params().Get("cursor"); cursor.Type == gjson.String {
+						switch before := given[request.Method()+" "+cursor.Str]; {
+						case slices.Contains(before, scope.Str):
+							j.Saw()
+						case len(before) > 0:
+							j.Fail(e, "a page of %s is %s, and the page before it was %s", request.Method(), wire.Clip(scope.Raw, 60), wire.Clip(before[0], 60))
+						}
+					}
+					if next := result.Get("nextCursor"); next.Type == gjson.String {
+						key := request.Method() + " " + next.Str
+						given[key] = append(given[key], scope.Str)
+					}
+				})
+			},
 		},
 		{
 			ID:    "caching.input-required",
@@ -61,7 +119,24 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"caching-not-on-input-required"},
-			Judge: noHintsOnInput,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					result := e.Message.Result()
+					if e.Message.Kind != wire.Result || result.Get("resultType").String() != "input_required" {
+						continue
+					}
+					broken := false
+					for _, hint := range []string{"ttlMs", "cacheScope"} {
+						if result.Get(hint).Exists() {
+							j.Fail(e, "a result that asks for input has %s", hint)
+							broken = true
+						}
+					}
+					if !broken {
+						j.Saw()
+					}
+				}
+			},
 		},
 	}
 }
@@ -72,18 +147,6 @@ func eachCacheable(j *check.J, look func(e wire.Entry, request wire.Message, res
 	for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"} {
 		transcript.EachResult(j, method, look)
 	}
-}
-
-func hintsPresent(j *check.J) {
-	eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
-		for _, hint := range []string{"ttlMs", "cacheScope"} {
-			if !result.Get(hint).Exists() {
-				j.Fail(e, "the result of %s has no %s", request.Method(), hint)
-				return
-			}
-		}
-		j.Saw()
-	})
 }
 
 // eachHint gives the values of a hint that is there.
@@ -99,79 +162,4 @@ func eachHint(j *check.J, hint string, look func(e wire.Entry, method string, v 
 // is spelled.
 func whole(v gjson.Result) bool {
 	return v.Type == gjson.Number && strings.HasPrefix(wire.ID{Raw: v.Raw}.Key(), "n:")
-}
-
-func ttlInteger(j *check.J) {
-	eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
-		if !whole(v) {
-			j.Fail(e, "ttlMs in the result of %s is %s, not an integer", method, wire.Clip(v.Raw, 60))
-			return
-		}
-		j.Saw()
-	})
-}
-
-func ttlNotNegative(j *check.J) {
-	eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
-		switch {
-		case v.Type != gjson.Number:
-		case v.Num < 0:
-			j.Fail(e, "ttlMs in the result of %s is %s", method, wire.Clip(v.Raw, 60))
-		default:
-			j.Saw()
-		}
-	})
-}
-
-func scopeKnown(j *check.J) {
-	eachHint(j, "cacheScope", func(e wire.Entry, method string, v gjson.Result) {
-		if v.Type != gjson.String || v.Str != "public" && v.Str != "private" {
-			j.Fail(e, "cacheScope in the result of %s is %s", method, wire.Clip(v.Raw, 60))
-			return
-		}
-		j.Saw()
-	})
-}
-
-// scopeOfPages follows the cursors. A list that was walked twice may have given
-// the same cursor under two scopes: a page then agrees with either.
-func scopeOfPages(j *check.J) {
-	given := map[string][]string{} // the scopes of the pages that gave a cursor
-	eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
-		scope := result.Get("cacheScope")
-		if scope.Type != gjson.String {
-			return
-		}
-		if cursor := request.Params().Get("cursor"); cursor.Type == gjson.String {
-			switch before := given[request.Method()+" "+cursor.Str]; {
-			case slices.Contains(before, scope.Str):
-				j.Saw()
-			case len(before) > 0:
-				j.Fail(e, "a page of %s is %s, and the page before it was %s", request.Method(), wire.Clip(scope.Raw, 60), wire.Clip(before[0], 60))
-			}
-		}
-		if next := result.Get("nextCursor"); next.Type == gjson.String {
-			key := request.Method() + " " + next.Str
-			given[key] = append(given[key], scope.Str)
-		}
-	})
-}
-
-func noHintsOnInput(j *check.J) {
-	for _, e := range j.Sent() {
-		result := e.Message.Result()
-		if e.Message.Kind != wire.Result || result.Get("resultType").String() != "input_required" {
-			continue
-		}
-		broken := false
-		for _, hint := range []string{"ttlMs", "cacheScope"} {
-			if result.Get(hint).Exists() {
-				j.Fail(e, "a result that asks for input has %s", hint)
-				broken = true
-			}
-		}
-		if !broken {
-			j.Saw()
-		}
-	}
 }

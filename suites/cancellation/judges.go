@@ -22,7 +22,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"cancellation-params"},
-			Judge: transcript.Scope{Definitions: []string{"CancelledNotification"}}.Judge,
+			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"CancelledNotification"}}.Judge(j) },
 		},
 		{
 			ID:    "cancellation.sent.own",
@@ -30,7 +30,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-same-direction", "cancellation-request-id-schema"},
-			Judge: cancelsOwn,
+			Judge: func(j *check.J) {
+				eachCancelled(j, func(s transcript.Message, id wire.ID) {
+					if len(requested(j, j.Of, id, s.Entry)) == 0 {
+						j.Fail(s.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(id.Raw, 80))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "cancellation.sent.in-progress",
@@ -38,7 +46,24 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-in-progress-only"},
-			Judge: cancelsInProgress,
+			// cancelsInProgress objects only where the server must have read our answer
+			// and had time to take note of it: it answered a request that we sent after it,
+			// and cancelled later. What crosses on the way breaks no rule
+			// (#timing-considerations).
+			Judge: func(j *check.J) {
+				eachCancelled(j, func(s transcript.Message, id wire.ID) {
+					asked := requested(j, j.Of, id, s.Entry)
+					if len(asked) != 1 {
+						return
+					}
+					answer, ok := answeredBefore(j, id, s.Index)
+					if late := s.At - answer.At; ok && late >= belief && readBefore(j, answer.Index, s.Index) {
+						j.Fail(s.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read", wire.Clip(id.Raw, 80), late.Seconds())
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "cancellation.sent.answer",
@@ -46,7 +71,30 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-sender-ignores-response"},
-			Judge: lateAnswerIgnored,
+			// lateAnswerIgnored objects where the server sends an error behind our answer
+			// that is of no request, or ends at it. An error under the id of the answer has
+			// no request either, which is judged with the messages.
+			Judge: func(j *check.J) {
+				eachCancelled(j, func(s transcript.Message, id wire.ID) {
+					at, ok := answeredAfter(j, id, s.Index)
+					if !ok || len(requested(j, j.Of, id, s.Entry)) != 1 {
+						return
+					}
+					for _, e := range j.Sent() {
+						if j.Follows(e, j.Entries()[at]) && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
+							j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless with an error", wire.Clip(id.Raw, 80))
+							return
+						}
+					}
+					if end := j.Ending(); end != nil && !end.Asked && at == len(j.Entries())-1 {
+						j.FailSession("the server cancelled its request with id %s, and ended when the answer came nevertheless: %s", wire.Clip(id.Raw, 80), end.What)
+						return
+					}
+					if readBefore(j, at, len(j.Entries())) {
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "cancellation.sent.task",
@@ -54,7 +102,26 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"cancellation-tasks-use-tasks-cancel", "cancellation-not-for-tasks"},
-			Judge: cancelsTask,
+			// cancelsTask knows a task by the answer that made it one.
+			Judge: func(j *check.J) {
+				tasks := map[string]bool{}
+				for _, e := range j.Received() {
+					if m := e.Message; m.Kind == wire.Result && m.Result().Get("task.taskId").Type == gjson.String {
+						tasks[m.ID().Key()] = true
+					}
+				}
+				eachCancelled(j, func(s transcript.Message, id wire.ID) {
+					asked := requested(j, j.Of, id, s.Entry)
+					switch {
+					case len(asked) != 1 || !asked[0].Message.Params().Get("task").IsObject() || !tasks[id.Key()]:
+					default:
+						j.Fail(s.Entry, "the server cancelled the task of its request with id %s by a notification, not by tasks/cancel", wire.Clip(id.Raw, 80))
+					}
+				})
+				if len(tasks) > 0 {
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "cancellation.sent.subscription",
@@ -62,7 +129,24 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-server-only-for-listen", "cancellation-server-references-listen"},
-			Judge: cancelsSubscription,
+			Judge: func(j *check.J) {
+				eachCancelled(j, func(s transcript.Message, id wire.ID) {
+					asked := requested(j, j.Of.Peer(), id, s.Entry)
+					for _, e := range asked {
+						if e.Message.Method() == "subscriptions/listen" {
+							j.Saw()
+							return
+						}
+					}
+					switch {
+					case j.Unreadable(s.Entry):
+					case len(asked) == 0:
+						j.Fail(s.Entry, "the server sent a cancellation for the id %s, which no request has", wire.Clip(id.Raw, 80))
+					default:
+						j.Fail(s.Entry, "the server sent a cancellation for a %s, which is no subscription", wire.Clip(asked[0].Message.Method(), 80))
+					}
+				})
+			},
 		},
 	}
 }
@@ -96,38 +180,9 @@ func requested(j *check.J, of wire.Role, id wire.ID, before wire.Entry) []wire.E
 	return out
 }
 
-func cancelsOwn(j *check.J) {
-	eachCancelled(j, func(s transcript.Message, id wire.ID) {
-		if len(requested(j, j.Of, id, s.Entry)) == 0 {
-			j.Fail(s.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(id.Raw, 80))
-			return
-		}
-		j.Saw()
-	})
-}
-
 // belief is how long a server may believe a request in progress whose answer it
 // has read: the part that reads need not be the part that asked.
 const belief = time.Second
-
-// cancelsInProgress objects only where the server must have read our answer
-// and had time to take note of it: it answered a request that we sent after it,
-// and cancelled later. What crosses on the way breaks no rule
-// (#timing-considerations).
-func cancelsInProgress(j *check.J) {
-	eachCancelled(j, func(s transcript.Message, id wire.ID) {
-		asked := requested(j, j.Of, id, s.Entry)
-		if len(asked) != 1 {
-			return
-		}
-		answer, ok := answeredBefore(j, id, s.Index)
-		if late := s.At - answer.At; ok && late >= belief && readBefore(j, answer.Index, s.Index) {
-			j.Fail(s.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read", wire.Clip(id.Raw, 80), late.Seconds())
-			return
-		}
-		j.Saw()
-	})
-}
 
 // answeredBefore returns the first response that the judged side was sent for
 // an id, and that it accepted.
@@ -159,71 +214,6 @@ func readBefore(j *check.J, sent, before int) bool {
 		}
 	}
 	return false
-}
-
-// cancelsTask knows a task by the answer that made it one.
-func cancelsTask(j *check.J) {
-	tasks := map[string]bool{}
-	for _, e := range j.Received() {
-		if m := e.Message; m.Kind == wire.Result && m.Result().Get("task.taskId").Type == gjson.String {
-			tasks[m.ID().Key()] = true
-		}
-	}
-	eachCancelled(j, func(s transcript.Message, id wire.ID) {
-		asked := requested(j, j.Of, id, s.Entry)
-		switch {
-		case len(asked) != 1 || !asked[0].Message.Params().Get("task").IsObject() || !tasks[id.Key()]:
-		default:
-			j.Fail(s.Entry, "the server cancelled the task of its request with id %s by a notification, not by tasks/cancel", wire.Clip(id.Raw, 80))
-		}
-	})
-	if len(tasks) > 0 {
-		j.Saw()
-	}
-}
-
-func cancelsSubscription(j *check.J) {
-	eachCancelled(j, func(s transcript.Message, id wire.ID) {
-		asked := requested(j, j.Of.Peer(), id, s.Entry)
-		for _, e := range asked {
-			if e.Message.Method() == "subscriptions/listen" {
-				j.Saw()
-				return
-			}
-		}
-		switch {
-		case j.Unreadable(s.Entry):
-		case len(asked) == 0:
-			j.Fail(s.Entry, "the server sent a cancellation for the id %s, which no request has", wire.Clip(id.Raw, 80))
-		default:
-			j.Fail(s.Entry, "the server sent a cancellation for a %s, which is no subscription", wire.Clip(asked[0].Message.Method(), 80))
-		}
-	})
-}
-
-// lateAnswerIgnored objects where the server sends an error behind our answer
-// that is of no request, or ends at it. An error under the id of the answer has
-// no request either, which is judged with the messages.
-func lateAnswerIgnored(j *check.J) {
-	eachCancelled(j, func(s transcript.Message, id wire.ID) {
-		at, ok := answeredAfter(j, id, s.Index)
-		if !ok || len(requested(j, j.Of, id, s.Entry)) != 1 {
-			return
-		}
-		for _, e := range j.Sent() {
-			if j.Follows(e, j.Entries()[at]) && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
-				j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless with an error", wire.Clip(id.Raw, 80))
-				return
-			}
-		}
-		if end := j.Ending(); end != nil && !end.Asked && at == len(j.Entries())-1 {
-			j.FailSession("the server cancelled its request with id %s, and ended when the answer came nevertheless: %s", wire.Clip(id.Raw, 80), end.What)
-			return
-		}
-		if readBefore(j, at, len(j.Entries())) {
-			j.Saw()
-		}
-	})
 }
 
 // lastReceived returns the last frame that the judged side was sent before one

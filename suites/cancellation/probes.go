@@ -25,7 +25,13 @@ func probes() []check.Check {
 			In:    spec.Every,
 			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-unknown-id"},
-			Probe: unknownCancelled,
+			Probe: func(t *check.T) {
+				byNotification(t)
+				text, number := wire.StringID("mcpcheck-never-asked"), wire.IntID(987654321)
+				from := t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-asked", "reason": "mcpcheck never asked"})
+				t.Notify("notifications/cancelled", check.Params{"requestId": 987654321})
+				unanswered(t, from, "a cancellation of an unknown request", text, number)
+			},
 		},
 		{
 			ID:    "cancellation.completed.ignored",
@@ -34,7 +40,16 @@ func probes() []check.Check {
 			In:    spec.Every,
 			On:    transport.Any,
 			Rules: []string{"cancellation-ignore-completed"},
-			Probe: completedCancelled,
+			// completedCancelled has another request answered between, so that it is
+			// certain that the server is done with the first.
+			Probe: func(t *check.T) {
+				byNotification(t)
+				done := t.Start(t.Facts.Barrier, nil)
+				t.Answer(done)
+				t.Request(t.Facts.Barrier, nil)
+				from := t.Notify("notifications/cancelled", check.Params{"requestId": raw(done.ID), "reason": "mcpcheck is late"})
+				unanswered(t, from, "a cancellation of an answered request", done.ID)
+			},
 		},
 		{
 			ID:       "cancellation.malformed.ignored",
@@ -44,7 +59,14 @@ func probes() []check.Check {
 			On:       transport.Any,
 			Rules:    []string{"cancellation-ignore-malformed"},
 			Malforms: true,
-			Probe:    malformedCancellation,
+			Probe: func(t *check.T) {
+				byNotification(t)
+				from := t.Notify("notifications/cancelled", nil)
+				t.Notify("notifications/cancelled", check.Params{"reason": "mcpcheck names none"})
+				t.Notify("notifications/cancelled", check.Params{"requestId": nil})
+				t.Notify("notifications/cancelled", check.Params{"requestId": []any{1}, "reason": 5})
+				unanswered(t, from, "a malformed cancellation")
+			},
 		},
 		{
 			ID:    "cancellation.race",
@@ -53,7 +75,17 @@ func probes() []check.Check {
 			In:    spec.Every,
 			On:    transport.Any,
 			Rules: []string{"cancellation-race-handling"},
-			Probe: cancellationRace,
+			// cancellationRace cancels requests right behind them. Whether they are
+			// answered is for the server to say, and that none is answered twice is judged
+			// in every session.
+			Probe: func(t *check.T) {
+				byNotification(t)
+				for range races {
+					running := t.Start(t.Facts.Barrier, nil)
+					t.Notify("notifications/cancelled", check.Params{"requestId": raw(running.ID)})
+				}
+				t.Survives("a cancellation right behind its request")
+			},
 		},
 		{
 			ID:    "cancellation.call.unanswered",
@@ -62,7 +94,17 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Needs: "tools",
 			Rules: []string{"cancellation-no-response"},
-			Probe: cancelledUnanswered,
+			// cancelledUnanswered judges what was broken off: a server may ignore the
+			// cancellation of what cannot be cancelled (#behavior-requirements), and an
+			// answer may have been on its way.
+			Probe: func(t *check.T) {
+				w := toolcalls.CancelOne(t)
+				if w.Why != "" {
+					slowUnanswered(t, w)
+					return
+				}
+				w.Answered(t)
+			},
 		},
 		{
 			ID:    "cancellation.call.stopped",
@@ -71,7 +113,18 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Needs: "tools",
 			Rules: []string{"cancellation-stop-processing", "cancellation-processing-ceases"},
-			Probe: cancelledStopped,
+			// cancelledStopped looks for work that goes on although the server took the
+			// cancellation in: it withholds the answer.
+			Probe: func(t *check.T) {
+				w := toolcalls.CancelOne(t)
+				switch {
+				case w.Why != "":
+					t.NotObserved(w.Why, w.Hint)
+				case w.Fate() == toolcalls.RanToEnd:
+					w.Ignored(t)
+				}
+				w.Stopped(t, "no further reports")
+			},
 		},
 		{
 			ID:    "cancellation.call.silent",
@@ -81,7 +134,18 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Needs: "tools",
 			Rules: []string{"cancellation-no-further-messages"},
-			Probe: cancelledSilent,
+			// cancelledSilent: the transport page forbids any further message, and
+			// basic/patterns/cancellation lets a server ignore the cancellation of what
+			// cannot be cancelled. So only what was broken off is judged.
+			Probe: func(t *check.T) {
+				w := toolcalls.CancelOne(t)
+				if w.Why != "" {
+					slowUnanswered(t, w)
+					return
+				}
+				w.Answered(t)
+				w.Stopped(t, "no further messages")
+			},
 		},
 		{
 			ID:    "cancellation.subscription.unanswered",
@@ -90,7 +154,28 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio, // over HTTP the stream on which it could come is closed
 			Rules: []string{"cancellation-no-further-messages"},
-			Probe: subscriptionUnanswered,
+			// subscriptionUnanswered cancels a subscription that the server has
+			// acknowledged and keeps open.
+			Probe: func(t *check.T) {
+				running := t.Start("subscriptions/listen", check.Params{"notifications": check.Params{
+					"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+				}})
+				answered := check.ResponseTo(running.ID)
+				m, ok := t.Await(running.Sent, func(m wire.Message) bool {
+					return m.Method() == "notifications/subscriptions/acknowledged" || answered(m)
+				})
+				if !ok || m.IsResponse() {
+					t.NotObserved("the server opened no subscription", "")
+				}
+				t.Request(t.Facts.Barrier, nil)
+				for _, m := range t.Received(running.Sent) {
+					if answered(m) {
+						t.NotObserved("the server does not keep the subscription open", "")
+					}
+				}
+				from := t.Notify("notifications/cancelled", check.Params{"requestId": raw(running.ID), "reason": "mcpcheck has heard enough"})
+				t.Forbid(from, "no answer to a cancelled subscription", answered)
+			},
 		},
 	}
 }
@@ -102,34 +187,6 @@ func byNotification(t *check.T) {
 	if t.Facts.Stateless && t.Transport() != transport.Stdio {
 		t.NotApplicable("over HTTP a request of this revision is cancelled by closing its stream")
 	}
-}
-
-func unknownCancelled(t *check.T) {
-	byNotification(t)
-	text, number := wire.StringID("mcpcheck-never-asked"), wire.IntID(987654321)
-	from := t.Notify("notifications/cancelled", check.Params{"requestId": "mcpcheck-never-asked", "reason": "mcpcheck never asked"})
-	t.Notify("notifications/cancelled", check.Params{"requestId": 987654321})
-	unanswered(t, from, "a cancellation of an unknown request", text, number)
-}
-
-// completedCancelled has another request answered between, so that it is
-// certain that the server is done with the first.
-func completedCancelled(t *check.T) {
-	byNotification(t)
-	done := t.Start(t.Facts.Barrier, nil)
-	t.Answer(done)
-	t.Request(t.Facts.Barrier, nil)
-	from := t.Notify("notifications/cancelled", check.Params{"requestId": raw(done.ID), "reason": "mcpcheck is late"})
-	unanswered(t, from, "a cancellation of an answered request", done.ID)
-}
-
-func malformedCancellation(t *check.T) {
-	byNotification(t)
-	from := t.Notify("notifications/cancelled", nil)
-	t.Notify("notifications/cancelled", check.Params{"reason": "mcpcheck names none"})
-	t.Notify("notifications/cancelled", check.Params{"requestId": nil})
-	t.Notify("notifications/cancelled", check.Params{"requestId": []any{1}, "reason": 5})
-	unanswered(t, from, "a malformed cancellation")
 }
 
 // unanswered asserts that what was sent from a frame on is not answered, under
@@ -166,56 +223,6 @@ func raw(id wire.ID) json.RawMessage { return json.RawMessage(id.Raw) }
 // races is how often the race is run, and cheap enough to be.
 const races = 5
 
-// cancellationRace cancels requests right behind them. Whether they are
-// answered is for the server to say, and that none is answered twice is judged
-// in every session.
-func cancellationRace(t *check.T) {
-	byNotification(t)
-	for range races {
-		running := t.Start(t.Facts.Barrier, nil)
-		t.Notify("notifications/cancelled", check.Params{"requestId": raw(running.ID)})
-	}
-	t.Survives("a cancellation right behind its request")
-}
-
-// cancelledUnanswered judges what was broken off: a server may ignore the
-// cancellation of what cannot be cancelled (#behavior-requirements), and an
-// answer may have been on its way.
-func cancelledUnanswered(t *check.T) {
-	w := toolcalls.CancelOne(t)
-	if w.Why != "" {
-		slowUnanswered(t, w)
-		return
-	}
-	w.Answered(t)
-}
-
-// cancelledStopped looks for work that goes on although the server took the
-// cancellation in: it withholds the answer.
-func cancelledStopped(t *check.T) {
-	w := toolcalls.CancelOne(t)
-	switch {
-	case w.Why != "":
-		t.NotObserved(w.Why, w.Hint)
-	case w.Fate() == toolcalls.RanToEnd:
-		w.Ignored(t)
-	}
-	w.Stopped(t, "no further reports")
-}
-
-// cancelledSilent: the transport page forbids any further message, and
-// basic/patterns/cancellation lets a server ignore the cancellation of what
-// cannot be cancelled. So only what was broken off is judged.
-func cancelledSilent(t *check.T) {
-	w := toolcalls.CancelOne(t)
-	if w.Why != "" {
-		slowUnanswered(t, w)
-		return
-	}
-	w.Answered(t)
-	w.Stopped(t, "no further messages")
-}
-
 // slowUnanswered cancels a tool that was found to take longer than a quarter of
 // the time that an answer is waited for. A failure within a tenth of that time
 // comes of the cancellation. That none comes shows nothing: the work may go on.
@@ -241,27 +248,4 @@ func slowUnanswered(t *check.T, w *toolcalls.Cancelled) {
 		t.NotObserved(fmt.Sprintf("a call of %q was cancelled, and how long it would have run on is not known", tool.Get("name").String()), w.Hint)
 	}
 	t.NotObserved(w.Why, w.Hint)
-}
-
-// subscriptionUnanswered cancels a subscription that the server has
-// acknowledged and keeps open.
-func subscriptionUnanswered(t *check.T) {
-	running := t.Start("subscriptions/listen", check.Params{"notifications": check.Params{
-		"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
-	}})
-	answered := check.ResponseTo(running.ID)
-	m, ok := t.Await(running.Sent, func(m wire.Message) bool {
-		return m.Method() == "notifications/subscriptions/acknowledged" || answered(m)
-	})
-	if !ok || m.IsResponse() {
-		t.NotObserved("the server opened no subscription", "")
-	}
-	t.Request(t.Facts.Barrier, nil)
-	for _, m := range t.Received(running.Sent) {
-		if answered(m) {
-			t.NotObserved("the server does not keep the subscription open", "")
-		}
-	}
-	from := t.Notify("notifications/cancelled", check.Params{"requestId": raw(running.ID), "reason": "mcpcheck has heard enough"})
-	t.Forbid(from, "no answer to a cancelled subscription", answered)
 }

@@ -18,7 +18,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-result"},
-			Judge: completionResult,
+			// completionResult leaves how many values there are to completionMost: only the
+			// schema of 2026-07-28 bounds them.
+			Judge: func(j *check.J) {
+				transcript.EachCompleteResult(j, "CompleteResult", func(h transcript.Checked) {
+					for _, v := range h.Broken {
+						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Place(), []string{"/completion", "/completion/values", "/completion/values/*"}) {
+							j.Fail(h.Entry, "%s: %s", h.Name, v)
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "completion.values.most",
@@ -26,7 +38,17 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-max-100"},
-			Judge: completionMost,
+			Judge: func(j *check.J) {
+				eachCompletion(j, func(e wire.Entry, c gjson.Result) {
+					switch n := len(c.Get("values").Array()); {
+					case !c.Get("values").IsArray():
+					case n > 100:
+						j.Fail(e, "the completion has %d values", n)
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "completion.total",
@@ -34,7 +56,23 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-total-type"},
-			Judge: completionTotal,
+			// completionTotal only notes a number that counts nothing: the schema in
+			// TypeScript has any number.
+			Judge: func(j *check.J) {
+				eachCompletion(j, func(e wire.Entry, c gjson.Result) {
+					total := c.Get("total")
+					switch {
+					case !total.Exists():
+						return
+					case total.Type != gjson.Number:
+						j.Fail(e, "the total of the completion is %s, not a number", wire.TypeName(total))
+						return
+					case !wire.IsInteger(total) || total.Num < 0:
+						j.Note("the total of a completion is %s", wire.Clip(total.Raw, 20))
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "completion.has-more",
@@ -42,7 +80,9 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-has-more-type"},
-			Judge: transcript.JudgeShape("CompleteResult", "completion.hasMore", []string{"/completion/hasMore"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("CompleteResult", "completion.hasMore", []string{"/completion/hasMore"})(j)
+			},
 		},
 	}
 }
@@ -53,49 +93,5 @@ func eachCompletion(j *check.J, look func(e wire.Entry, completion gjson.Result)
 		if c := result.Get("completion"); c.IsObject() {
 			look(e, c)
 		}
-	})
-}
-
-// completionResult leaves how many values there are to completionMost: only the
-// schema of 2026-07-28 bounds them.
-func completionResult(j *check.J) {
-	transcript.EachCompleteResult(j, "CompleteResult", func(h transcript.Checked) {
-		for _, v := range h.Broken {
-			if v.Keyword != "maxItems" && transcript.PointerMatches(v.Place(), []string{"/completion", "/completion/values", "/completion/values/*"}) {
-				j.Fail(h.Entry, "%s: %s", h.Name, v)
-				return
-			}
-		}
-		j.Saw()
-	})
-}
-
-func completionMost(j *check.J) {
-	eachCompletion(j, func(e wire.Entry, c gjson.Result) {
-		switch n := len(c.Get("values").Array()); {
-		case !c.Get("values").IsArray():
-		case n > 100:
-			j.Fail(e, "the completion has %d values", n)
-		default:
-			j.Saw()
-		}
-	})
-}
-
-// completionTotal only notes a number that counts nothing: the schema in
-// TypeScript has any number.
-func completionTotal(j *check.J) {
-	eachCompletion(j, func(e wire.Entry, c gjson.Result) {
-		total := c.Get("total")
-		switch {
-		case !total.Exists():
-			return
-		case total.Type != gjson.Number:
-			j.Fail(e, "the total of the completion is %s, not a number", wire.TypeName(total))
-			return
-		case !wire.IsInteger(total) || total.Num < 0:
-			j.Note("the total of a completion is %s", wire.Clip(total.Raw, 20))
-		}
-		j.Saw()
 	})
 }

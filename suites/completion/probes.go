@@ -24,7 +24,29 @@ func probes() []check.Check {
 		Level: spec.Must,
 		In:    spec.Stateless,
 		Rules: []string{"completion-context-accepted"},
-		Probe: contextAccepted,
+		// contextAccepted repeats a completion that was answered, as if other arguments
+		// of the same prompt or template had been filled in, with values that the server
+		// itself proposed: it may refuse any other. Where there are none the context is
+		// empty.
+		Probe: func(t *check.T) {
+			var best *usage.Completed
+			var filledIn map[string]string
+			for _, c := range completedAll(t) {
+				if c.Err != nil || c.Answer.Message.Kind != wire.Result || len(c.Filled) > 0 {
+					continue
+				}
+				if others := usage.Fillings(t).ProposedBeside(c); best == nil || len(others) > len(filledIn) {
+					best, filledIn = &c, others
+				}
+			}
+			if best == nil {
+				t.NotObserved("no completion of what is listed was answered with a result", "")
+			}
+			params := best.Params(t)
+			params["context"] = check.Params{"arguments": filledIn}
+			m := t.Request("completion/complete", params)
+			gomega.NewWithT(t).Expect(m).To(match.BeResult(), "%q of %s, with a context", best.Name, describe(best.Of))
+		},
 	}
 	advised := context
 	advised.ID, advised.Level, advised.In = "completion.context.advised", spec.Should, spec.Between(spec.V2025_06_18, spec.V2025_11_25)
@@ -36,7 +58,22 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    declared,
 			Rules: []string{"completion-capability-declared"},
-			Probe: completionDeclared,
+			// completionDeclared takes a value for what shows that the server completes.
+			Probe: func(t *check.T) {
+				if !t.Capabilities().IsObject() {
+					t.NotObserved("the server's opening holds no capabilities object", "")
+				}
+				if t.Declares("completions") {
+					if !slices.ContainsFunc(completedAll(t), func(c usage.Completed) bool { return len(c.Values()) > 0 }) {
+						t.NotObserved("completions is declared, and nothing that is listed has a completion", "")
+					}
+					return
+				}
+				if m := undeclaredCompletion(t); suggestions(m) > 0 {
+					t.Fail("the capability completions", m.Summary(), "an argument is completed, but the server does not declare the capability completions")
+				}
+				t.NotApplicable("the server has no completions")
+			},
 		},
 		{
 			ID:    "completion.unsupported",
@@ -44,7 +81,20 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    declared,
 			Rules: []string{"completion-unsupported-code"},
-			Probe: completionUnsupported,
+			// completionUnsupported leaves a completion with values to completionDeclared.
+			Probe: func(t *check.T) {
+				if !t.Capabilities().IsObject() {
+					t.NotObserved("the server's opening holds no capabilities object", "")
+				}
+				if t.Declares("completions") {
+					t.NotApplicable("the server has completions")
+				}
+				m := undeclaredCompletion(t)
+				if suggestions(m) > 0 {
+					t.NotObserved("the server completes arguments without declaring it", "")
+				}
+				gomega.NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound), "completion/complete, which is not declared")
+			},
 		},
 		{
 			ID:    "completion.refs",
@@ -52,7 +102,26 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"completion-both-ref-types-served"},
-			Probe: bothRefsServed,
+			// bothRefsServed judges what is listed and named as it is listed: that there is
+			// no method for it is no answer, since the server declares one. Where there is
+			// none for anything, discover.capabilities tells.
+			Probe: func(t *check.T) {
+				seen := false
+				if t.Facts.Stateless && !slices.ContainsFunc(completedAll(t), func(c usage.Completed) bool { code, _ := c.Answer.Message.Code(); return code != spec.MethodNotFound }) {
+					t.NotObserved("completion/complete is not known", "")
+				}
+				for _, c := range completedAll(t) {
+					m := c.Answer.Message
+					if code, _ := m.Code(); c.Err == nil && code == spec.MethodNotFound {
+						t.Mark(c.Answer)
+						t.Fail("a completion", m.Summary(), "%q of %s was answered with %s", wire.Clip(c.Name, 80), wire.Clip(describe(c.Of), 120), m.Summary())
+					}
+					seen = seen || m.Kind == wire.Result
+				}
+				if !seen {
+					t.NotObserved("no completion of what is listed was answered with a result", "")
+				}
+			},
 		},
 		{
 			ID:    "completion.relevance",
@@ -60,7 +129,28 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"completion-sorted-by-relevance"},
-			Probe: completionRelevance,
+			// completionRelevance types the last value that was offered. How others rank is
+			// the server's own choice, but nothing is more relevant than what was typed.
+			Probe: func(t *check.T) {
+				for _, c := range completedAll(t) {
+					values := c.Values()
+					if len(values) < 2 || slices.Contains(values[:len(values)-1], values[len(values)-1]) {
+						continue
+					}
+					typed := values[len(values)-1]
+					params := c.Params(t)
+					params["argument"] = check.Params{"name": c.Name, "value": typed}
+					m := t.Request("completion/complete", params)
+					again := usage.Completed{Answer: wire.Entry{Message: m}}.Values()
+					switch at := slices.Index(again, typed); {
+					case at > 0:
+						t.Fail(typed+" first", strings.Join(again[:at+1], ", "), "%q of %s was completed from %q, which comes as number %d", c.Name, describe(c.Of), wire.Clip(typed, 80), at+1)
+					case at == 0 && len(again) > 0:
+						return
+					}
+				}
+				t.NotObserved("no completion that is listed offers two values, and the one that is typed", "complete an argument of a prompt with several values")
+			},
 		},
 		context,
 		advised,
@@ -71,7 +161,9 @@ func probes() []check.Check {
 			In:    declared,
 			Needs: "completions",
 			Rules: []string{"completion-invalid-prompt-code"},
-			Probe: completionOfUnknown,
+			Probe: func(t *check.T) {
+				gomega.NewWithT(t).Expect(completeKnown(t, usage.CompletionParams(offer.UnknownPrompt))).To(match.BeError(spec.InvalidParams), "a completion for a prompt that does not exist")
+			},
 		},
 		{
 			ID:       "completion.argument.missing",
@@ -81,7 +173,15 @@ func probes() []check.Check {
 			Needs:    "completions",
 			Malforms: true,
 			Rules:    []string{"completion-missing-arguments-code"},
-			Probe:    completionArgumentMissing,
+			// completionArgumentMissing leaves it to jsonrpc.params.invalid that there is
+			// an error where all params are missing.
+			Probe: func(t *check.T) {
+				ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}
+				if blanks := slices.Concat(usage.PromptBlanks(t), usage.TemplateBlanks(t)); len(blanks) > 0 {
+					ref = blanks[0].Ref
+				}
+				gomega.NewWithT(t).Expect(completeKnown(t, check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams), "a completion without argument")
+			},
 		},
 		{
 			ID:       "completion.inputs.survived",
@@ -90,7 +190,15 @@ func probes() []check.Check {
 			In:       spec.Every,
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs"},
-			Probe:    completionInputsSurvived,
+			// completionInputsSurvived leaves the shape of a result to the judges.
+			Probe: func(t *check.T) {
+				for _, c := range misfillings(t) {
+					if c.err != nil && posting.StatusBlamingClient(c.err) == 0 {
+						t.Fail("an answer", "none", "a completion %s: %v", c.what, c.err)
+					}
+				}
+				t.Survives("completions with unusual inputs")
+			},
 		},
 		{
 			ID:       "completion.inputs.refused",
@@ -99,7 +207,24 @@ func probes() []check.Check {
 			In:       spec.Every,
 			Malforms: true,
 			Rules:    []string{"completion-validate-inputs-server"},
-			Probe:    completionInputsRefused,
+			Probe: func(t *check.T) {
+				seen := false
+				for _, c := range misfillings(t) {
+					if c.invalid && posting.StatusBlamingClient(c.err) != 0 {
+						seen = true
+						continue
+					}
+					if c.err != nil || !c.invalid {
+						continue
+					}
+					t.Mark(c.answer)
+					gomega.NewWithT(t).Expect(c.answer.Message).To(match.BeError(), "a completion "+c.what)
+					seen = true
+				}
+				if !seen {
+					t.NotObserved("completions with invalid inputs were not answered", "")
+				}
+			},
 		},
 	}
 }
@@ -136,125 +261,11 @@ func undeclaredCompletion(t *check.T) wire.Message {
 
 func suggestions(m wire.Message) int { return len(m.Result().Get("completion.values").Array()) }
 
-// completionDeclared takes a value for what shows that the server completes.
-func completionDeclared(t *check.T) {
-	if !t.Capabilities().IsObject() {
-		t.NotObserved("the server's opening holds no capabilities object", "")
-	}
-	if t.Declares("completions") {
-		if !slices.ContainsFunc(completedAll(t), func(c usage.Completed) bool { return len(c.Values()) > 0 }) {
-			t.NotObserved("completions is declared, and nothing that is listed has a completion", "")
-		}
-		return
-	}
-	if m := undeclaredCompletion(t); suggestions(m) > 0 {
-		t.Fail("the capability completions", m.Summary(), "an argument is completed, but the server does not declare the capability completions")
-	}
-	t.NotApplicable("the server has no completions")
-}
-
-// completionUnsupported leaves a completion with values to completionDeclared.
-func completionUnsupported(t *check.T) {
-	if !t.Capabilities().IsObject() {
-		t.NotObserved("the server's opening holds no capabilities object", "")
-	}
-	if t.Declares("completions") {
-		t.NotApplicable("the server has completions")
-	}
-	m := undeclaredCompletion(t)
-	if suggestions(m) > 0 {
-		t.NotObserved("the server completes arguments without declaring it", "")
-	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(spec.MethodNotFound), "completion/complete, which is not declared")
-}
-
-// bothRefsServed judges what is listed and named as it is listed: that there is
-// no method for it is no answer, since the server declares one. Where there is
-// none for anything, discover.capabilities tells.
-func bothRefsServed(t *check.T) {
-	seen := false
-	if t.Facts.Stateless && !slices.ContainsFunc(completedAll(t), func(c usage.Completed) bool { code, _ := c.Answer.Message.Code(); return code != spec.MethodNotFound }) {
-		t.NotObserved("completion/complete is not known", "")
-	}
-	for _, c := range completedAll(t) {
-		m := c.Answer.Message
-		if code, _ := m.Code(); c.Err == nil && code == spec.MethodNotFound {
-			t.Mark(c.Answer)
-			t.Fail("a completion", m.Summary(), "%q of %s was answered with %s", wire.Clip(c.Name, 80), wire.Clip(describe(c.Of), 120), m.Summary())
-		}
-		seen = seen || m.Kind == wire.Result
-	}
-	if !seen {
-		t.NotObserved("no completion of what is listed was answered with a result", "")
-	}
-}
-
 func describe(b *usage.Blank) string {
 	if b.Uris != nil {
 		return "the template " + b.Entry.Get("uriTemplate").Str
 	}
 	return "the prompt " + b.Entry.Get("name").Str
-}
-
-// contextAccepted repeats a completion that was answered, as if other arguments
-// of the same prompt or template had been filled in, with values that the server
-// itself proposed: it may refuse any other. Where there are none the context is
-// empty.
-func contextAccepted(t *check.T) {
-	var best *usage.Completed
-	var filledIn map[string]string
-	for _, c := range completedAll(t) {
-		if c.Err != nil || c.Answer.Message.Kind != wire.Result || len(c.Filled) > 0 {
-			continue
-		}
-		if others := usage.Fillings(t).ProposedBeside(c); best == nil || len(others) > len(filledIn) {
-			best, filledIn = &c, others
-		}
-	}
-	if best == nil {
-		t.NotObserved("no completion of what is listed was answered with a result", "")
-	}
-	params := best.Params(t)
-	params["context"] = check.Params{"arguments": filledIn}
-	m := t.Request("completion/complete", params)
-	gomega.NewWithT(t).Expect(m).To(match.BeResult(), "%q of %s, with a context", best.Name, describe(best.Of))
-}
-
-// completionRelevance types the last value that was offered. How others rank is
-// the server's own choice, but nothing is more relevant than what was typed.
-func completionRelevance(t *check.T) {
-	for _, c := range completedAll(t) {
-		values := c.Values()
-		if len(values) < 2 || slices.Contains(values[:len(values)-1], values[len(values)-1]) {
-			continue
-		}
-		typed := values[len(values)-1]
-		params := c.Params(t)
-		params["argument"] = check.Params{"name": c.Name, "value": typed}
-		m := t.Request("completion/complete", params)
-		again := usage.Completed{Answer: wire.Entry{Message: m}}.Values()
-		switch at := slices.Index(again, typed); {
-		case at > 0:
-			t.Fail(typed+" first", strings.Join(again[:at+1], ", "), "%q of %s was completed from %q, which comes as number %d", c.Name, describe(c.Of), wire.Clip(typed, 80), at+1)
-		case at == 0 && len(again) > 0:
-			return
-		}
-	}
-	t.NotObserved("no completion that is listed offers two values, and the one that is typed", "complete an argument of a prompt with several values")
-}
-
-// completionArgumentMissing leaves it to jsonrpc.params.invalid that there is
-// an error where all params are missing.
-func completionArgumentMissing(t *check.T) {
-	ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}
-	if blanks := slices.Concat(usage.PromptBlanks(t), usage.TemplateBlanks(t)); len(blanks) > 0 {
-		ref = blanks[0].Ref
-	}
-	gomega.NewWithT(t).Expect(completeKnown(t, check.Params{"ref": ref})).To(match.BeError(spec.InvalidParams), "a completion without argument")
-}
-
-func completionOfUnknown(t *check.T) {
-	gomega.NewWithT(t).Expect(completeKnown(t, usage.CompletionParams(offer.UnknownPrompt))).To(match.BeError(spec.InvalidParams), "a completion for a prompt that does not exist")
 }
 
 // completeKnown ends the body if there is no such method: that it was declared
@@ -299,33 +310,4 @@ func misfillings(t *check.T) []misfilled {
 		}
 		return out
 	})
-}
-
-func completionInputsRefused(t *check.T) {
-	seen := false
-	for _, c := range misfillings(t) {
-		if c.invalid && posting.StatusBlamingClient(c.err) != 0 {
-			seen = true
-			continue
-		}
-		if c.err != nil || !c.invalid {
-			continue
-		}
-		t.Mark(c.answer)
-		gomega.NewWithT(t).Expect(c.answer.Message).To(match.BeError(), "a completion "+c.what)
-		seen = true
-	}
-	if !seen {
-		t.NotObserved("completions with invalid inputs were not answered", "")
-	}
-}
-
-// completionInputsSurvived leaves the shape of a result to the judges.
-func completionInputsSurvived(t *check.T) {
-	for _, c := range misfillings(t) {
-		if c.err != nil && posting.StatusBlamingClient(c.err) == 0 {
-			t.Fail("an answer", "none", "a completion %s: %v", c.what, c.err)
-		}
-	}
-	t.Survives("completions with unusual inputs")
 }

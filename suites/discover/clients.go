@@ -22,7 +22,20 @@ func clientJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"discover-request-params"},
-			Judge: discoverParams,
+			Judge: func(j *check.J) {
+				for _, e := range transcript.StatelessRequests(j) {
+					if e.Message.Method() != "server/discover" {
+						continue
+					}
+					e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
+						if key.String() != "_meta" {
+							j.Fail(e, "server/discover carries %q", wire.Clip(key.String(), 40))
+						}
+						return true
+					})
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "client.discover.version.listed",
@@ -30,7 +43,24 @@ func clientJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"discover-client-chooses-listed"},
-			Judge: discoverListed,
+			// discoverListed judges requests after a discovery that listed versions.
+			Judge: func(j *check.J) {
+				var list wire.Message
+				for _, e := range j.Entries() {
+					m := e.Message
+					switch {
+					case e.From == wire.Server && m.Kind == wire.Result && m.Result().Get("supportedVersions").IsArray():
+						list = m
+					case e.From == wire.Server || !transcript.IsStatelessRequest(m) || list.Kind != wire.Result:
+					default:
+						if v := transcript.MetaField(m, spec.MetaProtocolVersion).String(); !transcript.ListsVersion(list, v) {
+							j.Fail(e, "%s names %q, which the server did not list: %s", m.Method(), wire.Clip(v, 40), wire.Clip(list.Result().Get("supportedVersions").Raw, 120))
+							continue
+						}
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.discover.result.stays",
@@ -39,7 +69,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-success-modern"},
-			Judge: stays(wire.Result),
+			Judge: func(j *check.J) { stays(wire.Result)(j) },
 		},
 		{
 			ID:    "client.discover.error.stays",
@@ -48,7 +78,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-modern-error", "versioning-modern-error-no-fallback"},
-			Judge: stays(wire.Error),
+			Judge: func(j *check.J) { stays(wire.Error)(j) },
 		},
 		{
 			ID:    "client.stdio.response.none",
@@ -57,42 +87,25 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-client-no-responses"},
-			Judge: noResponses,
+			// noResponses passes only where a server did send a request, and the client
+			// went on after it.
+			Judge: func(j *check.J) {
+				asked := -1
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						switch {
+						case e.From == wire.Server && m.Kind == wire.Request:
+							asked = e.Index
+						case e.From == wire.Client && m.IsResponse():
+							j.Fail(e, "the client sent a %s", m.Summary())
+						}
+					}
+				}
+				if asked >= 0 && transcript.WentOn(j.Entries(), asked) {
+					j.Saw()
+				}
+			},
 		},
-	}
-}
-
-func discoverParams(j *check.J) {
-	for _, e := range transcript.StatelessRequests(j) {
-		if e.Message.Method() != "server/discover" {
-			continue
-		}
-		e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
-			if key.String() != "_meta" {
-				j.Fail(e, "server/discover carries %q", wire.Clip(key.String(), 40))
-			}
-			return true
-		})
-		j.Saw()
-	}
-}
-
-// discoverListed judges requests after a discovery that listed versions.
-func discoverListed(j *check.J) {
-	var list wire.Message
-	for _, e := range j.Entries() {
-		m := e.Message
-		switch {
-		case e.From == wire.Server && m.Kind == wire.Result && m.Result().Get("supportedVersions").IsArray():
-			list = m
-		case e.From == wire.Server || !transcript.IsStatelessRequest(m) || list.Kind != wire.Result:
-		default:
-			if v := transcript.MetaField(m, spec.MetaProtocolVersion).String(); !transcript.ListsVersion(list, v) {
-				j.Fail(e, "%s names %q, which the server did not list: %s", m.Method(), wire.Clip(v, 40), wire.Clip(list.Result().Get("supportedVersions").Raw, 120))
-				continue
-			}
-			j.Saw()
-		}
 	}
 }
 
@@ -122,24 +135,5 @@ func stays(kind wire.Kind) func(*check.J) {
 				j.Saw()
 			}
 		}
-	}
-}
-
-// noResponses passes only where a server did send a request, and the client
-// went on after it.
-func noResponses(j *check.J) {
-	asked := -1
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			switch {
-			case e.From == wire.Server && m.Kind == wire.Request:
-				asked = e.Index
-			case e.From == wire.Client && m.IsResponse():
-				j.Fail(e, "the client sent a %s", m.Summary())
-			}
-		}
-	}
-	if asked >= 0 && transcript.WentOn(j.Entries(), asked) {
-		j.Saw()
 	}
 }

@@ -17,7 +17,13 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-implemented", "lifecycle-base-required", "stdio-streams"},
-			Probe: discoverAnswered,
+			Probe: func(t *check.T) {
+				m := t.Request("server/discover", nil)
+				if !m.Result().IsObject() {
+					t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
+				}
+				noteDeprecated(t)
+			},
 		},
 		{
 			ID:    "discover.optional",
@@ -25,7 +31,25 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern"},
-			Probe: discoverOptional,
+			// discoverOptional sends the request that is served in the shared session as
+			// the first one of another instance.
+			Probe: func(t *check.T) {
+				method := ""
+				for _, c := range []string{"tools", "prompts", "resources"} {
+					if t.Declares(c) && t.Request(c+"/list", nil).Kind == wire.Result {
+						method = c + "/list"
+						break
+					}
+				}
+				if method == "" {
+					t.NotObserved("the server serves no request but server/discover that anyone may send", "")
+				}
+				at := t.Another(true)
+				defer at.Leave()
+				if m := at.Request(method, nil); m.Kind != wire.Result {
+					at.Fail("a result", m.Summary(), "%s is served after server/discover, but as the first request it was answered with %s", method, m.Summary())
+				}
+			},
 		},
 		{
 			ID:    "discover.capabilities",
@@ -33,48 +57,18 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-capabilities-accurate"},
-			Probe: discoverCapabilities,
+			// discoverCapabilities judges completions alone: that declared lists are served
+			// is a rule of each page, and the other methods need to know what the server
+			// holds. Any answer but that the method is unknown shows that it is there.
+			Probe: func(t *check.T) {
+				if !t.Declares("completions") {
+					t.NotObserved("the server does not declare completions", "")
+				}
+				m := t.Request("completion/complete", usage.CompletionParams(offer.UnknownPrompt))
+				if code, _ := m.Code(); code == spec.MethodNotFound {
+					t.Fail("another answer", m.Summary(), "the server declares completions, and answers completion/complete with %s", m.Summary())
+				}
+			},
 		},
-	}
-}
-
-func discoverAnswered(t *check.T) {
-	m := t.Request("server/discover", nil)
-	if !m.Result().IsObject() {
-		t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
-	}
-	noteDeprecated(t)
-}
-
-// discoverOptional sends the request that is served in the shared session as
-// the first one of another instance.
-func discoverOptional(t *check.T) {
-	method := ""
-	for _, c := range []string{"tools", "prompts", "resources"} {
-		if t.Declares(c) && t.Request(c+"/list", nil).Kind == wire.Result {
-			method = c + "/list"
-			break
-		}
-	}
-	if method == "" {
-		t.NotObserved("the server serves no request but server/discover that anyone may send", "")
-	}
-	at := t.Another(true)
-	defer at.Leave()
-	if m := at.Request(method, nil); m.Kind != wire.Result {
-		at.Fail("a result", m.Summary(), "%s is served after server/discover, but as the first request it was answered with %s", method, m.Summary())
-	}
-}
-
-// discoverCapabilities judges completions alone: that declared lists are served
-// is a rule of each page, and the other methods need to know what the server
-// holds. Any answer but that the method is unknown shows that it is there.
-func discoverCapabilities(t *check.T) {
-	if !t.Declares("completions") {
-		t.NotObserved("the server does not declare completions", "")
-	}
-	m := t.Request("completion/complete", usage.CompletionParams(offer.UnknownPrompt))
-	if code, _ := m.Code(); code == spec.MethodNotFound {
-		t.Fail("another answer", m.Summary(), "the server declares completions, and answers completion/complete with %s", m.Summary())
 	}
 }

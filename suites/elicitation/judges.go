@@ -25,7 +25,24 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"elicitation-unsupported-mode-not-sent", "elicitation-empty-capability-form"},
-			Judge: modeDeclared,
+			// modeDeclared leaves a client without elicitation to
+			// lifecycle.capabilities.undeclared and lifecycle.input.declared.
+			Judge: func(j *check.J) {
+				transcript.EachInputRequest(j, createElicitation, func(a transcript.InputRequest) {
+					declared := a.Client(j).Get("elicitation")
+					mode := a.Params().Value.Get("mode")
+					if mode.String() == "" {
+						mode = gjson.Parse(`"form"`)
+					}
+					switch {
+					case !declared.Exists() || mode.String() != "form" && mode.String() != "url":
+					case declared.Get(mode.String()).Exists(), mode.String() == "form" && !declared.Get("url").Exists():
+						j.Saw()
+					default:
+						j.Fail(a.Entry, "%s is of mode %s, and the client declares elicitation %s", a.Name, mode, wire.Clip(declared.Raw, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "elicitation.form.links",
@@ -33,7 +50,21 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"elicitation-no-urls-in-form"},
-			Judge: formLinks,
+			// formLinks looks at the message alone: a field that asks for an address may
+			// well show how one looks. For the same reason names reserved for examples
+			// (RFC 2606) are no links.
+			Judge: func(j *check.J) {
+				forms(j, func(a transcript.InputRequest) {
+					for _, found := range link.FindAllString(a.Params().Value.Get("message").String(), -1) {
+						u, err := url.Parse(strings.TrimRight(found, ".,;:!?)"))
+						if err == nil && !example(u.Hostname()) {
+							j.Fail(a.Entry, "%s: the message of the form holds the link %s", a.Name, wire.Clip(u.String(), 120))
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		formSecrets(),
 		{
@@ -42,7 +73,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-valid"},
-			Judge: urlValid,
+			Judge: func(j *check.J) {
+				pagesToVisit(j, func(a transcript.InputRequest) {
+					v := a.Params().Value.Get("url")
+					if v.Type != gjson.String {
+						return // elicitation.url.params
+					}
+					if u, err := url.Parse(v.Str); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" && u.Path == "" {
+						j.Fail(a.Entry, "%s: the url is %q", a.Name, wire.Clip(v.Str, 120))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "elicitation.url.https",
@@ -50,7 +93,20 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-https"},
-			Judge: urlHTTPS,
+			Judge: func(j *check.J) {
+				pagesToVisit(j, func(a transcript.InputRequest) {
+					u, err := url.Parse(a.Params().Value.Get("url").String())
+					if err != nil || !u.IsAbs() {
+						return // elicitation.url.valid
+					}
+					local := slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+					if u.Scheme == "http" && !local {
+						j.Fail(a.Entry, "%s sends the user to %s", a.Name, wire.Clip(u.String(), 120))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "elicitation.url.id.unique",
@@ -58,7 +114,23 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-id-unique"},
-			Judge: urlIDUnique,
+			// urlIDUnique takes two requests that send the user to the same page for the
+			// same elicitation, asked for again.
+			Judge: func(j *check.J) {
+				where := map[string]string{} // url by id
+				pagesToVisit(j, func(a transcript.InputRequest) {
+					id, to := a.Params().Value.Get("elicitationId"), a.Params().Value.Get("url").String()
+					if id.Type != gjson.String {
+						return // elicitation.url.params
+					}
+					if before, ok := where[id.Str]; ok && before != to {
+						j.Fail(a.Entry, "%s has the elicitationId %q, as the elicitation of another page before", a.Name, wire.Clip(id.Str, 80))
+						return
+					}
+					where[id.Str] = to
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "elicitation.complete.id",
@@ -66,7 +138,17 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-complete-has-id"},
-			Judge: completeID,
+			Judge: func(j *check.J) {
+				completed(j, func(s transcript.Message) {
+					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
+						if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) {
+							j.Fail(s.Entry, "%s: %s", s.Name, v)
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "elicitation.complete.known",
@@ -74,7 +156,28 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-complete-only-initiator", "elicitation-complete-has-id"},
-			Judge: completeKnown,
+			Judge: func(j *check.J) {
+				known := map[string]wire.Entry{} // by id
+				transcript.EachInputRequest(j, createElicitation, func(a transcript.InputRequest) {
+					transcript.KeepFirst(known, a.Params().Value.Get("elicitationId").String(), a.Entry)
+				})
+				required(j, func(e wire.Entry) {
+					for _, v := range e.Message.Error().Get("data.elicitations").Array() {
+						transcript.KeepFirst(known, v.Get("elicitationId").String(), e)
+					}
+				})
+				completed(j, func(s transcript.Message) {
+					id := s.Message.Params().Get("elicitationId")
+					if id.Type != gjson.String {
+						return // elicitation.complete.id
+					}
+					if asked, ok := known[id.Str]; !ok || j.Follows(asked, s.Entry) {
+						j.Fail(s.Entry, "%s names the elicitation %q, for which this client was never asked", s.Name, wire.Clip(id.Str, 80))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "elicitation.complete.gone",
@@ -82,7 +185,20 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"elicitation-no-complete-notification"},
-			Judge: completeGone,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if e.Message.Method() == "notifications/elicitation/complete" {
+						j.Fail(e, "the server sent notifications/elicitation/complete, which this revision took back")
+					}
+				}
+				pagesToVisit(j, func(a transcript.InputRequest) {
+					if a.Params().Value.Get("elicitationId").Exists() {
+						j.Fail(a.Entry, "%s has an elicitationId, which this revision took back", a.Name)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 	}, urlRequired())
 }
@@ -141,94 +257,12 @@ func pagesToVisit(j *check.J, look func(a transcript.InputRequest)) {
 	})
 }
 
-// modeDeclared leaves a client without elicitation to
-// lifecycle.capabilities.undeclared and lifecycle.input.declared.
-func modeDeclared(j *check.J) {
-	transcript.EachInputRequest(j, createElicitation, func(a transcript.InputRequest) {
-		declared := a.Client(j).Get("elicitation")
-		mode := a.Params().Value.Get("mode")
-		if mode.String() == "" {
-			mode = gjson.Parse(`"form"`)
-		}
-		switch {
-		case !declared.Exists() || mode.String() != "form" && mode.String() != "url":
-		case declared.Get(mode.String()).Exists(), mode.String() == "form" && !declared.Get("url").Exists():
-			j.Saw()
-		default:
-			j.Fail(a.Entry, "%s is of mode %s, and the client declares elicitation %s", a.Name, mode, wire.Clip(declared.Raw, 80))
-		}
-	})
-}
-
 // link finds addresses of the web that a host may make clickable.
 var link = regexp.MustCompile(`https?://[^\s"'<>]+`)
-
-// formLinks looks at the message alone: a field that asks for an address may
-// well show how one looks. For the same reason names reserved for examples
-// (RFC 2606) are no links.
-func formLinks(j *check.J) {
-	forms(j, func(a transcript.InputRequest) {
-		for _, found := range link.FindAllString(a.Params().Value.Get("message").String(), -1) {
-			u, err := url.Parse(strings.TrimRight(found, ".,;:!?)"))
-			if err == nil && !example(u.Hostname()) {
-				j.Fail(a.Entry, "%s: the message of the form holds the link %s", a.Name, wire.Clip(u.String(), 120))
-				return
-			}
-		}
-		j.Saw()
-	})
-}
 
 func example(host string) bool {
 	return slices.ContainsFunc([]string{"example", "test", "invalid", "example.com", "example.org", "example.net"}, func(reserved string) bool {
 		return host == reserved || strings.HasSuffix(host, "."+reserved)
-	})
-}
-
-func urlValid(j *check.J) {
-	pagesToVisit(j, func(a transcript.InputRequest) {
-		v := a.Params().Value.Get("url")
-		if v.Type != gjson.String {
-			return // elicitation.url.params
-		}
-		if u, err := url.Parse(v.Str); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" && u.Path == "" {
-			j.Fail(a.Entry, "%s: the url is %q", a.Name, wire.Clip(v.Str, 120))
-			return
-		}
-		j.Saw()
-	})
-}
-
-func urlHTTPS(j *check.J) {
-	pagesToVisit(j, func(a transcript.InputRequest) {
-		u, err := url.Parse(a.Params().Value.Get("url").String())
-		if err != nil || !u.IsAbs() {
-			return // elicitation.url.valid
-		}
-		local := slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
-		if u.Scheme == "http" && !local {
-			j.Fail(a.Entry, "%s sends the user to %s", a.Name, wire.Clip(u.String(), 120))
-			return
-		}
-		j.Saw()
-	})
-}
-
-// urlIDUnique takes two requests that send the user to the same page for the
-// same elicitation, asked for again.
-func urlIDUnique(j *check.J) {
-	where := map[string]string{} // url by id
-	pagesToVisit(j, func(a transcript.InputRequest) {
-		id, to := a.Params().Value.Get("elicitationId"), a.Params().Value.Get("url").String()
-		if id.Type != gjson.String {
-			return // elicitation.url.params
-		}
-		if before, ok := where[id.Str]; ok && before != to {
-			j.Fail(a.Entry, "%s has the elicitationId %q, as the elicitation of another page before", a.Name, wire.Clip(id.Str, 80))
-			return
-		}
-		where[id.Str] = to
-		j.Saw()
 	})
 }
 
@@ -238,55 +272,5 @@ func completed(j *check.J, look func(s transcript.Message)) {
 		if s.Message.Kind == wire.Notification && s.Message.Method() == "notifications/elicitation/complete" {
 			look(s)
 		}
-	})
-}
-
-func completeID(j *check.J) {
-	completed(j, func(s transcript.Message) {
-		for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
-			if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) {
-				j.Fail(s.Entry, "%s: %s", s.Name, v)
-				return
-			}
-		}
-		j.Saw()
-	})
-}
-
-func completeKnown(j *check.J) {
-	known := map[string]wire.Entry{} // by id
-	transcript.EachInputRequest(j, createElicitation, func(a transcript.InputRequest) {
-		transcript.KeepFirst(known, a.Params().Value.Get("elicitationId").String(), a.Entry)
-	})
-	required(j, func(e wire.Entry) {
-		for _, v := range e.Message.Error().Get("data.elicitations").Array() {
-			transcript.KeepFirst(known, v.Get("elicitationId").String(), e)
-		}
-	})
-	completed(j, func(s transcript.Message) {
-		id := s.Message.Params().Get("elicitationId")
-		if id.Type != gjson.String {
-			return // elicitation.complete.id
-		}
-		if asked, ok := known[id.Str]; !ok || j.Follows(asked, s.Entry) {
-			j.Fail(s.Entry, "%s names the elicitation %q, for which this client was never asked", s.Name, wire.Clip(id.Str, 80))
-			return
-		}
-		j.Saw()
-	})
-}
-
-func completeGone(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Method() == "notifications/elicitation/complete" {
-			j.Fail(e, "the server sent notifications/elicitation/complete, which this revision took back")
-		}
-	}
-	pagesToVisit(j, func(a transcript.InputRequest) {
-		if a.Params().Value.Get("elicitationId").Exists() {
-			j.Fail(a.Entry, "%s has an elicitationId, which this revision took back", a.Name)
-			return
-		}
-		j.Saw()
 	})
 }

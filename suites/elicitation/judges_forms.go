@@ -27,7 +27,15 @@ func formFields() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"elicitation-schema-flat-primitive", "elicitation-schema-types-docs"},
-			Judge: fieldsFlat,
+			Judge: func(j *check.J) {
+				eachField(j, func(a transcript.InputRequest, p transcript.Part) {
+					if kind, _ := field(j, p.Value); kind == noField {
+						j.Fail(a.Entry, "%s: %s is %s, which is no field that a form may have", a.Name, p.Pointer, wire.Clip(p.Value.Raw, 120))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		fields("elicitation.schema.string", "a string field of a form has the keywords of its kind, and a format of the four", stringField, "elicitation-string-schema"),
 		fields("elicitation.schema.number", "a number field of a form has the keywords of its kind", numberField, "elicitation-number-schema"),
@@ -81,16 +89,6 @@ func eachField(j *check.J, look func(a transcript.InputRequest, p transcript.Par
 		for _, p := range a.Params().Member("requestedSchema").Member("properties").Members() {
 			look(a, p)
 		}
-	})
-}
-
-func fieldsFlat(j *check.J) {
-	eachField(j, func(a transcript.InputRequest, p transcript.Part) {
-		if kind, _ := field(j, p.Value); kind == noField {
-			j.Fail(a.Entry, "%s: %s is %s, which is no field that a form may have", a.Name, p.Pointer, wire.Clip(p.Value.Raw, 120))
-			return
-		}
-		j.Saw()
 	})
 }
 

@@ -21,31 +21,29 @@ func formSecrets() check.Check {
 		Level: spec.Must,
 		In:    spec.Since(spec.V2025_06_18),
 		Rules: []string{"elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security", "elicitation-secrets-use-url"},
-		Judge: noSecrets,
+		// noSecrets goes by the names of fields alone: a title or message may speak of a
+		// secret without asking for one.
+		Judge: func(j *check.J) {
+			forms(j, func(a transcript.InputRequest) {
+				fields := a.Params().Value.Get("requestedSchema.properties")
+				if !fields.IsObject() {
+					return // elicitation.schema.object
+				}
+				secret := ""
+				fields.ForEach(func(name, v gjson.Result) bool {
+					if secretName(name.String()) && freeText(v) {
+						secret = name.String()
+					}
+					return secret == ""
+				})
+				if secret != "" {
+					j.Fail(a.Entry, "%s: the form has the field %q, which asks for a secret", a.Name, wire.Clip(secret, 80))
+					return
+				}
+				j.Saw()
+			})
+		},
 	}
-}
-
-// noSecrets goes by the names of fields alone: a title or message may speak of a
-// secret without asking for one.
-func noSecrets(j *check.J) {
-	forms(j, func(a transcript.InputRequest) {
-		fields := a.Params().Value.Get("requestedSchema.properties")
-		if !fields.IsObject() {
-			return // elicitation.schema.object
-		}
-		secret := ""
-		fields.ForEach(func(name, v gjson.Result) bool {
-			if secretName(name.String()) && freeText(v) {
-				secret = name.String()
-			}
-			return secret == ""
-		})
-		if secret != "" {
-			j.Fail(a.Entry, "%s: the form has the field %q, which asks for a secret", a.Name, wire.Clip(secret, 80))
-			return
-		}
-		j.Saw()
-	})
 }
 
 // secretName tells whether a field of the name can be for nothing but a secret:

@@ -21,7 +21,7 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"elicitation-server-handles-actions"},
-			Probe: actionsHandled,
+			Probe: func(t *check.T) { actionsHandled(t) },
 		},
 		{
 			ID:    "elicitation.failures",
@@ -29,7 +29,7 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"elicitation-server-handles-failure"},
-			Probe: actionsHandled,
+			Probe: func(t *check.T) { actionsHandled(t) },
 		},
 		{
 			ID:       "elicitation.content.validated",
@@ -38,7 +38,41 @@ func probes() []check.Check {
 			In:       spec.Since(spec.V2025_06_18),
 			Rules:    []string{"elicitation-validate-content"},
 			Malforms: true,
-			Probe:    contentValidated,
+			// contentValidated accepts any form of refusal. Content that merely lacks a
+			// field is not tried: a tool may well do without.
+			Probe: func(t *check.T) {
+				var u asking.UnusableCount
+				tried := false
+				for _, a := range asking.AskersFor(t, asking.Elicit) {
+					for _, ask := range a.Of(asking.Elicit) {
+						content, why := asking.MisfitForm(ask.Params.Get("requestedSchema"))
+						if content == nil {
+							continue
+						}
+						tried = true
+						asking.Answering(t, asking.Elicit, func(asked check.Asked) check.Reply {
+							if asked.Params.Get("requestedSchema").Raw != ask.Params.Get("requestedSchema").Raw {
+								return acceptForm(asked)
+							}
+							return check.Reply{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
+						})
+						e, err := t.TryInvoke(a.Method, a.Params)
+						if err != nil {
+							continue // elicitation.answers.survived
+						}
+						if u.Take(t, e.Message); u.Used > 0 {
+							t.Mark(e)
+							t.Fail("a failure of the request", e.Message.Summary(), "%s elicited, and used content with %s", a, why)
+						}
+					}
+				}
+				switch {
+				case !tried:
+					t.NotObserved("no form was asked for whose content could be wrong", "")
+				case u.Refused == 0:
+					t.NotObserved("what was filled in to a form did not show in any result", "")
+				}
+			},
 		},
 		{
 			ID:       "elicitation.answers.survived",
@@ -47,7 +81,7 @@ func probes() []check.Check {
 			In:       spec.Handshake & spec.Since(spec.V2025_06_18),
 			Spec:     "client/elicitation#response-actions",
 			Malforms: true,
-			Probe:    expect.AnswersSurvived(asking.Elicit),
+			Probe:    func(t *check.T) { expect.AnswersSurvived(asking.Elicit)(t) },
 		},
 	}
 }
@@ -65,42 +99,6 @@ func actionsHandled(t *check.T) {
 		}
 	}
 	t.Survives("elicitations that were declined or cancelled")
-}
-
-// contentValidated accepts any form of refusal. Content that merely lacks a
-// field is not tried: a tool may well do without.
-func contentValidated(t *check.T) {
-	var u asking.UnusableCount
-	tried := false
-	for _, a := range asking.AskersFor(t, asking.Elicit) {
-		for _, ask := range a.Of(asking.Elicit) {
-			content, why := asking.MisfitForm(ask.Params.Get("requestedSchema"))
-			if content == nil {
-				continue
-			}
-			tried = true
-			asking.Answering(t, asking.Elicit, func(asked check.Asked) check.Reply {
-				if asked.Params.Get("requestedSchema").Raw != ask.Params.Get("requestedSchema").Raw {
-					return acceptForm(asked)
-				}
-				return check.Reply{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
-			})
-			e, err := t.TryInvoke(a.Method, a.Params)
-			if err != nil {
-				continue // elicitation.answers.survived
-			}
-			if u.Take(t, e.Message); u.Used > 0 {
-				t.Mark(e)
-				t.Fail("a failure of the request", e.Message.Summary(), "%s elicited, and used content with %s", a, why)
-			}
-		}
-	}
-	switch {
-	case !tried:
-		t.NotObserved("no form was asked for whose content could be wrong", "")
-	case u.Refused == 0:
-		t.NotObserved("what was filled in to a form did not show in any result", "")
-	}
 }
 
 // acceptForm is the answer of a user who fills in the form.

@@ -25,7 +25,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-nonempty"},
-			Judge: eachAnnotation(annotationEmpty),
+			Judge: func(j *check.J) { eachAnnotation(annotationEmpty)(j) },
 		},
 		{
 			ID:    "headers.annotation.control",
@@ -34,7 +34,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-no-control"},
-			Judge: eachAnnotation(annotationControl),
+			Judge: func(j *check.J) { eachAnnotation(annotationControl)(j) },
 		},
 		{
 			ID:    "headers.annotation.token",
@@ -43,7 +43,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-token"},
-			Judge: eachAnnotation(annotationToken),
+			Judge: func(j *check.J) { eachAnnotation(annotationToken)(j) },
 		},
 		{
 			ID:    "headers.annotation.unique",
@@ -52,7 +52,24 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-unique"},
-			Judge: annotationUnique,
+			// annotationUnique leaves annotations where none may stand to the judge of that.
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					seen := map[string]string{}
+					for _, a := range mirroredBy(tool.Get("inputSchema")) {
+						if a.value.Type != gjson.String || a.value.Str == "" || a.by != "" {
+							continue
+						}
+						name := strings.ToLower(a.value.Str)
+						if first, twice := seen[name]; twice {
+							j.Fail(e, "%s: %s stands at %s and at %s", transcript.ToolLabel(tool), wire.Clip(a.value.Raw, 80), first, a.at)
+						} else {
+							j.Saw()
+						}
+						seen[name] = a.at
+					}
+				})
+			},
 		},
 		{
 			ID:    "headers.annotation.type",
@@ -61,7 +78,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-primitive-only"},
-			Judge: eachAnnotation(annotationType),
+			Judge: func(j *check.J) { eachAnnotation(annotationType)(j) },
 		},
 		{
 			ID:    "headers.annotation.range",
@@ -70,7 +87,32 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-integer-range"},
-			Judge: annotationRange,
+			// annotationRange judges the values that a schema states. Bounds that let more
+			// in are noted: a schema without bounds lets it in too.
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					for _, a := range mirroredBy(tool.Get("inputSchema")) {
+						if a.by != "" || a.on.Get("type").String() != "integer" {
+							continue
+						}
+						values := append(a.on.Get("enum").Array(), a.on.Get("examples").Array()...)
+						for _, v := range append(values, a.on.Get("default"), a.on.Get("const")) {
+							switch {
+							case v.Type != gjson.Number:
+							case unsafe(v):
+								j.Fail(e, "%s: of the integer with the annotation at %s the schema gives the value %s, which is beyond 2^53-1", transcript.ToolLabel(tool), a.at, v.Raw)
+							default:
+								j.Saw()
+							}
+						}
+						for _, bound := range []string{"minimum", "maximum"} {
+							if v := a.on.Get(bound); v.Type == gjson.Number && unsafe(v) {
+								j.Note("%s: the %s of the integer with the annotation at %s is %s, beyond 2^53-1", transcript.ToolLabel(tool), bound, a.at, v.Raw)
+							}
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "headers.annotation.reachable",
@@ -79,7 +121,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
-			Judge: eachAnnotation(annotationReachable),
+			Judge: func(j *check.J) { eachAnnotation(annotationReachable)(j) },
 		},
 	}
 }
@@ -199,25 +241,6 @@ func annotationToken(a mirrored) (string, bool) {
 	return "", true
 }
 
-// annotationUnique leaves annotations where none may stand to the judge of that.
-func annotationUnique(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		seen := map[string]string{}
-		for _, a := range mirroredBy(tool.Get("inputSchema")) {
-			if a.value.Type != gjson.String || a.value.Str == "" || a.by != "" {
-				continue
-			}
-			name := strings.ToLower(a.value.Str)
-			if first, twice := seen[name]; twice {
-				j.Fail(e, "%s: %s stands at %s and at %s", transcript.ToolLabel(tool), wire.Clip(a.value.Raw, 80), first, a.at)
-			} else {
-				j.Saw()
-			}
-			seen[name] = a.at
-		}
-	})
-}
-
 // annotationType does not judge null beside a type, nor a schema without any.
 func annotationType(a mirrored) (string, bool) {
 	if a.by != "" {
@@ -242,33 +265,6 @@ func annotationReachable(a mirrored) (string, bool) {
 		return "is not reached by properties alone, but through " + a.by, true
 	}
 	return "", true
-}
-
-// annotationRange judges the values that a schema states. Bounds that let more
-// in are noted: a schema without bounds lets it in too.
-func annotationRange(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		for _, a := range mirroredBy(tool.Get("inputSchema")) {
-			if a.by != "" || a.on.Get("type").String() != "integer" {
-				continue
-			}
-			values := append(a.on.Get("enum").Array(), a.on.Get("examples").Array()...)
-			for _, v := range append(values, a.on.Get("default"), a.on.Get("const")) {
-				switch {
-				case v.Type != gjson.Number:
-				case unsafe(v):
-					j.Fail(e, "%s: of the integer with the annotation at %s the schema gives the value %s, which is beyond 2^53-1", transcript.ToolLabel(tool), a.at, v.Raw)
-				default:
-					j.Saw()
-				}
-			}
-			for _, bound := range []string{"minimum", "maximum"} {
-				if v := a.on.Get(bound); v.Type == gjson.Number && unsafe(v) {
-					j.Note("%s: the %s of the integer with the annotation at %s is %s, beyond 2^53-1", transcript.ToolLabel(tool), bound, a.at, v.Raw)
-				}
-			}
-		}
-	})
 }
 
 // unsafe tells whether a number is beyond what JavaScript holds exactly.

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+	"github.com/tidwall/gjson"
 )
 
 // probes are the probes of basic/transports/streamable-http#request-metadata,
@@ -25,7 +26,14 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-protocol-version-missing-rejected"},
-			Probe: versionMissing,
+			// versionMissing: a server with clients from before the header may take a
+			// request without it for one of theirs.
+			Probe: func(t *check.T) {
+				if of := posting.OtherEras(t); of.Headless || slices.ContainsFunc(listedVersions(t), headless) {
+					t.NotApplicable("the server speaks a revision whose requests have no MCP-Protocol-Version")
+				}
+				expectMismatch(t, "without MCP-Protocol-Version", posting.Discovery.Post(t, check.Without("Mcp-Protocol-Version")), spec.HeaderMismatch)
+			},
 		},
 		{
 			ID:    "headers.version.mismatch",
@@ -34,7 +42,23 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-protocol-version-mismatch-rejected", "headers-body-mismatch-rejected"},
-			Probe: versionMismatch,
+			// versionMismatch leaves the header right. Where the version in the body is not
+			// one that the server serves so, it may as well say that.
+			Probe: func(t *check.T) {
+				other := string(spec.Handshake.Newest())
+				for _, v := range listedVersions(t) {
+					if v != string(t.Rev) {
+						other = v
+						break
+					}
+				}
+				codes := []int{spec.HeaderMismatch, spec.UnsupportedVersion}
+				if slices.Contains(listedVersions(t), other) && !spec.Handshake.Has(spec.Revision(other)) {
+					codes = codes[:1]
+				}
+				p := posting.Posting{Method: posting.Discovery.Method, Params: check.VersionMeta(other)}
+				expectMismatch(t, "with the version "+other+" in _meta and another in MCP-Protocol-Version", p.Post(t, check.With("Mcp-Protocol-Version", string(t.Rev))), codes...)
+			},
 		},
 		{
 			ID:    "headers.method.missing",
@@ -65,7 +89,16 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-method-value-case-sensitive"},
-			Probe: valuesCase,
+			// valuesCase leaves URIs out, of which parts may be the same in any case
+			// (RFC 3986 section 6.2.2.1).
+			Probe: func(t *check.T) {
+				posting.ExpectRefused(t, "with Mcp-Method: Server/Discover", posting.Discovery, check.With("Mcp-Method", "Server/Discover"))
+				for _, p := range posting.NamedPostingsIfAny(t) {
+					if other := otherCase(p.Name); other != p.Name && plain(other) && !p.Vain && p.Method != "resources/read" {
+						posting.ExpectRefused(t, "with its name in another case in Mcp-Name", p, check.With("Mcp-Name", other))
+					}
+				}
+			},
 		},
 		{
 			ID:    "headers.names.case",
@@ -74,7 +107,24 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-names-case-insensitive"},
-			Probe: namesCase,
+			// namesCase sends bytes, since clients of HTTP write names in one way.
+			Probe: func(t *check.T) {
+				odd := strings.NewReplacer("\r\nMcp-Method:", "\r\nmcp-mETHOD:", "\r\nMcp-Protocol-Version:", "\r\nmCP-PROTOCOL-version:", "\r\nMcp-Name:", "\r\nmcp-NAME:")
+				seen := false
+				for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
+					asTheyAre := t.RawPost(t.Frame(t.NextID(), p.Method, p.Params), p.Edits()...)
+					if !bytesServed(t, p, asTheyAre) {
+						continue // over a connection of its own it is refused for something else
+					}
+					seen = true
+					if !bytesServed(t, p, odd.Replace(asTheyAre)) {
+						t.Fail("a result", "a refusal", "%s with the names of its headers in another case was refused", p)
+					}
+				}
+				if !seen {
+					t.NotObserved("nothing was served over a connection of its own", "")
+				}
+			},
 		},
 		{
 			ID:    "headers.name.missing",
@@ -83,7 +133,11 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-missing-rejected"},
-			Probe: nameMissing,
+			Probe: func(t *check.T) {
+				for _, p := range posting.NamedPostings(t) {
+					posting.ExpectRefused(t, "without Mcp-Name", p, check.Without("Mcp-Name"))
+				}
+			},
 		},
 		{
 			ID:    "headers.name.mismatch",
@@ -92,7 +146,11 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-mismatch-rejected", "headers-body-mismatch-rejected"},
-			Probe: nameMismatch,
+			Probe: func(t *check.T) {
+				for _, p := range posting.NamedPostings(t) {
+					posting.ExpectRefused(t, "with another name in Mcp-Name", p, check.With("Mcp-Name", transport.FieldValue(p.Name+"-mcpcheck")))
+				}
+			},
 		},
 		{
 			ID:    "headers.name.encoded",
@@ -101,7 +159,19 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-base64-decode"},
-			Probe: nameEncoded,
+			// nameEncoded encodes names that could stand as they are, and uses names that
+			// must be encoded; those may name nothing, but that is another error.
+			Probe: func(t *check.T) {
+				encoded := encodedNames(t)
+				for _, p := range encoded {
+					if a := posting.Available(t, p.Post(t)); a.Mismatched() {
+						t.Fail("no error -32020", check.Told(a.Exchange), "%s, whose name has to be encoded in Mcp-Name, was answered with %s", p, check.Told(a.Exchange))
+					}
+				}
+				for _, p := range posting.NamedPostings(t) {
+					posting.ExpectServed(t, "with its name in Base64 in Mcp-Name", p, check.With("Mcp-Name", base64Marked("=?base64?", p.Name)))
+				}
+			},
 		},
 		{
 			ID:    "headers.name.marks",
@@ -110,7 +180,11 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-base64-markers-exact"},
-			Probe: nameMarks,
+			Probe: func(t *check.T) {
+				for _, p := range posting.NamedPostings(t) {
+					posting.ExpectRefused(t, "with its name in Base64 behind =?BASE64? in Mcp-Name", p, check.With("Mcp-Name", base64Marked("=?BASE64?", p.Name)))
+				}
+			},
 		},
 		{
 			ID:    "headers.name.elsewhere",
@@ -119,7 +193,17 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-name-not-required-elsewhere"},
-			Probe: nameElsewhere,
+			Probe: func(t *check.T) {
+				others := []posting.Posting{posting.Discovery}
+				for _, l := range offer.Lists(t) {
+					others = append(others, posting.Posting{Method: l.Method})
+				}
+				for _, p := range others {
+					if a := posting.Available(t, p.Post(t, check.Without("Mcp-Name"))); a.Mismatched() {
+						t.Fail("a result", check.Told(a.Exchange), "%s without Mcp-Name, which it does not need, was answered with %s", p, check.Told(a.Exchange))
+					}
+				}
+			},
 		},
 		{
 			ID:    "headers.whitespace",
@@ -128,7 +212,16 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-whitespace-trimmed"},
-			Probe: whitespace,
+			// whitespace sends bytes, since clients of HTTP take the white space off.
+			Probe: func(t *check.T) {
+				asTheyAre := t.RawPost(t.Frame(t.NextID(), posting.Discovery.Method, nil))
+				if !bytesServed(t, posting.Discovery, asTheyAre) {
+					t.NotObserved("server/discover over a connection of its own was refused for something else", "")
+				}
+				if !bytesServed(t, posting.Discovery, strings.Replace(asTheyAre, "\r\nMcp-Method: server/discover\r\n", "\r\nMcp-Method:   server/discover  \r\n", 1)) {
+					t.Fail("a result", "a refusal", "server/discover with spaces around the value of Mcp-Method was refused")
+				}
+			},
 		},
 		{
 			ID:    "headers.characters",
@@ -137,7 +230,37 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-invalid-chars-rejected"},
-			Probe: invalidCharacters,
+			// invalidCharacters sends text beyond ASCII as it is, in a header that would
+			// hold the right value if it might: of an argument where there is one that takes
+			// such text, else of a name, if need be of a tool that does not exist.
+			Probe: func(t *check.T) {
+				const text = "Grüße"
+				for _, c := range mirroring(t) {
+					for _, m := range c.present {
+						if m.Of(gjson.Parse(c.args)).Type != gjson.String || !t.MayInvent(c.tool) {
+							continue
+						}
+						p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, text)))
+						if !p.Post(t).Served() {
+							continue // encoded it is refused too
+						}
+						expectBeyondASCIIRefused(t, p, m.Header, text)
+						return
+					}
+				}
+				for _, p := range posting.NamedPostingsIfAny(t) {
+					if !p.Vain && strings.ContainsFunc(p.Name, func(c rune) bool { return c > '~' }) {
+						expectBeyondASCIIRefused(t, p, "Mcp-Name", p.Name)
+						return
+					}
+				}
+				if !t.Declares("tools") {
+					t.NotObserved("nothing that the server offers has characters beyond ASCII in its name", "")
+				}
+				unknown := offer.UnknownTool + "_" + text
+				p := posting.Posting{Method: "tools/call", Params: check.Params{"name": unknown, "arguments": check.Params{}}, Name: unknown, Vain: true}
+				expectBeyondASCIIRefused(t, p, "Mcp-Name", unknown)
+			},
 		},
 		{
 			ID:    "headers.refusal.status",
@@ -146,7 +269,13 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-status-400"},
-			Probe: headerRefusalStatus,
+			Probe: func(t *check.T) {
+				eachRefusal(t, func(m mistake, a posting.Posted) {
+					if a.Status != 400 {
+						t.Fail("HTTP status 400", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
+					}
+				})
+			},
 		},
 		{
 			ID:    "headers.refusal.code",
@@ -155,18 +284,15 @@ func probes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-mismatch-error-32020"},
-			Probe: refusalCode,
+			Probe: func(t *check.T) {
+				eachRefusal(t, func(m mistake, a posting.Posted) {
+					if !a.Mismatched() {
+						t.Fail("error -32020", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
+					}
+				})
+			},
 		},
 	}, headersOfArguments())
-}
-
-// versionMissing: a server with clients from before the header may take a
-// request without it for one of theirs.
-func versionMissing(t *check.T) {
-	if of := posting.OtherEras(t); of.Headless || slices.ContainsFunc(listedVersions(t), headless) {
-		t.NotApplicable("the server speaks a revision whose requests have no MCP-Protocol-Version")
-	}
-	expectMismatch(t, "without MCP-Protocol-Version", posting.Discovery.Post(t, check.Without("Mcp-Protocol-Version")), spec.HeaderMismatch)
 }
 
 func headless(v string) bool {
@@ -182,41 +308,12 @@ func listedVersions(t *check.T) (out []string) {
 	return out
 }
 
-// versionMismatch leaves the header right. Where the version in the body is not
-// one that the server serves so, it may as well say that.
-func versionMismatch(t *check.T) {
-	other := string(spec.Handshake.Newest())
-	for _, v := range listedVersions(t) {
-		if v != string(t.Rev) {
-			other = v
-			break
-		}
-	}
-	codes := []int{spec.HeaderMismatch, spec.UnsupportedVersion}
-	if slices.Contains(listedVersions(t), other) && !spec.Handshake.Has(spec.Revision(other)) {
-		codes = codes[:1]
-	}
-	p := posting.Posting{Method: posting.Discovery.Method, Params: check.VersionMeta(other)}
-	expectMismatch(t, "with the version "+other+" in _meta and another in MCP-Protocol-Version", p.Post(t, check.With("Mcp-Protocol-Version", string(t.Rev))), codes...)
-}
-
 // expectMismatch judges refusal, status and code at once: the rules of the
 // other headers that share them leave the version out.
 func expectMismatch(t *check.T, what string, a posting.Posted, codes ...int) {
 	posting.OfTheServer(t, posting.Available(t, a))
 	if code, _ := a.Answer.Code(); a.Status != 400 || a.Answer.Kind != wire.Error || !slices.Contains(codes, code) {
 		t.Fail("HTTP status 400 and error -32020", check.Told(a.Exchange), "a request %s was answered with %s", what, check.Told(a.Exchange))
-	}
-}
-
-// valuesCase leaves URIs out, of which parts may be the same in any case
-// (RFC 3986 section 6.2.2.1).
-func valuesCase(t *check.T) {
-	posting.ExpectRefused(t, "with Mcp-Method: Server/Discover", posting.Discovery, check.With("Mcp-Method", "Server/Discover"))
-	for _, p := range posting.NamedPostingsIfAny(t) {
-		if other := otherCase(p.Name); other != p.Name && plain(other) && !p.Vain && p.Method != "resources/read" {
-			posting.ExpectRefused(t, "with its name in another case in Mcp-Name", p, check.With("Mcp-Name", other))
-		}
 	}
 }
 
@@ -229,25 +326,6 @@ func otherCase(s string) string {
 
 // plain tells whether a value stands in a header as it is.
 func plain(s string) bool { return s != "" && transport.FieldValue(s) == s }
-
-// namesCase sends bytes, since clients of HTTP write names in one way.
-func namesCase(t *check.T) {
-	odd := strings.NewReplacer("\r\nMcp-Method:", "\r\nmcp-mETHOD:", "\r\nMcp-Protocol-Version:", "\r\nmCP-PROTOCOL-version:", "\r\nMcp-Name:", "\r\nmcp-NAME:")
-	seen := false
-	for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
-		asTheyAre := t.RawPost(t.Frame(t.NextID(), p.Method, p.Params), p.Edits()...)
-		if !bytesServed(t, p, asTheyAre) {
-			continue // over a connection of its own it is refused for something else
-		}
-		seen = true
-		if !bytesServed(t, p, odd.Replace(asTheyAre)) {
-			t.Fail("a result", "a refusal", "%s with the names of its headers in another case was refused", p)
-		}
-	}
-	if !seen {
-		t.NotObserved("nothing was served over a connection of its own", "")
-	}
-}
 
 // bytesServed tells whether a request, as bytes, is not refused; for one in
 // vain, not refused for its headers.
@@ -268,34 +346,8 @@ func bytesServed(t *check.T, p posting.Posting, request string) bool {
 	return r.Status < 300
 }
 
-func nameMissing(t *check.T) {
-	for _, p := range posting.NamedPostings(t) {
-		posting.ExpectRefused(t, "without Mcp-Name", p, check.Without("Mcp-Name"))
-	}
-}
-
-func nameMismatch(t *check.T) {
-	for _, p := range posting.NamedPostings(t) {
-		posting.ExpectRefused(t, "with another name in Mcp-Name", p, check.With("Mcp-Name", transport.FieldValue(p.Name+"-mcpcheck")))
-	}
-}
-
 func base64Marked(prefix, value string) string {
 	return prefix + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
-}
-
-// nameEncoded encodes names that could stand as they are, and uses names that
-// must be encoded; those may name nothing, but that is another error.
-func nameEncoded(t *check.T) {
-	encoded := encodedNames(t)
-	for _, p := range encoded {
-		if a := posting.Available(t, p.Post(t)); a.Mismatched() {
-			t.Fail("no error -32020", check.Told(a.Exchange), "%s, whose name has to be encoded in Mcp-Name, was answered with %s", p, check.Told(a.Exchange))
-		}
-	}
-	for _, p := range posting.NamedPostings(t) {
-		posting.ExpectServed(t, "with its name in Base64 in Mcp-Name", p, check.With("Mcp-Name", base64Marked("=?base64?", p.Name)))
-	}
 }
 
 // encodedNames returns requests for what the server offers under names that no
@@ -307,35 +359,6 @@ func encodedNames(t *check.T) (out []posting.Posting) {
 		}
 	}
 	return out
-}
-
-func nameMarks(t *check.T) {
-	for _, p := range posting.NamedPostings(t) {
-		posting.ExpectRefused(t, "with its name in Base64 behind =?BASE64? in Mcp-Name", p, check.With("Mcp-Name", base64Marked("=?BASE64?", p.Name)))
-	}
-}
-
-func nameElsewhere(t *check.T) {
-	others := []posting.Posting{posting.Discovery}
-	for _, l := range offer.Lists(t) {
-		others = append(others, posting.Posting{Method: l.Method})
-	}
-	for _, p := range others {
-		if a := posting.Available(t, p.Post(t, check.Without("Mcp-Name"))); a.Mismatched() {
-			t.Fail("a result", check.Told(a.Exchange), "%s without Mcp-Name, which it does not need, was answered with %s", p, check.Told(a.Exchange))
-		}
-	}
-}
-
-// whitespace sends bytes, since clients of HTTP take the white space off.
-func whitespace(t *check.T) {
-	asTheyAre := t.RawPost(t.Frame(t.NextID(), posting.Discovery.Method, nil))
-	if !bytesServed(t, posting.Discovery, asTheyAre) {
-		t.NotObserved("server/discover over a connection of its own was refused for something else", "")
-	}
-	if !bytesServed(t, posting.Discovery, strings.Replace(asTheyAre, "\r\nMcp-Method: server/discover\r\n", "\r\nMcp-Method:   server/discover  \r\n", 1)) {
-		t.Fail("a result", "a refusal", "server/discover with spaces around the value of Mcp-Method was refused")
-	}
 }
 
 // A mistake is a posting that headers make wrong.
@@ -384,20 +407,4 @@ func eachRefusal(t *check.T, look func(m mistake, a posting.Posted)) {
 	if !seen {
 		t.NotObserved("nothing was refused for its headers", "")
 	}
-}
-
-func headerRefusalStatus(t *check.T) {
-	eachRefusal(t, func(m mistake, a posting.Posted) {
-		if a.Status != 400 {
-			t.Fail("HTTP status 400", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
-		}
-	})
-}
-
-func refusalCode(t *check.T) {
-	eachRefusal(t, func(m mistake, a posting.Posted) {
-		if !a.Mismatched() {
-			t.Fail("error -32020", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
-		}
-	})
 }

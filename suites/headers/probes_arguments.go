@@ -28,7 +28,16 @@ func headersOfArguments() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
-			Probe: argumentMismatch,
+			Probe: func(t *check.T) {
+				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
+					posting.ExpectRefused(t, "with another value in "+m.Header, c.Posting, check.With(m.Header, m.Other(c.args)))
+					// Values are compared with regard to case
+					// (basic/transports/streamable-http#case-sensitivity).
+					if v := m.Of(gjson.Parse(c.args)); v.IsBool() {
+						posting.ExpectRefused(t, "with its value in capitals in "+m.Header, c.Posting, check.With(m.Header, strings.ToUpper(v.Raw)))
+					}
+				})
+			},
 		},
 		{
 			ID:    "headers.argument.missing",
@@ -38,7 +47,11 @@ func headersOfArguments() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-missing-rejected"},
-			Probe: argumentMissing,
+			Probe: func(t *check.T) {
+				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
+					posting.ExpectRefused(t, "without "+m.Header, c.Posting, check.Without(m.Header))
+				})
+			},
 		},
 		{
 			ID:    "headers.argument.absent",
@@ -48,7 +61,25 @@ func headersOfArguments() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-not-expected-when-absent"},
-			Probe: argumentAbsent,
+			// argumentAbsent leaves an argument out, where that is allowed, and gives it as
+			// null where manners allow that. Other errors than that of headers are the
+			// tool's own affair.
+			Probe: func(t *check.T) {
+				seen := false
+				for _, c := range mirroring(t) {
+					for _, m := range append(slices.Clone(c.present), c.absent...) {
+						if m.Optional && t.MayInvent(c.tool) {
+							seen = withoutArgument(t, c, m, nil) || seen
+						}
+						if t.MayAbuse(c.tool) {
+							seen = withoutArgument(t, c, m, json.RawMessage("null")) || seen
+						}
+					}
+				}
+				if !seen {
+					notMirrored(t)
+				}
+			},
 		},
 		{
 			ID:    "headers.argument.encoded",
@@ -58,7 +89,12 @@ func headersOfArguments() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-base64-decoded-by-readers"},
-			Probe: argumentEncoded,
+			Probe: func(t *check.T) {
+				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
+					value := base64Marked("=?base64?", posting.HeaderValue(m.Of(gjson.Parse(c.args))))
+					posting.ExpectServed(t, "with its value in Base64 in "+m.Header, c.Posting, check.With(m.Header, value))
+				})
+			},
 		},
 		{
 			ID:    "headers.argument.numeric",
@@ -68,7 +104,21 @@ func headersOfArguments() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-integer-numeric-compare"},
-			Probe: argumentNumeric,
+			// argumentNumeric compares what is written in digits alone.
+			Probe: func(t *check.T) {
+				seen := false
+				eachMirrored(t, func(m posting.MirroredArgument) bool { return m.Schema.Get("type").String() == "integer" }, func(c mirroringCall, m posting.MirroredArgument) {
+					v := m.Of(gjson.Parse(c.args))
+					if v.Type != gjson.Number || strings.ContainsAny(v.Raw, ".eE") {
+						return
+					}
+					seen = true
+					posting.ExpectServed(t, "with "+v.Raw+".0 in "+m.Header+" for "+v.Raw, c.Posting, check.With(m.Header, v.Raw+".0"))
+				})
+				if !seen {
+					notMirrored(t)
+				}
+			},
 		},
 		{
 			ID:    "headers.argument.unknown",
@@ -156,66 +206,6 @@ func notMirrored(t *check.T) {
 
 func anyMirrored(posting.MirroredArgument) bool { return true }
 
-func argumentMismatch(t *check.T) {
-	eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-		posting.ExpectRefused(t, "with another value in "+m.Header, c.Posting, check.With(m.Header, m.Other(c.args)))
-		// Values are compared with regard to case
-		// (basic/transports/streamable-http#case-sensitivity).
-		if v := m.Of(gjson.Parse(c.args)); v.IsBool() {
-			posting.ExpectRefused(t, "with its value in capitals in "+m.Header, c.Posting, check.With(m.Header, strings.ToUpper(v.Raw)))
-		}
-	})
-}
-
-func argumentMissing(t *check.T) {
-	eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-		posting.ExpectRefused(t, "without "+m.Header, c.Posting, check.Without(m.Header))
-	})
-}
-
-func argumentEncoded(t *check.T) {
-	eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-		value := base64Marked("=?base64?", posting.HeaderValue(m.Of(gjson.Parse(c.args))))
-		posting.ExpectServed(t, "with its value in Base64 in "+m.Header, c.Posting, check.With(m.Header, value))
-	})
-}
-
-// argumentNumeric compares what is written in digits alone.
-func argumentNumeric(t *check.T) {
-	seen := false
-	eachMirrored(t, func(m posting.MirroredArgument) bool { return m.Schema.Get("type").String() == "integer" }, func(c mirroringCall, m posting.MirroredArgument) {
-		v := m.Of(gjson.Parse(c.args))
-		if v.Type != gjson.Number || strings.ContainsAny(v.Raw, ".eE") {
-			return
-		}
-		seen = true
-		posting.ExpectServed(t, "with "+v.Raw+".0 in "+m.Header+" for "+v.Raw, c.Posting, check.With(m.Header, v.Raw+".0"))
-	})
-	if !seen {
-		notMirrored(t)
-	}
-}
-
-// argumentAbsent leaves an argument out, where that is allowed, and gives it as
-// null where manners allow that. Other errors than that of headers are the
-// tool's own affair.
-func argumentAbsent(t *check.T) {
-	seen := false
-	for _, c := range mirroring(t) {
-		for _, m := range append(slices.Clone(c.present), c.absent...) {
-			if m.Optional && t.MayInvent(c.tool) {
-				seen = withoutArgument(t, c, m, nil) || seen
-			}
-			if t.MayAbuse(c.tool) {
-				seen = withoutArgument(t, c, m, json.RawMessage("null")) || seen
-			}
-		}
-	}
-	if !seen {
-		notMirrored(t)
-	}
-}
-
 // withoutArgument calls with a value that is none, and tells whether the
 // headers were good.
 func withoutArgument(t *check.T, c mirroringCall, m posting.MirroredArgument, value any) bool {
@@ -229,38 +219,6 @@ func withoutArgument(t *check.T, c mirroringCall, m posting.MirroredArgument, va
 		t.Fail("no error -32020", check.Told(a.Exchange), "%s %s, and without %s, was answered with %s", p, what, m.Header, check.Told(a.Exchange))
 	}
 	return a.Served()
-}
-
-// invalidCharacters sends text beyond ASCII as it is, in a header that would
-// hold the right value if it might: of an argument where there is one that takes
-// such text, else of a name, if need be of a tool that does not exist.
-func invalidCharacters(t *check.T) {
-	const text = "Grüße"
-	for _, c := range mirroring(t) {
-		for _, m := range c.present {
-			if m.Of(gjson.Parse(c.args)).Type != gjson.String || !t.MayInvent(c.tool) {
-				continue
-			}
-			p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, text)))
-			if !p.Post(t).Served() {
-				continue // encoded it is refused too
-			}
-			expectBeyondASCIIRefused(t, p, m.Header, text)
-			return
-		}
-	}
-	for _, p := range posting.NamedPostingsIfAny(t) {
-		if !p.Vain && strings.ContainsFunc(p.Name, func(c rune) bool { return c > '~' }) {
-			expectBeyondASCIIRefused(t, p, "Mcp-Name", p.Name)
-			return
-		}
-	}
-	if !t.Declares("tools") {
-		t.NotObserved("nothing that the server offers has characters beyond ASCII in its name", "")
-	}
-	unknown := offer.UnknownTool + "_" + text
-	p := posting.Posting{Method: "tools/call", Params: check.Params{"name": unknown, "arguments": check.Params{}}, Name: unknown, Vain: true}
-	expectBeyondASCIIRefused(t, p, "Mcp-Name", unknown)
 }
 
 // expectBeyondASCIIRefused takes a refusal beneath the protocol for one, too; an

@@ -25,7 +25,18 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-sse-endpoint"},
-			Judge: streamOpened,
+			// streamOpened: the standard of event streams has a client fail the connection
+			// at any other status (HTML, section 9.2.3), so that it is no SSE endpoint.
+			Judge: func(j *check.J) {
+				h := standing(j)
+				switch {
+				case h == nil:
+				case h.Head.HTTP.Status != http.StatusOK:
+					j.FailAt(*h.Head, "the GET of the stream was answered with status %d", h.Head.HTTP.Status)
+				default:
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "http-sse.stream.type",
@@ -34,7 +45,16 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-content-type"},
-			Judge: streamType,
+			Judge: func(j *check.J) {
+				h := standing(j)
+				switch {
+				case h == nil:
+				case !h.Head.HTTP.Streams():
+					j.FailAt(*h.Head, "the stream is declared as %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+				default:
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "http-sse.endpoint.first",
@@ -43,7 +63,22 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-event"},
-			Judge: endpointFirst,
+			Judge: func(j *check.J) {
+				h := standing(j)
+				if h == nil {
+					return
+				}
+				for _, m := range h.Came {
+					switch {
+					case namesEndpoint(m):
+						j.Saw()
+						return
+					case !m.Wordless():
+						j.FailAt(m, "a message came before the endpoint event: %s", m.Message.Summary())
+						return
+					}
+				}
+			},
 		},
 		{
 			ID:    "http-sse.endpoint.uri",
@@ -52,7 +87,29 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-uri"},
-			Judge: endpointURI,
+			// endpointURI looks at the text; that what is posted there reaches the session
+			// has a check of its own. A relative reference is one as well (RFC 3986, section
+			// 4.1).
+			Judge: func(j *check.J) {
+				h := standing(j)
+				if h == nil {
+					return
+				}
+				for _, m := range h.Came {
+					if !namesEndpoint(m) {
+						continue
+					}
+					text := m.HTTP.Body
+					if !format.UriScheme.MatchString(text) {
+						text = "http:" + text
+					}
+					if why := format.URIProblem(text); why != "" || m.HTTP.Body == "" {
+						j.FailAt(m, "the endpoint event names %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120), why)
+						return
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "http-sse.message.event",
@@ -61,7 +118,39 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-message-events"},
-			Judge: messageEvents,
+			// messageEvents looks for messages elsewhere: in events of another type, in lines
+			// that are no field, in the answers to POSTs. What is no UTF-8 has a rule of its
+			// own, and JSON that is no message is judged with the messages.
+			Judge: func(j *check.J) {
+				h := standing(j)
+				if h == nil {
+					return
+				}
+				for _, m := range h.Came {
+					switch {
+					case m.HTTP.Event == nil || m.Cut:
+					case !m.Wordless() && m.Message.Fault == nil:
+						j.Saw()
+					case !m.Wordless() && !m.Message.Fault.Encoding:
+						j.FailAt(m, "the data of a message event is no message: %v", m.Message.Fault)
+					case isMessage(m.HTTP.Body):
+						j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
+					}
+					if m.HTTP.Event == nil {
+						continue
+					}
+					for _, line := range m.HTTP.Event.Odd {
+						if isMessage(line) {
+							j.FailAt(m, "a message stands in a line that is no field of an event: %s", wire.Clip(line, 80))
+						}
+					}
+				}
+				for _, x := range j.Exchanges() {
+					if len(x.Posted()) > 0 && x.Head != nil && x.Head.HTTP.Status < 300 && isMessage(x.Head.HTTP.Body) {
+						j.FailAt(*x.Head, "a POST is answered with a message itself: %s", wire.Clip(x.Head.HTTP.Body, 80))
+					}
+				}
+			},
 		},
 	}
 }
@@ -76,109 +165,10 @@ func standing(j *check.J) *check.Heard {
 	return all[0]
 }
 
-// streamOpened: the standard of event streams has a client fail the connection
-// at any other status (HTML, section 9.2.3), so that it is no SSE endpoint.
-func streamOpened(j *check.J) {
-	h := standing(j)
-	switch {
-	case h == nil:
-	case h.Head.HTTP.Status != http.StatusOK:
-		j.FailAt(*h.Head, "the GET of the stream was answered with status %d", h.Head.HTTP.Status)
-	default:
-		j.Saw()
-	}
-}
-
-func streamType(j *check.J) {
-	h := standing(j)
-	switch {
-	case h == nil:
-	case !h.Head.HTTP.Streams():
-		j.FailAt(*h.Head, "the stream is declared as %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
-	default:
-		j.Saw()
-	}
-}
-
 // namesEndpoint tells whether an event is one that says where messages are
 // posted.
 func namesEndpoint(m check.Moment) bool {
 	return m.HTTP.Event != nil && m.HTTP.Event.Type == "endpoint" && !m.HTTP.Event.Lost && !m.HTTP.Event.NoData
-}
-
-func endpointFirst(j *check.J) {
-	h := standing(j)
-	if h == nil {
-		return
-	}
-	for _, m := range h.Came {
-		switch {
-		case namesEndpoint(m):
-			j.Saw()
-			return
-		case !m.Wordless():
-			j.FailAt(m, "a message came before the endpoint event: %s", m.Message.Summary())
-			return
-		}
-	}
-}
-
-// endpointURI looks at the text; that what is posted there reaches the session
-// has a check of its own. A relative reference is one as well (RFC 3986, section
-// 4.1).
-func endpointURI(j *check.J) {
-	h := standing(j)
-	if h == nil {
-		return
-	}
-	for _, m := range h.Came {
-		if !namesEndpoint(m) {
-			continue
-		}
-		text := m.HTTP.Body
-		if !format.UriScheme.MatchString(text) {
-			text = "http:" + text
-		}
-		if why := format.URIProblem(text); why != "" || m.HTTP.Body == "" {
-			j.FailAt(m, "the endpoint event names %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120), why)
-			return
-		}
-		j.Saw()
-	}
-}
-
-// messageEvents looks for messages elsewhere: in events of another type, in lines
-// that are no field, in the answers to POSTs. What is no UTF-8 has a rule of its
-// own, and JSON that is no message is judged with the messages.
-func messageEvents(j *check.J) {
-	h := standing(j)
-	if h == nil {
-		return
-	}
-	for _, m := range h.Came {
-		switch {
-		case m.HTTP.Event == nil || m.Cut:
-		case !m.Wordless() && m.Message.Fault == nil:
-			j.Saw()
-		case !m.Wordless() && !m.Message.Fault.Encoding:
-			j.FailAt(m, "the data of a message event is no message: %v", m.Message.Fault)
-		case isMessage(m.HTTP.Body):
-			j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
-		}
-		if m.HTTP.Event == nil {
-			continue
-		}
-		for _, line := range m.HTTP.Event.Odd {
-			if isMessage(line) {
-				j.FailAt(m, "a message stands in a line that is no field of an event: %s", wire.Clip(line, 80))
-			}
-		}
-	}
-	for _, x := range j.Exchanges() {
-		if len(x.Posted()) > 0 && x.Head != nil && x.Head.HTTP.Status < 300 && isMessage(x.Head.HTTP.Body) {
-			j.FailAt(*x.Head, "a POST is answered with a message itself: %s", wire.Clip(x.Head.HTTP.Body, 80))
-		}
-	}
 }
 
 // isMessage tells whether a text is what a client might take for a message.

@@ -22,7 +22,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-result-shape"},
-			Judge: interimShape,
+			// interimShape leaves the inputRequests themselves to the judges of their
+			// kinds and methods.
+			Judge: func(j *check.J) {
+				eachInterim(j, func(s transcript.Message) {
+					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
+						if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) && !transcript.PointerMatches(v.Place(), []string{"/inputRequests/*/**"}) {
+							j.Fail(s.Entry, "%s: %s", s.Name, v)
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "mrtr.input.kinds",
@@ -30,7 +42,21 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-input-request-kinds"},
-			Judge: inputKinds,
+			Judge: func(j *check.J) {
+				eachInterim(j, func(s transcript.Message) {
+					for _, entry := range (transcript.Part{Value: s.Body}).Member("inputRequests").Members() {
+						method := entry.Value.Get("method")
+						switch def, _ := schema.For(j.Rev).Input(method.String()); {
+						case !entry.Value.IsObject():
+							j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer, wire.TypeName(entry.Value))
+						case def == "":
+							j.Fail(s.Entry, "%s: %s/method is %s, which is none that a client can be asked for", s.Name, entry.Pointer, wire.Clip(method.Raw, 80))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "mrtr.input.keys",
@@ -38,7 +64,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-input-request-keys-unique"},
-			Judge: inputKeys,
+			Judge: func(j *check.J) {
+				eachInterim(j, func(s transcript.Message) {
+					for _, twice := range s.Message.Duplicates {
+						if key, ok := strings.CutPrefix(twice, "/result/inputRequests/"); ok && !strings.Contains(key, "/") {
+							j.Fail(s.Entry, "%s has two inputRequests with the key %q", s.Name, wire.Clip(key, 80))
+							return
+						}
+					}
+					if s.Body.Get("inputRequests").IsObject() {
+						j.Saw()
+					}
+				})
+			},
 		},
 	}
 }
@@ -48,50 +86,6 @@ func eachInterim(j *check.J, look func(s transcript.Message)) {
 	transcript.EachMessage(j, func(s transcript.Message) {
 		if s.Definition == "InputRequiredResult" {
 			look(s)
-		}
-	})
-}
-
-// interimShape leaves the inputRequests themselves to the judges of their
-// kinds and methods.
-func interimShape(j *check.J) {
-	eachInterim(j, func(s transcript.Message) {
-		for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
-			if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) && !transcript.PointerMatches(v.Place(), []string{"/inputRequests/*/**"}) {
-				j.Fail(s.Entry, "%s: %s", s.Name, v)
-				return
-			}
-		}
-		j.Saw()
-	})
-}
-
-func inputKinds(j *check.J) {
-	eachInterim(j, func(s transcript.Message) {
-		for _, entry := range (transcript.Part{Value: s.Body}).Member("inputRequests").Members() {
-			method := entry.Value.Get("method")
-			switch def, _ := schema.For(j.Rev).Input(method.String()); {
-			case !entry.Value.IsObject():
-				j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer, wire.TypeName(entry.Value))
-			case def == "":
-				j.Fail(s.Entry, "%s: %s/method is %s, which is none that a client can be asked for", s.Name, entry.Pointer, wire.Clip(method.Raw, 80))
-			default:
-				j.Saw()
-			}
-		}
-	})
-}
-
-func inputKeys(j *check.J) {
-	eachInterim(j, func(s transcript.Message) {
-		for _, twice := range s.Message.Duplicates {
-			if key, ok := strings.CutPrefix(twice, "/result/inputRequests/"); ok && !strings.Contains(key, "/") {
-				j.Fail(s.Entry, "%s has two inputRequests with the key %q", s.Name, wire.Clip(key, 80))
-				return
-			}
-		}
-		if s.Body.Get("inputRequests").IsObject() {
-			j.Saw()
 		}
 	})
 }

@@ -20,7 +20,19 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-every-request-answered"},
-			Judge: answered,
+			// answered leaves pings to their own check.
+			Judge: func(j *check.J) {
+				asks, answers := transcript.ServerRequests(j)
+				for i, ask := range asks {
+					switch {
+					case ask.Message.Method() == "ping":
+					case answers[i].Message.Kind != wire.Invalid:
+						j.Saw()
+					case transcript.IsOverdue(j, ask):
+						j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(), j.Due())
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.jsonrpc.method.unknown",
@@ -28,7 +40,22 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found"},
-			Judge: clientUnknownMethod,
+			// clientUnknownMethod judges methods that the schema gives to neither side.
+			Judge: func(j *check.J) {
+				asks, answers := transcript.ServerRequests(j)
+				known := schema.For(j.Rev)
+				for i, ask := range asks {
+					method, answer := ask.Message.Method(), answers[i].Message
+					if !strings.HasPrefix(method, "mcpcheck/") || known.SentBy(wire.Server, method) || answer.Kind == wire.Invalid {
+						continue
+					}
+					if code, _ := answer.Code(); answer.Kind != wire.Error || code != spec.MethodNotFound {
+						j.Fail(answers[i], "%s was answered with %s", method, answer.Summary())
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "client.jsonrpc.notification.silent",
@@ -36,7 +63,36 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
-			Judge: notificationSilent,
+			// notificationSilent takes a response without a usable id for one to a
+			// notification, where everything that was sent could be read and every request
+			// has its own answer.
+			Judge: func(j *check.J) {
+				asks, answers := transcript.ServerRequests(j)
+				open := false
+				for i := range asks {
+					open = open || answers[i].Message.Kind == wire.Invalid
+				}
+				notified := -1
+				for _, e := range j.Received() {
+					if e.Message.Kind == wire.Notification && notified < 0 {
+						notified = e.Index
+					}
+				}
+				if notified < 0 {
+					return
+				}
+				for _, e := range j.Sent() {
+					m := e.Message
+					if e.Index < notified {
+						continue
+					}
+					if m.IsResponse() && (!m.ID().Present() || m.ID().Null()) && !j.Unreadable(e) && !open {
+						j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
+						return
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "client.jsonrpc.request.id.in-flight",
@@ -44,7 +100,26 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-request-id-unique-in-flight"},
-			Judge: idInFlight,
+			Judge: func(j *check.J) {
+				open := map[string]bool{}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						key := m.ID().Key()
+						switch {
+						case !m.ID().Usable():
+						case e.From == wire.Server && m.IsResponse():
+							delete(open, key)
+						case e.From == wire.Client && m.Kind == wire.Request:
+							if open[key] {
+								j.Fail(e, "the id %s is that of a request that was not answered yet", m.ID())
+								return
+							}
+							open[key] = true
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.batching.initialize",
@@ -52,7 +127,20 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-initialize-not-in-batch"},
-			Judge: initializeAlone,
+			Judge: func(j *check.J) {
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						if e.From != wire.Client || m.Method() != "initialize" {
+							continue
+						}
+						if e.Message.Kind == wire.Batch {
+							j.Fail(e, "initialize came in a batch")
+							return
+						}
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.methods.requests",
@@ -60,7 +148,7 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
-			Judge: direction(wire.Request),
+			Judge: func(j *check.J) { direction(wire.Request)(j) },
 		},
 		{
 			ID:    "client.methods.notifications",
@@ -68,106 +156,8 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
-			Judge: direction(wire.Notification),
+			Judge: func(j *check.J) { direction(wire.Notification)(j) },
 		},
-	}
-}
-
-// answered leaves pings to their own check.
-func answered(j *check.J) {
-	asks, answers := transcript.ServerRequests(j)
-	for i, ask := range asks {
-		switch {
-		case ask.Message.Method() == "ping":
-		case answers[i].Message.Kind != wire.Invalid:
-			j.Saw()
-		case transcript.IsOverdue(j, ask):
-			j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(), j.Due())
-		}
-	}
-}
-
-// clientUnknownMethod judges methods that the schema gives to neither side.
-func clientUnknownMethod(j *check.J) {
-	asks, answers := transcript.ServerRequests(j)
-	known := schema.For(j.Rev)
-	for i, ask := range asks {
-		method, answer := ask.Message.Method(), answers[i].Message
-		if !strings.HasPrefix(method, "mcpcheck/") || known.SentBy(wire.Server, method) || answer.Kind == wire.Invalid {
-			continue
-		}
-		if code, _ := answer.Code(); answer.Kind != wire.Error || code != spec.MethodNotFound {
-			j.Fail(answers[i], "%s was answered with %s", method, answer.Summary())
-			continue
-		}
-		j.Saw()
-	}
-}
-
-// notificationSilent takes a response without a usable id for one to a
-// notification, where everything that was sent could be read and every request
-// has its own answer.
-func notificationSilent(j *check.J) {
-	asks, answers := transcript.ServerRequests(j)
-	open := false
-	for i := range asks {
-		open = open || answers[i].Message.Kind == wire.Invalid
-	}
-	notified := -1
-	for _, e := range j.Received() {
-		if e.Message.Kind == wire.Notification && notified < 0 {
-			notified = e.Index
-		}
-	}
-	if notified < 0 {
-		return
-	}
-	for _, e := range j.Sent() {
-		m := e.Message
-		if e.Index < notified {
-			continue
-		}
-		if m.IsResponse() && (!m.ID().Present() || m.ID().Null()) && !j.Unreadable(e) && !open {
-			j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
-			return
-		}
-		j.Saw()
-	}
-}
-
-func idInFlight(j *check.J) {
-	open := map[string]bool{}
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			key := m.ID().Key()
-			switch {
-			case !m.ID().Usable():
-			case e.From == wire.Server && m.IsResponse():
-				delete(open, key)
-			case e.From == wire.Client && m.Kind == wire.Request:
-				if open[key] {
-					j.Fail(e, "the id %s is that of a request that was not answered yet", m.ID())
-					return
-				}
-				open[key] = true
-				j.Saw()
-			}
-		}
-	}
-}
-
-func initializeAlone(j *check.J) {
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			if e.From != wire.Client || m.Method() != "initialize" {
-				continue
-			}
-			if e.Message.Kind == wire.Batch {
-				j.Fail(e, "initialize came in a batch")
-				return
-			}
-			j.Saw()
-		}
 	}
 }
 

@@ -21,7 +21,28 @@ func directionJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
-			Judge: notificationMethods,
+			// notificationMethods takes for a notification of clients what is one in any
+			// revision: that 2026-07-28 did away with most of them makes them nobody's
+			// extension.
+			Judge: func(j *check.J) {
+				strange := map[string]bool{}
+				transcript.EachMessage(j, func(s transcript.Message) {
+					if s.Message.Kind != wire.Notification {
+						return
+					}
+					method := s.Message.Method()
+					byServer, byClient := methodsOf(serverNotifications, method), methodsOf(clientNotifications, method)
+					switch {
+					case byClient != 0 && byServer == 0:
+						j.Fail(s.Entry, "the server sent %s, which only clients send", method)
+					case byServer.Has(j.Rev):
+						j.Saw()
+					case byServer == 0 && !strange[method]:
+						strange[method] = true
+						j.Note("the server sent the notification %q, which no revision has", wire.Clip(method, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "schema.methods.requests",
@@ -29,7 +50,27 @@ func directionJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
-			Judge: requestMethods,
+			// requestMethods leaves out notifications that carry an id, which have a check
+			// of their own.
+			Judge: func(j *check.J) {
+				strange := map[string]bool{}
+				transcript.EachMessage(j, func(s transcript.Message) {
+					method := s.Message.Method()
+					if s.Message.Kind != wire.Request || strings.HasPrefix(method, "notifications/") {
+						return
+					}
+					byServer, byClient := methodsOf(serverRequests, method), methodsOf(clientRequests, method)
+					switch {
+					case byClient != 0 && byServer == 0:
+						j.Fail(s.Entry, "the server sent the request %s, which only clients send", method)
+					case byServer.Has(j.Rev):
+						j.Saw()
+					case byServer == 0 && !strange[method]:
+						strange[method] = true
+						j.Note("the server sent the request %q, which no revision has", wire.Clip(method, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "versioning.methods",
@@ -37,7 +78,7 @@ func directionJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"versioning-respect-negotiated"},
-			Judge: methodsOfTheRevision,
+			Judge: func(j *check.J) { methodsOfTheRevision(j) },
 		},
 		{
 			ID:    "versioning.methods.advised",
@@ -45,7 +86,7 @@ func directionJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_03_26),
 			Rules: []string{"versioning-respect-negotiated"},
-			Judge: methodsOfTheRevision,
+			Judge: func(j *check.J) { methodsOfTheRevision(j) },
 		},
 	}
 }
@@ -67,51 +108,6 @@ func clientNotifications(f spec.Facts) []string { return f.ClientNotifications }
 func serverRequests(f spec.Facts) []string { return f.ServerRequests }
 
 func clientRequests(f spec.Facts) []string { return f.ClientRequests }
-
-// notificationMethods takes for a notification of clients what is one in any
-// revision: that 2026-07-28 did away with most of them makes them nobody's
-// extension.
-func notificationMethods(j *check.J) {
-	strange := map[string]bool{}
-	transcript.EachMessage(j, func(s transcript.Message) {
-		if s.Message.Kind != wire.Notification {
-			return
-		}
-		method := s.Message.Method()
-		byServer, byClient := methodsOf(serverNotifications, method), methodsOf(clientNotifications, method)
-		switch {
-		case byClient != 0 && byServer == 0:
-			j.Fail(s.Entry, "the server sent %s, which only clients send", method)
-		case byServer.Has(j.Rev):
-			j.Saw()
-		case byServer == 0 && !strange[method]:
-			strange[method] = true
-			j.Note("the server sent the notification %q, which no revision has", wire.Clip(method, 80))
-		}
-	})
-}
-
-// requestMethods leaves out notifications that carry an id, which have a check
-// of their own.
-func requestMethods(j *check.J) {
-	strange := map[string]bool{}
-	transcript.EachMessage(j, func(s transcript.Message) {
-		method := s.Message.Method()
-		if s.Message.Kind != wire.Request || strings.HasPrefix(method, "notifications/") {
-			return
-		}
-		byServer, byClient := methodsOf(serverRequests, method), methodsOf(clientRequests, method)
-		switch {
-		case byClient != 0 && byServer == 0:
-			j.Fail(s.Entry, "the server sent the request %s, which only clients send", method)
-		case byServer.Has(j.Rev):
-			j.Saw()
-		case byServer == 0 && !strange[method]:
-			strange[method] = true
-			j.Note("the server sent the request %q, which no revision has", wire.Clip(method, 80))
-		}
-	})
-}
 
 func methodsOfTheRevision(j *check.J) {
 	transcript.EachMessage(j, func(s transcript.Message) {

@@ -21,7 +21,24 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-message"},
-			Judge: errorMembers,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					if m.Kind != wire.Error || m.Misfit != nil && m.Misfit.Member == "result" {
+						continue
+					}
+					switch err := m.Error(); {
+					case !err.IsObject():
+						j.Fail(e, "error is %s, not an object", wire.TypeName(err))
+					case !err.Get("code").Exists():
+						j.Fail(e, "the error has no code")
+					case !err.Get("message").Exists():
+						j.Fail(e, "the error has no message")
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.error.code.integer",
@@ -29,7 +46,9 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-integer"},
-			Judge: errorMember("code", func(v gjson.Result) bool { return wire.IsInteger(v) }, "an integer"),
+			Judge: func(j *check.J) {
+				errorMember("code", func(v gjson.Result) bool { return wire.IsInteger(v) }, "an integer")(j)
+			},
 		},
 		{
 			ID:    "jsonrpc.error.message.string",
@@ -37,7 +56,9 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-string"},
-			Judge: errorMember("message", func(v gjson.Result) bool { return v.Type == gjson.String }, "a string"),
+			Judge: func(j *check.J) {
+				errorMember("message", func(v gjson.Result) bool { return v.Type == gjson.String }, "a string")(j)
+			},
 		},
 		{
 			ID:    "jsonrpc.error.message.concise",
@@ -45,7 +66,21 @@ func errorResponses() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-concise"},
-			Judge: errorMessageConcise,
+			// errorMessageConcise objects to what cannot be one sentence: nothing, or
+			// several lines.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.ErrorResponses(j) {
+					switch v := e.Message.Error().Get("message"); {
+					case v.Type != gjson.String:
+					case strings.TrimSpace(v.String()) == "":
+						j.Fail(e, "the message of the error is empty")
+					case strings.ContainsAny(strings.TrimSpace(v.String()), "\n\r"):
+						j.Fail(e, "the message of the error has %d lines", strings.Count(strings.TrimSpace(v.String()), "\n")+1)
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.error.id",
@@ -53,7 +88,26 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-has-id"},
-			Judge: errorHasID,
+			// errorHasID objects to an error without id where everything before it could
+			// be read and a request before it stays without any answer: it is that one's.
+			// One that comes with a failure status of HTTP says that a request was refused
+			// before it was read as a message; its body may be an error without id
+			// (basic/transports#sending-messages-to-the-server).
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					switch {
+					case m.Kind != wire.Error:
+					case m.ID().Present() && !m.ID().Null():
+						j.Saw()
+					case e.Refuses():
+					case !j.Unreadable(e):
+						if id, ok := unanswered(j, e); ok {
+							j.Fail(e, "the error carries %s, and the request with id %s got no answer", m.ID(), id)
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.error.id.unreadable",
@@ -61,7 +115,19 @@ func errorResponses() []check.Check {
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"jsonrpc-error-null-id-when-unreadable"},
-			Judge: errorIDUnreadable,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					if m.Kind != wire.Error || !j.Unreadable(e) {
+						continue
+					}
+					if !m.ID().Present() || m.ID().Null() {
+						j.Saw()
+					} else if !j.Asked(e) {
+						j.Fail(e, "the error carries id %s, which was in nothing that was sent", wire.Clip(m.ID().String(), 80))
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.code.reserved",
@@ -69,9 +135,11 @@ func errorResponses() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-reserved-error-codes"},
-			Judge: codes("is reserved by JSON-RPC and not defined", func(code int) bool {
-				return code >= -32768 && code <= -32100 && code != spec.ParseError && !(code >= -32603 && code <= -32600)
-			}),
+			Judge: func(j *check.J) {
+				codes("is reserved by JSON-RPC and not defined", func(code int) bool {
+					return code >= -32768 && code <= -32100 && code != spec.ParseError && !(code >= -32603 && code <= -32600)
+				})(j)
+			},
 		},
 		{
 			ID:    "jsonrpc.code.legacy",
@@ -79,9 +147,11 @@ func errorResponses() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-legacy-range-avoid"},
-			Judge: codes("is of the legacy range", func(code int) bool {
-				return code >= -32019 && code <= -32000 && code != spec.LegacyResourceNotFound
-			}),
+			Judge: func(j *check.J) {
+				codes("is of the legacy range", func(code int) bool {
+					return code >= -32019 && code <= -32000 && code != spec.LegacyResourceNotFound
+				})(j)
+			},
 		},
 		{
 			ID:    "jsonrpc.code.mcp.defined",
@@ -89,9 +159,11 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-mcp-range-defined-only"},
-			Judge: codes("is of the range of the specification, which does not define it", func(code int) bool {
-				return code >= -32099 && code <= -32020 && code < spec.UnsupportedVersion && code != spec.LegacyURLElicitationError
-			}),
+			Judge: func(j *check.J) {
+				codes("is of the range of the specification, which does not define it", func(code int) bool {
+					return code >= -32099 && code <= -32020 && code < spec.UnsupportedVersion && code != spec.LegacyURLElicitationError
+				})(j)
+			},
 		},
 		{
 			ID:    "jsonrpc.code.mcp.meaning",
@@ -99,7 +171,34 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-mcp-range-meaning"},
-			Judge: codeMeaning,
+			// codeMeaning judges what is plain from the request: over stdio there are no
+			// headers to mismatch, and over HTTP those of our requests repeat the body; a
+			// request of this revision names a version that the server speaks, and discovery
+			// and lists need no capability of the client.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.ErrorResponses(j) {
+					code, _ := e.Message.Code()
+					request, ok := j.RequestOf(e)
+					if !ok || transcript.AnswersLegacyRequest(j, e) {
+						continue
+					}
+					method := request.Message.Method()
+					version := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String()
+					switch {
+					case code == spec.HeaderMismatch && request.HTTP == nil:
+						j.Fail(e, "%s was answered with %d (header mismatch) over stdio, which has no headers", method, code)
+					case code == spec.HeaderMismatch && transcript.HeadersRepeatBody(j, request):
+						j.Fail(e, "%s was answered with %d (header mismatch), and its headers match its body", method, code)
+					case code == spec.HeaderMismatch:
+					case code == spec.UnsupportedVersion && version == string(j.Rev):
+						j.Fail(e, "%s was answered with %d (unsupported protocol version) although it named %s", method, code, version)
+					case code == spec.MissingClientCapability && (method == "server/discover" || strings.HasSuffix(method, "/list")):
+						j.Fail(e, "%s was answered with %d (missing client capability), and needs none", method, code)
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.code.retired",
@@ -107,29 +206,12 @@ func errorResponses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-32002-retired", "jsonrpc-code-32042-retired"},
-			Judge: codes("was retired with the revisions before", func(code int) bool {
-				return code == spec.LegacyResourceNotFound || code == spec.LegacyURLElicitationError
-			}),
+			Judge: func(j *check.J) {
+				codes("was retired with the revisions before", func(code int) bool {
+					return code == spec.LegacyResourceNotFound || code == spec.LegacyURLElicitationError
+				})(j)
+			},
 		},
-	}
-}
-
-func errorMembers(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		if m.Kind != wire.Error || m.Misfit != nil && m.Misfit.Member == "result" {
-			continue
-		}
-		switch err := m.Error(); {
-		case !err.IsObject():
-			j.Fail(e, "error is %s, not an object", wire.TypeName(err))
-		case !err.Get("code").Exists():
-			j.Fail(e, "the error has no code")
-		case !err.Get("message").Exists():
-			j.Fail(e, "the error has no message")
-		default:
-			j.Saw()
-		}
 	}
 }
 
@@ -143,43 +225,6 @@ func errorMember(name string, good func(gjson.Result) bool, want string) func(*c
 				j.Fail(e, "the %s of the error is %s, not %s", name, wire.Clip(v.Raw, 80), want)
 			default:
 				j.Saw()
-			}
-		}
-	}
-}
-
-// errorMessageConcise objects to what cannot be one sentence: nothing, or
-// several lines.
-func errorMessageConcise(j *check.J) {
-	for _, e := range transcript.ErrorResponses(j) {
-		switch v := e.Message.Error().Get("message"); {
-		case v.Type != gjson.String:
-		case strings.TrimSpace(v.String()) == "":
-			j.Fail(e, "the message of the error is empty")
-		case strings.ContainsAny(strings.TrimSpace(v.String()), "\n\r"):
-			j.Fail(e, "the message of the error has %d lines", strings.Count(strings.TrimSpace(v.String()), "\n")+1)
-		default:
-			j.Saw()
-		}
-	}
-}
-
-// errorHasID objects to an error without id where everything before it could
-// be read and a request before it stays without any answer: it is that one's.
-// One that comes with a failure status of HTTP says that a request was refused
-// before it was read as a message; its body may be an error without id
-// (basic/transports#sending-messages-to-the-server).
-func errorHasID(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		switch {
-		case m.Kind != wire.Error:
-		case m.ID().Present() && !m.ID().Null():
-			j.Saw()
-		case e.Refuses():
-		case !j.Unreadable(e):
-			if id, ok := unanswered(j, e); ok {
-				j.Fail(e, "the error carries %s, and the request with id %s got no answer", m.ID(), id)
 			}
 		}
 	}
@@ -207,20 +252,6 @@ func unanswered(j *check.J, before wire.Entry) (wire.ID, bool) {
 	return wire.ID{}, false
 }
 
-func errorIDUnreadable(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		if m.Kind != wire.Error || !j.Unreadable(e) {
-			continue
-		}
-		if !m.ID().Present() || m.ID().Null() {
-			j.Saw()
-		} else if !j.Asked(e) {
-			j.Fail(e, "the error carries id %s, which was in nothing that was sent", wire.Clip(m.ID().String(), 80))
-		}
-	}
-}
-
 // codes judges the codes of all errors in a session.
 func codes(why string, bad func(code int) bool) func(*check.J) {
 	return func(j *check.J) {
@@ -233,35 +264,6 @@ func codes(why string, bad func(code int) bool) func(*check.J) {
 			default:
 				j.Saw()
 			}
-		}
-	}
-}
-
-// codeMeaning judges what is plain from the request: over stdio there are no
-// headers to mismatch, and over HTTP those of our requests repeat the body; a
-// request of this revision names a version that the server speaks, and discovery
-// and lists need no capability of the client.
-func codeMeaning(j *check.J) {
-	for _, e := range transcript.ErrorResponses(j) {
-		code, _ := e.Message.Code()
-		request, ok := j.RequestOf(e)
-		if !ok || transcript.AnswersLegacyRequest(j, e) {
-			continue
-		}
-		method := request.Message.Method()
-		version := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String()
-		switch {
-		case code == spec.HeaderMismatch && request.HTTP == nil:
-			j.Fail(e, "%s was answered with %d (header mismatch) over stdio, which has no headers", method, code)
-		case code == spec.HeaderMismatch && transcript.HeadersRepeatBody(j, request):
-			j.Fail(e, "%s was answered with %d (header mismatch), and its headers match its body", method, code)
-		case code == spec.HeaderMismatch:
-		case code == spec.UnsupportedVersion && version == string(j.Rev):
-			j.Fail(e, "%s was answered with %d (unsupported protocol version) although it named %s", method, code, version)
-		case code == spec.MissingClientCapability && (method == "server/discover" || strings.HasSuffix(method, "/list")):
-			j.Fail(e, "%s was answered with %d (missing client capability), and needs none", method, code)
-		default:
-			j.Saw()
 		}
 	}
 }

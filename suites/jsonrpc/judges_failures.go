@@ -21,10 +21,12 @@ func errorCodeJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"resources-internal-error-code"},
-			Judge: failureCode("resources/read", func(j *check.J, params gjson.Result, before int) bool {
-				_, ok := listedEntry(j, "resources/list", "resources", "uri", params.Get("uri"), before)
-				return ok
-			}),
+			Judge: func(j *check.J) {
+				failureCode("resources/read", func(j *check.J, params gjson.Result, before int) bool {
+					_, ok := listedEntry(j, "resources/list", "resources", "uri", params.Get("uri"), before)
+					return ok
+				})(j)
+			},
 		},
 		{
 			ID:    "prompts.get.failure",
@@ -32,10 +34,12 @@ func errorCodeJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-internal-error-code"},
-			Judge: failureCode("prompts/get", func(j *check.J, params gjson.Result, before int) bool {
-				prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("name"), before)
-				return ok && argumentsFit(prompt, params.Get("arguments"))
-			}),
+			Judge: func(j *check.J) {
+				failureCode("prompts/get", func(j *check.J, params gjson.Result, before int) bool {
+					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("name"), before)
+					return ok && argumentsFit(prompt, params.Get("arguments"))
+				})(j)
+			},
 		},
 		{
 			ID:    "completion.failure",
@@ -43,11 +47,13 @@ func errorCodeJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"completion-internal-error-code"},
-			Judge: failureCode("completion/complete", func(j *check.J, params gjson.Result, before int) bool {
-				prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("ref.name"), before)
-				argument := params.Get("argument")
-				return ok && params.Get("ref.type").String() == "ref/prompt" && argument.Get("value").Type == gjson.String && hasArgument(prompt, argument.Get("name").String())
-			}),
+			Judge: func(j *check.J) {
+				failureCode("completion/complete", func(j *check.J, params gjson.Result, before int) bool {
+					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("ref.name"), before)
+					argument := params.Get("argument")
+					return ok && params.Get("ref.type").String() == "ref/prompt" && argument.Get("value").Type == gjson.String && hasArgument(prompt, argument.Get("name").String())
+				})(j)
+			},
 		},
 	}
 }

@@ -27,7 +27,20 @@ func envelope() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-messages-follow-spec"},
-			Judge: messageShape,
+			// messageShape judges JSON that is no message at all. What is no JSON is
+			// judged by the transport; an object with an id and nothing else is a response
+			// without its member, which has a check of its own.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case m.Fault != nil || bareResponse(m):
+					case m.Kind == wire.Invalid:
+						j.Fail(e, "%s", m.Misfit.What)
+					case m.Kind != wire.Batch:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.version",
@@ -35,7 +48,7 @@ func envelope() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-version-literal"},
-			Judge: misfit("jsonrpc", anyKind),
+			Judge: func(j *check.J) { misfit("jsonrpc", anyKind)(j) },
 		},
 		{
 			ID:    "jsonrpc.utf8",
@@ -43,7 +56,16 @@ func envelope() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"jsonrpc-utf8"},
-			Judge: encodedInUTF8,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case m.Fault != nil && m.Fault.Encoding:
+						j.Fail(e, "a message is %v", m.Fault)
+					case m.Fault == nil:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.batch.none",
@@ -51,7 +73,7 @@ func envelope() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"jsonrpc-no-batch-arrays"},
-			Judge: noBatch,
+			Judge: func(j *check.J) { noBatch(j) },
 		},
 		{
 			ID:    "jsonrpc.batch.none.advised",
@@ -59,7 +81,7 @@ func envelope() []check.Check {
 			Level: spec.Should,
 			In:    spec.Only(spec.V2024_11_05),
 			Rules: []string{"jsonrpc-no-batch-arrays"},
-			Judge: noBatch,
+			Judge: func(j *check.J) { noBatch(j) },
 		},
 	}
 }
@@ -72,7 +94,7 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-string"},
-			Judge: misfit("method", hasMethod),
+			Judge: func(j *check.J) { misfit("method", hasMethod)(j) },
 		},
 		{
 			ID:    "jsonrpc.method.reserved",
@@ -80,7 +102,16 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-rpc-prefix-reserved"},
-			Judge: methodNotReserved,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case strings.HasPrefix(m.Method(), "rpc."):
+						j.Fail(e, "the method %q is reserved by JSON-RPC", wire.Clip(m.Method(), 80))
+					case hasMethod(m):
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.params.object",
@@ -88,7 +119,15 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-params-object"},
-			Judge: paramsObject,
+			// paramsObject leaves out requests for roots, of whose params there is nothing
+			// else to say: those are judged by roots.request.params.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if !transcript.IsRootsRequest(j, e.Message) {
+						misfitOf(j, e, "params", func(m wire.Message) bool { return hasMethod(m) && m.Params().Exists() })
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.request.id",
@@ -96,7 +135,21 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-required", "jsonrpc-request-id-not-null"},
-			Judge: requestID,
+			// requestID leaves out notifications that carry an id, which have a check of
+			// their own.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					if m.Kind != wire.Request || strings.HasPrefix(m.Method(), "notifications/") {
+						continue
+					}
+					if !m.ID().Usable() {
+						j.Fail(e, "the id of a request is %s", wire.Clip(m.ID().String(), 80))
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.request.id.unique",
@@ -104,7 +157,26 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-request-id-unique"},
-			Judge: requestIDUnique,
+			// requestIDUnique takes the same bytes in another exchange of HTTP for the same
+			// request: which streams may carry it is judged with them.
+			Judge: func(j *check.J) {
+				seen := map[string]wire.Entry{}
+				for _, e := range j.Sent() {
+					m := e.Message
+					if m.Kind != wire.Request || !m.ID().Usable() {
+						continue
+					}
+					before, known := seen[m.ID().Key()]
+					switch {
+					case known && !e.Beside(before.Frame) && bytes.Equal(m.Raw, before.Message.Raw):
+					case known:
+						j.Fail(e, "the id %s was used before in this session", m.ID())
+					default:
+						seen[m.ID().Key()] = e
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.request.none",
@@ -112,7 +184,17 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-server-no-requests", "jsonrpc-binding-directions", "mrtr-server-input-via-result", "streamable-http-no-server-requests"},
-			Judge: noRequests,
+			// noRequests takes a notification that carries an id for what it is meant as.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case m.Kind == wire.Request && !strings.HasPrefix(m.Method(), "notifications/"):
+						j.Fail(e, "the server sent a %s", m.Summary())
+					case anyKind(m):
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.notification.no-id",
@@ -120,7 +202,19 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-notification-no-id"},
-			Judge: notificationNoID,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					if !strings.HasPrefix(m.Method(), "notifications/") {
+						continue
+					}
+					if m.ID().Present() {
+						j.Fail(e, "%s has the id %s", m.Method(), m.ID())
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 	}
 }
@@ -133,7 +227,26 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-id-match", "jsonrpc-response-id-type-preserved"},
-			Judge: responseID,
+			// responseID judges responses against the requests before them. An error
+			// without a usable id answers what could not be read, and where such was sent,
+			// an error with an id of its own making is judged apart and more mildly.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					unread := !m.ID().Present() || m.ID().Null()
+					switch {
+					case !m.IsResponse() || m.Kind == wire.Error && unread:
+					case unread:
+						j.Fail(e, "a result carries %s", m.ID())
+					default:
+						if j.Asked(e) {
+							j.Saw()
+						} else if m.Kind == wire.Result && !lenient(j, e) || !j.Unreadable(e) {
+							j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.response.once",
@@ -141,7 +254,38 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-every-request-answered"},
-			Judge: answeredOnce,
+			// answeredOnce counts answers against requests by id, since a client of
+			// another hand may use an id again.
+			Judge: func(j *check.J) {
+				open := map[string]int{}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						key := m.ID().Key()
+						switch {
+						case e.From != j.Of && !m.IsResponse():
+							// Of an id that stands twice either may count.
+							m.Value().ForEach(func(k, v gjson.Result) bool {
+								if k.String() == "id" {
+									open[wire.ID{Raw: v.Raw}.Key()]++
+								}
+								return true
+							})
+						case key == "" || m.ID().Null():
+						case e.From == j.Of && m.IsResponse():
+							asked, known := open[key]
+							switch {
+							case !known: // an id that no request had is judged apart
+							case asked == 0 && j.Garbled(e): // it may answer that
+							case asked == 0:
+								j.Fail(e, "the request with id %s was answered before", m.ID())
+							default:
+								open[key]--
+								j.Saw()
+							}
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.response.member",
@@ -149,7 +293,16 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-result-or-error", "jsonrpc-result-member"},
-			Judge: responseMember,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case bareResponse(m):
+						j.Fail(e, "the response to id %s has neither result nor error", m.ID())
+					case m.IsResponse():
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.response.not-both",
@@ -157,7 +310,7 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-not-both"},
-			Judge: misfit("result", wire.Message.IsResponse),
+			Judge: func(j *check.J) { misfit("result", wire.Message.IsResponse)(j) },
 		},
 		{
 			ID:    "jsonrpc.result.object",
@@ -165,7 +318,17 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-result-object"},
-			Judge: resultObject,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch m := e.Message; {
+					case m.Kind != wire.Result:
+					case !m.Result().IsObject():
+						j.Fail(e, "the result is %s, not an object", wire.TypeName(m.Result()))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.result-type.present",
@@ -173,7 +336,15 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-required"},
-			Judge: resultTypePresent,
+			Judge: func(j *check.J) {
+				for _, e := range results(j) {
+					if rt := e.Message.Result().Get("resultType"); rt.Type != gjson.String {
+						j.Fail(e, "resultType is %s, not a string", wire.TypeName(rt))
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.result-type.known",
@@ -181,7 +352,17 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-closed-set"},
-			Judge: resultTypeKnown,
+			Judge: func(j *check.J) {
+				for _, e := range results(j) {
+					switch rt := e.Message.Result().Get("resultType"); {
+					case rt.Type != gjson.String:
+					case rt.Str == "complete" || rt.Str == "input_required":
+						j.Saw()
+					case !ofExtension(j, e, rt.Str):
+						j.Fail(e, "resultType is %q, which no declared extension defines", wire.Clip(rt.String(), 80))
+					}
+				}
+			},
 		},
 		{
 			ID:    "jsonrpc.result-type.complete",
@@ -189,7 +370,29 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-result-type-complete", "mrtr-other-methods-forbidden", "mrtr-at-least-one"},
-			Judge: resultTypeComplete,
+			// resultTypeComplete: only three methods may ask for input
+			// (basic/patterns/mrtr#supported-requests), and a result that asks names what
+			// it asks for or the state to come back with.
+			Judge: func(j *check.J) {
+				mayAsk := []string{"tools/call", "prompts/get", "resources/read"}
+				for _, e := range results(j) {
+					result := e.Message.Result()
+					switch result.Get("resultType").String() {
+					case "complete":
+						j.Saw()
+					case "input_required":
+						request, ok := j.RequestOf(e)
+						switch {
+						case ok && !slices.Contains(mayAsk, request.Message.Method()):
+							j.Fail(e, "%s was answered with input_required", request.Message.Method())
+						case !result.Get("inputRequests").Exists() && !result.Get("requestState").Exists():
+							j.Fail(e, "an input_required result has neither inputRequests nor requestState")
+						default:
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 	}
 }
@@ -216,44 +419,8 @@ func misfitOf(j *check.J, e wire.Entry, member string, subject func(wire.Message
 	}
 }
 
-// paramsObject leaves out requests for roots, of whose params there is nothing
-// else to say: those are judged by roots.request.params.
-func paramsObject(j *check.J) {
-	for _, e := range j.Sent() {
-		if !transcript.IsRootsRequest(j, e.Message) {
-			misfitOf(j, e, "params", func(m wire.Message) bool { return hasMethod(m) && m.Params().Exists() })
-		}
-	}
-}
-
-// messageShape judges JSON that is no message at all. What is no JSON is
-// judged by the transport; an object with an id and nothing else is a response
-// without its member, which has a check of its own.
-func messageShape(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case m.Fault != nil || bareResponse(m):
-		case m.Kind == wire.Invalid:
-			j.Fail(e, "%s", m.Misfit.What)
-		case m.Kind != wire.Batch:
-			j.Saw()
-		}
-	}
-}
-
 func bareResponse(m wire.Message) bool {
 	return m.Kind == wire.Invalid && m.Value().IsObject() && m.ID().Present() && !m.Get("method").Exists()
-}
-
-func encodedInUTF8(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case m.Fault != nil && m.Fault.Encoding:
-			j.Fail(e, "a message is %v", m.Fault)
-		case m.Fault == nil:
-			j.Saw()
-		}
-	}
 }
 
 // noBatch leaves out what answers an array of ours: nothing says how that is
@@ -275,101 +442,6 @@ func noBatch(j *check.J) {
 	}
 }
 
-func methodNotReserved(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case strings.HasPrefix(m.Method(), "rpc."):
-			j.Fail(e, "the method %q is reserved by JSON-RPC", wire.Clip(m.Method(), 80))
-		case hasMethod(m):
-			j.Saw()
-		}
-	}
-}
-
-// requestID leaves out notifications that carry an id, which have a check of
-// their own.
-func requestID(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		if m.Kind != wire.Request || strings.HasPrefix(m.Method(), "notifications/") {
-			continue
-		}
-		if !m.ID().Usable() {
-			j.Fail(e, "the id of a request is %s", wire.Clip(m.ID().String(), 80))
-			continue
-		}
-		j.Saw()
-	}
-}
-
-// requestIDUnique takes the same bytes in another exchange of HTTP for the same
-// request: which streams may carry it is judged with them.
-func requestIDUnique(j *check.J) {
-	seen := map[string]wire.Entry{}
-	for _, e := range j.Sent() {
-		m := e.Message
-		if m.Kind != wire.Request || !m.ID().Usable() {
-			continue
-		}
-		before, known := seen[m.ID().Key()]
-		switch {
-		case known && !e.Beside(before.Frame) && bytes.Equal(m.Raw, before.Message.Raw):
-		case known:
-			j.Fail(e, "the id %s was used before in this session", m.ID())
-		default:
-			seen[m.ID().Key()] = e
-			j.Saw()
-		}
-	}
-}
-
-// noRequests takes a notification that carries an id for what it is meant as.
-func noRequests(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case m.Kind == wire.Request && !strings.HasPrefix(m.Method(), "notifications/"):
-			j.Fail(e, "the server sent a %s", m.Summary())
-		case anyKind(m):
-			j.Saw()
-		}
-	}
-}
-
-func notificationNoID(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		if !strings.HasPrefix(m.Method(), "notifications/") {
-			continue
-		}
-		if m.ID().Present() {
-			j.Fail(e, "%s has the id %s", m.Method(), m.ID())
-			continue
-		}
-		j.Saw()
-	}
-}
-
-// responseID judges responses against the requests before them. An error
-// without a usable id answers what could not be read, and where such was sent,
-// an error with an id of its own making is judged apart and more mildly.
-func responseID(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		unread := !m.ID().Present() || m.ID().Null()
-		switch {
-		case !m.IsResponse() || m.Kind == wire.Error && unread:
-		case unread:
-			j.Fail(e, "a result carries %s", m.ID())
-		default:
-			if j.Asked(e) {
-				j.Saw()
-			} else if m.Kind == wire.Result && !lenient(j, e) || !j.Unreadable(e) {
-				j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
-			}
-		}
-	}
-}
-
 // lenient tells whether the request of an answer may stand in a line before it
 // that is no JSON or no UTF-8. What a reader makes of such a line, with bytes
 // replaced as it is used to, is not judged.
@@ -381,62 +453,6 @@ func lenient(j *check.J, answer wire.Entry) bool {
 		}
 	}
 	return false
-}
-
-// answeredOnce counts answers against requests by id, since a client of
-// another hand may use an id again.
-func answeredOnce(j *check.J) {
-	open := map[string]int{}
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			key := m.ID().Key()
-			switch {
-			case e.From != j.Of && !m.IsResponse():
-				// Of an id that stands twice either may count.
-				m.Value().ForEach(func(k, v gjson.Result) bool {
-					if k.String() == "id" {
-						open[wire.ID{Raw: v.Raw}.Key()]++
-					}
-					return true
-				})
-			case key == "" || m.ID().Null():
-			case e.From == j.Of && m.IsResponse():
-				asked, known := open[key]
-				switch {
-				case !known: // an id that no request had is judged apart
-				case asked == 0 && j.Garbled(e): // it may answer that
-				case asked == 0:
-					j.Fail(e, "the request with id %s was answered before", m.ID())
-				default:
-					open[key]--
-					j.Saw()
-				}
-			}
-		}
-	}
-}
-
-func responseMember(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case bareResponse(m):
-			j.Fail(e, "the response to id %s has neither result nor error", m.ID())
-		case m.IsResponse():
-			j.Saw()
-		}
-	}
-}
-
-func resultObject(j *check.J) {
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case m.Kind != wire.Result:
-		case !m.Result().IsObject():
-			j.Fail(e, "the result is %s, not an object", wire.TypeName(m.Result()))
-		default:
-			j.Saw()
-		}
-	}
 }
 
 // results returns the results of the stateless era: those that are objects and
@@ -457,28 +473,6 @@ func results(j *check.J) []wire.Entry {
 	})
 }
 
-func resultTypePresent(j *check.J) {
-	for _, e := range results(j) {
-		if rt := e.Message.Result().Get("resultType"); rt.Type != gjson.String {
-			j.Fail(e, "resultType is %s, not a string", wire.TypeName(rt))
-			continue
-		}
-		j.Saw()
-	}
-}
-
-func resultTypeKnown(j *check.J) {
-	for _, e := range results(j) {
-		switch rt := e.Message.Result().Get("resultType"); {
-		case rt.Type != gjson.String:
-		case rt.Str == "complete" || rt.Str == "input_required":
-			j.Saw()
-		case !ofExtension(j, e, rt.Str):
-			j.Fail(e, "resultType is %q, which no declared extension defines", wire.Clip(rt.String(), 80))
-		}
-	}
-}
-
 // ofExtension tells whether a resultType may be one of an extension that the
 // request declared. The tasks extension adds one (SEP-2663); what others add is
 // not known.
@@ -494,28 +488,4 @@ func ofExtension(j *check.J, answer wire.Entry, resultType string) bool {
 		}
 	}
 	return false
-}
-
-// resultTypeComplete: only three methods may ask for input
-// (basic/patterns/mrtr#supported-requests), and a result that asks names what
-// it asks for or the state to come back with.
-func resultTypeComplete(j *check.J) {
-	mayAsk := []string{"tools/call", "prompts/get", "resources/read"}
-	for _, e := range results(j) {
-		result := e.Message.Result()
-		switch result.Get("resultType").String() {
-		case "complete":
-			j.Saw()
-		case "input_required":
-			request, ok := j.RequestOf(e)
-			switch {
-			case ok && !slices.Contains(mayAsk, request.Message.Method()):
-				j.Fail(e, "%s was answered with input_required", request.Message.Method())
-			case !result.Get("inputRequests").Exists() && !result.Get("requestState").Exists():
-				j.Fail(e, "an input_required result has neither inputRequests nor requestState")
-			default:
-				j.Saw()
-			}
-		}
-	}
 }

@@ -18,7 +18,7 @@ func clientCapabilityJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"lifecycle-only-negotiated-capabilities"},
-			Judge: negotiated,
+			Judge: func(j *check.J) { negotiated(j) },
 		},
 		{
 			ID:    "client.capabilities.negotiated.advised",
@@ -26,7 +26,7 @@ func clientCapabilityJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_03_26) | spec.Stateless,
 			Rules: []string{"lifecycle-only-negotiated-capabilities", "tools-use-requires-capability"},
-			Judge: negotiated,
+			Judge: func(j *check.J) { negotiated(j) },
 		},
 	}
 }

@@ -23,7 +23,25 @@ func judges() []check.Check {
 		Level: spec.Must,
 		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
 		Rules: []string{"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability", "elicitation-requires-client-capability"},
-		Judge: undeclaredRequests,
+		// undeclaredRequests looks at the operation phase: what comes before it is
+		// judged with the opening. Each answer of the server then is an occasion on
+		// which it did without.
+		Judge: func(j *check.J) {
+			open := false
+			for _, e := range j.Sent() {
+				switch m := e.Message; {
+				case m.Kind == wire.Result && !open:
+					r, ok := j.RequestOf(e)
+					open = ok && r.Message.Method() == "initialize"
+				case m.Kind == wire.Request && open:
+					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
+						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
+					}
+				case m.IsResponse() && open:
+					j.Saw()
+				}
+			}
+		},
 	}
 	advised := undeclared
 	advised.ID, advised.Level, advised.In = "lifecycle.capabilities.undeclared.advised", spec.Should, spec.Until(spec.V2025_03_26)
@@ -35,7 +53,31 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialize-first"},
-			Judge: openingFirst,
+			// openingFirst looks at sessions in which initialize was sent. Progress may
+			// tell of the work on initialize.
+			Judge: func(j *check.J) {
+				asked := slices.ContainsFunc(j.Received(), func(e wire.Entry) bool { return e.Message.Method() == "initialize" })
+				if !asked {
+					return
+				}
+				for _, e := range j.Sent() {
+					switch m := e.Message; m.Kind {
+					case wire.Result:
+						if r, ok := j.RequestOf(e); ok && r.Message.Method() == "initialize" {
+							j.Saw()
+							return
+						}
+					case wire.Request:
+						if m.Method() != "ping" {
+							j.Fail(e, "the request %s came before the answer to initialize", m.Method())
+						}
+					case wire.Notification:
+						if m.Method() != "notifications/message" && m.Method() != "notifications/progress" {
+							j.Fail(e, "the notification %s came before the answer to initialize", m.Method())
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.initialize.result",
@@ -43,7 +85,26 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-server-initialize-response", "lifecycle-initialize-result-types"},
-			Judge: initializeResult,
+			// initializeResult judges the members themselves; what is in capabilities and
+			// serverInfo is judged apart.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.ResultsOf(j, "initialize") {
+					r := e.Message.Result()
+					switch {
+					case !r.IsObject(): // has a rule of its own
+					case r.Get("protocolVersion").Type != gjson.String:
+						j.Fail(e, "protocolVersion is %s, not a string", wire.TypeName(r.Get("protocolVersion")))
+					case !r.Get("capabilities").IsObject():
+						j.Fail(e, "capabilities is %s, not an object", wire.TypeName(r.Get("capabilities")))
+					case !r.Get("serverInfo").IsObject():
+						j.Fail(e, "serverInfo is %s, not an object", wire.TypeName(r.Get("serverInfo")))
+					case r.Get("instructions").Exists() && r.Get("instructions").Type != gjson.String:
+						j.Fail(e, "instructions is %s, not a string", wire.TypeName(r.Get("instructions")))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.server-info.fields",
@@ -51,7 +112,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"lifecycle-implementation-fields"},
-			Judge: serverInfoFields,
+			Judge: func(j *check.J) {
+				results := transcript.ResultsOf(j, "initialize")
+				if j.Facts.Stateless {
+					results = transcript.Filter(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Result })
+				}
+				for _, e := range results {
+					info := identity(j, e)
+					if !info.Exists() || !j.Facts.Stateless && !info.IsObject() {
+						continue // has a rule of its own
+					}
+					fits(j, e, "serverInfo", "Implementation", info)
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.server-info.present",
@@ -59,7 +132,17 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-server-info-meta", "discover-server-info"},
-			Judge: serverInfoPresent,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					switch {
+					case e.Message.Kind != wire.Result || e.Message.Flaw() != nil || !e.Message.Result().IsObject():
+					case !identity(j, e).Exists():
+						j.Fail(e, "the result has no %s in its _meta", spec.MetaServerInfo)
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.capabilities.types",
@@ -67,7 +150,24 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"lifecycle-server-capabilities-types"},
-			Judge: capabilityTypes,
+			// capabilityTypes leaves the entries of extensions to versioning.extensions,
+			// and tasks to tasks.capability.shape.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.ResultsOf(j, transcript.OpeningMethod(j)) {
+					capabilities := e.Message.Result().Get("capabilities")
+					if !capabilities.IsObject() {
+						continue // has a rule of its own
+					}
+					broken := slices.DeleteFunc(schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)), func(v schema.Violation) bool {
+						return strings.HasPrefix(v.InstancePath, "/extensions/") || transcript.PointerMatches(v.Place(), []string{"/tasks/**"})
+					})
+					if len(broken) > 0 {
+						j.Fail(e, "capabilities: %v", broken[0])
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		undeclared,
 		advised,
@@ -80,7 +180,26 @@ func judges() []check.Check {
 				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
 				"mrtr-undeclared-capability-forbidden", "sampling-requires-client-capability", "elicitation-requires-client-capability",
 			},
-			Judge: inputDeclared,
+			// inputDeclared holds what a result asks for against its own request.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if e.Message.Kind != wire.Result {
+						continue
+					}
+					r, ok := j.RequestOf(e)
+					if !ok || !slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, r.Message.Method()) {
+						continue
+					}
+					declared := wire.Member(r.Message.Params().Get("_meta"), spec.MetaClientCapabilities)
+					e.Message.Result().Get("inputRequests").ForEach(func(_, ask gjson.Result) bool {
+						if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" && !declared.Get(c).Exists() {
+							j.Fail(e, "the result asks for %s, but the request did not declare %s", ask.Get("method"), c)
+						}
+						return true
+					})
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.capabilities.required.data",
@@ -88,7 +207,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-missing-capability-data"},
-			Judge: requiredData,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if code, _ := e.Message.Code(); code != spec.MissingClientCapability {
+						continue
+					}
+					required := e.Message.Error().Get("data.requiredCapabilities")
+					if !required.IsObject() || len(required.Map()) == 0 {
+						j.Fail(e, "data.requiredCapabilities of error -32021 is %s, not an object that names capabilities", wire.Clip(required.Raw, 60))
+						continue
+					}
+					fits(j, e, "data.requiredCapabilities", "ClientCapabilities", required)
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.exit-on-eof",
@@ -97,55 +228,22 @@ func judges() []check.Check {
 			In:    spec.Every,
 			On:    transport.OnStdio, // a server over HTTP lives on when a client goes
 			Rules: []string{"lifecycle-stdio-server-exit-on-eof", "lifecycle-shutdown-via-transport"},
-			Judge: exitOnEOF,
+			// exitOnEOF looks at sessions that we ended. While a request was unanswered
+			// the server may have been at work, and how long that takes is not stated; nor
+			// is it known of one that we had to kill.
+			Judge: func(j *check.J) {
+				end := j.Ending()
+				if end == nil || !end.Asked || !allAnswered(j) {
+					return
+				}
+				switch {
+				case end.Graceful:
+					j.Saw()
+				case end.Waited > 0:
+					j.FailSession("the server still ran %.1f s after its standard input was closed, and was ended by a signal", end.Waited.Seconds())
+				}
+			},
 		},
-	}
-}
-
-// openingFirst looks at sessions in which initialize was sent. Progress may
-// tell of the work on initialize.
-func openingFirst(j *check.J) {
-	asked := slices.ContainsFunc(j.Received(), func(e wire.Entry) bool { return e.Message.Method() == "initialize" })
-	if !asked {
-		return
-	}
-	for _, e := range j.Sent() {
-		switch m := e.Message; m.Kind {
-		case wire.Result:
-			if r, ok := j.RequestOf(e); ok && r.Message.Method() == "initialize" {
-				j.Saw()
-				return
-			}
-		case wire.Request:
-			if m.Method() != "ping" {
-				j.Fail(e, "the request %s came before the answer to initialize", m.Method())
-			}
-		case wire.Notification:
-			if m.Method() != "notifications/message" && m.Method() != "notifications/progress" {
-				j.Fail(e, "the notification %s came before the answer to initialize", m.Method())
-			}
-		}
-	}
-}
-
-// initializeResult judges the members themselves; what is in capabilities and
-// serverInfo is judged apart.
-func initializeResult(j *check.J) {
-	for _, e := range transcript.ResultsOf(j, "initialize") {
-		r := e.Message.Result()
-		switch {
-		case !r.IsObject(): // has a rule of its own
-		case r.Get("protocolVersion").Type != gjson.String:
-			j.Fail(e, "protocolVersion is %s, not a string", wire.TypeName(r.Get("protocolVersion")))
-		case !r.Get("capabilities").IsObject():
-			j.Fail(e, "capabilities is %s, not an object", wire.TypeName(r.Get("capabilities")))
-		case !r.Get("serverInfo").IsObject():
-			j.Fail(e, "serverInfo is %s, not an object", wire.TypeName(r.Get("serverInfo")))
-		case r.Get("instructions").Exists() && r.Get("instructions").Type != gjson.String:
-			j.Fail(e, "instructions is %s, not a string", wire.TypeName(r.Get("instructions")))
-		default:
-			j.Saw()
-		}
 	}
 }
 
@@ -156,20 +254,6 @@ func identity(j *check.J, e wire.Entry) gjson.Result {
 		return wire.Member(e.Message.Result().Get("_meta"), spec.MetaServerInfo)
 	}
 	return e.Message.Result().Get("serverInfo")
-}
-
-func serverInfoFields(j *check.J) {
-	results := transcript.ResultsOf(j, "initialize")
-	if j.Facts.Stateless {
-		results = transcript.Filter(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Result })
-	}
-	for _, e := range results {
-		info := identity(j, e)
-		if !info.Exists() || !j.Facts.Stateless && !info.IsObject() {
-			continue // has a rule of its own
-		}
-		fits(j, e, "serverInfo", "Implementation", info)
-	}
 }
 
 // fits judges a value by its definition in the schema of the revision; icons
@@ -183,108 +267,6 @@ func fits(j *check.J, e wire.Entry, what, definition string, v gjson.Result) {
 		return
 	}
 	j.Saw()
-}
-
-func serverInfoPresent(j *check.J) {
-	for _, e := range j.Sent() {
-		switch {
-		case e.Message.Kind != wire.Result || e.Message.Flaw() != nil || !e.Message.Result().IsObject():
-		case !identity(j, e).Exists():
-			j.Fail(e, "the result has no %s in its _meta", spec.MetaServerInfo)
-		default:
-			j.Saw()
-		}
-	}
-}
-
-// capabilityTypes leaves the entries of extensions to versioning.extensions,
-// and tasks to tasks.capability.shape.
-func capabilityTypes(j *check.J) {
-	for _, e := range transcript.ResultsOf(j, transcript.OpeningMethod(j)) {
-		capabilities := e.Message.Result().Get("capabilities")
-		if !capabilities.IsObject() {
-			continue // has a rule of its own
-		}
-		broken := slices.DeleteFunc(schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)), func(v schema.Violation) bool {
-			return strings.HasPrefix(v.InstancePath, "/extensions/") || transcript.PointerMatches(v.Place(), []string{"/tasks/**"})
-		})
-		if len(broken) > 0 {
-			j.Fail(e, "capabilities: %v", broken[0])
-			continue
-		}
-		j.Saw()
-	}
-}
-
-// undeclaredRequests looks at the operation phase: what comes before it is
-// judged with the opening. Each answer of the server then is an occasion on
-// which it did without.
-func undeclaredRequests(j *check.J) {
-	open := false
-	for _, e := range j.Sent() {
-		switch m := e.Message; {
-		case m.Kind == wire.Result && !open:
-			r, ok := j.RequestOf(e)
-			open = ok && r.Message.Method() == "initialize"
-		case m.Kind == wire.Request && open:
-			if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
-				j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
-			}
-		case m.IsResponse() && open:
-			j.Saw()
-		}
-	}
-}
-
-// inputDeclared holds what a result asks for against its own request.
-func inputDeclared(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Result {
-			continue
-		}
-		r, ok := j.RequestOf(e)
-		if !ok || !slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, r.Message.Method()) {
-			continue
-		}
-		declared := wire.Member(r.Message.Params().Get("_meta"), spec.MetaClientCapabilities)
-		e.Message.Result().Get("inputRequests").ForEach(func(_, ask gjson.Result) bool {
-			if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" && !declared.Get(c).Exists() {
-				j.Fail(e, "the result asks for %s, but the request did not declare %s", ask.Get("method"), c)
-			}
-			return true
-		})
-		j.Saw()
-	}
-}
-
-func requiredData(j *check.J) {
-	for _, e := range j.Sent() {
-		if code, _ := e.Message.Code(); code != spec.MissingClientCapability {
-			continue
-		}
-		required := e.Message.Error().Get("data.requiredCapabilities")
-		if !required.IsObject() || len(required.Map()) == 0 {
-			j.Fail(e, "data.requiredCapabilities of error -32021 is %s, not an object that names capabilities", wire.Clip(required.Raw, 60))
-			continue
-		}
-		fits(j, e, "data.requiredCapabilities", "ClientCapabilities", required)
-	}
-}
-
-// exitOnEOF looks at sessions that we ended. While a request was unanswered
-// the server may have been at work, and how long that takes is not stated; nor
-// is it known of one that we had to kill.
-func exitOnEOF(j *check.J) {
-	end := j.Ending()
-	if end == nil || !end.Asked || !allAnswered(j) {
-		return
-	}
-	switch {
-	case end.Graceful:
-		j.Saw()
-	case end.Waited > 0:
-		j.FailSession("the server still ran %.1f s after its standard input was closed, and was ended by a signal", end.Waited.Seconds())
-	}
 }
 
 // allAnswered tells whether the judged side was sent requests and answered

@@ -17,7 +17,14 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-base-required", "lifecycle-server-initialize-response"},
-			Probe: initializeAnswered,
+			// initializeAnswered: no check is run at all where no session could be opened,
+			// and this one is told then; so here the opening is the evidence.
+			Probe: func(t *check.T) {
+				if m := t.Opening().Answer.Message; m.Kind != wire.Result {
+					t.Mark(t.Opening().Answer)
+					t.Fail("a result", m.Summary(), "initialize was answered with %s", m.Summary())
+				}
+			},
 		},
 		{
 			ID:       "lifecycle.initialize.params",
@@ -27,7 +34,30 @@ func probes() []check.Check {
 			Bare:     true,
 			Malforms: true,
 			Rules:    []string{"lifecycle-initialize-missing-params-rejected"},
-			Probe:    initializeParams,
+			// initializeParams leaves out all params, then one after the other. A server
+			// that goes along is in a session then, which is where the probe ends. That the
+			// request as a whole is invalid, -32600, says as much, and over HTTP any status
+			// of 4xx.
+			Probe: func(t *check.T) {
+				for _, without := range []string{"", "protocolVersion", "capabilities", "clientInfo"} {
+					params := check.InitializeParams(string(t.Rev))
+					what := "initialize without " + without
+					if delete(params, without); without == "" {
+						params, what = nil, "initialize without params"
+					}
+					e, err := t.TryFrame("initialize", params)
+					if posting.StatusBlamingClient(err) != 0 || e.Message.Kind == wire.Error && e.HTTP != nil && posting.BlamesClient(e.HTTP.Status) {
+						continue
+					}
+					if err != nil {
+						t.Fail("error -32602", err.Error(), "%s was not answered: %v", what, err)
+					}
+					m := e.Message
+					if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.InvalidRequest {
+						t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
+					}
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.initialized.awaited",
@@ -36,7 +66,18 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Bare:  true,
 			Rules: []string{"lifecycle-server-waits-for-initialized"},
-			Probe: initializedAwaited,
+			// initializedAwaited declares all that a client can, so that a server that
+			// wants to ask for something may, and has it answer a ping in between.
+			Probe: func(t *check.T) {
+				params := check.InitializeParams(string(t.Rev))
+				params["capabilities"] = t.Declared()
+				if m := t.Request("initialize", params); m.Kind != wire.Result {
+					t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
+				}
+				t.Forbid(t.Marked()+1, "no request but ping before notifications/initialized", func(m wire.Message) bool {
+					return m.Kind == wire.Request && m.Method() != "ping"
+				})
+			},
 		},
 		{
 			ID:    "lifecycle.capabilities.served",
@@ -47,53 +88,6 @@ func probes() []check.Check {
 			Probe: func(t *check.T) { capabilitiesServed(t, "tools", "prompts", "resources") },
 		},
 	}
-}
-
-// initializeAnswered: no check is run at all where no session could be opened,
-// and this one is told then; so here the opening is the evidence.
-func initializeAnswered(t *check.T) {
-	if m := t.Opening().Answer.Message; m.Kind != wire.Result {
-		t.Mark(t.Opening().Answer)
-		t.Fail("a result", m.Summary(), "initialize was answered with %s", m.Summary())
-	}
-}
-
-// initializeParams leaves out all params, then one after the other. A server
-// that goes along is in a session then, which is where the probe ends. That the
-// request as a whole is invalid, -32600, says as much, and over HTTP any status
-// of 4xx.
-func initializeParams(t *check.T) {
-	for _, without := range []string{"", "protocolVersion", "capabilities", "clientInfo"} {
-		params := check.InitializeParams(string(t.Rev))
-		what := "initialize without " + without
-		if delete(params, without); without == "" {
-			params, what = nil, "initialize without params"
-		}
-		e, err := t.TryFrame("initialize", params)
-		if posting.StatusBlamingClient(err) != 0 || e.Message.Kind == wire.Error && e.HTTP != nil && posting.BlamesClient(e.HTTP.Status) {
-			continue
-		}
-		if err != nil {
-			t.Fail("error -32602", err.Error(), "%s was not answered: %v", what, err)
-		}
-		m := e.Message
-		if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.InvalidRequest {
-			t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
-		}
-	}
-}
-
-// initializedAwaited declares all that a client can, so that a server that
-// wants to ask for something may, and has it answer a ping in between.
-func initializedAwaited(t *check.T) {
-	params := check.InitializeParams(string(t.Rev))
-	params["capabilities"] = t.Declared()
-	if m := t.Request("initialize", params); m.Kind != wire.Result {
-		t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
-	}
-	t.Forbid(t.Marked()+1, "no request but ping before notifications/initialized", func(m wire.Message) bool {
-		return m.Kind == wire.Request && m.Method() != "ping"
-	})
 }
 
 // capabilitiesServed asks for the lists of declared capabilities. Any answer

@@ -21,7 +21,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"logging-capability-declared"},
-			Judge: loggingDeclared,
+			// loggingDeclared needs to have seen what the server declared.
+			Judge: func(j *check.J) {
+				if !j.Capabilities(wire.Server).Exists() {
+					return
+				}
+				declared := j.Declares(wire.Server, "logging")
+				eachLog(j, func(s transcript.Message, _ gjson.Result) {
+					if !declared {
+						j.Fail(s.Entry, "a log message came from a server that does not declare logging")
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "logging.message.params",
@@ -29,9 +41,11 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"logging-message-params"},
-			Judge: transcript.Scope{Definitions: []string{"LoggingMessageNotification"}, Elsewhere: []string{
-				"/params/level", // logging.message.level
-			}}.Judge,
+			Judge: func(j *check.J) {
+				transcript.Scope{Definitions: []string{"LoggingMessageNotification"}, Elsewhere: []string{
+					"/params/level", // logging.message.level
+				}}.Judge(j)
+			},
 		},
 		{
 			ID:    "logging.message.level",
@@ -39,7 +53,18 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"logging-level-enum", "logging-message-params"},
-			Judge: messageLevel,
+			Judge: func(j *check.J) {
+				eachLog(j, func(s transcript.Message, params gjson.Result) {
+					switch level := params.Get("level"); {
+					case !level.Exists():
+						j.Fail(s.Entry, "the log message has no level")
+					case severity(level) < 0:
+						j.Fail(s.Entry, "the level of the log message is %s", wire.Clip(level.Raw, 80))
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "logging.message.secrets",
@@ -47,7 +72,18 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"logging-no-credentials"},
-			Judge: messageSecrets,
+			Judge: func(j *check.J) {
+				eachLog(j, func(s transcript.Message, params gjson.Result) {
+					eachText(params.Get("data"), func(text string) {
+						for _, c := range credentials {
+							if found := c.form.FindString(text); found != "" && !masked.MatchString(found) {
+								j.Fail(s.Entry, "the log message holds %s", c.what)
+							}
+						}
+					})
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "logging.rate",
@@ -63,7 +99,27 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"logging-threshold"},
-			Judge: sessionThreshold,
+			Judge: func(j *check.J) {
+				t := &threshold{level: -1, setting: map[string]gjson.Result{}, after: map[string]bool{}, ids: map[string]bool{}}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						got := severity(m.Params().Get("level"))
+						switch {
+						case e.From != j.Of:
+							t.asked(e, m)
+						case m.IsResponse():
+							t.answered(e, m)
+						case m.Method() != "notifications/message" || got < 0 || !t.certain() || !j.Follows(e, t.since):
+						case got < t.level:
+							one := e
+							one.Message = m
+							j.Fail(one, "a message of level %s came after the level was set to %s", spec.LogLevels()[got], spec.LogLevels()[t.level])
+						default:
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "logging.request.opted-in",
@@ -71,7 +127,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"logging-opt-in-required"},
-			Judge: requestMessages(unasked),
+			Judge: func(j *check.J) { requestMessages(unasked)(j) },
 		},
 		{
 			ID:    "logging.request.threshold",
@@ -79,7 +135,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"logging-request-level-threshold"},
-			Judge: requestMessages(tooMild),
+			Judge: func(j *check.J) { requestMessages(tooMild)(j) },
 		},
 		{
 			ID:    "logging.request.before-answer",
@@ -87,7 +143,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"logging-before-response"},
-			Judge: requestMessages(tooLate),
+			Judge: func(j *check.J) { requestMessages(tooLate)(j) },
 		},
 		{
 			ID:    "logging.request.stream",
@@ -95,7 +151,16 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"logging-on-request-stream-only"},
-			Judge: messageStream,
+			// messageStream knows a stream on stdio by the id that what is sent on it
+			// carries (basic/patterns/subscriptions#receiving-notifications).
+			Judge: func(j *check.J) {
+				eachLog(j, func(s transcript.Message, params gjson.Result) {
+					if id := wire.Member(params.Get("_meta"), spec.MetaSubscriptionID); id.Exists() {
+						j.Fail(s.Entry, "a log message was delivered on the subscription %s", wire.Clip(id.Raw, 80))
+					}
+					j.Saw()
+				})
+			},
 		},
 	}
 }
@@ -118,33 +183,6 @@ func eachLog(j *check.J, look func(s transcript.Message, params gjson.Result)) {
 	})
 }
 
-// loggingDeclared needs to have seen what the server declared.
-func loggingDeclared(j *check.J) {
-	if !j.Capabilities(wire.Server).Exists() {
-		return
-	}
-	declared := j.Declares(wire.Server, "logging")
-	eachLog(j, func(s transcript.Message, _ gjson.Result) {
-		if !declared {
-			j.Fail(s.Entry, "a log message came from a server that does not declare logging")
-		}
-		j.Saw()
-	})
-}
-
-func messageLevel(j *check.J) {
-	eachLog(j, func(s transcript.Message, params gjson.Result) {
-		switch level := params.Get("level"); {
-		case !level.Exists():
-			j.Fail(s.Entry, "the log message has no level")
-		case severity(level) < 0:
-			j.Fail(s.Entry, "the level of the log message is %s", wire.Clip(level.Raw, 80))
-		default:
-			j.Saw()
-		}
-	})
-}
-
 // credentials are texts that let in whoever reads them, by the form that a
 // standard gives them: private keys (RFC 7468), Authorization fields (RFC 7617,
 // RFC 6750) and URLs with a password (RFC 3986, section 3.2.1).
@@ -159,19 +197,6 @@ var credentials = []struct {
 
 // masked are passwords that stand for one that is not shown.
 var masked = regexp.MustCompile(`(?i):(x+|redacted|hidden|masked|password|pass|secret|\.+|-+)@`)
-
-func messageSecrets(j *check.J) {
-	eachLog(j, func(s transcript.Message, params gjson.Result) {
-		eachText(params.Get("data"), func(text string) {
-			for _, c := range credentials {
-				if found := c.form.FindString(text); found != "" && !masked.MatchString(found) {
-					j.Fail(s.Entry, "the log message holds %s", c.what)
-				}
-			}
-		})
-		j.Saw()
-	})
-}
 
 // eachText gives the strings within a value; a member with its key, so that a
 // header is seen whole.
@@ -237,28 +262,6 @@ func (t *threshold) answered(e wire.Entry, m wire.Message) {
 }
 
 func (t *threshold) certain() bool { return t.level >= 0 && t.settled && len(t.setting) == 0 }
-
-func sessionThreshold(j *check.J) {
-	t := &threshold{level: -1, setting: map[string]gjson.Result{}, after: map[string]bool{}, ids: map[string]bool{}}
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			got := severity(m.Params().Get("level"))
-			switch {
-			case e.From != j.Of:
-				t.asked(e, m)
-			case m.IsResponse():
-				t.answered(e, m)
-			case m.Method() != "notifications/message" || got < 0 || !t.certain() || !j.Follows(e, t.since):
-			case got < t.level:
-				one := e
-				one.Message = m
-				j.Fail(one, "a message of level %s came after the level was set to %s", spec.LogLevels()[got], spec.LogLevels()[t.level])
-			default:
-				j.Saw()
-			}
-		}
-	}
-}
 
 // A logged is how a log message of the stateless era relates to the requests in
 // flight: on stdio nothing in it says which one it is of.
@@ -386,15 +389,4 @@ func (l *logs) read(j *check.J) {
 			}
 		}
 	}
-}
-
-// messageStream knows a stream on stdio by the id that what is sent on it
-// carries (basic/patterns/subscriptions#receiving-notifications).
-func messageStream(j *check.J) {
-	eachLog(j, func(s transcript.Message, params gjson.Result) {
-		if id := wire.Member(params.Get("_meta"), spec.MetaSubscriptionID); id.Exists() {
-			j.Fail(s.Entry, "a log message was delivered on the subscription %s", wire.Clip(id.Raw, 80))
-		}
-		j.Saw()
-	})
 }

@@ -24,7 +24,19 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Needs: "logging",
 			Rules: []string{"logging-all-levels-accepted"},
-			Probe: levelsAccepted,
+			// levelsAccepted tells of the first level that is refused, or not answered.
+			Probe: func(t *check.T) {
+				answers := setLevels(t)
+				for _, level := range harshestFirst() {
+					switch e, ok := answers[level]; {
+					case !ok:
+						t.Fail("a result", "no answer", "logging/setLevel with %q was not answered", level)
+					case e.Message.Kind != wire.Result:
+						t.Mark(e)
+						t.Fail("a result", e.Message.Summary(), "logging/setLevel with %q was answered with %s", level, e.Message.Summary())
+					}
+				}
+			},
 		},
 		{
 			ID:    "logging.set-level.empty",
@@ -33,7 +45,24 @@ func probes() []check.Check {
 			In:    spec.Handshake,
 			Needs: "logging",
 			Rules: []string{"logging-set-level-empty-result"},
-			Probe: setLevelEmpty,
+			Probe: func(t *check.T) {
+				seen := false
+				for _, e := range setLevels(t) {
+					if e.Message.Kind != wire.Result {
+						continue
+					}
+					seen = true
+					for key := range e.Message.Result().Map() {
+						if key != "_meta" {
+							t.Mark(e)
+							t.Fail("an empty result", e.Message.Result().Raw, "the result of logging/setLevel holds %q", wire.Clip(key, 80))
+						}
+					}
+				}
+				if !seen {
+					t.NotObserved("logging/setLevel was answered with no result", "")
+				}
+			},
 		},
 		{
 			ID:       "logging.set-level.invalid",
@@ -43,7 +72,20 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-invalid-level-code"},
 			Malforms: true,
-			Probe:    levelInvalid,
+			// levelInvalid leaves the level as it was where the server does as it should.
+			Probe: func(t *check.T) {
+				if !slices.ContainsFunc(slices.Collect(maps.Values(setLevels(t))), func(e wire.Entry) bool { return e.Message.Kind == wire.Result }) {
+					t.NotObserved("no level was accepted", "")
+				}
+				g := gomega.NewWithT(t)
+				for _, params := range []check.Params{{"level": "verbose"}, {"level": "DEBUG"}, {"level": 3}, {}} {
+					what := "without a level"
+					if level, ok := params["level"]; ok {
+						what = fmt.Sprintf("with the level %#v", level)
+					}
+					g.Expect(t.Request("logging/setLevel", params)).To(match.BeError(spec.InvalidParams), "logging/setLevel "+what)
+				}
+			},
 		},
 		{
 			ID:       "logging.request.invalid",
@@ -53,7 +95,13 @@ func probes() []check.Check {
 			Needs:    "logging",
 			Rules:    []string{"logging-unknown-request-level-32602"},
 			Malforms: true,
-			Probe:    requestLevelInvalid,
+			Probe: func(t *check.T) {
+				g := gomega.NewWithT(t)
+				for _, level := range []any{"verbose", "DEBUG", 3} {
+					m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{spec.MetaLogLevel: level}})
+					g.Expect(m).To(match.BeError(spec.InvalidParams), fmt.Sprintf("%s that asks for the log level %#v", t.Facts.Barrier, level))
+				}
+			},
 		},
 	}
 }
@@ -81,60 +129,4 @@ func harshestFirst() []string {
 	levels := spec.LogLevels()
 	slices.Reverse(levels)
 	return levels
-}
-
-// levelsAccepted tells of the first level that is refused, or not answered.
-func levelsAccepted(t *check.T) {
-	answers := setLevels(t)
-	for _, level := range harshestFirst() {
-		switch e, ok := answers[level]; {
-		case !ok:
-			t.Fail("a result", "no answer", "logging/setLevel with %q was not answered", level)
-		case e.Message.Kind != wire.Result:
-			t.Mark(e)
-			t.Fail("a result", e.Message.Summary(), "logging/setLevel with %q was answered with %s", level, e.Message.Summary())
-		}
-	}
-}
-
-func setLevelEmpty(t *check.T) {
-	seen := false
-	for _, e := range setLevels(t) {
-		if e.Message.Kind != wire.Result {
-			continue
-		}
-		seen = true
-		for key := range e.Message.Result().Map() {
-			if key != "_meta" {
-				t.Mark(e)
-				t.Fail("an empty result", e.Message.Result().Raw, "the result of logging/setLevel holds %q", wire.Clip(key, 80))
-			}
-		}
-	}
-	if !seen {
-		t.NotObserved("logging/setLevel was answered with no result", "")
-	}
-}
-
-// levelInvalid leaves the level as it was where the server does as it should.
-func levelInvalid(t *check.T) {
-	if !slices.ContainsFunc(slices.Collect(maps.Values(setLevels(t))), func(e wire.Entry) bool { return e.Message.Kind == wire.Result }) {
-		t.NotObserved("no level was accepted", "")
-	}
-	g := gomega.NewWithT(t)
-	for _, params := range []check.Params{{"level": "verbose"}, {"level": "DEBUG"}, {"level": 3}, {}} {
-		what := "without a level"
-		if level, ok := params["level"]; ok {
-			what = fmt.Sprintf("with the level %#v", level)
-		}
-		g.Expect(t.Request("logging/setLevel", params)).To(match.BeError(spec.InvalidParams), "logging/setLevel "+what)
-	}
-}
-
-func requestLevelInvalid(t *check.T) {
-	g := gomega.NewWithT(t)
-	for _, level := range []any{"verbose", "DEBUG", 3} {
-		m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{spec.MetaLogLevel: level}})
-		g.Expect(m).To(match.BeError(spec.InvalidParams), fmt.Sprintf("%s that asks for the log level %#v", t.Facts.Barrier, level))
-	}
 }

@@ -32,7 +32,13 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    inContract,
 			Spec:  "tools-call-audio",
-			Probe: contractAudio,
+			Probe: func(t *check.T) {
+				const tool = "test_audio_content"
+				content := contractCall(t, tool, check.Params{}).Get("content")
+				mustHaveTypes(t, tool, content, "audio")
+				contract.MustDeclare(t, "the mimeType of "+tool, content.Get("0.mimeType"), "audio/wav")
+				mustShow(t, tool, content.Get("0"), "data", "audio/wav", isWAV)
+			},
 		},
 		{
 			ID:    "official.tools.embedded-resource",
@@ -64,7 +70,16 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    since2025_11,
 			Spec:  "json-schema-2020-12",
-			Probe: contractSchema,
+			// contractSchema leaves out the $anchor, which the contract has since
+			// 2026-07-28.
+			Probe: func(t *check.T) {
+				input := contractItem(t, offer.ToolsList, "tool", schemaTool).Get("inputSchema")
+				contract.MustDeclare(t, "$schema of the inputSchema", input.Get("$schema"), "https://json-schema.org/draft/2020-12/schema")
+				mustBe(t, "the type of $defs.address", input.Get("$defs.address.type"), `"object"`)
+				mustBe(t, "the properties of $defs.address", input.Get("$defs.address.properties"), `{"street":{"type":"string"},"city":{"type":"string"}}`)
+				mustBe(t, "the reference to $defs.address", input.Get("properties.address"), `{"$ref":"#/$defs/address"}`)
+				mustBe(t, "additionalProperties of the inputSchema", input.Get("additionalProperties"), "false")
+			},
 		},
 		{
 			ID:    "official.tools.json-schema.composition",
@@ -72,7 +87,18 @@ func officialContent() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "json-schema-2020-12",
-			Probe: contractComposition,
+			Probe: func(t *check.T) {
+				input := contractItem(t, offer.ToolsList, "tool", schemaTool).Get("inputSchema")
+				mustBe(t, "$anchor of $defs.address", input.Get("$defs.address.$anchor"), `"addressDef"`)
+				for _, c := range [][2]string{
+					{"allOf", `[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}]`},
+					{"if", `{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]}`},
+					{"then", `{"required":["phone"]}`},
+					{"else", `{"required":["email"]}`},
+				} {
+					mustBe(t, c[0]+" of the inputSchema", input.Get(c[0]), c[1])
+				}
+			},
 		},
 	}
 }
@@ -91,14 +117,6 @@ func contractImage(t *check.T, s *scribe) {
 	mustHaveTypes(t, tool, content, "image")
 	mustShow(t, tool, content.Get("0"), "data", "image/png", isPNG)
 	s.text(t, "the mimeType of "+tool, content.Get("0.mimeType"), "image/png")
-}
-
-func contractAudio(t *check.T) {
-	const tool = "test_audio_content"
-	content := contractCall(t, tool, check.Params{}).Get("content")
-	mustHaveTypes(t, tool, content, "audio")
-	contract.MustDeclare(t, "the mimeType of "+tool, content.Get("0.mimeType"), "audio/wav")
-	mustShow(t, tool, content.Get("0"), "data", "audio/wav", isWAV)
 }
 
 func contractEmbedded(t *check.T, s *scribe) {
@@ -129,27 +147,3 @@ func contractError(t *check.T, s *scribe) {
 }
 
 const schemaTool = "json_schema_2020_12_tool"
-
-// contractSchema leaves out the $anchor, which the contract has since
-// 2026-07-28.
-func contractSchema(t *check.T) {
-	input := contractItem(t, offer.ToolsList, "tool", schemaTool).Get("inputSchema")
-	contract.MustDeclare(t, "$schema of the inputSchema", input.Get("$schema"), "https://json-schema.org/draft/2020-12/schema")
-	mustBe(t, "the type of $defs.address", input.Get("$defs.address.type"), `"object"`)
-	mustBe(t, "the properties of $defs.address", input.Get("$defs.address.properties"), `{"street":{"type":"string"},"city":{"type":"string"}}`)
-	mustBe(t, "the reference to $defs.address", input.Get("properties.address"), `{"$ref":"#/$defs/address"}`)
-	mustBe(t, "additionalProperties of the inputSchema", input.Get("additionalProperties"), "false")
-}
-
-func contractComposition(t *check.T) {
-	input := contractItem(t, offer.ToolsList, "tool", schemaTool).Get("inputSchema")
-	mustBe(t, "$anchor of $defs.address", input.Get("$defs.address.$anchor"), `"addressDef"`)
-	for _, c := range [][2]string{
-		{"allOf", `[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}]`},
-		{"if", `{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]}`},
-		{"then", `{"required":["phone"]}`},
-		{"else", `{"required":["email"]}`},
-	} {
-		mustBe(t, c[0]+" of the inputSchema", input.Get(c[0]), c[1])
-	}
-}

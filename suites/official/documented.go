@@ -21,7 +21,28 @@ func officialDocumented() []check.Check {
 		Level: spec.Should,
 		In:    inContract,
 		Spec:  "tools-call-simple-text",
-		Probe: contractDocumented,
+		// contractDocumented passes over fixtures that are missing or broken: each has
+		// a check of its own.
+		Probe: func(t *check.T) {
+			s := &scribe{}
+			for _, f := range worded() {
+				if f.in.Has(t.Rev) {
+					t.Trial(func(t *check.T) { f.use(t, s) })
+				}
+			}
+			if s.seen == 0 {
+				t.NotObserved("none of the fixtures with documented values is offered", "")
+			}
+			if len(s.wrong) == 0 {
+				return
+			}
+			first, sentence := s.wrong[0], func(d deviation) string { return fmt.Sprintf("%s is %s; documented is %s", d.what, d.got, d.want) }
+			for _, d := range s.wrong[1:] {
+				t.Note("%s", sentence(d))
+			}
+			t.Mark(first.frame)
+			t.Fail(first.want, first.got, "%s", sentence(first))
+		},
 	}}
 }
 
@@ -88,27 +109,4 @@ func (s *scribe) note(t *check.T, what string, right bool, got gjson.Result, wan
 		}
 	}
 	s.wrong = append(s.wrong, d)
-}
-
-// contractDocumented passes over fixtures that are missing or broken: each has
-// a check of its own.
-func contractDocumented(t *check.T) {
-	s := &scribe{}
-	for _, f := range worded() {
-		if f.in.Has(t.Rev) {
-			t.Trial(func(t *check.T) { f.use(t, s) })
-		}
-	}
-	if s.seen == 0 {
-		t.NotObserved("none of the fixtures with documented values is offered", "")
-	}
-	if len(s.wrong) == 0 {
-		return
-	}
-	first, sentence := s.wrong[0], func(d deviation) string { return fmt.Sprintf("%s is %s; documented is %s", d.what, d.got, d.want) }
-	for _, d := range s.wrong[1:] {
-		t.Note("%s", sentence(d))
-	}
-	t.Mark(first.frame)
-	t.Fail(first.want, first.got, "%s", sentence(first))
 }

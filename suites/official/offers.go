@@ -45,7 +45,25 @@ func officialOffers() []check.Check {
 			Level: spec.Must,
 			In:    inSessions,
 			Spec:  "resources-subscribe",
-			Probe: contractWatched,
+			// contractWatched waits for a change, so that judges see one. That none comes
+			// is no failure: the contract tells of changes beside its scenarios, and its
+			// own server makes none.
+			Probe: func(t *check.T) {
+				const uri = "test://watched-resource"
+				if !t.Declares("resources.subscribe") {
+					t.Fail("the capability resources.subscribe", "none", "the server does not declare resources.subscribe, which %s needs", uri)
+				}
+				from := t.Len()
+				contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
+				_, told := t.AwaitWithin(from, min(longRest, t.Timeout()), func(m wire.Message) bool {
+					return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
+				})
+				left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
+				if !told {
+					t.Note("no change of %s was told within %s of the subscription", uri, min(longRest, t.Timeout()))
+				}
+				contractResult(t, "resources/unsubscribe", left)
+			},
 		},
 		{
 			ID:    "official.prompts.simple",
@@ -115,26 +133,6 @@ func contractTemplate(t *check.T, s *scribe) {
 
 // longRest is how long the watched resource may stay as it is.
 const longRest = 4 * time.Second
-
-// contractWatched waits for a change, so that judges see one. That none comes
-// is no failure: the contract tells of changes beside its scenarios, and its
-// own server makes none.
-func contractWatched(t *check.T) {
-	const uri = "test://watched-resource"
-	if !t.Declares("resources.subscribe") {
-		t.Fail("the capability resources.subscribe", "none", "the server does not declare resources.subscribe, which %s needs", uri)
-	}
-	from := t.Len()
-	contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
-	_, told := t.AwaitWithin(from, min(longRest, t.Timeout()), func(m wire.Message) bool {
-		return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
-	})
-	left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
-	if !told {
-		t.Note("no change of %s was told within %s of the subscription", uri, min(longRest, t.Timeout()))
-	}
-	contractResult(t, "resources/unsubscribe", left)
-}
 
 // contractMessages returns the messages of a prompt of the contract, all of the user.
 func contractMessages(t *check.T, prompt string, args check.Params, types ...string) gjson.Result {

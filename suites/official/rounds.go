@@ -35,7 +35,16 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-basic-sampling",
-			Probe: contractRoundSampling,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "sampling")
+				first := d.ask()
+				key, entry := first.of(d, "sampling/createMessage")
+				if len(entry.Get("params.messages").Array()) == 0 {
+					t.Fail("a message to the model", contract.ShortJSON(entry), "%s sends no message to the model", d.what)
+				}
+				const answer = "The capital of France is Paris."
+				mustHold(t, "the text of "+d.what, d.said(d.again(first, check.Params{key: session.Sampled(answer)})), answer)
+			},
 		},
 		{
 			ID:    "official.input-required.roots",
@@ -43,7 +52,17 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-basic-list-roots",
-			Probe: contractRoundRoots,
+			// contractRoundRoots: how the roots are told of is not documented; the
+			// contract's own server counts them.
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "list_roots")
+				first := d.ask()
+				key, _ := first.of(d, "roots/list")
+				said := d.said(d.again(first, check.Params{key: testRoot()}))
+				if !slices.ContainsFunc([]string{"/test/root", "Test Root", "1"}, func(s string) bool { return strings.Contains(said.String(), s) }) {
+					t.Fail("a text that tells of file:///test/root", contract.ShortJSON(said), "%s says %s, which tells of no root", d.what, contract.ShortJSON(said))
+				}
+			},
 		},
 		{
 			ID:    "official.input-required.state",
@@ -51,7 +70,13 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-request-state",
-			Probe: contractRoundState,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "request_state")
+				first := d.ask()
+				first.state(d)
+				key, _ := first.of(d, "elicitation/create")
+				mustHold(t, "the text of "+d.what, d.said(d.again(first, check.Params{key: agreed()})), "state-ok")
+			},
 		},
 		{
 			ID:    "official.input-required.several",
@@ -59,7 +84,19 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-multiple-input-requests",
-			Probe: contractRoundSeveral,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "multiple_inputs")
+				first := d.ask()
+				first.state(d)
+				answers := check.Params{}
+				for method, answer := range map[string]check.Params{
+					"elicitation/create": alice(), "sampling/createMessage": session.Sampled("Hello there!"), "roots/list": testRoot(),
+				} {
+					key, _ := first.of(d, method)
+					answers[key] = answer
+				}
+				d.said(d.again(first, answers))
+			},
 		},
 		{
 			ID:    "official.input-required.rounds",
@@ -67,7 +104,17 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-multi-round",
-			Probe: contractRounds,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "multi_round")
+				first := d.ask()
+				first.under(d, "step1", "elicitation/create")
+				second := d.interim(d.again(first, check.Params{"step1": alice()}))
+				second.under(d, "step2", "elicitation/create")
+				if first.state(d) == second.state(d) {
+					t.Fail("another requestState in the second round", contract.AsJSON(wire.Clip(second.state(d), 60)), "%s hands out the same requestState in both rounds", d.what)
+				}
+				d.said(d.again(second, check.Params{"step2": acceptsWith(check.Params{"color": "blue"})}))
+			},
 		},
 		{
 			ID:    "official.input-required.tampered",
@@ -75,7 +122,15 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-tampered-state",
-			Probe: contractRoundTampered,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "tampered_state")
+				first := d.ask()
+				key, _ := first.of(d, "elicitation/create")
+				tampered := interim{gjson.Parse(fmt.Sprintf(`{"requestState":%s}`, contract.AsJSON(first.state(d)+"-TAMPERED")))}
+				if m := d.again(tampered, check.Params{key: agreed()}); m.Kind != wire.Error {
+					t.Fail("an error", m.Summary(), "%s was sent a requestState that it never handed out, and answered with %s", d.what, m.Summary())
+				}
+			},
 		},
 		{
 			ID:    "official.input-required.capabilities",
@@ -83,7 +138,18 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-capability-check",
-			Probe: contractRoundCapabilities,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "capabilities")
+				d.params["_meta"] = check.Params{spec.MetaClientCapabilities: check.Params{"sampling": check.Params{}}}
+				first := d.ask()
+				first.of(d, "sampling/createMessage")
+				first.Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
+					if method := entry.Get("method").String(); method != "sampling/createMessage" {
+						t.Fail("sampling/createMessage alone", contract.ShortJSON(entry), "%s asks for %s by %s, which the client did not declare", d.what, key.String(), method)
+					}
+					return true
+				})
+			},
 		},
 		{
 			ID:    "official.input-required.prompt",
@@ -91,7 +157,17 @@ func officialRounds() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-non-tool-request",
-			Probe: contractRoundPrompt,
+			Probe: func(t *check.T) {
+				const prompt = "test_input_required_result_prompt"
+				contractItem(t, offer.PromptsList, "prompt", prompt)
+				d := dialogue{t, prompt, "prompts/get", check.Params{"name": prompt}}
+				first := d.ask()
+				first.under(d, "user_context", "elicitation/create")
+				last := contractResult(t, prompt, d.again(first, check.Params{"user_context": acceptsWith(check.Params{"context": "test context"})}))
+				if len(last.Get("messages").Array()) == 0 {
+					t.Fail("messages", contract.ShortJSON(last), "the complete result of %s has no messages", prompt)
+				}
+			},
 		},
 		{
 			ID:    "official.input-required.asks-again",
@@ -99,7 +175,11 @@ func officialRounds() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-missing-input-response",
-			Probe: contractRoundWrongKey,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "elicitation")
+				first := d.ask()
+				d.interim(d.again(first, check.Params{"wrong_key": acceptsWith(check.Params{"data": "wrong"})})).under(d, "user_name", "elicitation/create")
+			},
 		},
 		{
 			ID:    "official.input-required.extra",
@@ -107,7 +187,14 @@ func officialRounds() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-ignore-extra-params",
-			Probe: contractRoundExtra,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "elicitation")
+				d.said(d.again(d.ask(), check.Params{
+					"user_name":          alice(),
+					"unknown_extra_key":  acceptsWith(check.Params{"foo": "bar"}),
+					"another_unexpected": acceptsWith(check.Params{"baz": 123}),
+				}))
+			},
 		},
 		{
 			ID:       "official.input-required.invalid",
@@ -116,7 +203,15 @@ func officialRounds() []check.Check {
 			In:       spec.Stateless,
 			Spec:     "input-required-result-validate-input",
 			Malforms: true,
-			Probe:    contractRoundInvalid,
+			Probe: func(t *check.T) {
+				d := toolDialogue(t, "elicitation")
+				first := d.ask()
+				for _, answers := range []string{`{"user_name":12345}`, "null"} {
+					if m := d.again(first, json.RawMessage(answers)); m.Kind != wire.Error && !session.Interim(m) {
+						t.Fail("an error, or the question again", m.Summary(), "%s took the inputResponses %s for an answer", d.what, answers)
+					}
+				}
+			},
 		},
 	}
 }
@@ -214,121 +309,4 @@ func contractRoundElicitation(t *check.T, s *scribe) {
 	entry := first.under(d, "user_name", "elicitation/create")
 	mustBe(t, "the type of name in the form", entry.Get("params.requestedSchema.properties.name.type"), `"string"`)
 	s.text(t, "the text of "+d.what, d.said(d.again(first, check.Params{"user_name": alice()})), "Hello, Alice!")
-}
-
-func contractRoundSampling(t *check.T) {
-	d := toolDialogue(t, "sampling")
-	first := d.ask()
-	key, entry := first.of(d, "sampling/createMessage")
-	if len(entry.Get("params.messages").Array()) == 0 {
-		t.Fail("a message to the model", contract.ShortJSON(entry), "%s sends no message to the model", d.what)
-	}
-	const answer = "The capital of France is Paris."
-	mustHold(t, "the text of "+d.what, d.said(d.again(first, check.Params{key: session.Sampled(answer)})), answer)
-}
-
-// contractRoundRoots: how the roots are told of is not documented; the
-// contract's own server counts them.
-func contractRoundRoots(t *check.T) {
-	d := toolDialogue(t, "list_roots")
-	first := d.ask()
-	key, _ := first.of(d, "roots/list")
-	said := d.said(d.again(first, check.Params{key: testRoot()}))
-	if !slices.ContainsFunc([]string{"/test/root", "Test Root", "1"}, func(s string) bool { return strings.Contains(said.String(), s) }) {
-		t.Fail("a text that tells of file:///test/root", contract.ShortJSON(said), "%s says %s, which tells of no root", d.what, contract.ShortJSON(said))
-	}
-}
-
-func contractRoundState(t *check.T) {
-	d := toolDialogue(t, "request_state")
-	first := d.ask()
-	first.state(d)
-	key, _ := first.of(d, "elicitation/create")
-	mustHold(t, "the text of "+d.what, d.said(d.again(first, check.Params{key: agreed()})), "state-ok")
-}
-
-func contractRoundSeveral(t *check.T) {
-	d := toolDialogue(t, "multiple_inputs")
-	first := d.ask()
-	first.state(d)
-	answers := check.Params{}
-	for method, answer := range map[string]check.Params{
-		"elicitation/create": alice(), "sampling/createMessage": session.Sampled("Hello there!"), "roots/list": testRoot(),
-	} {
-		key, _ := first.of(d, method)
-		answers[key] = answer
-	}
-	d.said(d.again(first, answers))
-}
-
-func contractRounds(t *check.T) {
-	d := toolDialogue(t, "multi_round")
-	first := d.ask()
-	first.under(d, "step1", "elicitation/create")
-	second := d.interim(d.again(first, check.Params{"step1": alice()}))
-	second.under(d, "step2", "elicitation/create")
-	if first.state(d) == second.state(d) {
-		t.Fail("another requestState in the second round", contract.AsJSON(wire.Clip(second.state(d), 60)), "%s hands out the same requestState in both rounds", d.what)
-	}
-	d.said(d.again(second, check.Params{"step2": acceptsWith(check.Params{"color": "blue"})}))
-}
-
-func contractRoundTampered(t *check.T) {
-	d := toolDialogue(t, "tampered_state")
-	first := d.ask()
-	key, _ := first.of(d, "elicitation/create")
-	tampered := interim{gjson.Parse(fmt.Sprintf(`{"requestState":%s}`, contract.AsJSON(first.state(d)+"-TAMPERED")))}
-	if m := d.again(tampered, check.Params{key: agreed()}); m.Kind != wire.Error {
-		t.Fail("an error", m.Summary(), "%s was sent a requestState that it never handed out, and answered with %s", d.what, m.Summary())
-	}
-}
-
-func contractRoundCapabilities(t *check.T) {
-	d := toolDialogue(t, "capabilities")
-	d.params["_meta"] = check.Params{spec.MetaClientCapabilities: check.Params{"sampling": check.Params{}}}
-	first := d.ask()
-	first.of(d, "sampling/createMessage")
-	first.Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
-		if method := entry.Get("method").String(); method != "sampling/createMessage" {
-			t.Fail("sampling/createMessage alone", contract.ShortJSON(entry), "%s asks for %s by %s, which the client did not declare", d.what, key.String(), method)
-		}
-		return true
-	})
-}
-
-func contractRoundPrompt(t *check.T) {
-	const prompt = "test_input_required_result_prompt"
-	contractItem(t, offer.PromptsList, "prompt", prompt)
-	d := dialogue{t, prompt, "prompts/get", check.Params{"name": prompt}}
-	first := d.ask()
-	first.under(d, "user_context", "elicitation/create")
-	last := contractResult(t, prompt, d.again(first, check.Params{"user_context": acceptsWith(check.Params{"context": "test context"})}))
-	if len(last.Get("messages").Array()) == 0 {
-		t.Fail("messages", contract.ShortJSON(last), "the complete result of %s has no messages", prompt)
-	}
-}
-
-func contractRoundWrongKey(t *check.T) {
-	d := toolDialogue(t, "elicitation")
-	first := d.ask()
-	d.interim(d.again(first, check.Params{"wrong_key": acceptsWith(check.Params{"data": "wrong"})})).under(d, "user_name", "elicitation/create")
-}
-
-func contractRoundExtra(t *check.T) {
-	d := toolDialogue(t, "elicitation")
-	d.said(d.again(d.ask(), check.Params{
-		"user_name":          alice(),
-		"unknown_extra_key":  acceptsWith(check.Params{"foo": "bar"}),
-		"another_unexpected": acceptsWith(check.Params{"baz": 123}),
-	}))
-}
-
-func contractRoundInvalid(t *check.T) {
-	d := toolDialogue(t, "elicitation")
-	first := d.ask()
-	for _, answers := range []string{`{"user_name":12345}`, "null"} {
-		if m := d.again(first, json.RawMessage(answers)); m.Kind != wire.Error && !session.Interim(m) {
-			t.Fail("an error, or the question again", m.Summary(), "%s took the inputResponses %s for an answer", d.what, answers)
-		}
-	}
 }

@@ -20,7 +20,17 @@ func officialStateless() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: contractMissingCapability,
+			Probe: func(t *check.T) {
+				const tool = "test_missing_capability"
+				m := t.Request("tools/call", contractDeclaring(t, tool, check.Params{}))
+				if code, _ := m.Code(); code != spec.MissingClientCapability {
+					t.Fail(fmt.Sprint("error ", spec.MissingClientCapability), m.Summary(), "%s was answered with %s where the client declares no sampling", tool, m.Summary())
+				}
+				needed := m.Error().Get("data.requiredCapabilities")
+				if !needed.Get("sampling").IsObject() {
+					t.Fail(`requiredCapabilities with {"sampling":{}}`, contract.ShortJSON(needed), "data.requiredCapabilities of the error is %s, which does not name sampling", contract.ShortJSON(needed))
+				}
+			},
 		},
 		{
 			ID:    "official.stateless.streaming-elicitation",
@@ -28,7 +38,21 @@ func officialStateless() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: contractStreaming,
+			// contractStreaming takes an input_required result or a complete one: both
+			// are answers without a request.
+			Probe: func(t *check.T) {
+				const tool = "test_streaming_elicitation"
+				from := t.Len()
+				m := t.Request("tools/call", contractDeclaring(t, tool, check.Params{"elicitation": check.Params{}}))
+				for _, other := range t.Received(from) {
+					if other.Kind == wire.Request {
+						t.Fail("no request before the answer", other.Summary(), "%s sent the client the request %s", tool, other.Method())
+					}
+				}
+				if m.Kind != wire.Result {
+					t.Fail("a result", m.Summary(), "%s was answered with %s", tool, m.Summary())
+				}
+			},
 		},
 		{
 			ID:    "official.stateless.logging",
@@ -36,7 +60,15 @@ func officialStateless() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: contractSilentLog,
+			Probe: func(t *check.T) {
+				const tool = "test_logging_tool"
+				params := contractParams(t, tool, check.Params{})
+				from := t.Len()
+				contractSuccess(t, tool, t.Request("tools/call", params))
+				t.Forbid(from, "no notifications/message for a request without "+spec.MetaLogLevel, func(m wire.Message) bool {
+					return m.Method() == "notifications/message"
+				})
+			},
 		},
 		{
 			ID:    "official.subscriptions.changes",
@@ -44,7 +76,24 @@ func officialStateless() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: contractChanges,
+			// contractChanges calls each trigger a second time, which takes the change back
+			// where the trigger switches. Both lists share a stream: servers were seen to
+			// lose a notification while another stream is being closed.
+			Probe: func(t *check.T) {
+				lists := changing(t)
+				call := contractListen(t, lists...)
+				defer t.Cancel(call)
+				for _, list := range lists {
+					tool := map[string]string{"tools": "test_trigger_tool_change", "prompts": "test_trigger_prompt_change"}[list]
+					method := "notifications/" + list + "/list_changed"
+					contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
+					_, told := t.Await(call.Sent, func(m wire.Message) bool { return m.Method() == method && ofStream(m, call) })
+					_, _ = t.Try("tools/call", triggerParams(tool))
+					if !told {
+						t.Fail(method+" with the id of the subscription", "none", "%s was called, and who listens was not told by %s", tool, method)
+					}
+				}
+			},
 		},
 		{
 			ID:    "official.subscriptions.filtered",
@@ -52,7 +101,19 @@ func officialStateless() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
-			Probe: contractFiltered,
+			Probe: func(t *check.T) {
+				const tool = "test_trigger_tool_change"
+				if len(changing(t)) < 2 {
+					t.NotApplicable("the server does not declare the changes of both lists")
+				}
+				call := contractListen(t, "prompts")
+				defer t.Cancel(call)
+				contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
+				defer func() { _, _ = t.Try("tools/call", triggerParams(tool)) }()
+				t.Forbid(call.Sent, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
+					return m.Method() == "notifications/tools/list_changed" && ofStream(m, call)
+				})
+			},
 		},
 	}
 }
@@ -63,44 +124,6 @@ func contractDeclaring(t *check.T, tool string, capabilities check.Params) check
 	params := contractParams(t, tool, check.Params{})
 	params["_meta"] = check.Params{spec.MetaClientCapabilities: capabilities}
 	return params
-}
-
-func contractMissingCapability(t *check.T) {
-	const tool = "test_missing_capability"
-	m := t.Request("tools/call", contractDeclaring(t, tool, check.Params{}))
-	if code, _ := m.Code(); code != spec.MissingClientCapability {
-		t.Fail(fmt.Sprint("error ", spec.MissingClientCapability), m.Summary(), "%s was answered with %s where the client declares no sampling", tool, m.Summary())
-	}
-	needed := m.Error().Get("data.requiredCapabilities")
-	if !needed.Get("sampling").IsObject() {
-		t.Fail(`requiredCapabilities with {"sampling":{}}`, contract.ShortJSON(needed), "data.requiredCapabilities of the error is %s, which does not name sampling", contract.ShortJSON(needed))
-	}
-}
-
-// contractStreaming takes an input_required result or a complete one: both
-// are answers without a request.
-func contractStreaming(t *check.T) {
-	const tool = "test_streaming_elicitation"
-	from := t.Len()
-	m := t.Request("tools/call", contractDeclaring(t, tool, check.Params{"elicitation": check.Params{}}))
-	for _, other := range t.Received(from) {
-		if other.Kind == wire.Request {
-			t.Fail("no request before the answer", other.Summary(), "%s sent the client the request %s", tool, other.Method())
-		}
-	}
-	if m.Kind != wire.Result {
-		t.Fail("a result", m.Summary(), "%s was answered with %s", tool, m.Summary())
-	}
-}
-
-func contractSilentLog(t *check.T) {
-	const tool = "test_logging_tool"
-	params := contractParams(t, tool, check.Params{})
-	from := t.Len()
-	contractSuccess(t, tool, t.Request("tools/call", params))
-	t.Forbid(from, "no notifications/message for a request without "+spec.MetaLogLevel, func(m wire.Message) bool {
-		return m.Method() == "notifications/message"
-	})
 }
 
 // contractListen opens a stream for the changes of lists.
@@ -141,37 +164,4 @@ func ofStream(m wire.Message, listen *check.Call) bool {
 // contract's own server does not.
 func triggerParams(tool string) check.Params {
 	return check.Params{"name": tool, "arguments": check.Params{}}
-}
-
-// contractChanges calls each trigger a second time, which takes the change back
-// where the trigger switches. Both lists share a stream: servers were seen to
-// lose a notification while another stream is being closed.
-func contractChanges(t *check.T) {
-	lists := changing(t)
-	call := contractListen(t, lists...)
-	defer t.Cancel(call)
-	for _, list := range lists {
-		tool := map[string]string{"tools": "test_trigger_tool_change", "prompts": "test_trigger_prompt_change"}[list]
-		method := "notifications/" + list + "/list_changed"
-		contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
-		_, told := t.Await(call.Sent, func(m wire.Message) bool { return m.Method() == method && ofStream(m, call) })
-		_, _ = t.Try("tools/call", triggerParams(tool))
-		if !told {
-			t.Fail(method+" with the id of the subscription", "none", "%s was called, and who listens was not told by %s", tool, method)
-		}
-	}
-}
-
-func contractFiltered(t *check.T) {
-	const tool = "test_trigger_tool_change"
-	if len(changing(t)) < 2 {
-		t.NotApplicable("the server does not declare the changes of both lists")
-	}
-	call := contractListen(t, "prompts")
-	defer t.Cancel(call)
-	contractSuccess(t, tool, t.Request("tools/call", triggerParams(tool)))
-	defer func() { _, _ = t.Try("tools/call", triggerParams(tool)) }()
-	t.Forbid(call.Sent, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
-		return m.Method() == "notifications/tools/list_changed" && ofStream(m, call)
-	})
 }

@@ -43,28 +43,61 @@ func officialTaskOffers() []check.Check {
 	const negotiation, dispatch = "tasks-capability-negotiation", "tasks-dispatch-and-envelope"
 	return []check.Check{
 		{
-			ID:    "official.tasks.declared",
-			Says:  "who offers the tools of the tasks extension declares it in server/discover, and not the capability tasks of 2025-11-25",
-			Spec:  negotiation,
-			Probe: contractTasksDeclared,
+			ID:   "official.tasks.declared",
+			Says: "who offers the tools of the tasks extension declares it in server/discover, and not the capability tasks of 2025-11-25",
+			Spec: negotiation,
+			Probe: func(t *check.T) {
+				capabilities := t.Opening().Capabilities
+				if !declaresTasks(t) {
+					for _, item := range offer.Walked(t, offer.ToolsList).Items() {
+						if name := item.Get("name").String(); name == "slow_compute" || name == "failing_job" {
+							t.Fail("the extension "+tasksExtension, contract.ShortJSON(capabilities.Get("extensions")), "the server offers %s and does not declare the extension", name)
+						}
+					}
+				}
+				needTasksExtension(t)
+				if legacy := capabilities.Get("tasks"); legacy.Exists() {
+					t.Fail("no capability tasks", contract.ShortJSON(legacy), "server/discover declares the capability tasks of 2025-11-25 beside the extension")
+				}
+			},
 		},
 		{
-			ID:    "official.tasks.methods.undeclared",
-			Says:  "tasks/get, tasks/update and tasks/cancel are refused with error -32021 where the client does not declare the extension",
-			Spec:  negotiation,
-			Probe: contractTaskMethodsUndeclared,
+			ID:   "official.tasks.methods.undeclared",
+			Says: "tasks/get, tasks/update and tasks/cancel are refused with error -32021 where the client does not declare the extension",
+			Spec: negotiation,
+			Probe: func(t *check.T) {
+				needTasksExtension(t)
+				for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+					params := check.Params{"taskId": "mcpcheck-no-task"}
+					if method == "tasks/update" {
+						params["inputResponses"] = check.Params{}
+					}
+					refusedUndeclared(t, method, t.Request(method, params))
+				}
+			},
 		},
 		{
-			ID:    "official.tasks.call.undeclared",
-			Says:  "slow_compute is answered with its result where the client does not declare the extension",
-			Spec:  negotiation,
-			Probe: contractTaskCallUndeclared,
+			ID:   "official.tasks.call.undeclared",
+			Says: "slow_compute is answered with its result where the client does not declare the extension",
+			Spec: negotiation,
+			Probe: func(t *check.T) {
+				needTasksExtension(t)
+				const tool = "slow_compute"
+				r := contractSuccess(t, tool, t.Request("tools/call", contractParams(t, tool, check.Params{"seconds": 0, "label": "mcpcheck"})))
+				if r.Get("resultType").String() == "task" || r.Get("taskId").Exists() || r.Get("task").Exists() || !r.Get("content").IsArray() {
+					t.Fail("a complete result with content", contract.ShortJSON(r), "%s was answered with %s where the client does not declare the extension", tool, contract.ShortJSON(r))
+				}
+			},
 		},
 		{
-			ID:    "official.tasks.required",
-			Says:  "failing_job is refused with error -32021 where the client does not declare the extension",
-			Spec:  "tasks-required-task-error",
-			Probe: contractTaskRequired,
+			ID:   "official.tasks.required",
+			Says: "failing_job is refused with error -32021 where the client does not declare the extension",
+			Spec: "tasks-required-task-error",
+			Probe: func(t *check.T) {
+				needTasksExtension(t)
+				const tool = "failing_job"
+				refusedUndeclared(t, tool, t.Request("tools/call", contractParams(t, tool, check.Params{})))
+			},
 		},
 		{
 			ID:    "official.tasks.greet",
@@ -73,16 +106,26 @@ func officialTaskOffers() []check.Check {
 			Probe: func(t *check.T) { contractGreet(t, nil) },
 		},
 		{
-			ID:    "official.tasks.legacy-param",
-			Says:  "the parameter task of 2025-11-25 makes no task of greet",
-			Spec:  dispatch,
-			Probe: contractLegacyTask,
+			ID:   "official.tasks.legacy-param",
+			Says: "the parameter task of 2025-11-25 makes no task of greet",
+			Spec: dispatch,
+			Probe: func(t *check.T) {
+				params := extendedParams(t, "greet", check.Params{"name": "World"})
+				params["task"] = check.Params{"ttl": 60_000, "pollInterval": 100}
+				plainGreeting(t, contractSuccess(t, "greet", t.Request("tools/call", params)))
+			},
 		},
 		{
-			ID:    "official.tasks.removed",
-			Says:  "tasks/result and tasks/list are answered with error -32601",
-			Spec:  dispatch,
-			Probe: contractTasksRemoved,
+			ID:   "official.tasks.removed",
+			Says: "tasks/result and tasks/list are answered with error -32601",
+			Spec: dispatch,
+			Probe: func(t *check.T) {
+				for method, params := range map[string]check.Params{"tasks/result": {"taskId": "mcpcheck-no-task"}, "tasks/list": {}} {
+					if m := t.Request(method, extending(t, params)); !hasCode(m, spec.MethodNotFound) {
+						t.Fail(fmt.Sprint("error ", spec.MethodNotFound), m.Summary(), "%s was answered with %s", method, m.Summary())
+					}
+				}
+			},
 		},
 		{
 			ID:    "official.tasks.id.unknown",
@@ -91,11 +134,24 @@ func officialTaskOffers() []check.Check {
 			Probe: func(t *check.T) { contractTaskUnknown(t, nil) },
 		},
 		{
-			ID:    "official.tasks.name",
-			Says:  "tasks/get is refused with status 400 and error -32020 where the header Mcp-Name names another task than the body",
-			On:    transport.OnHTTP,
-			Spec:  "tasks-request-headers",
-			Probe: contractTaskName,
+			ID:   "official.tasks.name",
+			Says: "tasks/get is refused with status 400 and error -32020 where the header Mcp-Name names another task than the body",
+			On:   transport.OnHTTP,
+			Spec: "tasks-request-headers",
+			// contractTaskName asks for a task under the name of another. SEP-2663 has the
+			// client repeat the id of the task in Mcp-Name, so that the server, as for any
+			// header that repeats a member of the body, refuses one that does not
+			// (basic/transports/streamable-http#server-validation).
+			Probe: func(t *check.T) {
+				task := computing(t, 60)
+				defer task.drop()
+				const other = "mcpcheck-no-such-task"
+				x := t.Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
+				m, answered := t.Response(x)
+				if code, _ := m.Code(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
+					t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Told(x), "tasks/get of a task, with Mcp-Name %s, was answered with %s", other, check.Told(x))
+				}
+			},
 		},
 	}
 }
@@ -236,62 +292,6 @@ func refusedUndeclared(t *check.T, what string, m wire.Message) {
 	}
 }
 
-// contractTaskName asks for a task under the name of another. SEP-2663 has the
-// client repeat the id of the task in Mcp-Name, so that the server, as for any
-// header that repeats a member of the body, refuses one that does not
-// (basic/transports/streamable-http#server-validation).
-func contractTaskName(t *check.T) {
-	task := computing(t, 60)
-	defer task.drop()
-	const other = "mcpcheck-no-such-task"
-	x := t.Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
-	m, answered := t.Response(x)
-	if code, _ := m.Code(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
-		t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Told(x), "tasks/get of a task, with Mcp-Name %s, was answered with %s", other, check.Told(x))
-	}
-}
-
-func contractTasksDeclared(t *check.T) {
-	capabilities := t.Opening().Capabilities
-	if !declaresTasks(t) {
-		for _, item := range offer.Walked(t, offer.ToolsList).Items() {
-			if name := item.Get("name").String(); name == "slow_compute" || name == "failing_job" {
-				t.Fail("the extension "+tasksExtension, contract.ShortJSON(capabilities.Get("extensions")), "the server offers %s and does not declare the extension", name)
-			}
-		}
-	}
-	needTasksExtension(t)
-	if legacy := capabilities.Get("tasks"); legacy.Exists() {
-		t.Fail("no capability tasks", contract.ShortJSON(legacy), "server/discover declares the capability tasks of 2025-11-25 beside the extension")
-	}
-}
-
-func contractTaskMethodsUndeclared(t *check.T) {
-	needTasksExtension(t)
-	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		params := check.Params{"taskId": "mcpcheck-no-task"}
-		if method == "tasks/update" {
-			params["inputResponses"] = check.Params{}
-		}
-		refusedUndeclared(t, method, t.Request(method, params))
-	}
-}
-
-func contractTaskCallUndeclared(t *check.T) {
-	needTasksExtension(t)
-	const tool = "slow_compute"
-	r := contractSuccess(t, tool, t.Request("tools/call", contractParams(t, tool, check.Params{"seconds": 0, "label": "mcpcheck"})))
-	if r.Get("resultType").String() == "task" || r.Get("taskId").Exists() || r.Get("task").Exists() || !r.Get("content").IsArray() {
-		t.Fail("a complete result with content", contract.ShortJSON(r), "%s was answered with %s where the client does not declare the extension", tool, contract.ShortJSON(r))
-	}
-}
-
-func contractTaskRequired(t *check.T) {
-	needTasksExtension(t)
-	const tool = "failing_job"
-	refusedUndeclared(t, tool, t.Request("tools/call", contractParams(t, tool, check.Params{})))
-}
-
 // plainGreeting asserts that greet was answered at once, and returns the text.
 func plainGreeting(t *check.T, r gjson.Result) gjson.Result {
 	if r.Get("resultType").String() == "task" || r.Get("taskId").Exists() || len(r.Get("content").Array()) == 0 {
@@ -303,20 +303,6 @@ func plainGreeting(t *check.T, r gjson.Result) gjson.Result {
 func contractGreet(t *check.T, s *scribe) {
 	said := plainGreeting(t, extendedCall(t, "greet", check.Params{"name": "World"}))
 	s.text(t, "the text of greet", said, "Hello, World!")
-}
-
-func contractLegacyTask(t *check.T) {
-	params := extendedParams(t, "greet", check.Params{"name": "World"})
-	params["task"] = check.Params{"ttl": 60_000, "pollInterval": 100}
-	plainGreeting(t, contractSuccess(t, "greet", t.Request("tools/call", params)))
-}
-
-func contractTasksRemoved(t *check.T) {
-	for method, params := range map[string]check.Params{"tasks/result": {"taskId": "mcpcheck-no-task"}, "tasks/list": {}} {
-		if m := t.Request(method, extending(t, params)); !hasCode(m, spec.MethodNotFound) {
-			t.Fail(fmt.Sprint("error ", spec.MethodNotFound), m.Summary(), "%s was answered with %s", method, m.Summary())
-		}
-	}
 }
 
 func hasCode(m wire.Message, want int) bool {

@@ -18,7 +18,34 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"pagination-cursor-param-string", "pagination-cursor-opaque", "pagination-cursor-no-format-assumptions", "pagination-cursor-unmodified", "pagination-cursor-not-persisted"},
-			Judge: cursorReturned,
+			// cursorReturned compares the cursor of each list request with those that the
+			// results before it handed out for the same list.
+			Judge: func(j *check.J) {
+				given := map[string]map[string]bool{}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						if e.From == wire.Server {
+							if method, next, ok := handedOut(j, e, m); ok {
+								if given[method] == nil {
+									given[method] = map[string]bool{}
+								}
+								given[method][next.String()] = true
+							}
+							continue
+						}
+						cursor := m.Params().Get("cursor")
+						switch {
+						case m.Kind != wire.Request || !isList(m.Method()) || !cursor.Exists():
+						case cursor.Type != gjson.String:
+							j.Fail(e, "the cursor of %s is %s, not a string", m.Method(), wire.TypeName(cursor))
+						case !given[m.Method()][cursor.String()]:
+							j.Fail(e, "the cursor %s of %s was not handed out for it in this session", wire.Clip(cursor.Raw, 120), m.Method())
+						default:
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.pagination.cursor.empty",
@@ -26,37 +53,28 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"pagination-empty-cursor-valid"},
-			Judge: emptyCursor,
-		},
-	}
-}
-
-// cursorReturned compares the cursor of each list request with those that the
-// results before it handed out for the same list.
-func cursorReturned(j *check.J) {
-	given := map[string]map[string]bool{}
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			if e.From == wire.Server {
-				if method, next, ok := handedOut(j, e, m); ok {
-					if given[method] == nil {
-						given[method] = map[string]bool{}
+			// emptyCursor judges clients that follow cursors: one that followed a page's
+			// cursor which was not empty, to a page whose cursor is, follows that too.
+			Judge: func(j *check.J) {
+				for _, e := range j.Received() {
+					method, next, ok := handedOut(j, e, e.Message)
+					if !ok || next.String() != "" || !followed(j, method, e.Index) {
+						continue
 					}
-					given[method][next.String()] = true
+					again := false
+					for _, s := range j.Sent() {
+						m := s.Message
+						again = again || s.Index > e.Index && m.Method() == method && m.Params().Get("cursor").Exists()
+					}
+					switch {
+					case again:
+						j.Saw()
+					case transcript.WentOn(j.Entries(), e.Index):
+						j.Fail(e, "the client followed the cursors of %s up to the empty one, and took that for the end", method)
+					}
 				}
-				continue
-			}
-			cursor := m.Params().Get("cursor")
-			switch {
-			case m.Kind != wire.Request || !isList(m.Method()) || !cursor.Exists():
-			case cursor.Type != gjson.String:
-				j.Fail(e, "the cursor of %s is %s, not a string", m.Method(), wire.TypeName(cursor))
-			case !given[m.Method()][cursor.String()]:
-				j.Fail(e, "the cursor %s of %s was not handed out for it in this session", wire.Clip(cursor.Raw, 120), m.Method())
-			default:
-				j.Saw()
-			}
-		}
+			},
+		},
 	}
 }
 
@@ -84,28 +102,6 @@ func handedOut(j *check.J, e wire.Entry, m wire.Message) (method string, next gj
 		}
 	}
 	return "", next, false
-}
-
-// emptyCursor judges clients that follow cursors: one that followed a page's
-// cursor which was not empty, to a page whose cursor is, follows that too.
-func emptyCursor(j *check.J) {
-	for _, e := range j.Received() {
-		method, next, ok := handedOut(j, e, e.Message)
-		if !ok || next.String() != "" || !followed(j, method, e.Index) {
-			continue
-		}
-		again := false
-		for _, s := range j.Sent() {
-			m := s.Message
-			again = again || s.Index > e.Index && m.Method() == method && m.Params().Get("cursor").Exists()
-		}
-		switch {
-		case again:
-			j.Saw()
-		case transcript.WentOn(j.Entries(), e.Index):
-			j.Fail(e, "the client followed the cursors of %s up to the empty one, and took that for the end", method)
-		}
-	}
 }
 
 func followed(j *check.J, method string, before int) bool {

@@ -18,21 +18,19 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"pagination-next-cursor-string"},
-			Judge: nextCursorString,
+			Judge: func(j *check.J) {
+				for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"} {
+					transcript.EachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
+						switch next := result.Get("nextCursor"); {
+						case !next.Exists():
+						case next.Type != gjson.String:
+							j.Fail(e, "nextCursor in the result of %s is %s, not a string", method, wire.TypeName(next))
+						default:
+							j.Saw()
+						}
+					})
+				}
+			},
 		},
-	}
-}
-
-func nextCursorString(j *check.J) {
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"} {
-		transcript.EachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
-			switch next := result.Get("nextCursor"); {
-			case !next.Exists():
-			case next.Type != gjson.String:
-				j.Fail(e, "nextCursor in the result of %s is %s, not a string", method, wire.TypeName(next))
-			default:
-				j.Saw()
-			}
-		})
 	}
 }

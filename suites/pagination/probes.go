@@ -19,7 +19,19 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-every-request-answered"},
-			Probe: listsAnswered,
+			// listsAnswered takes a result as well as an error for an answer: what is due
+			// beyond that has checks of its own.
+			Probe: func(t *check.T) {
+				lists := offer.Lists(t)
+				for _, l := range lists {
+					if w := offer.Walked(t, l); w.Last.Raw == nil {
+						t.Fail("an answer", "none", "%s: %s", l.Method, w.Broke)
+					}
+				}
+				if len(lists) == 0 {
+					t.NotObserved("the server declares nothing that has a list", "")
+				}
+			},
 		},
 		{
 			ID:    "pagination.followed",
@@ -27,7 +39,24 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-operations"},
-			Probe: cursorsFollowed,
+			// cursorsFollowed judges what a cursor of the server's own leads to.
+			Probe: func(t *check.T) {
+				seen := false
+				for _, l := range offer.Lists(t) {
+					w := offer.Walked(t, l)
+					if len(w.Pages) == 0 || !w.Pages[0].Answer.Message.Result().Get("nextCursor").Exists() {
+						continue
+					}
+					if w.Broke != "" && len(w.Pages) < offer.MaxPages {
+						t.Mark(w.Last)
+						t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", l.Method, len(w.Pages), w.Broke)
+					}
+					seen = seen || len(w.Pages) > 1
+				}
+				if !seen {
+					t.NotObserved("no list has a second page", "offer a list that spans pages")
+				}
+			},
 		},
 		{
 			ID:    "pagination.resumed",
@@ -35,7 +64,28 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-resumes-after-cursor"},
-			Probe: pagesResume,
+			// pagesResume takes entries for the same if all of their members are: two
+			// entries that only share a name are not the business of pagination. A cursor
+			// that comes again leads nowhere, if its page is empty too.
+			Probe: func(t *check.T) {
+				for _, w := range paged(t, 2) {
+					seen := map[string]int{}
+					for i, p := range w.Pages {
+						for _, item := range p.Items {
+							before, again := seen[item.Raw]
+							if again && before < i {
+								t.Mark(p.Answer)
+								t.Fail("entries that follow page "+wire.Clip(p.Cursor, 60), "an entry of page again", "%s: page %d holds %q again, which was on page %d", w.Method, i+1, wire.Clip(item.Get(w.Key).String(), 80), before+1)
+							}
+							seen[item.Raw] = i
+						}
+					}
+					if last := w.Pages[len(w.Pages)-1]; w.Loops != "" && len(last.Items) == 0 {
+						t.Mark(last.Answer)
+						t.Fail("an end", "cursor "+wire.Clip(w.Loops, 60), "%s has no end: an empty page gives a cursor that came before", w.Method)
+					}
+				}
+			},
 		},
 		{
 			ID:    "pagination.start",
@@ -43,7 +93,26 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-request-without-cursor"},
-			Probe: startsFromBeginning,
+			// startsFromBeginning asks again, with params where the first request had
+			// none. Lists may change, so that only an answer without any entry of the
+			// first page shows that the server went on from elsewhere.
+			Probe: func(t *check.T) {
+				for _, w := range paged(t, 1) {
+					first := w.Names(w.Pages[0].Items)
+					m := t.Request(w.Method, check.Params{})
+					list := m.Result().Get(w.Member)
+					if m.Kind != wire.Result || !list.IsArray() {
+						t.Fail("the first page", m.Summary(), "%s was answered with a page, and asked again with empty params with %s", w.Method, m.Summary())
+					}
+					again := w.Names(list.Array())
+					if len(first) > 0 && !slices.ContainsFunc(first, func(name string) bool { return slices.Contains(again, name) }) {
+						t.Fail("the first page again", m.Summary(), "%s without cursor gave another page the second time", w.Method)
+					}
+					if offer.SameNames(first, again) && !slices.Equal(first, again) {
+						t.Note("%s gives the same entries in another order each time", w.Method)
+					}
+				}
+			},
 		},
 		{
 			ID:    "pagination.cursor.stable",
@@ -51,7 +120,23 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-server-stable-cursors"},
-			Probe: cursorStable,
+			Probe: func(t *check.T) {
+				for _, w := range paged(t, 2) {
+					p := w.Pages[1]
+					e, err := t.TryFrame(w.Method, check.Params{"cursor": p.Cursor})
+					if err != nil {
+						t.NotObserved(err.Error(), "")
+					}
+					t.Mark(e)
+					m := e.Message
+					if m.Kind != wire.Result {
+						t.Fail("the same page", m.Summary(), "%s: the cursor of the second page was good once, then it was answered with %s", w.Method, m.Summary())
+					}
+					if again := m.Result().Get(w.Member).Array(); !offer.SameNames(w.Names(p.Items), w.Names(again)) && !changed(t, p.Answer.Index) {
+						t.Fail("the same page", m.Summary(), "%s: the cursor of the second page gives other entries the second time", w.Method)
+					}
+				}
+			},
 		},
 		{
 			ID:    "pagination.cursor.invalid.survived",
@@ -59,7 +144,16 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-server-invalid-cursor-graceful"},
-			Probe: invalidCursorSurvived,
+			Probe: func(t *check.T) {
+				for _, c := range invalidCursors(t) {
+					if c.err != nil {
+						t.Fail("an answer", "none", "%s with %s: %v", c.Method, c.what, c.err)
+					}
+				}
+				if t.Over() == nil {
+					t.Survives("list requests with an invalid cursor")
+				}
+			},
 		},
 		{
 			ID:    "pagination.cursor.invalid",
@@ -67,7 +161,32 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"pagination-invalid-cursor-code"},
-			Probe: invalidCursorRefused,
+			// invalidCursorRefused: a server that does not page gave out no cursor, so
+			// that every cursor is an invalid one.
+			Probe: func(t *check.T) {
+				answered := false
+				for _, c := range invalidCursors(t) {
+					if !c.surely && c.answer.Message.Kind == wire.Result {
+						t.Note("%s takes %s", c.Method, c.what)
+					}
+					if c.err != nil || !c.surely {
+						continue
+					}
+					answered = true
+					t.Mark(c.answer)
+					m := c.answer.Message
+					code, _ := m.Code()
+					switch {
+					case m.Kind == wire.Result:
+						t.Fail("error -32602", m.Summary(), "%s with a cursor that the server never gave out was answered as if there were none", c.Method)
+					case code != spec.InvalidParams:
+						t.Fail("error -32602", m.Summary(), "%s with an invalid cursor was answered with %s", c.Method, m.Summary())
+					}
+				}
+				if !answered {
+					t.NotObserved("a list request with an invalid cursor was not answered", "")
+				}
+			},
 		},
 	}
 }
@@ -88,101 +207,6 @@ func paged(t *check.T, pages int) []*offer.Walk {
 		t.NotObserved("no list could be read", "")
 	}
 	return out
-}
-
-// listsAnswered takes a result as well as an error for an answer: what is due
-// beyond that has checks of its own.
-func listsAnswered(t *check.T) {
-	lists := offer.Lists(t)
-	for _, l := range lists {
-		if w := offer.Walked(t, l); w.Last.Raw == nil {
-			t.Fail("an answer", "none", "%s: %s", l.Method, w.Broke)
-		}
-	}
-	if len(lists) == 0 {
-		t.NotObserved("the server declares nothing that has a list", "")
-	}
-}
-
-// cursorsFollowed judges what a cursor of the server's own leads to.
-func cursorsFollowed(t *check.T) {
-	seen := false
-	for _, l := range offer.Lists(t) {
-		w := offer.Walked(t, l)
-		if len(w.Pages) == 0 || !w.Pages[0].Answer.Message.Result().Get("nextCursor").Exists() {
-			continue
-		}
-		if w.Broke != "" && len(w.Pages) < offer.MaxPages {
-			t.Mark(w.Last)
-			t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", l.Method, len(w.Pages), w.Broke)
-		}
-		seen = seen || len(w.Pages) > 1
-	}
-	if !seen {
-		t.NotObserved("no list has a second page", "offer a list that spans pages")
-	}
-}
-
-// pagesResume takes entries for the same if all of their members are: two
-// entries that only share a name are not the business of pagination. A cursor
-// that comes again leads nowhere, if its page is empty too.
-func pagesResume(t *check.T) {
-	for _, w := range paged(t, 2) {
-		seen := map[string]int{}
-		for i, p := range w.Pages {
-			for _, item := range p.Items {
-				before, again := seen[item.Raw]
-				if again && before < i {
-					t.Mark(p.Answer)
-					t.Fail("entries that follow page "+wire.Clip(p.Cursor, 60), "an entry of page again", "%s: page %d holds %q again, which was on page %d", w.Method, i+1, wire.Clip(item.Get(w.Key).String(), 80), before+1)
-				}
-				seen[item.Raw] = i
-			}
-		}
-		if last := w.Pages[len(w.Pages)-1]; w.Loops != "" && len(last.Items) == 0 {
-			t.Mark(last.Answer)
-			t.Fail("an end", "cursor "+wire.Clip(w.Loops, 60), "%s has no end: an empty page gives a cursor that came before", w.Method)
-		}
-	}
-}
-
-// startsFromBeginning asks again, with params where the first request had
-// none. Lists may change, so that only an answer without any entry of the
-// first page shows that the server went on from elsewhere.
-func startsFromBeginning(t *check.T) {
-	for _, w := range paged(t, 1) {
-		first := w.Names(w.Pages[0].Items)
-		m := t.Request(w.Method, check.Params{})
-		list := m.Result().Get(w.Member)
-		if m.Kind != wire.Result || !list.IsArray() {
-			t.Fail("the first page", m.Summary(), "%s was answered with a page, and asked again with empty params with %s", w.Method, m.Summary())
-		}
-		again := w.Names(list.Array())
-		if len(first) > 0 && !slices.ContainsFunc(first, func(name string) bool { return slices.Contains(again, name) }) {
-			t.Fail("the first page again", m.Summary(), "%s without cursor gave another page the second time", w.Method)
-		}
-		if offer.SameNames(first, again) && !slices.Equal(first, again) {
-			t.Note("%s gives the same entries in another order each time", w.Method)
-		}
-	}
-}
-
-func cursorStable(t *check.T) {
-	for _, w := range paged(t, 2) {
-		p := w.Pages[1]
-		e, err := t.TryFrame(w.Method, check.Params{"cursor": p.Cursor})
-		if err != nil {
-			t.NotObserved(err.Error(), "")
-		}
-		t.Mark(e)
-		m := e.Message
-		if m.Kind != wire.Result {
-			t.Fail("the same page", m.Summary(), "%s: the cursor of the second page was good once, then it was answered with %s", w.Method, m.Summary())
-		}
-		if again := m.Result().Get(w.Member).Array(); !offer.SameNames(w.Names(p.Items), w.Names(again)) && !changed(t, p.Answer.Index) {
-			t.Fail("the same page", m.Summary(), "%s: the cursor of the second page gives other entries the second time", w.Method)
-		}
-	}
 }
 
 // changed tells whether the server said that a list has changed since a frame.
@@ -235,42 +259,4 @@ func invalidCursors(t *check.T) []invalidCursor {
 		}
 		return out
 	})
-}
-
-func invalidCursorSurvived(t *check.T) {
-	for _, c := range invalidCursors(t) {
-		if c.err != nil {
-			t.Fail("an answer", "none", "%s with %s: %v", c.Method, c.what, c.err)
-		}
-	}
-	if t.Over() == nil {
-		t.Survives("list requests with an invalid cursor")
-	}
-}
-
-// invalidCursorRefused: a server that does not page gave out no cursor, so
-// that every cursor is an invalid one.
-func invalidCursorRefused(t *check.T) {
-	answered := false
-	for _, c := range invalidCursors(t) {
-		if !c.surely && c.answer.Message.Kind == wire.Result {
-			t.Note("%s takes %s", c.Method, c.what)
-		}
-		if c.err != nil || !c.surely {
-			continue
-		}
-		answered = true
-		t.Mark(c.answer)
-		m := c.answer.Message
-		code, _ := m.Code()
-		switch {
-		case m.Kind == wire.Result:
-			t.Fail("error -32602", m.Summary(), "%s with a cursor that the server never gave out was answered as if there were none", c.Method)
-		case code != spec.InvalidParams:
-			t.Fail("error -32602", m.Summary(), "%s with an invalid cursor was answered with %s", c.Method, m.Summary())
-		}
-	}
-	if !answered {
-		t.NotObserved("a list request with an invalid cursor was not answered", "")
-	}
 }

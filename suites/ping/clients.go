@@ -18,7 +18,27 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"ping-respond"},
-			Judge: clientPingAnswered,
+			Judge: func(j *check.J) {
+				asks, answers := transcript.ServerRequests(j)
+				for i, ask := range asks {
+					m := answers[i].Message
+					switch {
+					case ask.Message.Method() != "ping":
+					case m.Kind == wire.Invalid && transcript.IsOverdue(j, ask):
+						j.Fail(ask, "the server's ping was not answered within %s", j.Due())
+					case m.Kind == wire.Invalid:
+					case m.Kind != wire.Result:
+						j.Fail(answers[i], "ping was answered with %s", m.Summary())
+					case !m.Result().IsObject(): // judged for all results
+					default:
+						if name := extra(m.Result()); name != "" {
+							j.Fail(answers[i], "the result of ping holds %q", name)
+							continue
+						}
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.ping.params",
@@ -26,43 +46,19 @@ func clientJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
-			Judge: clientPingParams,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
+						continue
+					}
+					if name := extra(e.Message.Params()); name != "" {
+						j.Fail(e, "ping carries %q", name)
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
-	}
-}
-
-func clientPingAnswered(j *check.J) {
-	asks, answers := transcript.ServerRequests(j)
-	for i, ask := range asks {
-		m := answers[i].Message
-		switch {
-		case ask.Message.Method() != "ping":
-		case m.Kind == wire.Invalid && transcript.IsOverdue(j, ask):
-			j.Fail(ask, "the server's ping was not answered within %s", j.Due())
-		case m.Kind == wire.Invalid:
-		case m.Kind != wire.Result:
-			j.Fail(answers[i], "ping was answered with %s", m.Summary())
-		case !m.Result().IsObject(): // judged for all results
-		default:
-			if name := extra(m.Result()); name != "" {
-				j.Fail(answers[i], "the result of ping holds %q", name)
-				continue
-			}
-			j.Saw()
-		}
-	}
-}
-
-func clientPingParams(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
-			continue
-		}
-		if name := extra(e.Message.Params()); name != "" {
-			j.Fail(e, "ping carries %q", name)
-			continue
-		}
-		j.Saw()
 	}
 }
 

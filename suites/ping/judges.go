@@ -20,7 +20,26 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
-			Judge: pingParams,
+			// pingParams allows _meta, which any request may carry.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
+						continue
+					}
+					stray := ""
+					e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
+						if key.String() != "_meta" {
+							stray = key.String()
+						}
+						return stray == ""
+					})
+					if stray != "" {
+						j.Fail(e, "the ping has the parameter %q", wire.Clip(stray, 80))
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "ping.sent.rate",
@@ -28,51 +47,28 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-not-excessive"},
-			Judge: pingRate,
+			// pingRate needs to have seen two pings, and frames with their times.
+			Judge: func(j *check.J) {
+				var at []time.Duration
+				for _, e := range j.Sent() {
+					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" || e.At == 0 {
+						continue
+					}
+					at = append(at, e.At)
+					n := len(at)
+					if n >= manyPings && at[n-1]-at[n-manyPings] < time.Second {
+						j.Fail(e, "the server sent %d pings within %s", manyPings, (at[n-1] - at[n-manyPings]).Round(time.Millisecond))
+						return
+					}
+				}
+				if len(at) > 1 {
+					j.Saw()
+				}
+			},
 		},
-	}
-}
-
-// pingParams allows _meta, which any request may carry.
-func pingParams(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
-			continue
-		}
-		stray := ""
-		e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
-			if key.String() != "_meta" {
-				stray = key.String()
-			}
-			return stray == ""
-		})
-		if stray != "" {
-			j.Fail(e, "the ping has the parameter %q", wire.Clip(stray, 80))
-			continue
-		}
-		j.Saw()
 	}
 }
 
 // manyPings within a second is what everybody would call excessive; the page
 // gives no figure, and nothing below it is judged.
 const manyPings = 10
-
-// pingRate needs to have seen two pings, and frames with their times.
-func pingRate(j *check.J) {
-	var at []time.Duration
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Request || e.Message.Method() != "ping" || e.At == 0 {
-			continue
-		}
-		at = append(at, e.At)
-		n := len(at)
-		if n >= manyPings && at[n-1]-at[n-manyPings] < time.Second {
-			j.Fail(e, "the server sent %d pings within %s", manyPings, (at[n-1] - at[n-manyPings]).Round(time.Millisecond))
-			return
-		}
-	}
-	if len(at) > 1 {
-		j.Saw()
-	}
-}

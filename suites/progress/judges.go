@@ -22,7 +22,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-params"},
-			Judge: transcript.Scope{Definitions: []string{"ProgressNotification"}}.Judge,
+			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"ProgressNotification"}}.Judge(j) },
 		},
 		{
 			ID:    "progress.token.known",
@@ -30,7 +30,13 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-active-token-only", "progress-task-token-persists"},
-			Judge: tokenKnown,
+			Judge: func(j *check.J) {
+				strangers(j, func(r transcript.ProgressReport, misplaced bool) {
+					if !misplaced || j.Facts.Stateless {
+						j.Fail(r.Entry, "progress was reported under the token %s, which no request gave", wire.Clip(r.Token.Raw, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "progress.token.location",
@@ -38,7 +44,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-location"},
-			Judge: tokenLocation,
+			// tokenLocation binds servers up to 2025-11-25, where they read requests of which
+			// the schema says where the token stands.
+			Judge: func(j *check.J) {
+				strangers(j, func(r transcript.ProgressReport, misplaced bool) {
+					if misplaced {
+						j.Fail(r.Entry, "progress was reported under the token %s, which a request holds elsewhere than in _meta", wire.Clip(r.Token.Raw, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "progress.token.echoed",
@@ -46,7 +60,16 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-token-echo"},
-			Judge: tokenEchoed,
+			Judge: func(j *check.J) {
+				p := transcript.ProgressOf(j)
+				for _, r := range p.Reports {
+					if r.About != nil {
+						j.Saw()
+					} else if given, other := p.Retyped(r); other && !p.Murky(r) {
+						j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80), wire.Clip(r.Token.Raw, 80))
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.increases",
@@ -54,7 +77,26 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-increases"},
-			Judge: progressIncreases,
+			// progressIncreases compares numbers that are too near for a double by their
+			// text: equal they are a repetition, else which is more is left open. What comes
+			// after a cancellation is not looked at: whether anything does is judged there.
+			Judge: func(j *check.J) {
+				last := map[*transcript.TokenUse]transcript.ProgressReport{}
+				for _, r := range transcript.ProgressOf(j).Reports {
+					if r.About == nil || r.Shared || r.Cancelled || r.Value.Type != gjson.Number {
+						continue
+					}
+					before, second := last[r.About]
+					last[r.About] = r
+					switch {
+					case !second || !j.Follows(r.Entry, before.Entry):
+					case r.Value.Float() < before.Value.Float(), r.Value.Float() == before.Value.Float() && transcript.TokenKey(r.Value) == transcript.TokenKey(before.Value):
+						j.Fail(r.Entry, "the progress under the token %s was %s, and then %s", wire.Clip(r.Token.Raw, 80), before.Value.Raw, r.Value.Raw)
+					case r.Value.Float() > before.Value.Float():
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.ended",
@@ -62,7 +104,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-in-progress-only", "progress-stops-after-completion"},
-			Judge: progressEnded,
+			// progressEnded leaves out tasks, whose token outlives the answer, and requests
+			// that were cancelled. Over HTTP a report may be under way on the stream that a
+			// client listens on when the answer to the POST comes.
+			Judge: func(j *check.J) {
+				for _, r := range transcript.ProgressOf(j).Reports {
+					switch {
+					case r.About == nil || r.Shared || r.About.Void || r.About.AsTask || r.About.Answered == 0:
+					case j.Follows(r.Entry, j.Entries()[r.About.Answered]):
+						j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered", wire.Clip(r.About.Request.Method(), 80), r.About.Request.ID())
+					case r.Index < r.About.Answered:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.message",
@@ -70,7 +125,17 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"progress-message"},
-			Judge: progressMessage,
+			Judge: func(j *check.J) {
+				for _, r := range transcript.ProgressOf(j).Reports {
+					switch text := r.Message.Params().Get("message"); {
+					case text.Type != gjson.String:
+					case strings.TrimSpace(text.Str) == "":
+						j.Fail(r.Entry, "the message of the progress notification is %s", wire.Clip(text.Raw, 80))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.rate",
@@ -86,7 +151,24 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"progress-task-stop-terminal"},
-			Judge: taskProgressEnded,
+			// taskProgressEnded takes a task for ended once the server has told a terminal
+			// status of it, or given its result (basic/utilities/tasks#task-status).
+			Judge: func(j *check.J) {
+				p := transcript.ProgressOf(j)
+				ended := taskEnds(j)
+				for _, r := range p.Reports {
+					if r.About == nil || r.About.Task == "" {
+						continue
+					}
+					switch end, over := ended[r.About.Task]; {
+					case !over:
+					case j.Follows(r.Entry, end):
+						j.Fail(r.Entry, "progress was reported on the task %q after the server had told that it ended", wire.Clip(r.About.Task, 80))
+					case r.Index < end.Index:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.requested.type",
@@ -94,7 +176,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
-			Judge: requestedTokenType,
+			Judge: func(j *check.J) {
+				eachRequest(j, func(s transcript.Message, token gjson.Result) {
+					if !(wire.ID{Raw: token.Raw}).Usable() {
+						j.Fail(s.Entry, "the progress token of %s is %s", s.Name, wire.Clip(token.Raw, 80))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "progress.requested.unique",
@@ -102,27 +192,35 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-unique"},
-			Judge: requestedTokenUnique,
+			// requestedTokenUnique takes a request for open until it was answered, or taken
+			// back by its sender.
+			Judge: func(j *check.J) {
+				tokens := map[int]string{} // by frame of the request
+				eachRequest(j, func(s transcript.Message, token gjson.Result) { tokens[s.Index] = transcript.TokenKey(token) })
+				open := map[string]string{} // id to token
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						switch {
+						case e.From != j.Of && m.IsResponse():
+							delete(open, m.ID().Key())
+						case e.From == j.Of && m.Method() == "notifications/cancelled":
+							delete(open, wire.ID{Raw: m.Params().Get("requestId").Raw}.Key())
+						case e.From == j.Of && m.Kind == wire.Request && tokens[e.Index] != "":
+							for id, token := range open {
+								if token == tokens[e.Index] && id != m.ID().Key() {
+									j.Fail(e, "the request %s gives a progress token that the open request with id %s has", m.ID(), id)
+								}
+							}
+							if len(open) > 0 {
+								j.Saw()
+							}
+							open[m.ID().Key()] = tokens[e.Index]
+						}
+					}
+				}
+			},
 		},
 	}
-}
-
-func tokenKnown(j *check.J) {
-	strangers(j, func(r transcript.ProgressReport, misplaced bool) {
-		if !misplaced || j.Facts.Stateless {
-			j.Fail(r.Entry, "progress was reported under the token %s, which no request gave", wire.Clip(r.Token.Raw, 80))
-		}
-	})
-}
-
-// tokenLocation binds servers up to 2025-11-25, where they read requests of which
-// the schema says where the token stands.
-func tokenLocation(j *check.J) {
-	strangers(j, func(r transcript.ProgressReport, misplaced bool) {
-		if misplaced {
-			j.Fail(r.Entry, "progress was reported under the token %s, which a request holds elsewhere than in _meta", wire.Clip(r.Token.Raw, 80))
-		}
-	})
 }
 
 // strangers gives the reports under tokens that no request gave, in any type;
@@ -138,84 +236,6 @@ func strangers(j *check.J, look func(r transcript.ProgressReport, misplaced bool
 			continue
 		}
 		look(r, p.Misplaced[transcript.TokenKey(r.Token)])
-	}
-}
-
-func tokenEchoed(j *check.J) {
-	p := transcript.ProgressOf(j)
-	for _, r := range p.Reports {
-		if r.About != nil {
-			j.Saw()
-		} else if given, other := p.Retyped(r); other && !p.Murky(r) {
-			j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80), wire.Clip(r.Token.Raw, 80))
-		}
-	}
-}
-
-// progressIncreases compares numbers that are too near for a double by their
-// text: equal they are a repetition, else which is more is left open. What comes
-// after a cancellation is not looked at: whether anything does is judged there.
-func progressIncreases(j *check.J) {
-	last := map[*transcript.TokenUse]transcript.ProgressReport{}
-	for _, r := range transcript.ProgressOf(j).Reports {
-		if r.About == nil || r.Shared || r.Cancelled || r.Value.Type != gjson.Number {
-			continue
-		}
-		before, second := last[r.About]
-		last[r.About] = r
-		switch {
-		case !second || !j.Follows(r.Entry, before.Entry):
-		case r.Value.Float() < before.Value.Float(), r.Value.Float() == before.Value.Float() && transcript.TokenKey(r.Value) == transcript.TokenKey(before.Value):
-			j.Fail(r.Entry, "the progress under the token %s was %s, and then %s", wire.Clip(r.Token.Raw, 80), before.Value.Raw, r.Value.Raw)
-		case r.Value.Float() > before.Value.Float():
-			j.Saw()
-		}
-	}
-}
-
-// progressEnded leaves out tasks, whose token outlives the answer, and requests
-// that were cancelled. Over HTTP a report may be under way on the stream that a
-// client listens on when the answer to the POST comes.
-func progressEnded(j *check.J) {
-	for _, r := range transcript.ProgressOf(j).Reports {
-		switch {
-		case r.About == nil || r.Shared || r.About.Void || r.About.AsTask || r.About.Answered == 0:
-		case j.Follows(r.Entry, j.Entries()[r.About.Answered]):
-			j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered", wire.Clip(r.About.Request.Method(), 80), r.About.Request.ID())
-		case r.Index < r.About.Answered:
-			j.Saw()
-		}
-	}
-}
-
-func progressMessage(j *check.J) {
-	for _, r := range transcript.ProgressOf(j).Reports {
-		switch text := r.Message.Params().Get("message"); {
-		case text.Type != gjson.String:
-		case strings.TrimSpace(text.Str) == "":
-			j.Fail(r.Entry, "the message of the progress notification is %s", wire.Clip(text.Raw, 80))
-		default:
-			j.Saw()
-		}
-	}
-}
-
-// taskProgressEnded takes a task for ended once the server has told a terminal
-// status of it, or given its result (basic/utilities/tasks#task-status).
-func taskProgressEnded(j *check.J) {
-	p := transcript.ProgressOf(j)
-	ended := taskEnds(j)
-	for _, r := range p.Reports {
-		if r.About == nil || r.About.Task == "" {
-			continue
-		}
-		switch end, over := ended[r.About.Task]; {
-		case !over:
-		case j.Follows(r.Entry, end):
-			j.Fail(r.Entry, "progress was reported on the task %q after the server had told that it ended", wire.Clip(r.About.Task, 80))
-		case r.Index < end.Index:
-			j.Saw()
-		}
 	}
 }
 
@@ -243,44 +263,6 @@ func taskEnds(j *check.J) map[string]wire.Entry {
 		}
 	}
 	return ends
-}
-
-func requestedTokenType(j *check.J) {
-	eachRequest(j, func(s transcript.Message, token gjson.Result) {
-		if !(wire.ID{Raw: token.Raw}).Usable() {
-			j.Fail(s.Entry, "the progress token of %s is %s", s.Name, wire.Clip(token.Raw, 80))
-			return
-		}
-		j.Saw()
-	})
-}
-
-// requestedTokenUnique takes a request for open until it was answered, or taken
-// back by its sender.
-func requestedTokenUnique(j *check.J) {
-	tokens := map[int]string{} // by frame of the request
-	eachRequest(j, func(s transcript.Message, token gjson.Result) { tokens[s.Index] = transcript.TokenKey(token) })
-	open := map[string]string{} // id to token
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			switch {
-			case e.From != j.Of && m.IsResponse():
-				delete(open, m.ID().Key())
-			case e.From == j.Of && m.Method() == "notifications/cancelled":
-				delete(open, wire.ID{Raw: m.Params().Get("requestId").Raw}.Key())
-			case e.From == j.Of && m.Kind == wire.Request && tokens[e.Index] != "":
-				for id, token := range open {
-					if token == tokens[e.Index] && id != m.ID().Key() {
-						j.Fail(e, "the request %s gives a progress token that the open request with id %s has", m.ID(), id)
-					}
-				}
-				if len(open) > 0 {
-					j.Saw()
-				}
-				open[m.ID().Key()] = tokens[e.Index]
-			}
-		}
-	}
 }
 
 // eachRequest gives the requests of the judged side that want progress.

@@ -17,7 +17,19 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
-			Probe: tokenAccepted,
+			// tokenAccepted gives tokens to a request that any server answers, and that is
+			// too short to be reported on. Since 2026-07-28 the rule binds clients alone.
+			Probe: func(t *check.T) {
+				if m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
+					t.NotObserved(t.Facts.Barrier+" without a token was answered with "+m.Summary(), "")
+				}
+				for _, token := range []any{"mcpcheck-token", 20} {
+					m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{"progressToken": token}})
+					if m.Kind != wire.Result {
+						t.Fail("a result, as without a token", m.Summary(), "%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
+					}
+				}
+			},
 		},
 		{
 			ID:    "progress.token.own",
@@ -26,7 +38,24 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"progress-token-echo"},
-			Probe: tokenOwn,
+			// tokenOwn looks at two calls of which one has a number for a token and the
+			// other the string of its digits: a server that keeps them in one table reports
+			// both under one of them.
+			Probe: func(t *check.T) {
+				w := toolcalls.CancelOne(t)
+				if w.Why != "" {
+					t.NotObserved(w.Why, w.Hint)
+				}
+				text, number := w.Twins[0], w.Twins[1]
+				switch {
+				case !text.Answered || !number.Answered:
+					t.NotObserved("the two calls were not both answered", "")
+				case len(text.Reports) == 0 && len(number.Reports) >= 2*w.Usual, len(number.Reports) == 0 && len(text.Reports) >= 2*w.Usual:
+					t.On(w.In).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.Tool, text.Token, number.Token, len(text.Reports), len(number.Reports))
+				case len(text.Reports) == 0 || len(number.Reports) == 0:
+					t.NotObserved("one of the two calls was not reported on", "")
+				}
+			},
 		},
 		{
 			ID:    "progress.unknown.ignored",
@@ -34,50 +63,15 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"progress-unknown-token-tolerated"},
-			Probe: unknownProgress,
+			// unknownProgress: the page gives the receiver nothing to answer, and a token
+			// may have been forgotten by the time its report comes.
+			Probe: func(t *check.T) {
+				from := t.Notify("notifications/progress", check.Params{"progressToken": "mcpcheck-never-given", "progress": 1, "total": 2})
+				t.Survives("a progress notification with an unknown token")
+				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
+					return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+				})
+			},
 		},
 	}
-}
-
-// tokenAccepted gives tokens to a request that any server answers, and that is
-// too short to be reported on. Since 2026-07-28 the rule binds clients alone.
-func tokenAccepted(t *check.T) {
-	if m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
-		t.NotObserved(t.Facts.Barrier+" without a token was answered with "+m.Summary(), "")
-	}
-	for _, token := range []any{"mcpcheck-token", 20} {
-		m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{"progressToken": token}})
-		if m.Kind != wire.Result {
-			t.Fail("a result, as without a token", m.Summary(), "%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
-		}
-	}
-}
-
-// tokenOwn looks at two calls of which one has a number for a token and the
-// other the string of its digits: a server that keeps them in one table reports
-// both under one of them.
-func tokenOwn(t *check.T) {
-	w := toolcalls.CancelOne(t)
-	if w.Why != "" {
-		t.NotObserved(w.Why, w.Hint)
-	}
-	text, number := w.Twins[0], w.Twins[1]
-	switch {
-	case !text.Answered || !number.Answered:
-		t.NotObserved("the two calls were not both answered", "")
-	case len(text.Reports) == 0 && len(number.Reports) >= 2*w.Usual, len(number.Reports) == 0 && len(text.Reports) >= 2*w.Usual:
-		t.On(w.In).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.Tool, text.Token, number.Token, len(text.Reports), len(number.Reports))
-	case len(text.Reports) == 0 || len(number.Reports) == 0:
-		t.NotObserved("one of the two calls was not reported on", "")
-	}
-}
-
-// unknownProgress: the page gives the receiver nothing to answer, and a token
-// may have been forgotten by the time its report comes.
-func unknownProgress(t *check.T) {
-	from := t.Notify("notifications/progress", check.Params{"progressToken": "mcpcheck-never-given", "progress": 1, "total": 2})
-	t.Survives("a progress notification with an unknown token")
-	t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-		return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
-	})
 }

@@ -20,7 +20,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-list-result"},
-			Judge: transcript.JudgeShape("ListPromptsResult", "", []string{"/prompts"}),
+			Judge: func(j *check.J) { transcript.JudgeShape("ListPromptsResult", "", []string{"/prompts"})(j) },
 		},
 		{
 			ID:    "prompts.name.string",
@@ -28,7 +28,9 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name"},
-			Judge: transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"})(j)
+			},
 		},
 		{
 			ID:    "prompts.name.unique",
@@ -36,7 +38,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name-unique"},
-			Judge: transcript.JudgeUnique("prompts/list", "prompts", "name", "prompts are called"),
+			Judge: func(j *check.J) { transcript.JudgeUnique("prompts/list", "prompts", "name", "prompts are called")(j) },
 		},
 		{
 			ID:    "prompts.optional",
@@ -44,7 +46,9 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-optional-types"},
-			Judge: transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**"),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**")(j)
+			},
 		},
 		{
 			ID:    "prompts.arguments",
@@ -52,7 +56,9 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-argument-fields"},
-			Judge: transcript.JudgeShape("ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"})(j)
+			},
 		},
 		{
 			ID:    "prompts.get.result",
@@ -60,7 +66,9 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-get-result"},
-			Judge: transcript.JudgeShape("GetPromptResult", "", []string{"/messages", "/messages/*", "/description"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("GetPromptResult", "", []string{"/messages", "/messages/*", "/description"})(j)
+			},
 		},
 		{
 			ID:    "prompts.media.type",
@@ -68,7 +76,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-image-content", "prompts-audio-content"},
-			Judge: promptMediaType,
+			// promptMediaType leaves a type that is no string to the judges of content.
+			Judge: func(j *check.J) {
+				for _, kind := range []string{"image", "audio"} {
+					eachPromptBlock(j, kind, func(s transcript.Message, b transcript.Block) {
+						switch mime := b.Value.Get("mimeType"); {
+						case mime.Type != gjson.String:
+						case !format.MediaType.MatchString(mime.Str):
+							j.Fail(s.Entry, "%s: %s/mimeType is %q, which is no media type", s.Name, b.Pointer, wire.Clip(mime.Str, 80))
+						default:
+							j.Saw()
+						}
+					})
+				}
+			},
 		},
 		{
 			ID:    "prompts.resource.uri",
@@ -76,7 +97,23 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-embedded-resource-uri"},
-			Judge: promptResourceURI,
+			Judge: func(j *check.J) {
+				eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
+					uri := b.Value.Get("resource.uri")
+					if uri.Type != gjson.String {
+						return
+					}
+					why := format.URIProblem(uri.Str)
+					if why != "" && echoes(j, s.Entry, uri.Str) {
+						return // the prompt made its URI of what we filled in
+					}
+					if why != "" {
+						j.Fail(s.Entry, "%s: %s/resource/uri, %q, %s", s.Name, b.Pointer, wire.Clip(uri.Str, 80), why)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "prompts.resource.type",
@@ -84,7 +121,17 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-embedded-resource-mime-type"},
-			Judge: promptResourceType,
+			Judge: func(j *check.J) {
+				eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
+					switch mime := b.Value.Get("resource.mimeType"); {
+					case !b.Value.Get("resource").IsObject() || mime.Exists() && mime.Type != gjson.String:
+					case mime.String() == "":
+						j.Fail(s.Entry, "%s: %s/resource has no mimeType", s.Name, b.Pointer)
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 	}
 }
@@ -104,39 +151,6 @@ func eachPromptBlock(j *check.J, kind string, look func(s transcript.Message, b 
 	})
 }
 
-// promptMediaType leaves a type that is no string to the judges of content.
-func promptMediaType(j *check.J) {
-	for _, kind := range []string{"image", "audio"} {
-		eachPromptBlock(j, kind, func(s transcript.Message, b transcript.Block) {
-			switch mime := b.Value.Get("mimeType"); {
-			case mime.Type != gjson.String:
-			case !format.MediaType.MatchString(mime.Str):
-				j.Fail(s.Entry, "%s: %s/mimeType is %q, which is no media type", s.Name, b.Pointer, wire.Clip(mime.Str, 80))
-			default:
-				j.Saw()
-			}
-		})
-	}
-}
-
-func promptResourceURI(j *check.J) {
-	eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
-		uri := b.Value.Get("resource.uri")
-		if uri.Type != gjson.String {
-			return
-		}
-		why := format.URIProblem(uri.Str)
-		if why != "" && echoes(j, s.Entry, uri.Str) {
-			return // the prompt made its URI of what we filled in
-		}
-		if why != "" {
-			j.Fail(s.Entry, "%s: %s/resource/uri, %q, %s", s.Name, b.Pointer, wire.Clip(uri.Str, 80), why)
-			return
-		}
-		j.Saw()
-	})
-}
-
 // echoes tells whether a text is an argument of the prompts/get that an entry
 // answers.
 func echoes(j *check.J, answer wire.Entry, text string) (found bool) {
@@ -149,16 +163,4 @@ func echoes(j *check.J, answer wire.Entry, text string) (found bool) {
 		return !found
 	})
 	return found
-}
-
-func promptResourceType(j *check.J) {
-	eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
-		switch mime := b.Value.Get("resource.mimeType"); {
-		case !b.Value.Get("resource").IsObject() || mime.Exists() && mime.Type != gjson.String:
-		case mime.String() == "":
-			j.Fail(s.Entry, "%s: %s/resource has no mimeType", s.Name, b.Pointer)
-		default:
-			j.Saw()
-		}
-	})
 }

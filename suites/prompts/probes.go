@@ -50,7 +50,9 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "prompts",
 			Rules: []string{"prompts-invalid-name-code"},
-			Probe: unknownPrompt,
+			Probe: func(t *check.T) {
+				gomega.NewWithT(t).Expect(t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})).To(match.BeError(spec.InvalidParams), "getting a prompt that does not exist")
+			},
 		},
 		{
 			ID:    "prompts.get.arguments.missing",
@@ -59,7 +61,26 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "prompts",
 			Rules: []string{"prompts-missing-arguments-code"},
-			Probe: promptArgumentsMissing,
+			// promptArgumentsMissing lets pass a result that asks for what is missing
+			// (since 2026-07-28).
+			Probe: func(t *check.T) {
+				const most = 4
+				n := 0
+				for _, p := range usage.Entries(t, offer.PromptsList) {
+					if !usage.RequiresArguments(p) || n == most {
+						continue
+					}
+					n++
+					m := t.Request("prompts/get", check.Params{"name": p.Get("name").Str})
+					if m.Kind == wire.Result && !check.IsComplete(t, m) {
+						continue
+					}
+					gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "getting the prompt %q without arguments", wire.Clip(p.Get("name").Str, 80))
+				}
+				if n == 0 {
+					t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
+				}
+			},
 		},
 		{
 			ID:       "prompts.get.arguments.validated",
@@ -69,59 +90,32 @@ func probes() []check.Check {
 			Needs:    "prompts",
 			Malforms: true,
 			Rules:    []string{"prompts-validate-arguments"},
-			Probe:    promptArgumentsValidated,
+			// promptArgumentsValidated fills in one required argument with an object:
+			// arguments are strings (schema.ts#GetPromptRequestParams), and no prompt can be
+			// made of that.
+			Probe: func(t *check.T) {
+				for _, p := range usage.Fillings(t).Prompts {
+					args := check.Params{}
+					for name, value := range p.Values[0] {
+						args[name] = value
+					}
+					wrong := ""
+					for _, arg := range p.Entry.Get("arguments").Array() {
+						if name := arg.Get("name"); arg.Get("required").Bool() && name.Type == gjson.String {
+							wrong = name.Str
+						}
+					}
+					if wrong == "" {
+						continue
+					}
+					args[wrong] = check.Params{"mcpcheck": []any{nil}}
+					if m := t.Request("prompts/get", check.Params{"name": p.Entry.Get("name").Str, "arguments": args}); m.Kind == wire.Result && check.IsComplete(t, m) {
+						t.Fail("an error", m.Summary(), "prompt %q was got with an object for its argument %q", wire.Clip(p.Entry.Get("name").Str, 80), wire.Clip(wrong, 80))
+					}
+					return
+				}
+				t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
+			},
 		},
 	}
-}
-
-func unknownPrompt(t *check.T) {
-	gomega.NewWithT(t).Expect(t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})).To(match.BeError(spec.InvalidParams), "getting a prompt that does not exist")
-}
-
-// promptArgumentsMissing lets pass a result that asks for what is missing
-// (since 2026-07-28).
-func promptArgumentsMissing(t *check.T) {
-	const most = 4
-	n := 0
-	for _, p := range usage.Entries(t, offer.PromptsList) {
-		if !usage.RequiresArguments(p) || n == most {
-			continue
-		}
-		n++
-		m := t.Request("prompts/get", check.Params{"name": p.Get("name").Str})
-		if m.Kind == wire.Result && !check.IsComplete(t, m) {
-			continue
-		}
-		gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "getting the prompt %q without arguments", wire.Clip(p.Get("name").Str, 80))
-	}
-	if n == 0 {
-		t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
-	}
-}
-
-// promptArgumentsValidated fills in one required argument with an object:
-// arguments are strings (schema.ts#GetPromptRequestParams), and no prompt can be
-// made of that.
-func promptArgumentsValidated(t *check.T) {
-	for _, p := range usage.Fillings(t).Prompts {
-		args := check.Params{}
-		for name, value := range p.Values[0] {
-			args[name] = value
-		}
-		wrong := ""
-		for _, arg := range p.Entry.Get("arguments").Array() {
-			if name := arg.Get("name"); arg.Get("required").Bool() && name.Type == gjson.String {
-				wrong = name.Str
-			}
-		}
-		if wrong == "" {
-			continue
-		}
-		args[wrong] = check.Params{"mcpcheck": []any{nil}}
-		if m := t.Request("prompts/get", check.Params{"name": p.Entry.Get("name").Str, "arguments": args}); m.Kind == wire.Result && check.IsComplete(t, m) {
-			t.Fail("an error", m.Summary(), "prompt %q was got with an object for its argument %q", wire.Clip(p.Entry.Get("name").Str, 80), wire.Clip(wrong, 80))
-		}
-		return
-	}
-	t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
 }

@@ -27,7 +27,7 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-list-result"},
-			Judge: transcript.JudgeShape("ListResourcesResult", "", []string{"/resources"}),
+			Judge: func(j *check.J) { transcript.JudgeShape("ListResourcesResult", "", []string{"/resources"})(j) },
 		},
 		{
 			ID:    "resources.resource.required",
@@ -35,7 +35,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-resource-required-fields"},
-			Judge: transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*", "/resources/*/uri", "/resources/*/name"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*", "/resources/*/uri", "/resources/*/name"})(j)
+			},
 		},
 		{
 			ID:    "resources.resource.optional",
@@ -43,7 +45,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-resource-optional-types"},
-			Judge: transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*/**"}, "/resources/*", "/resources/*/uri", "/resources/*/name"),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*/**"}, "/resources/*", "/resources/*/uri", "/resources/*/name")(j)
+			},
 		},
 		{
 			ID:    "resources.uri.syntax",
@@ -51,7 +55,19 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-uri-format", "resources-custom-scheme-rfc3986"},
-			Judge: resourceURI,
+			Judge: func(j *check.J) {
+				transcript.EachListEntry(j, "resources/list", "resources", func(e wire.Entry, r gjson.Result) {
+					uri := r.Get("uri")
+					if uri.Type != gjson.String {
+						return
+					}
+					if why := format.URIProblem(uri.Str); why != "" {
+						j.Fail(e, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), why)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "resources.uri.unique",
@@ -59,7 +75,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"resources-uri-unique"},
-			Judge: transcript.JudgeUnique("resources/list", "resources", "uri", "resources have the uri"),
+			Judge: func(j *check.J) {
+				transcript.JudgeUnique("resources/list", "resources", "uri", "resources have the uri")(j)
+			},
 		},
 		{
 			ID:    "resources.templates.array",
@@ -67,7 +85,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-templates-list-result"},
-			Judge: transcript.JudgeShape("ListResourceTemplatesResult", "", []string{"/resourceTemplates"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListResourceTemplatesResult", "", []string{"/resourceTemplates"})(j)
+			},
 		},
 		{
 			ID:    "resources.template.required",
@@ -75,7 +95,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-required-fields"},
-			Judge: transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"}),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"})(j)
+			},
 		},
 		{
 			ID:    "resources.template.optional",
@@ -83,7 +105,9 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-optional-types"},
-			Judge: transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"}, "/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"),
+			Judge: func(j *check.J) {
+				transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"}, "/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")(j)
+			},
 		},
 		{
 			ID:    "resources.template.syntax",
@@ -91,33 +115,17 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-uri-template-format"},
-			Judge: templateURI,
+			Judge: func(j *check.J) {
+				transcript.EachListEntry(j, "resources/templates/list", "resourceTemplates", func(e wire.Entry, r gjson.Result) {
+					switch template := r.Get("uriTemplate"); {
+					case template.Type != gjson.String:
+					case !format.TemplateSyntax.MatchString(template.Str):
+						j.Fail(e, "%q is no URI template by RFC 6570", wire.Clip(template.Str, 80))
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 	}
-}
-
-func resourceURI(j *check.J) {
-	transcript.EachListEntry(j, "resources/list", "resources", func(e wire.Entry, r gjson.Result) {
-		uri := r.Get("uri")
-		if uri.Type != gjson.String {
-			return
-		}
-		if why := format.URIProblem(uri.Str); why != "" {
-			j.Fail(e, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), why)
-			return
-		}
-		j.Saw()
-	})
-}
-
-func templateURI(j *check.J) {
-	transcript.EachListEntry(j, "resources/templates/list", "resourceTemplates", func(e wire.Entry, r gjson.Result) {
-		switch template := r.Get("uriTemplate"); {
-		case template.Type != gjson.String:
-		case !format.TemplateSyntax.MatchString(template.Str):
-			j.Fail(e, "%q is no URI template by RFC 6570", wire.Clip(template.Str, 80))
-		default:
-			j.Saw()
-		}
-	})
 }

@@ -26,7 +26,15 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-read-result"},
-			Judge: contentsArray,
+			Judge: func(j *check.J) {
+				transcript.EachResult(j, "resources/read", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+					if list := result.Get("contents"); !list.IsArray() {
+						j.Fail(e, "contents is %s, not an array", wire.TypeName(list))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "resources.contents.fields",
@@ -34,7 +42,21 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-contents-fields"},
-			Judge: contentsFields,
+			Judge: func(j *check.J) {
+				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
+					uri, mime := item.Get("uri"), item.Get("mimeType")
+					switch {
+					case !item.IsObject():
+						j.Fail(e, "%s is %s, not an object", at, wire.TypeName(item))
+					case uri.Type != gjson.String:
+						j.Fail(e, "%s/uri is %s, not a string", at, wire.TypeName(uri))
+					case mime.Exists() && mime.Type != gjson.String:
+						j.Fail(e, "%s/mimeType is %s, not a string", at, wire.TypeName(mime))
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "resources.contents.either",
@@ -42,7 +64,20 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-contents-text-or-blob"},
-			Judge: contentsEither,
+			Judge: func(j *check.J) {
+				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
+					text, blob := item.Get("text"), item.Get("blob")
+					switch {
+					case !item.IsObject():
+					case text.Type == gjson.String || blob.Type == gjson.String:
+						j.Saw()
+					case text.Exists() || blob.Exists():
+						j.Fail(e, "%s has the text %s and the blob %s, neither of them a string", at, wire.TypeName(text), wire.TypeName(blob))
+					default:
+						j.Fail(e, "%s has neither text nor blob", at)
+					}
+				})
+			},
 		},
 		{
 			ID:    "resources.contents.text",
@@ -50,7 +85,23 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-text-only-if-text"},
-			Judge: contentsText,
+			// contentsText has a subject only where the media type decides. An item without
+			// anything in it is let pass.
+			Judge: func(j *check.J) {
+				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
+					text := item.Get("text")
+					if item.Get("mimeType").Type != gjson.String || text.Exists() && (text.Type != gjson.String || text.Str == "") {
+						return
+					}
+					kind := format.MediaTypeOf(item.Get("mimeType").Str)
+					switch binary := neverText.MatchString(kind); {
+					case binary && text.Exists():
+						j.Fail(e, "%s is %s, and came as text: %q", at, kind, wire.Clip(text.Str, 40))
+					case binary || strings.HasPrefix(kind, "text/"):
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "resources.contents.base64",
@@ -58,7 +109,24 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-blob-base64"},
-			Judge: contentsBase64,
+			// contentsBase64 leaves blobs inside of other results to schema.content.resource.
+			Judge: func(j *check.J) {
+				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
+					blob := item.Get("blob")
+					if blob.Type != gjson.String {
+						return
+					}
+					padded, ok := format.IsBase64(blob.Str)
+					if !ok {
+						j.Fail(e, "%s/blob is not base64: %q", at, wire.Clip(blob.Str, 40))
+						return
+					}
+					if !padded {
+						j.Note("%s/blob lacks the padding of base64", at)
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "resources.contents.bytes",
@@ -66,19 +134,29 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-binary-encoded"},
-			Judge: contentsBytes,
+			// contentsBytes takes for broken only what shows how it was broken: the bytes
+			// are there, under a second encoding. Other bytes may be another variant.
+			Judge: func(j *check.J) {
+				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
+					kind := format.MediaTypeOf(item.Get("mimeType").String())
+					lead, blob := leadingBytes[kind], item.Get("blob")
+					if lead == nil || blob.Type != gjson.String {
+						return
+					}
+					data, ok := decode64(blob.Str)
+					switch {
+					case !ok:
+					case startsWith(data, lead):
+						j.Saw()
+					case encodedAgain(data, lead):
+						j.Fail(e, "%s/blob decodes to base64 once more, of %s", at, kind)
+					case startsWith(data, []byte(strings.ToValidUTF8(string(lead), "\uFFFD"))), startsWith(data, replaced(lead)), startsWith(data, fromLatin1(lead)):
+						j.Fail(e, "%s/blob decodes to %s that was taken for text: it begins with %q", at, kind, data[:min(len(data), 16)])
+					}
+				})
+			},
 		},
 	}
-}
-
-func contentsArray(j *check.J) {
-	transcript.EachResult(j, "resources/read", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if list := result.Get("contents"); !list.IsArray() {
-			j.Fail(e, "contents is %s, not an array", wire.TypeName(list))
-			return
-		}
-		j.Saw()
-	})
 }
 
 // eachContents gives the items of what is read.
@@ -93,77 +171,9 @@ func eachContents(j *check.J, look func(e wire.Entry, at string, item gjson.Resu
 	})
 }
 
-func contentsFields(j *check.J) {
-	eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-		uri, mime := item.Get("uri"), item.Get("mimeType")
-		switch {
-		case !item.IsObject():
-			j.Fail(e, "%s is %s, not an object", at, wire.TypeName(item))
-		case uri.Type != gjson.String:
-			j.Fail(e, "%s/uri is %s, not a string", at, wire.TypeName(uri))
-		case mime.Exists() && mime.Type != gjson.String:
-			j.Fail(e, "%s/mimeType is %s, not a string", at, wire.TypeName(mime))
-		default:
-			j.Saw()
-		}
-	})
-}
-
-func contentsEither(j *check.J) {
-	eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-		text, blob := item.Get("text"), item.Get("blob")
-		switch {
-		case !item.IsObject():
-		case text.Type == gjson.String || blob.Type == gjson.String:
-			j.Saw()
-		case text.Exists() || blob.Exists():
-			j.Fail(e, "%s has the text %s and the blob %s, neither of them a string", at, wire.TypeName(text), wire.TypeName(blob))
-		default:
-			j.Fail(e, "%s has neither text nor blob", at)
-		}
-	})
-}
-
 // neverText are the media types whose every instance holds bytes that no
 // encoding of text has.
 var neverText = regexp.MustCompile(`^(image/(png|jpeg|gif|webp|bmp|tiff|avif|heic)|audio/(mpeg|wav|x-wav|ogg|flac|aac|mp4|webm)|video/(mp4|mpeg|ogg|webm|quicktime)|application/(zip|gzip|x-tar|x-7z-compressed))$`)
-
-// contentsText has a subject only where the media type decides. An item without
-// anything in it is let pass.
-func contentsText(j *check.J) {
-	eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-		text := item.Get("text")
-		if item.Get("mimeType").Type != gjson.String || text.Exists() && (text.Type != gjson.String || text.Str == "") {
-			return
-		}
-		kind := format.MediaTypeOf(item.Get("mimeType").Str)
-		switch binary := neverText.MatchString(kind); {
-		case binary && text.Exists():
-			j.Fail(e, "%s is %s, and came as text: %q", at, kind, wire.Clip(text.Str, 40))
-		case binary || strings.HasPrefix(kind, "text/"):
-			j.Saw()
-		}
-	})
-}
-
-// contentsBase64 leaves blobs inside of other results to schema.content.resource.
-func contentsBase64(j *check.J) {
-	eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-		blob := item.Get("blob")
-		if blob.Type != gjson.String {
-			return
-		}
-		padded, ok := format.IsBase64(blob.Str)
-		if !ok {
-			j.Fail(e, "%s/blob is not base64: %q", at, wire.Clip(blob.Str, 40))
-			return
-		}
-		if !padded {
-			j.Note("%s/blob lacks the padding of base64", at)
-		}
-		j.Saw()
-	})
-}
 
 // leadingBytes are what every instance of a media type begins with.
 var leadingBytes = map[string][]byte{
@@ -173,28 +183,6 @@ var leadingBytes = map[string][]byte{
 	"application/pdf":  []byte("%PDF-"),
 	"application/zip":  []byte("PK\x03\x04"),
 	"application/gzip": []byte("\x1f\x8b\x08"),
-}
-
-// contentsBytes takes for broken only what shows how it was broken: the bytes
-// are there, under a second encoding. Other bytes may be another variant.
-func contentsBytes(j *check.J) {
-	eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-		kind := format.MediaTypeOf(item.Get("mimeType").String())
-		lead, blob := leadingBytes[kind], item.Get("blob")
-		if lead == nil || blob.Type != gjson.String {
-			return
-		}
-		data, ok := decode64(blob.Str)
-		switch {
-		case !ok:
-		case startsWith(data, lead):
-			j.Saw()
-		case encodedAgain(data, lead):
-			j.Fail(e, "%s/blob decodes to base64 once more, of %s", at, kind)
-		case startsWith(data, []byte(strings.ToValidUTF8(string(lead), "\uFFFD"))), startsWith(data, replaced(lead)), startsWith(data, fromLatin1(lead)):
-			j.Fail(e, "%s/blob decodes to %s that was taken for text: it begins with %q", at, kind, data[:min(len(data), 16)])
-		}
-	})
 }
 
 func startsWith(data, lead []byte) bool {

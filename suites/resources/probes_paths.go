@@ -11,52 +11,11 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mcpcheck/mcpcheck/internal/format"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
-	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
-
-// pathsSanitized lays out a file of its own that nobody offers, and asks for
-// it by paths that begin where the server's files are. A server that reads it
-// by its plain URI offers the whole disk, and one whose files are not on this
-// disk would refuse it in any case: neither tells anything.
-func pathsSanitized(t *check.T) {
-	if posting.OverHTTP(t) && !t.OnLoopback() {
-		t.NotObserved("the server is not spoken to over the loopback interface: the file that must not be read is one of this machine", "give a URL with localhost or 127.0.0.1")
-	}
-	bases := fileBases(t)
-	if len(bases) == 0 {
-		t.NotObserved("the server lists no file:// resource that is on this disk", "")
-	}
-	canary, token, err := layCanary()
-	if err != nil {
-		t.NotObserved("no file could be laid out: "+err.Error(), "")
-	}
-	defer os.Remove(canary)
-	if e, err := usage.ReadResource(t, format.FileURI(canary)); err != nil || holds(e, token) {
-		t.NotObserved("the server reads any file, or did not answer", "")
-	}
-	refused := false
-	for _, base := range bases {
-		for _, uri := range astray(base, filepath.ToSlash(canary)) {
-			e, err := usage.ReadResource(t, uri)
-			switch {
-			case err != nil:
-				t.NotObserved("reading "+wire.Clip(uri, 120)+" was not answered", "")
-			case holds(e, token):
-				t.Mark(e)
-				t.Fail("an error", e.Message.Summary(), "%s, which leads out of what is offered, was read", wire.Clip(uri, 200))
-			}
-			refused = refused || e.Message.Kind == wire.Error
-		}
-	}
-	if !refused {
-		t.NotObserved("no path was refused", "")
-	}
-}
 
 // fileBases returns the folders of file:// resources that are on this disk, as
 // URIs with a slash at the end.

@@ -29,7 +29,10 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-handles-list-changes"},
-			Probe: rootsChanged,
+			Probe: func(t *check.T) {
+				t.Notify("notifications/roots/list_changed", nil)
+				t.Survives("notifications/roots/list_changed")
+			},
 		},
 		{
 			ID:    "roots.change.relisted",
@@ -37,7 +40,25 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-relists"},
-			Probe: rootsRelisted,
+			// rootsRelisted accepts as well that the server asks when it next needs them:
+			// one that keeps no roots is never wrong about them.
+			Probe: func(t *check.T) {
+				users := asking.Askers(t)
+				users = slices.DeleteFunc(slices.Clone(users), func(a asking.Asker) bool { return !a.AsksFor(asking.ListRoots) })
+				if len(users) == 0 && !asking.AsksRoots(t) {
+					asking.NothingAsks(t, asking.ListRoots)
+				}
+				asks := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
+				at := t.Notify("notifications/roots/list_changed", nil)
+				for _, a := range users[:min(len(users), 1)] {
+					if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+						t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
+					}
+				}
+				if _, again := t.AwaitBehind(at, asks); !again {
+					t.Fail("a request roots/list", "none", "the server asked for the roots before, and does not ask again after it was told that they changed")
+				}
+			},
 		},
 		{
 			ID:    "roots.unavailable",
@@ -45,7 +66,18 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"roots-server-handles-unavailable"},
-			Probe: rootsUnavailable,
+			// rootsUnavailable takes the one root away between two requests.
+			Probe: func(t *check.T) {
+				a := asking.AskersFor(t, asking.ListRoots)[0]
+				for _, list := range [][]any{session.Roots()["roots"].([]any), {}, {}} {
+					asking.Answering(t, asking.ListRoots, func(check.Asked) check.Reply { return check.Reply{Result: check.Params{"roots": list}} })
+					asking.Renewed(t, asking.ListRoots)
+					if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v", a, len(list), err)
+					}
+				}
+				t.Survives("the roots became unavailable")
+			},
 		},
 		{
 			ID:    "roots.boundaries",
@@ -54,7 +86,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
-			Probe: rootsKept(func(inside, outside string) string { return outside }),
+			Probe: func(t *check.T) { rootsKept(func(inside, outside string) string { return outside })(t) },
 		},
 		{
 			ID:    "roots.paths",
@@ -63,9 +95,11 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
-			Probe: rootsKept(func(inside, outside string) string {
-				return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" + filepath.Base(outside)
-			}),
+			Probe: func(t *check.T) {
+				rootsKept(func(inside, outside string) string {
+					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" + filepath.Base(outside)
+				})(t)
+			},
 		},
 		{
 			ID:    "roots.answers.survived",
@@ -73,47 +107,9 @@ func probes() []check.Check {
 			Level: spec.Robust,
 			In:    spec.Handshake,
 			Spec:  "client/roots#error-handling",
-			Probe: expect.AnswersSurvived(asking.ListRoots),
+			Probe: func(t *check.T) { expect.AnswersSurvived(asking.ListRoots)(t) },
 		},
 	}
-}
-
-func rootsChanged(t *check.T) {
-	t.Notify("notifications/roots/list_changed", nil)
-	t.Survives("notifications/roots/list_changed")
-}
-
-// rootsRelisted accepts as well that the server asks when it next needs them:
-// one that keeps no roots is never wrong about them.
-func rootsRelisted(t *check.T) {
-	users := asking.Askers(t)
-	users = slices.DeleteFunc(slices.Clone(users), func(a asking.Asker) bool { return !a.AsksFor(asking.ListRoots) })
-	if len(users) == 0 && !asking.AsksRoots(t) {
-		asking.NothingAsks(t, asking.ListRoots)
-	}
-	asks := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
-	at := t.Notify("notifications/roots/list_changed", nil)
-	for _, a := range users[:min(len(users), 1)] {
-		if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
-			t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
-		}
-	}
-	if _, again := t.AwaitBehind(at, asks); !again {
-		t.Fail("a request roots/list", "none", "the server asked for the roots before, and does not ask again after it was told that they changed")
-	}
-}
-
-// rootsUnavailable takes the one root away between two requests.
-func rootsUnavailable(t *check.T) {
-	a := asking.AskersFor(t, asking.ListRoots)[0]
-	for _, list := range [][]any{session.Roots()["roots"].([]any), {}, {}} {
-		asking.Answering(t, asking.ListRoots, func(check.Asked) check.Reply { return check.Reply{Result: check.Params{"roots": list}} })
-		asking.Renewed(t, asking.ListRoots)
-		if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
-			t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v", a, len(list), err)
-		}
-	}
-	t.Survives("the roots became unavailable")
 }
 
 // A place is a folder of ours with a file in it.

@@ -22,7 +22,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tools-not-sent-undeclared"},
-			Judge: samplingToolsDeclared,
+			// samplingToolsDeclared leaves a client without sampling to
+			// lifecycle.capabilities.undeclared and lifecycle.input.declared.
+			Judge: func(j *check.J) {
+				transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
+					offered := a.Params().Value.Get("tools").Exists() || a.Params().Value.Get("toolChoice").Exists()
+					switch declared := a.Client(j).Get("sampling"); {
+					case !declared.Exists():
+					case offered && !declared.Get("tools").Exists():
+						j.Fail(a.Entry, "%s offers tools, and the client does not declare sampling.tools", a.Name)
+					default:
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "sampling.context.declared",
@@ -30,7 +43,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-undeclared"},
-			Judge: samplingContext(false, "and the client does not declare sampling.context"),
+			Judge: func(j *check.J) { samplingContext(false, "and the client does not declare sampling.context")(j) },
 		},
 		{
 			ID:    "sampling.context.avoided",
@@ -38,7 +51,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-not-used"},
-			Judge: samplingContext(true, "a value that is on its way out"),
+			Judge: func(j *check.J) { samplingContext(true, "a value that is on its way out")(j) },
 		},
 		{
 			ID:    "sampling.tools.results-alone",
@@ -46,7 +59,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-only"},
-			Judge: toolResultsAlone,
+			Judge: func(j *check.J) {
+				transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
+					for _, message := range a.Params().Member("messages").Items() {
+						blocks := contents(message)
+						switch results := blocksOf(blocks, "tool_result"); {
+						case len(results) == 0:
+						case len(results) < len(blocks):
+							j.Fail(a.Entry, "%s: %s/content holds %d results of tools among %d blocks", a.Name, message.Pointer, len(results), len(blocks))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "sampling.tools.balanced",
@@ -54,7 +80,30 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-use-balanced"},
-			Judge: toolUsesBalanced,
+			Judge: func(j *check.J) {
+				transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
+					messages := a.Params().Member("messages").Items()
+					for i, message := range messages {
+						uses := blocksOf(contents(message), "tool_use")
+						if len(uses) == 0 || message.Value.Get("role").String() != "assistant" {
+							continue
+						}
+						answered := map[string]bool{}
+						if i+1 < len(messages) && messages[i+1].Value.Get("role").String() == "user" {
+							for _, r := range blocksOf(contents(messages[i+1]), "tool_result") {
+								answered[r.Value.Get("toolUseId").String()] = true
+							}
+						}
+						for _, use := range uses {
+							if id := use.Value.Get("id").String(); !answered[id] {
+								j.Fail(a.Entry, "%s: %s uses a tool under the id %q, and the next message holds no result for it", a.Name, use.Pointer, wire.Clip(id, 80))
+								return
+							}
+						}
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "sampling.tools.structured",
@@ -62,7 +111,42 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-tool-result-output-schema"},
-			Judge: sampledToolOutput,
+			// sampledToolOutput finds the tool of a result by the use that the result
+			// names. What cannot be judged of a schema is left alone.
+			Judge: func(j *check.J) {
+				transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
+					output := map[string]gjson.Result{} // schema by name of the tool
+					for _, tool := range a.Params().Member("tools").Items() {
+						output[tool.Value.Get("name").String()] = tool.Value.Get("outputSchema")
+					}
+					used := map[string]string{} // name of the tool by id of its use
+					for _, message := range a.Params().Member("messages").Items() {
+						for _, b := range contents(message) {
+							switch b.Value.Get("type").String() {
+							case "tool_use":
+								used[b.Value.Get("id").String()] = b.Value.Get("name").String()
+							case "tool_result":
+								name := used[b.Value.Get("toolUseId").String()]
+								value := b.Value.Get("structuredContent")
+								if !output[name].IsObject() || !value.Exists() {
+									continue
+								}
+								compiled, err := schema.CompileTool([]byte(output[name].Raw))
+								if err != nil {
+									continue
+								}
+								switch broken, err := compiled.Validate([]byte(value.Raw)); {
+								case err != nil:
+								case len(broken) > 0:
+									j.Fail(a.Entry, "%s: %s/structuredContent does not fit the outputSchema of %q: %s", a.Name, b.Pointer, wire.Clip(name, 80), broken[0])
+								default:
+									j.Saw()
+								}
+							}
+						}
+					}
+				})
+			},
 		},
 	})
 }
@@ -158,21 +242,6 @@ func samplingShapes() []check.Check {
 	})
 }
 
-// samplingToolsDeclared leaves a client without sampling to
-// lifecycle.capabilities.undeclared and lifecycle.input.declared.
-func samplingToolsDeclared(j *check.J) {
-	transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
-		offered := a.Params().Value.Get("tools").Exists() || a.Params().Value.Get("toolChoice").Exists()
-		switch declared := a.Client(j).Get("sampling"); {
-		case !declared.Exists():
-		case offered && !declared.Get("tools").Exists():
-			j.Fail(a.Entry, "%s offers tools, and the client does not declare sampling.tools", a.Name)
-		default:
-			j.Saw()
-		}
-	})
-}
-
 // samplingContext objects to the values that include context, where the client
 // declares or does not declare that it does that.
 func samplingContext(declared bool, why string) func(*check.J) {
@@ -203,81 +272,4 @@ func contents(message transcript.Part) []transcript.Part {
 // blocksOf returns the blocks of a type among them.
 func blocksOf(blocks []transcript.Part, kind string) []transcript.Part {
 	return transcript.Filter(blocks, func(p transcript.Part) bool { return p.Value.Get("type").String() == kind })
-}
-
-func toolResultsAlone(j *check.J) {
-	transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
-		for _, message := range a.Params().Member("messages").Items() {
-			blocks := contents(message)
-			switch results := blocksOf(blocks, "tool_result"); {
-			case len(results) == 0:
-			case len(results) < len(blocks):
-				j.Fail(a.Entry, "%s: %s/content holds %d results of tools among %d blocks", a.Name, message.Pointer, len(results), len(blocks))
-			default:
-				j.Saw()
-			}
-		}
-	})
-}
-
-func toolUsesBalanced(j *check.J) {
-	transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
-		messages := a.Params().Member("messages").Items()
-		for i, message := range messages {
-			uses := blocksOf(contents(message), "tool_use")
-			if len(uses) == 0 || message.Value.Get("role").String() != "assistant" {
-				continue
-			}
-			answered := map[string]bool{}
-			if i+1 < len(messages) && messages[i+1].Value.Get("role").String() == "user" {
-				for _, r := range blocksOf(contents(messages[i+1]), "tool_result") {
-					answered[r.Value.Get("toolUseId").String()] = true
-				}
-			}
-			for _, use := range uses {
-				if id := use.Value.Get("id").String(); !answered[id] {
-					j.Fail(a.Entry, "%s: %s uses a tool under the id %q, and the next message holds no result for it", a.Name, use.Pointer, wire.Clip(id, 80))
-					return
-				}
-			}
-			j.Saw()
-		}
-	})
-}
-
-// sampledToolOutput finds the tool of a result by the use that the result
-// names. What cannot be judged of a schema is left alone.
-func sampledToolOutput(j *check.J) {
-	transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
-		output := map[string]gjson.Result{} // schema by name of the tool
-		for _, tool := range a.Params().Member("tools").Items() {
-			output[tool.Value.Get("name").String()] = tool.Value.Get("outputSchema")
-		}
-		used := map[string]string{} // name of the tool by id of its use
-		for _, message := range a.Params().Member("messages").Items() {
-			for _, b := range contents(message) {
-				switch b.Value.Get("type").String() {
-				case "tool_use":
-					used[b.Value.Get("id").String()] = b.Value.Get("name").String()
-				case "tool_result":
-					name := used[b.Value.Get("toolUseId").String()]
-					value := b.Value.Get("structuredContent")
-					if !output[name].IsObject() || !value.Exists() {
-						continue
-					}
-					compiled, err := schema.CompileTool([]byte(output[name].Raw))
-					if err != nil {
-						continue
-					}
-					switch broken, err := compiled.Validate([]byte(value.Raw)); {
-					case err != nil:
-					case len(broken) > 0:
-						j.Fail(a.Entry, "%s: %s/structuredContent does not fit the outputSchema of %q: %s", a.Name, b.Pointer, wire.Clip(name, 80), broken[0])
-					default:
-						j.Saw()
-					}
-				}
-			}
-		}
-	})
 }

@@ -23,7 +23,33 @@ func probes() []check.Check {
 			In:       spec.Every,
 			Rules:    []string{"sampling-validate-content"},
 			Malforms: true,
-			Probe:    sampleValidated,
+			// sampleValidated accepts any form of refusal.
+			Probe: func(t *check.T) {
+				var u asking.UnusableCount
+				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
+					for _, block := range []check.Params{
+						{"type": "text", "text": check.Params{"mcpcheck": asking.Marker}},
+						{"type": "mcpcheck-unknown", "text": asking.Marker},
+					} {
+						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.Reply {
+							result := session.Sampled("")
+							result["content"] = block
+							return check.Reply{Result: result}
+						})
+						e, err := t.TryInvoke(a.Method, a.Params)
+						if err != nil {
+							continue // sampling.answers.survived
+						}
+						if u.Take(t, e.Message); u.Used > 0 {
+							t.Mark(e)
+							t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %s, and used it", a, check.MustJSON(block))
+						}
+					}
+				}
+				if u.Refused == 0 {
+					t.NotObserved("what was asked for by sampling did not show in any result", "")
+				}
+			},
 		},
 		{
 			ID:    "sampling.tools.limited",
@@ -31,7 +57,30 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-iteration-limits"},
-			Probe: toolLoopLimited,
+			// toolLoopLimited answers by a use of a tool until the server has had enough.
+			Probe: func(t *check.T) {
+				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
+					if !a.Of(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
+						continue
+					}
+					var turns atomic.Int64
+					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.Reply {
+						n := turns.Add(1)
+						if n > maxTurns || asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists() {
+							return check.Reply{Result: session.Sampled("That is all.")}
+						}
+						return check.Reply{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
+					})
+					ended := invokeLong(t, a, maxTurns+1)
+					switch n := turns.Load(); {
+					case n > maxTurns:
+						t.Fail("an end of the loop", fmt.Sprintf("%d turns", n), "%s asked the model again each time it used a tool", a)
+					case ended && n > 1:
+						return
+					}
+				}
+				t.NotObserved("no tool that may be called lets the model use tools for more than one turn", check.AllowHint(toolcalls.Calls(t).Held))
+			},
 		},
 		{
 			ID:       "sampling.answers.survived",
@@ -40,66 +89,13 @@ func probes() []check.Check {
 			In:       spec.Handshake,
 			Spec:     "client/sampling#error-handling",
 			Malforms: true,
-			Probe:    expect.AnswersSurvived(asking.CreateMessage),
+			Probe:    func(t *check.T) { expect.AnswersSurvived(asking.CreateMessage)(t) },
 		},
-	}
-}
-
-// sampleValidated accepts any form of refusal.
-func sampleValidated(t *check.T) {
-	var u asking.UnusableCount
-	for _, a := range asking.AskersFor(t, asking.CreateMessage) {
-		for _, block := range []check.Params{
-			{"type": "text", "text": check.Params{"mcpcheck": asking.Marker}},
-			{"type": "mcpcheck-unknown", "text": asking.Marker},
-		} {
-			asking.Answering(t, asking.CreateMessage, func(check.Asked) check.Reply {
-				result := session.Sampled("")
-				result["content"] = block
-				return check.Reply{Result: result}
-			})
-			e, err := t.TryInvoke(a.Method, a.Params)
-			if err != nil {
-				continue // sampling.answers.survived
-			}
-			if u.Take(t, e.Message); u.Used > 0 {
-				t.Mark(e)
-				t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %s, and used it", a, check.MustJSON(block))
-			}
-		}
-	}
-	if u.Refused == 0 {
-		t.NotObserved("what was asked for by sampling did not show in any result", "")
 	}
 }
 
 // maxTurns is more than any loop that helps a user.
 const maxTurns = 60
-
-// toolLoopLimited answers by a use of a tool until the server has had enough.
-func toolLoopLimited(t *check.T) {
-	for _, a := range asking.AskersFor(t, asking.CreateMessage) {
-		if !a.Of(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
-			continue
-		}
-		var turns atomic.Int64
-		asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.Reply {
-			n := turns.Add(1)
-			if n > maxTurns || asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists() {
-				return check.Reply{Result: session.Sampled("That is all.")}
-			}
-			return check.Reply{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
-		})
-		ended := invokeLong(t, a, maxTurns+1)
-		switch n := turns.Load(); {
-		case n > maxTurns:
-			t.Fail("an end of the loop", fmt.Sprintf("%d turns", n), "%s asked the model again each time it used a tool", a)
-		case ended && n > 1:
-			return
-		}
-	}
-	t.NotObserved("no tool that may be called lets the model use tools for more than one turn", check.AllowHint(toolcalls.Calls(t).Held))
-}
 
 // invokeLong is Invoke for more rounds than it takes; it tells whether the
 // request came to an end.

@@ -22,7 +22,16 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-required-fields"},
-			Judge: metaRequired,
+			Judge: func(j *check.J) {
+				for _, e := range transcript.StatelessRequests(j) {
+					for _, key := range []string{spec.MetaProtocolVersion, spec.MetaClientCapabilities} {
+						if !transcript.MetaField(e.Message, key).Exists() {
+							j.Fail(e, "%s has no %s in _meta", e.Message.Method(), key)
+						}
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "client.meta.version",
@@ -30,7 +39,22 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-protocol-version-string", "versioning-identifier"},
-			Judge: clientMetaVersion,
+			// clientMetaVersion takes a version for good that is a published revision, looks
+			// like a later one, or is one that the server listed.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.StatelessRequests(j) {
+					v := transcript.MetaField(e.Message, spec.MetaProtocolVersion)
+					switch {
+					case !v.Exists():
+					case v.Type != gjson.String:
+						j.Fail(e, "the protocol version in _meta is %s, not a string", wire.TypeName(v))
+					case !date.MatchString(v.String()) && !listed(j, v.String()):
+						j.Fail(e, "the protocol version in _meta is %q, which names no revision", wire.Clip(v.String(), 40))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.meta.capabilities",
@@ -38,7 +62,17 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-capabilities-object"},
-			Judge: clientMetaCapabilities,
+			Judge: func(j *check.J) {
+				for _, e := range transcript.StatelessRequests(j) {
+					switch v := transcript.MetaField(e.Message, spec.MetaClientCapabilities); {
+					case !v.Exists():
+					case !v.IsObject():
+						j.Fail(e, "the client's capabilities in _meta are %s, not an object", wire.TypeName(v))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		{
 			ID:    "client.meta.info",
@@ -46,62 +80,20 @@ func clientJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-info"},
-			Judge: metaInfo,
+			Judge: func(j *check.J) {
+				for _, e := range transcript.StatelessRequests(j) {
+					if !transcript.MetaField(e.Message, spec.MetaClientInfo).Exists() {
+						j.Fail(e, "%s has no %s in _meta", e.Message.Method(), spec.MetaClientInfo)
+					}
+					j.Saw()
+				}
+			},
 		},
-	}
-}
-
-func metaRequired(j *check.J) {
-	for _, e := range transcript.StatelessRequests(j) {
-		for _, key := range []string{spec.MetaProtocolVersion, spec.MetaClientCapabilities} {
-			if !transcript.MetaField(e.Message, key).Exists() {
-				j.Fail(e, "%s has no %s in _meta", e.Message.Method(), key)
-			}
-		}
-		j.Saw()
 	}
 }
 
 var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// clientMetaVersion takes a version for good that is a published revision, looks
-// like a later one, or is one that the server listed.
-func clientMetaVersion(j *check.J) {
-	for _, e := range transcript.StatelessRequests(j) {
-		v := transcript.MetaField(e.Message, spec.MetaProtocolVersion)
-		switch {
-		case !v.Exists():
-		case v.Type != gjson.String:
-			j.Fail(e, "the protocol version in _meta is %s, not a string", wire.TypeName(v))
-		case !date.MatchString(v.String()) && !listed(j, v.String()):
-			j.Fail(e, "the protocol version in _meta is %q, which names no revision", wire.Clip(v.String(), 40))
-		default:
-			j.Saw()
-		}
-	}
-}
-
 func listed(j *check.J, version string) bool {
 	return slices.ContainsFunc(j.Received(), func(e wire.Entry) bool { return transcript.ListsVersion(e.Message, version) })
-}
-
-func clientMetaCapabilities(j *check.J) {
-	for _, e := range transcript.StatelessRequests(j) {
-		switch v := transcript.MetaField(e.Message, spec.MetaClientCapabilities); {
-		case !v.Exists():
-		case !v.IsObject():
-			j.Fail(e, "the client's capabilities in _meta are %s, not an object", wire.TypeName(v))
-		default:
-			j.Saw()
-		}
-	}
-}
-
-func metaInfo(j *check.J) {
-	for _, e := range transcript.StatelessRequests(j) {
-		if !transcript.MetaField(e.Message, spec.MetaClientInfo).Exists() {
-			j.Fail(e, "%s has no %s in _meta", e.Message.Method(), spec.MetaClientInfo)
-		}
-		j.Saw()
-	}
 }

@@ -24,7 +24,20 @@ func shapeJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-dialect-2020-12-recommended"},
-			Judge: dialectRecommended,
+			Judge: func(j *check.J) {
+				for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
+					transcript.EachMember(j, member, func(m transcript.Member) {
+						dialect := wire.Member(m.Value, "$schema")
+						switch {
+						case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
+						case dialect.Exists() && !names2020(dialect.Str):
+							j.Fail(m.Entry, "%s: %s/$schema is %q", m.Name, m.Path, wire.Clip(dialect.Str, 80))
+						default:
+							j.Saw()
+						}
+					})
+				}
+			},
 		},
 		{
 			ID:    "schema.dialect.valid",
@@ -32,23 +45,24 @@ func shapeJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-valid-for-dialect"},
-			Judge: requestedSchemaValid,
+			// requestedSchemaValid leaves alone what cannot be judged: unknown dialects,
+			// and patterns that only other engines read.
+			Judge: func(j *check.J) {
+				transcript.EachMember(j, "requestedSchema", func(m transcript.Member) {
+					if !m.Value.IsObject() {
+						return
+					}
+					_, err := schema.CompileTool([]byte(m.Value.Raw))
+					var invalid *schema.InvalidSchemaError
+					switch {
+					case err == nil:
+						j.Saw()
+					case errors.As(err, &invalid):
+						j.Fail(m.Entry, "%s: %s is no valid schema: %s", m.Name, m.Path, invalid.Violations[0])
+					}
+				})
+			},
 		},
-	}
-}
-
-func dialectRecommended(j *check.J) {
-	for _, member := range []string{"inputSchema", "outputSchema", "requestedSchema"} {
-		transcript.EachMember(j, member, func(m transcript.Member) {
-			dialect := wire.Member(m.Value, "$schema")
-			switch {
-			case !m.Value.IsObject() || dialect.Exists() && dialect.Type != gjson.String:
-			case dialect.Exists() && !names2020(dialect.Str):
-				j.Fail(m.Entry, "%s: %s/$schema is %q", m.Name, m.Path, wire.Clip(dialect.Str, 80))
-			default:
-				j.Saw()
-			}
-		})
 	}
 }
 
@@ -57,22 +71,4 @@ func dialectRecommended(j *check.J) {
 func names2020(uri string) bool {
 	_, rest, _ := strings.Cut(uri, "://")
 	return strings.TrimSuffix(rest, "#") == "json-schema.org/draft/2020-12/schema"
-}
-
-// requestedSchemaValid leaves alone what cannot be judged: unknown dialects,
-// and patterns that only other engines read.
-func requestedSchemaValid(j *check.J) {
-	transcript.EachMember(j, "requestedSchema", func(m transcript.Member) {
-		if !m.Value.IsObject() {
-			return
-		}
-		_, err := schema.CompileTool([]byte(m.Value.Raw))
-		var invalid *schema.InvalidSchemaError
-		switch {
-		case err == nil:
-			j.Saw()
-		case errors.As(err, &invalid):
-			j.Fail(m.Entry, "%s: %s is no valid schema: %s", m.Name, m.Path, invalid.Violations[0])
-		}
-	})
 }

@@ -23,17 +23,19 @@ func annotationJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-audience"},
-			Judge: annotation("audience", func(v gjson.Result) string {
-				if !v.IsArray() {
-					return "is " + wire.TypeName(v) + ", not an array"
-				}
-				for _, r := range v.Array() {
-					if r.Type != gjson.String || r.Str != "user" && r.Str != "assistant" {
-						return fmt.Sprintf("holds %s, which is no role", wire.Clip(r.Raw, 40))
+			Judge: func(j *check.J) {
+				annotation("audience", func(v gjson.Result) string {
+					if !v.IsArray() {
+						return "is " + wire.TypeName(v) + ", not an array"
 					}
-				}
-				return ""
-			}),
+					for _, r := range v.Array() {
+						if r.Type != gjson.String || r.Str != "user" && r.Str != "assistant" {
+							return fmt.Sprintf("holds %s, which is no role", wire.Clip(r.Raw, 40))
+						}
+					}
+					return ""
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.annotations.priority",
@@ -41,15 +43,17 @@ func annotationJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-priority"},
-			Judge: annotation("priority", func(v gjson.Result) string {
-				if v.Type != gjson.Number {
-					return "is " + wire.TypeName(v) + ", not a number"
-				}
-				if v.Num < 0 || v.Num > 1 {
-					return "is " + wire.Clip(v.Raw, 40) + ", not from 0 to 1"
-				}
-				return ""
-			}),
+			Judge: func(j *check.J) {
+				annotation("priority", func(v gjson.Result) string {
+					if v.Type != gjson.Number {
+						return "is " + wire.TypeName(v) + ", not a number"
+					}
+					if v.Num < 0 || v.Num > 1 {
+						return "is " + wire.Clip(v.Raw, 40) + ", not from 0 to 1"
+					}
+					return ""
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.annotations.last-modified",
@@ -57,15 +61,17 @@ func annotationJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-annotations-last-modified"},
-			Judge: annotation("lastModified", func(v gjson.Result) string {
-				if v.Type != gjson.String {
-					return "is " + wire.TypeName(v) + ", not a string"
-				}
-				if !iso8601.MatchString(v.Str) {
-					return fmt.Sprintf("is %q, in no form of ISO 8601", wire.Clip(v.Str, 40))
-				}
-				return ""
-			}),
+			Judge: func(j *check.J) {
+				annotation("lastModified", func(v gjson.Result) string {
+					if v.Type != gjson.String {
+						return "is " + wire.TypeName(v) + ", not a string"
+					}
+					if !iso8601.MatchString(v.Str) {
+						return fmt.Sprintf("is %q, in no form of ISO 8601", wire.Clip(v.Str, 40))
+					}
+					return ""
+				})(j)
+			},
 		},
 	}
 }

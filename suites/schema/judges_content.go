@@ -25,7 +25,22 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-content-types-closed", "prompts-message-content"},
-			Judge: contentType,
+			Judge: func(j *check.J) {
+				transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
+					for _, b := range blocks {
+						switch kind := b.Value.Get("type"); {
+						case !b.Value.IsObject():
+							j.Fail(s.Entry, "%s: %s is %s, not a content block", s.Name, b.Pointer, wire.TypeName(b.Value))
+						case kind.Type != gjson.String:
+							j.Fail(s.Entry, "%s: %s/type is %s, not a string", s.Name, b.Pointer, wire.TypeName(kind))
+						case !slices.Contains(b.Types, kind.Str):
+							j.Fail(s.Entry, "%s: %s/type is %q, and %s has %s there", s.Name, b.Pointer, wire.Clip(kind.Str, 40), j.Rev, strings.Join(b.Types, ", "))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "schema.content.text",
@@ -33,7 +48,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-text-content"},
-			Judge: contentOf("text", "TextContent", ""),
+			Judge: func(j *check.J) { contentOf("text", "TextContent", "")(j) },
 		},
 		{
 			ID:    "schema.content.image",
@@ -41,7 +56,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-image-content"},
-			Judge: contentOf("image", "ImageContent", "data"),
+			Judge: func(j *check.J) { contentOf("image", "ImageContent", "data")(j) },
 		},
 		{
 			ID:    "schema.content.audio",
@@ -49,7 +64,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"schema-audio-content"},
-			Judge: contentOf("audio", "AudioContent", "data"),
+			Judge: func(j *check.J) { contentOf("audio", "AudioContent", "data")(j) },
 		},
 		{
 			ID:    "schema.content.resource",
@@ -57,7 +72,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-embedded-resource", "prompts-embedded-resource-data"},
-			Judge: contentOf("resource", "EmbeddedResource", "resource.blob"),
+			Judge: func(j *check.J) { contentOf("resource", "EmbeddedResource", "resource.blob")(j) },
 		},
 		{
 			ID:    "schema.content.resource-link",
@@ -65,7 +80,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-resource-link"},
-			Judge: contentOf("resource_link", "ResourceLink", ""),
+			Judge: func(j *check.J) { contentOf("resource_link", "ResourceLink", "")(j) },
 		},
 		{
 			ID:    "schema.content.tool-use",
@@ -73,7 +88,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-use-content"},
-			Judge: contentOf("tool_use", "ToolUseContent", ""),
+			Judge: func(j *check.J) { contentOf("tool_use", "ToolUseContent", "")(j) },
 		},
 		{
 			ID:    "schema.content.tool-result",
@@ -81,7 +96,25 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-result-content"},
-			Judge: toolResultContent,
+			// toolResultContent also looks for the tool use that a result names, in the
+			// messages before it.
+			Judge: func(j *check.J) {
+				transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
+					used := map[string]bool{}
+					for _, b := range blocks {
+						switch {
+						case b.Is("tool_use"):
+							used[b.Value.Get("id").String()] = true
+						case b.Is("tool_result") && blockFits(j, s, b, "ToolResultContent"):
+							if id := b.Value.Get("toolUseId").String(); !used[id] {
+								j.Fail(s.Entry, "%s: %s/toolUseId is %q, which no tool use before it has", s.Name, b.Pointer, wire.Clip(id, 80))
+								return
+							}
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "schema.role",
@@ -89,26 +122,25 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-role-enum", "prompts-message-role"},
-			Judge: role,
+			Judge: func(j *check.J) {
+				transcript.EachMessage(j, func(s transcript.Message) {
+					prompt, sampling := s.Messages(j)
+					for _, message := range slices.Concat(prompt, sampling) {
+						r := message.Member("role")
+						if r.Value.Type != gjson.String || r.Value.Str != "user" && r.Value.Str != "assistant" {
+							got := wire.Clip(r.Value.Raw, 40)
+							if !r.Value.Exists() {
+								got = "absent"
+							}
+							j.Fail(s.Entry, `%s: %s is %s, not "user" or "assistant"`, s.Name, r.Pointer, got)
+							continue
+						}
+						j.Saw()
+					}
+				})
+			},
 		},
 	}
-}
-
-func contentType(j *check.J) {
-	transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-		for _, b := range blocks {
-			switch kind := b.Value.Get("type"); {
-			case !b.Value.IsObject():
-				j.Fail(s.Entry, "%s: %s is %s, not a content block", s.Name, b.Pointer, wire.TypeName(b.Value))
-			case kind.Type != gjson.String:
-				j.Fail(s.Entry, "%s: %s/type is %s, not a string", s.Name, b.Pointer, wire.TypeName(kind))
-			case !slices.Contains(b.Types, kind.Str):
-				j.Fail(s.Entry, "%s: %s/type is %q, and %s has %s there", s.Name, b.Pointer, wire.Clip(kind.Str, 40), j.Rev, strings.Join(b.Types, ", "))
-			default:
-				j.Saw()
-			}
-		}
-	})
 }
 
 // contentOf judges the blocks of one type by their definition; binary is the
@@ -153,42 +185,4 @@ func decodes(j *check.J, s transcript.Message, b transcript.Block, binary string
 		j.Note("%s: %s lacks the padding of base64", s.Name, at)
 	}
 	return ok
-}
-
-// toolResultContent also looks for the tool use that a result names, in the
-// messages before it.
-func toolResultContent(j *check.J) {
-	transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-		used := map[string]bool{}
-		for _, b := range blocks {
-			switch {
-			case b.Is("tool_use"):
-				used[b.Value.Get("id").String()] = true
-			case b.Is("tool_result") && blockFits(j, s, b, "ToolResultContent"):
-				if id := b.Value.Get("toolUseId").String(); !used[id] {
-					j.Fail(s.Entry, "%s: %s/toolUseId is %q, which no tool use before it has", s.Name, b.Pointer, wire.Clip(id, 80))
-					return
-				}
-				j.Saw()
-			}
-		}
-	})
-}
-
-func role(j *check.J) {
-	transcript.EachMessage(j, func(s transcript.Message) {
-		prompt, sampling := s.Messages(j)
-		for _, message := range slices.Concat(prompt, sampling) {
-			r := message.Member("role")
-			if r.Value.Type != gjson.String || r.Value.Str != "user" && r.Value.Str != "assistant" {
-				got := wire.Clip(r.Value.Raw, 40)
-				if !r.Value.Exists() {
-					got = "absent"
-				}
-				j.Fail(s.Entry, `%s: %s is %s, not "user" or "assistant"`, s.Name, r.Pointer, got)
-				continue
-			}
-			j.Saw()
-		}
-	})
 }

@@ -23,7 +23,25 @@ func iconJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-shape"},
-			Judge: iconShape,
+			Judge: func(j *check.J) {
+				transcript.EachMember(j, "icons", func(list transcript.Member) {
+					if !list.Value.IsArray() {
+						j.Fail(list.Entry, "%s: %s is %s, not an array", list.Name, list.Path, wire.TypeName(list.Value))
+						return
+					}
+					for _, icon := range (transcript.Part{Pointer: list.Path, Value: list.Value}).Items() {
+						if broken := schema.For(j.Rev).Validate("Icon", []byte(icon.Value.Raw)); len(broken) > 0 {
+							j.Fail(list.Entry, "%s: %s%s", list.Name, icon.Pointer, broken[0])
+							continue
+						}
+						if src := icon.Value.Get("src").String(); !absoluteURI.MatchString(src) {
+							j.Fail(list.Entry, "%s: %s/src is %q, no URI", list.Name, icon.Pointer, wire.Clip(src, 80))
+							continue
+						}
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "schema.icons.source",
@@ -31,7 +49,28 @@ func iconJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-src-scheme"},
-			Judge: iconSource,
+			Judge: func(j *check.J) {
+				eachIcon(j, func(s transcript.Message, icon transcript.Part) {
+					src := icon.Value.Get("src")
+					if src.Type != gjson.String || !absoluteURI.MatchString(src.Str) {
+						return
+					}
+					scheme, rest, _ := strings.Cut(src.Str, ":")
+					head, _, _ := strings.Cut(rest, ",")
+					switch strings.ToLower(scheme) {
+					case "http", "https":
+					case "data":
+						if !strings.HasSuffix(strings.ToLower(head), ";base64") {
+							j.Fail(s.Entry, "%s: %s/src is a data: URI without base64: %q", s.Name, icon.Pointer, wire.Clip(src.Str, 60))
+							return
+						}
+					default:
+						j.Fail(s.Entry, "%s: %s/src has the scheme %s: %q", s.Name, icon.Pointer, scheme, wire.Clip(src.Str, 60))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "schema.icons.sizes",
@@ -39,29 +78,21 @@ func iconJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-sizes-format"},
-			Judge: iconSizes,
+			Judge: func(j *check.J) {
+				eachIcon(j, func(s transcript.Message, icon transcript.Part) {
+					for _, size := range icon.Member("sizes").Items() {
+						switch {
+						case size.Value.Type != gjson.String:
+						case !iconSize.MatchString(size.Value.Str):
+							j.Fail(s.Entry, "%s: %s is %q", s.Name, size.Pointer, wire.Clip(size.Value.Str, 40))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 	}
-}
-
-func iconShape(j *check.J) {
-	transcript.EachMember(j, "icons", func(list transcript.Member) {
-		if !list.Value.IsArray() {
-			j.Fail(list.Entry, "%s: %s is %s, not an array", list.Name, list.Path, wire.TypeName(list.Value))
-			return
-		}
-		for _, icon := range (transcript.Part{Pointer: list.Path, Value: list.Value}).Items() {
-			if broken := schema.For(j.Rev).Validate("Icon", []byte(icon.Value.Raw)); len(broken) > 0 {
-				j.Fail(list.Entry, "%s: %s%s", list.Name, icon.Pointer, broken[0])
-				continue
-			}
-			if src := icon.Value.Get("src").String(); !absoluteURI.MatchString(src) {
-				j.Fail(list.Entry, "%s: %s/src is %q, no URI", list.Name, icon.Pointer, wire.Clip(src, 80))
-				continue
-			}
-			j.Saw()
-		}
-	})
 }
 
 // absoluteURI is what sets a URI off from a relative reference: its scheme
@@ -79,41 +110,4 @@ func eachIcon(j *check.J, look func(s transcript.Message, icon transcript.Part))
 	})
 }
 
-func iconSource(j *check.J) {
-	eachIcon(j, func(s transcript.Message, icon transcript.Part) {
-		src := icon.Value.Get("src")
-		if src.Type != gjson.String || !absoluteURI.MatchString(src.Str) {
-			return
-		}
-		scheme, rest, _ := strings.Cut(src.Str, ":")
-		head, _, _ := strings.Cut(rest, ",")
-		switch strings.ToLower(scheme) {
-		case "http", "https":
-		case "data":
-			if !strings.HasSuffix(strings.ToLower(head), ";base64") {
-				j.Fail(s.Entry, "%s: %s/src is a data: URI without base64: %q", s.Name, icon.Pointer, wire.Clip(src.Str, 60))
-				return
-			}
-		default:
-			j.Fail(s.Entry, "%s: %s/src has the scheme %s: %q", s.Name, icon.Pointer, scheme, wire.Clip(src.Str, 60))
-			return
-		}
-		j.Saw()
-	})
-}
-
 var iconSize = regexp.MustCompile(`^([0-9]+[xX][0-9]+|any)$`)
-
-func iconSizes(j *check.J) {
-	eachIcon(j, func(s transcript.Message, icon transcript.Part) {
-		for _, size := range icon.Member("sizes").Items() {
-			switch {
-			case size.Value.Type != gjson.String:
-			case !iconSize.MatchString(size.Value.Str):
-				j.Fail(s.Entry, "%s: %s is %q", s.Name, size.Pointer, wire.Clip(size.Value.Str, 40))
-			default:
-				j.Saw()
-			}
-		}
-	})
-}

@@ -24,7 +24,15 @@ func metaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-meta-object"},
-			Judge: metaObject,
+			Judge: func(j *check.J) {
+				eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
+					if !v.IsObject() {
+						j.Fail(s.Entry, "%s: %s is %s, not an object", s.Name, at, wire.TypeName(v))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "schema.meta.prefix",
@@ -32,9 +40,11 @@ func metaJudges() []check.Check {
 			Level: spec.Must,
 			In:    keyed,
 			Rules: []string{"schema-meta-prefix"},
-			Judge: metaKeys(func(_ *check.J, k metaKey) (bool, string) {
-				return k.prefixed, when(slices.Contains(k.labels, ""), "has an empty label in its prefix")
-			}),
+			Judge: func(j *check.J) {
+				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+					return k.prefixed, when(slices.Contains(k.labels, ""), "has an empty label in its prefix")
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.meta.label",
@@ -42,13 +52,15 @@ func metaJudges() []check.Check {
 			Level: spec.Must,
 			In:    keyed,
 			Rules: []string{"schema-meta-prefix-label"},
-			Judge: metaKeys(func(_ *check.J, k metaKey) (bool, string) {
-				bad := slices.IndexFunc(k.labels, func(l string) bool { return l != "" && !metaLabel.MatchString(l) })
-				if bad < 0 {
-					return k.prefixed, ""
-				}
-				return true, "has the label " + wire.Clip(k.labels[bad], 40)
-			}),
+			Judge: func(j *check.J) {
+				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+					bad := slices.IndexFunc(k.labels, func(l string) bool { return l != "" && !metaLabel.MatchString(l) })
+					if bad < 0 {
+						return k.prefixed, ""
+					}
+					return true, "has the label " + wire.Clip(k.labels[bad], 40)
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.meta.name",
@@ -56,9 +68,11 @@ func metaJudges() []check.Check {
 			Level: spec.Must,
 			In:    keyed,
 			Rules: []string{"schema-meta-name"},
-			Judge: metaKeys(func(_ *check.J, k metaKey) (bool, string) {
-				return k.name != "", when(k.name != "" && !metaName.MatchString(k.name), "has the name "+wire.Clip(k.name, 80))
-			}),
+			Judge: func(j *check.J) {
+				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+					return k.name != "", when(k.name != "" && !metaName.MatchString(k.name), "has the name "+wire.Clip(k.name, 80))
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.meta.reserved",
@@ -66,7 +80,7 @@ func metaJudges() []check.Check {
 			Level: spec.Should,
 			In:    keyed,
 			Rules: []string{"schema-meta-reserved-prefix"},
-			Judge: metaKeys(reservedKey),
+			Judge: func(j *check.J) { metaKeys(reservedKey)(j) },
 		},
 		{
 			ID:    "schema.meta.reverse-dns",
@@ -74,9 +88,11 @@ func metaJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-meta-prefix-reverse-dns"},
-			Judge: metaKeys(func(_ *check.J, k metaKey) (bool, string) {
-				return k.prefixed && k.valid(), when(k.valid() && forwards(k.labels), "has a prefix that is no domain in reverse")
-			}),
+			Judge: func(j *check.J) {
+				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+					return k.prefixed && k.valid(), when(k.valid() && forwards(k.labels), "has a prefix that is no domain in reverse")
+				})(j)
+			},
 		},
 		{
 			ID:    "schema.meta.trace",
@@ -84,7 +100,24 @@ func metaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"schema-meta-trace-format"},
-			Judge: metaTrace,
+			// metaTrace judges the keys of https://www.w3.org/TR/trace-context/ and
+			// https://www.w3.org/TR/baggage/.
+			Judge: func(j *check.J) {
+				formats := map[string]func(string) bool{"traceparent": isTraceparent, "tracestate": isTracestate, "baggage": isBaggage}
+				eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
+					for key, good := range formats {
+						switch value := wire.Member(v, key); {
+						case !value.Exists():
+						case value.Type != gjson.String:
+							j.Fail(s.Entry, "%s: %s/%s is %s, not a string", s.Name, at, key, wire.TypeName(value))
+						case !good(value.Str):
+							j.Fail(s.Entry, "%s: %s/%s is malformed: %q", s.Name, at, key, wire.Clip(value.Str, 80))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 	}
 }
@@ -121,16 +154,6 @@ func eachMeta(j *check.J, look func(s transcript.Message, at string, v gjson.Res
 	}) {
 		look(f.Message, f.Path, f.Value)
 	}
-}
-
-func metaObject(j *check.J) {
-	eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
-		if !v.IsObject() {
-			j.Fail(s.Entry, "%s: %s is %s, not an object", s.Name, at, wire.TypeName(v))
-			return
-		}
-		j.Saw()
-	})
 }
 
 // A metaKey is a key of _meta, taken apart: the prefix ends at the first slash.
@@ -238,25 +261,6 @@ func topLevel(label string) bool {
 		"local", "internal", "google", "microsoft", "amazon", "aws", "apple", "bank", "health", "agency", "works", "zone",
 		"world", "live", "link", "codes", "computer", "digital", "network", "email", "design", "group", "company", "team", "build", "chat", "bot",
 	}, strings.ToLower(label))
-}
-
-// metaTrace judges the keys of https://www.w3.org/TR/trace-context/ and
-// https://www.w3.org/TR/baggage/.
-func metaTrace(j *check.J) {
-	formats := map[string]func(string) bool{"traceparent": isTraceparent, "tracestate": isTracestate, "baggage": isBaggage}
-	eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
-		for key, good := range formats {
-			switch value := wire.Member(v, key); {
-			case !value.Exists():
-			case value.Type != gjson.String:
-				j.Fail(s.Entry, "%s: %s/%s is %s, not a string", s.Name, at, key, wire.TypeName(value))
-			case !good(value.Str):
-				j.Fail(s.Entry, "%s: %s/%s is malformed: %q", s.Name, at, key, wire.Clip(value.Str, 80))
-			default:
-				j.Saw()
-			}
-		}
-	})
 }
 
 var (

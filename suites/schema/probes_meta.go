@@ -26,7 +26,15 @@ func metaProbes() []check.Check {
 			In:       spec.Stateless,
 			Malforms: true,
 			Rules:    []string{"lifecycle-meta-missing-rejected", "lifecycle-stateless-no-prior-context"},
-			Probe:    metaCapabilities,
+			// metaCapabilities runs in a session where many requests were complete, so
+			// that a server which remembers them would serve this one.
+			Probe: func(t *check.T) {
+				m := t.Request("server/discover", bare(check.Params{
+					spec.MetaProtocolVersion: string(t.Rev),
+					spec.MetaClientInfo:      check.Params{"name": "mcpcheck", "version": "0.1.0"},
+				}))
+				expectInvalid(t, m, "a request without "+spec.MetaClientCapabilities)
+			},
 		},
 		{
 			ID:       "lifecycle.meta.version",
@@ -35,7 +43,29 @@ func metaProbes() []check.Check {
 			In:       spec.Stateless,
 			Malforms: true,
 			Rules:    []string{"lifecycle-meta-missing-rejected"},
-			Probe:    metaVersion,
+			// metaVersion asks on an instance that has refused initialize: there no
+			// request can belong to the handshake era for lack of the fields.
+			Probe: func(t *check.T) {
+				if posting.OverHTTP(t) {
+					metaVersionPosted(t)
+					return
+				}
+				o := opening.Legacy(t)
+				switch {
+				case !o.Answered:
+					t.NotObserved("initialize was not answered, so that the server's eras are not known", "")
+				case o.Answer.Kind == wire.Result:
+					t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
+				}
+				on := t.Elsewhere(spec.Handshake.Newest())
+				defer on.Leave()
+				if m, ok := on.Try("initialize", check.InitializeParams(string(on.Rev))); !ok || m.Kind != wire.Error {
+					t.NotObserved("initialize, which was refused before, was answered with "+m.Summary(), "")
+				}
+				for _, c := range withoutVersion() {
+					expectInvalid(on, on.Request("server/discover", c.params), c.what)
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.meta.optional",
@@ -43,7 +73,15 @@ func metaProbes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-meta-client-info-not-required"},
-			Probe: metaOptional,
+			Probe: func(t *check.T) {
+				m := t.Request("server/discover", bare(check.Params{
+					spec.MetaProtocolVersion:    string(t.Rev),
+					spec.MetaClientCapabilities: check.Params{},
+				}))
+				if m.Kind != wire.Result {
+					t.Fail("a result", m.Summary(), "a request without %s was answered with %s", spec.MetaClientInfo, m.Summary())
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.identity.ignored",
@@ -51,7 +89,29 @@ func metaProbes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-client-info-no-behaviour"},
-			Probe: identityIgnored,
+			// identityIgnored asks as ourselves, as others, and as ourselves again: where
+			// the two answers to ourselves differ, the server changed by itself.
+			Probe: func(t *check.T) {
+				seen := func(info check.Params) string {
+					return offers(t, check.Params{"_meta": check.Params{spec.MetaClientInfo: info}})
+				}
+				self := check.Params{"name": "mcpcheck", "version": "0.1.0"}
+				first := seen(self)
+				for _, other := range []check.Params{
+					{"name": "ExampleClient", "version": "1.0.0"},
+					{"name": strings.Repeat("x", 300), "version": ""},
+					{"name": "棱镜 \"<script>\"", "version": "-1"},
+				} {
+					answer := seen(other)
+					if answer == first {
+						continue
+					}
+					if seen(self) != first {
+						t.NotObserved("what the server offers changed by itself in the meantime", "")
+					}
+					t.Fail(first, answer, "the server answers a client of the name %s otherwise", wire.Clip(other["name"].(string), 40))
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.capabilities.required",
@@ -60,7 +120,35 @@ func metaProbes() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"lifecycle-missing-capability-error"},
-			Probe: capabilityRequired,
+			// capabilityRequired calls tools that need no arguments with all client
+			// capabilities declared. One that asks for input then needs a capability; it
+			// is called again without any. Asking nevertheless is judged in every session
+			// (lifecycle.input.declared); an answer without need of input is no offence.
+			Probe: func(t *check.T) {
+				every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: t.Declared()}}
+				asking := false
+				for _, name := range plainTools(t) {
+					call := func(params check.Params) (wire.Message, bool) {
+						return t.Try("tools/call", check.Params{"name": name, "arguments": check.Params{}, "_meta": params["_meta"]})
+					}
+					m, ok := call(every)
+					if !ok || m.Result().Get("resultType").String() != "input_required" {
+						continue
+					}
+					m, ok = call(check.Params{"_meta": check.Params{spec.MetaClientCapabilities: check.Params{}}})
+					if m.Result().Get("resultType").String() == "input_required" {
+						continue
+					}
+					asking = true
+					code, _ := m.Code()
+					if !ok || m.Kind == wire.Error && code != spec.MissingClientCapability || m.Result().Get("isError").Bool() {
+						t.Fail("error -32021", m.Summary(), "the tool %q asks for input when it can; to a client without capabilities it answered with %s", name, m.Summary())
+					}
+				}
+				if !asking {
+					t.NotObserved("no tool that could be called without arguments asked for input", "--allow-tools NAME,… allows tools that are not read-only")
+				}
+			},
 		},
 	}
 }
@@ -74,46 +162,12 @@ func bare(fields check.Params) check.Params {
 	return check.Params{"_meta": json.RawMessage(raw)}
 }
 
-// metaCapabilities runs in a session where many requests were complete, so
-// that a server which remembers them would serve this one.
-func metaCapabilities(t *check.T) {
-	m := t.Request("server/discover", bare(check.Params{
-		spec.MetaProtocolVersion: string(t.Rev),
-		spec.MetaClientInfo:      check.Params{"name": "mcpcheck", "version": "0.1.0"},
-	}))
-	expectInvalid(t, m, "a request without "+spec.MetaClientCapabilities)
-}
-
 func expectInvalid(t *check.T, m wire.Message, what string) {
 	if code, _ := m.Code(); code == spec.HeaderMismatch && posting.OverHTTP(t) && !t.Facts.Stateless {
 		return // a session of another revision sends no headers, which -32020 tells
 	}
 	if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams {
 		t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
-	}
-}
-
-// metaVersion asks on an instance that has refused initialize: there no
-// request can belong to the handshake era for lack of the fields.
-func metaVersion(t *check.T) {
-	if posting.OverHTTP(t) {
-		metaVersionPosted(t)
-		return
-	}
-	o := opening.Legacy(t)
-	switch {
-	case !o.Answered:
-		t.NotObserved("initialize was not answered, so that the server's eras are not known", "")
-	case o.Answer.Kind == wire.Result:
-		t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
-	}
-	on := t.Elsewhere(spec.Handshake.Newest())
-	defer on.Leave()
-	if m, ok := on.Try("initialize", check.InitializeParams(string(on.Rev))); !ok || m.Kind != wire.Error {
-		t.NotObserved("initialize, which was refused before, was answered with "+m.Summary(), "")
-	}
-	for _, c := range withoutVersion() {
-		expectInvalid(on, on.Request("server/discover", c.params), c.what)
 	}
 }
 
@@ -148,40 +202,6 @@ func metaVersionPosted(t *check.T) {
 	}
 }
 
-func metaOptional(t *check.T) {
-	m := t.Request("server/discover", bare(check.Params{
-		spec.MetaProtocolVersion:    string(t.Rev),
-		spec.MetaClientCapabilities: check.Params{},
-	}))
-	if m.Kind != wire.Result {
-		t.Fail("a result", m.Summary(), "a request without %s was answered with %s", spec.MetaClientInfo, m.Summary())
-	}
-}
-
-// identityIgnored asks as ourselves, as others, and as ourselves again: where
-// the two answers to ourselves differ, the server changed by itself.
-func identityIgnored(t *check.T) {
-	seen := func(info check.Params) string {
-		return offers(t, check.Params{"_meta": check.Params{spec.MetaClientInfo: info}})
-	}
-	self := check.Params{"name": "mcpcheck", "version": "0.1.0"}
-	first := seen(self)
-	for _, other := range []check.Params{
-		{"name": "ExampleClient", "version": "1.0.0"},
-		{"name": strings.Repeat("x", 300), "version": ""},
-		{"name": "棱镜 \"<script>\"", "version": "-1"},
-	} {
-		answer := seen(other)
-		if answer == first {
-			continue
-		}
-		if seen(self) != first {
-			t.NotObserved("what the server offers changed by itself in the meantime", "")
-		}
-		t.Fail(first, answer, "the server answers a client of the name %s otherwise", wire.Clip(other["name"].(string), 40))
-	}
-}
-
 // offers sums up what the server tells a client of itself: versions,
 // capabilities and the names of its tools, in any order.
 func offers(t *check.T, params check.Params) string {
@@ -205,36 +225,6 @@ func offers(t *check.T, params check.Params) string {
 // Bounds of the search for a tool that asks for input: the tools that are
 // called, and the pages of the list that are read.
 const maxAsking, maxPages = 20, 20
-
-// capabilityRequired calls tools that need no arguments with all client
-// capabilities declared. One that asks for input then needs a capability; it
-// is called again without any. Asking nevertheless is judged in every session
-// (lifecycle.input.declared); an answer without need of input is no offence.
-func capabilityRequired(t *check.T) {
-	every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: t.Declared()}}
-	asking := false
-	for _, name := range plainTools(t) {
-		call := func(params check.Params) (wire.Message, bool) {
-			return t.Try("tools/call", check.Params{"name": name, "arguments": check.Params{}, "_meta": params["_meta"]})
-		}
-		m, ok := call(every)
-		if !ok || m.Result().Get("resultType").String() != "input_required" {
-			continue
-		}
-		m, ok = call(check.Params{"_meta": check.Params{spec.MetaClientCapabilities: check.Params{}}})
-		if m.Result().Get("resultType").String() == "input_required" {
-			continue
-		}
-		asking = true
-		code, _ := m.Code()
-		if !ok || m.Kind == wire.Error && code != spec.MissingClientCapability || m.Result().Get("isError").Bool() {
-			t.Fail("error -32021", m.Summary(), "the tool %q asks for input when it can; to a client without capabilities it answered with %s", name, m.Summary())
-		}
-	}
-	if !asking {
-		t.NotObserved("no tool that could be called without arguments asked for input", "--allow-tools NAME,… allows tools that are not read-only")
-	}
-}
 
 // plainTools returns the names of tools that may be called and require no
 // argument.

@@ -21,7 +21,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			On:    transport.OnStdio, // HTTP has no standard output
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
-			Judge: linesPure("stdout"),
+			Judge: func(j *check.J) { linesPure("stdout")(j) },
 		},
 		{
 			ID:    "stdio.notifications.related",
@@ -30,7 +30,27 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio, // over HTTP the stream tells what it belongs to, which has rules of its own
 			Rules: []string{"stdio-server-messages-kinds"},
-			Judge: notificationsRelated,
+			// notificationsRelated takes notice only of notifications that come while no
+			// request at all is unanswered: which one they belong to is judged with the
+			// page of each, as that of subscriptions does it for all changes. An open subscription is a request without answer, and so is one
+			// that was cancelled.
+			Judge: func(j *check.J) {
+				inFlight := map[string]bool{}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						switch {
+						case e.From == wire.Client && m.Kind == wire.Request:
+							inFlight[m.ID().Key()] = true
+						case e.From == wire.Client:
+						case m.IsResponse():
+							delete(inFlight, m.ID().Key())
+							j.Saw()
+						case m.Kind == wire.Notification && len(inFlight) == 0 && !transcript.IsChangeNotification(m.Method()):
+							j.Fail(e, "the notification %s came while no request was in flight", m.Method())
+						}
+					}
+				}
+			},
 		},
 	}
 }
@@ -49,28 +69,6 @@ func linesPure(channel string) func(*check.J) {
 				j.Fail(e, "a line on %s is no message: %v", channel, m.Fault)
 			default:
 				j.Saw()
-			}
-		}
-	}
-}
-
-// notificationsRelated takes notice only of notifications that come while no
-// request at all is unanswered: which one they belong to is judged with the
-// page of each, as that of subscriptions does it for all changes. An open subscription is a request without answer, and so is one
-// that was cancelled.
-func notificationsRelated(j *check.J) {
-	inFlight := map[string]bool{}
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			switch {
-			case e.From == wire.Client && m.Kind == wire.Request:
-				inFlight[m.ID().Key()] = true
-			case e.From == wire.Client:
-			case m.IsResponse():
-				delete(inFlight, m.ID().Key())
-				j.Saw()
-			case m.Kind == wire.Notification && len(inFlight) == 0 && !transcript.IsChangeNotification(m.Method()):
-				j.Fail(e, "the notification %s came while no request was in flight", m.Method())
 			}
 		}
 	}

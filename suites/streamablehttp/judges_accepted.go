@@ -25,7 +25,9 @@ func acceptanceJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202"},
-			Judge: acceptedSilently(func(m wire.Message) bool { return m.Kind == wire.Notification }),
+			Judge: func(j *check.J) {
+				acceptedSilently(func(m wire.Message) bool { return m.Kind == wire.Notification })(j)
+			},
 		},
 		{
 			ID:    "streamable-http.response.accepted",
@@ -34,7 +36,7 @@ func acceptanceJudges() []check.Check {
 			In:    sessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202", "streamable-http-response-202"},
-			Judge: acceptedSilently(wire.Message.IsResponse),
+			Judge: func(j *check.J) { acceptedSilently(wire.Message.IsResponse)(j) },
 		},
 		{
 			ID:    "streamable-http.session.id.characters",
@@ -43,7 +45,20 @@ func acceptanceJudges() []check.Check {
 			In:    sessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-visible-ascii"},
-			Judge: sessionIDCharacters,
+			Judge: func(j *check.J) {
+				for _, x := range j.Exchanges() {
+					if x.Head == nil || x.Begun.Message.Method() != "initialize" {
+						continue
+					}
+					for _, id := range http.Header(x.Head.HTTP.Header).Values("Mcp-Session-Id") {
+						if at := strings.IndexFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }); at >= 0 {
+							j.FailAt(*x.Head, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[at])
+							return
+						}
+						j.Saw()
+					}
+				}
+			},
 		},
 	}
 }
@@ -76,19 +91,4 @@ func acceptedSilently(kind func(wire.Message) bool) func(*check.J) {
 // consists tells whether there are messages, and all of them are of a kind.
 func consists(all []wire.Message, kind func(wire.Message) bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(m wire.Message) bool { return !kind(m) })
-}
-
-func sessionIDCharacters(j *check.J) {
-	for _, x := range j.Exchanges() {
-		if x.Head == nil || x.Begun.Message.Method() != "initialize" {
-			continue
-		}
-		for _, id := range http.Header(x.Head.HTTP.Header).Values("Mcp-Session-Id") {
-			if at := strings.IndexFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }); at >= 0 {
-				j.FailAt(*x.Head, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[at])
-				return
-			}
-			j.Saw()
-		}
-	}
 }

@@ -19,7 +19,7 @@ func streamRoutes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
-			Judge: streamRelated,
+			Judge: func(j *check.J) { streamRelated(j) },
 		},
 		{
 			ID:    "streamable-http.stream.related.advised",
@@ -27,7 +27,7 @@ func streamRoutes() []check.Check {
 			Level: spec.Should,
 			In:    sessions(),
 			Rules: []string{"streamable-http-sse-server-messages-related"},
-			Judge: streamRelated,
+			Judge: func(j *check.J) { streamRelated(j) },
 		},
 		{
 			ID:    "streamable-http.get.unrelated",
@@ -35,7 +35,23 @@ func streamRoutes() []check.Check {
 			Level: spec.Should,
 			In:    sessions(),
 			Rules: []string{"streamable-http-get-messages-unrelated"},
-			Judge: getUnrelated,
+			// getUnrelated takes a request for running until its answer came: what was on its
+			// way then is left open.
+			Judge: func(j *check.J) {
+				eachJourney(j, func(v journey) {
+					listening := slices.ContainsFunc(flowsOf(j), func(f *flow) bool { return f.listens() && f.last().Open(j.FrameOf(v.Entry)) })
+					f := flowOf(j, v.on)
+					switch {
+					case v.athome(j):
+						if listening {
+							j.Saw()
+						}
+					case f == nil || !f.listens() || v.Cancelled || v.copied(j):
+					case v.About.Answered == 0 || v.About.Answered > v.Index:
+						j.Fail(v.Entry, "progress of the %s, which is running, came on the stream of a GET", v.About.Request.Summary())
+					}
+				})
+			},
 		},
 		{
 			ID:    "streamable-http.get.no-responses",
@@ -43,7 +59,30 @@ func streamRoutes() []check.Check {
 			Level: spec.Must,
 			In:    sessions(),
 			Rules: []string{"streamable-http-get-no-responses"},
-			Judge: getNoResponses,
+			// getNoResponses looks at streams that a GET opened, and not at those whose first
+			// event was not seen.
+			Judge: func(j *check.J) {
+				var listening []*flow
+				for _, f := range flowsOf(j) {
+					if f.listens() && f.first().Field("Last-Event-ID") == "" {
+						listening = append(listening, f)
+					}
+				}
+				for _, e := range j.Sent() {
+					if !e.Message.IsResponse() || e.HTTP == nil {
+						continue
+					}
+					on := j.ExchangeOf(e)
+					for _, f := range listening {
+						switch {
+						case slices.Contains(f.parts, on):
+							j.Fail(e, "a %s came on the stream of a GET", e.Message.Summary())
+						case f.last().Open(j.FrameOf(e)):
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.message.once",
@@ -51,7 +90,30 @@ func streamRoutes() []check.Check {
 			Level: spec.Must,
 			In:    sessions(),
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
-			Judge: messageOnce,
+			// messageOnce takes two alike for one message if the stream of the second was
+			// asked for when the first came. What a resumed stream repeats is the same message
+			// on the same stream.
+			Judge: func(j *check.J) {
+				first := map[any]sending{}
+				for _, s := range singles(j) {
+					on := j.ExchangeOf(s.Entry)
+					if on == nil || !on.Streams() {
+						continue
+					}
+					before, known := first[s.what]
+					was := j.ExchangeOf(before.Entry)
+					switch {
+					case !known:
+						first[s.what] = s
+						if several(j, j.FrameOf(s.Entry)) {
+							j.Saw()
+						}
+					case flowOf(j, was) != flowOf(j, on) && on.Begun.At < j.FrameOf(before.Entry) && on.Field("Last-Event-ID") == "":
+						j.Fail(s.Entry, "the %s came on the stream of a %s (exchange %d) and on that of a %s (exchange %d)",
+							s.Message.Summary(), was.Begun.HTTP.Method, was.Number, on.Begun.HTTP.Method, on.Number)
+					}
+				}
+			},
 		},
 		{
 			ID:    "subscriptions.closed",
@@ -59,7 +121,26 @@ func streamRoutes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-client-cancel-http"},
-			Judge: closedSubscription,
+			// closedSubscription looks for what names a subscription whose stream the client
+			// had closed before the exchange was begun in which it came, or which closed long
+			// before; and counts as evidence that changes were told on others since.
+			Judge: func(j *check.J) {
+				closed := slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
+					posted := h.Posted()
+					return h.Left != nil && len(posted) == 1 && posted[0].Method() == "subscriptions/listen"
+				})
+				if !closed || j.Of != wire.Server {
+					return
+				}
+				eachTagged(j, func(e wire.Entry, on, own *check.Heard) {
+					switch {
+					case on != own && left(own, j.FrameOf(e)):
+						j.Fail(e, "%s names the subscription of exchange %d, whose stream the client had closed, and came in exchange %d", e.Message.Method(), own.Number, on.Number)
+					case on == own && e.Message.Method() != transcript.AcknowledgedMethod && afterLeaving(j, j.FrameOf(e)):
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "cancellation.closed",
@@ -67,7 +148,27 @@ func streamRoutes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-http-close-is-signal"},
-			Judge: closedCall,
+			// closedCall looks for what is about a request after the client has closed the
+			// stream of its answer, which cancels it: its answer, or a report of its progress,
+			// on the stream of another. Whether the work has stopped cannot be seen; a request
+			// that was sent since and answered shows that there was time for such a message.
+			Judge: func(j *check.J) {
+				for _, h := range j.Exchanges() {
+					posted := h.Posted()
+					if h.Left == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == "subscriptions/listen" || !once(j, posted[0].ID()) {
+						continue
+					}
+					for _, e := range j.Sent() {
+						switch on := j.ExchangeOf(e); {
+						case on == nil || j.FrameOf(e) < h.Left.At:
+						case on != h && about(e.Message, posted[0]):
+							j.Fail(e, "the client had closed the stream of the %s, and the %s came on another", posted[0].Summary(), e.Message.Summary())
+						case on.Begun.At > h.Left.At && e.Message.IsResponse():
+							j.Saw()
+						}
+					}
+				}
+			},
 		},
 	}
 }
@@ -163,49 +264,6 @@ func eachTagged(j *check.J, look func(e wire.Entry, on, own *check.Heard)) {
 	}
 }
 
-// getUnrelated takes a request for running until its answer came: what was on its
-// way then is left open.
-func getUnrelated(j *check.J) {
-	eachJourney(j, func(v journey) {
-		listening := slices.ContainsFunc(flowsOf(j), func(f *flow) bool { return f.listens() && f.last().Open(j.FrameOf(v.Entry)) })
-		f := flowOf(j, v.on)
-		switch {
-		case v.athome(j):
-			if listening {
-				j.Saw()
-			}
-		case f == nil || !f.listens() || v.Cancelled || v.copied(j):
-		case v.About.Answered == 0 || v.About.Answered > v.Index:
-			j.Fail(v.Entry, "progress of the %s, which is running, came on the stream of a GET", v.About.Request.Summary())
-		}
-	})
-}
-
-// getNoResponses looks at streams that a GET opened, and not at those whose first
-// event was not seen.
-func getNoResponses(j *check.J) {
-	var listening []*flow
-	for _, f := range flowsOf(j) {
-		if f.listens() && f.first().Field("Last-Event-ID") == "" {
-			listening = append(listening, f)
-		}
-	}
-	for _, e := range j.Sent() {
-		if !e.Message.IsResponse() || e.HTTP == nil {
-			continue
-		}
-		on := j.ExchangeOf(e)
-		for _, f := range listening {
-			switch {
-			case slices.Contains(f.parts, on):
-				j.Fail(e, "a %s came on the stream of a GET", e.Message.Summary())
-			case f.last().Open(j.FrameOf(e)):
-				j.Saw()
-			}
-		}
-	}
-}
-
 // A sending is a message at a place where it came.
 type sending struct {
 	wire.Entry
@@ -232,31 +290,6 @@ func singles(j *check.J) (all []sending) {
 	return all
 }
 
-// messageOnce takes two alike for one message if the stream of the second was
-// asked for when the first came. What a resumed stream repeats is the same message
-// on the same stream.
-func messageOnce(j *check.J) {
-	first := map[any]sending{}
-	for _, s := range singles(j) {
-		on := j.ExchangeOf(s.Entry)
-		if on == nil || !on.Streams() {
-			continue
-		}
-		before, known := first[s.what]
-		was := j.ExchangeOf(before.Entry)
-		switch {
-		case !known:
-			first[s.what] = s
-			if several(j, j.FrameOf(s.Entry)) {
-				j.Saw()
-			}
-		case flowOf(j, was) != flowOf(j, on) && on.Begun.At < j.FrameOf(before.Entry) && on.Field("Last-Event-ID") == "":
-			j.Fail(s.Entry, "the %s came on the stream of a %s (exchange %d) and on that of a %s (exchange %d)",
-				s.Message.Summary(), was.Begun.HTTP.Method, was.Number, on.Begun.HTTP.Method, on.Number)
-		}
-	}
-}
-
 // several tells whether more than one stream was being read at a frame.
 func several(j *check.J, at int) bool {
 	n := 0
@@ -268,55 +301,12 @@ func several(j *check.J, at int) bool {
 	return n > 1
 }
 
-// closedSubscription looks for what names a subscription whose stream the client
-// had closed before the exchange was begun in which it came, or which closed long
-// before; and counts as evidence that changes were told on others since.
-func closedSubscription(j *check.J) {
-	closed := slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
-		posted := h.Posted()
-		return h.Left != nil && len(posted) == 1 && posted[0].Method() == "subscriptions/listen"
-	})
-	if !closed || j.Of != wire.Server {
-		return
-	}
-	eachTagged(j, func(e wire.Entry, on, own *check.Heard) {
-		switch {
-		case on != own && left(own, j.FrameOf(e)):
-			j.Fail(e, "%s names the subscription of exchange %d, whose stream the client had closed, and came in exchange %d", e.Message.Method(), own.Number, on.Number)
-		case on == own && e.Message.Method() != transcript.AcknowledgedMethod && afterLeaving(j, j.FrameOf(e)):
-			j.Saw()
-		}
-	})
-}
-
 // afterLeaving tells whether the stream of a subscription was closed by the client
 // before a frame.
 func afterLeaving(j *check.J, at int) bool {
 	return slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
 		return h.Left != nil && h.Left.At < at && h.Begun.HTTP.Method == http.MethodPost && len(h.Posted()) == 1 && h.Posted()[0].Method() == "subscriptions/listen"
 	})
-}
-
-// closedCall looks for what is about a request after the client has closed the
-// stream of its answer, which cancels it: its answer, or a report of its progress,
-// on the stream of another. Whether the work has stopped cannot be seen; a request
-// that was sent since and answered shows that there was time for such a message.
-func closedCall(j *check.J) {
-	for _, h := range j.Exchanges() {
-		posted := h.Posted()
-		if h.Left == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == "subscriptions/listen" || !once(j, posted[0].ID()) {
-			continue
-		}
-		for _, e := range j.Sent() {
-			switch on := j.ExchangeOf(e); {
-			case on == nil || j.FrameOf(e) < h.Left.At:
-			case on != h && about(e.Message, posted[0]):
-				j.Fail(e, "the client had closed the stream of the %s, and the %s came on another", posted[0].Summary(), e.Message.Summary())
-			case on.Begun.At > h.Left.At && e.Message.IsResponse():
-				j.Saw()
-			}
-		}
-	}
 }
 
 // once tells whether no two requests of the client had an id.

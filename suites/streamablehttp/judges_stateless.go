@@ -23,10 +23,12 @@ func statelessJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-meta-missing-http-400"},
-			Judge: statusOf(func(request wire.Message, code int) bool {
-				meta := request.Params().Get("_meta")
-				return code == spec.InvalidParams && !wire.Member(meta, spec.MetaClientCapabilities).Exists()
-			}),
+			Judge: func(j *check.J) {
+				statusOf(func(request wire.Message, code int) bool {
+					meta := request.Params().Get("_meta")
+					return code == spec.InvalidParams && !wire.Member(meta, spec.MetaClientCapabilities).Exists()
+				})(j)
+			},
 		},
 		{
 			ID:    "lifecycle.capabilities.status",
@@ -35,7 +37,9 @@ func statelessJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
-			Judge: statusOf(func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability }),
+			Judge: func(j *check.J) {
+				statusOf(func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })(j)
+			},
 		},
 		{
 			ID:    "versioning.unsupported.status",
@@ -44,7 +48,9 @@ func statelessJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"versioning-unsupported-version-http-400"},
-			Judge: statusOf(func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion }),
+			Judge: func(j *check.J) {
+				statusOf(func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })(j)
+			},
 		},
 		{
 			ID:    "streamable-http.stream.unbuffered",
@@ -53,7 +59,19 @@ func statelessJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-x-accel-buffering"},
-			Judge: unbuffered,
+			Judge: func(j *check.J) {
+				for _, x := range j.Exchanges() {
+					if !x.Streams() {
+						continue
+					}
+					values := http.Header(x.Head.HTTP.Header).Values("X-Accel-Buffering")
+					if !slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "no") }) {
+						j.FailAt(*x.Head, "a stream was begun without X-Accel-Buffering: no")
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.listen.scope",
@@ -62,7 +80,27 @@ func statelessJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-scoped-notifications"},
-			Judge: listenScope,
+			// listenScope counts as evidence what came on another stream while one of a
+			// subscription was open.
+			Judge: func(j *check.J) {
+				var open []*check.Heard
+				for _, x := range j.Exchanges() {
+					if posted := x.Posted(); len(posted) == 1 && posted[0].Method() == "subscriptions/listen" {
+						open = append(open, x)
+					}
+				}
+				for _, e := range j.Sent() {
+					method := e.Message.Method()
+					on := j.ExchangeOf(e)
+					switch {
+					case method != "notifications/progress" && method != "notifications/message" || on == nil:
+					case slices.Contains(open, on):
+						j.Fail(e, "%s came on the stream of a subscription", method)
+					case slices.ContainsFunc(open, func(x *check.Heard) bool { return x.Open(j.FrameOf(e)) }):
+						j.Saw()
+					}
+				}
+			},
 		},
 	}
 }
@@ -99,40 +137,4 @@ func first(j *check.J, in *check.Heard, e wire.Entry) bool {
 		}
 	}
 	return false
-}
-
-func unbuffered(j *check.J) {
-	for _, x := range j.Exchanges() {
-		if !x.Streams() {
-			continue
-		}
-		values := http.Header(x.Head.HTTP.Header).Values("X-Accel-Buffering")
-		if !slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "no") }) {
-			j.FailAt(*x.Head, "a stream was begun without X-Accel-Buffering: no")
-			continue
-		}
-		j.Saw()
-	}
-}
-
-// listenScope counts as evidence what came on another stream while one of a
-// subscription was open.
-func listenScope(j *check.J) {
-	var open []*check.Heard
-	for _, x := range j.Exchanges() {
-		if posted := x.Posted(); len(posted) == 1 && posted[0].Method() == "subscriptions/listen" {
-			open = append(open, x)
-		}
-	}
-	for _, e := range j.Sent() {
-		method := e.Message.Method()
-		on := j.ExchangeOf(e)
-		switch {
-		case method != "notifications/progress" && method != "notifications/message" || on == nil:
-		case slices.Contains(open, on):
-			j.Fail(e, "%s came on the stream of a subscription", method)
-		case slices.ContainsFunc(open, func(x *check.Heard) bool { return x.Open(j.FrameOf(e)) }):
-			j.Saw()
-		}
-	}
 }

@@ -36,7 +36,20 @@ func streamEnds() []check.Check {
 			Level: spec.Should,
 			In:    withoutPolling(),
 			Rules: []string{"streamable-http-sse-no-early-close", "streamable-http-sse-carries-response"},
-			Judge: streamNotClosed,
+			Judge: func(j *check.J) {
+				eachAnswering(j, func(f *flow, posted []wire.Message) {
+					h := f.first()
+					if h.End == nil {
+						return
+					}
+					switch open := owed(j, posted, h.Came, h.End.At); {
+					case len(open) == 0:
+						j.Saw()
+					case closedEarly(j, h):
+						j.FailAt(*h.End, "the stream opened for the %s was closed before its response came", open[0].Summary())
+					}
+				})
+			},
 		},
 		{
 			ID:    "streamable-http.stream.response",
@@ -44,7 +57,23 @@ func streamEnds() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"streamable-http-sse-carries-response"},
-			Judge: streamCarriesResponse,
+			// streamCarriesResponse leaves open what may still come: a server may close the
+			// connection of a stream that can be taken up again, up to 2025-11-25.
+			Judge: func(j *check.J) {
+				eachAnswering(j, func(f *flow, posted []wire.Message) {
+					h := f.last()
+					if h.End == nil {
+						return
+					}
+					resumable := f.has() && !j.Facts.Stateless && (f.refused == nil || !decided(f.refused))
+					switch open := owed(j, posted, f.came(), h.End.At); {
+					case len(open) == 0:
+						j.Saw()
+					case !resumable && closedEarly(j, h):
+						j.FailAt(*h.End, "the stream opened for the %s ended without its response", open[0].Summary())
+					}
+				})
+			},
 		},
 		{
 			ID:    "streamable-http.stream.retry",
@@ -52,7 +81,27 @@ func streamEnds() []check.Check {
 			Level: spec.Should,
 			In:    polled(),
 			Rules: []string{"streamable-http-retry-before-close"},
-			Judge: retryBeforeClose,
+			// retryBeforeClose takes a retry at any place of the connection: a client keeps
+			// the last that it was told. A stream without event ids cannot be taken up again;
+			// that it was closed is judged apart.
+			Judge: func(j *check.J) {
+				eachAnswering(j, func(f *flow, posted []wire.Message) {
+					var came []check.Moment
+					told := false
+					for _, h := range f.parts {
+						came = append(came, h.Came...)
+						if h.End == nil || len(owed(j, posted, came, h.End.At)) == 0 || !f.has() || !closedEarly(j, h) {
+							continue
+						}
+						told = slices.ContainsFunc(h.Came, func(m check.Moment) bool { return m.HTTP.Event != nil && m.HTTP.Event.Retry != "" })
+						if !told {
+							j.FailAt(*h.End, "the connection of the stream opened for the %s was closed, to be taken up again, and no event told when", posted[0].Summary())
+							continue
+						}
+						j.Saw()
+					}
+				})
+			},
 		},
 		{
 			ID:    "streamable-http.get.answer",
@@ -60,7 +109,23 @@ func streamEnds() []check.Check {
 			Level: spec.Must,
 			In:    sessions(),
 			Rules: []string{"streamable-http-get-sse-or-405"},
-			Judge: getAnswered,
+			// getAnswered looks at the first GET of a session, made with all that a client
+			// has to send: of a second stream beside it nothing is said.
+			Judge: func(j *check.J) {
+				at := slices.IndexFunc(j.Exchanges(), func(h *check.Heard) bool { return h.Begun.HTTP.Method == http.MethodGet })
+				if at < 0 {
+					return
+				}
+				h := j.Exchanges()[at]
+				switch {
+				case h.Head == nil || h.Field("Last-Event-ID") != "" || h.Field("Accept") != "text/event-stream" || !initialized(j, h):
+				case h.Streams(), h.Head.HTTP.Status == http.StatusMethodNotAllowed:
+					j.Saw()
+				case decided(h):
+					kind := http.Header(h.Head.HTTP.Header).Get("Content-Type")
+					j.FailAt(*h.Head, "a GET was answered with HTTP status %d %s and the type %q, not with an event stream or 405", h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status), kind)
+				}
+			},
 		},
 		{
 			ID:    "tasks.get.plain",
@@ -68,7 +133,26 @@ func streamEnds() []check.Check {
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"tasks-no-sse-for-get"},
-			Judge: taskPolledPlainly,
+			// taskPolledPlainly takes a server for one that can do without a stream if it
+			// answered another request as plain JSON: the page says where possible.
+			Judge: func(j *check.J) {
+				plain := slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
+					posted := h.Posted()
+					return len(posted) == 1 && posted[0].Kind == wire.Request && h.Head != nil && h.Head.HTTP.Status == http.StatusOK && !h.Streams()
+				})
+				for _, h := range j.Exchanges() {
+					posted := h.Posted()
+					if len(posted) != 1 || posted[0].Method() != "tasks/get" || h.Head == nil || h.Head.HTTP.Status != http.StatusOK {
+						continue
+					}
+					switch {
+					case !h.Streams():
+						j.Saw()
+					case plain:
+						j.FailAt(*h.Head, "tasks/get (id %s) was answered with an event stream, and other requests with plain JSON", posted[0].ID())
+					}
+				}
+			},
 		},
 	}
 }
@@ -235,39 +319,6 @@ func eachAnswering(j *check.J, look func(f *flow, posted []wire.Message)) {
 	}
 }
 
-func streamNotClosed(j *check.J) {
-	eachAnswering(j, func(f *flow, posted []wire.Message) {
-		h := f.first()
-		if h.End == nil {
-			return
-		}
-		switch open := owed(j, posted, h.Came, h.End.At); {
-		case len(open) == 0:
-			j.Saw()
-		case closedEarly(j, h):
-			j.FailAt(*h.End, "the stream opened for the %s was closed before its response came", open[0].Summary())
-		}
-	})
-}
-
-// streamCarriesResponse leaves open what may still come: a server may close the
-// connection of a stream that can be taken up again, up to 2025-11-25.
-func streamCarriesResponse(j *check.J) {
-	eachAnswering(j, func(f *flow, posted []wire.Message) {
-		h := f.last()
-		if h.End == nil {
-			return
-		}
-		resumable := f.has() && !j.Facts.Stateless && (f.refused == nil || !decided(f.refused))
-		switch open := owed(j, posted, f.came(), h.End.At); {
-		case len(open) == 0:
-			j.Saw()
-		case !resumable && closedEarly(j, h):
-			j.FailAt(*h.End, "the stream opened for the %s ended without its response", open[0].Summary())
-		}
-	})
-}
-
 // decided tells whether the answer to a GET says that there will be no stream,
 // for no other reason than that the server gives none.
 func decided(h *check.Heard) bool {
@@ -282,46 +333,6 @@ func decided(h *check.Heard) bool {
 	}
 }
 
-// retryBeforeClose takes a retry at any place of the connection: a client keeps
-// the last that it was told. A stream without event ids cannot be taken up again;
-// that it was closed is judged apart.
-func retryBeforeClose(j *check.J) {
-	eachAnswering(j, func(f *flow, posted []wire.Message) {
-		var came []check.Moment
-		told := false
-		for _, h := range f.parts {
-			came = append(came, h.Came...)
-			if h.End == nil || len(owed(j, posted, came, h.End.At)) == 0 || !f.has() || !closedEarly(j, h) {
-				continue
-			}
-			told = slices.ContainsFunc(h.Came, func(m check.Moment) bool { return m.HTTP.Event != nil && m.HTTP.Event.Retry != "" })
-			if !told {
-				j.FailAt(*h.End, "the connection of the stream opened for the %s was closed, to be taken up again, and no event told when", posted[0].Summary())
-				continue
-			}
-			j.Saw()
-		}
-	})
-}
-
-// getAnswered looks at the first GET of a session, made with all that a client
-// has to send: of a second stream beside it nothing is said.
-func getAnswered(j *check.J) {
-	at := slices.IndexFunc(j.Exchanges(), func(h *check.Heard) bool { return h.Begun.HTTP.Method == http.MethodGet })
-	if at < 0 {
-		return
-	}
-	h := j.Exchanges()[at]
-	switch {
-	case h.Head == nil || h.Field("Last-Event-ID") != "" || h.Field("Accept") != "text/event-stream" || !initialized(j, h):
-	case h.Streams(), h.Head.HTTP.Status == http.StatusMethodNotAllowed:
-		j.Saw()
-	case decided(h):
-		kind := http.Header(h.Head.HTTP.Header).Get("Content-Type")
-		j.FailAt(*h.Head, "a GET was answered with HTTP status %d %s and the type %q, not with an event stream or 405", h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status), kind)
-	}
-}
-
 // initialized tells whether the session was open when an exchange was begun, and
 // the exchange names it as one of those before did.
 func initialized(j *check.J, h *check.Heard) bool {
@@ -331,25 +342,4 @@ func initialized(j *check.J, h *check.Heard) bool {
 			other.Head != nil && other.Head.HTTP.Status/100 == 2 && other.Session() == h.Session() &&
 			other.Field("Mcp-Protocol-Version") == h.Field("Mcp-Protocol-Version") && other.Field("Origin") == h.Field("Origin")
 	})
-}
-
-// taskPolledPlainly takes a server for one that can do without a stream if it
-// answered another request as plain JSON: the page says where possible.
-func taskPolledPlainly(j *check.J) {
-	plain := slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
-		posted := h.Posted()
-		return len(posted) == 1 && posted[0].Kind == wire.Request && h.Head != nil && h.Head.HTTP.Status == http.StatusOK && !h.Streams()
-	})
-	for _, h := range j.Exchanges() {
-		posted := h.Posted()
-		if len(posted) != 1 || posted[0].Method() != "tasks/get" || h.Head == nil || h.Head.HTTP.Status != http.StatusOK {
-			continue
-		}
-		switch {
-		case !h.Streams():
-			j.Saw()
-		case plain:
-			j.FailAt(*h.Head, "tasks/get (id %s) was answered with an event stream, and other requests with plain JSON", posted[0].ID())
-		}
-	}
 }

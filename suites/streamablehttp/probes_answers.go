@@ -25,7 +25,31 @@ func answerProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-content-type"},
-			Probe: answerType,
+			// answerType: a failure status says that the request is not served, in a form
+			// that is not stated.
+			Probe: func(t *check.T) {
+				seen := 0
+				for _, a := range accepted(t) {
+					switch {
+					case a.x == nil:
+					case !posting.Ok2xx(a.x):
+						if a.x.Status == http.StatusNotAcceptable {
+							t.Note("%s was refused with %s", a, check.Told(a.x))
+						}
+					case a.x.MediaType() != "application/json" && !a.x.Streams():
+						t.MarkExchange(a.x)
+						t.Fail("application/json or text/event-stream", check.Told(a.x), "%s was answered with %s", a, check.Told(a.x))
+					case a.x.Streams() && a.whole && !heldEvents(a.x):
+						t.MarkExchange(a.x)
+						t.Fail("an event stream", "something else", "the answer to %s is declared as text/event-stream, but holds no event", a)
+					default:
+						seen++
+					}
+				}
+				if seen == 0 {
+					t.NotObserved("no request was answered with a status of success", "")
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.answer.single",
@@ -34,7 +58,29 @@ func answerProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-json-single-object"},
-			Probe: answerSingle,
+			Probe: func(t *check.T) {
+				seen := 0
+				for _, a := range accepted(t) {
+					if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.whole {
+						continue
+					}
+					t.MarkExchange(a.x)
+					body := bytes.TrimSpace(a.x.Body())
+					m := wire.Parse(body)
+					switch {
+					case m.Fault != nil:
+						t.Fail("one JSON object", wire.Clip(string(body), 200), "the body of the answer to %s is no JSON object: %v", a, m.Fault)
+					case m.Kind == wire.Batch:
+						t.Fail("one JSON object", m.Summary(), "%s was answered with an array", a)
+					case !m.IsResponse() || !m.ID().Equal(a.request.ID()):
+						t.Fail("the response to the request", m.Summary(), "%s was answered with %s", a, m.Summary())
+					}
+					seen++
+				}
+				if seen == 0 {
+					t.NotObserved("no request was answered as application/json", "")
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.refusal.status",
@@ -43,7 +89,22 @@ func answerProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-rejected-4xx"},
-			Probe: refusalStatus,
+			// refusalStatus posts notifications that a server may refuse, of a method that
+			// no revision has and into a session that has ended, and looks whether what is
+			// refused has a status that says so.
+			Probe: func(t *check.T) {
+				unknown := `{"jsonrpc":"2.0","method":"notifications/mcpcheck/none"}`
+				b := posting.OpenSession(t)
+				defer b.End()
+				refused := refuses(t, "a notification of an unknown method", b.Post(unknown))
+				if b.End() {
+					x := b.Post(posting.Initialized)
+					refused = refuses(t, "a notification into a session that has ended", x) || refused
+				}
+				if !refused {
+					t.NotObserved("the server accepted every notification", "")
+				}
+			},
 		},
 		{
 			ID:       "streamable-http.batch.refused",
@@ -53,7 +114,27 @@ func answerProbes() []check.Check {
 			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
-			Probe:    batchRefused,
+			// batchRefused: an array in answer is judged by jsonrpc.batch.none. What no
+			// clause states is what a server does with an array that no client may send;
+			// one that processes or swallows it speaks another revision than agreed.
+			Probe: func(t *check.T) {
+				ids, elements := check.PingBatch(t, 2)
+				b := posting.OpenSession(t)
+				defer b.End()
+				x := b.Post(check.Batch(elements...))
+				if !posting.Ok2xx(x) {
+					return
+				}
+				m, ok := t.Among(x, t.Timeout(), func(m wire.Message) bool { return m.IsResponse() })
+				switch {
+				case ok && m.Kind == wire.Result && bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("[")):
+					t.NotObserved("the array was answered with an array, which is judged apart", "")
+				case ok && m.Kind == wire.Result && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
+					t.Fail("a refusal", check.Told(x), "an array of two requests was processed, though %s has no batches: it was answered with %s", t.Rev, check.Told(x))
+				case !ok:
+					t.Fail("a refusal", check.Told(x), "an array of two requests was swallowed: it was answered with %s and nothing else", check.Told(x))
+				}
+			},
 		},
 		{
 			ID:       "streamable-http.odd-fields.survived",
@@ -63,7 +144,44 @@ func answerProbes() []check.Check {
 			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
-			Probe:    oddFieldsSurvived,
+			// oddFieldsSurvived notes what the server makes of media types, since no clause
+			// states it.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				var processed, refused []string
+				for _, odd := range []struct {
+					what  string
+					edits []check.Edit
+				}{
+					{"Content-Type text/plain", []check.Edit{check.With("Content-Type", "text/plain")}},
+					{"Content-Type application/x-www-form-urlencoded", []check.Edit{check.With("Content-Type", "application/x-www-form-urlencoded")}},
+					{"no Content-Type", []check.Edit{check.Without("Content-Type")}},
+					{"Content-Type application/json; charset=utf-8", []check.Edit{check.With("Content-Type", "application/json; charset=utf-8")}},
+					{"Accept application/json alone", []check.Edit{check.With("Accept", "application/json")}},
+					{"Accept text/event-stream alone", []check.Edit{check.With("Accept", "text/event-stream")}},
+					{"Accept */*", []check.Edit{check.With("Accept", "*/*")}},
+					{"no Accept", []check.Edit{check.Without("Accept")}},
+				} {
+					x, err := b.TryPost(posting.Barrier(t), odd.edits...)
+					switch {
+					case err != nil:
+						refused = append(refused, fmt.Sprintf("%s (%v)", odd.what, err))
+					case posting.Served(t, x):
+						processed = append(processed, odd.what)
+					default:
+						refused = append(refused, fmt.Sprintf("%s (%d)", odd.what, x.Status))
+					}
+				}
+				t.Note("served: %s; refused: %s", inWords(processed), inWords(refused))
+				if x, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, x) {
+					told := "no answer"
+					if err == nil {
+						told = check.Told(x)
+					}
+					t.Fail("a result", told, "after requests with odd media types %s is answered with %s", t.Facts.Barrier, told)
+				}
+			},
 		},
 	}
 }
@@ -115,32 +233,6 @@ func accepted(t *check.T) []acceptance {
 	})
 }
 
-// answerType: a failure status says that the request is not served, in a form
-// that is not stated.
-func answerType(t *check.T) {
-	seen := 0
-	for _, a := range accepted(t) {
-		switch {
-		case a.x == nil:
-		case !posting.Ok2xx(a.x):
-			if a.x.Status == http.StatusNotAcceptable {
-				t.Note("%s was refused with %s", a, check.Told(a.x))
-			}
-		case a.x.MediaType() != "application/json" && !a.x.Streams():
-			t.MarkExchange(a.x)
-			t.Fail("application/json or text/event-stream", check.Told(a.x), "%s was answered with %s", a, check.Told(a.x))
-		case a.x.Streams() && a.whole && !heldEvents(a.x):
-			t.MarkExchange(a.x)
-			t.Fail("an event stream", "something else", "the answer to %s is declared as text/event-stream, but holds no event", a)
-		default:
-			seen++
-		}
-	}
-	if seen == 0 {
-		t.NotObserved("no request was answered with a status of success", "")
-	}
-}
-
 // heldEvents tells whether a stream that is over held an event, or nothing: that an
 // answer is missing is judged apart.
 func heldEvents(x *check.Exchange) bool {
@@ -152,47 +244,6 @@ func heldEvents(x *check.Exchange) bool {
 		odd = odd || len(e.Odd) > 0
 	}
 	return !odd
-}
-
-func answerSingle(t *check.T) {
-	seen := 0
-	for _, a := range accepted(t) {
-		if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.whole {
-			continue
-		}
-		t.MarkExchange(a.x)
-		body := bytes.TrimSpace(a.x.Body())
-		m := wire.Parse(body)
-		switch {
-		case m.Fault != nil:
-			t.Fail("one JSON object", wire.Clip(string(body), 200), "the body of the answer to %s is no JSON object: %v", a, m.Fault)
-		case m.Kind == wire.Batch:
-			t.Fail("one JSON object", m.Summary(), "%s was answered with an array", a)
-		case !m.IsResponse() || !m.ID().Equal(a.request.ID()):
-			t.Fail("the response to the request", m.Summary(), "%s was answered with %s", a, m.Summary())
-		}
-		seen++
-	}
-	if seen == 0 {
-		t.NotObserved("no request was answered as application/json", "")
-	}
-}
-
-// refusalStatus posts notifications that a server may refuse, of a method that
-// no revision has and into a session that has ended, and looks whether what is
-// refused has a status that says so.
-func refusalStatus(t *check.T) {
-	unknown := `{"jsonrpc":"2.0","method":"notifications/mcpcheck/none"}`
-	b := posting.OpenSession(t)
-	defer b.End()
-	refused := refuses(t, "a notification of an unknown method", b.Post(unknown))
-	if b.End() {
-		x := b.Post(posting.Initialized)
-		refused = refuses(t, "a notification into a session that has ended", x) || refused
-	}
-	if !refused {
-		t.NotObserved("the server accepted every notification", "")
-	}
 }
 
 // refuses tells whether a notification was refused, and fails where that is said
@@ -209,67 +260,6 @@ func refuses(t *check.T, what string, x *check.Exchange) bool {
 		t.Fail("a status of failure", check.Told(x), "%s was refused with %s", what, check.Told(x))
 	}
 	return false
-}
-
-// batchRefused: an array in answer is judged by jsonrpc.batch.none. What no
-// clause states is what a server does with an array that no client may send;
-// one that processes or swallows it speaks another revision than agreed.
-func batchRefused(t *check.T) {
-	ids, elements := check.PingBatch(t, 2)
-	b := posting.OpenSession(t)
-	defer b.End()
-	x := b.Post(check.Batch(elements...))
-	if !posting.Ok2xx(x) {
-		return
-	}
-	m, ok := t.Among(x, t.Timeout(), func(m wire.Message) bool { return m.IsResponse() })
-	switch {
-	case ok && m.Kind == wire.Result && bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("[")):
-		t.NotObserved("the array was answered with an array, which is judged apart", "")
-	case ok && m.Kind == wire.Result && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
-		t.Fail("a refusal", check.Told(x), "an array of two requests was processed, though %s has no batches: it was answered with %s", t.Rev, check.Told(x))
-	case !ok:
-		t.Fail("a refusal", check.Told(x), "an array of two requests was swallowed: it was answered with %s and nothing else", check.Told(x))
-	}
-}
-
-// oddFieldsSurvived notes what the server makes of media types, since no clause
-// states it.
-func oddFieldsSurvived(t *check.T) {
-	b := posting.OpenSession(t)
-	defer b.End()
-	var processed, refused []string
-	for _, odd := range []struct {
-		what  string
-		edits []check.Edit
-	}{
-		{"Content-Type text/plain", []check.Edit{check.With("Content-Type", "text/plain")}},
-		{"Content-Type application/x-www-form-urlencoded", []check.Edit{check.With("Content-Type", "application/x-www-form-urlencoded")}},
-		{"no Content-Type", []check.Edit{check.Without("Content-Type")}},
-		{"Content-Type application/json; charset=utf-8", []check.Edit{check.With("Content-Type", "application/json; charset=utf-8")}},
-		{"Accept application/json alone", []check.Edit{check.With("Accept", "application/json")}},
-		{"Accept text/event-stream alone", []check.Edit{check.With("Accept", "text/event-stream")}},
-		{"Accept */*", []check.Edit{check.With("Accept", "*/*")}},
-		{"no Accept", []check.Edit{check.Without("Accept")}},
-	} {
-		x, err := b.TryPost(posting.Barrier(t), odd.edits...)
-		switch {
-		case err != nil:
-			refused = append(refused, fmt.Sprintf("%s (%v)", odd.what, err))
-		case posting.Served(t, x):
-			processed = append(processed, odd.what)
-		default:
-			refused = append(refused, fmt.Sprintf("%s (%d)", odd.what, x.Status))
-		}
-	}
-	t.Note("served: %s; refused: %s", inWords(processed), inWords(refused))
-	if x, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, x) {
-		told := "no answer"
-		if err == nil {
-			told = check.Told(x)
-		}
-		t.Fail("a result", told, "after requests with odd media types %s is answered with %s", t.Facts.Barrier, told)
-	}
 }
 
 func inWords(all []string) string {

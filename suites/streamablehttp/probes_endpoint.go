@@ -22,7 +22,35 @@ func endpointProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-single-endpoint"},
-			Probe: oneEndpoint,
+			// oneEndpoint: which of an event stream and 405 a GET gets is judged apart. That a
+			// GET is not answered, or that access is denied to it or the server fails, proves
+			// nothing of the path.
+			Probe: func(t *check.T) {
+				x := posting.SayingSomething(t, t.Post(posting.Barrier(t)))
+				if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed {
+					t.Fail("an answer to "+t.Facts.Barrier, check.Told(x), "a POST was answered with %s", check.Told(x))
+				}
+				if t.Facts.Stateless {
+					return
+				}
+				b := posting.OpenSession(t)
+				defer b.End()
+				get, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
+				if err != nil {
+					t.NotObserved("a GET was not answered: "+err.Error(), "")
+				}
+				defer get.Close()
+				switch status := get.Status; {
+				case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.Unavailable(status):
+					t.NotObserved("a GET was answered with "+check.Told(get), "")
+				case status != http.StatusNotFound:
+					return
+				}
+				if after, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, after) {
+					t.NotObserved("a GET was answered with "+check.Told(get)+", and its session was not alive behind it", "")
+				}
+				t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
+			},
 		},
 		{
 			ID:    "streamable-http.clients",
@@ -31,7 +59,7 @@ func endpointProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-multiple-clients"},
-			Probe: severalClients,
+			Probe: func(t *check.T) { severalClients(t) },
 		},
 		{
 			ID:    "streamable-http.bind.loopback",
@@ -40,39 +68,36 @@ func endpointProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-bind-localhost"},
-			Probe: boundToLoopback,
+			// boundToLoopback asks for the server at the other addresses of this machine, in
+			// the session and under the name that it knows. Only its own result shows that it
+			// is the same server.
+			Probe: func(t *check.T) {
+				others := t.Addresses()
+				switch {
+				case !t.OnLoopback():
+					t.NotObserved("the server is not used over the loopback interface: it is not one for its own machine alone", "give a URL with localhost or 127.0.0.1")
+				case len(others) == 0:
+					t.NotObserved("this machine has no address besides those of the loopback interface", "")
+				}
+				unclear := ""
+				for _, address := range others[:min(len(others), posting.MaxAddresses)] {
+					x, err := t.PostAt(address, posting.Barrier(t))
+					switch {
+					case posting.IsUnreachable(err): // nobody listens there
+					case err != nil:
+						unclear = fmt.Sprintf("whether somebody listens at %s is not known: %v", address, err)
+					case posting.Served(t, x):
+						t.Fail("no connection", check.Told(x), "the server answers at %s too, where other machines reach it", address)
+					default:
+						unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
+					}
+				}
+				if unclear != "" {
+					t.NotObserved(unclear, "")
+				}
+			},
 		},
 	}
-}
-
-// oneEndpoint: which of an event stream and 405 a GET gets is judged apart. That a
-// GET is not answered, or that access is denied to it or the server fails, proves
-// nothing of the path.
-func oneEndpoint(t *check.T) {
-	x := posting.SayingSomething(t, t.Post(posting.Barrier(t)))
-	if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed {
-		t.Fail("an answer to "+t.Facts.Barrier, check.Told(x), "a POST was answered with %s", check.Told(x))
-	}
-	if t.Facts.Stateless {
-		return
-	}
-	b := posting.OpenSession(t)
-	defer b.End()
-	get, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
-	if err != nil {
-		t.NotObserved("a GET was not answered: "+err.Error(), "")
-	}
-	defer get.Close()
-	switch status := get.Status; {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.Unavailable(status):
-		t.NotObserved("a GET was answered with "+check.Told(get), "")
-	case status != http.StatusNotFound:
-		return
-	}
-	if after, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, after) {
-		t.NotObserved("a GET was answered with "+check.Told(get)+", and its session was not alive behind it", "")
-	}
-	t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
 }
 
 // rounds is how many requests each client sends at once.
@@ -149,33 +174,4 @@ func secondClient(t *check.T) *posting.Beside {
 		t.Fail("another session", why, "beside a client that has a session another one gets none: %s", why)
 	}
 	return b
-}
-
-// boundToLoopback asks for the server at the other addresses of this machine, in
-// the session and under the name that it knows. Only its own result shows that it
-// is the same server.
-func boundToLoopback(t *check.T) {
-	others := t.Addresses()
-	switch {
-	case !t.OnLoopback():
-		t.NotObserved("the server is not used over the loopback interface: it is not one for its own machine alone", "give a URL with localhost or 127.0.0.1")
-	case len(others) == 0:
-		t.NotObserved("this machine has no address besides those of the loopback interface", "")
-	}
-	unclear := ""
-	for _, address := range others[:min(len(others), posting.MaxAddresses)] {
-		x, err := t.PostAt(address, posting.Barrier(t))
-		switch {
-		case posting.IsUnreachable(err): // nobody listens there
-		case err != nil:
-			unclear = fmt.Sprintf("whether somebody listens at %s is not known: %v", address, err)
-		case posting.Served(t, x):
-			t.Fail("no connection", check.Told(x), "the server answers at %s too, where other machines reach it", address)
-		default:
-			unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
-		}
-	}
-	if unclear != "" {
-		t.NotObserved(unclear, "")
-	}
 }

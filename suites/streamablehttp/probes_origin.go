@@ -21,7 +21,29 @@ func originProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-validate-origin"},
-			Probe: originValidated,
+			// originValidated: whether the names in Host are looked at, and who but other
+			// sites is let in, is said by no clause, and noted.
+			Probe: func(t *check.T) {
+				s := fromOutside(t)
+				for _, note := range s.notes {
+					t.Note("%s", note)
+				}
+				wrong := 0
+				for _, one := range s.all {
+					if one.served {
+						wrong++
+					}
+				}
+				for _, one := range s.all {
+					if one.served {
+						t.MarkExchange(one.x)
+						t.Fail("a refusal", one.told, "%s was served (%d of %d requests with a foreign Origin were)", one.what, wrong, len(s.all))
+					}
+				}
+				if s.refused == 0 {
+					t.NotObserved("no request with a foreign Origin was served or refused: "+s.all[0].told, "")
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.origin.forbidden",
@@ -30,7 +52,25 @@ func originProbes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-origin-403"},
-			Probe: originForbidden,
+			// originForbidden looks at what was refused; what was served is judged apart.
+			Probe: func(t *check.T) {
+				refused := 0
+				for _, one := range fromOutside(t).all {
+					switch {
+					case !one.post || one.served, one.x != nil && posting.Unavailable(one.x.Status):
+					case one.x == nil || one.x.Status != http.StatusForbidden:
+						if one.x != nil {
+							t.MarkExchange(one.x)
+						}
+						t.Fail("HTTP status 403", one.told, "%s was refused otherwise than with 403: %s", one.what, one.told)
+					default:
+						refused++
+					}
+				}
+				if refused == 0 {
+					t.NotObserved("no request was refused for its Origin", "")
+				}
+			},
 		},
 	}
 }
@@ -135,49 +175,5 @@ func (s *strangers) callSessions(t *check.T, evil string) {
 		s.call("a DELETE", evil, false, func(edits ...check.Edit) (*check.Exchange, error) {
 			return b.TryAsk(http.MethodDelete, edits...)
 		}, posting.Ok2xx)
-	}
-}
-
-// originValidated: whether the names in Host are looked at, and who but other
-// sites is let in, is said by no clause, and noted.
-func originValidated(t *check.T) {
-	s := fromOutside(t)
-	for _, note := range s.notes {
-		t.Note("%s", note)
-	}
-	wrong := 0
-	for _, one := range s.all {
-		if one.served {
-			wrong++
-		}
-	}
-	for _, one := range s.all {
-		if one.served {
-			t.MarkExchange(one.x)
-			t.Fail("a refusal", one.told, "%s was served (%d of %d requests with a foreign Origin were)", one.what, wrong, len(s.all))
-		}
-	}
-	if s.refused == 0 {
-		t.NotObserved("no request with a foreign Origin was served or refused: "+s.all[0].told, "")
-	}
-}
-
-// originForbidden looks at what was refused; what was served is judged apart.
-func originForbidden(t *check.T) {
-	refused := 0
-	for _, one := range fromOutside(t).all {
-		switch {
-		case !one.post || one.served, one.x != nil && posting.Unavailable(one.x.Status):
-		case one.x == nil || one.x.Status != http.StatusForbidden:
-			if one.x != nil {
-				t.MarkExchange(one.x)
-			}
-			t.Fail("HTTP status 403", one.told, "%s was refused otherwise than with 403: %s", one.what, one.told)
-		default:
-			refused++
-		}
-	}
-	if refused == 0 {
-		t.NotObserved("no request was refused for its Origin", "")
 	}
 }

@@ -201,57 +201,11 @@ func (l *lost) replayed() (out []wire.Message) {
 	return slices.DeleteFunc(messagesOf(l.events()), func(m wire.Message) bool { return !l.own(m) })
 }
 
-// disconnectKept: that the rest of a stream is replayed shows that it is kept, and
-// so that a missing answer was never given.
-func disconnectKept(t *check.T) {
-	k := cutOff(t)
-	switch {
-	case k.why != "":
-		t.NotObserved(k.why, k.hint)
-	case len(k.lost.back) == 0:
-		t.NotObserved("what became of the call cannot be seen: "+k.lost.why, "")
-	case !k.midst:
-		t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection could be broken", k.tool), "")
-	case !k.fine:
-		t.NotObserved(fmt.Sprintf("a call of %q beside it did not succeed", k.tool), "")
-	}
-	replayed := k.lost.replayed()
-	if at := slices.IndexFunc(replayed, wire.Message.IsResponse); at >= 0 {
-		if answer := replayed[at]; !sound(answer) {
-			t.Fail("the result of the call", answer.Summary(), "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, brought %s; a call beside it succeeded", k.tool, failureOf(answer))
-		}
-		return
-	}
-	if !k.lost.done() || len(replayed) == 0 {
-		t.NotObserved("the stream was taken up, and its rest did not come", "")
-	}
-	t.Fail("the result of the call", "the end of the stream", "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, ended without the answer, and came to nothing the next %d times; a call beside it succeeded", k.tool, len(k.lost.back)-1)
-}
-
 func failureOf(m wire.Message) string {
 	if m.Kind == wire.Result {
 		return "a result with isError true"
 	}
 	return m.Summary()
-}
-
-// replayOwn looks on each stream that was taken up for what is of the other call
-// and came on its stream too. What came there alone was not replayed: which stream
-// carries what is judged apart.
-func replayOwn(t *check.T) {
-	k := cutOff(t)
-	seen := false
-	eachBack(t, k, func(l, other *lost) {
-		for _, m := range messagesOf(l.events()) {
-			if other.own(m) && other.had(m) {
-				t.Fail("messages of the call with id "+l.id.String(), m.Summary(), "the stream of one of two calls of %q was taken up by its event %q, and brought the %s of the other", k.tool, l.seen[l.cursor].ID, m.Summary())
-			}
-		}
-		seen = seen || len(l.replayed()) > 0
-	})
-	if !seen {
-		t.NotObserved("no stream that was taken up brought anything of its call", "")
-	}
 }
 
 // eachBack gives the streams that were taken up; where there is none nothing is
@@ -268,30 +222,5 @@ func eachBack(t *check.T, k *cut, look func(l, other *lost)) {
 	}
 	if len(k.twin.back) > 0 {
 		look(&k.twin, &k.lost)
-	}
-}
-
-// replayCursor looks for what the client had when it named the event: the event
-// itself, and those before it. What is logged may be logged again in the same words;
-// what is reported of a call, and its answer, is not.
-func replayCursor(t *check.T) {
-	k := cutOff(t)
-	seen := false
-	eachBack(t, k, func(l, _ *lost) {
-		known := l.seen[:l.cursor+1]
-		for _, e := range l.events() {
-			again := slices.ContainsFunc(known, func(had transport.Event) bool {
-				m := wire.Parse(e.Data)
-				same := e.Dispatched() && m.Readable() && string(had.Data) == string(e.Data)
-				return same && (l.own(m) || e.HasID && had.HasID && e.ID == had.ID)
-			})
-			if again {
-				t.Fail("what came behind the event", wire.Parse(e.Data).Summary(), "a stream was taken up by its event %q, and brought the %s again, which the client had", l.seen[l.cursor].ID, wire.Parse(e.Data).Summary())
-			}
-		}
-		seen = seen || len(l.replayed()) > 0
-	})
-	if !seen {
-		t.NotObserved("no stream that was taken up brought anything of its call", "")
 	}
 }

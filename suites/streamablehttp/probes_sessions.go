@@ -24,7 +24,44 @@ func sessionProbes() []check.Check {
 			In:    in,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-secure", "security-session-id-non-deterministic"},
-			Probe: sessionIDSecure,
+			// sessionIDSecure opens sessions, a few at a time, and estimates from above what
+			// their ids can differ in: by how many characters were seen at each place.
+			// Counters and clocks vary in their last places only. More cannot be seen from
+			// outside.
+			Probe: func(t *check.T) {
+				b := withID(t)
+				want := fewIDs
+				if b.End() && !t.Learnt(learntIDs) {
+					want = manyIDs
+					t.Learn(learntIDs)
+				}
+				ids := []string{t.SessionID(), b.Id}
+				for len(ids) < want {
+					next, why := tryOpenIDs(t, min(atATime, want-len(ids)))
+					ids = append(ids, next...)
+					if why != "" {
+						t.Note("the %dth session could not be opened: %s", len(ids)+1, why)
+						break
+					}
+				}
+				first := map[string]int{}
+				for i, id := range ids {
+					if at, twice := first[id]; twice {
+						t.Fail("an id of its own for each session", wire.Clip(id, 80), "sessions %d and %d were given the same id %q", at+1, i+1, wire.Clip(id, 80))
+					}
+					first[id] = i
+				}
+				least := float64(bitsOfFew)
+				if len(ids) >= manyIDs {
+					least = bitsOfMany
+				}
+				switch bits := variety(ids); {
+				case len(ids) < fewIDs:
+					t.NotObserved("too few sessions could be opened to compare their ids", "")
+				case bits < least:
+					t.Fail("ids that cannot be guessed", wire.Clip(ids[len(ids)-1], 80), "the ids of %d sessions differ in at most %.0f bits, such as %q and %q", len(ids), bits, wire.Clip(ids[len(ids)-2], 80), wire.Clip(ids[len(ids)-1], 80))
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.session.required",
@@ -33,7 +70,30 @@ func sessionProbes() []check.Check {
 			In:    in,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-required-400"},
-			Probe: sessionRequired,
+			// sessionRequired: a server that serves a request without id requires none.
+			Probe: func(t *check.T) {
+				b := withID(t)
+				defer b.End()
+				x := posting.SayingSomething(t, t.Post(posting.Barrier(t), check.Without(posting.SessionField)))
+				switch {
+				case posting.Served(t, x):
+					t.NotApplicable("the server serves requests without a session id")
+				case x.Status != http.StatusBadRequest:
+					t.Fail("HTTP status 400", check.Told(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Told(x))
+				}
+				if x, err := t.TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil && posting.SayingSomething(t, x).Status != http.StatusBadRequest {
+					t.Fail("HTTP status 400", check.Told(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Told(x))
+				}
+				for _, method := range []string{http.MethodGet, http.MethodDelete} {
+					x, err := t.TryAsk(method, check.Without(posting.SessionField), check.With("Accept", "text/event-stream"))
+					if err == nil && x.Status != http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed {
+						t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Told(x))
+					}
+					if err == nil {
+						x.Close()
+					}
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.session.ended",
@@ -42,7 +102,45 @@ func sessionProbes() []check.Check {
 			In:    in,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-terminated-404"},
-			Probe: sessionEnded,
+			// sessionEnded: only a DELETE that succeeds is known to have ended a session.
+			// What an id gets that was never given is not stated.
+			Probe: func(t *check.T) {
+				b := withID(t)
+				if x, err := t.TryPost(posting.Barrier(t), check.With(posting.SessionField, "mcpcheck-no-such-session")); err == nil && x.Status != http.StatusNotFound {
+					t.Note("a session id that was never given is answered with %s", check.Told(x))
+				}
+				listens := false
+				if x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream")); err == nil {
+					listens = x.Status == http.StatusOK
+					x.Close()
+				}
+				gone, err := b.TryAsk(http.MethodDelete)
+				switch {
+				case err != nil:
+					t.NotObserved("a DELETE was not answered: "+err.Error(), "")
+				case !posting.Ok2xx(gone):
+					t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Told(gone), "")
+				}
+				again := posting.SayingSomething(t, b.Post(posting.Barrier(t)))
+				switch {
+				case posting.Served(t, again):
+					t.Fail("HTTP status 404", check.Told(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Told(again))
+				case again.Status != http.StatusNotFound:
+					t.Fail("HTTP status 404", check.Told(again), "%s in a session that was ended by DELETE was answered with %s", t.Facts.Barrier, check.Told(again))
+				}
+				if listens {
+					x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
+					if err == nil {
+						defer x.Close()
+					}
+					if err == nil && posting.SayingSomething(t, x).Status != http.StatusNotFound {
+						t.Fail("HTTP status 404", check.Told(x), "a GET in a session that was ended by DELETE was answered with %s", check.Told(x))
+					}
+				}
+				if x, err := b.TryAsk(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
+					t.Note("a second DELETE was answered with %s", check.Told(x))
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.session.isolated",
@@ -51,7 +149,27 @@ func sessionProbes() []check.Check {
 			In:    spec.Only(spec.V2025_11_25),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-isolation"},
-			Probe: sessionIsolated,
+			// sessionIsolated: an id that occurs in both sessions is judged by
+			// streamable-http.clients.
+			Probe: func(t *check.T) {
+				kept := withID(t)
+				defer kept.End()
+				goesOn := func(when string) {
+					if x := posting.SayingSomething(t, kept.Post(posting.Barrier(t))); !posting.Served(t, x) {
+						posting.LeftToPoll(t, x)
+						t.Fail("a result", check.Told(x), "%s, a request in the one beside it was answered with %s", when, check.Told(x))
+					}
+				}
+				if x := kept.Post(posting.Barrier(t)); !posting.Served(t, x) {
+					t.NotObserved("a second session does not serve requests: "+check.Told(x), "")
+				}
+				other := posting.OpenSession(t)
+				goesOn("once another session was opened")
+				keepsToItself(t, kept, other)
+				if other.End() {
+					goesOn("once another session was ended")
+				}
+			},
 		},
 	}
 }
@@ -80,45 +198,6 @@ const (
 	bitsOfMany = 60
 	bitsOfFew  = 30
 )
-
-// sessionIDSecure opens sessions, a few at a time, and estimates from above what
-// their ids can differ in: by how many characters were seen at each place.
-// Counters and clocks vary in their last places only. More cannot be seen from
-// outside.
-func sessionIDSecure(t *check.T) {
-	b := withID(t)
-	want := fewIDs
-	if b.End() && !t.Learnt(learntIDs) {
-		want = manyIDs
-		t.Learn(learntIDs)
-	}
-	ids := []string{t.SessionID(), b.Id}
-	for len(ids) < want {
-		next, why := tryOpenIDs(t, min(atATime, want-len(ids)))
-		ids = append(ids, next...)
-		if why != "" {
-			t.Note("the %dth session could not be opened: %s", len(ids)+1, why)
-			break
-		}
-	}
-	first := map[string]int{}
-	for i, id := range ids {
-		if at, twice := first[id]; twice {
-			t.Fail("an id of its own for each session", wire.Clip(id, 80), "sessions %d and %d were given the same id %q", at+1, i+1, wire.Clip(id, 80))
-		}
-		first[id] = i
-	}
-	least := float64(bitsOfFew)
-	if len(ids) >= manyIDs {
-		least = bitsOfMany
-	}
-	switch bits := variety(ids); {
-	case len(ids) < fewIDs:
-		t.NotObserved("too few sessions could be opened to compare their ids", "")
-	case bits < least:
-		t.Fail("ids that cannot be guessed", wire.Clip(ids[len(ids)-1], 80), "the ids of %d sessions differ in at most %.0f bits, such as %q and %q", len(ids), bits, wire.Clip(ids[len(ids)-2], 80), wire.Clip(ids[len(ids)-1], 80))
-	}
-}
 
 // atATime is how many sessions are opened at once.
 const atATime = 5
@@ -166,93 +245,6 @@ func variety(ids []string) (bits float64) {
 		bits += math.Log2(float64(len(seen)))
 	}
 	return bits
-}
-
-// sessionRequired: a server that serves a request without id requires none.
-func sessionRequired(t *check.T) {
-	b := withID(t)
-	defer b.End()
-	x := posting.SayingSomething(t, t.Post(posting.Barrier(t), check.Without(posting.SessionField)))
-	switch {
-	case posting.Served(t, x):
-		t.NotApplicable("the server serves requests without a session id")
-	case x.Status != http.StatusBadRequest:
-		t.Fail("HTTP status 400", check.Told(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Told(x))
-	}
-	if x, err := t.TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil && posting.SayingSomething(t, x).Status != http.StatusBadRequest {
-		t.Fail("HTTP status 400", check.Told(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Told(x))
-	}
-	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		x, err := t.TryAsk(method, check.Without(posting.SessionField), check.With("Accept", "text/event-stream"))
-		if err == nil && x.Status != http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed {
-			t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Told(x))
-		}
-		if err == nil {
-			x.Close()
-		}
-	}
-}
-
-// sessionEnded: only a DELETE that succeeds is known to have ended a session.
-// What an id gets that was never given is not stated.
-func sessionEnded(t *check.T) {
-	b := withID(t)
-	if x, err := t.TryPost(posting.Barrier(t), check.With(posting.SessionField, "mcpcheck-no-such-session")); err == nil && x.Status != http.StatusNotFound {
-		t.Note("a session id that was never given is answered with %s", check.Told(x))
-	}
-	listens := false
-	if x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream")); err == nil {
-		listens = x.Status == http.StatusOK
-		x.Close()
-	}
-	gone, err := b.TryAsk(http.MethodDelete)
-	switch {
-	case err != nil:
-		t.NotObserved("a DELETE was not answered: "+err.Error(), "")
-	case !posting.Ok2xx(gone):
-		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Told(gone), "")
-	}
-	again := posting.SayingSomething(t, b.Post(posting.Barrier(t)))
-	switch {
-	case posting.Served(t, again):
-		t.Fail("HTTP status 404", check.Told(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Told(again))
-	case again.Status != http.StatusNotFound:
-		t.Fail("HTTP status 404", check.Told(again), "%s in a session that was ended by DELETE was answered with %s", t.Facts.Barrier, check.Told(again))
-	}
-	if listens {
-		x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
-		if err == nil {
-			defer x.Close()
-		}
-		if err == nil && posting.SayingSomething(t, x).Status != http.StatusNotFound {
-			t.Fail("HTTP status 404", check.Told(x), "a GET in a session that was ended by DELETE was answered with %s", check.Told(x))
-		}
-	}
-	if x, err := b.TryAsk(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
-		t.Note("a second DELETE was answered with %s", check.Told(x))
-	}
-}
-
-// sessionIsolated: an id that occurs in both sessions is judged by
-// streamable-http.clients.
-func sessionIsolated(t *check.T) {
-	kept := withID(t)
-	defer kept.End()
-	goesOn := func(when string) {
-		if x := posting.SayingSomething(t, kept.Post(posting.Barrier(t))); !posting.Served(t, x) {
-			posting.LeftToPoll(t, x)
-			t.Fail("a result", check.Told(x), "%s, a request in the one beside it was answered with %s", when, check.Told(x))
-		}
-	}
-	if x := kept.Post(posting.Barrier(t)); !posting.Served(t, x) {
-		t.NotObserved("a second session does not serve requests: "+check.Told(x), "")
-	}
-	other := posting.OpenSession(t)
-	goesOn("once another session was opened")
-	keepsToItself(t, kept, other)
-	if other.End() {
-		goesOn("once another session was ended")
-	}
 }
 
 // keepsToItself calls a tool that reports progress in one session while another

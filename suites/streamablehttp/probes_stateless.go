@@ -26,7 +26,18 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-unknown-method-404"},
-			Probe: unknownMethodStatus,
+			// unknownMethodStatus leaves it to the checks of JSON-RPC that there is an error
+			// -32601 at all.
+			Probe: func(t *check.T) {
+				p := posting.Posting{Method: "mcpcheck/no-such-method"}
+				a := posting.Available(t, p.Post(t))
+				if code, _ := a.Answer.Code(); code != spec.MethodNotFound {
+					t.NotObserved("an unknown method was answered with "+check.Told(a.Exchange)+", and not with error -32601", "")
+				}
+				if a.Status != http.StatusNotFound {
+					t.Fail("HTTP status 404", check.Told(a.Exchange), "an unknown method was answered with %s", check.Told(a.Exchange))
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.post.only",
@@ -35,7 +46,19 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-get-delete-405"},
-			Probe: postOnly,
+			Probe: func(t *check.T) {
+				modernOnly(t)
+				for _, method := range []string{http.MethodGet, http.MethodDelete} {
+					x := t.Ask(method, check.With("Accept", "text/event-stream"))
+					x.Close()
+					switch {
+					case posting.Unavailable(x.Status), x.Status == http.StatusUnauthorized, x.Status == http.StatusForbidden:
+						t.NotObserved(method+" was answered with "+check.Told(x), "")
+					case x.Status != http.StatusMethodNotAllowed:
+						t.Fail("HTTP status 405", check.Told(x), "%s was answered with %s", method, check.Told(x))
+					}
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.session.none",
@@ -44,7 +67,29 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-header-ignored"},
-			Probe: sessionNone,
+			// sessionNone: a server that has handshake revisions too may look for a session that
+			// a request names, as these have it; a request that names none is served
+			// statelessly by it
+			// (basic/versioning#backward-compatibility-with-initialization-based-versions).
+			Probe: func(t *check.T) {
+				named := check.With(posting.SessionField, "mcpcheck-no-such-session")
+				ways := [][]check.Edit{nil, {named}}
+				if posting.OtherEras(t).Handshake {
+					ways = ways[:1]
+					if a := posting.Discovery.Post(t, named); !a.Served() || a.Header.Get(posting.SessionField) != "" {
+						t.Note("a request that names a session is answered with %s", check.Told(a.Exchange))
+					}
+				} else {
+					posting.ExpectServed(t, "with an Mcp-Session-Id", posting.Discovery, named)
+				}
+				for _, edits := range ways {
+					for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
+						if a := posting.Available(t, p.Post(t, edits...)); a.Header.Get(posting.SessionField) != "" {
+							t.Fail("no Mcp-Session-Id", "Mcp-Session-Id: "+wire.Clip(a.Header.Get(posting.SessionField), 80), "the answer to %s has an Mcp-Session-Id", p)
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.event.id.ignored",
@@ -65,7 +110,27 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-no-resumption"},
-			Probe: notResumed,
+			// notResumed reads a stream, and comes back with the id of its first event, or
+			// an id of its own making where it had none. A barrier tells how long a stream
+			// is listened to that is opened all the same.
+			Probe: func(t *check.T) {
+				modernOnly(t)
+				x := streamed(t)
+				id := "mcpcheck-0"
+				for _, e := range x.Events() {
+					if e.HasID && e.ID != "" {
+						id = e.ID
+						break
+					}
+				}
+				x.Close()
+				back := t.Ask(http.MethodGet, check.With("Accept", "text/event-stream"), check.With("Last-Event-ID", id))
+				defer back.Close()
+				posting.Discovery.Post(t)
+				if all := back.Messages(); back.Streams() && len(all) > 0 {
+					t.Fail("HTTP status 405", check.Told(back), "GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
+				}
+			},
 		},
 		{
 			ID:    "mrtr.retry.elsewhere",
@@ -74,21 +139,33 @@ func statelessProbes() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-retry-self-contained"},
-			Probe: retryElsewhere,
+			// retryElsewhere has each connection closed behind its answer. What succeeds in
+			// the session must succeed so too.
+			Probe: func(t *check.T) {
+				alone := check.With("Connection", "close")
+				seen := false
+				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
+					if !check.Succeeded(t, t.Request(r.Method, r.Retry)) {
+						return
+					}
+					first := posting.Posting{Method: r.Method, Params: r.Params}.Post(t, alone)
+					if !session.Interim(first.Answer) {
+						return
+					}
+					retry, ok := t.Retry(r.Params, first.Answer.Result())
+					if !ok {
+						return
+					}
+					seen = true
+					if a := posting.Available(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone)); !check.Succeeded(t, a.Answer) {
+						t.Fail("a result, as over the same connection", check.Told(a.Exchange), "%s was retried over another connection than it was asked over, and answered with %s", r, check.Told(a.Exchange))
+					}
+				})
+				if !seen {
+					t.NotObserved("no request that asks for input succeeded in its second round", "")
+				}
+			},
 		},
-	}
-}
-
-// unknownMethodStatus leaves it to the checks of JSON-RPC that there is an error
-// -32601 at all.
-func unknownMethodStatus(t *check.T) {
-	p := posting.Posting{Method: "mcpcheck/no-such-method"}
-	a := posting.Available(t, p.Post(t))
-	if code, _ := a.Answer.Code(); code != spec.MethodNotFound {
-		t.NotObserved("an unknown method was answered with "+check.Told(a.Exchange)+", and not with error -32601", "")
-	}
-	if a.Status != http.StatusNotFound {
-		t.Fail("HTTP status 404", check.Told(a.Exchange), "an unknown method was answered with %s", check.Told(a.Exchange))
 	}
 }
 
@@ -97,66 +174,6 @@ func unknownMethodStatus(t *check.T) {
 func modernOnly(t *check.T) {
 	if posting.OtherEras(t).Handshake {
 		t.NotApplicable("the server accepts initialize, and may serve such clients")
-	}
-}
-
-func postOnly(t *check.T) {
-	modernOnly(t)
-	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		x := t.Ask(method, check.With("Accept", "text/event-stream"))
-		x.Close()
-		switch {
-		case posting.Unavailable(x.Status), x.Status == http.StatusUnauthorized, x.Status == http.StatusForbidden:
-			t.NotObserved(method+" was answered with "+check.Told(x), "")
-		case x.Status != http.StatusMethodNotAllowed:
-			t.Fail("HTTP status 405", check.Told(x), "%s was answered with %s", method, check.Told(x))
-		}
-	}
-}
-
-// sessionNone: a server that has handshake revisions too may look for a session that
-// a request names, as these have it; a request that names none is served
-// statelessly by it
-// (basic/versioning#backward-compatibility-with-initialization-based-versions).
-func sessionNone(t *check.T) {
-	named := check.With(posting.SessionField, "mcpcheck-no-such-session")
-	ways := [][]check.Edit{nil, {named}}
-	if posting.OtherEras(t).Handshake {
-		ways = ways[:1]
-		if a := posting.Discovery.Post(t, named); !a.Served() || a.Header.Get(posting.SessionField) != "" {
-			t.Note("a request that names a session is answered with %s", check.Told(a.Exchange))
-		}
-	} else {
-		posting.ExpectServed(t, "with an Mcp-Session-Id", posting.Discovery, named)
-	}
-	for _, edits := range ways {
-		for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
-			if a := posting.Available(t, p.Post(t, edits...)); a.Header.Get(posting.SessionField) != "" {
-				t.Fail("no Mcp-Session-Id", "Mcp-Session-Id: "+wire.Clip(a.Header.Get(posting.SessionField), 80), "the answer to %s has an Mcp-Session-Id", p)
-			}
-		}
-	}
-}
-
-// notResumed reads a stream, and comes back with the id of its first event, or
-// an id of its own making where it had none. A barrier tells how long a stream
-// is listened to that is opened all the same.
-func notResumed(t *check.T) {
-	modernOnly(t)
-	x := streamed(t)
-	id := "mcpcheck-0"
-	for _, e := range x.Events() {
-		if e.HasID && e.ID != "" {
-			id = e.ID
-			break
-		}
-	}
-	x.Close()
-	back := t.Ask(http.MethodGet, check.With("Accept", "text/event-stream"), check.With("Last-Event-ID", id))
-	defer back.Close()
-	posting.Discovery.Post(t)
-	if all := back.Messages(); back.Streams() && len(all) > 0 {
-		t.Fail("HTTP status 405", check.Told(back), "GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
 	}
 }
 
@@ -186,31 +203,4 @@ func streamed(t *check.T) *check.Exchange {
 		t.NotObserved("subscriptions/listen was answered with "+check.Told(x), "")
 	}
 	return x
-}
-
-// retryElsewhere has each connection closed behind its answer. What succeeds in
-// the session must succeed so too.
-func retryElsewhere(t *check.T) {
-	alone := check.With("Connection", "close")
-	seen := false
-	asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
-		if !check.Succeeded(t, t.Request(r.Method, r.Retry)) {
-			return
-		}
-		first := posting.Posting{Method: r.Method, Params: r.Params}.Post(t, alone)
-		if !session.Interim(first.Answer) {
-			return
-		}
-		retry, ok := t.Retry(r.Params, first.Answer.Result())
-		if !ok {
-			return
-		}
-		seen = true
-		if a := posting.Available(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone)); !check.Succeeded(t, a.Answer) {
-			t.Fail("a result, as over the same connection", check.Told(a.Exchange), "%s was retried over another connection than it was asked over, and answered with %s", r, check.Told(a.Exchange))
-		}
-	})
-	if !seen {
-		t.NotObserved("no request that asks for input succeeded in its second round", "")
-	}
 }

@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -26,7 +27,32 @@ func streamProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-sse-close-after-response"},
-			Probe: streamClosed,
+			// streamClosed takes a request that is answered at once, or else a call that is
+			// reported on, which a server that has both can only answer by a stream. It is
+			// made in a session beside: what a server says of it on other streams is then none
+			// of the judges' who did not see it asked.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				x := b.Post(posting.Barrier(t))
+				defer func() { x.Close() }()
+				if !x.Streams() {
+					one, ok := toolcalls.CallsIfDeclared(t).Worker()
+					if !ok {
+						t.NotObserved(t.Facts.Barrier+" was answered with "+check.Told(x)+", and no tool that may be called reports progress", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
+					}
+					one.Token = `"mcpcheck-closed"`
+					if x = b.Post(t.Frame(t.NextID(), "tools/call", one.Params())); !x.Streams() {
+						t.NotObserved("no request was answered with an event stream", "")
+					}
+				}
+				if _, ok := t.Response(x); !ok {
+					t.NotObserved("no response came on the stream", "") // judged in every session
+				}
+				if !t.Whole(x) {
+					t.Fail("the end of the stream", "nothing", "the stream of a request was still open %s after its response", t.Timeout())
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.stream.disconnect",
@@ -36,7 +62,32 @@ func streamProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"streamable-http-disconnect-not-cancel"},
-			Probe: disconnectKept,
+			// disconnectKept: that the rest of a stream is replayed shows that it is kept, and
+			// so that a missing answer was never given.
+			Probe: func(t *check.T) {
+				k := cutOff(t)
+				switch {
+				case k.why != "":
+					t.NotObserved(k.why, k.hint)
+				case len(k.lost.back) == 0:
+					t.NotObserved("what became of the call cannot be seen: "+k.lost.why, "")
+				case !k.midst:
+					t.NotObserved(fmt.Sprintf("a call of %q was answered before its connection could be broken", k.tool), "")
+				case !k.fine:
+					t.NotObserved(fmt.Sprintf("a call of %q beside it did not succeed", k.tool), "")
+				}
+				replayed := k.lost.replayed()
+				if at := slices.IndexFunc(replayed, wire.Message.IsResponse); at >= 0 {
+					if answer := replayed[at]; !sound(answer) {
+						t.Fail("the result of the call", answer.Summary(), "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, brought %s; a call beside it succeeded", k.tool, failureOf(answer))
+					}
+					return
+				}
+				if !k.lost.done() || len(replayed) == 0 {
+					t.NotObserved("the stream was taken up, and its rest did not come", "")
+				}
+				t.Fail("the result of the call", "the end of the stream", "the connection of a call of %q was broken after its second report, and its stream, when it was taken up, ended without the answer, and came to nothing the next %d times; a call beside it succeeded", k.tool, len(k.lost.back)-1)
+			},
 		},
 		{
 			ID:    "streamable-http.replay.own",
@@ -46,7 +97,24 @@ func streamProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"streamable-http-replay-same-stream-only"},
-			Probe: replayOwn,
+			// replayOwn looks on each stream that was taken up for what is of the other call
+			// and came on its stream too. What came there alone was not replayed: which stream
+			// carries what is judged apart.
+			Probe: func(t *check.T) {
+				k := cutOff(t)
+				seen := false
+				eachBack(t, k, func(l, other *lost) {
+					for _, m := range messagesOf(l.events()) {
+						if other.own(m) && other.had(m) {
+							t.Fail("messages of the call with id "+l.id.String(), m.Summary(), "the stream of one of two calls of %q was taken up by its event %q, and brought the %s of the other", k.tool, l.seen[l.cursor].ID, m.Summary())
+						}
+					}
+					seen = seen || len(l.replayed()) > 0
+				})
+				if !seen {
+					t.NotObserved("no stream that was taken up brought anything of its call", "")
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.replay.cursor",
@@ -56,7 +124,30 @@ func streamProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"streamable-http-event-id-per-stream"},
-			Probe: replayCursor,
+			// replayCursor looks for what the client had when it named the event: the event
+			// itself, and those before it. What is logged may be logged again in the same words;
+			// what is reported of a call, and its answer, is not.
+			Probe: func(t *check.T) {
+				k := cutOff(t)
+				seen := false
+				eachBack(t, k, func(l, _ *lost) {
+					known := l.seen[:l.cursor+1]
+					for _, e := range l.events() {
+						again := slices.ContainsFunc(known, func(had transport.Event) bool {
+							m := wire.Parse(e.Data)
+							same := e.Dispatched() && m.Readable() && string(had.Data) == string(e.Data)
+							return same && (l.own(m) || e.HasID && had.HasID && e.ID == had.ID)
+						})
+						if again {
+							t.Fail("what came behind the event", wire.Parse(e.Data).Summary(), "a stream was taken up by its event %q, and brought the %s again, which the client had", l.seen[l.cursor].ID, wire.Parse(e.Data).Summary())
+						}
+					}
+					seen = seen || len(l.replayed()) > 0
+				})
+				if !seen {
+					t.NotObserved("no stream that was taken up brought anything of its call", "")
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.change.once",
@@ -66,7 +157,49 @@ func streamProbes() []check.Check {
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
-			Probe: changeOnce,
+			// changeOnce makes the calls that changed something while one stream listens, and
+			// once more while two do: what is told as often on each of the two as on the one
+			// before is told twice. A server may spread what it has to tell over its streams.
+			// It may as well have one stream at a time, and end the older: what is then said
+			// where that was taken up again was on its way to it, and is none of the two.
+			Probe: func(t *check.T) {
+				c := toolcalls.Calls(t)
+				if len(c.Triggers) == 0 || len(c.Heard) == 0 {
+					t.NotObserved("no call had an effect that was told", check.AllowHint(c.Held))
+				}
+				before := changesTold(t, c, nil)
+				if len(before) == 0 {
+					t.NotObserved("no change was told on a stream", "")
+				}
+				second, err := t.TryAsk(http.MethodGet, asStream())
+				if err != nil {
+					t.NotObserved("a second stream was not opened: "+err.Error(), "")
+				}
+				defer second.Close()
+				if !second.Streams() {
+					t.NotObserved("a second stream was not opened: a GET was answered with "+check.Told(second), "")
+				}
+				var first, other []toldOn
+				for _, one := range changesTold(t, c, second) {
+					if !one.own && !slices.ContainsFunc(before, func(b toldOn) bool { return b.on == one.on }) {
+						t.NotObserved("the stream of the session ended beside a second one, and was taken up again", "")
+					}
+					first = append(first, one)
+				}
+				for _, m := range second.Messages() {
+					if _, ok := watch.NoticeOf(m); ok {
+						other = append(other, toldOn{told: string(m.Raw)})
+					}
+				}
+				for _, b := range before {
+					if n := count(before, b.told); count(first, b.told) == n && count(other, b.told) == n {
+						t.Fail("one notification on one stream", "one on each of two", "a change was told %d times while one stream listened, and as often on each of two: %s", n, wire.Clip(b.told, 200))
+					}
+				}
+				if len(first)+len(other) == 0 {
+					t.NotObserved("no change was told beside a second stream", "")
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.connections.closed",
@@ -75,84 +208,32 @@ func streamProbes() []check.Check {
 			In:    spec.Handshake,
 			On:    transport.OnHTTP | transport.OnSSE,
 			Rules: []string{"lifecycle-http-shutdown"},
-			Probe: connectionsClosed,
+			// connectionsClosed has another client leave as the page has it, by closing its
+			// connections, and looks whether this one is served.
+			Probe: func(t *check.T) {
+				if t.Transport() == transport.SSE {
+					other := t.Another(false)
+					other.Request(t.Facts.Barrier, nil)
+					other.End()
+				} else {
+					other := posting.OpenSession(t)
+					other.Post(posting.Barrier(t))
+					if listening, err := other.TryAsk(http.MethodGet, asStream()); err == nil {
+						listening.Close()
+					}
+					defer other.End()
+				}
+				// It may take a server a moment to see that.
+				for range servedAfter {
+					t.Survives("another client had closed its connections")
+				}
+			},
 		},
 	}
 }
 
 // asStream asks for the stream of a GET.
 func asStream() check.Edit { return check.With("Accept", "text/event-stream") }
-
-// streamClosed takes a request that is answered at once, or else a call that is
-// reported on, which a server that has both can only answer by a stream. It is
-// made in a session beside: what a server says of it on other streams is then none
-// of the judges' who did not see it asked.
-func streamClosed(t *check.T) {
-	b := posting.OpenSession(t)
-	defer b.End()
-	x := b.Post(posting.Barrier(t))
-	defer func() { x.Close() }()
-	if !x.Streams() {
-		one, ok := toolcalls.CallsIfDeclared(t).Worker()
-		if !ok {
-			t.NotObserved(t.Facts.Barrier+" was answered with "+check.Told(x)+", and no tool that may be called reports progress", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
-		}
-		one.Token = `"mcpcheck-closed"`
-		if x = b.Post(t.Frame(t.NextID(), "tools/call", one.Params())); !x.Streams() {
-			t.NotObserved("no request was answered with an event stream", "")
-		}
-	}
-	if _, ok := t.Response(x); !ok {
-		t.NotObserved("no response came on the stream", "") // judged in every session
-	}
-	if !t.Whole(x) {
-		t.Fail("the end of the stream", "nothing", "the stream of a request was still open %s after its response", t.Timeout())
-	}
-}
-
-// changeOnce makes the calls that changed something while one stream listens, and
-// once more while two do: what is told as often on each of the two as on the one
-// before is told twice. A server may spread what it has to tell over its streams.
-// It may as well have one stream at a time, and end the older: what is then said
-// where that was taken up again was on its way to it, and is none of the two.
-func changeOnce(t *check.T) {
-	c := toolcalls.Calls(t)
-	if len(c.Triggers) == 0 || len(c.Heard) == 0 {
-		t.NotObserved("no call had an effect that was told", check.AllowHint(c.Held))
-	}
-	before := changesTold(t, c, nil)
-	if len(before) == 0 {
-		t.NotObserved("no change was told on a stream", "")
-	}
-	second, err := t.TryAsk(http.MethodGet, asStream())
-	if err != nil {
-		t.NotObserved("a second stream was not opened: "+err.Error(), "")
-	}
-	defer second.Close()
-	if !second.Streams() {
-		t.NotObserved("a second stream was not opened: a GET was answered with "+check.Told(second), "")
-	}
-	var first, other []toldOn
-	for _, one := range changesTold(t, c, second) {
-		if !one.own && !slices.ContainsFunc(before, func(b toldOn) bool { return b.on == one.on }) {
-			t.NotObserved("the stream of the session ended beside a second one, and was taken up again", "")
-		}
-		first = append(first, one)
-	}
-	for _, m := range second.Messages() {
-		if _, ok := watch.NoticeOf(m); ok {
-			other = append(other, toldOn{told: string(m.Raw)})
-		}
-	}
-	for _, b := range before {
-		if n := count(before, b.told); count(first, b.told) == n && count(other, b.told) == n {
-			t.Fail("one notification on one stream", "one on each of two", "a change was told %d times while one stream listened, and as often on each of two: %s", n, wire.Clip(b.told, 200))
-		}
-	}
-	if len(first)+len(other) == 0 {
-		t.NotObserved("no change was told beside a second stream", "")
-	}
-}
 
 // A toldOn is a notification of a change, and where it came.
 type toldOn struct {
@@ -202,27 +283,6 @@ func changesTold(t *check.T, c *toolcalls.All, second *check.Exchange) (out []to
 		}
 	}
 	return out
-}
-
-// connectionsClosed has another client leave as the page has it, by closing its
-// connections, and looks whether this one is served.
-func connectionsClosed(t *check.T) {
-	if t.Transport() == transport.SSE {
-		other := t.Another(false)
-		other.Request(t.Facts.Barrier, nil)
-		other.End()
-	} else {
-		other := posting.OpenSession(t)
-		other.Post(posting.Barrier(t))
-		if listening, err := other.TryAsk(http.MethodGet, asStream()); err == nil {
-			listening.Close()
-		}
-		defer other.End()
-	}
-	// It may take a server a moment to see that.
-	for range servedAfter {
-		t.Survives("another client had closed its connections")
-	}
 }
 
 // servedAfter is how many requests are sent after a connection was closed.

@@ -23,7 +23,19 @@ func versionProbes() []check.Check {
 			In:    in,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-invalid-400"},
-			Probe: versionInvalid,
+			// versionInvalid names versions that no server can know, in a session whose
+			// version it knows otherwise, by a request and by a notification.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				for _, version := range []string{spec.UnknownVersion, spec.FutureVersion, "garbage"} {
+					for _, raw := range []string{posting.Barrier(t), posting.Initialized} {
+						if x := posting.SayingSomething(t, b.Post(raw, check.With(posting.VersionField, version))); x.Status != http.StatusBadRequest {
+							t.Fail("HTTP status 400", check.Told(x), "%s with MCP-Protocol-Version: %s was answered with %s", wire.Parse([]byte(raw)).Summary(), version, check.Told(x))
+						}
+					}
+				}
+			},
 		},
 		{
 			ID:    "streamable-http.version.absent",
@@ -32,42 +44,26 @@ func versionProbes() []check.Check {
 			In:    in,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-version-header-default"},
-			Probe: versionAbsent,
+			// versionAbsent: without a session nothing else tells the version, and the server
+			// should take it for 2025-03-26, which has no such field. Who does not speak that
+			// must refuse it. A session may tell the version, and what becomes of the request
+			// then is not stated.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				x := posting.SayingSomething(t, b.Post(posting.Barrier(t), check.Without(posting.VersionField)))
+				switch {
+				case posting.Served(t, x):
+				case b.Id != "":
+					t.NotObserved("in a session, which may tell the version, a request without MCP-Protocol-Version was answered with "+check.Told(x), "")
+				case x.Status == http.StatusBadRequest && !agreesTo(t, spec.V2025_03_26):
+					t.NotApplicable("the server does not speak 2025-03-26, which a request without MCP-Protocol-Version is of")
+				default:
+					posting.LeftToPoll(t, x)
+					t.Fail("a result", check.Told(x), "%s without MCP-Protocol-Version was answered with %s", t.Facts.Barrier, check.Told(x))
+				}
+			},
 		},
-	}
-}
-
-// versionInvalid names versions that no server can know, in a session whose
-// version it knows otherwise, by a request and by a notification.
-func versionInvalid(t *check.T) {
-	b := posting.OpenSession(t)
-	defer b.End()
-	for _, version := range []string{spec.UnknownVersion, spec.FutureVersion, "garbage"} {
-		for _, raw := range []string{posting.Barrier(t), posting.Initialized} {
-			if x := posting.SayingSomething(t, b.Post(raw, check.With(posting.VersionField, version))); x.Status != http.StatusBadRequest {
-				t.Fail("HTTP status 400", check.Told(x), "%s with MCP-Protocol-Version: %s was answered with %s", wire.Parse([]byte(raw)).Summary(), version, check.Told(x))
-			}
-		}
-	}
-}
-
-// versionAbsent: without a session nothing else tells the version, and the server
-// should take it for 2025-03-26, which has no such field. Who does not speak that
-// must refuse it. A session may tell the version, and what becomes of the request
-// then is not stated.
-func versionAbsent(t *check.T) {
-	b := posting.OpenSession(t)
-	defer b.End()
-	x := posting.SayingSomething(t, b.Post(posting.Barrier(t), check.Without(posting.VersionField)))
-	switch {
-	case posting.Served(t, x):
-	case b.Id != "":
-		t.NotObserved("in a session, which may tell the version, a request without MCP-Protocol-Version was answered with "+check.Told(x), "")
-	case x.Status == http.StatusBadRequest && !agreesTo(t, spec.V2025_03_26):
-		t.NotApplicable("the server does not speak 2025-03-26, which a request without MCP-Protocol-Version is of")
-	default:
-		posting.LeftToPoll(t, x)
-		t.Fail("a result", check.Told(x), "%s without MCP-Protocol-Version was answered with %s", t.Facts.Barrier, check.Told(x))
 	}
 }
 

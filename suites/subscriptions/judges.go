@@ -16,7 +16,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-nothing-before-ack"},
-			Judge: delivered(ackFirst),
+			Judge: func(j *check.J) { delivered(ackFirst)(j) },
 		},
 		{
 			ID:    "subscriptions.ack.shape",
@@ -24,7 +24,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-shape"},
-			Judge: delivered(ackShape),
+			Judge: func(j *check.J) { delivered(ackShape)(j) },
 		},
 		{
 			ID:    "subscriptions.ack.subset",
@@ -32,7 +32,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-subset"},
-			Judge: delivered(ackSubset),
+			Judge: func(j *check.J) { delivered(ackSubset)(j) },
 		},
 		{
 			ID:    "subscriptions.id.present",
@@ -40,7 +40,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-in-meta"},
-			Judge: delivered(idPresent),
+			Judge: func(j *check.J) { delivered(idPresent)(j) },
 		},
 		{
 			ID:    "subscriptions.id.equal",
@@ -48,7 +48,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-equals-request-id"},
-			Judge: delivered(idEqual),
+			Judge: func(j *check.J) { delivered(idEqual)(j) },
 		},
 		{
 			ID:    "subscriptions.id.elsewhere",
@@ -56,7 +56,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-absent-elsewhere"},
-			Judge: delivered(idElsewhere),
+			Judge: func(j *check.J) { delivered(idElsewhere)(j) },
 		},
 		{
 			ID:    "subscriptions.requested",
@@ -64,7 +64,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-requested-only"},
-			Judge: delivered(requestedOnly),
+			Judge: func(j *check.J) { delivered(requestedOnly)(j) },
 		},
 		{
 			ID:    "subscriptions.updated.scope",
@@ -72,7 +72,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-resource-updated-scope"},
-			Judge: delivered(updatedScope),
+			Judge: func(j *check.J) { delivered(updatedScope)(j) },
 		},
 		{
 			ID:    "subscriptions.unsolicited",
@@ -80,7 +80,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-unsolicited-change-notifications"},
-			Judge: delivered(unsolicited),
+			Judge: func(j *check.J) { delivered(unsolicited)(j) },
 		},
 		{
 			ID:    "subscriptions.cancelled",
@@ -88,7 +88,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-client-cancel-stdio"},
-			Judge: delivered(afterCancel),
+			Judge: func(j *check.J) { delivered(afterCancel)(j) },
 		},
 		{
 			ID:    "subscriptions.end.shape",
@@ -96,7 +96,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-graceful-close-shape"},
-			Judge: delivered(endShape),
+			Judge: func(j *check.J) { delivered(endShape)(j) },
 		},
 	}...)
 }

@@ -23,7 +23,9 @@ func changesTold() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Needs: list, // that a whole capability is not declared is judged apart
 			Rules: []string{list + "-list-changed-needs-flag"},
-			Judge: transcript.JudgeUndeclared("notifications/"+list+"/list_changed", list+".listChanged"),
+			Judge: func(j *check.J) {
+				transcript.JudgeUndeclared("notifications/"+list+"/list_changed", list+".listChanged")(j)
+			},
 		}
 		out = append(out, c, advised(c, spec.Every&^c.In))
 	}
@@ -33,7 +35,7 @@ func changesTold() []check.Check {
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"resources-updated-needs-capability"},
-		Judge: transcript.JudgeUndeclared(transcript.UpdatedMethod, "resources.subscribe"),
+		Judge: func(j *check.J) { transcript.JudgeUndeclared(transcript.UpdatedMethod, "resources.subscribe")(j) },
 	}
 	return append(out,
 		undeclared,
@@ -44,7 +46,18 @@ func changesTold() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-updated-params"},
-			Judge: updatedURI,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					if e.Message.Kind != wire.Notification || e.Message.Method() != transcript.UpdatedMethod {
+						continue
+					}
+					if uri := e.Message.Params().Get("uri"); uri.Type != gjson.String {
+						j.Fail(e, "the uri of %s is %s, not a string", transcript.UpdatedMethod, wire.TypeName(uri))
+						continue
+					}
+					j.Saw()
+				}
+			},
 		},
 		check.Check{
 			ID:    "resources.updated.subscribed",
@@ -53,7 +66,35 @@ func changesTold() []check.Check {
 			In:    spec.Handshake,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-updated-only-if-subscribed", "resources-unsubscribe-stops-updates"},
-			Judge: updatedSubscribed,
+			// updatedSubscribed takes notice only of resources that were listed or named by
+			// the client: any other may be a part of one that it is subscribed to
+			// (schema.ts#ResourceUpdatedNotification). What was on its way when a
+			// subscription ended may still come.
+			Judge: func(j *check.J) {
+				known, subscribed, call := map[string]bool{}, map[string]*subscription{}, 0
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						one := e
+						one.Message = m
+						uri := m.Params().Get("uri").String()
+						switch {
+						case e.From != j.Of && m.Method() == "tools/call":
+							call = e.Index
+						case e.From != j.Of && m.Method() == "resources/subscribe":
+							known[uri], subscribed[uri] = true, &subscription{on: true}
+						case e.From == j.Of && m.IsResponse():
+							roundTrip(j, one, subscribed)
+							for _, entry := range m.Result().Get("resources").Array() {
+								if listed := entry.Get("uri"); listed.Type == gjson.String {
+									known[listed.Str] = true
+								}
+							}
+						case e.From == j.Of && m.Kind == wire.Notification && m.Method() == transcript.UpdatedMethod:
+							judgeUpdate(j, one, uri, known[uri], call, subscribed)
+						}
+					}
+				}
+			},
 		},
 	)
 }
@@ -63,19 +104,6 @@ func changesTold() []check.Check {
 func advised(c check.Check, in spec.Set) check.Check {
 	c.ID, c.Level, c.In = c.ID+".advised", spec.Should, in
 	return c
-}
-
-func updatedURI(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Notification || e.Message.Method() != transcript.UpdatedMethod {
-			continue
-		}
-		if uri := e.Message.Params().Get("uri"); uri.Type != gjson.String {
-			j.Fail(e, "the uri of %s is %s, not a string", transcript.UpdatedMethod, wire.TypeName(uri))
-			continue
-		}
-		j.Saw()
-	}
 }
 
 // stragglers is how many updates of a resource, after the client has
@@ -90,36 +118,6 @@ type subscription struct {
 	past  int        // round trips since then
 	late  int        // updates since these, each of them after another call of a tool
 	call  int        // the frame of the call that the last of them came after
-}
-
-// updatedSubscribed takes notice only of resources that were listed or named by
-// the client: any other may be a part of one that it is subscribed to
-// (schema.ts#ResourceUpdatedNotification). What was on its way when a
-// subscription ended may still come.
-func updatedSubscribed(j *check.J) {
-	known, subscribed, call := map[string]bool{}, map[string]*subscription{}, 0
-	for _, e := range j.Entries() {
-		for _, m := range e.Message.Elements() {
-			one := e
-			one.Message = m
-			uri := m.Params().Get("uri").String()
-			switch {
-			case e.From != j.Of && m.Method() == "tools/call":
-				call = e.Index
-			case e.From != j.Of && m.Method() == "resources/subscribe":
-				known[uri], subscribed[uri] = true, &subscription{on: true}
-			case e.From == j.Of && m.IsResponse():
-				roundTrip(j, one, subscribed)
-				for _, entry := range m.Result().Get("resources").Array() {
-					if listed := entry.Get("uri"); listed.Type == gjson.String {
-						known[listed.Str] = true
-					}
-				}
-			case e.From == j.Of && m.Kind == wire.Notification && m.Method() == transcript.UpdatedMethod:
-				judgeUpdate(j, one, uri, known[uri], call, subscribed)
-			}
-		}
-	}
 }
 
 // roundTrip counts an answer to what was sent after a subscription had ended;

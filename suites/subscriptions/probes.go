@@ -20,7 +20,19 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-first"},
-			Probe: listenAcknowledged,
+			// listenAcknowledged leaves what comes before the acknowledgment to the judges.
+			Probe: func(t *check.T) {
+				w := changes.Offered(t, true)
+				defer w.Stop()
+				switch {
+				case w.Got.Kind == wire.Error:
+					t.NotObserved("subscriptions/listen was answered with "+w.Got.Summary(), "")
+				case w.Got.IsResponse():
+					t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "subscriptions/listen was answered at once, and never acknowledged")
+				case !w.Open:
+					t.Fail("notifications/subscriptions/acknowledged", "nothing", "subscriptions/listen was neither acknowledged nor answered")
+				}
+			},
 		},
 		{
 			ID:    "subscriptions.stays-open",
@@ -28,7 +40,22 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-stream-stays-open"},
-			Probe: streamStaysOpen,
+			// streamStaysOpen asks for nothing but what the server declares: a server that
+			// has nothing to tell may as well end the stream. When else it ends one is its
+			// own choice (basic/patterns/subscriptions#cancellation).
+			Probe: func(t *check.T) {
+				w := changes.Subscribed(t)
+				defer w.Stop()
+				if _, ok := t.Try(t.Facts.Barrier, nil); !ok {
+					t.NotObserved("the server answers nothing beside the stream", "")
+				}
+				for _, m := range t.Received(w.Stream.Sent) {
+					if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
+						w.Got = m
+						t.Fail("an open stream", m.Summary(), "the stream was acknowledged, and ended at once")
+					}
+				}
+			},
 		},
 		{
 			ID:    "subscriptions.filter.empty",
@@ -36,7 +63,17 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-all-filter-fields-optional"},
-			Probe: emptyFilter,
+			Probe: func(t *check.T) {
+				changes.Subscribed(t).Stop() // that streams are opened at all is a condition
+				w := watch.Start(t, watch.Filter{})
+				defer w.Stop()
+				switch {
+				case w.Got.Kind == wire.Error:
+					t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "a filter with no member, all of which are optional, was refused")
+				case !w.Open && !w.Got.IsResponse():
+					t.Fail("notifications/subscriptions/acknowledged", "nothing", "a filter with no member was neither acknowledged nor refused")
+				}
+			},
 		},
 		{
 			ID:       "subscriptions.filter.missing",
@@ -45,7 +82,19 @@ func probes() []check.Check {
 			In:       spec.Stateless,
 			Rules:    []string{"subscriptions-listen-missing-filter-rejected"},
 			Malforms: true,
-			Probe:    missingFilter,
+			Probe: func(t *check.T) {
+				changes.Subscribed(t).Stop()
+				w := &watch.Watch{T: t}
+				w.Listen(check.Params{})
+				defer w.Stop()
+				switch {
+				case w.Got.Kind == wire.Error:
+				case w.Got.Kind == wire.Invalid:
+					t.Fail("an error", "nothing", "subscriptions/listen without notifications was not answered")
+				default:
+					t.Fail("an error", w.Got.Summary(), "subscriptions/listen without notifications was answered with %s", w.Got.Summary())
+				}
+			},
 		},
 		{
 			ID:    "subscriptions.end.result",
@@ -55,7 +104,25 @@ func probes() []check.Check {
 			On:    transport.OnStdio, // a server over HTTP lives on when a client goes
 			Fresh: true,
 			Rules: []string{"subscriptions-graceful-close-result"},
-			Probe: endedByResult,
+			// endedByResult ends the input while streams are open. A server may take that
+			// for the end of the transport and say nothing. One that says how it ends a
+			// stream uses a result or, by basic/patterns/cancellation, a notification.
+			Probe: func(t *check.T) {
+				streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), wire.StringID("mcpcheck-listen"))}
+				t.End()
+				graceful := false
+				for _, w := range streams {
+					end, told := w.Ended()
+					if end.Message.Kind == wire.Error && !told && w.Open {
+						t.Mark(end)
+						t.Fail("a result", end.Message.Summary(), "when its input ended, the server ended a subscription by an error")
+					}
+					graceful = graceful || told || end.Message.Kind == wire.Result
+				}
+				if !graceful {
+					t.NotObserved("when its input ended, the server said nothing of its open subscriptions", "")
+				}
+			},
 		},
 		{
 			ID:    "subscriptions.delivered",
@@ -63,7 +130,11 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-list-changed-delivered"},
-			Probe: toldOnEach,
+			Probe: func(t *check.T) {
+				if s := streamsTold(t); s.Only != 0 {
+					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.Only-1], "of two streams that were open for %s, only one was told of a change", s.Kind)
+				}
+			},
 		},
 		{
 			ID:    "lifecycle.listen.scoped",
@@ -71,86 +142,18 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-listen-state-request-scoped"},
-			Probe: listenScoped,
+			// listenScoped takes a stream for ended with another only if one that was
+			// opened after that is told of a change, and this one not.
+			Probe: func(t *check.T) {
+				switch s := streamsTold(t); {
+				case !s.Heir:
+					t.NotObserved("no change was told on a stream that was opened when another one was cancelled", "")
+				case !s.Continued:
+					t.Fail("a notification on the second stream", "one on a new stream", "a stream open for %s, on which a change was told before, fell silent when another stream was cancelled and a new one opened", s.Kind)
+				}
+			},
 		},
 	}...)
-}
-
-// listenAcknowledged leaves what comes before the acknowledgment to the judges.
-func listenAcknowledged(t *check.T) {
-	w := changes.Offered(t, true)
-	defer w.Stop()
-	switch {
-	case w.Got.Kind == wire.Error:
-		t.NotObserved("subscriptions/listen was answered with "+w.Got.Summary(), "")
-	case w.Got.IsResponse():
-		t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "subscriptions/listen was answered at once, and never acknowledged")
-	case !w.Open:
-		t.Fail("notifications/subscriptions/acknowledged", "nothing", "subscriptions/listen was neither acknowledged nor answered")
-	}
-}
-
-// streamStaysOpen asks for nothing but what the server declares: a server that
-// has nothing to tell may as well end the stream. When else it ends one is its
-// own choice (basic/patterns/subscriptions#cancellation).
-func streamStaysOpen(t *check.T) {
-	w := changes.Subscribed(t)
-	defer w.Stop()
-	if _, ok := t.Try(t.Facts.Barrier, nil); !ok {
-		t.NotObserved("the server answers nothing beside the stream", "")
-	}
-	for _, m := range t.Received(w.Stream.Sent) {
-		if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
-			w.Got = m
-			t.Fail("an open stream", m.Summary(), "the stream was acknowledged, and ended at once")
-		}
-	}
-}
-
-func emptyFilter(t *check.T) {
-	changes.Subscribed(t).Stop() // that streams are opened at all is a condition
-	w := watch.Start(t, watch.Filter{})
-	defer w.Stop()
-	switch {
-	case w.Got.Kind == wire.Error:
-		t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "a filter with no member, all of which are optional, was refused")
-	case !w.Open && !w.Got.IsResponse():
-		t.Fail("notifications/subscriptions/acknowledged", "nothing", "a filter with no member was neither acknowledged nor refused")
-	}
-}
-
-func missingFilter(t *check.T) {
-	changes.Subscribed(t).Stop()
-	w := &watch.Watch{T: t}
-	w.Listen(check.Params{})
-	defer w.Stop()
-	switch {
-	case w.Got.Kind == wire.Error:
-	case w.Got.Kind == wire.Invalid:
-		t.Fail("an error", "nothing", "subscriptions/listen without notifications was not answered")
-	default:
-		t.Fail("an error", w.Got.Summary(), "subscriptions/listen without notifications was answered with %s", w.Got.Summary())
-	}
-}
-
-// endedByResult ends the input while streams are open. A server may take that
-// for the end of the transport and say nothing. One that says how it ends a
-// stream uses a result or, by basic/patterns/cancellation, a notification.
-func endedByResult(t *check.T) {
-	streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), wire.StringID("mcpcheck-listen"))}
-	t.End()
-	graceful := false
-	for _, w := range streams {
-		end, told := w.Ended()
-		if end.Message.Kind == wire.Error && !told && w.Open {
-			t.Mark(end)
-			t.Fail("a result", end.Message.Summary(), "when its input ended, the server ended a subscription by an error")
-		}
-		graceful = graceful || told || end.Message.Kind == wire.Result
-	}
-	if !graceful {
-		t.NotObserved("when its input ended, the server said nothing of its open subscriptions", "")
-	}
 }
 
 // streamsTold returns what came of several streams, and ends the body where no
@@ -164,21 +167,4 @@ func streamsTold(t *check.T) changes.Streams {
 		t.NotObserved("no call that was made again changed what a stream was opened for", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
 	}
 	return s
-}
-
-func toldOnEach(t *check.T) {
-	if s := streamsTold(t); s.Only != 0 {
-		t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.Only-1], "of two streams that were open for %s, only one was told of a change", s.Kind)
-	}
-}
-
-// listenScoped takes a stream for ended with another only if one that was
-// opened after that is told of a change, and this one not.
-func listenScoped(t *check.T) {
-	switch s := streamsTold(t); {
-	case !s.Heir:
-		t.NotObserved("no change was told on a stream that was opened when another one was cancelled", "")
-	case !s.Continued:
-		t.Fail("a notification on the second stream", "one on a new stream", "a stream open for %s, on which a change was told before, fell silent when another stream was cancelled and a new one opened", s.Kind)
-	}
 }

@@ -24,7 +24,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "prompts.listChanged",
 			Rules: []string{"prompts-list-changed-notify"},
-			Probe: expect.ChangeSent("prompts"),
+			Probe: func(t *check.T) { expect.ChangeSent("prompts")(t) },
 		},
 		{
 			ID:    "resources.list-changed.sent",
@@ -33,7 +33,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.listChanged",
 			Rules: []string{"resources-list-changed-notify"},
-			Probe: expect.ChangeSent("resources"),
+			Probe: func(t *check.T) { expect.ChangeSent("resources")(t) },
 		},
 		{
 			ID:    "resources.updated.sent",
@@ -42,7 +42,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-notifies"},
-			Probe: expect.ChangeSent(""),
+			Probe: func(t *check.T) { expect.ChangeSent("")(t) },
 		},
 		{
 			ID:    "resources.subscribe.result",
@@ -69,7 +69,20 @@ func changeNotifications() []check.Check {
 			In:    spec.Handshake,
 			Needs: "resources",
 			Rules: []string{"resources-subscribe-undeclared"},
-			Probe: subscribeUndeclared,
+			Probe: func(t *check.T) {
+				uris := watch.ListedURIs(t)
+				switch {
+				case watch.DeclaresUpdates(t):
+					t.NotApplicable("the server declares resources.subscribe")
+				case len(uris) == 0:
+					t.NotObserved("the server lists no resource", "")
+				}
+				m := t.Request("resources/subscribe", check.Params{"uri": uris[0]})
+				if m.Kind == wire.Result {
+					_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
+					t.Fail("an error", m.Summary(), "resources.subscribe is not declared, and a subscription was accepted")
+				}
+			},
 		},
 		{
 			ID:    "resources.subscribe.unknown",
@@ -78,7 +91,23 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Spec:  "server/resources#subscriptions",
-			Probe: subscribeUnknown,
+			// subscribeUnknown: no clause says whether such a subscription is refused; the
+			// resource may come to be.
+			Probe: func(t *check.T) {
+				const uri = "mcpcheck://no/such/resource"
+				if t.Facts.Stateless {
+					w := &watch.Watch{T: t, Patient: true}
+					w.Listen(watch.Filter{Uris: []string{uri}}.Params())
+					if w.Got.Kind == wire.Invalid {
+						changes.Subscribed(t).Stop() // that streams are opened at all is judged apart
+						t.Fail("an acknowledgment or an error", "none", "subscriptions/listen for a resource that does not exist was not answered")
+					}
+					w.Stop()
+				} else if m := t.Request("resources/subscribe", check.Params{"uri": uri}); m.Kind == wire.Result {
+					_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uri})
+				}
+				t.Survives("a subscription to a resource that does not exist")
+			},
 		},
 	}
 }
@@ -136,37 +165,4 @@ func emptyResult(t *check.T, method string, answers []wire.Entry) {
 		}
 	}
 	t.NotObserved(fmt.Sprintf("no result of %s came for a listed resource", method), "list a resource that can be subscribed to")
-}
-
-func subscribeUndeclared(t *check.T) {
-	uris := watch.ListedURIs(t)
-	switch {
-	case watch.DeclaresUpdates(t):
-		t.NotApplicable("the server declares resources.subscribe")
-	case len(uris) == 0:
-		t.NotObserved("the server lists no resource", "")
-	}
-	m := t.Request("resources/subscribe", check.Params{"uri": uris[0]})
-	if m.Kind == wire.Result {
-		_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
-		t.Fail("an error", m.Summary(), "resources.subscribe is not declared, and a subscription was accepted")
-	}
-}
-
-// subscribeUnknown: no clause says whether such a subscription is refused; the
-// resource may come to be.
-func subscribeUnknown(t *check.T) {
-	const uri = "mcpcheck://no/such/resource"
-	if t.Facts.Stateless {
-		w := &watch.Watch{T: t, Patient: true}
-		w.Listen(watch.Filter{Uris: []string{uri}}.Params())
-		if w.Got.Kind == wire.Invalid {
-			changes.Subscribed(t).Stop() // that streams are opened at all is judged apart
-			t.Fail("an acknowledgment or an error", "none", "subscriptions/listen for a resource that does not exist was not answered")
-		}
-		w.Stop()
-	} else if m := t.Request("resources/subscribe", check.Params{"uri": uri}); m.Kind == wire.Result {
-		_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uri})
-	}
-	t.Survives("a subscription to a resource that does not exist")
 }

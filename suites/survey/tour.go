@@ -19,7 +19,22 @@ func Tour() check.Check {
 		Says:  "what the server offers is looked at",
 		Level: spec.Robust,
 		In:    spec.Every,
-		Probe: tour,
+		Probe: func(t *check.T) {
+			for _, l := range offer.Lists(t) {
+				offer.Walked(t, l)
+			}
+			asking.Askers(t) // before anything is cancelled: what asks is known by what is open
+			if t.Declares("tools") {
+				toolcalls.Calls(t)
+				toolcalls.CallWithLevels(t)
+				toolcalls.CancelOne(t)
+			}
+			usage.Used(t)
+			check.Memo(t, "used as given", func() int { return usage.UseConfigured(t) })
+			changes.CallBesideStream(t)
+			changes.Rewatch(t)
+			check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
+		},
 	}})[0]
 }
 
@@ -33,29 +48,10 @@ func PlainTour() check.Check {
 		Level: spec.Robust,
 		In:    spec.Handshake,
 		Plain: true,
-		Probe: plainTour,
+		Probe: func(t *check.T) {
+			if asking, ok := check.Recall[[]asking.Asker](t, "askers"); ok && len(asking) > 0 {
+				toolcalls.CallUnwatched(t)
+			}
+		},
 	}})[0]
-}
-
-func plainTour(t *check.T) {
-	if asking, ok := check.Recall[[]asking.Asker](t, "askers"); ok && len(asking) > 0 {
-		toolcalls.CallUnwatched(t)
-	}
-}
-
-func tour(t *check.T) {
-	for _, l := range offer.Lists(t) {
-		offer.Walked(t, l)
-	}
-	asking.Askers(t) // before anything is cancelled: what asks is known by what is open
-	if t.Declares("tools") {
-		toolcalls.Calls(t)
-		toolcalls.CallWithLevels(t)
-		toolcalls.CancelOne(t)
-	}
-	usage.Used(t)
-	check.Memo(t, "used as given", func() int { return usage.UseConfigured(t) })
-	changes.CallBesideStream(t)
-	changes.Rewatch(t)
-	check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
 }

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,70 +71,6 @@ func createdTasks(j *check.J) []taskState {
 	return transcript.Filter(taskStates(j), func(s taskState) bool { return s.method == "tools/call" })
 }
 
-// tasksDeclared looks at what the server makes of requests about tasks. That
-// it does not know them is right without the capability.
-func tasksDeclared(j *check.J) {
-	if !j.Capabilities(wire.Server).Exists() {
-		return
-	}
-	declared := j.Declares(wire.Server, "tasks")
-	for _, e := range j.Sent() {
-		request, ok := j.RequestOf(e)
-		if !ok || !e.Message.IsResponse() {
-			continue
-		}
-		method, params := request.Message.Method(), request.Message.Params()
-		made := e.Message.Kind == wire.Result && (strings.HasPrefix(method, "tasks/") || e.Message.Result().Get("task.taskId").Exists())
-		switch {
-		case !strings.HasPrefix(method, "tasks/") && !params.Get("task").Exists():
-		case made && !declared:
-			j.Fail(e, "%s is answered as a server of tasks would, which declares no tasks", method)
-		case made == declared:
-			j.Saw()
-		}
-	}
-}
-
-// tasksCapability leaves booleans alone: the page speaks of boolean
-// properties, and shows objects.
-func tasksCapability(j *check.J) {
-	for _, e := range transcript.ResultsOf(j, transcript.OpeningMethod(j)) {
-		if !wire.Member(e.Message.Result().Get("capabilities"), "tasks").Exists() {
-			continue
-		}
-		wrong := false
-		for _, v := range schema.For(j.Rev).Validate("ServerCapabilities", []byte(e.Message.Result().Get("capabilities").Raw)) {
-			if !transcript.PointerMatches(v.Place(), []string{"/tasks/**"}) {
-				continue // lifecycle.capabilities.types
-			}
-			if at := e.Message.Result().Get("capabilities" + strings.ReplaceAll(v.InstancePath, "/", ".")); at.IsBool() && v.InstancePath != "/tasks" {
-				j.Note("the capability %s is a boolean; the schema has an object", v.InstancePath)
-				continue
-			}
-			j.Fail(e, "capabilities: %v", v)
-			wrong = true
-		}
-		if !wrong {
-			j.Saw()
-		}
-	}
-}
-
-// taskShape leaves to others the members that have rules of their own.
-func taskShape(j *check.J) {
-	for _, s := range taskStates(j) {
-		elsewhere := []string{"/taskId", "/createdAt", "/lastUpdatedAt"}
-		if s.method == "tasks/get" {
-			elsewhere = append(elsewhere, "/ttl")
-		}
-		if v := brokenTask(j, s.task, func(place string) bool { return !transcript.PointerMatches(place, elsewhere) }); v != "" {
-			j.Fail(s.Entry, "the task in the answer to %s: %s", s.method, v)
-			continue
-		}
-		j.Saw()
-	}
-}
-
 // taskMember judges one member of tasks by the schema, in the states that are
 // its subjects.
 func taskMember(pointer string, subject func(taskState) bool) func(*check.J) {
@@ -163,51 +98,9 @@ func brokenTask(j *check.J, task gjson.Result, at func(place string) bool) strin
 	return ""
 }
 
-func taskIDUnique(j *check.J) {
-	seen := map[string]int{} // by id, the request that it came of
-	for _, s := range createdTasks(j) {
-		id := s.task.Get("taskId")
-		if id.Type != gjson.String {
-			continue
-		}
-		switch request, again := seen[id.Str]; {
-		case again && request != s.request.Index:
-			j.Fail(s.Entry, "a second task gets the id %q", wire.Clip(id.Str, 80))
-		case !again && len(seen) > 0:
-			j.Saw()
-		}
-		seen[id.Str] = s.request.Index
-	}
-}
-
 // shortestID is what nobody could call hard to guess: six characters of 64 are
 // 36 bits.
 const shortestID = 7
-
-// taskIDSecure estimates: it objects to ids that are short, and to ids that
-// differ in a decimal number alone, as those of a counter or a clock do. What
-// looks random passes.
-func taskIDSecure(j *check.J) {
-	var ids []string
-	for _, s := range createdTasks(j) {
-		id := s.task.Get("taskId")
-		if id.Type != gjson.String || slices.Contains(ids, id.Str) {
-			continue
-		}
-		if ids = append(ids, id.Str); len(id.Str) < shortestID {
-			j.Fail(s.Entry, "the id %q has %d characters", id.Str, len(id.Str))
-			return
-		}
-		if len(ids) < 2 {
-			continue
-		}
-		if a, b, counted := counters(ids[len(ids)-2], id.Str); counted {
-			j.Fail(s.Entry, "the ids %q and %q differ by %d alone", wire.Clip(ids[len(ids)-2], 80), wire.Clip(id.Str, 80), max(a, b)-min(a, b))
-			return
-		}
-		j.Saw()
-	}
-}
 
 // counters returns the numbers in which two ids differ, if they differ in a
 // decimal number alone and by less than a million.
@@ -229,41 +122,6 @@ func counters(a, b string) (na, nb uint64, ok bool) {
 	return na, nb, errA == nil && errB == nil && max(na, nb)-min(na, nb) < 1_000_000
 }
 
-// taskCreatedAt tolerates a second, since the precision may differ.
-func taskCreatedAt(j *check.J) {
-	first := map[string]time.Time{}
-	for _, s := range taskStates(j) {
-		at, wrong := timestamp(s.task.Get("createdAt"))
-		before, known := first[s.id()]
-		switch {
-		case wrong != "":
-			j.Fail(s.Entry, "createdAt in the answer to %s %s", s.method, wrong)
-		case known && at.Sub(before).Abs() > time.Second:
-			j.Fail(s.Entry, "task %q was created at %s, and now at %s", wire.Clip(s.id(), 80), before.Format(time.RFC3339), at.Format(time.RFC3339))
-		default:
-			j.Saw()
-		}
-		if !known {
-			first[s.id()] = at
-		}
-	}
-}
-
-func taskLastUpdatedAt(j *check.J) {
-	for _, s := range taskStates(j) {
-		at, wrong := timestamp(s.task.Get("lastUpdatedAt"))
-		created, broken := timestamp(s.task.Get("createdAt"))
-		switch {
-		case wrong != "":
-			j.Fail(s.Entry, "lastUpdatedAt in the answer to %s %s", s.method, wrong)
-		case broken == "" && created.Sub(at) > time.Second:
-			j.Fail(s.Entry, "task %q was last updated %s before it was created", wire.Clip(s.id(), 80), created.Sub(at))
-		default:
-			j.Saw()
-		}
-	}
-}
-
 // timestamp reads a time in ISO 8601, in the forms of RFC 3339, to which the
 // page points, and those that other readers know. It tells what is wrong.
 func timestamp(v gjson.Result) (at time.Time, wrong string) {
@@ -276,49 +134,4 @@ func timestamp(v gjson.Result) (at time.Time, wrong string) {
 		}
 	}
 	return at, "is " + strconv.Quote(wire.Clip(v.Str, 60)) + ", which is no time of ISO 8601"
-}
-
-func taskListShape(j *check.J) {
-	transcript.EachResult(j, "tasks/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		all := result.Get("tasks")
-		switch n := slices.IndexFunc(list(all), func(v gjson.Result) bool { return !v.IsObject() }); {
-		case !all.IsArray():
-			j.Fail(e, "tasks is %s, not an array", wire.TypeName(all))
-		case n >= 0:
-			j.Fail(e, "tasks/%d is %s, not a task", n, wire.TypeName(all.Array()[n]))
-		default:
-			j.Saw()
-		}
-	})
-}
-
-// taskResultStructure: the tasks that a client makes are all of tools/call.
-func taskResultStructure(j *check.J) {
-	transcript.EachResult(j, "tasks/result", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		for _, v := range schema.For(j.Rev).Validate("CallToolResult", []byte(result.Raw)) {
-			if !transcript.PointerMatches(v.Place(), []string{"**/_meta/**"}) {
-				j.Fail(e, "the result of the task is no CallToolResult: %s", v)
-				return
-			}
-		}
-		j.Saw()
-	})
-}
-
-func taskNotificationShape(j *check.J) {
-	for _, e := range j.Sent() {
-		if e.Message.Kind != wire.Notification || e.Message.Method() != "notifications/tasks/status" {
-			continue
-		}
-		params := e.Message.Params()
-		if !params.IsObject() {
-			j.Fail(e, "params is %s, not a task", wire.TypeName(params))
-			continue
-		}
-		if v := brokenTask(j, params, func(string) bool { return true }); v != "" {
-			j.Fail(e, "params is no task: %s", v)
-			continue
-		}
-		j.Saw()
-	}
 }

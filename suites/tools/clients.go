@@ -17,25 +17,23 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-call-request-params"},
-			Judge: callParams,
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					if m.Kind != wire.Request || m.Method() != "tools/call" {
+						continue
+					}
+					name, args := m.Params().Get("name"), m.Params().Get("arguments")
+					switch {
+					case name.Type != gjson.String:
+						j.Fail(e, "the name in tools/call is %s, not a string", wire.TypeName(name))
+					case args.Exists() && !args.IsObject():
+						j.Fail(e, "the arguments in tools/call are %s, not an object", wire.TypeName(args))
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
-	}
-}
-
-func callParams(j *check.J) {
-	for _, e := range j.Sent() {
-		m := e.Message
-		if m.Kind != wire.Request || m.Method() != "tools/call" {
-			continue
-		}
-		name, args := m.Params().Get("name"), m.Params().Get("arguments")
-		switch {
-		case name.Type != gjson.String:
-			j.Fail(e, "the name in tools/call is %s, not a string", wire.TypeName(name))
-		case args.Exists() && !args.IsObject():
-			j.Fail(e, "the arguments in tools/call are %s, not an object", wire.TypeName(args))
-		default:
-			j.Saw()
-		}
 	}
 }

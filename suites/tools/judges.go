@@ -21,7 +21,15 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-list-result"},
-			Judge: toolsArray,
+			Judge: func(j *check.J) {
+				transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+					if list := result.Get("tools"); !list.IsArray() {
+						j.Fail(e, "tools is %s, not an array", wire.TypeName(list))
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.name.string",
@@ -29,7 +37,23 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name"},
-			Judge: toolName,
+			Judge: func(j *check.J) {
+				transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
+					if !result.Get("tools").IsArray() {
+						return
+					}
+					for i, tool := range result.Get("tools").Array() {
+						switch name := tool.Get("name"); {
+						case !tool.IsObject():
+							j.Fail(e, "entry %d of tools is %s, not a tool", i, wire.TypeName(tool))
+						case name.Type != gjson.String:
+							j.Fail(e, "the name of tool %d is %s, not a string", i, wire.TypeName(name))
+						default:
+							j.Saw()
+						}
+					}
+				})
+			},
 		},
 		{
 			ID:    "tools.name.unique",
@@ -37,7 +61,7 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name-unique"},
-			Judge: transcript.JudgeUnique("tools/list", "tools", "name", "tools are called"),
+			Judge: func(j *check.J) { transcript.JudgeUnique("tools/list", "tools", "name", "tools are called")(j) },
 		},
 		{
 			ID:    "tools.name.length",
@@ -45,7 +69,19 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-name-length"},
-			Judge: toolNameLength,
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					name := tool.Get("name")
+					if name.Type != gjson.String {
+						return
+					}
+					if n := utf8.RuneCountInString(name.String()); n < 1 || n > 128 {
+						j.Fail(e, "the name %q has %d characters", wire.Clip(name.String(), 80), n)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.name.characters",
@@ -53,7 +89,23 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-name-charset", "tools-name-no-special"},
-			Judge: toolNameCharacters,
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					name := tool.Get("name")
+					if name.Type != gjson.String || name.String() == "" {
+						return
+					}
+					for _, r := range name.String() {
+						switch {
+						case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+						default:
+							j.Fail(e, "the name %q has the character %q", wire.Clip(name.String(), 80), r)
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.title.string",
@@ -61,7 +113,7 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-tool-title-type"},
-			Judge: toolText("title"),
+			Judge: func(j *check.J) { toolText("title")(j) },
 		},
 		{
 			ID:    "tools.description.string",
@@ -69,7 +121,7 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-description-type"},
-			Judge: toolText("description"),
+			Judge: func(j *check.J) { toolText("description")(j) },
 		},
 		{
 			ID:    "tools.annotations.types",
@@ -77,7 +129,31 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"tools-annotations-types"},
-			Judge: toolAnnotations,
+			// toolAnnotations judges the members that schema.ts#ToolAnnotations knows;
+			// others are allowed.
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					hints := tool.Get("annotations")
+					if !hints.Exists() {
+						return
+					}
+					if !hints.IsObject() {
+						j.Fail(e, "%s: its annotations are %s, not an object", transcript.ToolLabel(tool), wire.TypeName(hints))
+						return
+					}
+					if title := hints.Get("title"); title.Exists() && title.Type != gjson.String {
+						j.Fail(e, "%s: the title in its annotations is %s, not a string", transcript.ToolLabel(tool), wire.TypeName(title))
+						return
+					}
+					for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+						if v := hints.Get(hint); v.Exists() && !v.IsBool() {
+							j.Fail(e, "%s: its %s is %s, not a boolean", transcript.ToolLabel(tool), hint, wire.TypeName(v))
+							return
+						}
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.execution.task-support",
@@ -85,7 +161,21 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"tools-execution-task-support-enum"},
-			Judge: taskSupport,
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					execution := tool.Get("execution")
+					support := execution.Get("taskSupport")
+					switch {
+					case !execution.Exists() || execution.IsObject() && !support.Exists():
+					case !execution.IsObject():
+						j.Fail(e, "%s: its execution is %s, not an object", transcript.ToolLabel(tool), wire.TypeName(execution))
+					case support.Type == gjson.String && (support.Str == "forbidden" || support.Str == "optional" || support.Str == "required"):
+						j.Saw()
+					default:
+						j.Fail(e, "%s: its taskSupport is %s", transcript.ToolLabel(tool), wire.Clip(support.Raw, 80))
+					}
+				})
+			},
 		},
 		{
 			ID:    "tools.list-changed.undeclared",
@@ -93,7 +183,9 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged"),
+			Judge: func(j *check.J) {
+				transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged")(j)
+			},
 		},
 		{
 			ID:    "tools.list-changed.undeclared.advised",
@@ -101,69 +193,11 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged"),
+			Judge: func(j *check.J) {
+				transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged")(j)
+			},
 		},
 	}
-}
-
-func toolsArray(j *check.J) {
-	transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if list := result.Get("tools"); !list.IsArray() {
-			j.Fail(e, "tools is %s, not an array", wire.TypeName(list))
-			return
-		}
-		j.Saw()
-	})
-}
-
-func toolName(j *check.J) {
-	transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if !result.Get("tools").IsArray() {
-			return
-		}
-		for i, tool := range result.Get("tools").Array() {
-			switch name := tool.Get("name"); {
-			case !tool.IsObject():
-				j.Fail(e, "entry %d of tools is %s, not a tool", i, wire.TypeName(tool))
-			case name.Type != gjson.String:
-				j.Fail(e, "the name of tool %d is %s, not a string", i, wire.TypeName(name))
-			default:
-				j.Saw()
-			}
-		}
-	})
-}
-
-func toolNameLength(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		name := tool.Get("name")
-		if name.Type != gjson.String {
-			return
-		}
-		if n := utf8.RuneCountInString(name.String()); n < 1 || n > 128 {
-			j.Fail(e, "the name %q has %d characters", wire.Clip(name.String(), 80), n)
-			return
-		}
-		j.Saw()
-	})
-}
-
-func toolNameCharacters(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		name := tool.Get("name")
-		if name.Type != gjson.String || name.String() == "" {
-			return
-		}
-		for _, r := range name.String() {
-			switch {
-			case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
-			default:
-				j.Fail(e, "the name %q has the character %q", wire.Clip(name.String(), 80), r)
-				return
-			}
-		}
-		j.Saw()
-	})
 }
 
 // toolText judges a member that is optional but then a string; null is none.
@@ -179,46 +213,4 @@ func toolText(member string) func(*check.J) {
 			}
 		})
 	}
-}
-
-// toolAnnotations judges the members that schema.ts#ToolAnnotations knows;
-// others are allowed.
-func toolAnnotations(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		hints := tool.Get("annotations")
-		if !hints.Exists() {
-			return
-		}
-		if !hints.IsObject() {
-			j.Fail(e, "%s: its annotations are %s, not an object", transcript.ToolLabel(tool), wire.TypeName(hints))
-			return
-		}
-		if title := hints.Get("title"); title.Exists() && title.Type != gjson.String {
-			j.Fail(e, "%s: the title in its annotations is %s, not a string", transcript.ToolLabel(tool), wire.TypeName(title))
-			return
-		}
-		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
-			if v := hints.Get(hint); v.Exists() && !v.IsBool() {
-				j.Fail(e, "%s: its %s is %s, not a boolean", transcript.ToolLabel(tool), hint, wire.TypeName(v))
-				return
-			}
-		}
-		j.Saw()
-	})
-}
-
-func taskSupport(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		execution := tool.Get("execution")
-		support := execution.Get("taskSupport")
-		switch {
-		case !execution.Exists() || execution.IsObject() && !support.Exists():
-		case !execution.IsObject():
-			j.Fail(e, "%s: its execution is %s, not an object", transcript.ToolLabel(tool), wire.TypeName(execution))
-		case support.Type == gjson.String && (support.Str == "forbidden" || support.Str == "optional" || support.Str == "required"):
-			j.Saw()
-		default:
-			j.Fail(e, "%s: its taskSupport is %s", transcript.ToolLabel(tool), wire.Clip(support.Raw, 80))
-		}
-	})
 }

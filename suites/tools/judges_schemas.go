@@ -31,7 +31,15 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-input-schema-object"},
-			Judge: inputSchemaObject,
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					if why := notRootedInObject(tool.Get("inputSchema")); why != "" {
+						j.Fail(e, "%s: its inputSchema %s", transcript.ToolLabel(tool), why)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.input-schema.members",
@@ -39,7 +47,19 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    closedInput,
 			Rules: []string{"tools-input-schema-members"},
-			Judge: inputSchemaMembers,
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					s := tool.Get("inputSchema")
+					if !s.Get("properties").Exists() && !s.Get("required").Exists() {
+						return
+					}
+					if why := illTypedMembers(s); why != "" {
+						j.Fail(e, "%s: in its inputSchema %s", transcript.ToolLabel(tool), why)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.input-schema.valid",
@@ -47,7 +67,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: schemaValid("inputSchema", schema.CompileTool),
+			Judge: func(j *check.J) { schemaValid("inputSchema", schema.CompileTool)(j) },
 		},
 		{
 			ID:    "tools.input-schema.valid.advised",
@@ -55,7 +75,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: schemaValid("inputSchema", schema.CompileToolAnyDialect),
+			Judge: func(j *check.J) { schemaValid("inputSchema", schema.CompileToolAnyDialect)(j) },
 		},
 		{
 			ID:    "tools.output-schema.object",
@@ -63,7 +83,30 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-object"},
-			Judge: outputSchemaObject,
+			// outputSchemaObject: the root may be of any type where structured results
+			// are not bound to objects.
+			Judge: func(j *check.J) {
+				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+					s := tool.Get("outputSchema")
+					if !s.Exists() {
+						return
+					}
+					why := ""
+					switch {
+					case !closedOutput.Has(j.Rev) && !s.IsObject():
+						why = "is " + wire.TypeName(s) + ", not an object"
+					case closedOutput.Has(j.Rev):
+						if why = notRootedInObject(s); why == "" {
+							why = illTypedMembers(s)
+						}
+					}
+					if why != "" {
+						j.Fail(e, "%s: its outputSchema: %s", transcript.ToolLabel(tool), why)
+						return
+					}
+					j.Saw()
+				})
+			},
 		},
 		{
 			ID:    "tools.output-schema.valid",
@@ -71,7 +114,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: schemaValid("outputSchema", schema.CompileTool),
+			Judge: func(j *check.J) { schemaValid("outputSchema", schema.CompileTool)(j) },
 		},
 		{
 			ID:    "tools.output-schema.valid.advised",
@@ -79,58 +122,9 @@ func schemaJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: schemaValid("outputSchema", schema.CompileToolAnyDialect),
+			Judge: func(j *check.J) { schemaValid("outputSchema", schema.CompileToolAnyDialect)(j) },
 		},
 	}
-}
-
-func inputSchemaObject(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		if why := notRootedInObject(tool.Get("inputSchema")); why != "" {
-			j.Fail(e, "%s: its inputSchema %s", transcript.ToolLabel(tool), why)
-			return
-		}
-		j.Saw()
-	})
-}
-
-func inputSchemaMembers(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		s := tool.Get("inputSchema")
-		if !s.Get("properties").Exists() && !s.Get("required").Exists() {
-			return
-		}
-		if why := illTypedMembers(s); why != "" {
-			j.Fail(e, "%s: in its inputSchema %s", transcript.ToolLabel(tool), why)
-			return
-		}
-		j.Saw()
-	})
-}
-
-// outputSchemaObject: the root may be of any type where structured results
-// are not bound to objects.
-func outputSchemaObject(j *check.J) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		s := tool.Get("outputSchema")
-		if !s.Exists() {
-			return
-		}
-		why := ""
-		switch {
-		case !closedOutput.Has(j.Rev) && !s.IsObject():
-			why = "is " + wire.TypeName(s) + ", not an object"
-		case closedOutput.Has(j.Rev):
-			if why = notRootedInObject(s); why == "" {
-				why = illTypedMembers(s)
-			}
-		}
-		if why != "" {
-			j.Fail(e, "%s: its outputSchema: %s", transcript.ToolLabel(tool), why)
-			return
-		}
-		j.Saw()
-	})
 }
 
 // notRootedInObject tells why a value is no schema whose type is object.

@@ -7,8 +7,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/schema"
-	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
@@ -105,49 +103,4 @@ func kindOfMisfit(m schema.Misfit) string {
 		kind = "mended " + kind
 	}
 	return kind
-}
-
-// argumentsValidated accepts both forms of refusal, a protocol error and a
-// result with isError. Of what can be put right it only tells: to drop a member
-// too many or to fill in a default is a way to validate.
-func argumentsValidated(t *check.T) {
-	refused := false
-	for _, r := range refusals(t) {
-		m := r.answer.Message
-		switch {
-		case m.Kind == wire.Error || m.Result().Get("isError").Bool():
-			refused = true
-		case m.Kind != wire.Result || !check.IsComplete(t, m):
-		case r.misfit.Mends:
-			t.Note("tool %q took arguments that break its schema, which a server may put right: %s", r.tool, r.misfit.Why)
-		default:
-			t.Mark(r.answer)
-			t.Fail("an error, or a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s) and succeeded", r.tool, r.misfit.Why)
-		}
-	}
-	if !refused {
-		t.NotObserved("no tool with arguments that could be wrong may be called with wrong ones", "--allow-tools NAME,… allows it")
-	}
-}
-
-// argumentsReported judges the form of a refusedCall: the page asks for a result,
-// so that a model can correct itself.
-func argumentsReported(t *check.T) {
-	reported := false
-	for _, r := range refusals(t) {
-		m := r.answer.Message
-		// Over HTTP the headers that repeat arguments may be validated first
-		// (basic/transports/streamable-http#server-behavior-for-custom-headers).
-		if code, _ := m.Code(); code == spec.HeaderMismatch && t.Transport() != transport.Stdio {
-			continue
-		}
-		if m.Kind == wire.Error {
-			t.Mark(r.answer)
-			t.Fail("a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s), which was answered with a protocol error", r.tool, r.misfit.Why)
-		}
-		reported = reported || m.Result().Get("isError").Bool()
-	}
-	if !reported {
-		t.NotObserved("no call with wrong arguments was refused", "--allow-tools NAME,… allows such calls")
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
@@ -26,7 +27,14 @@ func callProbes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-error", "tools-find-error-schema"},
-			Probe: unknownTool,
+			// unknownTool: the code -32602 stands in an example only.
+			Probe: func(t *check.T) {
+				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+				gomega.NewWithT(t).Expect(m).To(match.BeError())
+				if code, _ := m.Code(); code != spec.InvalidParams {
+					t.Note("an unknown tool was answered with %d; the example of the page has -32602", code)
+				}
+			},
 		},
 		{
 			ID:    "tools.call.unsupported",
@@ -34,7 +42,12 @@ func callProbes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-find-error-schema"},
-			Probe: callWithoutTools,
+			Probe: func(t *check.T) {
+				if t.Declares("tools") {
+					t.NotApplicable("the server has tools")
+				}
+				gomega.NewWithT(t).Expect(t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})).To(match.BeError())
+			},
 		},
 		{
 			ID:       "tools.call.malformed",
@@ -44,7 +57,7 @@ func callProbes() []check.Check {
 			Needs:    "tools",
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
-			Probe:    malformedCall,
+			Probe:    func(t *check.T) { malformedCall(t) },
 		},
 		{
 			ID:       "tools.call.malformed.advised",
@@ -54,7 +67,7 @@ func callProbes() []check.Check {
 			Needs:    "tools",
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
-			Probe:    malformedCall,
+			Probe:    func(t *check.T) { malformedCall(t) },
 		},
 		{
 			ID:    "tools.call.arguments.validated",
@@ -63,7 +76,28 @@ func callProbes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"tools-validate-inputs"},
-			Probe: argumentsValidated,
+			// argumentsValidated accepts both forms of refusal, a protocol error and a
+			// result with isError. Of what can be put right it only tells: to drop a member
+			// too many or to fill in a default is a way to validate.
+			Probe: func(t *check.T) {
+				refused := false
+				for _, r := range refusals(t) {
+					m := r.answer.Message
+					switch {
+					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
+						refused = true
+					case m.Kind != wire.Result || !check.IsComplete(t, m):
+					case r.misfit.Mends:
+						t.Note("tool %q took arguments that break its schema, which a server may put right: %s", r.tool, r.misfit.Why)
+					default:
+						t.Mark(r.answer)
+						t.Fail("an error, or a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s) and succeeded", r.tool, r.misfit.Why)
+					}
+				}
+				if !refused {
+					t.NotObserved("no tool with arguments that could be wrong may be called with wrong ones", "--allow-tools NAME,… allows it")
+				}
+			},
 		},
 		{
 			ID:    "tools.call.arguments.reported",
@@ -72,7 +106,27 @@ func callProbes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Needs: "tools",
 			Rules: []string{"tools-input-error-in-result"},
-			Probe: argumentsReported,
+			// argumentsReported judges the form of a refusedCall: the page asks for a result,
+			// so that a model can correct itself.
+			Probe: func(t *check.T) {
+				reported := false
+				for _, r := range refusals(t) {
+					m := r.answer.Message
+					// Over HTTP the headers that repeat arguments may be validated first
+					// (basic/transports/streamable-http#server-behavior-for-custom-headers).
+					if code, _ := m.Code(); code == spec.HeaderMismatch && t.Transport() != transport.Stdio {
+						continue
+					}
+					if m.Kind == wire.Error {
+						t.Mark(r.answer)
+						t.Fail("a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s), which was answered with a protocol error", r.tool, r.misfit.Why)
+					}
+					reported = reported || m.Result().Get("isError").Bool()
+				}
+				if !reported {
+					t.NotObserved("no call with wrong arguments was refused", "--allow-tools NAME,… allows such calls")
+				}
+			},
 		},
 		{
 			ID:    "tools.name.case",
@@ -81,7 +135,29 @@ func callProbes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Needs: "tools",
 			Rules: []string{"tools-name-case-sensitive"},
-			Probe: nameCase,
+			// nameCase calls tools by their name in another case, unless that is the name
+			// of another tool.
+			Probe: func(t *check.T) {
+				tools := offer.Tools(t)
+				names := map[string]bool{}
+				for _, tool := range tools {
+					names[tool.Get("name").String()] = true
+				}
+				for _, tool := range tools {
+					name := tool.Get("name").String()
+					other := swapCase(name)
+					args := offer.Made(offer.Generator(t, tool), 1)
+					if names[other] || !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
+						continue
+					}
+					m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
+					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
+						t.Fail("an unknown tool", m.Summary(), "the tool %q also answers to %q", name, other)
+					}
+					return
+				}
+				t.NotObserved("no tool may be called by an altered name", "--allow-tools NAME,… allows it")
+			},
 		},
 		{
 			ID:    "tools.link.readable",
@@ -90,25 +166,33 @@ func callProbes() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Needs: "tools",
 			Rules: []string{"tools-resource-link-readable"},
-			Probe: linksReadable,
+			// linksReadable leaves out links to the web, which a client fetches by itself
+			// (server/resources#common-uri-schemes).
+			Probe: func(t *check.T) {
+				if !t.Declares("resources") {
+					t.NotObserved("resources is not declared", "")
+				}
+				c := toolcalls.Calls(t)
+				read := map[string]bool{}
+				for _, result := range c.Results {
+					for _, block := range result.Answer.Message.Result().Get("content").Array() {
+						uri := block.Get("uri").String()
+						web := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
+						if block.Get("type").String() != "resource_link" || uri == "" || web || read[uri] || len(read) == toolcalls.MaxCalls {
+							continue
+						}
+						read[uri] = true
+						if m := t.Request("resources/read", check.Params{"uri": uri}); m.Kind != wire.Result {
+							t.Fail("its contents", m.Summary(), "tool %q links to %s, which was read with %s", result.Tool.Get("name").String(), wire.Clip(uri, 120), m.Summary())
+						}
+					}
+				}
+				if len(read) == 0 {
+					t.NotObserved("no tool returned a link to a resource", check.AllowHint(c.Held))
+				}
+			},
 		},
 	}
-}
-
-// unknownTool: the code -32602 stands in an example only.
-func unknownTool(t *check.T) {
-	m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
-	gomega.NewWithT(t).Expect(m).To(match.BeError())
-	if code, _ := m.Code(); code != spec.InvalidParams {
-		t.Note("an unknown tool was answered with %d; the example of the page has -32602", code)
-	}
-}
-
-func callWithoutTools(t *check.T) {
-	if t.Declares("tools") {
-		t.NotApplicable("the server has tools")
-	}
-	gomega.NewWithT(t).Expect(t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})).To(match.BeError())
 }
 
 // malformedCall names no tool in its first two calls, so that nothing can be
@@ -130,30 +214,6 @@ func malformedCall(t *check.T) {
 	}
 }
 
-// nameCase calls tools by their name in another case, unless that is the name
-// of another tool.
-func nameCase(t *check.T) {
-	tools := offer.Tools(t)
-	names := map[string]bool{}
-	for _, tool := range tools {
-		names[tool.Get("name").String()] = true
-	}
-	for _, tool := range tools {
-		name := tool.Get("name").String()
-		other := swapCase(name)
-		args := offer.Made(offer.Generator(t, tool), 1)
-		if names[other] || !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
-			continue
-		}
-		m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
-		if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
-			t.Fail("an unknown tool", m.Summary(), "the tool %q also answers to %q", name, other)
-		}
-		return
-	}
-	t.NotObserved("no tool may be called by an altered name", "--allow-tools NAME,… allows it")
-}
-
 func swapCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {
@@ -161,30 +221,4 @@ func swapCase(s string) string {
 		}
 		return unicode.ToUpper(r)
 	}, s)
-}
-
-// linksReadable leaves out links to the web, which a client fetches by itself
-// (server/resources#common-uri-schemes).
-func linksReadable(t *check.T) {
-	if !t.Declares("resources") {
-		t.NotObserved("resources is not declared", "")
-	}
-	c := toolcalls.Calls(t)
-	read := map[string]bool{}
-	for _, result := range c.Results {
-		for _, block := range result.Answer.Message.Result().Get("content").Array() {
-			uri := block.Get("uri").String()
-			web := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
-			if block.Get("type").String() != "resource_link" || uri == "" || web || read[uri] || len(read) == toolcalls.MaxCalls {
-				continue
-			}
-			read[uri] = true
-			if m := t.Request("resources/read", check.Params{"uri": uri}); m.Kind != wire.Result {
-				t.Fail("its contents", m.Summary(), "tool %q links to %s, which was read with %s", result.Tool.Get("name").String(), wire.Clip(uri, 120), m.Summary())
-			}
-		}
-	}
-	if len(read) == 0 {
-		t.NotObserved("no tool returned a link to a resource", check.AllowHint(c.Held))
-	}
 }

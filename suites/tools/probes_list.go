@@ -39,7 +39,31 @@ func listProbes() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"tools-list-deterministic-order"},
-			Probe: toolsInOrder,
+			// toolsInOrder compares two walks over the same set of tools.
+			Probe: func(t *check.T) {
+				const rounds = 3
+				first := offer.WalkNow(t, offer.ToolsList)
+				names := offer.ToolsList.Names(first.Items())
+				if !first.Whole() || len(names) < 2 {
+					t.NotObserved("an order takes two tools", "")
+				}
+				seen := false
+				for range rounds - 1 {
+					w := offer.WalkNow(t, offer.ToolsList)
+					again := offer.ToolsList.Names(w.Items())
+					if !w.Whole() || !offer.SameNames(names, again) {
+						continue
+					}
+					seen = true
+					if !slices.Equal(names, again) {
+						t.Mark(w.Last)
+						t.Fail(strings.Join(names, " "), strings.Join(again, " "), "the same %d tools are listed in another order", len(names))
+					}
+				}
+				if !seen {
+					t.NotObserved("the set of tools changed between two lists", "")
+				}
+			},
 		},
 		{
 			ID:    "tools.list.everywhere",
@@ -57,33 +81,7 @@ func listProbes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
-			Probe: expect.ChangeSent("tools"),
+			Probe: func(t *check.T) { expect.ChangeSent("tools")(t) },
 		},
-	}
-}
-
-// toolsInOrder compares two walks over the same set of tools.
-func toolsInOrder(t *check.T) {
-	const rounds = 3
-	first := offer.WalkNow(t, offer.ToolsList)
-	names := offer.ToolsList.Names(first.Items())
-	if !first.Whole() || len(names) < 2 {
-		t.NotObserved("an order takes two tools", "")
-	}
-	seen := false
-	for range rounds - 1 {
-		w := offer.WalkNow(t, offer.ToolsList)
-		again := offer.ToolsList.Names(w.Items())
-		if !w.Whole() || !offer.SameNames(names, again) {
-			continue
-		}
-		seen = true
-		if !slices.Equal(names, again) {
-			t.Mark(w.Last)
-			t.Fail(strings.Join(names, " "), strings.Join(again, " "), "the same %d tools are listed in another order", len(names))
-		}
-	}
-	if !seen {
-		t.NotObserved("the set of tools changed between two lists", "")
 	}
 }

@@ -22,7 +22,22 @@ func judges() []check.Check {
 		Level: spec.Must,
 		In:    spec.Stateless,
 		Rules: []string{"versioning-identifier"},
-		Judge: identifierExact,
+		// identifierExact looks at the versions that the server names. In the
+		// stateless era only this revision is bound to its name; lists may hold any
+		// other string.
+		Judge: func(j *check.J) {
+			for _, e := range j.Sent() {
+				for _, v := range namedVersions(e.Message) {
+					switch other := meant(v.String()); {
+					case v.String() == string(j.Rev):
+						j.Saw()
+					case other == "" || j.Facts.Stateless && other != j.Rev:
+					default:
+						j.Fail(e, "the version %q is no name of %s", v.String(), other)
+					}
+				}
+			}
+		},
 	}
 	advised := identifier
 	advised.ID, advised.Level, advised.In = "versioning.identifier.advised", spec.Should, spec.Handshake
@@ -33,7 +48,22 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-echo"},
-			Judge: versionEchoed,
+			// versionEchoed takes the revision that is judged for one that the server
+			// supports, since nothing else is judged.
+			Judge: func(j *check.J) {
+				for _, e := range transcript.ResultsOf(j, "initialize") {
+					r, _ := j.RequestOf(e)
+					got := e.Message.Result().Get("protocolVersion")
+					switch {
+					case r.Message.Params().Get("protocolVersion").String() != string(j.Rev):
+					case got.Type != gjson.String: // has a rule of its own
+					case got.String() != string(j.Rev):
+						j.Fail(e, "the server supports %s, but answered a request for it with %s", j.Rev, got)
+					default:
+						j.Saw()
+					}
+				}
+			},
 		},
 		identifier,
 		advised,
@@ -43,7 +73,14 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-extension-id-naming"},
-			Judge: extensionNames,
+			Judge: func(j *check.J) {
+				eachExtension(j, func(e wire.Entry, name string, _ gjson.Result) string {
+					if !extensionID.MatchString(name) {
+						return fmt.Sprintf("%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name", name)
+					}
+					return ""
+				})
+			},
 		},
 		{
 			ID:    "versioning.extensions.settings",
@@ -51,25 +88,15 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-extension-settings-object"},
-			Judge: extensionSettings,
+			Judge: func(j *check.J) {
+				eachExtension(j, func(e wire.Entry, name string, settings gjson.Result) string {
+					if !settings.IsObject() {
+						return fmt.Sprintf("the settings of the extension %q are %s, not an object", name, wire.TypeName(settings))
+					}
+					return ""
+				})
+			},
 		},
-	}
-}
-
-// versionEchoed takes the revision that is judged for one that the server
-// supports, since nothing else is judged.
-func versionEchoed(j *check.J) {
-	for _, e := range transcript.ResultsOf(j, "initialize") {
-		r, _ := j.RequestOf(e)
-		got := e.Message.Result().Get("protocolVersion")
-		switch {
-		case r.Message.Params().Get("protocolVersion").String() != string(j.Rev):
-		case got.Type != gjson.String: // has a rule of its own
-		case got.String() != string(j.Rev):
-			j.Fail(e, "the server supports %s, but answered a request for it with %s", j.Rev, got)
-		default:
-			j.Saw()
-		}
 	}
 }
 
@@ -93,23 +120,6 @@ func meant(version string) spec.Revision {
 	return v
 }
 
-// identifierExact looks at the versions that the server names. In the
-// stateless era only this revision is bound to its name; lists may hold any
-// other string.
-func identifierExact(j *check.J) {
-	for _, e := range j.Sent() {
-		for _, v := range namedVersions(e.Message) {
-			switch other := meant(v.String()); {
-			case v.String() == string(j.Rev):
-				j.Saw()
-			case other == "" || j.Facts.Stateless && other != j.Rev:
-			default:
-				j.Fail(e, "the version %q is no name of %s", v.String(), other)
-			}
-		}
-	}
-}
-
 // namedVersions returns the versions that a message of a server names.
 func namedVersions(m wire.Message) []gjson.Result {
 	versions := append(m.Result().Get("supportedVersions").Array(), m.Error().Get("data.supported").Array()...)
@@ -121,24 +131,6 @@ func namedVersions(m wire.Message) []gjson.Result {
 
 // extensionID is a _meta key with its prefix (basic/index#_meta).
 var extensionID = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
-
-func extensionNames(j *check.J) {
-	eachExtension(j, func(e wire.Entry, name string, _ gjson.Result) string {
-		if !extensionID.MatchString(name) {
-			return fmt.Sprintf("%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name", name)
-		}
-		return ""
-	})
-}
-
-func extensionSettings(j *check.J) {
-	eachExtension(j, func(e wire.Entry, name string, settings gjson.Result) string {
-		if !settings.IsObject() {
-			return fmt.Sprintf("the settings of the extension %q are %s, not an object", name, wire.TypeName(settings))
-		}
-		return ""
-	})
-}
 
 func eachExtension(j *check.J, wrong func(e wire.Entry, name string, settings gjson.Result) string) {
 	for _, e := range transcript.ResultsOf(j, transcript.OpeningMethod(j)) {

@@ -25,7 +25,36 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-offer"},
-			Probe: counterOffer,
+			// counterOffer: the page requires a result with another version, and in its
+			// error example shows -32602 with the supported ones; that is judged by
+			// nobody. The version offered is asked for on another instance, unless it is
+			// the revision of this run, which the server showed to speak.
+			Probe: func(t *check.T) {
+				o := offer(t)
+				on := t.On(o.At)
+				version := o.Answer.Result().Get("protocolVersion")
+				switch m := o.Answer; {
+				case !o.Answered:
+					on.Fail("a result with another protocolVersion", "no answer", "initialize with %s was not answered", spec.UnknownVersion)
+				case m.Kind == wire.Error && m.Error().Get("data.supported").IsArray():
+					t.NotObserved("the version was refused with an error that lists the supported ones, as in the example of the page, which its rule contradicts", "")
+				case m.Kind != wire.Result:
+					on.Fail("a result with another protocolVersion", m.Summary(), "initialize with %s was answered with %s", spec.UnknownVersion, m.Summary())
+				case version.Type != gjson.String:
+					t.NotObserved("the result of initialize names no version", "")
+				case version.String() == spec.UnknownVersion:
+					on.Fail("a version that the server supports", spec.UnknownVersion, "the server accepted the version %s, which does not exist", spec.UnknownVersion)
+				}
+				if version.String() == string(t.Rev) {
+					return
+				}
+				again := t.Another(true)
+				m, ok := again.Try("initialize", check.InitializeParams(version.String()))
+				if got := m.Result().Get("protocolVersion"); !ok || got.String() != version.String() {
+					again.Fail(version.String(), got.Raw, "the server offered the version %s, but does not agree to it when it is asked for", version)
+				}
+				again.Leave()
+			},
 		},
 		{
 			ID:    "versioning.counter-offer.latest",
@@ -33,7 +62,18 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-counter-latest"},
-			Probe: counterOfferLatest,
+			// counterOfferLatest holds the offer against the revision of this run, which
+			// the server showed to speak; at its newest revision that decides.
+			Probe: func(t *check.T) {
+				o := offer(t)
+				version := spec.Revision(o.Answer.Result().Get("protocolVersion").String())
+				switch {
+				case !spec.Every.Has(version):
+					t.NotObserved("the server offered no published version instead of an unknown one", "")
+				case version != t.Rev && spec.Until(t.Rev).Has(version):
+					t.On(o.At).Fail("at least "+string(t.Rev), string(version), "instead of an unknown version the server offered %s, though it supports %s", version, t.Rev)
+				}
+			},
 		},
 		{
 			ID:    "versioning.unsupported.error",
@@ -41,7 +81,20 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-unsupported-version-error", "discover-supported-versions-complete"},
-			Probe: unsupportedError,
+			// unsupportedError: a server of both eras may not take an unknown version for
+			// one of the era without _meta: it is in _meta that it was named.
+			Probe: func(t *check.T) {
+				r := refuse(t)
+				on := t.On(r.at)
+				for _, try := range r.refused {
+					switch {
+					case !try.answered:
+						on.Fail("error -32022", "no answer", "a request of the version %s: %v", try.version, try.silence)
+					case try.code() != spec.UnsupportedVersion:
+						on.Fail("error -32022", try.answer.Summary(), "a request of the version %s was answered with %s", try.version, try.answer.Summary())
+					}
+				}
+			},
 		},
 		{
 			ID:    "versioning.unsupported.data",
@@ -49,7 +102,30 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-unsupported-version-data"},
-			Probe: unsupportedData,
+			Probe: func(t *check.T) {
+				r := refuse(t)
+				at := slices.IndexFunc(r.refused, func(try refusedVersion) bool { return try.code() == spec.UnsupportedVersion })
+				if at < 0 {
+					t.NotObserved("no unsupported version was answered with error -32022", "")
+				}
+				try := r.refused[at]
+				data := try.answer.Error().Get("data")
+				fail := func(format string, args ...any) {
+					t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+try.version+`"`, data.Raw, format, args...)
+				}
+				supported := data.Get("supported")
+				if !supported.IsArray() || len(supported.Array()) == 0 {
+					fail("data.supported of error -32022 is %s, not an array of versions", wire.TypeName(supported))
+				}
+				for _, v := range supported.Array() {
+					if v.Type != gjson.String || v.String() == try.version {
+						fail("data.supported of error -32022 holds %s", v.Raw)
+					}
+				}
+				if requested := data.Get("requested"); requested.Type != gjson.String || requested.String() != try.version {
+					fail("data.requested of error -32022 is not the version that was asked for")
+				}
+			},
 		},
 		{
 			ID:    "versioning.per-request",
@@ -57,7 +133,30 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-per-request-independent", "lifecycle-stateless-independent-requests"},
-			Probe: perRequest,
+			// perRequest: whether an unsupported version is refused at all is judged
+			// apart.
+			Probe: func(t *check.T) {
+				r := refuse(t)
+				if !r.answered || r.next.Kind != wire.Result {
+					t.On(r.at).Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", spec.FutureVersion, t.Rev)
+				}
+				// Where one instance runs at a time that of the trial has ended.
+				on := t.Another(true)
+				defer on.Leave()
+				var bad, good []*check.Call
+				for range 3 {
+					bad = append(bad, on.Start("server/discover", check.VersionMeta(spec.FutureVersion)))
+					good = append(good, on.Start("server/discover", nil))
+				}
+				for i := range good {
+					if m := on.Answer(good[i]); m.Kind != wire.Result {
+						on.Fail("a result", m.Summary(), "beside requests of the version %s one of %s was answered with %s", spec.FutureVersion, t.Rev, m.Summary())
+					}
+					if m := on.Answer(bad[i]); m.Kind == wire.Result && r.refused[0].answer.Kind == wire.Error {
+						on.Fail("an error", m.Summary(), "beside requests of %s one of the version %s was served, which was refused when it came alone", t.Rev, spec.FutureVersion)
+					}
+				}
+			},
 		},
 		{
 			ID:    "versioning.initialize.refused",
@@ -65,7 +164,28 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-modern-only-rejects-initialize", "versioning-modern-only-names-versions"},
-			Probe: initializeRefused,
+			// initializeRefused: the client can show its user nothing but this error, so
+			// the versions may stand in its message or in its data. Over HTTP the status is
+			// 400, since required headers are missing, with an error or without one.
+			Probe: func(t *check.T) {
+				o := opening.Legacy(t)
+				if posting.OverHTTP(t) && o.Answer.Kind != wire.Result && o.Status != http.StatusBadRequest {
+					if o.Answered && !posting.BlamesClient(o.Status) {
+						t.On(o.At).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.Status), "initialize was refused with HTTP status %d", o.Status)
+					}
+					t.Note("initialize was refused with HTTP status %d rather than 400", o.Status)
+				}
+				switch on := t.On(o.At); {
+				case !o.Answered && posting.BlamesClient(o.Status):
+					t.Note("initialize was refused with HTTP status %d alone, without an error", o.Status)
+				case !o.Answered:
+					on.Fail("an error", "no answer", "initialize was not answered")
+				case o.Answer.Kind == wire.Result:
+					t.NotApplicable("the server accepts initialize")
+				case !strings.Contains(o.Answer.Error().Raw, string(t.Rev)):
+					on.Fail("an error that names "+string(t.Rev), o.Answer.Error().Raw, "the error that refuses initialize names no version that the server supports")
+				}
+			},
 		},
 		{
 			ID:    "versioning.initialize.served",
@@ -73,7 +193,25 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-dual-server-legacy"},
-			Probe: initializeServed,
+			// initializeServed: members of the stateless era may stand in results of the
+			// handshake era, so only the version and a ping are looked at.
+			Probe: func(t *check.T) {
+				o := opening.Legacy(t)
+				if !o.Answered || o.Answer.Kind != wire.Result {
+					t.NotApplicable("the server does not accept initialize")
+				}
+				on := t.On(o.At)
+				version := o.Answer.Result().Get("protocolVersion").String()
+				if v := spec.Revision(version); spec.Every.Has(v) && !spec.Handshake.Has(v) {
+					on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize", version)
+				}
+				if o.Unsent != nil {
+					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
+				}
+				if !o.Ponged || o.Pong.Kind != wire.Result {
+					on.Fail("a result", o.Pong.Summary(), "after initialize named %s a ping was not served", version)
+				}
+			},
 		},
 		{
 			ID:    "versioning.removed",
@@ -81,7 +219,28 @@ func probes() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-removed-methods-unknown"},
-			Probe: removedMethods,
+			// removedMethods leaves out initialize, which another era may serve, and
+			// tasks, which an extension may.
+			Probe: func(t *check.T) {
+				for _, m := range []struct {
+					method string
+					params check.Params
+				}{
+					{"ping", nil},
+					{"logging/setLevel", check.Params{"level": "info"}},
+					{"resources/subscribe", check.Params{"uri": "mcpcheck:nothing"}},
+					{"resources/unsubscribe", check.Params{"uri": "mcpcheck:nothing"}},
+				} {
+					answer := t.Request(m.method, m.params)
+					code, _ := answer.Code()
+					switch {
+					case answer.Kind == wire.Result:
+						t.Fail("error -32601", answer.Summary(), "%s, which the revision removed, was served", m.method)
+					case code != spec.MethodNotFound:
+						t.Note("%s was answered with %s rather than -32601", m.method, answer.Summary())
+					}
+				}
+			},
 		},
 	}
 }
@@ -94,50 +253,6 @@ func offer(t *check.T) opening.Outcome {
 		at.Leave()
 		return opening.OutcomeOf(at, e, err)
 	})
-}
-
-// counterOffer: the page requires a result with another version, and in its
-// error example shows -32602 with the supported ones; that is judged by
-// nobody. The version offered is asked for on another instance, unless it is
-// the revision of this run, which the server showed to speak.
-func counterOffer(t *check.T) {
-	o := offer(t)
-	on := t.On(o.At)
-	version := o.Answer.Result().Get("protocolVersion")
-	switch m := o.Answer; {
-	case !o.Answered:
-		on.Fail("a result with another protocolVersion", "no answer", "initialize with %s was not answered", spec.UnknownVersion)
-	case m.Kind == wire.Error && m.Error().Get("data.supported").IsArray():
-		t.NotObserved("the version was refused with an error that lists the supported ones, as in the example of the page, which its rule contradicts", "")
-	case m.Kind != wire.Result:
-		on.Fail("a result with another protocolVersion", m.Summary(), "initialize with %s was answered with %s", spec.UnknownVersion, m.Summary())
-	case version.Type != gjson.String:
-		t.NotObserved("the result of initialize names no version", "")
-	case version.String() == spec.UnknownVersion:
-		on.Fail("a version that the server supports", spec.UnknownVersion, "the server accepted the version %s, which does not exist", spec.UnknownVersion)
-	}
-	if version.String() == string(t.Rev) {
-		return
-	}
-	again := t.Another(true)
-	m, ok := again.Try("initialize", check.InitializeParams(version.String()))
-	if got := m.Result().Get("protocolVersion"); !ok || got.String() != version.String() {
-		again.Fail(version.String(), got.Raw, "the server offered the version %s, but does not agree to it when it is asked for", version)
-	}
-	again.Leave()
-}
-
-// counterOfferLatest holds the offer against the revision of this run, which
-// the server showed to speak; at its newest revision that decides.
-func counterOfferLatest(t *check.T) {
-	o := offer(t)
-	version := spec.Revision(o.Answer.Result().Get("protocolVersion").String())
-	switch {
-	case !spec.Every.Has(version):
-		t.NotObserved("the server offered no published version instead of an unknown one", "")
-	case version != t.Rev && spec.Until(t.Rev).Has(version):
-		t.On(o.At).Fail("at least "+string(t.Rev), string(version), "instead of an unknown version the server offered %s, though it supports %s", version, t.Rev)
-	}
 }
 
 // refusal is what came of a request of a version that does not exist, of one
@@ -180,135 +295,4 @@ func refuse(t *check.T) refusal {
 		}
 		return r
 	})
-}
-
-// unsupportedError: a server of both eras may not take an unknown version for
-// one of the era without _meta: it is in _meta that it was named.
-func unsupportedError(t *check.T) {
-	r := refuse(t)
-	on := t.On(r.at)
-	for _, try := range r.refused {
-		switch {
-		case !try.answered:
-			on.Fail("error -32022", "no answer", "a request of the version %s: %v", try.version, try.silence)
-		case try.code() != spec.UnsupportedVersion:
-			on.Fail("error -32022", try.answer.Summary(), "a request of the version %s was answered with %s", try.version, try.answer.Summary())
-		}
-	}
-}
-
-func unsupportedData(t *check.T) {
-	r := refuse(t)
-	at := slices.IndexFunc(r.refused, func(try refusedVersion) bool { return try.code() == spec.UnsupportedVersion })
-	if at < 0 {
-		t.NotObserved("no unsupported version was answered with error -32022", "")
-	}
-	try := r.refused[at]
-	data := try.answer.Error().Get("data")
-	fail := func(format string, args ...any) {
-		t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+try.version+`"`, data.Raw, format, args...)
-	}
-	supported := data.Get("supported")
-	if !supported.IsArray() || len(supported.Array()) == 0 {
-		fail("data.supported of error -32022 is %s, not an array of versions", wire.TypeName(supported))
-	}
-	for _, v := range supported.Array() {
-		if v.Type != gjson.String || v.String() == try.version {
-			fail("data.supported of error -32022 holds %s", v.Raw)
-		}
-	}
-	if requested := data.Get("requested"); requested.Type != gjson.String || requested.String() != try.version {
-		fail("data.requested of error -32022 is not the version that was asked for")
-	}
-}
-
-// perRequest: whether an unsupported version is refused at all is judged
-// apart.
-func perRequest(t *check.T) {
-	r := refuse(t)
-	if !r.answered || r.next.Kind != wire.Result {
-		t.On(r.at).Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", spec.FutureVersion, t.Rev)
-	}
-	// Where one instance runs at a time that of the trial has ended.
-	on := t.Another(true)
-	defer on.Leave()
-	var bad, good []*check.Call
-	for range 3 {
-		bad = append(bad, on.Start("server/discover", check.VersionMeta(spec.FutureVersion)))
-		good = append(good, on.Start("server/discover", nil))
-	}
-	for i := range good {
-		if m := on.Answer(good[i]); m.Kind != wire.Result {
-			on.Fail("a result", m.Summary(), "beside requests of the version %s one of %s was answered with %s", spec.FutureVersion, t.Rev, m.Summary())
-		}
-		if m := on.Answer(bad[i]); m.Kind == wire.Result && r.refused[0].answer.Kind == wire.Error {
-			on.Fail("an error", m.Summary(), "beside requests of %s one of the version %s was served, which was refused when it came alone", t.Rev, spec.FutureVersion)
-		}
-	}
-}
-
-// initializeRefused: the client can show its user nothing but this error, so
-// the versions may stand in its message or in its data. Over HTTP the status is
-// 400, since required headers are missing, with an error or without one.
-func initializeRefused(t *check.T) {
-	o := opening.Legacy(t)
-	if posting.OverHTTP(t) && o.Answer.Kind != wire.Result && o.Status != http.StatusBadRequest {
-		if o.Answered && !posting.BlamesClient(o.Status) {
-			t.On(o.At).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.Status), "initialize was refused with HTTP status %d", o.Status)
-		}
-		t.Note("initialize was refused with HTTP status %d rather than 400", o.Status)
-	}
-	switch on := t.On(o.At); {
-	case !o.Answered && posting.BlamesClient(o.Status):
-		t.Note("initialize was refused with HTTP status %d alone, without an error", o.Status)
-	case !o.Answered:
-		on.Fail("an error", "no answer", "initialize was not answered")
-	case o.Answer.Kind == wire.Result:
-		t.NotApplicable("the server accepts initialize")
-	case !strings.Contains(o.Answer.Error().Raw, string(t.Rev)):
-		on.Fail("an error that names "+string(t.Rev), o.Answer.Error().Raw, "the error that refuses initialize names no version that the server supports")
-	}
-}
-
-// initializeServed: members of the stateless era may stand in results of the
-// handshake era, so only the version and a ping are looked at.
-func initializeServed(t *check.T) {
-	o := opening.Legacy(t)
-	if !o.Answered || o.Answer.Kind != wire.Result {
-		t.NotApplicable("the server does not accept initialize")
-	}
-	on := t.On(o.At)
-	version := o.Answer.Result().Get("protocolVersion").String()
-	if v := spec.Revision(version); spec.Every.Has(v) && !spec.Handshake.Has(v) {
-		on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize", version)
-	}
-	if o.Unsent != nil {
-		t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
-	}
-	if !o.Ponged || o.Pong.Kind != wire.Result {
-		on.Fail("a result", o.Pong.Summary(), "after initialize named %s a ping was not served", version)
-	}
-}
-
-// removedMethods leaves out initialize, which another era may serve, and
-// tasks, which an extension may.
-func removedMethods(t *check.T) {
-	for _, m := range []struct {
-		method string
-		params check.Params
-	}{
-		{"ping", nil},
-		{"logging/setLevel", check.Params{"level": "info"}},
-		{"resources/subscribe", check.Params{"uri": "mcpcheck:nothing"}},
-		{"resources/unsubscribe", check.Params{"uri": "mcpcheck:nothing"}},
-	} {
-		answer := t.Request(m.method, m.params)
-		code, _ := answer.Code()
-		switch {
-		case answer.Kind == wire.Result:
-			t.Fail("error -32601", answer.Summary(), "%s, which the revision removed, was served", m.method)
-		case code != spec.MethodNotFound:
-			t.Note("%s was answered with %s rather than -32601", m.method, answer.Summary())
-		}
-	}
 }

@@ -26,34 +26,103 @@ var directoryList = offer.List{Method: "resources/directory/read", Member: "reso
 func officialSkillDirectories() []check.Check {
 	return []check.Check{
 		{
-			ID:    "official.skills.directory",
-			Says:  "each directory of a skill is read with a complete result that has an array of resources",
-			Spec:  skillsDirectory,
-			Probe: directoriesRead,
+			ID:   "official.skills.directory",
+			Says: "each directory of a skill is read with a complete result that has an array of resources",
+			Spec: skillsDirectory,
+			Probe: func(t *check.T) {
+				needDirectories(t)
+				seen := false
+				for _, d := range readDirectories(t) {
+					if len(d.Pages) == 0 {
+						if !current(t, d.skill) {
+							continue
+						}
+						if d = d.again(t); len(d.Pages) == 0 {
+							t.Mark(d.Last)
+							t.Fail("a result with an array resources", d.Broke, "%s is a directory of %s, and reading it was answered with %s", wire.Clip(d.uri, 120), d.skill, d.Broke)
+						}
+					}
+					for _, p := range d.Pages {
+						mustBeComplete(t, d.Method, p.Answer)
+						for _, child := range p.Items {
+							for _, member := range []string{"uri", "name"} {
+								contract.MustHaveText(t, fmt.Sprintf("the %s of a child of %s", member, wire.Clip(d.uri, 120)), child.Get(member))
+							}
+						}
+					}
+					seen = true
+				}
+				if !seen {
+					t.NotObserved("no directory of a skill was read", "")
+				}
+			},
 		},
 		{
-			ID:    "official.skills.directory.children",
-			Says:  "a directory of a skill has each of its files, and nothing that is deeper",
-			Spec:  skillsDirectory,
-			Probe: directoryChildren,
+			ID:   "official.skills.directory.children",
+			Says: "a directory of a skill has each of its files, and nothing that is deeper",
+			Spec: skillsDirectory,
+			Probe: func(t *check.T) {
+				eachDirectory(t, "no directory of a skill could be read to its end", func(d directory) bool {
+					for _, child := range d.children() {
+						below, ok := strings.CutPrefix(trimmed(child), d.uri+"/")
+						if trimmed(child) != "" && (!ok || below == "" || strings.Contains(below, "/")) {
+							t.Fail("a child of "+wire.Clip(d.uri, 120), contract.ShortJSON(child.Get("uri")), "reading the directory %s tells of %s, which is no child of it", wire.Clip(d.uri, 120), contract.ShortJSON(child.Get("uri")))
+						}
+					}
+					files, _ := d.skill.among(d.uri)
+					return mustHoldAll(t, d, files, func(d directory, uri string) bool { return d.holds(uri) }, "%s is a file of %s, and reading its directory does not tell of it")
+				})
+			},
 		},
 		{
-			ID:    "official.skills.directory.subdirectories",
-			Says:  "a directory of a skill has each of its subdirectories, of the media type inode/directory",
-			Spec:  skillsDirectory,
-			Probe: directorySubdirectories,
+			ID:   "official.skills.directory.subdirectories",
+			Says: "a directory of a skill has each of its subdirectories, of the media type inode/directory",
+			Spec: skillsDirectory,
+			Probe: func(t *check.T) {
+				asDirectory := func(d directory, uri string) bool {
+					return slices.ContainsFunc(d.children(), func(r gjson.Result) bool {
+						return skill{Result: r}.uri() == uri && r.Get("mimeType").String() == directoryType
+					})
+				}
+				eachDirectory(t, "no directory of a skill has a subdirectory", func(d directory) bool {
+					_, below := d.skill.among(d.uri)
+					if len(below) == 0 {
+						return false
+					}
+					return mustHoldAll(t, d, below, asDirectory, "%s is a directory of %s, and reading the directory around it does not tell of it as inode/directory")
+				})
+			},
 		},
 		{
-			ID:    "official.skills.directory.pages",
-			Says:  "the pages of a directory follow their cursors to an end",
-			Spec:  skillsDirectory,
-			Probe: directoryPages,
+			ID:   "official.skills.directory.pages",
+			Says: "the pages of a directory follow their cursors to an end",
+			Spec: skillsDirectory,
+			Probe: func(t *check.T) {
+				eachDirectory(t, "no directory of a skill has a second page", func(d directory) bool {
+					if len(d.Pages) == 1 && d.Broke == "" && d.Loops == "" {
+						return false
+					}
+					mustFollow(t, d.Walk)
+					return true
+				})
+			},
 		},
 		{
-			ID:    "official.skills.directory.refused",
-			Says:  "resources/directory/read of what does not exist, or is no directory, is answered with error -32602",
-			Spec:  skillsDirectory,
-			Probe: directoriesRefused,
+			ID:   "official.skills.directory.refused",
+			Says: "resources/directory/read of what does not exist, or is no directory, is answered with error -32602",
+			Spec: skillsDirectory,
+			// directoriesRefused needs no skill to ask for what does not exist.
+			Probe: func(t *check.T) {
+				needDirectories(t)
+				mustRefuse(t, directoryList.Method, strings.TrimSuffix(noSuchSkill, "/SKILL.md"), "nowhere")
+				for _, s := range skillsOf(offer.Walked(t, skillsList)) {
+					if root := s.root(); root != "" {
+						mustRefuse(t, directoryList.Method, root+"/mcpcheck-no-such-directory", "nowhere")
+						mustRefuse(t, directoryList.Method, s.uri(), "no directory")
+						return
+					}
+				}
+			},
 		},
 	}
 }
@@ -188,62 +257,6 @@ func current(t *check.T, s skill) bool {
 	return ok && slices.Equal(sortedFiles(fresh), sortedFiles(s))
 }
 
-func directoriesRead(t *check.T) {
-	needDirectories(t)
-	seen := false
-	for _, d := range readDirectories(t) {
-		if len(d.Pages) == 0 {
-			if !current(t, d.skill) {
-				continue
-			}
-			if d = d.again(t); len(d.Pages) == 0 {
-				t.Mark(d.Last)
-				t.Fail("a result with an array resources", d.Broke, "%s is a directory of %s, and reading it was answered with %s", wire.Clip(d.uri, 120), d.skill, d.Broke)
-			}
-		}
-		for _, p := range d.Pages {
-			mustBeComplete(t, d.Method, p.Answer)
-			for _, child := range p.Items {
-				for _, member := range []string{"uri", "name"} {
-					contract.MustHaveText(t, fmt.Sprintf("the %s of a child of %s", member, wire.Clip(d.uri, 120)), child.Get(member))
-				}
-			}
-		}
-		seen = true
-	}
-	if !seen {
-		t.NotObserved("no directory of a skill was read", "")
-	}
-}
-
-func directoryChildren(t *check.T) {
-	eachDirectory(t, "no directory of a skill could be read to its end", func(d directory) bool {
-		for _, child := range d.children() {
-			below, ok := strings.CutPrefix(trimmed(child), d.uri+"/")
-			if trimmed(child) != "" && (!ok || below == "" || strings.Contains(below, "/")) {
-				t.Fail("a child of "+wire.Clip(d.uri, 120), contract.ShortJSON(child.Get("uri")), "reading the directory %s tells of %s, which is no child of it", wire.Clip(d.uri, 120), contract.ShortJSON(child.Get("uri")))
-			}
-		}
-		files, _ := d.skill.among(d.uri)
-		return mustHoldAll(t, d, files, func(d directory, uri string) bool { return d.holds(uri) }, "%s is a file of %s, and reading its directory does not tell of it")
-	})
-}
-
-func directorySubdirectories(t *check.T) {
-	asDirectory := func(d directory, uri string) bool {
-		return slices.ContainsFunc(d.children(), func(r gjson.Result) bool {
-			return skill{Result: r}.uri() == uri && r.Get("mimeType").String() == directoryType
-		})
-	}
-	eachDirectory(t, "no directory of a skill has a subdirectory", func(d directory) bool {
-		_, below := d.skill.among(d.uri)
-		if len(below) == 0 {
-			return false
-		}
-		return mustHoldAll(t, d, below, asDirectory, "%s is a directory of %s, and reading the directory around it does not tell of it as inode/directory")
-	})
-}
-
 // mustHoldAll asserts that a directory holds some URIs, after it has asked again
 // for what it misses. Of a directory that could not be read to its end nothing is
 // known.
@@ -263,27 +276,4 @@ func mustHoldAll(t *check.T, d directory, uris []string, held func(d directory, 
 		t.Fail(contract.AsJSON(uris[i]), wire.Clip("["+contract.Commas(d.Names(d.children()))+"]", 200), sentence, wire.Clip(uris[i], 120), d.skill)
 	}
 	return true
-}
-
-func directoryPages(t *check.T) {
-	eachDirectory(t, "no directory of a skill has a second page", func(d directory) bool {
-		if len(d.Pages) == 1 && d.Broke == "" && d.Loops == "" {
-			return false
-		}
-		mustFollow(t, d.Walk)
-		return true
-	})
-}
-
-// directoriesRefused needs no skill to ask for what does not exist.
-func directoriesRefused(t *check.T) {
-	needDirectories(t)
-	mustRefuse(t, directoryList.Method, strings.TrimSuffix(noSuchSkill, "/SKILL.md"), "nowhere")
-	for _, s := range skillsOf(offer.Walked(t, skillsList)) {
-		if root := s.root(); root != "" {
-			mustRefuse(t, directoryList.Method, root+"/mcpcheck-no-such-directory", "nowhere")
-			mustRefuse(t, directoryList.Method, s.uri(), "no directory")
-			return
-		}
-	}
 }

@@ -12,9 +12,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/internal/yamldoc"
-	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/official/contract"
-	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
 // fronted is how a text with a frontmatter begins.
@@ -31,56 +28,6 @@ func frontmatterOf(content []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("the frontmatter cannot be parsed: %w", err)
 	}
 	return front, nil
-}
-
-func skillTextsFronted(t *check.T) {
-	eachRead(t, "no SKILL.md could be read", func(f fileRead) bool {
-		content, ok := f.content()
-		if !ok || !f.main() {
-			return false
-		}
-		front, err := frontmatterOf(content)
-		if err != nil {
-			t.Fail("a frontmatter", contract.AsJSON(wire.Clip(string(content), 120)), "%s: %v", f.skill, err)
-		}
-		for _, member := range []string{"name", "description"} {
-			if v, ok := front[member].(string); !ok || strings.TrimSpace(v) == "" {
-				t.Fail("a frontmatter with "+member, contract.AsJSON(wire.Clip(string(content), 120)), "the frontmatter of %s has no %s that is a text", f.skill, member)
-			}
-		}
-		return true
-	})
-}
-
-// skillTextsSame leaves what cannot be parsed to the check above. A skill may
-// change between entry and file, so that both are asked for again.
-func skillTextsSame(t *check.T) {
-	eachRead(t, "no SKILL.md with a frontmatter could be read", func(f fileRead) bool {
-		differ := func(s skill) (string, bool) {
-			content, ok := f.content()
-			front, err := frontmatterOf(content)
-			if entry := s.Get("frontmatter"); ok && err == nil && entry.IsObject() {
-				return unlike(front, entry), true
-			}
-			return "", false
-		}
-		if !f.main() {
-			return false
-		}
-		key, ok := differ(f.skill)
-		if !ok || key == "" {
-			return ok
-		}
-		fresh, ok := refreshed(t, f.skill)
-		if f.answer, f.err = usage.ReadResource(t, f.uri); !ok || f.err != nil || !fresh.Get("frontmatter").IsObject() {
-			return false
-		}
-		if key, ok = differ(fresh); key != "" {
-			t.Mark(f.answer)
-			t.Fail("the same "+key, contract.ShortJSON(wire.Member(fresh.Get("frontmatter"), key)), "%s in the frontmatter of %s is not as in its SKILL.md", wire.Clip(key, 80), f.skill)
-		}
-		return ok
-	})
 }
 
 // unlike names a key under which YAML and JSON differ, "" for none.

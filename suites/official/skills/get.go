@@ -23,34 +23,94 @@ const mostSkills = 10
 func officialSkillGets() []check.Check {
 	return []check.Check{
 		{
-			ID:    "official.skills.get",
-			Says:  "skills/get of a skill that is listed is answered with a complete result that has its entry",
-			Spec:  skillsEnumeration,
-			Probe: skillsGot,
+			ID:   "official.skills.get",
+			Says: "skills/get of a skill that is listed is answered with a complete result that has its entry",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				for _, g := range gotSkills(t) {
+					t.Mark(g.got)
+					entry, ok := g.entry()
+					switch {
+					case g.err != nil:
+						t.Fail("an entry", "none", "skills/get of %s: %v", g.skill, g.err)
+					case g.got.Message.Kind == wire.Error:
+						if !stillListed(t, g.skill) {
+							continue
+						}
+						if e, err := getSkill(t, g.uri()); err == nil && e.Message.Kind == wire.Error {
+							t.Mark(e)
+							t.Fail("an entry", e.Message.Summary(), "%s is listed, and skills/get was answered with %s", g.skill, e.Message.Summary())
+						}
+						continue
+					case !ok:
+						t.Fail("a member skill, an object", g.got.Message.Summary(), "skills/get of %s was answered with %s", g.skill, g.got.Message.Summary())
+					}
+					contract.MustDeclare(t, "the uri of the skill in the result of skills/get", entry.Get("uri"), g.uri())
+					mustBeComplete(t, "skills/get", g.got)
+				}
+			},
 		},
 		{
-			ID:    "official.skills.get.same",
-			Says:  "the entry of a skill in skills/get is the one in skills/list",
-			Spec:  skillsEnumeration,
-			Probe: skillsGotSame,
+			ID:   "official.skills.get.same",
+			Says: "the entry of a skill in skills/get is the one in skills/list",
+			Spec: skillsEnumeration,
+			// skillsGotSame asks again for both before it says that they differ: each is of
+			// one moment (SEP-2640, getting a skill).
+			Probe: func(t *check.T) {
+				eachGot(t, func(g gotSkill) {
+					entry, ok := g.entry()
+					if !ok {
+						return
+					}
+					if _, same := sameSkill(g.skill, entry); same || !stillListed(t, g.skill) {
+						return
+					}
+					fresh, ok := refreshed(t, g.skill)
+					if member, same := sameSkill(g.skill, fresh); ok && !same && stillListed(t, g.skill) {
+						t.Mark(fresh.answer)
+						t.Fail(contract.ShortJSON(g.Get(member)), contract.ShortJSON(fresh.Get(member)), "the %s of %s differ between skills/list and skills/get", member, g.skill)
+					}
+				})
+			},
 		},
 		{
-			ID:    "official.skills.get.cursor",
-			Says:  "the result of skills/get has no cursor",
-			Spec:  skillsEnumeration,
-			Probe: skillsGotWhole,
+			ID:   "official.skills.get.cursor",
+			Says: "the result of skills/get has no cursor",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				eachGot(t, func(g gotSkill) {
+					if v := g.got.Message.Result().Get("nextCursor"); v.Exists() {
+						t.Fail("no nextCursor", contract.ShortJSON(v), "the result of skills/get of %s has the cursor %s", g.skill, contract.ShortJSON(v))
+					}
+				})
+			},
 		},
 		{
-			ID:    "official.skills.get.cached",
-			Says:  "the result of skills/get has ttlMs and cacheScope",
-			Spec:  skillsEnumeration,
-			Probe: skillsGotCached,
+			ID:   "official.skills.get.cached",
+			Says: "the result of skills/get has ttlMs and cacheScope",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				eachGot(t, func(g gotSkill) { mustBeCacheable(t, "skills/get", g.got) })
+			},
 		},
 		{
-			ID:    "official.skills.get.unknown",
-			Says:  "skills/get of what is no skill is answered with error -32602",
-			Spec:  skillsEnumeration,
-			Probe: skillsUnknown,
+			ID:   "official.skills.get.unknown",
+			Says: "skills/get of what is no skill is answered with error -32602",
+			Spec: skillsEnumeration,
+			// skillsUnknown asks for a skill that there is not, and for a file of one that is
+			// no SKILL.md.
+			Probe: func(t *check.T) {
+				skillSettings(t)
+				mustRefuse(t, "skills/get", noSuchSkill, "no skill")
+				for _, s := range skillsOf(offer.Walked(t, skillsList)) {
+					for _, file := range s.files() {
+						if uri := file.Get("uri"); uri.Type == gjson.String && s.within(uri.Str) && lastSegment(uri.Str) != "SKILL.md" {
+							mustRefuse(t, "skills/get", uri.Str, "a file of a skill, and no skill")
+							return
+						}
+					}
+				}
+			},
 		},
 	}
 }
@@ -127,30 +187,6 @@ func stillListed(t *check.T, s skill) bool {
 	return slices.ContainsFunc(skillsOf(offer.WalkNow(t, skillsList)), func(other skill) bool { return contract.EqualJSON(other.Raw, s.Raw) })
 }
 
-func skillsGot(t *check.T) {
-	for _, g := range gotSkills(t) {
-		t.Mark(g.got)
-		entry, ok := g.entry()
-		switch {
-		case g.err != nil:
-			t.Fail("an entry", "none", "skills/get of %s: %v", g.skill, g.err)
-		case g.got.Message.Kind == wire.Error:
-			if !stillListed(t, g.skill) {
-				continue
-			}
-			if e, err := getSkill(t, g.uri()); err == nil && e.Message.Kind == wire.Error {
-				t.Mark(e)
-				t.Fail("an entry", e.Message.Summary(), "%s is listed, and skills/get was answered with %s", g.skill, e.Message.Summary())
-			}
-			continue
-		case !ok:
-			t.Fail("a member skill, an object", g.got.Message.Summary(), "skills/get of %s was answered with %s", g.skill, g.got.Message.Summary())
-		}
-		contract.MustDeclare(t, "the uri of the skill in the result of skills/get", entry.Get("uri"), g.uri())
-		mustBeComplete(t, "skills/get", g.got)
-	}
-}
-
 // sameSkill compares entries; the files may come in another order.
 func sameSkill(a, b skill) (member string, same bool) {
 	if x, y := a.Get("frontmatter").Raw, b.Get("frontmatter").Raw; x != y && !contract.EqualJSON(x, y) {
@@ -174,54 +210,8 @@ func sortedFiles(s skill) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// skillsGotSame asks again for both before it says that they differ: each is of
-// one moment (SEP-2640, getting a skill).
-func skillsGotSame(t *check.T) {
-	eachGot(t, func(g gotSkill) {
-		entry, ok := g.entry()
-		if !ok {
-			return
-		}
-		if _, same := sameSkill(g.skill, entry); same || !stillListed(t, g.skill) {
-			return
-		}
-		fresh, ok := refreshed(t, g.skill)
-		if member, same := sameSkill(g.skill, fresh); ok && !same && stillListed(t, g.skill) {
-			t.Mark(fresh.answer)
-			t.Fail(contract.ShortJSON(g.Get(member)), contract.ShortJSON(fresh.Get(member)), "the %s of %s differ between skills/list and skills/get", member, g.skill)
-		}
-	})
-}
-
-func skillsGotWhole(t *check.T) {
-	eachGot(t, func(g gotSkill) {
-		if v := g.got.Message.Result().Get("nextCursor"); v.Exists() {
-			t.Fail("no nextCursor", contract.ShortJSON(v), "the result of skills/get of %s has the cursor %s", g.skill, contract.ShortJSON(v))
-		}
-	})
-}
-
-func skillsGotCached(t *check.T) {
-	eachGot(t, func(g gotSkill) { mustBeCacheable(t, "skills/get", g.got) })
-}
-
 // noSuchSkill is a skill that nobody has.
 const noSuchSkill = "skill://mcpcheck-no-such-skill/SKILL.md"
-
-// skillsUnknown asks for a skill that there is not, and for a file of one that is
-// no SKILL.md.
-func skillsUnknown(t *check.T) {
-	skillSettings(t)
-	mustRefuse(t, "skills/get", noSuchSkill, "no skill")
-	for _, s := range skillsOf(offer.Walked(t, skillsList)) {
-		for _, file := range s.files() {
-			if uri := file.Get("uri"); uri.Type == gjson.String && s.within(uri.Str) && lastSegment(uri.Str) != "SKILL.md" {
-				mustRefuse(t, "skills/get", uri.Str, "a file of a skill, and no skill")
-				return
-			}
-		}
-	}
-}
 
 // mustRefuse asserts that a method does not know a URI.
 func mustRefuse(t *check.T, method, uri, what string) {

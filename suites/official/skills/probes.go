@@ -46,34 +46,81 @@ func Checks() []check.Check {
 func officialSkillOffers() []check.Check {
 	return []check.Check{
 		{
-			ID:    "official.skills.declared",
-			Says:  "the settings of the skills extension are an object, with directoryRead a boolean in the object itself",
-			Spec:  skillsEnumeration,
-			Probe: skillsDeclared,
+			ID:   "official.skills.declared",
+			Says: "the settings of the skills extension are an object, with directoryRead a boolean in the object itself",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				settings := skillSettings(t)
+				if !settings.IsObject() {
+					t.Fail("an object", contract.ShortJSON(settings), "the settings of %s are %s, not an object", skillsExtension, wire.TypeName(settings))
+				}
+				if v := settings.Get("directoryRead"); v.Exists() && !v.IsBool() {
+					t.Fail("a boolean", contract.ShortJSON(v), "directoryRead is %s, not a boolean", contract.ShortJSON(v))
+				}
+				if v := settings.Get("config"); v.IsObject() {
+					t.Fail("settings in the object itself", contract.ShortJSON(settings), "the settings of %s stand in an object config, which the extension does not define", skillsExtension)
+				}
+			},
 		},
 		{
-			ID:    "official.skills.declared.resources",
-			Says:  "who declares the skills extension declares the capability resources",
-			Spec:  skillsEnumeration,
-			Probe: skillsWithResources,
+			ID:   "official.skills.declared.resources",
+			Says: "who declares the skills extension declares the capability resources",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				skillSettings(t)
+				if v := t.Opening().Capabilities.Get("resources"); !v.IsObject() {
+					t.Fail("the capability resources", contract.ShortJSON(t.Opening().Capabilities), "the server declares %s and not the capability resources", skillsExtension)
+				}
+			},
 		},
 		{
-			ID:    "official.skills.list",
-			Says:  "skills/list is answered with a complete result that has an array skills",
-			Spec:  skillsEnumeration,
-			Probe: skillsListed,
+			ID:   "official.skills.list",
+			Says: "skills/list is answered with a complete result that has an array skills",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				skillSettings(t)
+				w := offer.Walked(t, skillsList)
+				if len(w.Pages) == 0 {
+					t.Mark(w.Last)
+					t.Fail("a result with an array skills", w.Broke, "skills/list was answered with %s", w.Broke)
+				}
+				for _, p := range w.Pages {
+					mustBeComplete(t, "skills/list", p.Answer)
+				}
+			},
 		},
 		{
-			ID:    "official.skills.list.pages",
-			Says:  "the pages of skills/list follow their cursors to an end, and no skill stands on two of them",
-			Spec:  skillsEnumeration,
-			Probe: skillPages,
+			ID:   "official.skills.list.pages",
+			Says: "the pages of skills/list follow their cursors to an end, and no skill stands on two of them",
+			Spec: skillsEnumeration,
+			// skillPages asks a second time before it says that an entry stands on two
+			// pages: a list may change while it is read.
+			Probe: func(t *check.T) {
+				skillSettings(t)
+				w := offer.Walked(t, skillsList)
+				mustFollow(t, w)
+				if _, twice := onTwoPages(w); !twice {
+					return
+				}
+				if uri, twice := onTwoPages(offer.WalkNow(t, skillsList)); twice {
+					t.Fail("each skill on one page", contract.AsJSON(wire.Clip(uri, 120)), "%s stands on two pages of skills/list", wire.Clip(uri, 120))
+				}
+			},
 		},
 		{
-			ID:    "official.skills.list.cached",
-			Says:  "each page of skills/list has ttlMs and cacheScope",
-			Spec:  skillsEnumeration,
-			Probe: skillPagesCached,
+			ID:   "official.skills.list.cached",
+			Says: "each page of skills/list has ttlMs and cacheScope",
+			Spec: skillsEnumeration,
+			Probe: func(t *check.T) {
+				skillSettings(t)
+				w := offer.Walked(t, skillsList)
+				if len(w.Pages) == 0 {
+					t.NotObserved("skills/list gave "+w.Broke, "")
+				}
+				for _, p := range w.Pages {
+					mustBeCacheable(t, "skills/list", p.Answer)
+				}
+			},
 		},
 	}
 }
@@ -195,57 +242,11 @@ func eachSkill(t *check.T, lacks string, look func(s skill) (subject bool)) {
 	}
 }
 
-func skillsDeclared(t *check.T) {
-	settings := skillSettings(t)
-	if !settings.IsObject() {
-		t.Fail("an object", contract.ShortJSON(settings), "the settings of %s are %s, not an object", skillsExtension, wire.TypeName(settings))
-	}
-	if v := settings.Get("directoryRead"); v.Exists() && !v.IsBool() {
-		t.Fail("a boolean", contract.ShortJSON(v), "directoryRead is %s, not a boolean", contract.ShortJSON(v))
-	}
-	if v := settings.Get("config"); v.IsObject() {
-		t.Fail("settings in the object itself", contract.ShortJSON(settings), "the settings of %s stand in an object config, which the extension does not define", skillsExtension)
-	}
-}
-
-func skillsWithResources(t *check.T) {
-	skillSettings(t)
-	if v := t.Opening().Capabilities.Get("resources"); !v.IsObject() {
-		t.Fail("the capability resources", contract.ShortJSON(t.Opening().Capabilities), "the server declares %s and not the capability resources", skillsExtension)
-	}
-}
-
-func skillsListed(t *check.T) {
-	skillSettings(t)
-	w := offer.Walked(t, skillsList)
-	if len(w.Pages) == 0 {
-		t.Mark(w.Last)
-		t.Fail("a result with an array skills", w.Broke, "skills/list was answered with %s", w.Broke)
-	}
-	for _, p := range w.Pages {
-		mustBeComplete(t, "skills/list", p.Answer)
-	}
-}
-
 // mustBeComplete asserts that an answer is a complete result.
 func mustBeComplete(t *check.T, method string, e wire.Entry) {
 	t.Mark(e)
 	if kind := e.Message.Result().Get("resultType"); kind.Str != "complete" {
 		t.Fail(`resultType "complete"`, contract.ShortJSON(kind), "the result of %s has the resultType %s", method, contract.ShortJSON(kind))
-	}
-}
-
-// skillPages asks a second time before it says that an entry stands on two
-// pages: a list may change while it is read.
-func skillPages(t *check.T) {
-	skillSettings(t)
-	w := offer.Walked(t, skillsList)
-	mustFollow(t, w)
-	if _, twice := onTwoPages(w); !twice {
-		return
-	}
-	if uri, twice := onTwoPages(offer.WalkNow(t, skillsList)); twice {
-		t.Fail("each skill on one page", contract.AsJSON(wire.Clip(uri, 120)), "%s stands on two pages of skills/list", wire.Clip(uri, 120))
 	}
 }
 
@@ -278,17 +279,6 @@ func onTwoPages(w *offer.Walk) (uri string, twice bool) {
 		}
 	}
 	return "", false
-}
-
-func skillPagesCached(t *check.T) {
-	skillSettings(t)
-	w := offer.Walked(t, skillsList)
-	if len(w.Pages) == 0 {
-		t.NotObserved("skills/list gave "+w.Broke, "")
-	}
-	for _, p := range w.Pages {
-		mustBeCacheable(t, "skills/list", p.Answer)
-	}
 }
 
 // mustBeCacheable asserts that a result has the members of cacheable results
