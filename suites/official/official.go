@@ -2,7 +2,6 @@ package official
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -20,7 +19,7 @@ import (
 // promises it by being run with the profile, so that a fixture that is missing
 // breaks its check. Spec names the scenario of the contract.
 func Checks() []check.Check {
-	all := slices.Concat(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), skills.Checks(), officialDocumented())
+	all := check.Servers(officialContent(), officialUtilities(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), skills.Checks(), officialDocumented())
 	for i := range all {
 		all[i].Profile = "official"
 	}
