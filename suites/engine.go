@@ -271,11 +271,11 @@ func (e *engine) pending(rev spec.Revision) []*result {
 		switch c := r.check; {
 		case c.Judge != nil:
 			return 4
-		case c.Malforms && !c.Fresh && !c.Bare:
+		case c.Malforms && !c.Session.Alone():
 			return 3
-		case c.Fresh || c.Bare:
+		case c.Session.Alone():
 			return 2
-		case c.Plain:
+		case c.Session == check.NoCapabilities:
 			return 1
 		}
 		return 0
@@ -297,9 +297,9 @@ func (e *engine) expect() {
 	for _, r := range e.results {
 		switch {
 		case r.known:
-		case r.check.Fresh || r.check.Bare:
+		case r.check.Session.Alone():
 			n++
-		case r.check.Plain && !plain[r.rev]:
+		case r.check.Session == check.NoCapabilities && !plain[r.rev]:
 			plain[r.rev] = true
 			n++
 		}
@@ -352,7 +352,7 @@ func (e *engine) env(rev spec.Revision) check.Env {
 func (e *engine) count(r *result) {
 	c := r.check
 	switch {
-	case c.Fresh || c.Bare || c.Malforms:
+	case c.Session.Alone() || c.Malforms:
 	case r.out.Killed || r.out.State == check.NotRun:
 		e.killers = append(e.killers, c.ID)
 	default:

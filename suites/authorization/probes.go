@@ -92,7 +92,7 @@ func probes() []check.Check {
 			Rules: []string{"authorization-invalid-token-401"},
 			Probe: func(t *check.T) {
 				nobody(t)
-				refusedAll(t, []lie{{"an expired token", t.Token(check.TokenExpired)}})
+				refusedAll(t, []lie{{"an expired token", t.Auth().Token(check.TokenExpired)}})
 			},
 		},
 		{
@@ -165,7 +165,7 @@ func probes() []check.Check {
 			Rules: []string{"authorization-server-rejects-query-token"},
 			Probe: func(t *check.T) {
 				nobody(t)
-				if k := firstWords(t, "the token in the query alone", withoutToken, inQuery(t, t.Bearer())); k.served() {
+				if k := firstWords(t, "the token in the query alone", withoutToken, inQuery(t, t.Auth().Bearer())); k.served() {
 					t.Fail("a refusal", k.told(), "a first request with the token in the query of the URL, and not in the header, was served: %s", k.told())
 				}
 			},
@@ -185,7 +185,7 @@ func probes() []check.Check {
 						return
 					}
 					refused++
-					t.Whole(k.x)
+					t.HTTP().Complete(k.x)
 					for _, m := range k.x.Messages() {
 						if m.Kind == wire.Result {
 							t.Fail("a refusal alone", m.Summary(), "a request with %s was refused with status %d, and its result came all the same", k.with, k.x.Status)
@@ -210,7 +210,7 @@ func probes() []check.Check {
 				"authorization-reject-wrong-audience", "authorization-accept-own-tokens-only", "security-no-foreign-tokens"},
 			Probe: func(t *check.T) {
 				nobody(t)
-				refusedAll(t, []lie{{"a token for another server", t.Token(check.TokenAudience)}})
+				refusedAll(t, []lie{{"a token for another server", t.Auth().Token(check.TokenAudience)}})
 			},
 		},
 		{
@@ -220,7 +220,7 @@ func probes() []check.Check {
 			Rules: []string{"authorization-resource-accept-uppercase"},
 			Probe: func(t *check.T) {
 				nobody(t)
-				if k := firstWords(t, "a token with its audience in upper case", withToken(t.Token(check.TokenUpper))); !k.served() {
+				if k := firstWords(t, "a token with its audience in upper case", withToken(t.Auth().Token(check.TokenUpper))); !k.served() {
 					t.Fail("what the good token gets", k.told(), "a token whose audience spells scheme and host in upper case was refused: %s", k.told())
 				}
 			},

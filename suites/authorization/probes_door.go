@@ -28,7 +28,7 @@ func (k knock) served() bool {
 	return k.x.Status < 300 && !(k.answered && k.m.Kind == wire.Error)
 }
 
-func (k knock) told() string { return check.Told(k.x) }
+func (k knock) told() string { return check.Describe(k.x) }
 
 // withToken has a request carry an access token in place of that of the session.
 func withToken(token string) check.Edit { return check.With("Authorization", "Bearer "+token) }
@@ -43,9 +43,9 @@ func newcomer() []check.Edit {
 
 // knocked posts a message and returns what came of it.
 func knocked(t *check.T, with, raw string, edits ...check.Edit) knock {
-	k := knock{with: with, x: t.Post(raw, edits...)}
+	k := knock{with: with, x: t.HTTP().Post(raw, edits...)}
 	if t.Transport() == transport.HTTP {
-		k.m, k.answered = t.Response(k.x)
+		k.m, k.answered = t.HTTP().Response(k.x)
 	}
 	return k
 }
@@ -61,7 +61,7 @@ func firstWords(t *check.T, with string, edits ...check.Edit) knock {
 	})
 	k := knocked(t, with, raw, append(newcomer(), edits...)...)
 	if id := k.x.Header.Get("Mcp-Session-Id"); id != "" && k.served() {
-		if x, err := t.TryAsk(http.MethodDelete, check.With("Mcp-Session-Id", id)); err == nil {
+		if x, err := t.HTTP().TryRequest(http.MethodDelete, check.With("Mcp-Session-Id", id)); err == nil {
 			x.Close()
 		}
 	}
@@ -77,20 +77,24 @@ func harmlessFrame(t *check.T) string {
 	return t.Frame(t.NextID(), method, check.Params{})
 }
 
+var withoutATokenKey = check.NewKey[knock]("without a token")
+
+var withTheTokenAgainKey = check.NewKey[knock]("with the token again")
+
 // nobody returns what came of the first words without a token, where the server
 // is protected: it answers them with the token and not without. Elsewhere the
 // rules of authorization are not for the server
 // (basic/authorization#protocol-requirements).
 func nobody(t *check.T) knock {
-	if t.Bearer() == "" {
+	if t.Auth().Bearer() == "" {
 		t.NotApplicable("the server answers without a token")
 	}
-	k := check.Memo(t, "without a token", func() knock { return firstWords(t, "no token", withoutToken) })
+	k := check.Once(t, withoutATokenKey, func() knock { return firstWords(t, "no token", withoutToken) })
 	if k.served() {
 		t.NotApplicable("the server answers without a token")
 	}
 	if k.x.Status != http.StatusUnauthorized {
-		again := check.Memo(t, "with the token again", func() knock { return firstWords(t, "the token") })
+		again := check.Once(t, withTheTokenAgainKey, func() knock { return firstWords(t, "the token") })
 		if !again.served() {
 			t.NotApplicable(fmt.Sprintf("the server refuses a second client, whatever token it brings: %s", again.told()))
 		}
@@ -103,9 +107,9 @@ type lie struct{ what, token string }
 
 // unissued returns tokens that nobody issued.
 func unissued(t *check.T) []lie {
-	own := t.Bearer()
+	own := t.Auth().Bearer()
 	half := own[:len(own)/2]
-	t.Secret(half)
+	t.Auth().Hide(half)
 	return []lie{
 		{"a word for a token", "mcpcheck"},
 		{"letters for a token", "mF_9.B5f-4.1JqM2mcpcheck0123456789abcdefgh"},
@@ -117,7 +121,7 @@ func unissued(t *check.T) []lie {
 // one of a stranger if there is one. There are none where the good token is no
 // JSON Web Token (RFC 7519).
 func forgedTokens(t *check.T) []lie {
-	parts := strings.Split(t.Bearer(), ".")
+	parts := strings.Split(t.Auth().Bearer(), ".")
 	var out []lie
 	if len(parts) == 3 && isJSONPart(parts[0]) && isJSONPart(parts[1]) {
 		none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
@@ -125,9 +129,9 @@ func forgedTokens(t *check.T) []lie {
 		out = append(out,
 			lie{"its claims without a signature", none + "." + parts[1] + "."},
 			lie{"its claims with a signature that is none", parts[0] + "." + parts[1] + "." + noise})
-		t.Secret(parts[1])
+		t.Auth().Hide(parts[1])
 	}
-	if token, ok := t.KnownToken(check.TokenForeign); ok {
+	if token, ok := t.Auth().TryToken(check.TokenForeign); ok {
 		out = append(out, lie{"a token of another issuer", token})
 	}
 	return out
@@ -138,13 +142,15 @@ func isJSONPart(part string) bool {
 	return err == nil && gjson.ValidBytes(raw) && gjson.ParseBytes(raw).IsObject()
 }
 
+var withLiesKey = check.NewKey[[]knock]("with lies")
+
 // lying returns what came of the first words with tokens that no server should
 // take: those that nobody issued, that nobody signed, and that have expired.
 func lying(t *check.T) []knock {
 	nobody(t)
-	return check.Memo(t, "with lies", func() []knock {
+	return check.Once(t, withLiesKey, func() []knock {
 		lies := append(unissued(t), forgedTokens(t)...)
-		if token, ok := t.KnownToken(check.TokenExpired); ok {
+		if token, ok := t.Auth().TryToken(check.TokenExpired); ok {
 			lies = append(lies, lie{"an expired token", token})
 		}
 		var out []knock
@@ -160,7 +166,7 @@ func inQuery(t *check.T, token string) check.Edit {
 	return func(r *transport.HTTPRequest) {
 		to := r.URL
 		if to == nil {
-			to = t.URL()
+			to = t.HTTP().URL()
 		}
 		with := *to
 		q := with.Query()
@@ -173,8 +179,8 @@ func inQuery(t *check.T, token string) check.Edit {
 // fetchOpen gets a document that lies open to everybody; nothing of ours goes with
 // it. ok is false where none came.
 func fetchOpen(t *check.T, at *url.URL) (o gjson.Result, x *check.Exchange, ok bool) {
-	x, err := t.TryAsk(http.MethodGet, check.Strange(), check.At(at), check.With("Accept", "application/json"), check.Without("Mcp-Session-Id"))
-	if err != nil || !t.Whole(x) || x.Status != http.StatusOK {
+	x, err := t.HTTP().TryRequest(http.MethodGet, check.WithoutGivenHeaders(), check.At(at), check.With("Accept", "application/json"), check.Without("Mcp-Session-Id"))
+	if err != nil || !t.HTTP().Complete(x) || x.Status != http.StatusOK {
 		return o, x, false
 	}
 	o = gjson.ParseBytes(x.Body())
@@ -184,7 +190,7 @@ func fetchOpen(t *check.T, at *url.URL) (o gjson.Result, x *check.Exchange, ok b
 // mayFetch tells whether a URL that the server names may be fetched: one of its
 // own host, or of https.
 func mayFetch(t *check.T, at *url.URL) bool {
-	return at.Host == t.URL().Host || at.Scheme == "https" || isLoopback(at) && isLoopback(t.URL())
+	return at.Host == t.HTTP().URL().Host || at.Scheme == "https" || isLoopback(at) && isLoopback(t.HTTP().URL())
 }
 
 func isLoopback(at *url.URL) bool {

@@ -70,7 +70,7 @@ func authorizationHosting() []check.Check {
 				}
 				for path, x := range withoutMetadata(t) {
 					if x.Status == http.StatusNotFound {
-						t.Fail("anything but 404", check.Told(x), "without metadata, %s was answered with %s", path, check.Told(x))
+						t.Fail("anything but 404", check.Describe(x), "without metadata, %s was answered with %s", path, check.Describe(x))
 					}
 				}
 			},
@@ -110,12 +110,12 @@ func authorizationHosting() []check.Check {
 					t.NotObserved("the server has no authorization endpoint", "")
 				}
 				if sentTo(x, strangeURI) {
-					t.Fail("no redirect", check.Told(x), "an unknown client was sent on to %s", strangeURI)
+					t.Fail("no redirect", check.Describe(x), "an unknown client was sent on to %s", strangeURI)
 				}
 				if client, ok := h.registered(t); ok {
 					for _, back := range []string{strangeURI, redirectURI + "/more", redirectURI + "?more=1"} {
 						if x := h.authorize(t, client, back); sentTo(x, back) {
-							t.Fail("no redirect", check.Told(x), "a client that registered %s was sent on to %s", redirectURI, back)
+							t.Fail("no redirect", check.Describe(x), "a client that registered %s was sent on to %s", redirectURI, back)
 						}
 					}
 				}
@@ -207,18 +207,20 @@ type authority struct {
 }
 
 func onHost(t *check.T, path string) *url.URL {
-	at := *t.URL()
+	at := *t.HTTP().URL()
 	at.Path, at.RawPath, at.RawQuery, at.Fragment, at.User = path, "", "", "", nil
 	return &at
 }
+
+var authorizationServerKey = check.NewKey[*authority]("authorization server")
 
 // hosted returns it. A server that names another in protected resource metadata,
 // as later revisions have it, hosts none.
 func hosted(t *check.T) *authority {
 	nobody(t)
-	h := check.Memo(t, "authorization server", func() *authority {
+	h := check.Once(t, authorizationServerKey, func() *authority {
 		h := &authority{}
-		path := strings.TrimSuffix(t.URL().Path, "/")
+		path := strings.TrimSuffix(t.HTTP().URL().Path, "/")
 		for _, at := range []string{serverWellKnown, serverWellKnown + path, path + serverWellKnown} {
 			if doc, _, ok := fetchOpen(t, onHost(t, at)); ok && doc.Get("issuer").Exists() {
 				h.doc, h.at, h.atRoot = doc, onHost(t, at), at == serverWellKnown
@@ -237,17 +239,19 @@ func namesAnother(t *check.T) bool {
 	p := publishedBy(t)
 	return p.at != nil && slices.ContainsFunc(p.doc.Get("authorization_servers").Array(), func(one gjson.Result) bool {
 		u, err := url.Parse(one.String())
-		return err == nil && u.Host != "" && u.Host != t.URL().Host
+		return err == nil && u.Host != "" && u.Host != t.HTTP().URL().Host
 	})
 }
+
+var defaultEndpointsKey = check.NewKey[map[string]*check.Exchange]("default endpoints")
 
 // atDefaults returns what the default endpoints answer, by path; registration is
 // left out, which is not a must.
 func atDefaults(t *check.T) map[string]*check.Exchange {
-	return check.Memo(t, "default endpoints", func() map[string]*check.Exchange {
+	return check.Once(t, defaultEndpointsKey, func() map[string]*check.Exchange {
 		out := map[string]*check.Exchange{}
 		for path, method := range map[string]string{"/authorize": http.MethodGet, "/token": http.MethodPost} {
-			out[path] = t.Ask(method, check.Strange(), check.At(onHost(t, path)), check.Without("Mcp-Session-Id"))
+			out[path] = t.HTTP().Request(method, check.WithoutGivenHeaders(), check.At(onHost(t, path)), check.Without("Mcp-Session-Id"))
 		}
 		return out
 	})
@@ -274,7 +278,7 @@ func (h *authority) endpoint(t *check.T, name, usual string) *url.URL {
 	at := onHost(t, usual)
 	if named := h.doc.Get(name); named.Exists() {
 		u, err := url.Parse(named.String())
-		if err != nil || u.Host != t.URL().Host {
+		if err != nil || u.Host != t.HTTP().URL().Host {
 			t.NotObserved(name+" is not on the host of the server, where alone it would be called", "")
 		}
 		at = u
@@ -308,7 +312,7 @@ func (h *authority) authorize(t *check.T, client, back string) *check.Exchange {
 		q.Set(key, v)
 	}
 	at.RawQuery = q.Encode()
-	return t.Ask(http.MethodGet, check.Strange(), check.At(&at), check.Without("Mcp-Session-Id"))
+	return t.HTTP().Request(http.MethodGet, check.WithoutGivenHeaders(), check.At(&at), check.Without("Mcp-Session-Id"))
 }
 
 // sentTo tells whether an answer sends its reader to a URI.
@@ -318,25 +322,27 @@ func sentTo(x *check.Exchange, back string) bool {
 
 // postForm posts a form, or JSON, to an endpoint of the authorization server.
 func postForm(t *check.T, at *url.URL, kind, body string) (o gjson.Result, status int) {
-	x, err := t.TryAsk(http.MethodPost, check.Strange(), check.At(at), check.Without("Mcp-Session-Id"),
+	x, err := t.HTTP().TryRequest(http.MethodPost, check.WithoutGivenHeaders(), check.At(at), check.Without("Mcp-Session-Id"),
 		check.With("Content-Type", kind), check.With("Accept", "application/json"), func(r *transport.HTTPRequest) { r.Body = []byte(body) })
-	if err != nil || !t.Whole(x) {
+	if err != nil || !t.HTTP().Complete(x) {
 		return o, 0
 	}
 	o = gjson.ParseBytes(x.Body())
 	for _, name := range []string{"access_token", "refresh_token"} {
-		t.Secret(o.Get(name).String())
+		t.Auth().Hide(o.Get(name).String())
 	}
 	return o, x.Status
 }
 
+var registeredClientKey = check.NewKey[string]("registered client")
+
 // registered returns a client of ours that registered itself, once; ok is false
 // where it could not.
 func (h *authority) registered(t *check.T) (client string, ok bool) {
-	if !isLoopback(t.URL()) {
+	if !isLoopback(t.HTTP().URL()) {
 		return "", false
 	}
-	client = check.Memo(t, "registered client", func() string {
+	client = check.Once(t, registeredClientKey, func() string {
 		at := h.endpoint(t, "registration_endpoint", "/register")
 		o, _ := postForm(t, at, "application/json", `{"client_name":"mcpcheck","redirect_uris":["`+redirectURI+`"],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":"none"}`)
 		return o.Get("client_id").String()
@@ -347,7 +353,7 @@ func (h *authority) registered(t *check.T) (client string, ok bool) {
 // onLoopback ends the body where what it does would stay behind on a server that
 // others use.
 func onLoopback(t *check.T) {
-	if !isLoopback(t.URL()) {
+	if !isLoopback(t.HTTP().URL()) {
 		t.NotObserved("a client that registers stays registered, so that it is done on the loopback interface alone", "judge an instance of the server on the loopback interface")
 	}
 }

@@ -75,7 +75,7 @@ func authorizationMetadata() []check.Check {
 				if deployedAway(t, u) {
 					t.NotObserved(fmt.Sprintf("resource of %s is %s: the server is set up for another place than the loopback interface", p.at, shownJSON(resource)), "judge the server where it is deployed")
 				}
-				own := t.URL()
+				own := t.HTTP().URL()
 				same := strings.EqualFold(u.Host, own.Host) || isLoopback(u) && isLoopback(own) && u.Port() == own.Port()
 				within := strings.TrimSuffix(u.Path, "/")
 				if !same || !strings.EqualFold(u.Scheme, own.Scheme) || own.Path != within && !strings.HasPrefix(own.Path, within+"/") {
@@ -197,11 +197,13 @@ type published struct {
 
 const resourceWellKnown = "/.well-known/oauth-protected-resource"
 
+var protectedResourceMetadataKey = check.NewKey[*published]("protected resource metadata")
+
 // publishedBy returns the metadata: that which the challenge names, else that at
 // the URIs of RFC 9728 section 3.1, behind the path of the server and at the root.
 func publishedBy(t *check.T) *published {
 	nobody(t)
-	return check.Memo(t, "protected resource metadata", func() *published { return seekPublished(t) })
+	return check.Once(t, protectedResourceMetadataKey, func() *published { return seekPublished(t) })
 }
 
 func seekPublished(t *check.T) *published {
@@ -218,7 +220,7 @@ func seekPublished(t *check.T) *published {
 		p.named = c.params["resource_metadata"]
 	}
 	if p.named != "" {
-		at, err := t.URL().Parse(p.named)
+		at, err := t.HTTP().URL().Parse(p.named)
 		p.away = err == nil && deployedAway(t, at)
 		switch {
 		case err != nil || at.Scheme != "http" && at.Scheme != "https":
@@ -233,9 +235,9 @@ func seekPublished(t *check.T) *published {
 			p.broken = "no JSON object was found there"
 		}
 	}
-	path := strings.TrimSuffix(t.URL().Path, "/")
+	path := strings.TrimSuffix(t.HTTP().URL().Path, "/")
 	for _, suffix := range slices.Compact([]string{path, ""}) {
-		at := *t.URL()
+		at := *t.HTTP().URL()
 		at.Path, at.RawPath, at.RawQuery, at.Fragment, at.User = resourceWellKnown+suffix, "", "", "", nil
 		if try(&at) {
 			return p
@@ -279,7 +281,7 @@ func shownJSON(v gjson.Result) string {
 
 // deployedAway tells whether a URL is of another place than that where the server
 // is judged, on the loopback interface: it is set up for where it will be deployed.
-func deployedAway(t *check.T, at *url.URL) bool { return isLoopback(t.URL()) && !isLoopback(at) }
+func deployedAway(t *check.T, at *url.URL) bool { return isLoopback(t.HTTP().URL()) && !isLoopback(at) }
 
 // challenged returns the challenge to the first words without a token.
 func challenged(t *check.T) *challenge {

@@ -70,23 +70,23 @@ func authorizationScopes() []check.Check {
 					if c == nil || c.params["scope"] == "" || l.method == "" {
 						continue
 					}
-					scopes := strings.Fields(tokenClaim(t.Token(check.TokenNarrow), "scope"))
+					scopes := strings.Fields(tokenClaim(t.Auth().Token(check.TokenNarrow), "scope"))
 					for _, s := range strings.Fields(c.params["scope"]) {
 						if !slices.Contains(scopes, s) {
 							scopes = append(scopes, s)
 						}
 					}
-					token, ok := t.Minted(strings.Join(scopes, " "))
+					token, ok := t.Auth().Mint(strings.Join(scopes, " "))
 					if !ok {
 						t.NotObserved("no token can be made with the scopes of the challenge", "have the server trust mcpcheck reference authorization-server: authorization: {issuer: URL}")
 					}
-					user, err := t.TryUser(token)
+					user, err := t.Sessions().TryUser(token)
 					if err != nil {
 						continue
 					}
 					tried = true
 					k := l.run(user)
-					user.Leave()
+					user.Sessions().Leave()
 					if k.x.Status == http.StatusForbidden {
 						again := ""
 						if c := bearerChallenge(k.x.Header); c != nil {
@@ -107,15 +107,15 @@ func authorizationScopes() []check.Check {
 			Rules: []string{"authorization-scope-hierarchy"},
 			Probe: func(t *check.T) {
 				nobody(t)
-				broad := t.Token(check.TokenBroad)
+				broad := t.Auth().Token(check.TokenBroad)
 				if k := firstWords(t, "a token with a broader scope", withToken(broad)); k.x.Status == http.StatusForbidden {
 					t.Fail("what the good token gets", k.told(), "a token with a broader scope was refused: %s", k.told())
 				}
-				user, err := t.TryUser(broad)
+				user, err := t.Sessions().TryUser(broad)
 				if err != nil {
 					t.NotObserved("no session was opened with a broader scope: "+err.Error(), "")
 				}
-				defer user.Leave()
+				defer user.Sessions().Leave()
 				served := 0
 				for _, e := range errands(t) {
 					k := e.run(user)
@@ -141,9 +141,11 @@ type errand struct {
 	params check.Params
 }
 
+var errandsKey = check.NewKey[[]errand]("errands")
+
 // errands are the lists that the server has, a resource and a tool.
 func errands(t *check.T) []errand {
-	return check.Memo(t, "errands", func() []errand {
+	return check.Once(t, errandsKey, func() []errand {
 		var out []errand
 		for _, l := range offer.Lists(t) {
 			if w := offer.Walked(t, l); len(w.Pages) > 0 {
@@ -161,11 +163,11 @@ func errands(t *check.T) []errand {
 		}
 		for _, tool := range offer.Tools(t) {
 			args := offer.Arguments(t, tool, 1)
-			if !offer.ReadOnly(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 || t.Learnt(offer.SlowToolKey(tool)) {
+			if !offer.ReadOnly(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 || check.Has(t, offer.SlowTool(tool)) {
 				continue
 			}
 			params := offer.CallParams(tool, args[0])
-			if m, ok := t.Try("tools/call", params); ok && check.Succeeded(t, m) {
+			if m, ok := t.Try("tools/call", params).Answer(); ok && check.Succeeded(t, m) {
 				out = append(out, errand{"tools/call of " + tool.Get("name").String(), "tools/call", params})
 				break
 			}
@@ -185,16 +187,18 @@ type lack struct {
 	knock
 }
 
+var withLessScopeKey = check.NewKey[[]lack]("with less scope")
+
 // lacks returns what a token with less scope than the good one is refused.
 func lacks(t *check.T) []lack {
 	nobody(t)
-	narrow := t.Token(check.TokenNarrow)
-	all := check.Memo(t, "with less scope", func() []lack {
+	narrow := t.Auth().Token(check.TokenNarrow)
+	all := check.Once(t, withLessScopeKey, func() []lack {
 		var out []lack
 		if k := firstWords(t, "the first words", withToken(narrow)); !k.served() {
 			return []lack{{errand{}, k}}
 		}
-		lesser, err := t.TryUser(narrow)
+		lesser, err := t.Sessions().TryUser(narrow)
 		if err != nil {
 			return nil
 		}
@@ -203,7 +207,7 @@ func lacks(t *check.T) []lack {
 				out = append(out, lack{e, k})
 			}
 		}
-		lesser.Leave()
+		lesser.Sessions().Leave()
 		return out
 	})
 	if len(all) == 0 {

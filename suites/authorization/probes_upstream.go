@@ -33,7 +33,7 @@ func authorizationUpstream() []check.Check {
 		// get there.
 		Probe: func(t *check.T) {
 			nobody(t)
-			if !isLoopback(t.URL()) {
+			if !isLoopback(t.HTTP().URL()) {
 				t.NotObserved("a page of ours is to be had on the loopback interface alone", "judge an instance of the server there")
 			}
 			u, err := listenUpstream()
@@ -44,18 +44,18 @@ func authorizationUpstream() []check.Check {
 			for _, tool := range offer.Tools(t) {
 				name := addressed(tool)
 				made := offer.Arguments(t, tool, 1)
-				if name == "" || len(made) == 0 || offer.OnlyAsTask(t, tool) || !t.MayInvent(tool) {
+				if name == "" || len(made) == 0 || offer.OnlyAsTask(t, tool) || !t.Config().MayInvent(tool) {
 					continue
 				}
 				args, ok := sendingTo(made[0], name, u.URL)
 				if !ok {
 					continue
 				}
-				if _, err := t.TryFrame("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": args}); err != nil {
+				if _, err := t.Try("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": args}).Get(); err != nil {
 					continue
 				}
 				for _, request := range u.requests() {
-					if strings.Contains(request, t.Bearer()) {
+					if strings.Contains(request, t.Auth().Bearer()) {
 						t.Fail("a request without the token", wire.Clip(request, 300), "tool %q was sent to a page of ours, and brought the access token of its client there", tool.Get("name").String())
 					}
 				}

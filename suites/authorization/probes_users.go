@@ -43,20 +43,20 @@ func authorizationUsers() []check.Check {
 					}
 					return
 				}
-				own := t.Another(false)
-				defer own.Leave()
+				own := t.Sessions().Another()
+				defer own.Sessions().Leave()
 				k := knocked(own, "a notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-none"}}`, withoutToken)
 				if k.x.Status < 300 {
 					own.Fail("a refusal", k.told(), "a notification in the session without a token was accepted: %s", k.told())
 				}
-				if own.SessionID() == "" {
+				if own.HTTP().SessionID() == "" {
 					return
 				}
 				for method, edits := range map[string][]check.Edit{http.MethodGet: {check.With("Accept", "text/event-stream")}, http.MethodDelete: nil} {
-					x := own.Ask(method, append(edits, withoutToken)...)
+					x := own.HTTP().Request(method, append(edits, withoutToken)...)
 					x.Close()
 					if x.Status < 300 {
-						own.Fail("a refusal", check.Told(x), "%s of the session without a token was accepted: %s", method, check.Told(x))
+						own.Fail("a refusal", check.Describe(x), "%s of the session without a token was accepted: %s", method, check.Describe(x))
 					}
 				}
 			},
@@ -128,8 +128,8 @@ func authorizationUsers() []check.Check {
 			Rules: []string{"tasks-bind-authorization-context", "tasks-reject-foreign-context"},
 			Probe: func(t *check.T) {
 				token, ids := secondToken(t), ownTasks(t)
-				other := t.User(token)
-				defer other.Leave()
+				other := t.Sessions().User(token)
+				defer other.Sessions().Leave()
 				for _, id := range ids {
 					for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 						if m := other.Request(method, check.Params{"taskId": id}); m.Kind == wire.Result {
@@ -149,8 +149,8 @@ func authorizationUsers() []check.Check {
 				if _, ok := listsAny(t, ids); !ok {
 					t.NotObserved("the tasks are not listed to their own user", "")
 				}
-				other := t.User(token)
-				defer other.Leave()
+				other := t.Sessions().User(token)
+				defer other.Sessions().Leave()
 				if id, ok := listsAny(other, ids); ok {
 					other.Fail("tasks of one's own", id, "tasks/list shows one user the task %s of another", wire.Clip(id, 60))
 				}
@@ -164,12 +164,12 @@ func authorizationUsers() []check.Check {
 			// tasksIdentified goes by two clients without a token: what one made must not be
 			// listed to the other, or the server cannot identify who asks.
 			Probe: func(t *check.T) {
-				if t.Bearer() != "" && !check.Memo(t, "without a token", func() knock { return firstWords(t, "no token", withoutToken) }).served() {
+				if t.Auth().Bearer() != "" && !check.Once(t, withoutATokenKey, func() knock { return firstWords(t, "no token", withoutToken) }).served() {
 					t.NotApplicable("the server tells its users apart by their tokens")
 				}
 				ids := ownTasks(t)
-				other := t.Another(false)
-				defer other.Leave()
+				other := t.Sessions().Another()
+				defer other.Sessions().Leave()
 				if id, ok := listsAny(other, ids); ok {
 					other.Fail("no tasks.list, or tasks of one's own", id, "tasks/list shows one client the task %s of another, and nothing tells them apart", wire.Clip(id, 60))
 				}
@@ -189,8 +189,8 @@ func authorizationUsers() []check.Check {
 					uris = offer.ResourcesList.Names(offer.Walked(t, offer.ResourcesList).Items())
 				}
 				uris = uris[:min(len(uris), maxViewed)]
-				other := t.User(token)
-				defer other.Leave()
+				other := t.Sessions().User(token)
+				defer other.Sessions().Leave()
 				before, theirs, after := shownTo(t, uris), shownTo(other, uris), shownTo(t, uris)
 				seen := false
 				for i, own := range before {
@@ -213,12 +213,12 @@ func authorizationUsers() []check.Check {
 			Rules: []string{"caching-access-control"},
 			Probe: func(t *check.T) {
 				token := secondToken(t)
-				uris := t.GivenPrivate()
+				uris := t.Auth().PrivateResources()
 				if len(uris) == 0 {
 					t.NotObserved("no resource is known that belongs to one user", "name it in the configuration: authorization: {private: [URI]}")
 				}
-				other := t.User(token)
-				defer other.Leave()
+				other := t.Sessions().User(token)
+				defer other.Sessions().Leave()
 				seen := false
 				for _, uri := range uris {
 					if e, err := usage.ReadResource(t, uri); err != nil || !check.IsComplete(t, e.Message) {
@@ -247,7 +247,7 @@ func authorizationUsers() []check.Check {
 					all = append(all, knocked(t, l.Method+" without a token", t.Frame(t.NextID(), l.Method, check.Params{}), withoutToken))
 				}
 				for _, k := range all {
-					t.Whole(k.x)
+					t.HTTP().Complete(k.x)
 					for _, m := range k.x.Messages() {
 						if page := pageFor(m); page != "" {
 							t.Fail("status 401 and the flow of OAuth", m.Summary(), "a request without a token was answered by an elicitation of the page %s", wire.Clip(page, 120))
@@ -266,16 +266,18 @@ func authorizationUsers() []check.Check {
 // needsSession ends the body where the server has no sessions.
 func needsSession(t *check.T) {
 	nobody(t)
-	if t.SessionID() == "" {
+	if t.HTTP().SessionID() == "" {
 		t.NotApplicable("the server has no sessions")
 	}
 }
 
+var withTheSecondTokenKey = check.NewKey[knock]("with the second token")
+
 // secondToken returns the token of another user, which is good.
 func secondToken(t *check.T) string {
 	nobody(t)
-	token := t.Token(check.TokenSecond)
-	k := check.Memo(t, "with the second token", func() knock { return firstWords(t, "the second user's token", withToken(token)) })
+	token := t.Auth().Token(check.TokenSecond)
+	k := check.Once(t, withTheSecondTokenKey, func() knock { return firstWords(t, "the second user's token", withToken(token)) })
 	if !k.served() {
 		t.NotObserved("the token of the second user is refused: "+k.told(), "give a good one")
 	}
@@ -292,7 +294,7 @@ func ownTasks(t *check.T) []string {
 		if !tr.Made() || len(out) == maxStates {
 			continue
 		}
-		if m, ok := t.Try("tasks/get", check.Params{"taskId": tr.Id()}); ok && m.Kind == wire.Result {
+		if m, ok := t.Try("tasks/get", check.Params{"taskId": tr.Id()}).Answer(); ok && m.Kind == wire.Result {
 			out = append(out, tr.Id())
 		}
 	}

@@ -70,7 +70,7 @@ func probes() []check.Check {
 				for i, id := range ids {
 					m, ok := t.Await(from, check.ResponseTo(id))
 					if !ok {
-						t.Judgeable(from)
+						check.RequireAccepted(t, from)
 						t.Fail("three responses", "no answer", "request %d of a batch of three was not answered", i+1)
 					}
 					if why := want[i](m); why != "" {
@@ -127,7 +127,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				received(t)
 				from := t.Send("[]")
-				m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
+				m, ok := t.AwaitBarrier(from, check.IsErrorWithoutID)
 				if !ok {
 					t.Survives("an empty array")
 					if posting.RefusedByHTTP(t, from, "an empty array") {
@@ -155,7 +155,7 @@ func probes() []check.Check {
 				received(t)
 				ids, elements := check.PingBatch(t, 1)
 				from := t.Send("[" + elements[0] + `,{"jsonrpc"`)
-				m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m) })
+				m, ok := t.AwaitBarrier(from, func(m wire.Message) bool { return check.IsErrorWithoutID(m) || check.ResponseTo(ids[0])(m) })
 				if !ok {
 					t.Survives("a truncated batch")
 					if posting.RefusedByHTTP(t, from, "a truncated batch") {
@@ -179,7 +179,7 @@ func probes() []check.Check {
 				received(t)
 				ids, elements := check.PingBatch(t, 1)
 				from := t.Send(check.Batch("1", elements[0]))
-				m, ok := t.AwaitBehind(from, check.IsErrorWithoutID)
+				m, ok := t.AwaitBarrier(from, check.IsErrorWithoutID)
 				if !ok {
 					t.Survives("a batch with an element that is no request")
 					if posting.RefusedByHTTP(t, from, "a batch with an element that is no request") {
@@ -188,7 +188,7 @@ func probes() []check.Check {
 					t.Fail("an error -32600 for the element", "no answer", "an element that is no request was not answered")
 				}
 				refusedOr(t, from, m, spec.InvalidRequest)
-				if _, ok := t.AwaitBehind(from, check.ResponseTo(ids[0])); !ok {
+				if _, ok := t.AwaitBarrier(from, check.ResponseTo(ids[0])); !ok {
 					t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
 				}
 			},
@@ -204,14 +204,14 @@ func probes() []check.Check {
 				ids, elements := check.PingBatch(t, 2)
 				from := t.Send(check.Batch(elements...))
 				t.Survives("an array")
-				t.Settle(from)
+				t.HTTP().Settle(from)
 				for _, m := range t.Received(from) {
 					if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().Usable()) {
 						t.Note("an array of two requests was answered with %s", m.Summary())
 						return
 					}
 				}
-				if t.Refused(from) {
+				if t.HTTP().Refused(from) {
 					t.Note("an array of two requests was refused by HTTP alone")
 					return
 				}
@@ -231,8 +231,10 @@ type batch struct {
 	streamed bool // it came on an event stream
 }
 
+var batchOfTwoKey = check.NewKey[batch]("batch of two")
+
 func batchOfTwo(t *check.T) batch {
-	return check.Memo(t, "batch of two", func() (b batch) {
+	return check.Once(t, batchOfTwoKey, func() (b batch) {
 		ids, elements := check.PingBatch(t, 2)
 		from := t.Send(check.Batch(elements...))
 		for _, id := range ids {
@@ -241,7 +243,7 @@ func batchOfTwo(t *check.T) batch {
 				return check.ResponseTo(id)(m) || posting.OverHTTP(t) && check.IsErrorWithoutID(m)
 			})
 			if !ok || !check.ResponseTo(id)(m) {
-				b.missing, b.status = id, t.Status(from)
+				b.missing, b.status = id, t.HTTP().Status(from)
 				return b
 			}
 			b.answers = append(b.answers, m)
@@ -294,7 +296,7 @@ const batchedNotification = `{"jsonrpc":"2.0","method":"notifications/cancelled"
 // refusedOr asserts an error of a code, or, over HTTP, a status by which the
 // batch was refused as a whole: then any error tells why.
 func refusedOr(t *check.T, at int, m wire.Message, code int) {
-	if status := t.Status(at); m.Kind == wire.Error && posting.BlamesClient(status) {
+	if status := t.HTTP().Status(at); m.Kind == wire.Error && posting.BlamesClient(status) {
 		t.Note("the batch was refused with status %d and %s", status, m.Summary())
 		return
 	}

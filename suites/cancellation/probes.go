@@ -205,12 +205,14 @@ func unanswered(t *check.T, from int, what string, ids ...wire.ID) {
 	})
 }
 
+var oddCancellationsKey = check.NewKey[bool]("odd cancellations")
+
 // judgedApart tells whether the server answers, or ends at, the cancellations
 // that are judged with the messages: then that is told there, and not once more.
 func judgedApart(t *check.T) bool {
-	return check.Memo(t, "odd cancellations", func() bool {
+	return check.Once(t, oddCancellationsKey, func() bool {
 		from := check.SendUnmatchedCancellations(t)
-		_, err := t.TryFrame(t.Facts.Barrier, nil)
+		_, err := t.Try(t.Facts.Barrier, nil).Get()
 		return err != nil || slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
 			return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
 		})
@@ -231,16 +233,16 @@ const races = 5
 func slowUnanswered(t *check.T, w *toolcalls.Cancelled) {
 	for _, tool := range offer.Tools(t) {
 		args := offer.Arguments(t, tool, 1)
-		if !t.Learnt(offer.SlowToolKey(tool)) || !offer.ReadOnly(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
+		if !check.Has(t, offer.SlowTool(tool)) || !offer.ReadOnly(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
 			continue
 		}
 		running := t.Start("tools/call", offer.CallParams(tool, args[0]))
 		t.Request(t.Facts.Barrier, nil)
-		if _, err := t.TryAnswer(running, t.Timeout()/20); err == nil {
+		if _, err := t.TryAnswer(running, t.Timeout()/20).Get(); err == nil {
 			continue // it is not slow now
 		}
 		t.Cancel(running)
-		if e, err := t.TryAnswer(running, t.Timeout()/20); err == nil && (e.Message.Kind == wire.Error || e.Message.Result().Get("isError").Bool()) {
+		if e, err := t.TryAnswer(running, t.Timeout()/20).Get(); err == nil && (e.Message.Kind == wire.Error || e.Message.Result().Get("isError").Bool()) {
 			toolcalls.ClosesStream(t, e)
 			t.Mark(e)
 			t.Fail("no answer", e.Message.Summary(), "a call of %q, which takes long, was cancelled and then at once answered with %s", tool.Get("name").String(), e.Message.Summary())

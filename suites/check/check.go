@@ -30,18 +30,18 @@ type Check struct {
 	// since what it asks for is stated by the contract of the fixtures.
 	Profile string
 
-	// Fresh: the probe gets an open session of its own. Bare: an instance to
-	// which nothing was sent, to speak the opening itself.
-	Fresh, Bare bool
-	// Plain: the probe runs in a session whose client declared no capability,
-	// which all such checks share.
-	Plain bool
+	// Session is the session that a probe runs in.
+	Session SessionKind
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool
 
 	// Whole: the judge reads a session from its opening on, so that it does not
 	// apply to parts of one, as golden exchanges and fuzzing plans are.
 	Whole bool
+
+	// Idle says why the check is not observed where its body returns without
+	// evidence (T.Saw, J.Saw), and Hint what would bring the situation up.
+	Idle, Hint string
 
 	// Exactly one body. A Probe drives a server and asserts. A Judge looks at
 	// the transcript of one session.
@@ -70,12 +70,10 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s judges nobody", c.ID)
 	case (c.Probe == nil) == (c.Judge == nil):
 		return fmt.Errorf("check %s needs a probe or a judge, not both", c.ID)
-	case c.Judge != nil && (c.Fresh || c.Bare || c.Plain || c.Malforms):
+	case c.Judge != nil && (c.Session != SharedSession || c.Malforms):
 		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
 	case c.Whole && c.Judge == nil:
 		return fmt.Errorf("check %s: only a judge reads whole sessions", c.ID)
-	case c.Fresh && c.Bare || c.Plain && (c.Fresh || c.Bare):
-		return fmt.Errorf("check %s asks for two kinds of session", c.ID)
 	case c.Profile != "" && len(c.Rules) > 0:
 		return fmt.Errorf("check %s of the profile %s claims rules", c.ID, c.Profile)
 	case len(c.Rules) == 0 && c.Level != spec.Robust && c.Profile == "":
@@ -85,3 +83,29 @@ func (c Check) Validate() error {
 	}
 	return nil
 }
+
+// idle returns why the check is not observed where its body saw no evidence.
+func (c Check) idle() string {
+	if c.Idle != "" {
+		return c.Idle
+	}
+	return "this situation never came up"
+}
+
+// A SessionKind is the kind of session that a probe runs in.
+type SessionKind uint8
+
+const (
+	// SharedSession is open and used by most probes of a revision.
+	SharedSession SessionKind = iota
+	// OwnSession is open and used by this probe alone.
+	OwnSession
+	// UnopenedSession is used by this probe alone, which performs the opening.
+	UnopenedSession
+	// NoCapabilities is open and shared by probes of a client that declares no
+	// capability.
+	NoCapabilities
+)
+
+// Alone reports whether no other probe uses the session.
+func (k SessionKind) Alone() bool { return k == OwnSession || k == UnopenedSession }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Exchange is one request of HTTP and its answer, as far as it has come.
+// Exchange is one request of HTTP and its response, as far as it has arrived.
 type Exchange = transport.Exchange
 
 // An Edit changes a request of HTTP before it is sent.
@@ -24,49 +24,48 @@ func With(key string, values ...string) Edit {
 	return func(r *transport.HTTPRequest) { r.Header[http.CanonicalHeaderKey(key)] = values }
 }
 
-// Without leaves out a header field, also one that the user gives for every
-// request.
+// Without removes a header field, also one that the user gives for every request.
 func Without(key string) Edit {
 	return func(r *transport.HTTPRequest) { r.Header[http.CanonicalHeaderKey(key)] = nil }
 }
 
-// Host names another host than that of the URL.
+// Host replaces the host of the URL in the Host header field.
 func Host(name string) Edit { return func(r *transport.HTTPRequest) { r.Host = name } }
 
 // At sends the request to another URL.
 func At(to *url.URL) Edit { return func(r *transport.HTTPRequest) { r.URL = to } }
 
-// Strange sends the request without the header fields that the user gives, such
-// as a token.
-func Strange() Edit { return func(r *transport.HTTPRequest) { r.Strange = true } }
+// WithoutGivenHeaders removes the header fields that the user gives, such as a
+// token.
+func WithoutGivenHeaders() Edit { return func(r *transport.HTTPRequest) { r.Strange = true } }
 
-// Post sends bytes by POST as the session would post them, but for the edits, and
-// returns once the head of the answer came. Neither is a message to judges, so
-// that what is to be refused says nothing of the session. No answer breaks the
-// rule.
-func (t *T) Post(raw string, edits ...Edit) *Exchange {
-	r, err := t.s.Posting(t.ctx, []byte(raw))
-	return t.exchange(r, err, edits)
+// Post sends bytes by POST as the session would post them, changed by the edits,
+// and returns when the head of the response has arrived. Judges do not see the
+// request and its response, since a request that the server should refuse says
+// nothing about the session. A missing response fails the check.
+func (h HTTP) Post(raw string, edits ...Edit) *Exchange {
+	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
+	return h.t.exchange(r, err, edits)
 }
 
-// Ask sends a request of another method, such as GET or DELETE, with the header
-// fields that all requests of the session have, but for the edits. No answer
-// breaks the rule.
-func (t *T) Ask(method string, edits ...Edit) *Exchange {
-	r, err := t.s.Asking(method)
-	return t.exchange(r, err, edits)
+// Request sends a request of another method, such as GET or DELETE, with the
+// header fields of the session, changed by the edits. A missing response fails the
+// check.
+func (h HTTP) Request(method string, edits ...Edit) *Exchange {
+	r, err := h.t.s.Asking(method)
+	return h.t.exchange(r, err, edits)
 }
 
-// TryPost is Post that returns why there was no answer.
-func (t *T) TryPost(raw string, edits ...Edit) (*Exchange, error) {
-	r, err := t.s.Posting(t.ctx, []byte(raw))
-	return t.tryExchange(r, err, edits)
+// TryPost is like Post but returns why there is no response.
+func (h HTTP) TryPost(raw string, edits ...Edit) (*Exchange, error) {
+	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
+	return h.t.tryExchange(r, err, edits)
 }
 
-// TryAsk is Ask that returns why there was no answer.
-func (t *T) TryAsk(method string, edits ...Edit) (*Exchange, error) {
-	r, err := t.s.Asking(method)
-	return t.tryExchange(r, err, edits)
+// TryRequest is like Request but returns why there is no response.
+func (h HTTP) TryRequest(method string, edits ...Edit) (*Exchange, error) {
+	r, err := h.t.s.Asking(method)
+	return h.t.tryExchange(r, err, edits)
 }
 
 // A Posting is one request of several that are sent side by side.
@@ -76,10 +75,9 @@ type Posting struct {
 	Edits  []Edit
 }
 
-// Together sends several requests at once, as by TryPost or TryAsk, and returns
-// their exchanges in the order given once the head of each answer came, nil where
-// none did.
-func (t *T) Together(posts []Posting) []*Exchange {
+// Together sends several requests at once and returns their exchanges in the order
+// given when the head of each response has arrived; nil for a request without one.
+func (h HTTP) Together(posts []Posting) []*Exchange {
 	out := make([]*Exchange, len(posts))
 	var all sync.WaitGroup
 	for i, p := range posts {
@@ -87,9 +85,9 @@ func (t *T) Together(posts []Posting) []*Exchange {
 			var r transport.HTTPRequest
 			var err error
 			if p.Method == "" {
-				r, err = t.s.Posting(t.ctx, []byte(p.Raw))
+				r, err = h.t.s.Posting(h.t.ctx, []byte(p.Raw))
 			} else {
-				r, err = t.s.Asking(p.Method)
+				r, err = h.t.s.Asking(p.Method)
 			}
 			if err != nil {
 				return
@@ -97,50 +95,39 @@ func (t *T) Together(posts []Posting) []*Exchange {
 			for _, edit := range p.Edits {
 				edit(&r)
 			}
-			if x, err := t.s.Exchange(t.ctx, r); err == nil {
+			if x, err := h.t.s.Exchange(h.t.ctx, r); err == nil {
 				out[i] = x
 			}
 		})
 	}
 	all.Wait()
-	t.interrupted()
+	h.t.interrupted()
 	return out
 }
 
-// PostAt is TryPost at another address of the machine that the server is on, under
-// the name that the server is called by.
-func (t *T) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
-	r, err := t.s.Posting(t.ctx, []byte(raw))
+// PostAt is like TryPost but connects to another address of the server's machine;
+// the request keeps the name of the server.
+func (h HTTP) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
+	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
 	var x *Exchange
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)
 		}
-		x, err = t.s.ExchangeAt(t.ctx, address, r)
+		x, err = h.t.s.ExchangeAt(h.t.ctx, address, r)
 	}
 	if err == nil {
-		t.mark = x.At
+		h.t.mark = x.At
 	}
-	t.interrupted()
+	h.t.interrupted()
 	return x, err
 }
 
-// Addresses returns the addresses by which other machines reach this one.
-func (t *T) Addresses() []netip.Addr { return t.s.Addresses() }
+// Addresses returns the addresses under which other machines reach this one.
+func (h HTTP) Addresses() []netip.Addr { return h.t.s.Addresses() }
 
-// Endpoint returns the URL of the server; nil where it is not over HTTP.
-func (t *T) Endpoint() *url.URL { return t.s.Endpoint() }
-
-// OnLoopback tells whether the URL of the server names the loopback interface:
-// then pages of a browser on this machine can reach it, and nobody else.
-func (t *T) OnLoopback() bool {
-	u := t.Endpoint()
-	if u == nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
+// URL returns the URL of the server, or nil if the transport is not HTTP.
+func (h HTTP) URL() *url.URL { return h.t.s.Endpoint() }
 
 func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exchange, error) {
 	if err == nil {
@@ -165,26 +152,27 @@ func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *Exchange
 	return x
 }
 
-// Whole waits until an answer has come to its end, at most as long as for an
-// answer to a request, and tells whether it has.
-func (t *T) Whole(x *Exchange) bool {
-	x.Await(t.ctx, t.Timeout(), func(*Exchange) bool { return false })
-	t.interrupted()
+// Complete waits for the end of a response, at most as long as for an answer to a
+// request, and reports whether it has ended.
+func (h HTTP) Complete(x *Exchange) bool {
+	x.Await(h.t.ctx, h.t.Timeout(), func(*Exchange) bool { return false })
+	h.t.interrupted()
 	_, over := x.Over()
 	return over
 }
 
-// Until waits, at most so long, until an answer is as wished, and tells whether it
-// is.
-func (t *T) Until(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {
-	ok := x.Await(t.ctx, within, wished)
-	t.interrupted()
+// Await waits until a condition on a response holds, for at most the given time,
+// and reports whether it holds.
+func (h HTTP) Await(x *Exchange, within time.Duration, condition func(x *Exchange) bool) bool {
+	ok := x.Await(h.t.ctx, within, condition)
+	h.t.interrupted()
 	return ok
 }
 
-// Among waits, at most so long, for a message in an answer.
-func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bool) (found wire.Message, ok bool) {
-	ok = x.Await(t.ctx, within, func(x *Exchange) bool {
+// AwaitMessage returns the first message of a response that matches; ok is false
+// if none arrives in the given time.
+func (h HTTP) AwaitMessage(x *Exchange, within time.Duration, match func(wire.Message) bool) (found wire.Message, ok bool) {
+	ok = x.Await(h.t.ctx, within, func(x *Exchange) bool {
 		for _, m := range x.Messages() {
 			if match(m) {
 				found = m
@@ -193,14 +181,14 @@ func (t *T) Among(x *Exchange, within time.Duration, match func(wire.Message) bo
 		}
 		return false
 	})
-	t.interrupted()
+	h.t.interrupted()
 	return found, ok
 }
 
-// Status returns the status of HTTP with which what we sent at a frame was
-// answered, 0 if there was none so far.
-func (t *T) Status(at int) int {
-	all := t.s.AllFrom(max(at, 0))
+// Status returns the HTTP status of the response to what we sent in a frame, or 0
+// if there is none so far.
+func (h HTTP) Status(at int) int {
+	all := h.t.s.AllFrom(max(at, 0))
 	if at < 0 || len(all) == 0 || all[0].From != wire.Client || all[0].HTTP == nil {
 		return 0
 	}
@@ -212,32 +200,26 @@ func (t *T) Status(at int) int {
 	return 0
 }
 
-// Come waits, at most so long, until an answer is as wished, and tells whether it
-// is.
-func (t *T) Come(x *Exchange, within time.Duration, wished func(x *Exchange) bool) bool {
-	defer t.interrupted()
-	return x.Await(t.ctx, within, wished)
+// Response returns the first JSON-RPC response of an HTTP response; ok is false if
+// none arrives in the time for an answer.
+func (h HTTP) Response(x *Exchange) (wire.Message, bool) {
+	return h.AwaitMessage(x, h.t.Timeout(), wire.Message.IsResponse)
 }
 
-// Response waits for the first response in an answer, as long as for that to a
-// request.
-func (t *T) Response(x *Exchange) (wire.Message, bool) {
-	return t.Among(x, t.Timeout(), wire.Message.IsResponse)
-}
-
-// MarkExchange names the request at fault. One of another session, as what Memo
-// remembers may be, stays unmarked.
-func (t *T) MarkExchange(x *Exchange) {
-	if here := t.s.AllFrom(x.At); len(here) > 0 && x.Begins(here[0].Frame) {
-		t.mark = x.At
+// Mark names the request at fault. A request of another session, which a shared
+// result may hold, stays unmarked.
+func (h HTTP) Mark(x *Exchange) {
+	if here := h.t.s.AllFrom(x.At); len(here) > 0 && x.Begins(here[0].Frame) {
+		h.t.mark = x.At
 	}
 }
 
 // SessionID returns the id that the server gave the session, or "".
-func (t *T) SessionID() string { return t.s.SessionID() }
+func (h HTTP) SessionID() string { return h.t.s.SessionID() }
 
-// Told is an answer in words: its status, its media type and what it says.
-func Told(x *Exchange) string {
+// Describe returns a response in words: its status, its media type and its first
+// message.
+func Describe(x *Exchange) string {
 	text := fmt.Sprintf("HTTP status %d", x.Status)
 	if name := http.StatusText(x.Status); name != "" {
 		text += " " + name
@@ -249,4 +231,32 @@ func Told(x *Exchange) string {
 		text += " and " + all[0].Summary()
 	}
 	return text
+}
+
+// IsLoopback reports whether a URL names the loopback interface, which pages in a
+// browser on this machine reach and other machines do not. A nil URL does not.
+func IsLoopback(u *url.URL) bool {
+	if u == nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Settle waits until the exchange is complete in which we sent a frame, at most as
+// long as for an answer; another exchange may have ended before it. On stdio it
+// returns at once.
+func (h HTTP) Settle(at int) { h.t.s.Settle(h.t.ctx, at, h.t.s.Patience()) }
+
+// Refused reports whether HTTP alone refused what was sent in a frame: a failure
+// status without a message, by which a server says that it cannot accept it
+// (basic/transports#sending-messages-to-the-server).
+func (h HTTP) Refused(at int) bool { return h.t.s.Refused(at) != nil }
+
+// RequireAccepted ends the body if HTTP alone refused what was sent in a frame: the
+// rule is about a message that is not required then.
+func RequireAccepted(t *T, at int) {
+	if r := t.s.Refused(at); r != nil {
+		t.NotObserved(fmt.Sprintf("it was refused with %v", r), "")
+	}
 }

@@ -35,15 +35,15 @@ func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
 		posts = append(posts, Posting{Raw: h.Frame(id, "ping", nil)})
 	}
 	posts[7].Edits = []Edit{With("Mcp-Session-Id", "nobody")}
-	for i, x := range h.Together(posts) {
+	for i, x := range h.HTTP().Together(posts) {
 		switch {
 		case x == nil:
 			t.Fatalf("post %d has no answer", i)
 		case i == 7 && x.Status != 404:
-			t.Errorf("the post that was changed was answered with %s", Told(x))
+			t.Errorf("the post that was changed was answered with %s", Describe(x))
 		case i != 7:
-			if m, ok := h.Response(x); !ok || !m.ID().Equal(ids[i]) {
-				t.Errorf("post %d, id %s, has the answer %s", i, ids[i], Told(x))
+			if m, ok := h.HTTP().Response(x); !ok || !m.ID().Equal(ids[i]) {
+				t.Errorf("post %d, id %s, has the answer %s", i, ids[i], Describe(x))
 			}
 		}
 	}
@@ -51,12 +51,12 @@ func TestPostsSentTogetherAreAnsweredInTheirOrder(t *testing.T) {
 
 func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
 	here, there := webHandle(t), webHandle(t)
-	x := here.Post(here.Frame(here.NextID(), "ping", nil))
-	here.Post(here.Frame(here.NextID(), "ping", nil))
-	if here.MarkExchange(x); here.Marked() != x.At {
+	x := here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
+	here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
+	if here.HTTP().Mark(x); here.Marked() != x.At {
 		t.Errorf("frame %d is marked, not %d", here.Marked(), x.At)
 	}
-	there.Post(there.Frame(there.NextID(), "ping", nil)) // which begins the same exchange of its session
+	there.HTTP().Post(there.Frame(there.NextID(), "ping", nil)) // which begins the same exchange of its session
 	for _, e := range there.s.AllFrom(0) {
 		if x.Begins(e.Frame) {
 			t.Errorf("frame %d of another session is taken for it", e.Index)
@@ -66,17 +66,17 @@ func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
 
 func TestTheLoopbackInterfaceIsKnown(t *testing.T) {
 	h := webHandle(t)
-	at := h.Endpoint()
+	at := h.HTTP().URL()
 	for host, want := range map[string]bool{
 		"localhost:80": true, "127.0.0.1:80": true, "127.9.9.9": true, "[::1]:80": true,
 		"localhost.example:80": false, "192.0.2.1": false, "[2001:db8::1]": false, "example.com": false,
 	} {
 		*at = url.URL{Scheme: "http", Host: host}
-		if h.OnLoopback() != want {
+		if IsLoopback(h.HTTP().URL()) != want {
 			t.Errorf("%s: %v", host, !want)
 		}
 	}
-	if on := handle(t, t.Context(), pool()); on.OnLoopback() || on.Endpoint() != nil {
+	if on := handle(t, t.Context(), pool()); IsLoopback(on.HTTP().URL()) || on.HTTP().URL() != nil {
 		t.Error("a server over stdio has an endpoint")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
@@ -26,19 +27,27 @@ const (
 
 // An Outcome is what running one body came to.
 type Outcome struct {
-	State    State
-	Detail   string // what happened, in one sentence
-	Expected string
-	Got      string
-	Notes    []string
-	Cause    string // what kept it from running
-	Hint     string // what would let it observe something
-	Took     time.Duration
-	Killed   bool         // the session no longer answered after it
-	Frames   []wire.Frame // of the session, for a state other than Kept
-	unsent   bool         // a stimulus could not be sent
-	bans     []watched
-	hopes    []watched
+	State     State
+	Detail    string // what happened, in one sentence
+	Expected  string
+	Got       string
+	Notes     []string
+	Cause     string // what kept it from running
+	Hint      string // what would let it observe something
+	Took      time.Duration
+	Killed    bool         // the session no longer answered after it
+	Frames    []wire.Frame // of the session, for a state other than Kept
+	unsent    bool         // a stimulus could not be sent
+	saw       int          // evidence that the rule was kept
+	forbidden []watched    // messages that must not come until the sessions end
+	awaited   []watched    // missing messages, which may come until the sessions end
+}
+
+// watched is a message that is looked for until the session ends.
+type watched struct {
+	ban        *session.Ban
+	transcript *wire.Transcript
+	from       int
 }
 
 // Late returns the outcome as it stands now that the sessions have ended: an
@@ -46,7 +55,7 @@ type Outcome struct {
 // that was missed.
 func (o Outcome) Late() Outcome {
 	if o.State == Violated {
-		for _, w := range o.hopes {
+		for _, w := range o.awaited {
 			if hit := w.ban.Hit(); hit != nil {
 				return Outcome{State: Kept, Took: o.Took, Notes: append(o.Notes, "the answer came only after later requests were answered: "+hit.Message.Summary())}
 			}
@@ -55,7 +64,7 @@ func (o Outcome) Late() Outcome {
 	if o.State != Kept {
 		return o
 	}
-	for _, w := range o.bans {
+	for _, w := range o.forbidden {
 		if hit := w.ban.Hit(); hit != nil {
 			o.State = Violated
 			o.Expected = w.ban.What

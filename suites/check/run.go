@@ -65,7 +65,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 		}
 		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}, false
 	}
-	if !c.Bare {
+	if c.Session != UnopenedSession {
 		if why := Applies(c, s.Rev, s.Declares); why != "" {
 			return Outcome{State: NotApplicable, Detail: why}, false
 		}
@@ -76,6 +76,9 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	}
 	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
+	if t.out.State == Kept && t.out.saw == 0 && c.Idle != "" {
+		t.out.State, t.out.Detail, t.out.Hint = NotObserved, c.Idle, c.Hint
+	}
 	for _, undo := range *t.undo {
 		undo()
 	}
@@ -102,12 +105,12 @@ func turnedAway(was Outcome) Outcome {
 }
 
 func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Session, error) {
-	switch {
-	case c.Bare:
+	switch c.Session {
+	case UnopenedSession:
 		return pool.Bare(ctx)
-	case c.Fresh:
+	case OwnSession:
 		return pool.Fresh(ctx)
-	case c.Plain:
+	case NoCapabilities:
 		return pool.Plain(ctx)
 	}
 	return pool.Shared(ctx)
@@ -130,7 +133,7 @@ func (t *T) body(probe func(*T)) {
 // after leaves the sessions as the next check may find them. A session of the
 // check's own is ended. A shared one is asked whether it lives.
 func (t *T) after(c Check, out *Outcome) {
-	if c.Fresh || c.Bare {
+	if c.Session.Alone() {
 		go t.s.Close()
 		return
 	}
@@ -148,7 +151,7 @@ func (t *T) after(c Check, out *Outcome) {
 	if over := t.s.Over(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
 	} else {
-		out.Notes = append(out.Notes, "the server answers nothing any more after it")
+		out.Notes = append(out.Notes, "It answered no further request.")
 	}
 	t.pool.Retire(t.s)
 }
@@ -175,7 +178,7 @@ func (v *View) Look(c Check) (out Outcome) {
 	out = *j.out
 	if out.State == Kept && j.saw == 0 {
 		out.State = NotObserved
-		out.Detail = "nothing in the session gave the rule a subject"
+		out.Detail, out.Hint = c.idle(), c.Hint
 	}
 	return out
 }
@@ -185,7 +188,7 @@ func (v *View) Look(c Check) (out Outcome) {
 // applies to the server if it does in any of them: in one that was not opened
 // nothing is declared.
 func LookAll(c Check, sessions []*View) Outcome {
-	best := Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject"}
+	best := Outcome{State: NotObserved, Detail: c.idle(), Hint: c.Hint}
 	for i, v := range sessions {
 		o := v.Look(c)
 		o.Took += best.Took
@@ -211,7 +214,7 @@ func LookAll(c Check, sessions []*View) Outcome {
 		case o.State == NotApplicable && i == 0:
 			best = o
 		case o.State == NotObserved && best.State == NotApplicable:
-			best = Outcome{State: NotObserved, Detail: "nothing in any session gave the rule a subject", Took: o.Took}
+			best = Outcome{State: NotObserved, Detail: c.idle(), Hint: c.Hint, Took: o.Took}
 		}
 	}
 	return best

@@ -49,15 +49,16 @@ func quick() session.Options {
 func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	instances := []int64{}
+	key := NewKey[*T]("kept")
 	body := func(t *T) {
-		kept := Memo(t, "kept", func() *T {
-			at := t.Another(true)
-			m, _ := at.Try("mcpcheck/first", nil)
+		kept := Once(t, key, func() *T {
+			at := t.Sessions().Unopened()
+			m, _ := at.Try("mcpcheck/first", nil).Answer()
 			instances = append(instances, m.Result().Get("instance").Int())
 			return at
 		})
 		t.Request("ping", nil)
-		t.On(kept).Fail("nothing", "something", "the other session is at fault")
+		t.Sessions().Use(kept).Fail("nothing", "something", "the other session is at fault")
 	}
 	for _, id := range []string{"a.one", "a.two"} {
 		o := Run(t.Context(), Check{ID: id, Probe: body}, env)
@@ -76,7 +77,7 @@ func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
 func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
-		m, ok := t.Elsewhere(spec.V2026_07_28).Try("ping", nil)
+		m, ok := t.Sessions().UnopenedAt(spec.V2026_07_28).Try("ping", nil).Answer()
 		if meta := m.Result().Get("asked.params._meta"); !ok || !meta.IsObject() {
 			t.Fail("a stamped request", m.Summary(), "the request had no _meta")
 		}
@@ -99,11 +100,11 @@ func TestAPausedMessageIsOneFrame(t *testing.T) {
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
 		id := t.NextID()
 		frame := t.Frame(id, "ping", nil) + "\n"
-		from := t.SendPaused(func(int) { paused++ }, frame[:9], frame[9:])
+		from := t.SendChunks(func(int) { paused++ }, frame[:9], frame[9:])
 		if _, ok := t.Await(from, func(m wire.Message) bool { return m.ID().Equal(id) }); !ok {
 			t.Fatalf("no answer")
 		}
-		if sent := t.Sent(from); len(sent) != 1 || sent[0].Kind != wire.Request {
+		if sent := t.Frames(from)[0]; sent.From != wire.Client || sent.Message.Kind != wire.Request {
 			t.Fatalf("recorded %v", sent)
 		}
 	}}, env)

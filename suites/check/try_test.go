@@ -50,14 +50,15 @@ func pool() *session.Pool {
 func TestMarkKnowsItsSession(t *testing.T) {
 	p := pool()
 	here, there := handle(t, t.Context(), p), handle(t, t.Context(), p)
-	mine, err := here.TryFrame("ping", nil)
+	mine, err := here.Try("ping", nil).Get()
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := there.TryFrame("ping", nil)
+	theirs, err := there.Try("ping", nil).Get()
 	if err != nil {
 		t.Fatal(err)
 	}
+	here.mark = -1
 	if here.Mark(theirs); here.mark != -1 {
 		t.Errorf("a frame of another session was marked at %d", here.mark)
 	}
@@ -71,7 +72,7 @@ func TestMarkKnowsItsSession(t *testing.T) {
 func TestTryingBreaksNoRule(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
-	_, err := body.TryFrame("tools/list", nil)
+	_, err := body.Try("tools/list", nil).Get()
 	var none *session.NoAnswer
 	if !errors.As(err, &none) || none.State != session.Mute {
 		t.Errorf("the error is %v", err)
@@ -80,7 +81,7 @@ func TestTryingBreaksNoRule(t *testing.T) {
 		t.Errorf("the state is %d: %s", body.out.State, body.out.Detail)
 	}
 	stop(errors.New("interrupted here"))
-	body.body(func(body *T) { _, _ = body.TryFrame("ping", nil) })
+	body.body(func(body *T) { body.Try("ping", nil) })
 	if body.out.State != NotRun || body.out.Cause != "interrupted here" {
 		t.Errorf("after the end the state is %d, the cause %q", body.out.State, body.out.Cause)
 	}
@@ -91,12 +92,13 @@ func TestTryingBreaksNoRule(t *testing.T) {
 func TestLearningIsOfTheServer(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.Defaults())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher, spec.V2025_11_25)}
-	if one.Learn("slow"); !other.Learnt("slow") || other.Learnt("quick") {
+	if Learn(one, "slow"); !Has(other, "slow") || Has(other, "quick") {
 		t.Error("what was learnt at one revision is not known at the other, or more is")
 	}
 	n := 0
+	key := NewKey[int]("n")
 	count := func() int { n++; return n }
-	if a, b, c := Memo(one, "n", count), Memo(one, "n", count), Memo(other, "n", count); a != 1 || b != 1 || c != 2 {
+	if a, b, c := Once(one, key, count), Once(one, key, count), Once(other, key, count); a != 1 || b != 1 || c != 2 {
 		t.Errorf("memos are %d, %d and %d", a, b, c)
 	}
 }
@@ -108,21 +110,21 @@ func TestATrialDecidesNothing(t *testing.T) {
 	body := handle(t, ctx, pool())
 	went := 0
 	body.body(func(body *T) {
-		body.Trial(func(body *T) { body.Fail("x", "y", "it fails") })
+		Attempt(body, func(body *T) { body.Fail("x", "y", "it fails") })
 		went++
-		body.Trial(func(body *T) { body.NotObserved("nothing", "") })
+		Attempt(body, func(body *T) { body.NotObserved("nothing", "") })
 		went++
 	})
 	if went != 2 || body.out.State != Kept {
 		t.Errorf("the body went on %d times, its state is %d: %s", went, body.out.State, body.out.Detail)
 	}
-	body.body(func(body *T) { body.Trial(func(*T) { panic("a slip") }) })
+	body.body(func(body *T) { Attempt(body, func(*T) { panic("a slip") }) })
 	if body.out.State != Broken {
 		t.Errorf("after a slip the state is %d", body.out.State)
 	}
 	body.out = &Outcome{}
 	stop(errors.New("interrupted here"))
-	body.body(func(body *T) { body.Trial(func(body *T) { body.Request("ping", nil) }) })
+	body.body(func(body *T) { Attempt(body, func(body *T) { body.Request("ping", nil) }) })
 	if body.out.State != NotRun {
 		t.Errorf("after the end the state is %d", body.out.State)
 	}

@@ -247,10 +247,12 @@ func completedAll(t *check.T) []usage.Completed {
 	return all
 }
 
+var undeclaredCompletionKey = check.NewKey[wire.Message]("undeclared completion")
+
 // undeclaredCompletion asks a server that declares no completions for one, of
 // something that it lists if there is anything.
 func undeclaredCompletion(t *check.T) wire.Message {
-	return check.Memo(t, "undeclared completion", func() wire.Message {
+	return check.Once(t, undeclaredCompletionKey, func() wire.Message {
 		params := usage.CompletionParams(offer.UnknownPrompt)
 		if blanks := slices.Concat(usage.PromptBlanks(t), usage.TemplateBlanks(t)); len(blanks) > 0 {
 			params = usage.Completed{Of: blanks[0], Name: blanks[0].Names[0]}.Params(t)
@@ -286,10 +288,12 @@ type misfilled struct {
 	err     error
 }
 
+var misfillingsKey = check.NewKey[[]misfilled]("misfillings")
+
 // misfillings asks up to the first that is not answered.
 func misfillings(t *check.T) []misfilled {
 	all := completedAll(t)
-	return check.Memo(t, "misfillings", func() []misfilled {
+	return check.Once(t, misfillingsKey, func() []misfilled {
 		of, name := all[0].Of, all[0].Name
 		argument := func(value any) check.Params { return check.Params{"name": name, "value": value} }
 		var out []misfilled
@@ -302,7 +306,7 @@ func misfillings(t *check.T) []misfilled {
 			{"of a value that is an object", true, check.Params{"ref": of.Ref, "argument": argument(check.Params{"mcpcheck": []any{nil}})}},
 			{"of 16,384 characters", false, check.Params{"ref": of.Ref, "argument": argument(strings.Repeat("mcpcheck", 2048))}},
 		} {
-			e, err := t.TryFrame("completion/complete", one.params)
+			e, err := t.Try("completion/complete", one.params).Get()
 			out = append(out, misfilled{one.what, one.invalid, e, err})
 			if err != nil && posting.StatusBlamingClient(err) == 0 {
 				break

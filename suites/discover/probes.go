@@ -44,8 +44,8 @@ func probes() []check.Check {
 				if method == "" {
 					t.NotObserved("the server serves no request but server/discover that anyone may send", "")
 				}
-				at := t.Another(true)
-				defer at.Leave()
+				at := t.Sessions().Unopened()
+				defer at.Sessions().Leave()
 				if m := at.Request(method, nil); m.Kind != wire.Result {
 					at.Fail("a result", m.Summary(), "%s is served after server/discover, but as the first request it was answered with %s", method, m.Summary())
 				}

@@ -50,13 +50,13 @@ func probes() []check.Check {
 							continue
 						}
 						tried = true
-						asking.Answering(t, asking.Elicit, func(asked check.Asked) check.Reply {
+						asking.Answering(t, asking.Elicit, func(asked check.Asked) check.ClientAnswer {
 							if asked.Params.Get("requestedSchema").Raw != ask.Params.Get("requestedSchema").Raw {
 								return acceptForm(asked)
 							}
-							return check.Reply{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
+							return check.ClientAnswer{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
 						})
-						e, err := t.TryInvoke(a.Method, a.Params)
+						e, err := t.Client().Invoke(a.Method, a.Params).Get()
 						if err != nil {
 							continue // elicitation.answers.survived
 						}
@@ -92,8 +92,10 @@ func actionsHandled(t *check.T) {
 	list := asking.AskersFor(t, asking.Elicit)
 	for _, a := range list[:min(len(list), 3)] {
 		for _, action := range []string{"decline", "cancel"} {
-			asking.Answering(t, asking.Elicit, func(check.Asked) check.Reply { return check.Reply{Result: check.Params{"action": action}} })
-			if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+			asking.Answering(t, asking.Elicit, func(check.Asked) check.ClientAnswer {
+				return check.ClientAnswer{Result: check.Params{"action": action}}
+			})
+			if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
 				t.Fail("an answer to "+a.Method, err.Error(), "%s elicited, the user answered %s: %v", a, action, err)
 			}
 		}
@@ -102,10 +104,10 @@ func actionsHandled(t *check.T) {
 }
 
 // acceptForm is the answer of a user who fills in the form.
-func acceptForm(a check.Asked) check.Reply {
+func acceptForm(a check.Asked) check.ClientAnswer {
 	content, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
 	if err != nil {
-		return check.Reply{Result: check.Params{"action": "decline"}}
+		return check.ClientAnswer{Result: check.Params{"action": "decline"}}
 	}
-	return check.Reply{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
+	return check.ClientAnswer{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
 }

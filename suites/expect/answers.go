@@ -12,17 +12,17 @@ import (
 // knows no such method or failed inside, and results without what they need.
 func badAnswers() []struct {
 	what  string
-	reply check.Reply
+	reply check.ClientAnswer
 } {
 	return []struct {
 		what  string
-		reply check.Reply
+		reply check.ClientAnswer
 	}{
-		{"error -1 of a user who refused", check.Reply{Code: -1, Message: "User rejected the request"}},
+		{"error -1 of a user who refused", check.ClientAnswer{Code: -1, Message: "User rejected the request"}},
 		{"error -32601", session.NoSuchMethod()},
-		{"error -32603", check.Reply{Code: spec.InternalError, Message: "mcpcheck failed inside"}},
-		{"an empty result", check.Reply{Result: check.Params{}}},
-		{"a result with a foreign member", check.Reply{Result: check.Params{"mcpcheck": []any{nil}}}},
+		{"error -32603", check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck failed inside"}},
+		{"an empty result", check.ClientAnswer{Result: check.Params{}}},
+		{"a result with a foreign member", check.ClientAnswer{Result: check.Params{"mcpcheck": []any{nil}}}},
 	}
 }
 
@@ -33,14 +33,14 @@ func AnswersSurvived(method string) func(*check.T) {
 	return func(t *check.T) {
 		a := asking.AskersFor(t, method)[0]
 		for _, b := range badAnswers() {
-			asking.Answering(t, method, func(check.Asked) check.Reply { return b.reply })
+			asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return b.reply })
 			asking.Renewed(t, method)
-			if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+			if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
 				t.Fail("an answer to "+a.Method, err.Error(), "%s asked for %s and got %s: %v", a, method, b.what, err)
 			}
 		}
 		lateAnswers(t, a, method)
-		asking.Answering(t, method, func(check.Asked) check.Reply { return check.Reply{} })
+		asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
 		asking.Renewed(t, method)
 		running, err := t.TryStart(a.Method, a.Params)
 		asked := false
@@ -48,7 +48,7 @@ func AnswersSurvived(method string) func(*check.T) {
 			_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
 			t.Cancel(running)
 		}
-		t.Answering(nil)
+		t.Client().Answer(nil)
 		t.Survives("a request whose question was never answered was cancelled")
 		if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
 			answerWithdrawn(t, running.Sent)
@@ -65,17 +65,17 @@ const keepsAsking = "keeps asking for cancelled requests"
 // in every session (cancellation.sent.answer). A server that once took nothing
 // back is not waited for again.
 func answerWithdrawn(t *check.T, from int) {
-	if t.Learnt(keepsAsking) {
+	if check.Has(t, keepsAsking) {
 		return
 	}
-	m, ok := t.AwaitWithin(from, t.Timeout()/20, func(m wire.Message) bool { return m.Method() == "notifications/cancelled" })
+	m, ok := t.Await(from, func(m wire.Message) bool { return m.Method() == "notifications/cancelled" }, t.Timeout()/20)
 	if !ok {
-		t.Learn(keepsAsking)
+		check.Learn(t, keepsAsking)
 		return
 	}
-	for _, ask := range t.Asks(from) {
+	for _, ask := range t.Client().Requests(from) {
 		if id := ask.Frame.Message.ID(); ask.Key == "" && id.Raw == m.Params().Get("requestId").Raw {
-			t.Send(string(session.Response(id, check.Reply{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
+			t.Send(string(session.Response(id, check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
 			t.Survives("an answer to a request that it had cancelled")
 		}
 	}
@@ -83,7 +83,7 @@ func answerWithdrawn(t *check.T, from int) {
 
 // lateAnswers answers twice, and only after another request was served.
 func lateAnswers(t *check.T, a asking.Asker, method string) {
-	asking.Answering(t, method, func(check.Asked) check.Reply { return check.Reply{} })
+	asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
 	asking.Renewed(t, method)
 	running, err := t.TryStart(a.Method, a.Params)
 	if err != nil {
@@ -91,11 +91,11 @@ func lateAnswers(t *check.T, a asking.Asker, method string) {
 		return
 	}
 	t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method || m.IsResponse() && m.ID().Equal(running.ID) })
-	if _, ok := t.Try(t.Facts.Barrier, nil); !ok {
+	if _, ok := t.Try(t.Facts.Barrier, nil).Answer(); !ok {
 		t.Fail("an answer to "+t.Facts.Barrier, "none", "while it waits for an answer to %s the server answers nothing else", method)
 	}
-	t.Answering(nil)
-	for _, ask := range t.Asks(running.Sent) {
+	t.Client().Answer(nil)
+	for _, ask := range t.Client().Requests(running.Sent) {
 		reply := session.Willing().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
 		answer := string(session.Response(ask.Frame.Message.ID(), reply))
 		t.Send(answer)

@@ -60,7 +60,7 @@ func listsOn(t *check.T) map[string]around {
 	for _, l := range offer.Lists(t) {
 		firsts[l.Method] = offer.WalkNow(t, l)
 	}
-	_, _ = t.TryFrame(t.Facts.Barrier, nil)
+	t.Try(t.Facts.Barrier, nil)
 	out := map[string]around{}
 	for _, l := range offer.Lists(t) {
 		first, again := firsts[l.Method], offer.WalkNow(t, l)
@@ -71,12 +71,14 @@ func listsOn(t *check.T) map[string]around {
 	return out
 }
 
+var listsOfAKey = check.NewKey[map[string]around]("lists of a")
+
 // elsewhere returns the lists of another connection, which is opened once for
 // all that compare them.
 func elsewhere(t *check.T, which string) map[string]around {
-	return check.Memo(t, "lists of a "+which+" connection", func() map[string]around {
-		other := t.Another(false)
-		defer other.Leave()
+	return check.Once(t, listsOfAKey.For(which+" connection"), func() map[string]around {
+		other := t.Sessions().Another()
+		defer other.Sessions().Leave()
 		return listsOn(other)
 	})
 }

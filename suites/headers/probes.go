@@ -2,6 +2,7 @@ package headers
 
 import (
 	"encoding/base64"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -112,7 +113,7 @@ func probes() []check.Check {
 				odd := strings.NewReplacer("\r\nMcp-Method:", "\r\nmcp-mETHOD:", "\r\nMcp-Protocol-Version:", "\r\nmCP-PROTOCOL-version:", "\r\nMcp-Name:", "\r\nmcp-NAME:")
 				seen := false
 				for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
-					asTheyAre := t.RawPost(t.Frame(t.NextID(), p.Method, p.Params), p.Edits()...)
+					asTheyAre := t.HTTP().Bytes(http.MethodPost, t.Frame(t.NextID(), p.Method, p.Params), p.Edits()...)
 					if !bytesServed(t, p, asTheyAre) {
 						continue // over a connection of its own it is refused for something else
 					}
@@ -165,7 +166,7 @@ func probes() []check.Check {
 				encoded := encodedNames(t)
 				for _, p := range encoded {
 					if a := posting.Available(t, p.Post(t)); a.Mismatched() {
-						t.Fail("no error -32020", check.Told(a.Exchange), "%s, whose name has to be encoded in Mcp-Name, was answered with %s", p, check.Told(a.Exchange))
+						t.Fail("no error -32020", check.Describe(a.Exchange), "%s, whose name has to be encoded in Mcp-Name, was answered with %s", p, check.Describe(a.Exchange))
 					}
 				}
 				for _, p := range posting.NamedPostings(t) {
@@ -200,7 +201,7 @@ func probes() []check.Check {
 				}
 				for _, p := range others {
 					if a := posting.Available(t, p.Post(t, check.Without("Mcp-Name"))); a.Mismatched() {
-						t.Fail("a result", check.Told(a.Exchange), "%s without Mcp-Name, which it does not need, was answered with %s", p, check.Told(a.Exchange))
+						t.Fail("a result", check.Describe(a.Exchange), "%s without Mcp-Name, which it does not need, was answered with %s", p, check.Describe(a.Exchange))
 					}
 				}
 			},
@@ -214,7 +215,7 @@ func probes() []check.Check {
 			Rules: []string{"headers-whitespace-trimmed"},
 			// whitespace sends bytes, since clients of HTTP take the white space off.
 			Probe: func(t *check.T) {
-				asTheyAre := t.RawPost(t.Frame(t.NextID(), posting.Discovery.Method, nil))
+				asTheyAre := t.HTTP().Bytes(http.MethodPost, t.Frame(t.NextID(), posting.Discovery.Method, nil))
 				if !bytesServed(t, posting.Discovery, asTheyAre) {
 					t.NotObserved("server/discover over a connection of its own was refused for something else", "")
 				}
@@ -237,7 +238,7 @@ func probes() []check.Check {
 				const text = "Grüße"
 				for _, c := range mirroring(t) {
 					for _, m := range c.present {
-						if m.Of(gjson.Parse(c.args)).Type != gjson.String || !t.MayInvent(c.tool) {
+						if m.Of(gjson.Parse(c.args)).Type != gjson.String || !t.Config().MayInvent(c.tool) {
 							continue
 						}
 						p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, text)))
@@ -272,7 +273,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				eachRefusal(t, func(m mistake, a posting.Posted) {
 					if a.Status != 400 {
-						t.Fail("HTTP status 400", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
+						t.Fail("HTTP status 400", check.Describe(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Describe(a.Exchange))
 					}
 				})
 			},
@@ -287,7 +288,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				eachRefusal(t, func(m mistake, a posting.Posted) {
 					if !a.Mismatched() {
-						t.Fail("error -32020", check.Told(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Told(a.Exchange))
+						t.Fail("error -32020", check.Describe(a.Exchange), "%s %s was refused with %s", m.Posting, m.what, check.Describe(a.Exchange))
 					}
 				})
 			},
@@ -313,7 +314,7 @@ func listedVersions(t *check.T) (out []string) {
 func expectMismatch(t *check.T, what string, a posting.Posted, codes ...int) {
 	posting.OfTheServer(t, posting.Available(t, a))
 	if code, _ := a.Answer.Code(); a.Status != 400 || a.Answer.Kind != wire.Error || !slices.Contains(codes, code) {
-		t.Fail("HTTP status 400 and error -32020", check.Told(a.Exchange), "a request %s was answered with %s", what, check.Told(a.Exchange))
+		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange), "a request %s was answered with %s", what, check.Describe(a.Exchange))
 	}
 }
 
@@ -330,7 +331,7 @@ func plain(s string) bool { return s != "" && transport.FieldValue(s) == s }
 // bytesServed tells whether a request, as bytes, is not refused; for one in
 // vain, not refused for its headers.
 func bytesServed(t *check.T, p posting.Posting, request string) bool {
-	r, err := t.RawHTTP(request)
+	r, err := t.HTTP().Raw(request)
 	if err != nil {
 		t.NotObserved("bytes could not be sent: "+err.Error(), "")
 	}

@@ -68,10 +68,10 @@ func headersOfArguments() []check.Check {
 				seen := false
 				for _, c := range mirroring(t) {
 					for _, m := range append(slices.Clone(c.present), c.absent...) {
-						if m.Optional && t.MayInvent(c.tool) {
+						if m.Optional && t.Config().MayInvent(c.tool) {
 							seen = withoutArgument(t, c, m, nil) || seen
 						}
-						if t.MayAbuse(c.tool) {
+						if t.Config().MaySendInvalid(c.tool) {
 							seen = withoutArgument(t, c, m, json.RawMessage("null")) || seen
 						}
 					}
@@ -147,15 +147,17 @@ type mirroringCall struct {
 // maxMirroring bounds the tools whose arguments are looked at in headers.
 const maxMirroring = 3
 
+var mirroringCallsKey = check.NewKey[[]mirroringCall]("mirroring calls")
+
 // mirroring returns such calls: for each tool that has any, the one with the
 // most of these arguments.
 func mirroring(t *check.T) []mirroringCall {
-	return check.Memo(t, "mirroring calls", func() (out []mirroringCall) {
+	return check.Once(t, mirroringCallsKey, func() (out []mirroringCall) {
 		for _, tool := range offer.Tools(t) {
 			if len(out) == maxMirroring {
 				break
 			}
-			if len(posting.MirroredArguments(tool)) == 0 || !t.MayCall(tool) || offer.OnlyAsTask(t, tool) || t.Learnt(offer.SlowToolKey(tool)) {
+			if len(posting.MirroredArguments(tool)) == 0 || !t.Config().MayCall(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
 				continue
 			}
 			if c, ok := mirroringOf(t, tool); ok {
@@ -216,7 +218,7 @@ func withoutArgument(t *check.T, c mirroringCall, m posting.MirroredArgument, va
 	p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, value)))
 	a := posting.Available(t, p.Post(t, check.Without(m.Header)))
 	if a.Mismatched() {
-		t.Fail("no error -32020", check.Told(a.Exchange), "%s %s, and without %s, was answered with %s", p, what, m.Header, check.Told(a.Exchange))
+		t.Fail("no error -32020", check.Describe(a.Exchange), "%s %s, and without %s, was answered with %s", p, what, m.Header, check.Describe(a.Exchange))
 	}
 	return a.Served()
 }
@@ -224,11 +226,11 @@ func withoutArgument(t *check.T, c mirroringCall, m posting.MirroredArgument, va
 // expectBeyondASCIIRefused takes a refusal beneath the protocol for one, too; an
 // error that answers what is in vain anyway says nothing of the header.
 func expectBeyondASCIIRefused(t *check.T, p posting.Posting, header, text string) {
-	x, err := t.TryPost(t.Frame(t.NextID(), p.Method, p.Params), append(p.Edits(), check.With(header, text))...)
+	x, err := t.HTTP().TryPost(t.Frame(t.NextID(), p.Method, p.Params), append(p.Edits(), check.With(header, text))...)
 	if err != nil {
 		t.NotObserved("a header beyond ASCII was not answered: "+err.Error(), "")
 	}
-	m, _ := t.Response(x)
+	m, _ := t.HTTP().Response(x)
 	if code, _ := m.Code(); x.Status == 400 && m.Kind != wire.Result && (!p.Vain || m.Kind == wire.Invalid || code == spec.HeaderMismatch) {
 		return
 	}

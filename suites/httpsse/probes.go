@@ -33,12 +33,12 @@ func probes() []check.Check {
 				c := connect(t)
 				defer c.x.Close()
 				take := func(what, raw string) {
-					x, err := t.TryPost(raw, check.At(c.to))
+					x, err := t.HTTP().TryPost(raw, check.At(c.to))
 					switch {
 					case err != nil:
 						t.Fail("a status of success", err.Error(), "a POST of %s to the URI of the endpoint event was not answered: %v", what, err)
 					case !posting.Ok2xx(x):
-						t.Fail("a status of success", check.Told(x), "a POST of %s to the URI of the endpoint event was answered with %s", what, check.Told(x))
+						t.Fail("a status of success", check.Describe(x), "a POST of %s to the URI of the endpoint event was answered with %s", what, check.Describe(x))
 					}
 				}
 				id := wire.StringID("mcpcheck-own")
@@ -52,7 +52,7 @@ func probes() []check.Check {
 					if !of.Present() {
 						continue
 					}
-					if _, ok := t.Among(c.x, t.Timeout(), check.ResponseTo(of)); !ok {
+					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(of)); !ok {
 						t.Fail("an answer on its stream", "none", "%s was posted to the URI of a connection, and is not answered on the stream of it", asked.method)
 					}
 				}
@@ -69,12 +69,12 @@ func probes() []check.Check {
 			// id: an empty one, and a list.
 			Probe: func(t *check.T) {
 				// That one at all can be opened is what the session shows.
-				x, err := t.TryAsk(http.MethodGet, listening)
+				x, err := t.HTTP().TryRequest(http.MethodGet, listening)
 				switch {
 				case err != nil:
 					t.Fail("a second stream", err.Error(), "while a session is open no other stream could be opened: %v", err)
 				case !posting.Ok2xx(x):
-					t.Fail("a second stream", check.Told(x), "while a session is open no other stream could be opened: the GET was answered with %s", check.Told(x))
+					t.Fail("a second stream", check.Describe(x), "while a session is open no other stream could be opened: the GET was answered with %s", check.Describe(x))
 				}
 				x.Close()
 				one, two := connect(t), connect(t)
@@ -91,7 +91,7 @@ func probes() []check.Check {
 					name  string
 					lists bool
 				}{{one, "the first", false}, {two, "the second", true}} {
-					if _, ok := t.Among(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
+					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
 						t.Fail("an answer on its stream", "none", "a request of %s of two connections is not answered on the stream of it", c.name)
 					}
 					c.settle()
@@ -128,7 +128,7 @@ func probes() []check.Check {
 				for i := range endedTries {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-gone-%d", i))
 					ids = append(ids, id)
-					x, err := t.TryPost(posting.Barrier(t, id), check.At(gone.to))
+					x, err := t.HTTP().TryPost(posting.Barrier(t, id), check.At(gone.to))
 					bystander.settle()
 					if err != nil {
 						t.Note("a POST for a connection that has ended is not answered: %v", err)
@@ -163,13 +163,13 @@ func probes() []check.Check {
 				noteLenience(t, func(e ...check.Edit) bool { c, _ := tryConnect(t, e...); return c != nil && c.left() })
 				refused := false
 				for _, s := range strangersOfSSE(t) {
-					x, err := t.TryAsk(http.MethodGet, append(s.edits, listening)...)
+					x, err := t.HTTP().TryRequest(http.MethodGet, append(s.edits, listening)...)
 					if err != nil {
 						continue
 					}
 					x.Close()
 					if posting.Ok2xx(x) && x.Streams() {
-						t.Fail("a refusal", check.Told(x), "a GET with %s was answered with a stream", s.what)
+						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", s.what)
 					}
 					refused = refused || posting.IsRefusal(x.Status)
 				}
@@ -196,13 +196,13 @@ func probes() []check.Check {
 				for i, s := range strangersOfSSE(t) {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
 					told := "no answer"
-					if x, err := t.TryPost(posting.Barrier(t, id), append(s.edits, check.At(c.to))...); err == nil {
-						told = check.Told(x)
+					if x, err := t.HTTP().TryPost(posting.Barrier(t, id), append(s.edits, check.At(c.to))...); err == nil {
+						told = check.Describe(x)
 					}
 					taken[id.Key()] = fmt.Sprintf("a POST with %s was processed; the POST itself was answered with %s", s.what, told)
 				}
 				noteLenience(t, func(e ...check.Edit) bool {
-					x, err := t.TryPost(posting.Barrier(t), append(e, check.At(c.to))...)
+					x, err := t.HTTP().TryPost(posting.Barrier(t), append(e, check.At(c.to))...)
 					return err == nil && posting.Ok2xx(x)
 				})
 				c.settle()
@@ -225,7 +225,7 @@ func probes() []check.Check {
 			// the same server takes it.
 			Probe: func(t *check.T) {
 				loopbackOnly(t)
-				others := t.Addresses()
+				others := t.HTTP().Addresses()
 				if len(others) == 0 {
 					t.NotObserved("this machine has no address besides those of the loopback interface", "")
 				}
@@ -235,7 +235,7 @@ func probes() []check.Check {
 				unclear := ""
 				for i, address := range others[:min(len(others), posting.MaxAddresses)] {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-elsewhere-%d", i))
-					x, err := t.PostAt(address, posting.Barrier(t, id), check.At(c.to))
+					x, err := t.HTTP().PostAt(address, posting.Barrier(t, id), check.At(c.to))
 					switch {
 					case posting.IsUnreachable(err):
 						continue // nobody listens there
@@ -245,9 +245,9 @@ func probes() []check.Check {
 					}
 					c.settle()
 					if slices.ContainsFunc(c.x.Messages(), check.ResponseTo(id)) {
-						t.Fail("no connection", check.Told(x), "the server takes messages at %s too, where other machines reach it", address)
+						t.Fail("no connection", check.Describe(x), "the server takes messages at %s too, where other machines reach it", address)
 					}
-					unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
+					unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Describe(x))
 				}
 				if unclear != "" {
 					t.NotObserved(unclear, "")
@@ -264,7 +264,7 @@ func probes() []check.Check {
 			// hostedBeside looks for the stream where servers that have both keep it: under
 			// the URL itself, and beside it as sse. Nobody need keep it.
 			Probe: func(t *check.T) {
-				beside := *t.Endpoint()
+				beside := *t.HTTP().URL()
 				for _, at := range []string{beside.Path, "sse"} {
 					to, err := beside.Parse(at)
 					if err != nil {
@@ -279,14 +279,14 @@ func probes() []check.Check {
 						t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
 					}
 					id := wire.StringID("mcpcheck-older")
-					x, err := t.TryPost(string(olderInitialize(id)), check.At(c.to))
+					x, err := t.HTTP().TryPost(string(olderInitialize(id)), check.At(c.to))
 					if err != nil {
 						t.Fail("a status of success", err.Error(), "the POST endpoint that %s names is not answered: %v", to.Path, err)
 					}
 					if !posting.Ok2xx(x) {
-						t.Fail("a status of success", check.Told(x), "the POST endpoint that %s names answers initialize with %s", to.Path, check.Told(x))
+						t.Fail("a status of success", check.Describe(x), "the POST endpoint that %s names answers initialize with %s", to.Path, check.Describe(x))
 					}
-					if _, ok := t.Among(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
+					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
 						t.Fail("an answer on the stream", "none", "initialize, posted to the endpoint that %s names, is not answered on its stream", to.Path)
 					}
 					return

@@ -45,19 +45,19 @@ func tryConnect(t *check.T, edits ...check.Edit) (c *connection, why string) {
 // connectWithin does the same, where the endpoint event must come within a time.
 func connectWithin(t *check.T, within time.Duration, edits ...check.Edit) (c *connection, why string) {
 	var from *url.URL
-	x, err := t.TryAsk(http.MethodGet, append(edits, listening, func(r *transport.HTTPRequest) { from = r.URL })...)
+	x, err := t.HTTP().TryRequest(http.MethodGet, append(edits, listening, func(r *transport.HTTPRequest) { from = r.URL })...)
 	switch {
 	case err != nil:
 		return nil, err.Error()
 	case !posting.Ok2xx(x) || !x.Streams():
 		x.Close()
-		return nil, check.Told(x)
+		return nil, check.Describe(x)
 	}
 	if from == nil {
-		from = t.Endpoint()
+		from = t.HTTP().URL()
 	}
 	var named string
-	ok := t.Come(x, within, func(x *check.Exchange) bool {
+	ok := t.HTTP().Await(x, within, func(x *check.Exchange) bool {
 		for _, e := range x.Events() {
 			if e.Dispatched() && e.Type == "endpoint" {
 				named = string(e.Data)
@@ -83,7 +83,7 @@ func (c *connection) left() bool {
 
 // post posts a message to the connection; what comes of it is said on its stream.
 func (c *connection) post(raw string) {
-	if _, err := c.t.TryPost(raw, check.At(c.to)); err != nil {
+	if _, err := c.t.HTTP().TryPost(raw, check.At(c.to)); err != nil {
 		c.t.NotObserved("a message could not be posted: "+err.Error(), "")
 	}
 }
@@ -92,7 +92,7 @@ func (c *connection) post(raw string) {
 func (c *connection) open() {
 	id := wire.StringID("mcpcheck-open")
 	c.post(c.t.Frame(id, "initialize", check.InitializeParams(string(c.t.Rev))))
-	if m, ok := c.t.Among(c.x, c.t.Timeout(), check.ResponseTo(id)); !ok || m.Kind != wire.Result {
+	if m, ok := c.t.HTTP().AwaitMessage(c.x, c.t.Timeout(), check.ResponseTo(id)); !ok || m.Kind != wire.Result {
 		c.t.Fail("a result on its stream", "none", "initialize of a connection beside the session is not answered on the stream of it")
 	}
 	c.post(posting.Initialized)
@@ -103,7 +103,7 @@ func (c *connection) open() {
 func (c *connection) settle() {
 	id := c.t.NextID()
 	c.post(posting.Barrier(c.t, wire.StringID("mcpcheck-settle-"+id.Raw)))
-	c.t.Among(c.x, c.t.Timeout(), check.ResponseTo(wire.StringID("mcpcheck-settle-"+id.Raw)))
+	c.t.HTTP().AwaitMessage(c.x, c.t.Timeout(), check.ResponseTo(wire.StringID("mcpcheck-settle-"+id.Raw)))
 }
 
 // olderInitialize is the first message of a client that knows HTTP+SSE alone.
@@ -114,7 +114,7 @@ func olderInitialize(id wire.ID) []byte {
 // loopbackOnly ends the body where it is not known whom the server should let
 // in.
 func loopbackOnly(t *check.T) {
-	if !t.OnLoopback() {
+	if !check.IsLoopback(t.HTTP().URL()) {
 		t.NotObserved("the server is not spoken to over the loopback interface: whom else it lets in is for its operator to say", "give a URL with localhost or 127.0.0.1")
 	}
 }
@@ -131,7 +131,7 @@ type strangerOfSSE struct {
 // at the end of theirs, and of a name that was rebound to the server, which then
 // stands in Host as well.
 func strangersOfSSE(t *check.T) (out []strangerOfSSE) {
-	port := t.Endpoint().Port()
+	port := t.HTTP().URL().Port()
 	for _, origin := range posting.ForeignOrigins(port) {
 		out = append(out, strangerOfSSE{"Origin " + origin, []check.Edit{check.With("Origin", origin)}})
 	}
@@ -151,7 +151,7 @@ func noteLenience(t *check.T, served func(...check.Edit) bool) {
 	}{
 		{"Origin null", check.With("Origin", "null")},
 		{"an Origin of another port of this machine", check.With("Origin", "http://localhost:1")},
-		{"a foreign Host and no Origin", check.Host("evil.example:" + t.Endpoint().Port())},
+		{"a foreign Host and no Origin", check.Host("evil.example:" + t.HTTP().URL().Port())},
 	} {
 		if served(l.edit) {
 			t.Note("a request with %s is served", l.what)

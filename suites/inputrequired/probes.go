@@ -159,7 +159,7 @@ func probes() []check.Check {
 				unasked := check.Params{"requestState": "mcpcheck", "inputResponses": check.Params{"mcpcheck": check.Params{"action": "accept", "content": check.Params{}}}}
 				tried := 0
 				try := func(method string, params check.Params) {
-					if _, err := t.TryFrame(method, check.Merge(params, unasked)); err != nil {
+					if _, err := t.Try(method, check.Merge(params, unasked)).Get(); err != nil {
 						t.Fail("an answer to "+method, err.Error(), "%s was sent with inputResponses and a requestState that nobody asked for: %v", method, err)
 					}
 					tried++

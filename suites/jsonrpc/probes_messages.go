@@ -48,7 +48,7 @@ func probes() []check.Check {
 				// Readers that hold numbers as doubles may refuse a greater one (RFC 8259
 				// section 6). If they answer, the id is judged as that of any response.
 				call := t.Start(t.Facts.Barrier, nil, wire.IntID(9007199254740993))
-				if _, ok := t.AwaitBehind(call.Sent, func(m wire.Message) bool { return m.IsResponse() && !ours(t, call.Sent+1, m) }); !ok {
+				if _, ok := t.AwaitBarrier(call.Sent, func(m wire.Message) bool { return m.IsResponse() && !ours(t, call.Sent+1, m) }); !ok {
 					t.Note("a request with the id %s, beyond 2^53, was not answered", call.ID)
 				}
 			},
@@ -181,10 +181,10 @@ func probes() []check.Check {
 			// The id of the answer is judged apart.
 			Probe: func(t *check.T) {
 				from := t.Send(`{"jsonrpc":"2.0","method":}`)
-				m, ok := t.AwaitBehind(from, func(m wire.Message) bool { return m.Kind == wire.Error && !ours(t, from, m) })
+				m, ok := t.AwaitBarrier(from, func(m wire.Message) bool { return m.Kind == wire.Error && !ours(t, from, m) })
 				if !ok {
 					t.Survives("a line that is not JSON")
-					if status := t.Status(from); t.Facts.Stateless && status >= 300 && !posting.Unavailable(status) {
+					if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.Unavailable(status) {
 						t.Note("text that is not JSON was answered by HTTP alone, with status %d", status)
 						return
 					}
@@ -216,7 +216,7 @@ func probes() []check.Check {
 				} {
 					id, what := t.NextID(), edit.what
 					from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), edit.old, edit.new, 1))
-					m, ok := t.AwaitBehind(from, func(m wire.Message) bool {
+					m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
 						return m.IsResponse() && (m.ID().Equal(id) || check.IsErrorWithoutID(m))
 					})
 					switch {
@@ -262,7 +262,7 @@ func probes() []check.Check {
 				call := t.Start(upper, nil)
 				if m, ok := t.Await(call.Sent, check.ResponseTo(call.ID)); ok && m.Kind == wire.Result {
 					t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
-				} else if !ok && !t.Refused(call.Sent) {
+				} else if !ok && !t.HTTP().Refused(call.Sent) {
 					t.Answer(call) // tells how the server is
 				}
 				t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {
@@ -285,5 +285,7 @@ func oddNotifications(t *check.T) (from int) {
 // ours tells whether a response has the id of something that we sent after a
 // frame.
 func ours(t *check.T, from int, m wire.Message) bool {
-	return m.ID().Usable() && slices.ContainsFunc(t.Sent(from), func(sent wire.Message) bool { return sent.ID().Equal(m.ID()) })
+	return m.ID().Usable() && slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
+		return e.From == wire.Client && slices.ContainsFunc(e.Message.Elements(), func(sent wire.Message) bool { return sent.ID().Equal(m.ID()) })
+	})
 }

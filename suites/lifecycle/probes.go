@@ -31,7 +31,7 @@ func probes() []check.Check {
 			Says:     "initialize without one of its required parameters is refused as invalid params",
 			Level:    spec.Should,
 			In:       spec.Handshake,
-			Bare:     true,
+			Session:  check.UnopenedSession,
 			Malforms: true,
 			Rules:    []string{"lifecycle-initialize-missing-params-rejected"},
 			// initializeParams leaves out all params, then one after the other. A server
@@ -45,7 +45,7 @@ func probes() []check.Check {
 					if delete(params, without); without == "" {
 						params, what = nil, "initialize without params"
 					}
-					e, err := t.TryFrame("initialize", params)
+					e, err := t.Try("initialize", params).Get()
 					if posting.StatusBlamingClient(err) != 0 || e.Message.Kind == wire.Error && e.HTTP != nil && posting.BlamesClient(e.HTTP.Status) {
 						continue
 					}
@@ -60,17 +60,17 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.initialized.awaited",
-			Says:  "between its answer to initialize and notifications/initialized the server sends no request but ping",
-			Level: spec.Should,
-			In:    spec.Handshake,
-			Bare:  true,
-			Rules: []string{"lifecycle-server-waits-for-initialized"},
+			ID:      "lifecycle.initialized.awaited",
+			Says:    "between its answer to initialize and notifications/initialized the server sends no request but ping",
+			Level:   spec.Should,
+			In:      spec.Handshake,
+			Session: check.UnopenedSession,
+			Rules:   []string{"lifecycle-server-waits-for-initialized"},
 			// initializedAwaited declares all that a client can, so that a server that
 			// wants to ask for something may, and has it answer a ping in between.
 			Probe: func(t *check.T) {
 				params := check.InitializeParams(string(t.Rev))
-				params["capabilities"] = t.Declared()
+				params["capabilities"] = t.Client().Capabilities()
 				if m := t.Request("initialize", params); m.Kind != wire.Result {
 					t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
 				}

@@ -106,16 +106,18 @@ func probes() []check.Check {
 	}
 }
 
+var loggingSetLevelKey = check.NewKey[map[string]wire.Entry]("logging/setLevel")
+
 // setLevels sets each level once at this revision, the mildest last, and
 // returns the answers by level. The body ends at the first that stays without.
 func setLevels(t *check.T) map[string]wire.Entry {
 	if logging := t.Capabilities().Get("logging"); !logging.IsObject() {
 		t.NotObserved("the capability logging is declared by "+wire.TypeName(logging), "")
 	}
-	return check.Memo(t, "logging/setLevel", func() map[string]wire.Entry {
+	return check.Once(t, loggingSetLevelKey, func() map[string]wire.Entry {
 		out := map[string]wire.Entry{}
 		for _, level := range harshestFirst() {
-			e, err := t.TryFrame("logging/setLevel", check.Params{"level": level})
+			e, err := t.Try("logging/setLevel", check.Params{"level": level}).Get()
 			if err != nil {
 				break
 			}

@@ -27,7 +27,7 @@ func officialDocumented() []check.Check {
 			s := &scribe{}
 			for _, f := range worded() {
 				if f.in.Has(t.Rev) {
-					t.Trial(func(t *check.T) { f.use(t, s) })
+					check.Attempt(t, func(t *check.T) { f.use(t, s) })
 				}
 			}
 			if s.seen == 0 {

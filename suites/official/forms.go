@@ -53,12 +53,12 @@ func officialForms() []check.Check {
 // contractAsk calls a tool, answers the one method with an answer, and returns the
 // first request of that method with the text of the tool.
 func contractAsk(t *check.T, tool string, args check.Params, method string, answer check.Params) (asked check.Ask, said gjson.Result) {
-	return contractAskWith(t, tool, args, method, func(check.Asked) check.Reply { return check.Reply{Result: answer} })
+	return contractAskWith(t, tool, args, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{Result: answer} })
 }
 
 // contractAskWith does the same with an answer that depends on what is asked.
-func contractAskWith(t *check.T, tool string, args check.Params, method string, answer func(check.Asked) check.Reply) (asked check.Ask, said gjson.Result) {
-	t.Answering(func(a check.Asked) check.Reply {
+func contractAskWith(t *check.T, tool string, args check.Params, method string, answer func(check.Asked) check.ClientAnswer) (asked check.Ask, said gjson.Result) {
+	t.Client().Answer(func(a check.Asked) check.ClientAnswer {
 		if a.Method == method {
 			return answer(a)
 		}
@@ -66,7 +66,7 @@ func contractAskWith(t *check.T, tool string, args check.Params, method string, 
 	})
 	from := t.Len()
 	content := contractCall(t, tool, args).Get("content")
-	asks := t.Asks(from)
+	asks := t.Client().Requests(from)
 	i := slices.IndexFunc(asks, func(a check.Ask) bool { return a.Method == method })
 	if i < 0 {
 		t.Fail("a request "+method, "none", "%s did not ask the client by %s", tool, method)
@@ -105,11 +105,11 @@ func documentedForm(params gjson.Result) bool {
 // asks for one of another name, so that other fields are only noted.
 func contractElicitation(t *check.T, s *scribe) {
 	const message = "Please provide your information"
-	asked, said := contractAskWith(t, "test_elicitation", check.Params{"message": message}, "elicitation/create", func(a check.Asked) check.Reply {
+	asked, said := contractAskWith(t, "test_elicitation", check.Params{"message": message}, "elicitation/create", func(a check.Asked) check.ClientAnswer {
 		if !documentedForm(a.Params) {
 			return session.Willing().Answer(a)
 		}
-		return check.Reply{Result: acceptsWith(check.Params{"username": "testuser", "email": "test@example.com"})}
+		return check.ClientAnswer{Result: acceptsWith(check.Params{"username": "testuser", "email": "test@example.com"})}
 	})
 	contract.MustHaveText(t, "the text of test_elicitation", said)
 	s.holding(t, "the text of test_elicitation", said, "User response: ", "accept")

@@ -55,9 +55,9 @@ func officialOffers() []check.Check {
 				}
 				from := t.Len()
 				contractResult(t, "resources/subscribe", t.Request("resources/subscribe", check.Params{"uri": uri}))
-				_, told := t.AwaitWithin(from, min(longRest, t.Timeout()), func(m wire.Message) bool {
+				_, told := t.Await(from, func(m wire.Message) bool {
 					return m.Method() == "notifications/resources/updated" && m.Params().Get("uri").String() == uri
-				})
+				}, min(longRest, t.Timeout()))
 				left := t.Request("resources/unsubscribe", check.Params{"uri": uri})
 				if !told {
 					t.Note("no change of %s was told within %s of the subscription", uri, min(longRest, t.Timeout()))

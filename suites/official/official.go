@@ -107,7 +107,7 @@ func contractParams(t *check.T, tool string, args check.Params) check.Params {
 // contractCall returns the result of a tool of the contract, with all that it asks
 // for answered.
 func contractCall(t *check.T, tool string, args check.Params) gjson.Result {
-	return contractSuccess(t, tool, t.Invoke("tools/call", contractParams(t, tool, args)))
+	return contractSuccess(t, tool, t.Due(t.Client().Invoke("tools/call", contractParams(t, tool, args))))
 }
 
 // contractSuccess returns the result of a call that the contract wants to succeed.

@@ -146,10 +146,10 @@ func officialTaskOffers() []check.Check {
 				task := computing(t, 60)
 				defer task.drop()
 				const other = "mcpcheck-no-such-task"
-				x := t.Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
-				m, answered := t.Response(x)
+				x := t.HTTP().Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
+				m, answered := t.HTTP().Response(x)
 				if code, _ := m.Code(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
-					t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Told(x), "tasks/get of a task, with Mcp-Name %s, was answered with %s", other, check.Told(x))
+					t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Describe(x), "tasks/get of a task, with Mcp-Name %s, was answered with %s", other, check.Describe(x))
 				}
 			},
 		},
@@ -173,7 +173,7 @@ func needTasksExtension(t *check.T) {
 // beside what it declares anyway.
 func extending(t *check.T, params check.Params) check.Params {
 	needTasksExtension(t)
-	capabilities := maps.Clone(t.Declared())
+	capabilities := maps.Clone(t.Client().Capabilities())
 	if capabilities == nil {
 		capabilities = check.Params{}
 	}
@@ -232,10 +232,10 @@ func (c contractTask) params() check.Params {
 }
 
 // get returns what tasks/get tells of the task.
-func (c contractTask) get() gjson.Result { return c.t.Result("tasks/get", c.params()) }
+func (c contractTask) get() gjson.Result { return check.RequireResult(c.t, "tasks/get", c.params()) }
 
 // drop cancels a task that is not needed any more.
-func (c contractTask) drop() { _, _ = c.t.Try("tasks/cancel", c.params()) }
+func (c contractTask) drop() { c.t.Try("tasks/cancel", c.params()) }
 
 // update sends answers to what the task asks.
 func (c contractTask) update(responses check.Params) wire.Message {
@@ -265,7 +265,7 @@ func (c contractTask) until(wished func(task gjson.Result) bool) (task gjson.Res
 		if ms := task.Get("pollIntervalMs"); ms.Type == gjson.Number && ms.Float() > 0 {
 			interval = min(longestPoll, time.Duration(ms.Float()*float64(time.Millisecond)))
 		}
-		c.t.TryAwait(c.t.Len(), interval, func(wire.Message) bool { return false })
+		c.t.Await(c.t.Len(), func(wire.Message) bool { return false }, interval)
 	}
 }
 

@@ -171,8 +171,8 @@ func officialTaskLives() []check.Check {
 				complete("tasks/get", c.get())
 				params := c.params()
 				params["inputResponses"] = check.Params{"mcpcheck-no-key": check.Params{"action": "accept"}}
-				complete("tasks/update", t.Result("tasks/update", params))
-				complete("tasks/cancel", t.Result("tasks/cancel", c.params()))
+				complete("tasks/update", check.RequireResult(t, "tasks/update", params))
+				complete("tasks/cancel", check.RequireResult(t, "tasks/cancel", c.params()))
 			},
 		},
 	}

@@ -123,7 +123,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, w := range paged(t, 2) {
 					p := w.Pages[1]
-					e, err := t.TryFrame(w.Method, check.Params{"cursor": p.Cursor})
+					e, err := t.Try(w.Method, check.Params{"cursor": p.Cursor}).Get()
 					if err != nil {
 						t.NotObserved(err.Error(), "")
 					}
@@ -230,11 +230,13 @@ type invalidCursor struct {
 	err    error
 }
 
+var invalidCursorKey = check.NewKey[[]invalidCursor]("invalid cursor")
+
 // invalidCursors asks each list that can be read, up to one that leaves the
 // request without an answer: with a cursor of our own, with one of another
 // list, and with one of its own that lost its end.
 func invalidCursors(t *check.T) []invalidCursor {
-	return check.Memo(t, "invalid cursor", func() []invalidCursor {
+	return check.Once(t, invalidCursorKey, func() []invalidCursor {
 		var out []invalidCursor
 		walks := paged(t, 1)
 		for _, w := range walks {
@@ -251,7 +253,7 @@ func invalidCursors(t *check.T) []invalidCursor {
 				cursors = append(cursors, next[:len(next)-1])
 			}
 			for i, c := range tries {
-				c.answer, c.err = t.TryFrame(w.Method, check.Params{"cursor": cursors[i]})
+				c.answer, c.err = t.Try(w.Method, check.Params{"cursor": cursors[i]}).Get()
 				if out = append(out, c); c.err != nil {
 					return out
 				}

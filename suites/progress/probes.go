@@ -51,7 +51,7 @@ func probes() []check.Check {
 				case !text.Answered || !number.Answered:
 					t.NotObserved("the two calls were not both answered", "")
 				case len(text.Reports) == 0 && len(number.Reports) >= 2*w.Usual, len(number.Reports) == 0 && len(text.Reports) >= 2*w.Usual:
-					t.On(w.In).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.Tool, text.Token, number.Token, len(text.Reports), len(number.Reports))
+					t.Sessions().Use(w.In).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.Tool, text.Token, number.Token, len(text.Reports), len(number.Reports))
 				case len(text.Reports) == 0 || len(number.Reports) == 0:
 					t.NotObserved("one of the two calls was not reported on", "")
 				}

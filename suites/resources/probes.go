@@ -276,7 +276,7 @@ func resourcesMissing() []check.Check {
 			// by its plain URI offers the whole disk, and one whose files are not on this
 			// disk would refuse it in any case: neither tells anything.
 			Probe: func(t *check.T) {
-				if posting.OverHTTP(t) && !t.OnLoopback() {
+				if posting.OverHTTP(t) && !check.IsLoopback(t.HTTP().URL()) {
 					t.NotObserved("the server is not spoken to over the loopback interface: the file that must not be read is one of this machine", "give a URL with localhost or 127.0.0.1")
 				}
 				bases := fileBases(t)

@@ -66,13 +66,15 @@ func known(t *check.T, uri string) bool {
 	})
 }
 
+var missingResourceKey = check.NewKey[wire.Entry]("missing resource")
+
 // missing reads a resource that there is not, once at this revision, and ends
 // the body where nothing is told by that.
 func missing(t *check.T) wire.Message {
 	if known(t, noSuchResource) {
 		t.NotObserved("a template of the server takes every URI", "")
 	}
-	e := check.Memo(t, "missing resource", func() wire.Entry {
+	e := check.Once(t, missingResourceKey, func() wire.Entry {
 		e, err := usage.ReadResource(t, noSuchResource)
 		if err != nil {
 			t.NotObserved("reading a resource that does not exist was not answered: "+err.Error(), "")
@@ -107,9 +109,11 @@ type misread struct {
 	err    error
 }
 
+var misreadsKey = check.NewKey[[]misread]("misreads")
+
 // misreads asks up to the first that is not answered.
 func misreads(t *check.T) []misread {
-	return check.Memo(t, "misreads", func() []misread {
+	return check.Once(t, misreadsKey, func() []misread {
 		var out []misread
 		for _, uri := range []string{"", "not a uri", "mcpcheck:\x01\x7f", "file://"} {
 			e, err := usage.ReadResource(t, uri)

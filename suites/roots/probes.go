@@ -51,11 +51,11 @@ func probes() []check.Check {
 				asks := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
 				at := t.Notify("notifications/roots/list_changed", nil)
 				for _, a := range users[:min(len(users), 1)] {
-					if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+					if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
 						t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
 					}
 				}
-				if _, again := t.AwaitBehind(at, asks); !again {
+				if _, again := t.AwaitBarrier(at, asks); !again {
 					t.Fail("a request roots/list", "none", "the server asked for the roots before, and does not ask again after it was told that they changed")
 				}
 			},
@@ -70,9 +70,9 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				a := asking.AskersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.Roots()["roots"].([]any), {}, {}} {
-					asking.Answering(t, asking.ListRoots, func(check.Asked) check.Reply { return check.Reply{Result: check.Params{"roots": list}} })
+					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{Result: check.Params{"roots": list}} })
 					asking.Renewed(t, asking.ListRoots)
-					if _, err := t.TryInvoke(a.Method, a.Params); err != nil {
+					if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
 						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v", a, len(list), err)
 					}
 				}
@@ -144,11 +144,11 @@ func rootsKept(lead func(inside, outside string) string) func(*check.T) {
 			t.NotObserved("no folder could be made beside a root: "+err.Error(), "")
 		}
 		tools := fileTools(t)
-		asking.Answering(t, asking.ListRoots, func(check.Asked) check.Reply {
-			return check.Reply{Result: check.Params{"roots": []any{check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}}}}
+		asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
+			return check.ClientAnswer{Result: check.Params{"roots": []any{check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}}}}
 		})
 		asking.Renewed(t, asking.ListRoots)
-		defer func() { t.Answering(nil); asking.Renewed(t, asking.ListRoots) }()
+		defer func() { t.Client().Answer(nil); asking.Renewed(t, asking.ListRoots) }()
 		kept := false
 		for _, tool := range tools {
 			kept = tool.keeps(t, inside, outside, lead(inside.file, outside.file)) || kept
@@ -191,7 +191,7 @@ func fileTools(t *check.T) []fileTool {
 		uri := strings.Contains(name, "uri") || property.Get("format").String() == "uri" || strings.HasPrefix(property.Get("pattern").String(), "^file:")
 		path := strings.Contains(name, "path") || strings.Contains(name, "file")
 		if len(tool.Get("inputSchema.required").Array()) != 1 || property.Get("type").String() != "string" || !uri && !path ||
-			!t.MayCall(tool) || offer.OnlyAsTask(t, tool) || t.Learnt(offer.SlowToolKey(tool)) {
+			!t.Config().MayCall(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
 			continue
 		}
 		if out = append(out, fileTool{tool, arg, uri, using[tool.Get("name").String()]}); len(out) == maxFileTools {
@@ -210,7 +210,7 @@ func (f fileTool) call(t *check.T, path string) (wire.Entry, bool) {
 	if err != nil {
 		return wire.Entry{}, false
 	}
-	e, err := t.TryInvoke("tools/call", offer.CallParams(f.tool, string(args)))
+	e, err := t.Client().Invoke("tools/call", offer.CallParams(f.tool, string(args))).Get()
 	return e, err == nil
 }
 

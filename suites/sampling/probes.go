@@ -31,12 +31,12 @@ func probes() []check.Check {
 						{"type": "text", "text": check.Params{"mcpcheck": asking.Marker}},
 						{"type": "mcpcheck-unknown", "text": asking.Marker},
 					} {
-						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.Reply {
+						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.ClientAnswer {
 							result := session.Sampled("")
 							result["content"] = block
-							return check.Reply{Result: result}
+							return check.ClientAnswer{Result: result}
 						})
-						e, err := t.TryInvoke(a.Method, a.Params)
+						e, err := t.Client().Invoke(a.Method, a.Params).Get()
 						if err != nil {
 							continue // sampling.answers.survived
 						}
@@ -64,12 +64,12 @@ func probes() []check.Check {
 						continue
 					}
 					var turns atomic.Int64
-					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.Reply {
+					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.ClientAnswer {
 						n := turns.Add(1)
 						if n > maxTurns || asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists() {
-							return check.Reply{Result: session.Sampled("That is all.")}
+							return check.ClientAnswer{Result: session.Sampled("That is all.")}
 						}
-						return check.Reply{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
+						return check.ClientAnswer{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
 					})
 					ended := invokeLong(t, a, maxTurns+1)
 					switch n := turns.Load(); {
@@ -100,13 +100,13 @@ const maxTurns = 60
 // invokeLong is Invoke for more rounds than it takes; it tells whether the
 // request came to an end.
 func invokeLong(t *check.T, a asking.Asker, most int) bool {
-	e, err := t.TryFrame(a.Method, a.Params)
+	e, err := t.Try(a.Method, a.Params).Get()
 	for n := 0; err == nil && n < most && session.Interim(e.Message); n++ {
-		retry, ok := t.Retry(a.Params, e.Message.Result())
+		retry, ok := t.Client().Retry(a.Params, e.Message.Result())
 		if !ok {
 			return false
 		}
-		e, err = t.TryFrame(a.Method, retry)
+		e, err = t.Try(a.Method, retry).Get()
 	}
 	return err == nil && !session.Interim(e.Message)
 }

@@ -64,14 +64,14 @@ func heldTo(t *check.T, other string, interest func(inputSchema gjson.Result) bo
 	seen := false
 	for _, tool := range offer.Tools(t) {
 		input := tool.Get("inputSchema")
-		if !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || !interest(input) {
+		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || !interest(input) {
 			continue
 		}
 		for _, pair := range telling(tool, offer.Generator(t, tool), other) {
 			if !takes(t, tool, pair.allowed) || !refusesPlainly(t, tool) {
 				break
 			}
-			e, err := t.TryFrame("tools/call", offer.CallParams(tool, pair.forbidden))
+			e, err := t.Try("tools/call", offer.CallParams(tool, pair.forbidden)).Get()
 			if err != nil {
 				break // that requests are answered has checks of its own
 			}
@@ -93,7 +93,7 @@ func taken(t *check.T, m wire.Message) bool {
 }
 
 func takes(t *check.T, tool gjson.Result, args string) bool {
-	e, err := t.TryFrame("tools/call", offer.CallParams(tool, args))
+	e, err := t.Try("tools/call", offer.CallParams(tool, args)).Get()
 	return err == nil && taken(t, e.Message)
 }
 

@@ -57,9 +57,9 @@ func metaProbes() []check.Check {
 				case o.Answer.Kind == wire.Result:
 					t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
 				}
-				on := t.Elsewhere(spec.Handshake.Newest())
-				defer on.Leave()
-				if m, ok := on.Try("initialize", check.InitializeParams(string(on.Rev))); !ok || m.Kind != wire.Error {
+				on := t.Sessions().UnopenedAt(spec.Handshake.Newest())
+				defer on.Sessions().Leave()
+				if m, ok := on.Try("initialize", check.InitializeParams(string(on.Rev))).Answer(); !ok || m.Kind != wire.Error {
 					t.NotObserved("initialize, which was refused before, was answered with "+m.Summary(), "")
 				}
 				for _, c := range withoutVersion() {
@@ -125,11 +125,11 @@ func metaProbes() []check.Check {
 			// is called again without any. Asking nevertheless is judged in every session
 			// (lifecycle.input.declared); an answer without need of input is no offence.
 			Probe: func(t *check.T) {
-				every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: t.Declared()}}
+				every := check.Params{"_meta": check.Params{spec.MetaClientCapabilities: t.Client().Capabilities()}}
 				asking := false
 				for _, name := range plainTools(t) {
 					call := func(params check.Params) (wire.Message, bool) {
-						return t.Try("tools/call", check.Params{"name": name, "arguments": check.Params{}, "_meta": params["_meta"]})
+						return t.Try("tools/call", check.Params{"name": name, "arguments": check.Params{}, "_meta": params["_meta"]}).Answer()
 					}
 					m, ok := call(every)
 					if !ok || m.Result().Get("resultType").String() != "input_required" {
@@ -194,10 +194,10 @@ func metaVersionPosted(t *check.T) {
 		t.NotApplicable("the server accepts initialize: a request without these fields may be one of the handshake era")
 	}
 	for _, c := range withoutVersion() {
-		x := t.Post(string(session.Frame(t.NextID(), "server/discover", c.params)))
-		m, _ := t.Response(x)
+		x := t.HTTP().Post(string(session.Frame(t.NextID(), "server/discover", c.params)))
+		m, _ := t.HTTP().Response(x)
 		if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.HeaderMismatch {
-			t.Fail("error -32602", check.Told(x), "%s was answered with %s", c.what, check.Told(x))
+			t.Fail("error -32602", check.Describe(x), "%s was answered with %s", c.what, check.Describe(x))
 		}
 	}
 }
@@ -232,9 +232,9 @@ func plainTools(t *check.T) []string {
 	var names []string
 	params := check.Params{}
 	for page := 0; page < maxPages && len(names) < maxAsking; page++ {
-		list := t.Result("tools/list", params)
+		list := check.RequireResult(t, "tools/list", params)
 		list.Get("tools").ForEach(func(_, tool gjson.Result) bool {
-			if t.MayCall(tool) && len(tool.Get("inputSchema.required").Array()) == 0 {
+			if t.Config().MayCall(tool) && len(tool.Get("inputSchema.required").Array()) == 0 {
 				names = append(names, tool.Get("name").String())
 			}
 			return len(names) < maxAsking

@@ -28,7 +28,7 @@ func probes() []check.Check {
 			whole, split := t.NextID(), wire.StringID("mcpcheck-pièce")
 			rest := t.Frame(split, t.Facts.Barrier, nil) + "\n"
 			cut := strings.Index(rest, "è") + 1
-			from := t.SendPaused(func(first int) {
+			from := t.SendChunks(func(first int) {
 				if _, ok := t.Await(first, check.ResponseTo(whole)); !ok {
 					t.Fail("an answer", "none", "a request was not answered that was written with the beginning of another behind it")
 				}

@@ -34,13 +34,13 @@ func answerProbes() []check.Check {
 					case a.x == nil:
 					case !posting.Ok2xx(a.x):
 						if a.x.Status == http.StatusNotAcceptable {
-							t.Note("%s was refused with %s", a, check.Told(a.x))
+							t.Note("%s was refused with %s", a, check.Describe(a.x))
 						}
 					case a.x.MediaType() != "application/json" && !a.x.Streams():
-						t.MarkExchange(a.x)
-						t.Fail("application/json or text/event-stream", check.Told(a.x), "%s was answered with %s", a, check.Told(a.x))
+						t.HTTP().Mark(a.x)
+						t.Fail("application/json or text/event-stream", check.Describe(a.x), "%s was answered with %s", a, check.Describe(a.x))
 					case a.x.Streams() && a.whole && !heldEvents(a.x):
-						t.MarkExchange(a.x)
+						t.HTTP().Mark(a.x)
 						t.Fail("an event stream", "something else", "the answer to %s is declared as text/event-stream, but holds no event", a)
 					default:
 						seen++
@@ -64,7 +64,7 @@ func answerProbes() []check.Check {
 					if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.whole {
 						continue
 					}
-					t.MarkExchange(a.x)
+					t.HTTP().Mark(a.x)
 					body := bytes.TrimSpace(a.x.Body())
 					m := wire.Parse(body)
 					switch {
@@ -125,14 +125,14 @@ func answerProbes() []check.Check {
 				if !posting.Ok2xx(x) {
 					return
 				}
-				m, ok := t.Among(x, t.Timeout(), func(m wire.Message) bool { return m.IsResponse() })
+				m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool { return m.IsResponse() })
 				switch {
 				case ok && m.Kind == wire.Result && bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("[")):
 					t.NotObserved("the array was answered with an array, which is judged apart", "")
 				case ok && m.Kind == wire.Result && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
-					t.Fail("a refusal", check.Told(x), "an array of two requests was processed, though %s has no batches: it was answered with %s", t.Rev, check.Told(x))
+					t.Fail("a refusal", check.Describe(x), "an array of two requests was processed, though %s has no batches: it was answered with %s", t.Rev, check.Describe(x))
 				case !ok:
-					t.Fail("a refusal", check.Told(x), "an array of two requests was swallowed: it was answered with %s and nothing else", check.Told(x))
+					t.Fail("a refusal", check.Describe(x), "an array of two requests was swallowed: it was answered with %s and nothing else", check.Describe(x))
 				}
 			},
 		},
@@ -177,7 +177,7 @@ func answerProbes() []check.Check {
 				if x, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, x) {
 					told := "no answer"
 					if err == nil {
-						told = check.Told(x)
+						told = check.Describe(x)
 					}
 					t.Fail("a result", told, "after requests with odd media types %s is answered with %s", t.Facts.Barrier, told)
 				}
@@ -209,20 +209,22 @@ func (a acceptance) String() string {
 	return fmt.Sprintf("%s with Accept: %s", a.request.Summary(), a.accept)
 }
 
+var answersOverHTTPKey = check.NewKey[[]acceptance]("answers over HTTP")
+
 // accepted returns what came of them, of requests that are answered with a
 // result and of ones that are not.
 func accepted(t *check.T) []acceptance {
-	return check.Memo(t, "answers over HTTP", func() (all []acceptance) {
+	return check.Once(t, answersOverHTTPKey, func() (all []acceptance) {
 		for _, accept := range accepting() {
 			for _, method := range []string{t.Facts.Barrier, "mcpcheck/no-such-method"} {
 				raw := t.Frame(t.NextID(), method, nil)
 				a := acceptance{accept: accept, request: wire.Parse([]byte(raw))}
-				if x, err := t.TryPost(raw, check.With("Accept", accept)); err == nil {
+				if x, err := t.HTTP().TryPost(raw, check.With("Accept", accept)); err == nil {
 					a.x = x
 					if x.Streams() {
-						t.Response(x) // behind which it need not end
+						t.HTTP().Response(x) // behind which it need not end
 					} else {
-						t.Whole(x)
+						t.HTTP().Complete(x)
 					}
 					_, a.whole = x.Over()
 				}
@@ -252,12 +254,12 @@ func refuses(t *check.T, what string, x *check.Exchange) bool {
 	if !posting.Ok2xx(x) {
 		return true
 	}
-	if x.Status == http.StatusAccepted && !x.Streams() && !t.Whole(x) {
+	if x.Status == http.StatusAccepted && !x.Streams() && !t.HTTP().Complete(x) {
 		return false
 	}
-	m, ok := t.Among(x, t.Timeout(), wire.Message.IsResponse)
+	m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), wire.Message.IsResponse)
 	if ok && m.Kind == wire.Error {
-		t.Fail("a status of failure", check.Told(x), "%s was refused with %s", what, check.Told(x))
+		t.Fail("a status of failure", check.Describe(x), "%s was refused with %s", what, check.Describe(x))
 	}
 	return false
 }

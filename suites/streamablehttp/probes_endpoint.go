@@ -26,9 +26,9 @@ func endpointProbes() []check.Check {
 			// GET is not answered, or that access is denied to it or the server fails, proves
 			// nothing of the path.
 			Probe: func(t *check.T) {
-				x := posting.SayingSomething(t, t.Post(posting.Barrier(t)))
+				x := posting.SayingSomething(t, t.HTTP().Post(posting.Barrier(t)))
 				if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed {
-					t.Fail("an answer to "+t.Facts.Barrier, check.Told(x), "a POST was answered with %s", check.Told(x))
+					t.Fail("an answer to "+t.Facts.Barrier, check.Describe(x), "a POST was answered with %s", check.Describe(x))
 				}
 				if t.Facts.Stateless {
 					return
@@ -42,14 +42,14 @@ func endpointProbes() []check.Check {
 				defer get.Close()
 				switch status := get.Status; {
 				case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.Unavailable(status):
-					t.NotObserved("a GET was answered with "+check.Told(get), "")
+					t.NotObserved("a GET was answered with "+check.Describe(get), "")
 				case status != http.StatusNotFound:
 					return
 				}
 				if after, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, after) {
-					t.NotObserved("a GET was answered with "+check.Told(get)+", and its session was not alive behind it", "")
+					t.NotObserved("a GET was answered with "+check.Describe(get)+", and its session was not alive behind it", "")
 				}
-				t.Fail("an event stream or status 405", check.Told(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Told(get))
+				t.Fail("an event stream or status 405", check.Describe(get), "a GET of the path that takes POST was answered with %s while its session was alive", check.Describe(get))
 			},
 		},
 		{
@@ -72,24 +72,24 @@ func endpointProbes() []check.Check {
 			// the session and under the name that it knows. Only its own result shows that it
 			// is the same server.
 			Probe: func(t *check.T) {
-				others := t.Addresses()
+				others := t.HTTP().Addresses()
 				switch {
-				case !t.OnLoopback():
+				case !check.IsLoopback(t.HTTP().URL()):
 					t.NotObserved("the server is not used over the loopback interface: it is not one for its own machine alone", "give a URL with localhost or 127.0.0.1")
 				case len(others) == 0:
 					t.NotObserved("this machine has no address besides those of the loopback interface", "")
 				}
 				unclear := ""
 				for _, address := range others[:min(len(others), posting.MaxAddresses)] {
-					x, err := t.PostAt(address, posting.Barrier(t))
+					x, err := t.HTTP().PostAt(address, posting.Barrier(t))
 					switch {
 					case posting.IsUnreachable(err): // nobody listens there
 					case err != nil:
 						unclear = fmt.Sprintf("whether somebody listens at %s is not known: %v", address, err)
 					case posting.Served(t, x):
-						t.Fail("no connection", check.Told(x), "the server answers at %s too, where other machines reach it", address)
+						t.Fail("no connection", check.Describe(x), "the server answers at %s too, where other machines reach it", address)
 					default:
-						unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Told(x))
+						unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Describe(x))
 					}
 				}
 				if unclear != "" {
@@ -125,27 +125,27 @@ func severalClients(t *check.T) {
 			known = append(known, good)
 		}
 	}
-	for i, x := range t.Together(all) {
+	for i, x := range t.HTTP().Together(all) {
 		asked := wire.Parse([]byte(all[i].Raw))
 		if x == nil {
 			t.Fail("an answer", "none", "%s of one of two clients was not answered", asked.Summary())
 		}
-		t.MarkExchange(x)
+		t.HTTP().Mark(x)
 		switch {
 		case posting.Unavailable(x.Status):
-			t.NotObserved("the server has no room for so many requests at once: "+check.Told(x), "")
+			t.NotObserved("the server has no room for so many requests at once: "+check.Describe(x), "")
 		case known[i] && one.Id == "" && x.Status >= 400 && x.Status < 500 && !saysUnknown(t, x):
-			t.NotObserved("without sessions the clients are one to the server, and requests that share an id were answered with "+check.Told(x), "")
+			t.NotObserved("without sessions the clients are one to the server, and requests that share an id were answered with "+check.Describe(x), "")
 		case !known[i] && !posting.Ok2xx(x):
 			continue // it was refused, in whatever words
 		}
-		m, ok := t.Response(x)
+		m, ok := t.HTTP().Response(x)
 		if !ok {
 			posting.LeftToPoll(t, x)
 		}
 		switch {
 		case !ok:
-			t.Fail("an answer", check.Told(x), "%s of one of two clients was answered with %s", asked.Summary(), check.Told(x))
+			t.Fail("an answer", check.Describe(x), "%s of one of two clients was answered with %s", asked.Summary(), check.Describe(x))
 		case !m.ID().Equal(asked.ID()):
 			t.Fail("the answer to "+asked.Summary(), m.Summary(), "%s of one of two clients was answered with %s", asked.Summary(), m.Summary())
 		case known[i] != (m.Kind == wire.Result):
@@ -157,7 +157,7 @@ func severalClients(t *check.T) {
 // saysUnknown tells whether an answer is the error for a method that there is
 // not.
 func saysUnknown(t *check.T, x *check.Exchange) bool {
-	m, _ := t.Response(x)
+	m, _ := t.HTTP().Response(x)
 	code, _ := m.Code()
 	return code == spec.MethodNotFound
 }

@@ -36,7 +36,7 @@ func originProbes() []check.Check {
 				}
 				for _, one := range s.all {
 					if one.served {
-						t.MarkExchange(one.x)
+						t.HTTP().Mark(one.x)
 						t.Fail("a refusal", one.told, "%s was served (%d of %d requests with a foreign Origin were)", one.what, wrong, len(s.all))
 					}
 				}
@@ -60,7 +60,7 @@ func originProbes() []check.Check {
 					case !one.post || one.served, one.x != nil && posting.Unavailable(one.x.Status):
 					case one.x == nil || one.x.Status != http.StatusForbidden:
 						if one.x != nil {
-							t.MarkExchange(one.x)
+							t.HTTP().Mark(one.x)
 						}
 						t.Fail("HTTP status 403", one.told, "%s was refused otherwise than with 403: %s", one.what, one.told)
 					default:
@@ -96,12 +96,14 @@ type strangers struct {
 	notes   []string // what no clause judges
 }
 
+var originsKey = check.NewKey[strangers]("origins")
+
 // fromOutside returns what came of the requests, which are sent once.
 func fromOutside(t *check.T) strangers {
-	if !t.OnLoopback() {
+	if !check.IsLoopback(t.HTTP().URL()) {
 		t.NotObserved("the server is not spoken to over the loopback interface: whom else it lets in is for its operator to say", "give a URL with localhost or 127.0.0.1")
 	}
-	s := check.Memo(t, "origins", func() strangers { return callFromOutside(t) })
+	s := check.Once(t, originsKey, func() strangers { return callFromOutside(t) })
 	if !s.welcome {
 		t.NotObserved("a request without Origin is not served either", "")
 	}
@@ -109,13 +111,15 @@ func fromOutside(t *check.T) strangers {
 }
 
 func callFromOutside(t *check.T) (s strangers) {
-	port := t.Endpoint().Port()
-	x, err := t.TryPost(posting.Barrier(t))
+	port := t.HTTP().URL().Port()
+	x, err := t.HTTP().TryPost(posting.Barrier(t))
 	if s.welcome = err == nil && posting.Served(t, x); !s.welcome {
 		return s
 	}
 	asResult := func(x *check.Exchange) bool { return posting.Served(t, x) }
-	post := func(edits ...check.Edit) (*check.Exchange, error) { return t.TryPost(posting.Barrier(t), edits...) }
+	post := func(edits ...check.Edit) (*check.Exchange, error) {
+		return t.HTTP().TryPost(posting.Barrier(t), edits...)
+	}
 	for _, origin := range posting.ForeignOrigins(port) {
 		s.call("a POST of "+t.Facts.Barrier, origin, true, post, asResult)
 	}
@@ -148,7 +152,7 @@ func (s *strangers) call(what, origin string, post bool, send func(...check.Edit
 	if err != nil {
 		one.told = err.Error()
 	} else {
-		one.x, one.served, one.told = x, ok(x), check.Told(x)
+		one.x, one.served, one.told = x, ok(x), check.Describe(x)
 		x.Close()
 		if posting.IsRefusal(x.Status) {
 			s.refused++
@@ -160,7 +164,7 @@ func (s *strangers) call(what, origin string, post bool, send func(...check.Edit
 // callSessions opens, listens to and ends sessions, each from outside.
 func (s *strangers) callSessions(t *check.T, evil string) {
 	s.call("a POST of initialize", evil, true, func(edits ...check.Edit) (*check.Exchange, error) {
-		return t.TryPost(posting.Initializing(t), append(edits, check.Without(posting.SessionField), check.Without(posting.VersionField))...)
+		return t.HTTP().TryPost(posting.Initializing(t), append(edits, check.Without(posting.SessionField), check.Without(posting.VersionField))...)
 	}, func(x *check.Exchange) bool {
 		ok := posting.Served(t, x)
 		(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()

@@ -37,9 +37,11 @@ type lost struct {
 	open   bool              // the last of them had not ended when the time was over
 }
 
+var cutOffKey = check.NewKey[*cut]("cut off")
+
 // cutOff makes the experiment, once at this revision.
 func cutOff(t *check.T) *cut {
-	return check.Memo(t, "cut off", func() *cut {
+	return check.Once(t, cutOffKey, func() *cut {
 		c := toolcalls.Calls(t)
 		one, ok := c.Walker()
 		if !ok {
@@ -69,7 +71,7 @@ func (k *cut) run(t *check.T, one toolcalls.Call) {
 		defer x.Close()
 		l.x = x
 	}
-	t.Until(k.lost.x, t.Timeout(), func(x *check.Exchange) bool {
+	t.HTTP().Await(k.lost.x, t.Timeout(), func(x *check.Exchange) bool {
 		return len(numbered(x.Events())) >= 2 || len(numbered(x.Events())) == 0 && len(x.Messages()) >= 2
 	})
 	if len(numbered(k.lost.x.Events())) == 0 {
@@ -79,9 +81,9 @@ func (k *cut) run(t *check.T, one toolcalls.Call) {
 	k.lost.x.Close()
 	k.lost.seen = k.lost.x.Events()
 	k.midst = !slices.ContainsFunc(messagesOf(k.lost.seen), wire.Message.IsResponse)
-	answer, ok := t.Response(k.twin.x)
+	answer, ok := t.HTTP().Response(k.twin.x)
 	k.fine = ok && sound(answer)
-	t.Whole(k.twin.x)
+	t.HTTP().Complete(k.twin.x)
 	k.twin.seen = k.twin.x.Events()
 	for _, l := range []*lost{&k.lost, &k.twin} {
 		l.resume(b, max(2*one.Took, t.Timeout()/4))
@@ -132,11 +134,11 @@ func (l *lost) resume(b *posting.Beside, within time.Duration) {
 		}
 		defer x.Close()
 		if !x.Streams() {
-			l.why = "a GET with Last-Event-ID was answered with " + check.Told(x)
+			l.why = "a GET with Last-Event-ID was answered with " + check.Describe(x)
 			return
 		}
 		l.back = append(l.back, x)
-		_, answered := b.T.Among(x, left, check.ResponseTo(l.id))
+		_, answered := b.T.HTTP().AwaitMessage(x, left, check.ResponseTo(l.id))
 		_, over := x.Over()
 		if l.open = !over; answered || l.open {
 			return
@@ -150,7 +152,7 @@ func (l *lost) resume(b *posting.Beside, within time.Duration) {
 				pause = max(pause, time.Duration(ms)*time.Millisecond)
 			}
 		}
-		b.T.TryAwait(b.T.Len(), min(pause, time.Until(limit)), func(wire.Message) bool { return false })
+		b.T.Await(b.T.Len(), func(wire.Message) bool { return false }, min(pause, time.Until(limit)))
 	}
 }
 

@@ -31,11 +31,11 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := withID(t)
 				want := fewIDs
-				if b.End() && !t.Learnt(learntIDs) {
+				if b.End() && !check.Has(t, learntIDs) {
 					want = manyIDs
-					t.Learn(learntIDs)
+					check.Learn(t, learntIDs)
 				}
-				ids := []string{t.SessionID(), b.Id}
+				ids := []string{t.HTTP().SessionID(), b.Id}
 				for len(ids) < want {
 					next, why := tryOpenIDs(t, min(atATime, want-len(ids)))
 					ids = append(ids, next...)
@@ -74,20 +74,20 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := withID(t)
 				defer b.End()
-				x := posting.SayingSomething(t, t.Post(posting.Barrier(t), check.Without(posting.SessionField)))
+				x := posting.SayingSomething(t, t.HTTP().Post(posting.Barrier(t), check.Without(posting.SessionField)))
 				switch {
 				case posting.Served(t, x):
 					t.NotApplicable("the server serves requests without a session id")
 				case x.Status != http.StatusBadRequest:
-					t.Fail("HTTP status 400", check.Told(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Told(x))
+					t.Fail("HTTP status 400", check.Describe(x), "%s without MCP-Session-Id was answered with %s", t.Facts.Barrier, check.Describe(x))
 				}
-				if x, err := t.TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil && posting.SayingSomething(t, x).Status != http.StatusBadRequest {
-					t.Fail("HTTP status 400", check.Told(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Told(x))
+				if x, err := t.HTTP().TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil && posting.SayingSomething(t, x).Status != http.StatusBadRequest {
+					t.Fail("HTTP status 400", check.Describe(x), "a notification without MCP-Session-Id was answered with %s, though requests need one", check.Describe(x))
 				}
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
-					x, err := t.TryAsk(method, check.Without(posting.SessionField), check.With("Accept", "text/event-stream"))
+					x, err := t.HTTP().TryRequest(method, check.Without(posting.SessionField), check.With("Accept", "text/event-stream"))
 					if err == nil && x.Status != http.StatusBadRequest && x.Status != http.StatusMethodNotAllowed {
-						t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Told(x))
+						t.Note("a %s without MCP-Session-Id was answered with %s", method, check.Describe(x))
 					}
 					if err == nil {
 						x.Close()
@@ -106,8 +106,8 @@ func sessionProbes() []check.Check {
 			// What an id gets that was never given is not stated.
 			Probe: func(t *check.T) {
 				b := withID(t)
-				if x, err := t.TryPost(posting.Barrier(t), check.With(posting.SessionField, "mcpcheck-no-such-session")); err == nil && x.Status != http.StatusNotFound {
-					t.Note("a session id that was never given is answered with %s", check.Told(x))
+				if x, err := t.HTTP().TryPost(posting.Barrier(t), check.With(posting.SessionField, "mcpcheck-no-such-session")); err == nil && x.Status != http.StatusNotFound {
+					t.Note("a session id that was never given is answered with %s", check.Describe(x))
 				}
 				listens := false
 				if x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream")); err == nil {
@@ -119,14 +119,14 @@ func sessionProbes() []check.Check {
 				case err != nil:
 					t.NotObserved("a DELETE was not answered: "+err.Error(), "")
 				case !posting.Ok2xx(gone):
-					t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Told(gone), "")
+					t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Describe(gone), "")
 				}
 				again := posting.SayingSomething(t, b.Post(posting.Barrier(t)))
 				switch {
 				case posting.Served(t, again):
-					t.Fail("HTTP status 404", check.Told(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Told(again))
+					t.Fail("HTTP status 404", check.Describe(again), "a session lives on after DELETE was answered with status %d: %s in it was answered with %s", gone.Status, t.Facts.Barrier, check.Describe(again))
 				case again.Status != http.StatusNotFound:
-					t.Fail("HTTP status 404", check.Told(again), "%s in a session that was ended by DELETE was answered with %s", t.Facts.Barrier, check.Told(again))
+					t.Fail("HTTP status 404", check.Describe(again), "%s in a session that was ended by DELETE was answered with %s", t.Facts.Barrier, check.Describe(again))
 				}
 				if listens {
 					x, err := b.TryAsk(http.MethodGet, check.With("Accept", "text/event-stream"))
@@ -134,11 +134,11 @@ func sessionProbes() []check.Check {
 						defer x.Close()
 					}
 					if err == nil && posting.SayingSomething(t, x).Status != http.StatusNotFound {
-						t.Fail("HTTP status 404", check.Told(x), "a GET in a session that was ended by DELETE was answered with %s", check.Told(x))
+						t.Fail("HTTP status 404", check.Describe(x), "a GET in a session that was ended by DELETE was answered with %s", check.Describe(x))
 					}
 				}
 				if x, err := b.TryAsk(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
-					t.Note("a second DELETE was answered with %s", check.Told(x))
+					t.Note("a second DELETE was answered with %s", check.Describe(x))
 				}
 			},
 		},
@@ -157,11 +157,11 @@ func sessionProbes() []check.Check {
 				goesOn := func(when string) {
 					if x := posting.SayingSomething(t, kept.Post(posting.Barrier(t))); !posting.Served(t, x) {
 						posting.LeftToPoll(t, x)
-						t.Fail("a result", check.Told(x), "%s, a request in the one beside it was answered with %s", when, check.Told(x))
+						t.Fail("a result", check.Describe(x), "%s, a request in the one beside it was answered with %s", when, check.Describe(x))
 					}
 				}
 				if x := kept.Post(posting.Barrier(t)); !posting.Served(t, x) {
-					t.NotObserved("a second session does not serve requests: "+check.Told(x), "")
+					t.NotObserved("a second session does not serve requests: "+check.Describe(x), "")
 				}
 				other := posting.OpenSession(t)
 				goesOn("once another session was opened")
@@ -209,19 +209,19 @@ func tryOpenIDs(t *check.T, n int) (ids []string, why string) {
 	for range n {
 		opening = append(opening, check.Posting{Raw: posting.Initializing(t), Edits: []check.Edit{check.Without(posting.SessionField), check.Without(posting.VersionField)}})
 	}
-	for _, x := range t.Together(opening) {
+	for _, x := range t.HTTP().Together(opening) {
 		switch {
 		case x == nil:
 			why = "initialize was not answered"
 		case x.Header.Get(posting.SessionField) == "":
-			why = check.Told(x)
+			why = check.Describe(x)
 		default:
 			id := x.Header.Get(posting.SessionField)
 			ids = append(ids, id)
 			ending = append(ending, check.Posting{Method: http.MethodDelete, Edits: (&posting.Beside{T: t, Id: id}).Edits()})
 		}
 	}
-	t.Together(ending)
+	t.HTTP().Together(ending)
 	return ids, why
 }
 
@@ -251,7 +251,7 @@ func variety(ids []string) (bits float64) {
 // listens, if the tools were called before and one of them does.
 func keepsToItself(t *check.T, listening, working *posting.Beside) {
 	const token = `"mcpcheck-beside"`
-	c, ok := check.Recall[*toolcalls.All](t, toolcalls.Key)
+	c, ok := check.Known(t, toolcalls.Key)
 	if !ok {
 		return
 	}
@@ -269,13 +269,13 @@ func keepsToItself(t *check.T, listening, working *posting.Beside) {
 	if err != nil || get.Status != http.StatusOK {
 		return
 	}
-	t.Response(x)
+	t.HTTP().Response(x)
 	if _, err := listening.TryPost(posting.Barrier(t)); err != nil {
 		return
 	}
 	for _, m := range get.Messages() {
 		if toolcalls.ReportsProgress(m, token) {
-			t.MarkExchange(get)
+			t.HTTP().Mark(get)
 			t.Fail("nothing of another session", m.Summary(), "the event stream of a session carried %s, which a call in another session asked for", m.Summary())
 		}
 	}

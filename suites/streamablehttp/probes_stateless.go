@@ -32,10 +32,10 @@ func statelessProbes() []check.Check {
 				p := posting.Posting{Method: "mcpcheck/no-such-method"}
 				a := posting.Available(t, p.Post(t))
 				if code, _ := a.Answer.Code(); code != spec.MethodNotFound {
-					t.NotObserved("an unknown method was answered with "+check.Told(a.Exchange)+", and not with error -32601", "")
+					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+", and not with error -32601", "")
 				}
 				if a.Status != http.StatusNotFound {
-					t.Fail("HTTP status 404", check.Told(a.Exchange), "an unknown method was answered with %s", check.Told(a.Exchange))
+					t.Fail("HTTP status 404", check.Describe(a.Exchange), "an unknown method was answered with %s", check.Describe(a.Exchange))
 				}
 			},
 		},
@@ -49,13 +49,13 @@ func statelessProbes() []check.Check {
 			Probe: func(t *check.T) {
 				modernOnly(t)
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
-					x := t.Ask(method, check.With("Accept", "text/event-stream"))
+					x := t.HTTP().Request(method, check.With("Accept", "text/event-stream"))
 					x.Close()
 					switch {
 					case posting.Unavailable(x.Status), x.Status == http.StatusUnauthorized, x.Status == http.StatusForbidden:
-						t.NotObserved(method+" was answered with "+check.Told(x), "")
+						t.NotObserved(method+" was answered with "+check.Describe(x), "")
 					case x.Status != http.StatusMethodNotAllowed:
-						t.Fail("HTTP status 405", check.Told(x), "%s was answered with %s", method, check.Told(x))
+						t.Fail("HTTP status 405", check.Describe(x), "%s was answered with %s", method, check.Describe(x))
 					}
 				}
 			},
@@ -77,7 +77,7 @@ func statelessProbes() []check.Check {
 				if posting.OtherEras(t).Handshake {
 					ways = ways[:1]
 					if a := posting.Discovery.Post(t, named); !a.Served() || a.Header.Get(posting.SessionField) != "" {
-						t.Note("a request that names a session is answered with %s", check.Told(a.Exchange))
+						t.Note("a request that names a session is answered with %s", check.Describe(a.Exchange))
 					}
 				} else {
 					posting.ExpectServed(t, "with an Mcp-Session-Id", posting.Discovery, named)
@@ -124,11 +124,11 @@ func statelessProbes() []check.Check {
 					}
 				}
 				x.Close()
-				back := t.Ask(http.MethodGet, check.With("Accept", "text/event-stream"), check.With("Last-Event-ID", id))
+				back := t.HTTP().Request(http.MethodGet, check.With("Accept", "text/event-stream"), check.With("Last-Event-ID", id))
 				defer back.Close()
 				posting.Discovery.Post(t)
 				if all := back.Messages(); back.Streams() && len(all) > 0 {
-					t.Fail("HTTP status 405", check.Told(back), "GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
+					t.Fail("HTTP status 405", check.Describe(back), "GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
 				}
 			},
 		},
@@ -152,13 +152,13 @@ func statelessProbes() []check.Check {
 					if !session.Interim(first.Answer) {
 						return
 					}
-					retry, ok := t.Retry(r.Params, first.Answer.Result())
+					retry, ok := t.Client().Retry(r.Params, first.Answer.Result())
 					if !ok {
 						return
 					}
 					seen = true
 					if a := posting.Available(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone)); !check.Succeeded(t, a.Answer) {
-						t.Fail("a result, as over the same connection", check.Told(a.Exchange), "%s was retried over another connection than it was asked over, and answered with %s", r, check.Told(a.Exchange))
+						t.Fail("a result, as over the same connection", check.Describe(a.Exchange), "%s was retried over another connection than it was asked over, and answered with %s", r, check.Describe(a.Exchange))
 					}
 				})
 				if !seen {
@@ -195,12 +195,12 @@ func streamed(t *check.T) *check.Exchange {
 	if !watch.DeclaresChanges(t) {
 		t.NotObserved("nothing that could be asked for was answered with a stream", "--allow-tools NAME,… allows tools that are not read-only")
 	}
-	x := t.Post(t.Frame(t.NextID(), "subscriptions/listen", watch.DeclaredFilter(t).Params()))
-	t.Among(x, t.Timeout(), func(m wire.Message) bool {
+	x := t.HTTP().Post(t.Frame(t.NextID(), "subscriptions/listen", watch.DeclaredFilter(t).Params()))
+	t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse()
 	})
 	if !x.Streams() {
-		t.NotObserved("subscriptions/listen was answered with "+check.Told(x), "")
+		t.NotObserved("subscriptions/listen was answered with "+check.Describe(x), "")
 	}
 	return x
 }

@@ -39,17 +39,17 @@ func streamProbes() []check.Check {
 				if !x.Streams() {
 					one, ok := toolcalls.CallsIfDeclared(t).Worker()
 					if !ok {
-						t.NotObserved(t.Facts.Barrier+" was answered with "+check.Told(x)+", and no tool that may be called reports progress", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
+						t.NotObserved(t.Facts.Barrier+" was answered with "+check.Describe(x)+", and no tool that may be called reports progress", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
 					}
 					one.Token = `"mcpcheck-closed"`
 					if x = b.Post(t.Frame(t.NextID(), "tools/call", one.Params())); !x.Streams() {
 						t.NotObserved("no request was answered with an event stream", "")
 					}
 				}
-				if _, ok := t.Response(x); !ok {
+				if _, ok := t.HTTP().Response(x); !ok {
 					t.NotObserved("no response came on the stream", "") // judged in every session
 				}
-				if !t.Whole(x) {
+				if !t.HTTP().Complete(x) {
 					t.Fail("the end of the stream", "nothing", "the stream of a request was still open %s after its response", t.Timeout())
 				}
 			},
@@ -171,13 +171,13 @@ func streamProbes() []check.Check {
 				if len(before) == 0 {
 					t.NotObserved("no change was told on a stream", "")
 				}
-				second, err := t.TryAsk(http.MethodGet, asStream())
+				second, err := t.HTTP().TryRequest(http.MethodGet, asStream())
 				if err != nil {
 					t.NotObserved("a second stream was not opened: "+err.Error(), "")
 				}
 				defer second.Close()
 				if !second.Streams() {
-					t.NotObserved("a second stream was not opened: a GET was answered with "+check.Told(second), "")
+					t.NotObserved("a second stream was not opened: a GET was answered with "+check.Describe(second), "")
 				}
 				var first, other []toldOn
 				for _, one := range changesTold(t, c, second) {
@@ -212,9 +212,9 @@ func streamProbes() []check.Check {
 			// connections, and looks whether this one is served.
 			Probe: func(t *check.T) {
 				if t.Transport() == transport.SSE {
-					other := t.Another(false)
+					other := t.Sessions().Another()
 					other.Request(t.Facts.Barrier, nil)
-					other.End()
+					other.Sessions().End()
 				} else {
 					other := posting.OpenSession(t)
 					other.Post(posting.Barrier(t))
@@ -261,12 +261,12 @@ func changesTold(t *check.T, c *toolcalls.All, second *check.Exchange) (out []to
 	}
 	tells := func(m wire.Message) bool { _, ok := watch.NoticeOf(m); return ok }
 	if second == nil {
-		t.AwaitWithin(from, t.Timeout()/4, tells)
-	} else if _, ok := t.Among(second, t.Timeout()/4, tells); ok {
-		t.AwaitWithin(from, t.Timeout()/20, tells)
+		t.Await(from, tells, t.Timeout()/4)
+	} else if _, ok := t.HTTP().AwaitMessage(second, t.Timeout()/4, tells); ok {
+		t.Await(from, tells, t.Timeout()/20)
 	}
 	// The last of several may come behind.
-	_, _ = t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.Barrier, nil)
 	posts := map[int]bool{}
 	for _, e := range t.Frames(from) {
 		if e.HTTP == nil {

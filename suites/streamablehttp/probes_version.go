@@ -31,7 +31,7 @@ func versionProbes() []check.Check {
 				for _, version := range []string{spec.UnknownVersion, spec.FutureVersion, "garbage"} {
 					for _, raw := range []string{posting.Barrier(t), posting.Initialized} {
 						if x := posting.SayingSomething(t, b.Post(raw, check.With(posting.VersionField, version))); x.Status != http.StatusBadRequest {
-							t.Fail("HTTP status 400", check.Told(x), "%s with MCP-Protocol-Version: %s was answered with %s", wire.Parse([]byte(raw)).Summary(), version, check.Told(x))
+							t.Fail("HTTP status 400", check.Describe(x), "%s with MCP-Protocol-Version: %s was answered with %s", wire.Parse([]byte(raw)).Summary(), version, check.Describe(x))
 						}
 					}
 				}
@@ -55,12 +55,12 @@ func versionProbes() []check.Check {
 				switch {
 				case posting.Served(t, x):
 				case b.Id != "":
-					t.NotObserved("in a session, which may tell the version, a request without MCP-Protocol-Version was answered with "+check.Told(x), "")
+					t.NotObserved("in a session, which may tell the version, a request without MCP-Protocol-Version was answered with "+check.Describe(x), "")
 				case x.Status == http.StatusBadRequest && !agreesTo(t, spec.V2025_03_26):
 					t.NotApplicable("the server does not speak 2025-03-26, which a request without MCP-Protocol-Version is of")
 				default:
 					posting.LeftToPoll(t, x)
-					t.Fail("a result", check.Told(x), "%s without MCP-Protocol-Version was answered with %s", t.Facts.Barrier, check.Told(x))
+					t.Fail("a result", check.Describe(x), "%s without MCP-Protocol-Version was answered with %s", t.Facts.Barrier, check.Describe(x))
 				}
 			},
 		},
@@ -70,11 +70,11 @@ func versionProbes() []check.Check {
 // agreesTo tells whether the server answers initialize of a revision with that
 // revision.
 func agreesTo(t *check.T, rev spec.Revision) bool {
-	x, err := t.TryPost(t.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev))), check.Without(posting.SessionField), check.Without(posting.VersionField))
+	x, err := t.HTTP().TryPost(t.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev))), check.Without(posting.SessionField), check.Without(posting.VersionField))
 	if err != nil || !posting.Served(t, x) {
 		return false
 	}
-	m, _ := t.Response(x)
+	m, _ := t.HTTP().Response(x)
 	(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()
 	return m.Result().Get("protocolVersion").String() == string(rev)
 }

@@ -46,7 +46,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				w := changes.Subscribed(t)
 				defer w.Stop()
-				if _, ok := t.Try(t.Facts.Barrier, nil); !ok {
+				if _, ok := t.Try(t.Facts.Barrier, nil).Answer(); !ok {
 					t.NotObserved("the server answers nothing beside the stream", "")
 				}
 				for _, m := range t.Received(w.Stream.Sent) {
@@ -97,19 +97,19 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:    "subscriptions.end.result",
-			Says:  "a subscription that the server ends is not ended by an error",
-			Level: spec.Should,
-			In:    spec.Stateless,
-			On:    transport.OnStdio, // a server over HTTP lives on when a client goes
-			Fresh: true,
-			Rules: []string{"subscriptions-graceful-close-result"},
+			ID:      "subscriptions.end.result",
+			Says:    "a subscription that the server ends is not ended by an error",
+			Level:   spec.Should,
+			In:      spec.Stateless,
+			On:      transport.OnStdio, // a server over HTTP lives on when a client goes
+			Session: check.OwnSession,
+			Rules:   []string{"subscriptions-graceful-close-result"},
 			// endedByResult ends the input while streams are open. A server may take that
 			// for the end of the transport and say nothing. One that says how it ends a
 			// stream uses a result or, by basic/patterns/cancellation, a notification.
 			Probe: func(t *check.T) {
 				streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), wire.StringID("mcpcheck-listen"))}
-				t.End()
+				t.Sessions().End()
 				graceful := false
 				for _, w := range streams {
 					end, told := w.Ended()

@@ -79,7 +79,7 @@ func changeNotifications() []check.Check {
 				}
 				m := t.Request("resources/subscribe", check.Params{"uri": uris[0]})
 				if m.Kind == wire.Result {
-					_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
+					t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
 					t.Fail("an error", m.Summary(), "resources.subscribe is not declared, and a subscription was accepted")
 				}
 			},
@@ -104,7 +104,7 @@ func changeNotifications() []check.Check {
 					}
 					w.Stop()
 				} else if m := t.Request("resources/subscribe", check.Params{"uri": uri}); m.Kind == wire.Result {
-					_, _ = t.Try("resources/unsubscribe", check.Params{"uri": uri})
+					t.Try("resources/unsubscribe", check.Params{"uri": uri})
 				}
 				t.Survives("a subscription to a resource that does not exist")
 			},
@@ -115,15 +115,17 @@ func changeNotifications() []check.Check {
 // subscribing is the answers to a subscription and to its end.
 type subscribing struct{ subscribe, unsubscribe []wire.Entry }
 
+var resourcesSubscribeKey = check.NewKey[subscribing]("resources/subscribe")
+
 // subscriptionsMade subscribes to the first resources that are listed, each
 // only for the moment, up to one that is accepted: an error for one of them
 // may be right.
 func subscriptionsMade(t *check.T) subscribing {
 	const most = 3
-	return check.Memo(t, "resources/subscribe", func() (m subscribing) {
+	return check.Once(t, resourcesSubscribeKey, func() (m subscribing) {
 		uris := watch.ListedURIs(t)
 		for _, uri := range uris[:min(most, len(uris))] {
-			e, err := t.TryFrame("resources/subscribe", check.Params{"uri": uri})
+			e, err := t.Try("resources/subscribe", check.Params{"uri": uri}).Get()
 			if err != nil {
 				break
 			}
@@ -131,7 +133,7 @@ func subscriptionsMade(t *check.T) subscribing {
 			if e.Message.Kind != wire.Result {
 				continue
 			}
-			if e, err = t.TryFrame("resources/unsubscribe", check.Params{"uri": uri}); err == nil {
+			if e, err = t.Try("resources/unsubscribe", check.Params{"uri": uri}).Get(); err == nil {
 				m.unsubscribe = append(m.unsubscribe, e)
 			}
 			break

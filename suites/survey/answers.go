@@ -18,9 +18,9 @@ func sparingTour(t *check.T) {
 		if len(asking.Askers(t)) == 0 {
 			return
 		}
-		other := t.AnotherAs(session.Sparing())
+		other := t.Sessions().As(session.Sparing())
 		toolcalls.CallUnwatched(other)
-		other.Leave()
+		other.Sessions().Leave()
 		return
 	}
 	for _, a := range asking.Askers(t) {

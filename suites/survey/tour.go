@@ -10,6 +10,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
+var usedAsGivenKey = check.NewKey[int]("used as given")
+
+var sparingKey = check.NewKey[bool]("sparing")
+
 // Tour asks a server for what it offers and uses what manners allow, so that
 // judges have something to look at whichever probes were selected. It judges
 // nothing itself, and what a probe has asked before is not asked again.
@@ -30,10 +34,10 @@ func Tour() check.Check {
 				toolcalls.CancelOne(t)
 			}
 			usage.Used(t)
-			check.Memo(t, "used as given", func() int { return usage.UseConfigured(t) })
+			check.Once(t, usedAsGivenKey, func() int { return usage.UseConfigured(t) })
 			changes.CallBesideStream(t)
 			changes.Rewatch(t)
-			check.Memo(t, "sparing", func() bool { sparingTour(t); return true })
+			check.Once(t, sparingKey, func() bool { sparingTour(t); return true })
 		},
 	}})[0]
 }
@@ -43,13 +47,13 @@ func Tour() check.Check {
 // without.
 func PlainTour() check.Check {
 	return check.Servers([]check.Check{{
-		ID:    "tour.plain",
-		Says:  "what the server offers is looked at by a client without capabilities",
-		Level: spec.Robust,
-		In:    spec.Handshake,
-		Plain: true,
+		ID:      "tour.plain",
+		Says:    "what the server offers is looked at by a client without capabilities",
+		Level:   spec.Robust,
+		In:      spec.Handshake,
+		Session: check.NoCapabilities,
 		Probe: func(t *check.T) {
-			if asking, ok := check.Recall[[]asking.Asker](t, "askers"); ok && len(asking) > 0 {
+			if asking, ok := check.Known(t, asking.AskersKey); ok && len(asking) > 0 {
 				toolcalls.CallUnwatched(t)
 			}
 		},

@@ -83,7 +83,7 @@ func taskNegotiation() []check.Check {
 					switch {
 					case !offer.OnlyAsTask(t, tool) || len(args) == 0:
 						continue
-					case !t.MayCall(tool):
+					case !t.Config().MayCall(tool):
 						held = append(held, tool.Get("name").String())
 						continue
 					}
@@ -116,7 +116,7 @@ func taskNegotiation() []check.Check {
 					switch {
 					case offer.CanBeTask(tool) || len(args) == 0:
 						continue
-					case !t.MayCall(tool):
+					case !t.Config().MayCall(tool):
 						held = append(held, tool.Get("name").String())
 						continue
 					}
@@ -224,7 +224,7 @@ func taskResults() []check.Check {
 					alone := &taskcalls.Task{Tool: tr.Tool, Args: tr.Args}
 					making := t.Start("tools/call", taskcalls.CallParams(alone, nil))
 					alone.Created = taskcalls.AnswerTo(t, making, t.Timeout())
-					alone.Early, _ = t.TryFrame("tasks/get", taskcalls.TaskParams(alone.Id()))
+					alone.Early, _ = t.Try("tasks/get", taskcalls.TaskParams(alone.Id())).Get()
 					if alone.Created.Took-way >= work*4/5 && taskcalls.IsFinal(alone.Early.Message.Result()) {
 						t.Mark(alone.Created.Entry)
 						t.Fail("the task, as soon as the call is accepted", "the task, when it has ended", "tool %q takes %s; called as a task it was answered after %s, and a %s after %s", tr.Name(),
@@ -245,7 +245,7 @@ func taskResults() []check.Check {
 			// idOwn asks for an id in the member task, where the schema has none.
 			Probe: func(t *check.T) {
 				for _, tr := range taskcalls.Needed(t) {
-					e, err := t.TryFrame("tools/call", taskcalls.CallParams(tr, check.Params{"taskId": ownTask}))
+					e, err := t.Try("tools/call", taskcalls.CallParams(tr, check.Params{"taskId": ownTask})).Get()
 					id := e.Message.Result().Get("task.taskId")
 					if err != nil || !id.Exists() {
 						continue
@@ -255,7 +255,7 @@ func taskResults() []check.Check {
 						t.Fail("an id of the server's own", id.Raw, "tool %q was called as a task with an id of the client's, which the task got", tr.Name())
 					}
 					if t.Declares("tasks.cancel") {
-						_, _ = t.TryFrame("tasks/cancel", taskcalls.TaskParams(id.String()))
+						t.Try("tasks/cancel", taskcalls.TaskParams(id.String()))
 					}
 					return
 				}
@@ -446,7 +446,7 @@ func taskOperations() []check.Check {
 					others = append(others, last)
 				}
 				for _, other := range others {
-					e, err := t.TryFrame("tasks/get", check.Params{"taskId": id, "_meta": check.Params{"io.modelcontextprotocol/related-task": check.Params{"taskId": other}}})
+					e, err := t.Try("tasks/get", check.Params{"taskId": id, "_meta": check.Params{"io.modelcontextprotocol/related-task": check.Params{"taskId": other}}}).Get()
 					got := "none"
 					if err == nil {
 						t.Mark(e)

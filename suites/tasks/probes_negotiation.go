@@ -16,12 +16,14 @@ type augmentedRequest struct {
 	steady           bool       // it is answered in the same way each time
 }
 
+var augmentedRequestsKey = check.NewKey[[]augmentedRequest]("augmented requests")
+
 // augmentedRequests asks for a task where there can be none: in a call of an
 // unknown tool, unless calls can be tasks, in the lists of the server, which
 // change nothing, and in a call of one tool that may be called. It also asks
 // for the list of tasks, for the judges to see what comes.
 func augmentedRequests(t *check.T) []augmentedRequest {
-	return check.Memo(t, "augmented requests", func() []augmentedRequest {
+	return check.Once(t, augmentedRequestsKey, func() []augmentedRequest {
 		var out []augmentedRequest
 		try := func(method string, params check.Params, steady bool) {
 			r := augmentedRequest{method: method, steady: steady}
@@ -30,10 +32,10 @@ func augmentedRequests(t *check.T) []augmentedRequest {
 				with = check.Params{}
 			}
 			with["task"] = check.Params{"ttl": 60_000}
-			r.augmented, _ = t.TryFrame(method, with)
-			r.plain, _ = t.TryFrame(method, params)
+			r.augmented, _ = t.Try(method, with).Get()
+			r.plain, _ = t.Try(method, params).Get()
 			if !r.alike() { // it may have been another cause
-				r.augmented, _ = t.TryFrame(method, with)
+				r.augmented, _ = t.Try(method, with).Get()
 			}
 			out = append(out, r)
 		}
@@ -45,10 +47,10 @@ func augmentedRequests(t *check.T) []augmentedRequest {
 			try(l.Method, nil, false)
 		}
 		if !t.Declares("tasks") {
-			_, _ = t.TryFrame("tasks/list", nil)
+			t.Try("tasks/list", nil)
 		}
 		for _, tool := range offer.Tools(t) {
-			if args := offer.Arguments(t, tool, 1); calls && len(args) > 0 && t.MayCall(tool) && !t.Learnt(offer.SlowToolKey(tool)) {
+			if args := offer.Arguments(t, tool, 1); calls && len(args) > 0 && t.Config().MayCall(tool) && !check.Has(t, offer.SlowTool(tool)) {
 				try("tools/call", offer.CallParams(tool, args[0]), false)
 				break
 			}

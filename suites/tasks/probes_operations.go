@@ -7,6 +7,6 @@ import (
 
 // knowsTask tells whether tasks/get knows a task.
 func knowsTask(t *check.T, id string) bool {
-	e, err := t.TryFrame("tasks/get", taskcalls.TaskParams(id))
+	e, err := t.Try("tasks/get", taskcalls.TaskParams(id)).Get()
 	return err == nil && e.Message.Result().Get("taskId").String() == id
 }

@@ -20,13 +20,15 @@ type refusedCall struct {
 	answer wire.Entry
 }
 
+var invalidArgumentsKey = check.NewKey[[]refusedCall]("invalid arguments")
+
 // refusals calls tools with invalid arguments, once at this revision.
 func refusals(t *check.T) []refusedCall {
-	return check.Memo(t, "invalid arguments", func() []refusedCall {
+	return check.Once(t, invalidArgumentsKey, func() []refusedCall {
 		var out []refusedCall
 		late := 0
 		for _, c := range chosenMisfits(t) {
-			e, err := t.TryFrame("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON)))
+			e, err := t.Try("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON))).Get()
 			if err == nil {
 				out = append(out, refusedCall{c.tool.Get("name").String(), c.misfit, e})
 			} else if late++; t.Over() != nil || late == toolcalls.MaxLate {
@@ -47,7 +49,7 @@ func chosenMisfits(t *check.T) []toolMisfit {
 	var all []toolMisfit
 	seen := 0
 	for _, tool := range offer.Tools(t) {
-		if !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || t.Learnt(offer.SlowToolKey(tool)) || seen == offer.ToolsMisfitted {
+		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) || seen == offer.ToolsMisfitted {
 			continue
 		}
 		seen++

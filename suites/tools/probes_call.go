@@ -147,7 +147,7 @@ func callProbes() []check.Check {
 					name := tool.Get("name").String()
 					other := swapCase(name)
 					args := offer.Made(offer.Generator(t, tool), 1)
-					if names[other] || !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
+					if names[other] || !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
 						continue
 					}
 					m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
@@ -203,7 +203,7 @@ func malformedCall(t *check.T) {
 	g.Expect(t.Request("tools/call", check.Params{"arguments": check.Params{}})).To(match.BeError())
 	g.Expect(t.Request("tools/call", check.Params{"name": 5, "arguments": check.Params{}})).To(match.BeError())
 	for _, tool := range offer.Tools(t) {
-		if !t.MayAbuse(tool) || offer.OnlyAsTask(t, tool) {
+		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) {
 			continue
 		}
 		m := t.Request("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": []any{"mcpcheck"}})

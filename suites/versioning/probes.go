@@ -31,7 +31,7 @@ func probes() []check.Check {
 			// the revision of this run, which the server showed to speak.
 			Probe: func(t *check.T) {
 				o := offer(t)
-				on := t.On(o.At)
+				on := t.Sessions().Use(o.At)
 				version := o.Answer.Result().Get("protocolVersion")
 				switch m := o.Answer; {
 				case !o.Answered:
@@ -48,12 +48,12 @@ func probes() []check.Check {
 				if version.String() == string(t.Rev) {
 					return
 				}
-				again := t.Another(true)
-				m, ok := again.Try("initialize", check.InitializeParams(version.String()))
+				again := t.Sessions().Unopened()
+				m, ok := again.Try("initialize", check.InitializeParams(version.String())).Answer()
 				if got := m.Result().Get("protocolVersion"); !ok || got.String() != version.String() {
 					again.Fail(version.String(), got.Raw, "the server offered the version %s, but does not agree to it when it is asked for", version)
 				}
-				again.Leave()
+				again.Sessions().Leave()
 			},
 		},
 		{
@@ -71,7 +71,7 @@ func probes() []check.Check {
 				case !spec.Every.Has(version):
 					t.NotObserved("the server offered no published version instead of an unknown one", "")
 				case version != t.Rev && spec.Until(t.Rev).Has(version):
-					t.On(o.At).Fail("at least "+string(t.Rev), string(version), "instead of an unknown version the server offered %s, though it supports %s", version, t.Rev)
+					t.Sessions().Use(o.At).Fail("at least "+string(t.Rev), string(version), "instead of an unknown version the server offered %s, though it supports %s", version, t.Rev)
 				}
 			},
 		},
@@ -85,7 +85,7 @@ func probes() []check.Check {
 			// one of the era without _meta: it is in _meta that it was named.
 			Probe: func(t *check.T) {
 				r := refuse(t)
-				on := t.On(r.at)
+				on := t.Sessions().Use(r.at)
 				for _, try := range r.refused {
 					switch {
 					case !try.answered:
@@ -111,7 +111,7 @@ func probes() []check.Check {
 				try := r.refused[at]
 				data := try.answer.Error().Get("data")
 				fail := func(format string, args ...any) {
-					t.On(r.at).Fail(`data with supported, an array of versions, and requested, "`+try.version+`"`, data.Raw, format, args...)
+					t.Sessions().Use(r.at).Fail(`data with supported, an array of versions, and requested, "`+try.version+`"`, data.Raw, format, args...)
 				}
 				supported := data.Get("supported")
 				if !supported.IsArray() || len(supported.Array()) == 0 {
@@ -138,11 +138,11 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				r := refuse(t)
 				if !r.answered || r.next.Kind != wire.Result {
-					t.On(r.at).Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", spec.FutureVersion, t.Rev)
+					t.Sessions().Use(r.at).Fail("a result", r.next.Summary(), "after a request of the version %s one of %s was not served", spec.FutureVersion, t.Rev)
 				}
 				// Where one instance runs at a time that of the trial has ended.
-				on := t.Another(true)
-				defer on.Leave()
+				on := t.Sessions().Unopened()
+				defer on.Sessions().Leave()
 				var bad, good []*check.Call
 				for range 3 {
 					bad = append(bad, on.Start("server/discover", check.VersionMeta(spec.FutureVersion)))
@@ -171,11 +171,11 @@ func probes() []check.Check {
 				o := opening.Legacy(t)
 				if posting.OverHTTP(t) && o.Answer.Kind != wire.Result && o.Status != http.StatusBadRequest {
 					if o.Answered && !posting.BlamesClient(o.Status) {
-						t.On(o.At).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.Status), "initialize was refused with HTTP status %d", o.Status)
+						t.Sessions().Use(o.At).Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.Status), "initialize was refused with HTTP status %d", o.Status)
 					}
 					t.Note("initialize was refused with HTTP status %d rather than 400", o.Status)
 				}
-				switch on := t.On(o.At); {
+				switch on := t.Sessions().Use(o.At); {
 				case !o.Answered && posting.BlamesClient(o.Status):
 					t.Note("initialize was refused with HTTP status %d alone, without an error", o.Status)
 				case !o.Answered:
@@ -200,7 +200,7 @@ func probes() []check.Check {
 				if !o.Answered || o.Answer.Kind != wire.Result {
 					t.NotApplicable("the server does not accept initialize")
 				}
-				on := t.On(o.At)
+				on := t.Sessions().Use(o.At)
 				version := o.Answer.Result().Get("protocolVersion").String()
 				if v := spec.Revision(version); spec.Every.Has(v) && !spec.Handshake.Has(v) {
 					on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize", version)
@@ -245,12 +245,14 @@ func probes() []check.Check {
 	}
 }
 
+var versioningOfferKey = check.NewKey[opening.Outcome]("versioning.offer")
+
 // offer is the trial of initialize with a version that the server cannot know.
 func offer(t *check.T) opening.Outcome {
-	return check.Memo(t, "versioning.offer", func() opening.Outcome {
-		at := t.Another(true)
-		e, err := at.TryFrame("initialize", check.InitializeParams(spec.UnknownVersion))
-		at.Leave()
+	return check.Once(t, versioningOfferKey, func() opening.Outcome {
+		at := t.Sessions().Unopened()
+		e, err := at.Try("initialize", check.InitializeParams(spec.UnknownVersion)).Get()
+		at.Sessions().Leave()
 		return opening.OutcomeOf(at, e, err)
 	})
 }
@@ -277,20 +279,22 @@ func (r refusedVersion) code() int {
 	return code
 }
 
+var versioningRefusalKey = check.NewKey[refusal]("versioning.refusal")
+
 // refuse is the trial of unsupported versions, on an instance of its own: a
 // server that is thrown by them must not spoil the session that checks share.
 func refuse(t *check.T) refusal {
-	return check.Memo(t, "versioning.refusal", func() refusal {
-		r := refusal{at: t.Another(true)}
+	return check.Once(t, versioningRefusalKey, func() refusal {
+		r := refusal{at: t.Sessions().Unopened()}
 		try := func(version string) {
-			e, err := r.at.TryFrame("server/discover", check.VersionMeta(version))
+			e, err := r.at.Try("server/discover", check.VersionMeta(version)).Get()
 			if err == nil {
 				r.at.Mark(e)
 			}
 			r.refused = append(r.refused, refusedVersion{version, e.Message, err == nil, err})
 		}
 		try(spec.FutureVersion)
-		if r.next, r.answered = r.at.Try("server/discover", nil); r.next.Kind == wire.Result {
+		if r.next, r.answered = r.at.Try("server/discover", nil).Answer(); r.next.Kind == wire.Result {
 			try(spec.AncientVersion)
 		}
 		return r

@@ -181,6 +181,13 @@ func (s skill) among(dir string) (files, directories []string) {
 	return files, slices.Compact(directories)
 }
 
+type directories struct {
+	read []directory
+	left int
+}
+
+var directoriesOfSkillsKey = check.NewKey[directories]("directories of skills")
+
 // readDirectories reads the directories of the chosen skills once, from each
 // root on: those that its files are in, and of a dynamic skill those that the
 // root tells. There are none where the server does not declare the method.
@@ -189,11 +196,7 @@ func readDirectories(t *check.T) []directory {
 		return nil
 	}
 	chosen := chosenSkills(t)
-	type directories struct {
-		read []directory
-		left int
-	}
-	all := check.Memo(t, "directories of skills", func() directories {
+	all := check.Once(t, directoriesOfSkillsKey, func() directories {
 		out := directories{}
 		seen := map[string]bool{"": true}
 		visit := func(s skill, uri string) (d directory, fresh bool) {

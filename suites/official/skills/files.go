@@ -269,14 +269,17 @@ func (f fileRead) content() (bytes []byte, ok bool) {
 	return bytes, ok && blob.Type == gjson.String && err == nil
 }
 
+type files struct {
+	read []fileRead
+	left int
+}
+
+var filesOfSkillsKey = check.NewKey[files]("files of skills")
+
 // skillFiles reads the files of the chosen skills once.
 func skillFiles(t *check.T) []fileRead {
 	chosen := chosenSkills(t)
-	type files struct {
-		read []fileRead
-		left int
-	}
-	all := check.Memo(t, "files of skills", func() files {
+	all := check.Once(t, filesOfSkillsKey, func() files {
 		var mains, others []fileRead
 		seen := map[string]bool{}
 		for _, s := range chosen {

@@ -137,13 +137,15 @@ func chosenSkills(t *check.T) []skill {
 }
 
 func getSkill(t *check.T, uri string) (wire.Entry, error) {
-	return t.TryFrame("skills/get", check.Params{"uri": uri})
+	return t.Try("skills/get", check.Params{"uri": uri}).Get()
 }
+
+var skillsGetKey = check.NewKey[[]gotSkill]("skills/get")
 
 // gotSkills asks for the chosen skills once.
 func gotSkills(t *check.T) []gotSkill {
 	chosen := chosenSkills(t)
-	return check.Memo(t, "skills/get", func() []gotSkill {
+	return check.Once(t, skillsGetKey, func() []gotSkill {
 		var out []gotSkill
 		for _, s := range chosen {
 			e, err := getSkill(t, s.uri())

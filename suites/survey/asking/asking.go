@@ -46,10 +46,12 @@ func (a Asker) Of(method string) []check.Ask {
 // those that do.
 const maxTried, MaxAskers = 40, 12
 
+var usedKey = check.NewKey[[]exchange]("used")
+
 // Uses uses what the server offers, once at this revision, and returns what was
 // said meanwhile.
 func Uses(t *check.T) []exchange {
-	return check.Memo(t, "used", func() []exchange {
+	return check.Once(t, usedKey, func() []exchange {
 		var out []exchange
 		if t.Declares("tools") {
 			out = exchanges(toolcalls.Calls(t).Frames)
@@ -58,10 +60,12 @@ func Uses(t *check.T) []exchange {
 	})
 }
 
+var AskersKey = check.NewKey[[]Asker]("askers")
+
 // Askers returns the requests that make the server ask, found out once at this
 // revision.
 func Askers(t *check.T) []Asker {
-	return check.Memo(t, "askers", func() []Asker {
+	return check.Once(t, AskersKey, func() []Asker {
 		if t.Facts.Stateless {
 			return askersOfRounds(t)
 		}
@@ -178,10 +182,10 @@ func askersOfRequests(t *check.T) []Asker {
 			break
 		}
 		from := t.Len()
-		if _, err := t.TryInvoke(x.Method, x.Params); err != nil {
+		if _, err := t.Client().Invoke(x.Method, x.Params).Get(); err != nil {
 			continue
 		}
-		if x.asks = t.Asks(from); len(x.asks) > 0 && len(out) < MaxAskers {
+		if x.asks = t.Client().Requests(from); len(x.asks) > 0 && len(out) < MaxAskers {
 			out = append(out, x.Asker)
 		}
 		for _, ask := range x.asks {
@@ -200,7 +204,7 @@ func askersOfRequests(t *check.T) []Asker {
 
 // AsksRoots tells whether the server asked for roots in this session.
 func AsksRoots(t *check.T) bool {
-	return slices.ContainsFunc(t.Asks(0), func(a check.Ask) bool { return a.Method == ListRoots })
+	return slices.ContainsFunc(t.Client().Requests(0), func(a check.Ask) bool { return a.Method == ListRoots })
 }
 
 // userOfRoots finds a request that uses roots: one that asks for them each
@@ -215,7 +219,7 @@ func userOfRoots(t *check.T, candidates []exchange) []Asker {
 	Renewed(t, ListRoots)
 	t.Try(t.Facts.Barrier, nil)
 	ways := []func(*check.T, exchange) bool{asksEachTime, asksWhenHeld}
-	if asked := t.Asks(at); len(asked) > 0 {
+	if asked := t.Client().Requests(at); len(asked) > 0 {
 		slices.Reverse(ways) // it keeps them, it seems
 	}
 	for _, uses := range ways {
@@ -233,8 +237,8 @@ func userOfRoots(t *check.T, candidates []exchange) []Asker {
 // not change.
 func asksEachTime(t *check.T, x exchange) bool {
 	from := t.Len()
-	_, err := t.TryInvoke(x.Method, x.Params)
-	return err == nil && slices.ContainsFunc(t.Asks(from), func(a check.Ask) bool { return a.Method == ListRoots })
+	_, err := t.Client().Invoke(x.Method, x.Params).Get()
+	return err == nil && slices.ContainsFunc(t.Client().Requests(from), func(a check.Ask) bool { return a.Method == ListRoots })
 }
 
 // heldUp is how many times as long as before a request takes that waits.
@@ -246,21 +250,21 @@ const heldUp = 5
 // the request took before is held up.
 func asksWhenHeld(t *check.T, x exchange) bool {
 	at := t.Len()
-	Answering(t, ListRoots, func(check.Asked) check.Reply { return check.Reply{} })
+	Answering(t, ListRoots, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
 	Renewed(t, ListRoots)
 	running, err := t.TryStart(x.Method, x.Params)
 	if err != nil {
 		return false
 	}
 	asked, answered := 0, false
-	t.TryAwait(at, min(t.Timeout()/5, heldUp*x.took+t.Timeout()/100), func(m wire.Message) bool {
+	t.Await(at, func(m wire.Message) bool {
 		if m.Method() == ListRoots {
 			asked++
 		}
 		answered = answered || m.IsResponse() && m.ID().Equal(running.ID)
 		return answered || asked > 1
-	})
-	t.Answering(nil)
+	}, min(t.Timeout()/5, heldUp*x.took+t.Timeout()/100))
+	t.Client().Answer(nil)
 	WaitForAnswers(t, running)
 	return !answered
 }
@@ -269,7 +273,7 @@ func asksWhenHeld(t *check.T, x exchange) bool {
 // answer to the request on whose behalf it may ask. ok is false if none came.
 func WaitForAnswers(t *check.T, running *check.Call) (ok bool) {
 	AnswerOpen(t)
-	_, err := t.TryAnswer(running, t.Timeout())
+	_, err := t.TryAnswer(running, t.Timeout()).Get()
 	return err == nil
 }
 
@@ -332,9 +336,9 @@ func Renewed(t *check.T, method string) {
 
 // Answering lets one answer of ours stand for all asks of a method; what else
 // is asked for is answered willingly.
-func Answering(t *check.T, method string, reply func(check.Asked) check.Reply) {
+func Answering(t *check.T, method string, reply func(check.Asked) check.ClientAnswer) {
 	willing := session.Willing()
-	t.Answering(func(a check.Asked) check.Reply {
+	t.Client().Answer(func(a check.Asked) check.ClientAnswer {
 		if a.Method == method {
 			return reply(a)
 		}
@@ -344,11 +348,11 @@ func Answering(t *check.T, method string, reply func(check.Asked) check.Reply) {
 
 // Ask makes a request anew; ok is false if it no longer asks for input.
 func (a Asker) Ask(t *check.T) (r Round, ok bool) {
-	e, err := t.TryFrame(a.Method, a.Params)
+	e, err := t.Try(a.Method, a.Params).Get()
 	if err != nil || !session.Interim(e.Message) {
 		return Round{}, false
 	}
-	retry, ok := t.Retry(a.Params, e.Message.Result())
+	retry, ok := t.Client().Retry(a.Params, e.Message.Result())
 	return Round{a, e.Message.Result(), retry}, ok
 }
 

@@ -63,7 +63,7 @@ func EachState(t *check.T, most int, look func(r Round, state string)) {
 
 // Presented retries the request with another requestState.
 func (r Round) Presented(t *check.T, state string) (wire.Message, error) {
-	e, err := t.TryFrame(r.Method, check.Merge(r.Retry, check.Params{"requestState": state}))
+	e, err := t.Try(r.Method, check.Merge(r.Retry, check.Params{"requestState": state})).Get()
 	if err == nil {
 		t.Mark(e)
 	}
@@ -127,7 +127,7 @@ func (r Round) Further(t *check.T, state string) (Round, string) {
 	if !session.Interim(m) || next.Type != gjson.String {
 		return r, state
 	}
-	retry, ok := t.Retry(r.Params, m.Result())
+	retry, ok := t.Client().Retry(r.Params, m.Result())
 	if !ok {
 		return r, state
 	}

@@ -15,13 +15,15 @@ import (
 // maxBeside bounds the tools that are called beside a subscription.
 const maxBeside = 6
 
+var besideASubscriptionKey = check.NewKey[bool]("beside a subscription")
+
 // CallBesideStream calls tools that may report and log while a stream of a
 // subscription is open over HTTP, so that judges see on which stream it comes.
 func CallBesideStream(t *check.T) {
 	if t.Transport() != transport.HTTP || !t.Facts.Stateless || !t.Declares("tools") || !watch.DeclaresChanges(t) {
 		return
 	}
-	check.Memo(t, "beside a subscription", func() bool {
+	check.Once(t, besideASubscriptionKey, func() bool {
 		w := watch.Start(t, watch.DeclaredFilter(t))
 		defer w.Stop()
 		results := slices.Clone(toolcalls.Calls(t).Results)
@@ -38,7 +40,7 @@ func CallBesideStream(t *check.T) {
 				meta[spec.MetaLogLevel] = spec.LogLevels()[0]
 			}
 			params["_meta"] = meta
-			_, _ = t.TryFrame("tools/call", params)
+			t.Try("tools/call", params)
 		}
 		return true
 	})

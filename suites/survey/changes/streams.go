@@ -45,11 +45,13 @@ type Streams struct {
 	Continued bool          // and on the second
 }
 
+var watchedAgainKey = check.NewKey[Streams]("watched again")
+
 // Rewatch gives judges something to look at that only changes can give:
 // calls that changed something are made again while other things are watched,
 // and while nothing is watched any more.
 func Rewatch(t *check.T) Streams {
-	return check.Memo(t, "watched again", func() (s Streams) {
+	return check.Once(t, watchedAgainKey, func() (s Streams) {
 		switch {
 		case !watch.DeclaresChanges(t):
 		case t.Facts.Stateless:
@@ -118,7 +120,7 @@ func severalStreams(t *check.T) (s Streams) {
 // past is two round trips: what was on its way before has come.
 func past(t *check.T) {
 	for range 2 {
-		_, _ = t.Try(t.Facts.Barrier, nil)
+		t.Try(t.Facts.Barrier, nil)
 	}
 }
 
@@ -126,8 +128,8 @@ func past(t *check.T) {
 // every time is not certain, so that it is not waited for as long as what is due.
 func noticedOnAny(from int, what watch.Notice, streams ...*watch.Watch) bool {
 	t := streams[0].T
-	_, ok := t.AwaitWithin(from, t.Timeout()/5, func(m wire.Message) bool {
+	_, ok := t.Await(from, func(m wire.Message) bool {
 		return slices.ContainsFunc(streams, func(w *watch.Watch) bool { return w.Carries(m, what) })
-	})
+	}, t.Timeout()/5)
 	return ok
 }

@@ -17,8 +17,8 @@ import (
 // and what is made from it, without and with the members that may be left out.
 // There are none where none can be made.
 func Arguments(t *check.T, tool gjson.Result, most int) []string {
-	out := slices.Clone(t.GivenArguments(tool.Get("name").String()))
-	if t.MayInvent(tool) {
+	out := slices.Clone(t.Config().Arguments(tool.Get("name").String()))
+	if t.Config().MayInvent(tool) {
 		out = append(out, Made(Generator(t, tool), most)...)
 	}
 	return distinct(out, most)
@@ -51,12 +51,16 @@ func Made(g *schema.Generator, most int) []string {
 // list thousands.
 const maxSchemaTime = 5
 
+var schemasGivenUpKey = check.NewKey[*int]("schemas given up")
+
+var generatorKey = check.NewKey[*schema.Generator]("generator")
+
 // Generator returns what makes arguments for a tool, nil if its schema is not
 // one to make any from.
 func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 	input := tool.Get("inputSchema").Raw
-	tired := check.Memo(t, "schemas given up", func() *int { return new(int) })
-	return check.Memo(t, "generator "+input, func() *schema.Generator {
+	tired := check.Once(t, schemasGivenUpKey, func() *int { return new(int) })
+	return check.Once(t, generatorKey.For(input), func() *schema.Generator {
 		if *tired == maxSchemaTime {
 			return nil
 		}

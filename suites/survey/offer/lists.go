@@ -51,9 +51,11 @@ type Walk struct {
 // MaxPages bounds a walk: a list of more pages is of use to no host.
 const MaxPages = 100
 
+var walkKey = check.NewKey[*Walk]("list")
+
 // Walked returns the walk over a list that was made once at this revision.
 func Walked(t *check.T, l List) *Walk {
-	return check.Memo(t, l.Method, func() *Walk { return WalkNow(t, l) })
+	return check.Once(t, walkKey.For(l.Method), func() *Walk { return WalkNow(t, l) })
 }
 
 // WalkNow asks for page after page until there is no further cursor.
@@ -65,7 +67,7 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 	seen := map[string]bool{}
 	params := of
 	for cursor := ""; ; {
-		e, err := t.TryFrame(l.Method, params)
+		e, err := t.Try(l.Method, params).Get()
 		w.Last = e
 		list := e.Message.Result().Get(l.Member)
 		switch {

@@ -38,11 +38,13 @@ const (
 	ToolsMisfitted    = 40
 )
 
+var misfitsOfKey = check.NewKey[[]schema.Misfit]("misfits of")
+
 // Misfits returns what misfitsOf makes of a tool, once at this revision.
 func Misfits(t *check.T, tool gjson.Result) []schema.Misfit {
 	name := tool.Get("name").String()
-	return check.Memo(t, "misfits of "+name+tool.Get("inputSchema").Raw, func() []schema.Misfit {
-		return MisfitsOf(tool, Generator(t, tool), t.GivenArguments(name))
+	return check.Once(t, misfitsOfKey.For(name+tool.Get("inputSchema").Raw), func() []schema.Misfit {
+		return MisfitsOf(tool, Generator(t, tool), t.Config().Arguments(name))
 	})
 }
 

@@ -9,8 +9,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// SlowToolKey is what is learnt of a tool that takes long.
-func SlowToolKey(tool gjson.Result) string { return "slow tool " + tool.Get("name").String() }
+// SlowTool is what is learnt of a tool that takes long.
+func SlowTool(tool gjson.Result) check.Trait {
+	return "slow tool " + check.Trait(tool.Get("name").String())
+}
 
 // Tools returns the tools that the server lists, each an object with a
 // name.

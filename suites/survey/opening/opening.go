@@ -34,18 +34,20 @@ type Trial struct {
 	Ponged bool
 }
 
+var versioningLegacyKey = check.NewKey[Trial]("versioning.legacy")
+
 // Legacy sends initialize as the first message, without any of the stateless
 // era's fields, and goes on as that client would.
 func Legacy(t *check.T) Trial {
-	return check.Memo(t, "versioning.legacy", func() Trial {
-		at := t.Elsewhere(spec.Handshake.Newest())
-		e, err := at.TryFrame("initialize", check.InitializeParams(string(at.Rev)))
+	return check.Once(t, versioningLegacyKey, func() Trial {
+		at := t.Sessions().UnopenedAt(spec.Handshake.Newest())
+		e, err := at.Try("initialize", check.InitializeParams(string(at.Rev))).Get()
 		o := Trial{Outcome: OutcomeOf(at, e, err)}
 		if o.Answer.Kind != wire.Result {
 			return o
 		}
-		if o.Unsent = at.TryNotify("notifications/initialized", nil); o.Unsent == nil {
-			o.Pong, o.Ponged = at.Try("ping", nil)
+		if o.Unsent = check.TryNotify(at, "notifications/initialized", nil); o.Unsent == nil {
+			o.Pong, o.Ponged = at.Try("ping", nil).Answer()
 		}
 		return o
 	})

@@ -22,7 +22,7 @@ import (
 
 // NamedPostingsIfAny is namedPostings for who has something else to look at too.
 func NamedPostingsIfAny(t *check.T) (out []Posting) {
-	t.Trial(func(t *check.T) { out = NamedPostings(t) })
+	check.Attempt(t, func(t *check.T) { out = NamedPostings(t) })
 	return out
 }
 
@@ -64,8 +64,8 @@ func (p Posting) Post(t *check.T, edits ...check.Edit) Posted {
 	for name, value := range p.header {
 		own = append(own, check.With(name, value))
 	}
-	x := t.Post(t.Frame(t.NextID(), p.Method, p.Params), append(own, edits...)...)
-	m, _ := t.Response(x)
+	x := t.HTTP().Post(t.Frame(t.NextID(), p.Method, p.Params), append(own, edits...)...)
+	m, _ := t.HTTP().Response(x)
 	return Posted{x, m}
 }
 
@@ -100,7 +100,7 @@ func Available(t *check.T, p Posted) Posted {
 // answer for it at any time.
 func SayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
 	if Unavailable(x.Status) {
-		t.NotObserved("a request was answered with "+check.Told(x), "")
+		t.NotObserved("a request was answered with "+check.Describe(x), "")
 	}
 	return x
 }
@@ -110,8 +110,8 @@ func SayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
 // the status (basic/transports/streamable-http#server-validation). Nothing stands
 // before a server on the loopback interface.
 func OfTheServer(t *check.T, a Posted) Posted {
-	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !t.OnLoopback() {
-		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Told(a.Exchange), "give a URL with localhost or 127.0.0.1")
+	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !check.IsLoopback(t.HTTP().URL()) {
+		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Describe(a.Exchange), "give a URL with localhost or 127.0.0.1")
 	}
 	return a
 }
@@ -120,7 +120,7 @@ func OfTheServer(t *check.T, a Posted) Posted {
 func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
 	switch a := Available(t, p.Post(t, edits...)); {
 	case !a.Refused():
-		t.Fail("HTTP status 400 and error -32020", check.Told(a.Exchange), "%s %s was not refused, but answered with %s", p, what, check.Told(a.Exchange))
+		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange), "%s %s was not refused, but answered with %s", p, what, check.Describe(a.Exchange))
 	case p.Vain && !a.Mismatched():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
 	}
@@ -132,7 +132,7 @@ func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
 	a := Available(t, p.Post(t, edits...))
 	switch {
 	case a.Mismatched(), !p.Vain && !a.Served():
-		t.Fail("a result", check.Told(a.Exchange), "%s %s was answered with %s", p, what, check.Told(a.Exchange))
+		t.Fail("a result", check.Describe(a.Exchange), "%s %s was answered with %s", p, what, check.Describe(a.Exchange))
 	case p.Vain && !p.Post(t, check.Without("Mcp-Name")).Mismatched():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
 	}
@@ -140,12 +140,14 @@ func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
 
 var Discovery = Posting{Method: "server/discover"}
 
+var namedPostingsKey = check.NewKey[[]Posting]("named postings")
+
 // NamedPostings returns requests that repeat a name in Mcp-Name: one for each
 // method that has something to be asked for, and was served just now. Where
 // there are tools and none that may be called, one calls a tool that does not
 // exist.
 func NamedPostings(t *check.T) []Posting {
-	out := check.Memo(t, "named postings", func() []Posting {
+	out := check.Once(t, namedPostingsKey, func() []Posting {
 		var out []Posting
 		for _, of := range [][]Posting{Readings(t), Gettings(t), Callings(t)} {
 			for _, p := range of[:min(len(of), maxRefused)] {
@@ -227,16 +229,18 @@ type eras struct {
 	Headless  bool // one of those without MCP-Protocol-Version
 }
 
+var otherErasKey = check.NewKey[eras]("other eras")
+
 // OtherEras asks by initialize, as a client of the handshake era would, for its
 // newest revision and for those that have no version header.
 func OtherEras(t *check.T) eras {
-	return check.Memo(t, "other eras", func() (e eras) {
+	return check.Once(t, otherErasKey, func() (e eras) {
 		for _, rev := range []spec.Revision{spec.Handshake.Newest(), spec.V2025_03_26, spec.V2024_11_05} {
 			raw := session.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev)))
-			x := t.Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
-			m, _ := t.Response(x)
+			x := t.HTTP().Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
+			m, _ := t.HTTP().Response(x)
 			if id := x.Header.Get("Mcp-Session-Id"); id != "" {
-				_, _ = t.TryAsk("DELETE", check.With("Mcp-Session-Id", id), check.With("Mcp-Protocol-Version", m.Result().Get("protocolVersion").String()))
+				_, _ = t.HTTP().TryRequest("DELETE", check.With("Mcp-Session-Id", id), check.With("Mcp-Protocol-Version", m.Result().Get("protocolVersion").String()))
 			}
 			if m.Kind != wire.Result {
 				if rev == spec.Handshake.Newest() {

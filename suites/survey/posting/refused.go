@@ -35,7 +35,7 @@ func IsRefusal(status int) bool {
 // That the server failed over it is no refusal, and a status for something else
 // tells nothing.
 func RefusedByHTTP(t *check.T, at int, what string) bool {
-	switch status := t.Status(at); {
+	switch status := t.HTTP().Status(at); {
 	case BlamesClient(status):
 		t.Note("%s was refused by HTTP alone, with status %d", what, status)
 		return true
@@ -44,7 +44,7 @@ func RefusedByHTTP(t *check.T, at int, what string) bool {
 	case status >= 500:
 		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status), "%s was answered with status %d: the server says that it failed", what, status)
 	default:
-		t.Judgeable(at)
+		check.RequireAccepted(t, at)
 	}
 	return false
 }

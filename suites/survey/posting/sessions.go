@@ -43,13 +43,13 @@ func TryOpenSession(t *check.T) (b *Beside, why string) {
 	if t.Facts.Stateless {
 		return b, ""
 	}
-	x, err := t.TryPost(Initializing(t), check.Without(SessionField), check.Without(VersionField))
+	x, err := t.HTTP().TryPost(Initializing(t), check.Without(SessionField), check.Without(VersionField))
 	if err != nil {
 		return b, err.Error()
 	}
 	b.Answer, b.Id = x, x.Header.Get(SessionField)
 	if !Served(t, x) {
-		return b, "initialize was answered with " + check.Told(x)
+		return b, "initialize was answered with " + check.Describe(x)
 	}
 	if _, err := b.TryPost(Initialized); err != nil {
 		return b, err.Error()
@@ -75,15 +75,15 @@ func (b *Beside) Edits(further ...check.Edit) []check.Edit {
 }
 
 func (b *Beside) Post(raw string, edits ...check.Edit) *check.Exchange {
-	return b.T.Post(raw, b.Edits(edits...)...)
+	return b.T.HTTP().Post(raw, b.Edits(edits...)...)
 }
 
 func (b *Beside) TryPost(raw string, edits ...check.Edit) (*check.Exchange, error) {
-	return b.T.TryPost(raw, b.Edits(edits...)...)
+	return b.T.HTTP().TryPost(raw, b.Edits(edits...)...)
 }
 
 func (b *Beside) TryAsk(method string, edits ...check.Edit) (*check.Exchange, error) {
-	return b.T.TryAsk(method, b.Edits(edits...)...)
+	return b.T.HTTP().TryRequest(method, b.Edits(edits...)...)
 }
 
 // End ends the session by DELETE, and tells whether the server said that it did.
@@ -126,6 +126,6 @@ func Served(t *check.T, x *check.Exchange) bool {
 	if !Ok2xx(x) {
 		return false
 	}
-	m, ok := t.Response(x)
+	m, ok := t.HTTP().Response(x)
 	return ok && m.Kind == wire.Result
 }

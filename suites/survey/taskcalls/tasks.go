@@ -111,10 +111,12 @@ type CancelledTask struct {
 	created wire.Entry
 }
 
+var tasksKey = check.NewKey[*Tasks]("tasks")
+
 // Run returns what came of calling each tool as a task that may be called
 // so, which is done once.
 func Run(t *check.T) *Tasks {
-	return check.Memo(t, "tasks", func() *Tasks { return runAll(t) })
+	return check.Once(t, tasksKey, func() *Tasks { return runAll(t) })
 }
 
 func runAll(t *check.T) *Tasks {
@@ -124,9 +126,9 @@ func runAll(t *check.T) *Tasks {
 		args := offer.Arguments(t, tool, 1)
 		switch {
 		case !offer.MakesTasks(t) || !offer.CanBeTask(tool):
-		case !t.MayCall(tool):
+		case !t.Config().MayCall(tool):
 			all.Held = append(all.Held, tool.Get("name").String())
-		case len(args) == 0 || t.Learnt(offer.SlowToolKey(tool)) || len(reading)+len(writing) == maxTasked:
+		case len(args) == 0 || check.Has(t, offer.SlowTool(tool)) || len(reading)+len(writing) == maxTasked:
 		case offer.ReadOnly(tool):
 			reading = append(reading, &Task{Tool: tool, Args: args[0]})
 		default:
@@ -144,7 +146,7 @@ func runAll(t *check.T) *Tasks {
 	}
 	all.Trials = append(reading, writing...)
 	for _, c := range all.Cancelled {
-		_, _ = t.TryFrame("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String())) // is it still so
+		t.Try("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String())) // is it still so
 	}
 	if t.Declares("tasks.list") {
 		all.List = offer.WalkNow(t, TasksList)
@@ -189,7 +191,7 @@ func RunTasks(t *check.T, trials ...*Task) {
 	}
 	for _, tr := range trials {
 		if tr.Created = AnswerTo(t, tr.making, t.Timeout()/2); tr.Made() {
-			tr.Early, _ = t.TryFrame("tasks/get", TaskParams(tr.Id()))
+			tr.Early, _ = t.Try("tasks/get", TaskParams(tr.Id())).Get()
 			tr.waiting, _ = t.TryStart("tasks/result", TaskParams(tr.Id()))
 		}
 	}
@@ -203,7 +205,7 @@ func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	if call == nil {
 		return Timed{}
 	}
-	e, err := t.TryAnswer(call, within)
+	e, err := t.TryAnswer(call, within).Get()
 	if err != nil {
 		return Timed{}
 	}

@@ -24,15 +24,15 @@ const maxTasked = 6
 
 // cancel makes a task and cancels it at once.
 func (all *Tasks) cancel(t *check.T, tr *Task) {
-	created, err := t.TryFrame("tools/call", withProgressToken(t, CallParams(tr, nil)))
+	created, err := t.Try("tools/call", withProgressToken(t, CallParams(tr, nil))).Get()
 	if err != nil || created.Message.Result().Get("task.taskId").Type != gjson.String {
 		return
 	}
 	id := created.Message.Result().Get("task.taskId").String()
 	c := CancelledTask{Tool: tr.Name(), created: created}
-	c.before, _ = t.TryFrame("tasks/get", TaskParams(id))
-	c.Answer, _ = t.TryFrame("tasks/cancel", TaskParams(id))
-	c.Behind, _ = t.TryFrame("tasks/get", TaskParams(id))
+	c.before, _ = t.Try("tasks/get", TaskParams(id)).Get()
+	c.Answer, _ = t.Try("tasks/cancel", TaskParams(id)).Get()
+	c.Behind, _ = t.Try("tasks/get", TaskParams(id)).Get()
 	all.Cancelled = append(all.Cancelled, c)
 }
 
@@ -46,7 +46,7 @@ func (tr *Task) end(t *check.T) {
 		if d := AnswerTo(t, running, t.Timeout()/2); d.Raw != nil {
 			tr.Direct = append(tr.Direct, d)
 		} else {
-			t.Learn(offer.SlowToolKey(tr.Tool))
+			check.Learn(t, offer.SlowTool(tr.Tool))
 			t.Cancel(running)
 		}
 	}
@@ -56,14 +56,14 @@ func (tr *Task) end(t *check.T) {
 // cancelled, and its tool not called again.
 func (tr *Task) finish(t *check.T) {
 	if tr.Result = AnswerTo(t, tr.waiting, t.Timeout()/2).Entry; tr.Result.Raw == nil {
-		t.Learn(offer.SlowToolKey(tr.Tool))
+		check.Learn(t, offer.SlowTool(tr.Tool))
 		t.Cancel(tr.waiting)
 		if t.Declares("tasks.cancel") {
-			_, _ = t.TryFrame("tasks/cancel", TaskParams(tr.Id()))
+			t.Try("tasks/cancel", TaskParams(tr.Id()))
 		}
 		return
 	}
-	if tr.Late, _ = t.TryFrame("tasks/get", TaskParams(tr.Id())); tr.Ended() {
+	if tr.Late, _ = t.Try("tasks/get", TaskParams(tr.Id())).Get(); tr.Ended() {
 		if again, err := t.TryStart("tasks/result", TaskParams(tr.Id())); err == nil {
 			tr.Again = AnswerTo(t, again, t.Timeout()/2).Entry
 		}

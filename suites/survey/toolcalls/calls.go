@@ -46,12 +46,12 @@ const (
 )
 
 // Key is the key under which the calls are kept.
-const Key = "tools/call"
+var Key = check.NewKey[*All]("tool calls")
 
 // Calls returns what came of calling each tool that may be called, which is
 // done once at this revision.
 func Calls(t *check.T) *All {
-	return check.Memo(t, Key, func() *All { return callTools(t, watch.Observe) })
+	return check.Once(t, Key, func() *All { return callTools(t, watch.Observe) })
 }
 
 // CallUnwatched calls the tools once more, as another client may: what they
@@ -71,10 +71,10 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
 	var reading, writing []Call
 	for _, tool := range offer.Tools(t) {
 		switch {
-		case !t.MayCall(tool):
+		case !t.Config().MayCall(tool):
 			c.Held = append(c.Held, tool.Get("name").String())
 			continue
-		case offer.OnlyAsTask(t, tool), t.Learnt(offer.SlowToolKey(tool)):
+		case offer.OnlyAsTask(t, tool), check.Has(t, offer.SlowTool(tool)):
 			continue
 		}
 		for i, args := range offer.Arguments(t, tool, callsPerTool) {
@@ -144,14 +144,14 @@ func (c *All) call(t *check.T, calls ...Call) {
 	}
 	late, patience := 0, t.Timeout()/2
 	for i, r := range running {
-		e, err := t.TryAnswer(r, patience)
+		e, err := t.TryAnswer(r, patience).Get()
 		if err == nil {
-			e, err = t.TryRounds("tools/call", offer.CallParams(calls[i].Tool, calls[i].Args), e)
+			e, err = t.Client().Continue("tools/call", offer.CallParams(calls[i].Tool, calls[i].Args), e).Get()
 		}
 		switch {
 		case err != nil:
 			late++
-			t.Learn(offer.SlowToolKey(calls[i].Tool))
+			check.Learn(t, offer.SlowTool(calls[i].Tool))
 			t.Cancel(r)
 		case e.Message.Kind == wire.Result:
 			calls[i].Answer = e
@@ -196,12 +196,12 @@ func (c *All) Again(t *check.T) (from int) {
 		if from < 0 {
 			from = r.Sent
 		}
-		if _, err := t.TryAnswer(r, t.Timeout()/5); err != nil {
+		if _, err := t.TryAnswer(r, t.Timeout()/5).Get(); err != nil {
 			t.Cancel(r)
 		}
 	}
 	// What is told of the last call may come behind its answer.
-	_, _ = t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.Barrier, nil)
 	return from
 }
 

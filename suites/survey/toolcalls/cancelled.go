@@ -13,7 +13,7 @@ import (
 func (w *Cancelled) Answered(t *check.T) {
 	switch w.Fate() {
 	case BrokenOff:
-		here := t.On(w.In)
+		here := t.Sessions().Use(w.In)
 		answer := here.Frames(w.cancelled.at)[0]
 		ClosesStream(t, answer)
 		here.Mark(answer)
@@ -45,7 +45,7 @@ func (w *Cancelled) Stopped(t *check.T, expected string) {
 	if late == nil {
 		return
 	}
-	here := t.On(w.In)
+	here := t.Sessions().Use(w.In)
 	here.Mark(here.Frames(late[len(late)-1])[0])
 	here.Fail(expected, fmt.Sprintf("%d reports", len(late)), "a call of %q was cancelled, and the server had read so, when %d more reports of its progress came", w.Tool, len(late))
 }
@@ -83,9 +83,11 @@ const (
 	maxTries   = 3
 )
 
+var workingKey = check.NewKey[*Cancelled]("working")
+
 // CancelOne returns what came of it, which is done once at this revision.
 func CancelOne(t *check.T) *Cancelled {
-	return check.Memo(t, "working", func() *Cancelled {
+	return check.Once(t, workingKey, func() *Cancelled {
 		w := &Cancelled{In: t}
 		c := Calls(t)
 		one, ok := c.Worker()

@@ -29,12 +29,14 @@ const (
 // it logs.
 const quickCall = 300 * time.Millisecond
 
+var loggedKey = check.NewKey[int]("logged")
+
 // CallWithLevels calls tools once more, so that judges see what is logged under another
 // level; since 2026-07-28 for the first time with a level at all. Tools that
 // take longer have their turn if those that do not log nothing. It returns the
 // number of calls.
 func CallWithLevels(t *check.T) int {
-	return check.Memo(t, "logged", func() int {
+	return check.Once(t, loggedKey, func() int {
 		if !t.Declares("logging") || !t.Declares("tools") {
 			return 0
 		}
@@ -72,7 +74,7 @@ func callWithSessionLevels(t *check.T, calls []Call) (messages bool) {
 	if len(calls) == 0 {
 		return false
 	}
-	if m, ok := t.Try("logging/setLevel", check.Params{"level": highLevel}); ok && m.Kind == wire.Result {
+	if m, ok := t.Try("logging/setLevel", check.Params{"level": highLevel}).Answer(); ok && m.Kind == wire.Result {
 		t.Try(t.Facts.Barrier, nil)
 		callAtLevel(t, calls, "")
 		RequestAllLogs(t)
@@ -94,7 +96,7 @@ func callAtLevel(t *check.T, calls []Call, level string) bool {
 		}
 	}
 	for _, r := range running {
-		if _, err := t.TryAnswer(r, t.Timeout()/2); err != nil {
+		if _, err := t.TryAnswer(r, t.Timeout()/2).Get(); err != nil {
 			t.Cancel(r)
 			return false
 		}

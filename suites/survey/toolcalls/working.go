@@ -27,15 +27,15 @@ func (w *Cancelled) run(t *check.T, one Call) {
 		return
 	}
 	t.Cancel(first)
-	read, err := t.TryFrame(t.Facts.Barrier, nil)
+	read, err := t.Try(t.Facts.Barrier, nil).Get()
 	w.read = read.Index
 	for _, r := range runs[1:] {
 		if err == nil {
-			_, err = t.TryAnswer(r.call, t.Timeout())
+			_, err = t.TryAnswer(r.call, t.Timeout()).Get()
 		}
 	}
 	if err == nil {
-		_, err = t.TryFrame(t.Facts.Barrier, nil)
+		_, err = t.Try(t.Facts.Barrier, nil).Get()
 	}
 	if err != nil {
 		w.Why = fmt.Sprintf("the calls beside one that was cancelled: %v", err)
@@ -46,7 +46,7 @@ func (w *Cancelled) run(t *check.T, one Call) {
 	}
 	w.cancelled, w.Twins = runs[0], runs[1:]
 	if w.lags() {
-		_, _ = t.TryAnswer(first, max(2*one.Took, t.Timeout()/10))
+		t.TryAnswer(first, max(2*one.Took, t.Timeout()/10))
 		w.cancelled.look(t)
 	}
 }

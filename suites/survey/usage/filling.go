@@ -140,12 +140,14 @@ type filled struct {
 	over               bool // completion is not there, or takes too long
 }
 
+var fillingsKey = check.NewKey[*filled]("fillings")
+
 // Fillings fills in what the server offers, once at this revision: values are
 // those of completions, argument by argument, or those that listed resources
 // have, or of our own.
 func Fillings(t *check.T) *filled {
-	return check.Memo(t, "fillings", func() *filled {
-		f := &filled{over: !HasCompletion(t) || t.Learnt(slowCompletion)}
+	return check.Once(t, fillingsKey, func() *filled {
+		f := &filled{over: !HasCompletion(t) || check.Has(t, slowCompletion)}
 		until := time.Now().Add(t.Timeout())
 		for _, b := range PromptBlanks(t) {
 			f.Prompts = append(f.Prompts, f.fill(t, b, until))
@@ -191,11 +193,11 @@ func (f *filled) complete(t *check.T, c Completed, until time.Time) []string {
 	if f.over || time.Now().After(until) {
 		return nil
 	}
-	c.Answer, c.Err = t.TryFrame("completion/complete", c.Params(t))
+	c.Answer, c.Err = t.Try("completion/complete", c.Params(t)).Get()
 	f.Completions = append(f.Completions, c)
 	if c.Err != nil {
 		f.over = true
-		t.Learn(slowCompletion)
+		check.Learn(t, slowCompletion)
 	}
 	if code, _ := c.Answer.Message.Code(); code == spec.MethodNotFound && !t.Facts.CompletionCapability {
 		f.over = true

@@ -18,15 +18,15 @@ import (
 func UseConfigured(t *check.T) (answers int) {
 	var running []*check.Call
 	ask := func(capability, method string, params check.Params) {
-		if !t.Declares(capability) || t.Learnt("slow "+method) {
+		if !t.Declares(capability) || check.Has(t, slowMethod(method)) {
 			return
 		}
 		if r, err := t.TryStart(method, params); err == nil {
 			running = append(running, r)
 		}
 	}
-	for _, name := range t.GivenPrompts() {
-		for _, args := range t.GivenPrompt(name) {
+	for _, name := range t.Config().Prompts() {
+		for _, args := range t.Config().PromptArguments(name) {
 			ask("prompts", "prompts/get", check.Params{"name": name, "arguments": json.RawMessage(args)})
 		}
 	}
@@ -35,8 +35,8 @@ func UseConfigured(t *check.T) (answers int) {
 	}
 	until := time.Now().Add(t.Timeout() / 2)
 	for _, r := range running {
-		if _, err := t.TryAnswer(r, time.Until(until)); err != nil {
-			t.Learn("slow " + r.Method)
+		if _, err := t.TryAnswer(r, time.Until(until)).Get(); err != nil {
+			check.Learn(t, slowMethod(r.Method))
 			t.Cancel(r)
 			continue
 		}
@@ -48,9 +48,9 @@ func UseConfigured(t *check.T) (answers int) {
 // givenURIs returns the URIs that the user gives, and those that templates
 // become with the variables that the user gives.
 func givenURIs(t *check.T) []string {
-	out := slices.Clone(t.GivenResources())
-	for _, template := range t.GivenTemplates() {
-		for _, variables := range t.GivenVariables(template) {
+	out := slices.Clone(t.Config().Resources())
+	for _, template := range t.Config().Templates() {
+		for _, variables := range t.Config().Variables(template) {
 			if uri, ok := expanded(template, variables); ok && !slices.Contains(out, uri) {
 				out = append(out, uri)
 			}

@@ -10,7 +10,7 @@ import (
 
 // ReadResource reads a resource; no answer is an error.
 func ReadResource(t *check.T, uri string) (wire.Entry, error) {
-	return t.TryFrame("resources/read", check.Params{"uri": uri})
+	return t.Try("resources/read", check.Params{"uri": uri}).Get()
 }
 
 // ListedResource returns the entry of a resource in a list.

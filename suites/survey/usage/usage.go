@@ -31,12 +31,14 @@ type Uses struct {
 	Frames                        []wire.Entry
 }
 
+var shownKey = check.NewKey[*Uses]("shown")
+
 // Used gets prompts and reads resources, those of templates too: none of that
 // changes anything (server/prompts, server/resources). All are asked for at
 // once, once at this revision; what does not come soon is cancelled, and its
 // kind not asked for again.
 func Used(t *check.T) *Uses {
-	return check.Memo(t, "shown", func() *Uses { return usePromptsAndResources(t) })
+	return check.Once(t, shownKey, func() *Uses { return usePromptsAndResources(t) })
 }
 
 func usePromptsAndResources(t *check.T) *Uses {
@@ -50,7 +52,7 @@ func usePromptsAndResources(t *check.T) *Uses {
 	}
 	var running []waiting
 	ask := func(into *[]Use, method string, one Use, params check.Params) {
-		if len(*into) == cap(*into) || t.Learnt("slow "+method) {
+		if len(*into) == cap(*into) || check.Has(t, slowMethod(method)) {
 			return
 		}
 		if call, err := t.TryStart(method, params); err == nil {
@@ -80,11 +82,11 @@ func usePromptsAndResources(t *check.T) *Uses {
 	}
 	until := time.Now().Add(t.Timeout() / 2)
 	for _, w := range running {
-		if w.of.Answer, w.of.Err = t.TryAnswer(w.call, time.Until(until)); w.of.Err == nil {
-			w.of.Answer, w.of.Err = t.TryRounds(w.call.Method, w.params, w.of.Answer)
+		if w.of.Answer, w.of.Err = t.TryAnswer(w.call, time.Until(until)).Get(); w.of.Err == nil {
+			w.of.Answer, w.of.Err = t.Client().Continue(w.call.Method, w.params, w.of.Answer).Get()
 		}
 		if w.of.Err != nil {
-			t.Learn("slow " + w.call.Method)
+			check.Learn(t, slowMethod(w.call.Method))
 			t.Cancel(w.call)
 		}
 	}
@@ -94,3 +96,6 @@ func usePromptsAndResources(t *check.T) *Uses {
 func RequiresArguments(prompt gjson.Result) bool {
 	return slices.ContainsFunc(prompt.Get("arguments").Array(), func(arg gjson.Result) bool { return arg.Get("required").Bool() })
 }
+
+// slowMethod is the trait of a server that took too long to answer a method.
+func slowMethod(method string) check.Trait { return check.Trait("slow " + method) }

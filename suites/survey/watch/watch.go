@@ -110,7 +110,7 @@ func Start(t *check.T, f Filter, id ...wire.ID) *Watch {
 	}
 	w.Open = true
 	w.Uris = slices.DeleteFunc(slices.Clone(f.Uris), func(uri string) bool {
-		m, ok := t.Try("resources/subscribe", check.Params{"uri": uri})
+		m, ok := t.Try("resources/subscribe", check.Params{"uri": uri}).Answer()
 		return !ok || m.Kind != wire.Result
 	})
 	return w

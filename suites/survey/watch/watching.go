@@ -41,15 +41,15 @@ const neverAcknowledged = "subscriptions/listen is waited for in vain"
 // those that the server agreed to count as watched.
 func (w *Watch) Listen(params check.Params, id ...wire.ID) {
 	within := w.T.Timeout()
-	if w.T.Learnt(neverAcknowledged) && !w.Patient {
+	if check.Has(w.T, neverAcknowledged) && !w.Patient {
 		within /= 20
 	}
 	w.Stream = w.T.Start("subscriptions/listen", params, id...)
-	got, ok := w.T.AwaitWithin(w.Stream.Sent, within, func(m wire.Message) bool {
+	got, ok := w.T.Await(w.Stream.Sent, func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(w.Stream.ID)
-	})
+	}, within)
 	if !ok && !w.Patient {
-		w.T.Learn(neverAcknowledged)
+		check.Learn(w.T, neverAcknowledged)
 	}
 	if !ok {
 		return
@@ -66,7 +66,7 @@ func (w *Watch) Stop() {
 	switch {
 	case w.Stream == nil:
 		for _, uri := range w.Uris {
-			_, _ = w.T.Try("resources/unsubscribe", check.Params{"uri": uri})
+			w.T.Try("resources/unsubscribe", check.Params{"uri": uri})
 		}
 	case !w.Got.IsResponse():
 		w.T.Cancel(w.Stream)
@@ -137,7 +137,7 @@ func (o *Observer) look() {
 }
 
 func (o *Observer) read(uri string) (wire.Entry, bool) {
-	e, err := o.t.TryFrame("resources/read", check.Params{"uri": uri})
+	e, err := o.t.Try("resources/read", check.Params{"uri": uri}).Get()
 	return e, err == nil && e.Message.Kind == wire.Result
 }
 

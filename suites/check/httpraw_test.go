@@ -87,8 +87,8 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		got <- all + string(body)
 		fmt.Fprint(c, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 418 Teapot\r\nX-Odd: \xff\r\nContent-Length: 4\r\n\r\nteaX")
 	}), transport.HTTPOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}})
-	raw := strings.Replace(h.RawPost("hello", With("Mcp-Name", "a")), "Mcp-Name: a", "Mcp-Name: a\xff\x01", 1)
-	reply, err := h.RawHTTP(raw)
+	raw := strings.Replace(h.HTTP().Bytes(http.MethodPost, "hello", With("Mcp-Name", "a")), "Mcp-Name: a", "Mcp-Name: a\xff\x01", 1)
+	reply, err := h.HTTP().Raw(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRawAnswersOneAfterAnother(t *testing.T) {
 			fmt.Fprintf(c, "HTTP/1.1 20%d Fine\r\nContent-Length: 0\r\n\r\n", i)
 		}
 	}), transport.HTTPOptions{})
-	replies, err := h.RawHTTPs(time.Minute, 3, h.RawAsk("GET"), h.RawAsk("GET"))
+	replies, err := h.HTTP().RawAll(time.Minute, 3, h.HTTP().Bytes("GET", ""), h.HTTP().Bytes("GET", ""))
 	if len(replies) != 2 || replies[0].Status != 200 || replies[1].Status != 201 {
 		t.Errorf("got %v", replies)
 	}
@@ -149,10 +149,10 @@ func TestRawWaitsNoLongerThanItMay(t *testing.T) {
 		}
 		<-hold
 	}), transport.HTTPOptions{})
-	if reply, err := h.RawHTTP(h.RawPost("hello")); err == nil || !strings.Contains(err.Error(), errNoRawAnswer.Error()) {
+	if reply, err := h.HTTP().Raw(h.HTTP().Bytes(http.MethodPost, "hello")); err == nil || !strings.Contains(err.Error(), errNoRawAnswer.Error()) {
 		t.Errorf("%+v, %v", reply, err)
 	}
-	reply, err := h.RawHTTP(h.RawAsk("GET"))
+	reply, err := h.HTTP().Raw(h.HTTP().Bytes("GET", ""))
 	if err != nil || string(reply.Body) != "half" || reply.Whole {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -167,7 +167,7 @@ func TestRawReadsAStreamToItsFirstMessage(t *testing.T) {
 		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: here\n\nid: 1\ndata:\n\ndata: {}\n\n")
 		<-hold
 	}), transport.HTTPOptions{})
-	reply, err := h.RawHTTPs(time.Minute, 1, h.RawAsk("GET"))
+	reply, err := h.HTTP().RawAll(time.Minute, 1, h.HTTP().Bytes("GET", ""))
 	if err != nil || !strings.HasSuffix(string(reply[0].Body), "data: {}\n\n") || reply[0].Whole {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -181,7 +181,7 @@ func TestRawSpeaksTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	h := rawHandle(t, server.URL, transport.HTTPOptions{TLS: &tls.Config{RootCAs: roots}})
-	reply, err := h.RawHTTP(h.RawPost("hello"))
+	reply, err := h.HTTP().Raw(h.HTTP().Bytes(http.MethodPost, "hello"))
 	if err != nil || reply.Status != http.StatusAccepted {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -193,7 +193,7 @@ func TestRawEndsWithTheRun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	h.ctx = ctx
 	stop()
-	h.body(func(h *T) { h.RawHTTP(h.RawAsk("GET")); t.Error("the body goes on") })
+	h.body(func(h *T) { h.HTTP().Raw(h.HTTP().Bytes("GET", "")); t.Error("the body goes on") })
 	if h.out.State != NotRun {
 		t.Errorf("the state is %d", h.out.State)
 	}

@@ -125,68 +125,48 @@ func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 	return f
 }
 
-// URL returns where the server is over HTTP; nil on another transport.
-func (t *T) URL() *url.URL {
-	at, _ := t.s.Site()
-	return at
-}
-
 // Bearer returns the access token that every request of the session carries, ""
 // for none.
-func (t *T) Bearer() string {
-	_, token := t.s.Site()
+func (a Auth) Bearer() string {
+	_, token := a.t.s.Site()
 	return token
 }
 
 // Token returns a token by what is particular about it; where the user gives none
 // the body ends, with how to give one.
-func (t *T) Token(kind string) string {
-	token, ok := t.given.Authorization.Tokens[kind]
+func (a Auth) Token(kind string) string {
+	token, ok := a.t.given.Authorization.Tokens[kind]
 	if !ok {
-		t.NotObserved("no token is given that is "+kind, "give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
+		a.t.NotObserved("no token is given that is "+kind, "give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
 	}
 	return token
 }
 
-// Minted returns a good token with a scope; ok is false where none can be made.
-func (t *T) Minted(scope string) (token string, ok bool) {
-	if t.given.Authorization.Mint == nil {
+// Mint returns a good token with a scope; ok is false where none can be made.
+func (a Auth) Mint(scope string) (token string, ok bool) {
+	if a.t.given.Authorization.Mint == nil {
 		return "", false
 	}
-	token, err := t.given.Authorization.Mint(t.ctx, scope)
-	t.interrupted()
+	token, err := a.t.given.Authorization.Mint(a.t.ctx, scope)
+	a.t.interrupted()
 	if err != nil {
 		return "", false
 	}
-	t.Secret(token)
+	a.t.Auth().Hide(token)
 	return token, true
 }
 
-// Secret has a text hidden in every report, such as a token of the check's own
+// Hide has a text hidden in every report, such as a token of the check's own
 // making.
-func (t *T) Secret(text string) { t.given.Authorization.secrets.add(text) }
+func (a Auth) Hide(text string) { a.t.given.Authorization.secrets.add(text) }
 
-// GivenPrivate returns the URIs of resources that nobody but the first user may
+// PrivateResources returns the URIs of resources that nobody but the first user may
 // read.
-func (t *T) GivenPrivate() []string { return t.given.Authorization.Private }
+func (a Auth) PrivateResources() []string { return a.t.given.Authorization.Private }
 
-// User returns the handle of a second session, open at the same revision, of who
-// has another bearer token.
-func (t *T) User(token string) *T { return t.beside(t.pool.User(t.ctx, token)) }
-
-// KnownToken returns a token by what is particular about it, if the user gives
+// TryToken returns a token by what is particular about it, if the user gives
 // one.
-func (t *T) KnownToken(kind string) (token string, ok bool) {
-	token, ok = t.given.Authorization.Tokens[kind]
+func (a Auth) TryToken(kind string) (token string, ok bool) {
+	token, ok = a.t.given.Authorization.Tokens[kind]
 	return token, ok
-}
-
-// TryUser is User that returns why no session could be opened.
-func (t *T) TryUser(token string) (*T, error) {
-	s, err := t.pool.User(t.ctx, token)
-	t.interrupted()
-	if err != nil {
-		return nil, err
-	}
-	return t.beside(s, nil), nil
 }

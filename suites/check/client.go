@@ -1,0 +1,97 @@
+package check
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// Asked is one thing that a server asks the client for, and ClientAnswer how the
+// client answers it; the zero ClientAnswer is no answer.
+type (
+	Asked        = session.Asked
+	ClientAnswer = session.Reply
+)
+
+// An Ask is one thing that a server was seen to ask for: a request of its own,
+// or an entry of an input_required result (basic/patterns/mrtr).
+type Ask struct {
+	Method string
+	Params gjson.Result
+	Key    string     // of the entry; "" for a request
+	Frame  wire.Entry // the request, or the result that holds the entry
+}
+
+// Asks returns what a message asks the client for; pings are left out.
+func Asks(e wire.Entry) []Ask {
+	m := e.Message
+	switch {
+	case m.Kind == wire.Request && m.Method() != "ping":
+		return []Ask{{Method: m.Method(), Params: m.Params(), Frame: e}}
+	case session.Interim(m):
+		var out []Ask
+		m.Result().Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
+			out = append(out, Ask{Method: entry.Get("method").String(), Params: entry.Get("params"), Key: key.String(), Frame: e})
+			return true
+		})
+		return out
+	}
+	return nil
+}
+
+// Asks returns what the judged side, a server, asked the client for, in order.
+func (j *J) Asks() []Ask {
+	return Derived(j, "asks", func() []Ask {
+		var out []Ask
+		for _, e := range j.Sent() {
+			out = append(out, Asks(e)...)
+		}
+		return out
+	})
+}
+
+// Requests returns what the server asked for from a frame on.
+func (c Client) Requests(from int) []Ask {
+	var out []Ask
+	for _, e := range c.t.s.EntriesFrom(from) {
+		if e.From != wire.Server {
+			continue
+		}
+		for _, part := range e.Message.Elements() {
+			one := e
+			one.Message = part
+			out = append(out, Asks(one)...)
+		}
+	}
+	return out
+}
+
+// Answer has f answer what the server asks for until the body ends, in place of the
+// host that agrees to everything. f is called on another goroutine. If f returns
+// the zero ClientAnswer, the body may answer by Send.
+func (c Client) Answer(f func(Asked) ClientAnswer) {
+	c.t.s.Answering(f)
+	*c.t.undo = append(*c.t.undo, func() { c.t.s.Answering(nil) })
+}
+
+// Invoke sends a request and answers what the server asks for on its behalf, in
+// the way of the era, until the answer is complete. It returns the last answer.
+func (c Client) Invoke(method string, params Params) Reply {
+	return c.t.reply(c.t.s.Invoke(c.t.ctx, method, params))
+}
+
+// Continue goes on from a first answer until the answer is complete.
+func (c Client) Continue(method string, params Params, first wire.Entry) Reply {
+	return c.t.reply(c.t.s.Rounds(c.t.ctx, method, params, first))
+}
+
+// Retry returns the params of the next round of a request after an interim
+// result, with what the host answers; ok is false if it answered nothing that
+// was asked for.
+func (c Client) Retry(params Params, interim gjson.Result) (retry Params, ok bool) {
+	return c.t.s.Retry(params, interim)
+}
+
+// Capabilities returns what we declare as the client of this session.
+func (c Client) Capabilities() Params { return c.t.s.Declared() }

@@ -1,0 +1,46 @@
+package check
+
+// A Key names a result that several checks share, such as the tool calls of the
+// survey. Each key is declared in one place.
+type Key[V any] struct{ name string }
+
+// NewKey returns a key; its name is for messages and must be unique.
+func NewKey[V any](name string) Key[V] { return Key[V]{name} }
+
+// For returns the key of the part of a result that is about one thing, such as one
+// method.
+func (k Key[V]) For(what string) Key[V] { return Key[V]{k.name + " " + what} }
+
+// Once returns what compute returned when it was first called for a key at this
+// revision. If compute ends the body, or a limit on the rate of requests turned it
+// away, the next check calls it again.
+func Once[V any](t *T, key Key[V], compute func() V) V {
+	if v, ok := t.pool.Memo(key.name); ok {
+		return v.(V)
+	}
+	limited := t.pool.Limited()
+	v := compute()
+	if t.pool.Limited() == limited {
+		t.pool.Remember(key.name, v)
+	}
+	return v
+}
+
+// Known returns what Once keeps for a key; ok is false if nothing was computed.
+func Known[V any](t *T, key Key[V]) (v V, ok bool) {
+	kept, ok := t.pool.Memo(key.name)
+	if ok {
+		v = kept.(V)
+	}
+	return v, ok
+}
+
+// A Trait is something learnt about the server that holds at every revision, such
+// as a tool that takes long: what costs time is found out once.
+type Trait string
+
+// Learn records a trait.
+func Learn(t *T, trait Trait) { t.pool.Learn(string(trait)) }
+
+// Has reports whether a trait was recorded.
+func Has(t *T, trait Trait) bool { return t.pool.Learnt(string(trait)) }
