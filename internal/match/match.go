@@ -1,85 +1,106 @@
-// Package match holds gomega matchers over wire messages that say what was
-// expected and what came.
+// Package match holds gomega matchers over what a server answers. Their failure
+// messages say what was expected and what was got.
 package match
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 
+	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// matcher is a condition on a message; miss returns what is wrong, or "".
-type matcher struct {
-	want string
-	miss func(wire.Message) string
-	got  wire.Message
-	why  string
+// Expect makes an assertion about a value; a failed assertion fails the check of t
+// and ends its body.
+//
+//	match.Expect(t, reply).To(match.BeError(-32602), "tools/list with cursor %q", cursor)
+func Expect(t types.GomegaTestingT, actual any) types.Assertion {
+	return gomega.NewWithT(t).Expect(actual)
 }
 
-func (m *matcher) Match(actual any) (bool, error) {
-	got, ok := actual.(wire.Message)
-	if !ok {
-		return false, fmt.Errorf("match: %T is not a wire.Message", actual)
+// An answered value is the answer to a request, if there is one.
+type answered interface {
+	Answer() (wire.Message, bool)
+}
+
+// messageOf returns the message of a value: a message itself, a frame that holds
+// one, or the reply to a request; ok is false for a reply without answer.
+func messageOf(actual any) (m wire.Message, ok bool, err error) {
+	switch v := actual.(type) {
+	case wire.Message:
+		return v, true, nil
+	case wire.Entry:
+		return v.Message, v.Raw != nil, nil
+	case answered:
+		m, ok = v.Answer()
+		return m, ok, nil
 	}
-	m.got, m.why = got, m.miss(got)
+	return m, false, fmt.Errorf("match: %T holds no message", actual)
+}
+
+// messageMatcher is a condition on a message; problem returns how the message
+// breaks it, or "".
+type messageMatcher struct {
+	want    string
+	problem func(wire.Message) string
+	got     string
+	why     string
+}
+
+func (m *messageMatcher) Match(actual any) (bool, error) {
+	message, ok, err := messageOf(actual)
+	switch {
+	case err != nil:
+		return false, err
+	case !ok:
+		m.got, m.why = "no answer", "there is no answer"
+	default:
+		m.got, m.why = message.Summary(), m.problem(message)
+	}
 	return m.why == "", nil
 }
 
-func (m *matcher) FailureMessage(any) string {
-	return fmt.Sprintf("%s\nexpected: %s\ngot: %s", m.why, m.want, m.got.Summary())
+func (m *messageMatcher) FailureMessage(any) string {
+	return fmt.Sprintf("%s\nexpected: %s\ngot: %s", m.why, m.want, m.got)
 }
 
-func (m *matcher) NegatedFailureMessage(any) string {
-	return fmt.Sprintf("this must not come\nexpected: not %s\ngot: %s", m.want, m.got.Summary())
+func (m *messageMatcher) NegatedFailureMessage(any) string {
+	return fmt.Sprintf("this must not come\nexpected: not %s\ngot: %s", m.want, m.got)
 }
 
-// BeResult matches a success response.
+// BeResult matches a result.
 func BeResult() types.GomegaMatcher {
-	return &matcher{want: "a result", miss: func(m wire.Message) string {
+	return &messageMatcher{want: "a result", problem: func(m wire.Message) string {
 		if m.Kind != wire.Result {
-			return "the answer is " + article(m) + ", not a result"
+			return "the answer is " + withArticle(m) + ", not a result"
 		}
 		return ""
 	}}
 }
 
-// BeError matches an error response with one of the codes; with no code, any
-// error response.
+// BeError matches an error with one of the codes; with no code, any error.
 func BeError(codes ...int) types.GomegaMatcher {
 	want := "an error"
 	for i, c := range codes {
 		want += map[bool]string{true: " ", false: " or "}[i == 0] + fmt.Sprint(c)
 	}
-	return &matcher{want: want, miss: func(m wire.Message) string {
-		if m.Kind != wire.Error {
-			return "the answer is " + article(m) + ", not an error"
-		}
+	return &messageMatcher{want: want, problem: func(m wire.Message) string {
 		code, _ := m.Code()
-		for _, c := range codes {
-			if c == code {
-				return ""
-			}
-		}
-		if len(codes) == 0 {
-			return ""
-		}
-		return fmt.Sprintf("the error has code %s", m.Error().Get("code").Raw)
-	}}
-}
-
-// CarryID matches a message whose id has the type and value of id.
-func CarryID(id wire.ID) types.GomegaMatcher {
-	return &matcher{want: "id " + id.String(), miss: func(m wire.Message) string {
-		if !m.ID().Equal(id) {
-			return fmt.Sprintf("the answer carries %s where the request had %s", m.ID(), id)
+		switch {
+		case m.Kind != wire.Error:
+			return "the answer is " + withArticle(m) + ", not an error"
+		case len(codes) > 0 && !slices.Contains(codes, code):
+			return "the error has code " + m.Error().Get("code").Raw
 		}
 		return ""
 	}}
 }
 
-func article(m wire.Message) string {
+func withArticle(m wire.Message) string {
 	switch m.Kind {
 	case wire.Error:
 		return "an error"
@@ -87,4 +108,44 @@ func article(m wire.Message) string {
 		return "no message"
 	}
 	return "a " + m.Kind.String()
+}
+
+// BeAnswer matches a result or an error: any answer at all.
+func BeAnswer() types.GomegaMatcher {
+	return &messageMatcher{want: "an answer", problem: func(m wire.Message) string {
+		if !m.IsResponse() {
+			return "it is " + withArticle(m) + ", not a response"
+		}
+		return ""
+	}}
+}
+
+// statusMatcher matches an HTTP status.
+type statusMatcher struct{ want []int }
+
+// BeStatus matches one of the HTTP statuses.
+func BeStatus(want ...int) types.GomegaMatcher { return &statusMatcher{want} }
+
+func (m *statusMatcher) Match(actual any) (bool, error) {
+	status, ok := actual.(int)
+	if !ok {
+		return false, fmt.Errorf("match: %T is no HTTP status", actual)
+	}
+	return slices.Contains(m.want, status), nil
+}
+
+func (m *statusMatcher) FailureMessage(actual any) string {
+	return fmt.Sprintf("the HTTP status is %v\nexpected: %s\ngot: %s", actual, describe(m.want...), describe(actual.(int)))
+}
+
+func (m *statusMatcher) NegatedFailureMessage(actual any) string {
+	return fmt.Sprintf("the HTTP status is %v\nexpected: not %s\ngot: %s", actual, describe(m.want...), describe(actual.(int)))
+}
+
+func describe(statuses ...int) string {
+	names := make([]string, len(statuses))
+	for i, s := range statuses {
+		names[i] = strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", s, http.StatusText(s)))
+	}
+	return strings.Join(names, " or ")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -83,8 +84,36 @@ func split(text string) (detail, expected, got string) {
 			return strings.Join(strings.Split(strings.TrimSpace(head), "\n"), ": "), want, have
 		}
 	}
-	return strings.Join(strings.Fields(text), " "), "", ""
+	return splitGomega(text)
 }
+
+// splitGomega returns the parts of a message of gomega's own matchers:
+//
+//	DESCRIPTION
+//	Expected
+//	    <int>: 200
+//	to equal
+//	    <int>: 405
+func splitGomega(text string) (detail, expected, got string) {
+	oneLine := func(s string) string { return strings.Join(strings.Fields(gomegaType.ReplaceAllString(s, "")), " ") }
+	head, rest, ok := strings.Cut("\n"+text, "\nExpected\n")
+	if !ok {
+		return oneLine(text), "", ""
+	}
+	var have []string
+	lines := strings.Split(rest, "\n")
+	for len(lines) > 0 && strings.HasPrefix(lines[0], " ") {
+		have, lines = append(have, lines[0]), lines[1:]
+	}
+	got, expected = oneLine(strings.Join(have, "\n")), oneLine(strings.Join(lines, "\n"))
+	if detail = oneLine(head); detail == "" {
+		detail = "expected " + got + " " + expected
+	}
+	return detail, expected, got
+}
+
+// gomegaType matches the type that gomega writes before a value.
+var gomegaType = regexp.MustCompile(`<[^<>]*>: `)
 
 // Fail fails the check and ends the body. It takes what was expected, what was got
 // instead, and a sentence on what happened. Where a value decides, a matcher of

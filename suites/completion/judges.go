@@ -81,7 +81,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"completion-has-more-type"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("CompleteResult", "completion.hasMore", []string{"/completion/hasMore"})(j)
+				transcript.JudgeShape(j, "CompleteResult", "completion.hasMore", []string{"/completion/hasMore"})
 			},
 		},
 	}

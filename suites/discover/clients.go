@@ -69,7 +69,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-success-modern"},
-			Judge: func(j *check.J) { stays(wire.Result)(j) },
+			Judge: func(j *check.J) { stays(j, wire.Result) },
 		},
 		{
 			ID:    "client.discover.error.stays",
@@ -78,7 +78,7 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-modern-error", "versioning-modern-error-no-fallback"},
-			Judge: func(j *check.J) { stays(wire.Error)(j) },
+			Judge: func(j *check.J) { stays(j, wire.Error) },
 		},
 		{
 			ID:    "client.stdio.response.none",
@@ -112,28 +112,26 @@ func clientJudges() []check.Check {
 // stays judges what follows a probe that was answered with a result or an error
 // of the stateless era. A result counts that lists the version that the client
 // named: else there may be nothing else in common.
-func stays(kind wire.Kind) func(*check.J) {
-	return func(j *check.J) {
-		for _, ask := range transcript.StatelessRequests(j) {
-			if ask.Message.Method() != "server/discover" {
-				continue
+func stays(j *check.J, kind wire.Kind) {
+	for _, ask := range transcript.StatelessRequests(j) {
+		if ask.Message.Method() != "server/discover" {
+			continue
+		}
+		answer, ok := transcript.AnswerTo(j.Entries(), ask)
+		if !ok || answer.Message.Kind != kind || !transcript.IsStatelessAnswer(answer.Message) {
+			continue
+		}
+		if kind == wire.Result && !transcript.ListsVersion(answer.Message, transcript.MetaField(ask.Message, spec.MetaProtocolVersion).String()) {
+			continue
+		}
+		for _, e := range j.Sent() {
+			if e.Index > answer.Index && e.Message.Method() == "initialize" {
+				j.Fail(e, "the server answered server/discover with %s, and the client sent initialize", strings.TrimSpace(answer.Message.Summary()))
+				return
 			}
-			answer, ok := transcript.AnswerTo(j.Entries(), ask)
-			if !ok || answer.Message.Kind != kind || !transcript.IsStatelessAnswer(answer.Message) {
-				continue
-			}
-			if kind == wire.Result && !transcript.ListsVersion(answer.Message, transcript.MetaField(ask.Message, spec.MetaProtocolVersion).String()) {
-				continue
-			}
-			for _, e := range j.Sent() {
-				if e.Index > answer.Index && e.Message.Method() == "initialize" {
-					j.Fail(e, "the server answered server/discover with %s, and the client sent initialize", strings.TrimSpace(answer.Message.Summary()))
-					return
-				}
-			}
-			if kind == wire.Result && transcript.WentOn(j.Entries(), answer.Index) || j.Ending() != nil {
-				j.Saw()
-			}
+		}
+		if kind == wire.Result && transcript.WentOn(j.Entries(), answer.Index) || j.Ending() != nil {
+			j.Saw()
 		}
 	}
 }

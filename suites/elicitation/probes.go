@@ -81,7 +81,7 @@ func probes() []check.Check {
 			In:       spec.Handshake & spec.Since(spec.V2025_06_18),
 			Spec:     "client/elicitation#response-actions",
 			Malforms: true,
-			Probe:    func(t *check.T) { expect.AnswersSurvived(asking.Elicit)(t) },
+			Probe:    func(t *check.T) { expect.AnswersSurvived(t, asking.Elicit) },
 		},
 	}
 }

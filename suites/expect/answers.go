@@ -29,32 +29,30 @@ func badAnswers() []struct {
 // AnswersSurvived puts every kind of bad answer to what a request asks for, one
 // late and twice, and none: the request is answered nevertheless, unless it is
 // cancelled, and the server lives.
-func AnswersSurvived(method string) func(*check.T) {
-	return func(t *check.T) {
-		a := asking.AskersFor(t, method)[0]
-		for _, b := range badAnswers() {
-			asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return b.reply })
-			asking.Renewed(t, method)
-			if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
-				t.Fail("an answer to "+a.Method, err.Error(), "%s asked for %s and got %s: %v", a, method, b.what, err)
-			}
-		}
-		lateAnswers(t, a, method)
-		asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
+func AnswersSurvived(t *check.T, method string) {
+	a := asking.AskersFor(t, method)[0]
+	for _, b := range badAnswers() {
+		asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return b.reply })
 		asking.Renewed(t, method)
-		running, err := t.TryStart(a.Method, a.Params)
-		asked := false
-		if err == nil {
-			_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
-			t.Cancel(running)
+		if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
+			t.Fail("an answer to "+a.Method, err.Error(), "%s asked for %s and got %s: %v", a, method, b.what, err)
 		}
-		t.Client().Answer(nil)
-		t.Survives("a request whose question was never answered was cancelled")
-		if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
-			answerWithdrawn(t, running.Sent)
-		}
-		asking.AnswerOpen(t) // it would be left waiting when the session ends
 	}
+	lateAnswers(t, a, method)
+	asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
+	asking.Renewed(t, method)
+	running, err := t.TryStart(a.Method, a.Params)
+	asked := false
+	if err == nil {
+		_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
+		t.Cancel(running)
+	}
+	t.Client().Answer(nil)
+	t.Survives("a request whose question was never answered was cancelled")
+	if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
+		answerWithdrawn(t, running.Sent)
+	}
+	asking.AnswerOpen(t) // it would be left waiting when the session ends
 }
 
 // keepsAsking is learnt of a server that does not take back what it asked for.

@@ -8,29 +8,27 @@ import (
 
 // ChangeSent looks at the changes of one kind that calls have made: of a list,
 // or of resources where no list is named.
-func ChangeSent(list string) func(*check.T) {
-	return func(t *check.T) {
-		c, seen := toolcalls.CallsIfDeclared(t), false
-		for _, change := range c.Changes {
-			if change.List != list {
-				continue
-			}
-			seen = true
-			what, method := "the list of "+list, "notifications/"+list+"/list_changed"
-			if list == "" {
-				what, method = "the resource "+wire.Clip(change.Uri, 100), "notifications/resources/updated"
-			}
-			if !change.Sent {
-				t.Mark(change.Seen)
-				t.Fail(method, "none", "a call of %q changed %s, and no notification told of it", change.Tool, what)
-			}
+func ChangeSent(t *check.T, list string) {
+	c, seen := toolcalls.CallsIfDeclared(t), false
+	for _, change := range c.Changes {
+		if change.List != list {
+			continue
 		}
-		switch {
-		case seen:
-		case list == "":
-			t.NotObserved("no call changed a resource that was watched", check.AllowHint(c.Held))
-		default:
-			t.NotObserved("no call changed the list of "+list, check.AllowHint(c.Held))
+		seen = true
+		what, method := "the list of "+list, "notifications/"+list+"/list_changed"
+		if list == "" {
+			what, method = "the resource "+wire.Clip(change.Uri, 100), "notifications/resources/updated"
 		}
+		if !change.Sent {
+			t.Mark(change.Seen)
+			t.Fail(method, "none", "a call of %q changed %s, and no notification told of it", change.Tool, what)
+		}
+	}
+	switch {
+	case seen:
+	case list == "":
+		t.NotObserved("no call changed a resource that was watched", check.AllowHint(c.Held))
+	default:
+		t.NotObserved("no call changed the list of "+list, check.AllowHint(c.Held))
 	}
 }

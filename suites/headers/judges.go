@@ -25,7 +25,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-nonempty"},
-			Judge: func(j *check.J) { eachAnnotation(annotationEmpty)(j) },
+			Judge: func(j *check.J) { eachAnnotation(j, annotationEmpty) },
 		},
 		{
 			ID:    "headers.annotation.control",
@@ -34,7 +34,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-no-control"},
-			Judge: func(j *check.J) { eachAnnotation(annotationControl)(j) },
+			Judge: func(j *check.J) { eachAnnotation(j, annotationControl) },
 		},
 		{
 			ID:    "headers.annotation.token",
@@ -43,7 +43,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-name-token"},
-			Judge: func(j *check.J) { eachAnnotation(annotationToken)(j) },
+			Judge: func(j *check.J) { eachAnnotation(j, annotationToken) },
 		},
 		{
 			ID:    "headers.annotation.unique",
@@ -78,7 +78,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-primitive-only"},
-			Judge: func(j *check.J) { eachAnnotation(annotationType)(j) },
+			Judge: func(j *check.J) { eachAnnotation(j, annotationType) },
 		},
 		{
 			ID:    "headers.annotation.range",
@@ -121,7 +121,7 @@ func judges() []check.Check {
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
-			Judge: func(j *check.J) { eachAnnotation(annotationReachable)(j) },
+			Judge: func(j *check.J) { eachAnnotation(j, annotationReachable) },
 		},
 	}
 }
@@ -196,19 +196,19 @@ func schemasWithin(keyword string) bool {
 
 // eachAnnotation has every annotation of the tools that are listed looked at;
 // why tells what is wrong with it, subject whether the rule is about it at all.
-func eachAnnotation(look func(a mirrored) (why string, subject bool)) func(*check.J) {
-	return func(j *check.J) {
-		transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-			for _, a := range mirroredBy(tool.Get("inputSchema")) {
-				switch why, subject := look(a); {
-				case why != "":
-					j.Fail(e, "%s: the annotation at %s %s", transcript.ToolLabel(tool), a.at, why)
-				case subject:
-					j.Saw()
-				}
+func eachAnnotation(j *check.J, look func(a mirrored) (why string, subject bool)) {
+
+	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+		for _, a := range mirroredBy(tool.Get("inputSchema")) {
+			switch why, subject := look(a); {
+			case why != "":
+				j.Fail(e, "%s: the annotation at %s %s", transcript.ToolLabel(tool), a.at, why)
+			case subject:
+				j.Saw()
 			}
-		})
-	}
+		}
+	})
+
 }
 
 func annotationEmpty(a mirrored) (string, bool) {

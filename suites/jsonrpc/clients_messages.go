@@ -148,7 +148,7 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
-			Judge: func(j *check.J) { direction(wire.Request)(j) },
+			Judge: func(j *check.J) { direction(j, wire.Request) },
 		},
 		{
 			ID:    "client.methods.notifications",
@@ -156,25 +156,23 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
-			Judge: func(j *check.J) { direction(wire.Notification)(j) },
+			Judge: func(j *check.J) { direction(j, wire.Notification) },
 		},
 	}
 }
 
 // direction objects to methods that the schema knows from servers only. One
 // that it does not know at all may be of an extension.
-func direction(kind wire.Kind) func(*check.J) {
-	return func(j *check.J) {
-		known := schema.For(j.Rev)
-		for _, e := range j.Sent() {
-			m := e.Message
-			switch {
-			case m.Kind != kind:
-			case known.SentBy(wire.Client, m.Method()):
-				j.Saw()
-			case known.SentBy(wire.Server, m.Method()):
-				j.Fail(e, "%s is sent by servers only", m.Method())
-			}
+func direction(j *check.J, kind wire.Kind) {
+	known := schema.For(j.Rev)
+	for _, e := range j.Sent() {
+		m := e.Message
+		switch {
+		case m.Kind != kind:
+		case known.SentBy(wire.Client, m.Method()):
+			j.Saw()
+		case known.SentBy(wire.Server, m.Method()):
+			j.Fail(e, "%s is sent by servers only", m.Method())
 		}
 	}
 }

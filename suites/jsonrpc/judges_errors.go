@@ -47,7 +47,7 @@ func errorResponses() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-code-integer"},
 			Judge: func(j *check.J) {
-				errorMember("code", func(v gjson.Result) bool { return wire.IsInteger(v) }, "an integer")(j)
+				errorMember(j, "code", func(v gjson.Result) bool { return wire.IsInteger(v) }, "an integer")
 			},
 		},
 		{
@@ -57,7 +57,7 @@ func errorResponses() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-error-message-string"},
 			Judge: func(j *check.J) {
-				errorMember("message", func(v gjson.Result) bool { return v.Type == gjson.String }, "a string")(j)
+				errorMember(j, "message", func(v gjson.Result) bool { return v.Type == gjson.String }, "a string")
 			},
 		},
 		{
@@ -136,9 +136,9 @@ func errorResponses() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-reserved-error-codes"},
 			Judge: func(j *check.J) {
-				codes("is reserved by JSON-RPC and not defined", func(code int) bool {
+				codes(j, "is reserved by JSON-RPC and not defined", func(code int) bool {
 					return code >= -32768 && code <= -32100 && code != spec.ParseError && !(code >= -32603 && code <= -32600)
-				})(j)
+				})
 			},
 		},
 		{
@@ -148,9 +148,9 @@ func errorResponses() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-legacy-range-avoid"},
 			Judge: func(j *check.J) {
-				codes("is of the legacy range", func(code int) bool {
+				codes(j, "is of the legacy range", func(code int) bool {
 					return code >= -32019 && code <= -32000 && code != spec.LegacyResourceNotFound
-				})(j)
+				})
 			},
 		},
 		{
@@ -160,9 +160,9 @@ func errorResponses() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-mcp-range-defined-only"},
 			Judge: func(j *check.J) {
-				codes("is of the range of the specification, which does not define it", func(code int) bool {
+				codes(j, "is of the range of the specification, which does not define it", func(code int) bool {
 					return code >= -32099 && code <= -32020 && code < spec.UnsupportedVersion && code != spec.LegacyURLElicitationError
-				})(j)
+				})
 			},
 		},
 		{
@@ -207,27 +207,27 @@ func errorResponses() []check.Check {
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-code-32002-retired", "jsonrpc-code-32042-retired"},
 			Judge: func(j *check.J) {
-				codes("was retired with the revisions before", func(code int) bool {
+				codes(j, "was retired with the revisions before", func(code int) bool {
 					return code == spec.LegacyResourceNotFound || code == spec.LegacyURLElicitationError
-				})(j)
+				})
 			},
 		},
 	}
 }
 
 // errorMember judges the type of a member of errors that have it.
-func errorMember(name string, good func(gjson.Result) bool, want string) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range transcript.ErrorResponses(j) {
-			switch v := e.Message.Error().Get(name); {
-			case !v.Exists():
-			case !good(v):
-				j.Fail(e, "the %s of the error is %s, not %s", name, wire.Clip(v.Raw, 80), want)
-			default:
-				j.Saw()
-			}
+func errorMember(j *check.J, name string, good func(gjson.Result) bool, want string) {
+
+	for _, e := range transcript.ErrorResponses(j) {
+		switch v := e.Message.Error().Get(name); {
+		case !v.Exists():
+		case !good(v):
+			j.Fail(e, "the %s of the error is %s, not %s", name, wire.Clip(v.Raw, 80), want)
+		default:
+			j.Saw()
 		}
 	}
+
 }
 
 // unanswered returns the id of a request before a frame that no response of
@@ -253,17 +253,17 @@ func unanswered(j *check.J, before wire.Entry) (wire.ID, bool) {
 }
 
 // codes judges the codes of all errors in a session.
-func codes(why string, bad func(code int) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range transcript.ErrorResponses(j) {
-			code, ok := e.Message.Code()
-			switch {
-			case !ok || transcript.AnswersLegacyRequest(j, e):
-			case bad(code):
-				j.Fail(e, "the code %d %s", code, why)
-			default:
-				j.Saw()
-			}
+func codes(j *check.J, why string, bad func(code int) bool) {
+
+	for _, e := range transcript.ErrorResponses(j) {
+		code, ok := e.Message.Code()
+		switch {
+		case !ok || transcript.AnswersLegacyRequest(j, e):
+		case bad(code):
+			j.Fail(e, "the code %d %s", code, why)
+		default:
+			j.Saw()
 		}
 	}
+
 }

@@ -22,10 +22,10 @@ func errorCodeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-internal-error-code"},
 			Judge: func(j *check.J) {
-				failureCode("resources/read", func(j *check.J, params gjson.Result, before int) bool {
+				failureCode(j, "resources/read", func(j *check.J, params gjson.Result, before int) bool {
 					_, ok := listedEntry(j, "resources/list", "resources", "uri", params.Get("uri"), before)
 					return ok
-				})(j)
+				})
 			},
 		},
 		{
@@ -35,10 +35,10 @@ func errorCodeJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-internal-error-code"},
 			Judge: func(j *check.J) {
-				failureCode("prompts/get", func(j *check.J, params gjson.Result, before int) bool {
+				failureCode(j, "prompts/get", func(j *check.J, params gjson.Result, before int) bool {
 					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("name"), before)
 					return ok && argumentsFit(prompt, params.Get("arguments"))
-				})(j)
+				})
 			},
 		},
 		{
@@ -48,11 +48,11 @@ func errorCodeJudges() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"completion-internal-error-code"},
 			Judge: func(j *check.J) {
-				failureCode("completion/complete", func(j *check.J, params gjson.Result, before int) bool {
+				failureCode(j, "completion/complete", func(j *check.J, params gjson.Result, before int) bool {
 					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("ref.name"), before)
 					argument := params.Get("argument")
 					return ok && params.Get("ref.type").String() == "ref/prompt" && argument.Get("value").Type == gjson.String && hasArgument(prompt, argument.Get("name").String())
-				})(j)
+				})
 			},
 		},
 	}
@@ -61,24 +61,24 @@ func errorCodeJudges() []check.Check {
 // failureCode judges the errors that answer requests of a method which ask for
 // what was offered before. Codes that JSON-RPC reserves say what they say: only
 // -32603 shows that the rule was kept, and only a code of nobody's breaks it.
-func failureCode(method string, offered func(j *check.J, params gjson.Result, before int) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range transcript.ErrorResponses(j) {
-			code, ok := e.Message.Code()
-			if !ok || code != spec.InternalError && code >= -32768 && code <= -32000 {
-				continue
-			}
-			request, ok := j.RequestOf(e)
-			if !ok || request.Message.Method() != method || transcript.AnswersLegacyRequest(j, e) || !offered(j, request.Message.Params(), request.Index) {
-				continue
-			}
-			if code != spec.InternalError {
-				j.Fail(e, "%s of what the server lists was answered with %d, which is no code of JSON-RPC", method, code)
-				continue
-			}
-			j.Saw()
+func failureCode(j *check.J, method string, offered func(j *check.J, params gjson.Result, before int) bool) {
+
+	for _, e := range transcript.ErrorResponses(j) {
+		code, ok := e.Message.Code()
+		if !ok || code != spec.InternalError && code >= -32768 && code <= -32000 {
+			continue
 		}
+		request, ok := j.RequestOf(e)
+		if !ok || request.Message.Method() != method || transcript.AnswersLegacyRequest(j, e) || !offered(j, request.Message.Params(), request.Index) {
+			continue
+		}
+		if code != spec.InternalError {
+			j.Fail(e, "%s of what the server lists was answered with %d, which is no code of JSON-RPC", method, code)
+			continue
+		}
+		j.Saw()
 	}
+
 }
 
 // listedEntry returns the entry of a list that a name or URI stands for, as it

@@ -48,7 +48,7 @@ func envelope() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-version-literal"},
-			Judge: func(j *check.J) { misfit("jsonrpc", anyKind)(j) },
+			Judge: func(j *check.J) { misfit(j, "jsonrpc", anyKind) },
 		},
 		{
 			ID:    "jsonrpc.utf8",
@@ -94,7 +94,7 @@ func requests() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-method-string"},
-			Judge: func(j *check.J) { misfit("method", hasMethod)(j) },
+			Judge: func(j *check.J) { misfit(j, "method", hasMethod) },
 		},
 		{
 			ID:    "jsonrpc.method.reserved",
@@ -310,7 +310,7 @@ func responses() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"jsonrpc-response-not-both"},
-			Judge: func(j *check.J) { misfit("result", wire.Message.IsResponse)(j) },
+			Judge: func(j *check.J) { misfit(j, "result", wire.Message.IsResponse) },
 		},
 		{
 			ID:    "jsonrpc.result.object",
@@ -402,12 +402,12 @@ func anyKind(m wire.Message) bool { return m.Kind != wire.Invalid && m.Kind != w
 func hasMethod(m wire.Message) bool { return m.Kind == wire.Request || m.Kind == wire.Notification }
 
 // misfit judges one member of the messages that are its subject.
-func misfit(member string, subject func(wire.Message) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range j.Sent() {
-			misfitOf(j, e, member, subject)
-		}
+func misfit(j *check.J, member string, subject func(wire.Message) bool) {
+
+	for _, e := range j.Sent() {
+		misfitOf(j, e, member, subject)
 	}
+
 }
 
 func misfitOf(j *check.J, e wire.Entry, member string, subject func(wire.Message) bool) {

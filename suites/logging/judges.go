@@ -127,7 +127,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"logging-opt-in-required"},
-			Judge: func(j *check.J) { requestMessages(unasked)(j) },
+			Judge: func(j *check.J) { requestMessages(j, unasked) },
 		},
 		{
 			ID:    "logging.request.threshold",
@@ -135,7 +135,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"logging-request-level-threshold"},
-			Judge: func(j *check.J) { requestMessages(tooMild)(j) },
+			Judge: func(j *check.J) { requestMessages(j, tooMild) },
 		},
 		{
 			ID:    "logging.request.before-answer",
@@ -143,7 +143,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"logging-before-response"},
-			Judge: func(j *check.J) { requestMessages(tooLate)(j) },
+			Judge: func(j *check.J) { requestMessages(j, tooLate) },
 		},
 		{
 			ID:    "logging.request.stream",
@@ -277,29 +277,29 @@ const (
 
 // requestMessages judges the log messages of the stateless era by the requests
 // in flight. Those that were cancelled count as in flight to the end.
-func requestMessages(broken logged) func(j *check.J) {
-	return func(j *check.J) {
-		heard := false
-		all := logsOf(j)
-		for _, l := range all.messages {
-			switch {
-			case l.how != broken:
-				heard = heard || l.how == rightly
-			case l.how == unasked:
-				j.Fail(l.Entry, "a log message came while no request asked for any")
-			case l.how == tooMild:
-				j.Fail(l.Entry, "a message of level %s came, and no request in flight asks for what is so mild", l.Message.Params().Get("level").String())
-			case l.how == tooLate:
-				j.Fail(l.Entry, "a log message came after the request that asked for it was answered")
-			}
-			if l.how == rightly && broken != unasked {
-				j.Saw()
-			}
+func requestMessages(j *check.J, broken logged) {
+
+	heard := false
+	all := logsOf(j)
+	for _, l := range all.messages {
+		switch {
+		case l.how != broken:
+			heard = heard || l.how == rightly
+		case l.how == unasked:
+			j.Fail(l.Entry, "a log message came while no request asked for any")
+		case l.how == tooMild:
+			j.Fail(l.Entry, "a message of level %s came, and no request in flight asks for what is so mild", l.Message.Params().Get("level").String())
+		case l.how == tooLate:
+			j.Fail(l.Entry, "a log message came after the request that asked for it was answered")
 		}
-		if broken == unasked && heard && all.quiet {
-			j.Saw() // a server that logs when asked has answered calls without
+		if l.how == rightly && broken != unasked {
+			j.Saw()
 		}
 	}
+	if broken == unasked && heard && all.quiet {
+		j.Saw() // a server that logs when asked has answered calls without
+	}
+
 }
 
 // A logMessage is one of a session, with how it relates to its requests.

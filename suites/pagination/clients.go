@@ -1,6 +1,8 @@
 package pagination
 
 import (
+	"slices"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -9,39 +11,32 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientJudges are the judges of server/utilities/pagination.
+// clientJudges returns the judges of clients of server/utilities/pagination.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.pagination.cursor",
-			Says:  "a cursor is given back exactly as it was handed out for that list in this session",
+			Says:  "the client sends a cursor exactly as the server returned it for that list in this session",
 			Level: spec.Must,
 			In:    spec.Every,
-			Rules: []string{"pagination-cursor-param-string", "pagination-cursor-opaque", "pagination-cursor-no-format-assumptions", "pagination-cursor-unmodified", "pagination-cursor-not-persisted"},
-			// cursorReturned compares the cursor of each list request with those that the
-			// results before it handed out for the same list.
+			Rules: []string{
+				"pagination-cursor-param-string", "pagination-cursor-opaque", "pagination-cursor-no-format-assumptions",
+				"pagination-cursor-unmodified", "pagination-cursor-not-persisted",
+			},
+			Idle: "the client sent no cursor",
 			Judge: func(j *check.J) {
-				given := map[string]map[string]bool{}
+				returned := map[string]map[string]bool{} // by method
 				for _, e := range j.Entries() {
 					for _, m := range e.Message.Elements() {
-						if e.From == wire.Server {
-							if method, next, ok := handedOut(j, e, m); ok {
-								if given[method] == nil {
-									given[method] = map[string]bool{}
-								}
-								given[method][next.String()] = true
-							}
+						if e.From == wire.Client {
+							judgeCursor(j, e, m, returned[m.Method()])
 							continue
 						}
-						cursor := m.Params().Get("cursor")
-						switch {
-						case m.Kind != wire.Request || !isList(m.Method()) || !cursor.Exists():
-						case cursor.Type != gjson.String:
-							j.Fail(e, "the cursor of %s is %s, not a string", m.Method(), wire.TypeName(cursor))
-						case !given[m.Method()][cursor.String()]:
-							j.Fail(e, "the cursor %s of %s was not handed out for it in this session", wire.Clip(cursor.Raw, 120), m.Method())
-						default:
-							j.Saw()
+						if method, next, ok := nextCursor(j, e, m); ok {
+							if returned[method] == nil {
+								returned[method] = map[string]bool{}
+							}
+							returned[method][next.String()] = true
 						}
 					}
 				}
@@ -49,54 +44,54 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.pagination.cursor.empty",
-			Says:  "an empty cursor is not taken for the end of a list",
+			Says:  "the client follows a nextCursor that is the empty string",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"pagination-empty-cursor-valid"},
-			// emptyCursor judges clients that follow cursors: one that followed a page's
-			// cursor which was not empty, to a page whose cursor is, follows that too.
+			Idle:  "no client that follows cursors received an empty one",
+			// Only a client that followed a non-empty cursor of the list before is known
+			// to follow cursors at all.
 			Judge: func(j *check.J) {
-				for _, e := range j.Received() {
-					method, next, ok := handedOut(j, e, e.Message)
-					if !ok || next.String() != "" || !followed(j, method, e.Index) {
-						continue
+				check.Each(j, j.Received(), func(e wire.Entry) bool {
+					method, next, ok := nextCursor(j, e, e.Message)
+					if !ok || next.String() != "" || !sentCursor(j, method, 0, e.Index, false) {
+						return false
 					}
-					again := false
-					for _, s := range j.Sent() {
-						m := s.Message
-						again = again || s.Index > e.Index && m.Method() == method && m.Params().Get("cursor").Exists()
+					followed := sentCursor(j, method, e.Index+1, len(j.Entries()), true)
+					if !followed && transcript.WentOn(j.Entries(), e.Index) {
+						j.Fail(e, "the client followed the cursors of %s up to the empty one and did not follow that", method)
 					}
-					switch {
-					case again:
-						j.Saw()
-					case transcript.WentOn(j.Entries(), e.Index):
-						j.Fail(e, "the client followed the cursors of %s up to the empty one, and took that for the end", method)
-					}
-				}
+					return followed
+				})
 			},
 		},
 	}
 }
 
-func isList(method string) bool {
-	switch method {
-	case "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list":
-		return true
+// judgeCursor judges the cursor of a list request against those that the server
+// returned for the same list.
+func judgeCursor(j *check.J, e wire.Entry, m wire.Message, returned map[string]bool) {
+	cursor := m.Params().Get("cursor")
+	switch {
+	case m.Kind != wire.Request || !slices.Contains(listMethods, m.Method()) || !cursor.Exists():
+	case cursor.Type != gjson.String:
+		j.Fail(e, "the cursor of %s is %s, not a string", m.Method(), wire.TypeName(cursor))
+	case !returned[cursor.String()]:
+		j.Fail(e, "the server returned no cursor %s for %s in this session", wire.Clip(cursor.Raw, 120), m.Method())
+	default:
+		j.Saw()
 	}
-	return false
 }
 
-// handedOut returns the cursor that a result hands out, and for which list.
-func handedOut(j *check.J, e wire.Entry, m wire.Message) (method string, next gjson.Result, ok bool) {
+// nextCursor returns the nextCursor of a result and the method of its list.
+func nextCursor(j *check.J, e wire.Entry, m wire.Message) (method string, next gjson.Result, ok bool) {
 	next = m.Result().Get("nextCursor")
 	if m.Kind != wire.Result || next.Type != gjson.String {
 		return "", next, false
 	}
-	id := m.ID()
-	for i := e.Index - 1; i >= 0; i-- {
-		before := j.Entries()[i]
+	for _, before := range slices.Backward(j.Entries()[:e.Index]) {
 		for _, part := range before.Message.Elements() {
-			if before.From == wire.Client && part.Kind == wire.Request && part.ID().Equal(id) {
+			if before.From == wire.Client && part.Kind == wire.Request && part.ID().Equal(m.ID()) {
 				return part.Method(), next, true
 			}
 		}
@@ -104,11 +99,12 @@ func handedOut(j *check.J, e wire.Entry, m wire.Message) (method string, next gj
 	return "", next, false
 }
 
-func followed(j *check.J, method string, before int) bool {
-	for _, e := range j.Sent() {
-		if e.Index < before && e.Message.Method() == method && e.Message.Params().Get("cursor").String() != "" {
-			return true
-		}
-	}
-	return false
+// sentCursor reports whether the client sent a request of a method with a cursor
+// between two frames; an empty cursor counts only if empty is true.
+func sentCursor(j *check.J, method string, from, to int, empty bool) bool {
+	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
+		cursor := e.Message.Params().Get("cursor")
+		return e.Index >= from && e.Index < to && e.Message.Method() == method &&
+			cursor.Exists() && (empty || cursor.String() != "")
+	})
 }

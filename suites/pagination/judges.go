@@ -9,7 +9,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/utilities/pagination.
+// listMethods are the requests whose results have pages.
+var listMethods = []string{
+	"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list",
+}
+
+// judges returns the judges of server/utilities/pagination.
 func judges() []check.Check {
 	return []check.Check{
 		{
@@ -18,16 +23,16 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"pagination-next-cursor-string"},
+			Idle:  "no list result has a nextCursor",
+			Hint:  "offer a list that spans pages",
 			Judge: func(j *check.J) {
-				for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"} {
-					transcript.EachResult(j, method, func(e wire.Entry, _ wire.Message, result gjson.Result) {
-						switch next := result.Get("nextCursor"); {
-						case !next.Exists():
-						case next.Type != gjson.String:
-							j.Fail(e, "nextCursor in the result of %s is %s, not a string", method, wire.TypeName(next))
-						default:
-							j.Saw()
+				for _, method := range listMethods {
+					check.Each(j, transcript.Results(j, method), func(r transcript.Answered) bool {
+						next := r.Result.Get("nextCursor")
+						if next.Exists() && next.Type != gjson.String {
+							j.Fail(r.Answer, "nextCursor in the result of %s is %s, not a string", method, wire.TypeName(next))
 						}
+						return next.Type == gjson.String
 					})
 				}
 			},

@@ -1,23 +1,22 @@
 package ping
 
 import (
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientJudges are the judges of basic/utilities/ping, which 2026-07-28 removed.
+// clientJudges returns the judges of clients of basic/utilities/ping.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.ping.answered",
-			Says:  "a ping of the server is answered with an empty result",
+			Says:  "the client answers a ping of the server with an empty result",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"ping-respond"},
+			Idle:  "the server sent no ping",
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
@@ -25,16 +24,14 @@ func clientJudges() []check.Check {
 					switch {
 					case ask.Message.Method() != "ping":
 					case m.Kind == wire.Invalid && transcript.IsOverdue(j, ask):
-						j.Fail(ask, "the server's ping was not answered within %s", j.Due())
-					case m.Kind == wire.Invalid:
+						j.Fail(ask, "the client did not answer the server's ping within %s", j.Due())
+					case m.Kind == wire.Invalid: // the session ended before the answer was due
 					case m.Kind != wire.Result:
 						j.Fail(answers[i], "ping was answered with %s", m.Summary())
-					case !m.Result().IsObject(): // judged for all results
+					case !m.Result().IsObject(): // jsonrpc.result.object judges all results
+					case member(m.Result()) != "":
+						j.Fail(answers[i], "the result of ping holds %q", member(m.Result()))
 					default:
-						if name := extra(m.Result()); name != "" {
-							j.Fail(answers[i], "the result of ping holds %q", name)
-							continue
-						}
 						j.Saw()
 					}
 				}
@@ -46,29 +43,8 @@ func clientJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
-			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
-					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
-						continue
-					}
-					if name := extra(e.Message.Params()); name != "" {
-						j.Fail(e, "ping carries %q", name)
-						continue
-					}
-					j.Saw()
-				}
-			},
+			Idle:  "the client sent no ping",
+			Judge: func(j *check.J) { judgeParams(j) },
 		},
 	}
-}
-
-// extra returns a member of an object that is not _meta, or "".
-func extra(v gjson.Result) (name string) {
-	v.ForEach(func(key, _ gjson.Result) bool {
-		if key.String() != "_meta" {
-			name = wire.Clip(key.String(), 40)
-		}
-		return name == ""
-	})
-	return name
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of the pings that a server sends
-// (basic/utilities/ping, which 2026-07-28 removed).
+// judges returns the judges of the pings that a server sends.
 func judges() []check.Check {
 	return []check.Check{
 		{
@@ -20,44 +20,28 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-no-params"},
-			// pingParams allows _meta, which any request may carry.
-			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
-					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" {
-						continue
-					}
-					stray := ""
-					e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
-						if key.String() != "_meta" {
-							stray = key.String()
-						}
-						return stray == ""
-					})
-					if stray != "" {
-						j.Fail(e, "the ping has the parameter %q", wire.Clip(stray, 80))
-						continue
-					}
-					j.Saw()
-				}
-			},
+			Idle:  "the server sent no ping",
+			Judge: func(j *check.J) { judgeParams(j) },
 		},
 		{
 			ID:    "ping.sent.rate",
-			Says:  "the server does not ping ten times within a second",
+			Says:  "the server sends fewer than ten pings within a second",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"ping-not-excessive"},
-			// pingRate needs to have seen two pings, and frames with their times.
+			Idle:  "the server did not send two pings",
+			// A frame without a time says nothing about the rate.
 			Judge: func(j *check.J) {
 				var at []time.Duration
-				for _, e := range j.Sent() {
-					if e.Message.Kind != wire.Request || e.Message.Method() != "ping" || e.At == 0 {
+				for _, e := range pingsSent(j) {
+					if e.At == 0 {
 						continue
 					}
 					at = append(at, e.At)
 					n := len(at)
-					if n >= manyPings && at[n-1]-at[n-manyPings] < time.Second {
-						j.Fail(e, "the server sent %d pings within %s", manyPings, (at[n-1] - at[n-manyPings]).Round(time.Millisecond))
+					if n >= excessivePings && at[n-1]-at[n-excessivePings] < time.Second {
+						took := (at[n-1] - at[n-excessivePings]).Round(time.Millisecond)
+						j.Fail(e, "the server sent %d pings within %s", excessivePings, took)
 						return
 					}
 				}
@@ -69,6 +53,36 @@ func judges() []check.Check {
 	}
 }
 
-// manyPings within a second is what everybody would call excessive; the page
-// gives no figure, and nothing below it is judged.
-const manyPings = 10
+// excessivePings within a second are excessive by any reading; the page gives no
+// figure, and nothing below it is judged.
+const excessivePings = 10
+
+// pingsSent returns the pings of the judged side.
+func pingsSent(j *check.J) []wire.Entry {
+	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
+		return e.Message.Kind == wire.Request && e.Message.Method() == "ping"
+	})
+}
+
+// judgeParams judges that pings have no params but _meta, which any request may
+// have.
+func judgeParams(j *check.J) {
+	check.Each(j, pingsSent(j), func(e wire.Entry) bool {
+		if name := member(e.Message.Params()); name != "" {
+			j.Fail(e, "the ping has the parameter %q", name)
+		}
+		return true
+	})
+}
+
+// member returns the name of a member of an object other than _meta; "" if there is
+// none.
+func member(object gjson.Result) (name string) {
+	object.ForEach(func(key, _ gjson.Result) bool {
+		if key.String() != "_meta" {
+			name = wire.Clip(key.String(), 80)
+		}
+		return name == ""
+	})
+	return name
+}

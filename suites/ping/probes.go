@@ -1,33 +1,30 @@
 package ping
 
 import (
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// probes are the probes of basic/utilities/ping, which 2026-07-28 removed.
+// probes returns the probes of basic/utilities/ping, which 2026-07-28 removed.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "ping.answered",
-			Says:  "a ping is answered with an empty result",
+			Says:  "the server answers a ping with an empty result",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"ping-respond"},
-			// pingAnswered pings as the page shows it, and with params, which the schema
-			// allows.
+			Idle:  "no ping was sent",
+			// The page shows a ping without params; the schema allows empty params and _meta.
 			Probe: func(t *check.T) {
 				for _, params := range []check.Params{nil, {}, {"_meta": check.Params{}}} {
 					m := t.Request("ping", params)
-					if m.Kind != wire.Result || !m.Result().IsObject() {
-						t.Fail("an empty result", m.Summary(), "ping was answered with %s", m.Summary())
+					match.Expect(t, m).To(match.BeResult(), "ping with params %v", params)
+					if name := member(m.Result()); name != "" || !m.Result().IsObject() {
+						t.Fail("an empty result", m.Result().Raw, "the result of ping is not an empty object")
 					}
-					for key := range m.Result().Map() {
-						if key != "_meta" {
-							t.Fail("an empty result", m.Result().Raw, "the result of ping holds %q", key)
-						}
-					}
+					t.Saw()
 				}
 			},
 		},

@@ -20,7 +20,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-list-result"},
-			Judge: func(j *check.J) { transcript.JudgeShape("ListPromptsResult", "", []string{"/prompts"})(j) },
+			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListPromptsResult", "", []string{"/prompts"}) },
 		},
 		{
 			ID:    "prompts.name.string",
@@ -29,7 +29,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"})(j)
+				transcript.JudgeShape(j, "ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"})
 			},
 		},
 		{
@@ -38,7 +38,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name-unique"},
-			Judge: func(j *check.J) { transcript.JudgeUnique("prompts/list", "prompts", "name", "prompts are called")(j) },
+			Judge: func(j *check.J) { transcript.JudgeUnique(j, "prompts/list", "prompts", "name", "prompts are called") },
 		},
 		{
 			ID:    "prompts.optional",
@@ -47,7 +47,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-optional-types"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**")(j)
+				transcript.JudgeShape(j, "ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**")
 			},
 		},
 		{
@@ -57,7 +57,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-argument-fields"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"})(j)
+				transcript.JudgeShape(j, "ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"})
 			},
 		},
 		{
@@ -67,7 +67,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"prompts-get-result"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("GetPromptResult", "", []string{"/messages", "/messages/*", "/description"})(j)
+				transcript.JudgeShape(j, "GetPromptResult", "", []string{"/messages", "/messages/*", "/description"})
 			},
 		},
 		{

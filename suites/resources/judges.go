@@ -27,7 +27,7 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-list-result"},
-			Judge: func(j *check.J) { transcript.JudgeShape("ListResourcesResult", "", []string{"/resources"})(j) },
+			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListResourcesResult", "", []string{"/resources"}) },
 		},
 		{
 			ID:    "resources.resource.required",
@@ -36,7 +36,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-resource-required-fields"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*", "/resources/*/uri", "/resources/*/name"})(j)
+				transcript.JudgeShape(j, "ListResourcesResult", "resources", []string{"/resources/*", "/resources/*/uri", "/resources/*/name"})
 			},
 		},
 		{
@@ -46,7 +46,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-resource-optional-types"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListResourcesResult", "resources", []string{"/resources/*/**"}, "/resources/*", "/resources/*/uri", "/resources/*/name")(j)
+				transcript.JudgeShape(j, "ListResourcesResult", "resources", []string{"/resources/*/**"}, "/resources/*", "/resources/*/uri", "/resources/*/name")
 			},
 		},
 		{
@@ -76,7 +76,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-uri-unique"},
 			Judge: func(j *check.J) {
-				transcript.JudgeUnique("resources/list", "resources", "uri", "resources have the uri")(j)
+				transcript.JudgeUnique(j, "resources/list", "resources", "uri", "resources have the uri")
 			},
 		},
 		{
@@ -86,7 +86,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-templates-list-result"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListResourceTemplatesResult", "", []string{"/resourceTemplates"})(j)
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "", []string{"/resourceTemplates"})
 			},
 		},
 		{
@@ -96,7 +96,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-template-required-fields"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"})(j)
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"})
 			},
 		},
 		{
@@ -106,7 +106,7 @@ func resourcesListed() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"resources-template-optional-types"},
 			Judge: func(j *check.J) {
-				transcript.JudgeShape("ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"}, "/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")(j)
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"}, "/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")
 			},
 		},
 		{

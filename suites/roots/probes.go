@@ -86,7 +86,7 @@ func probes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
-			Probe: func(t *check.T) { rootsKept(func(inside, outside string) string { return outside })(t) },
+			Probe: func(t *check.T) { rootsKept(t, func(inside, outside string) string { return outside }) },
 		},
 		{
 			ID:    "roots.paths",
@@ -96,9 +96,9 @@ func probes() []check.Check {
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
 			Probe: func(t *check.T) {
-				rootsKept(func(inside, outside string) string {
+				rootsKept(t, func(inside, outside string) string {
 					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" + filepath.Base(outside)
-				})(t)
+				})
 			},
 		},
 		{
@@ -107,7 +107,7 @@ func probes() []check.Check {
 			Level: spec.Robust,
 			In:    spec.Handshake,
 			Spec:  "client/roots#error-handling",
-			Probe: func(t *check.T) { expect.AnswersSurvived(asking.ListRoots)(t) },
+			Probe: func(t *check.T) { expect.AnswersSurvived(t, asking.ListRoots) },
 		},
 	}
 }
@@ -128,35 +128,35 @@ func newPlace(dir, name string) (place, error) {
 // for a file in it and for one beside it. A tool is at fault that shows what is
 // in the other, or that asks for the roots and then does for the other what it
 // did for the one.
-func rootsKept(lead func(inside, outside string) string) func(*check.T) {
-	return func(t *check.T) {
-		dir, err := os.MkdirTemp("", "mcpcheck-roots-")
-		if err != nil {
-			t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		inside, err := newPlace(dir, "inside")
-		if err != nil {
-			t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
-		}
-		outside, err := newPlace(dir, "outside")
-		if err != nil {
-			t.NotObserved("no folder could be made beside a root: "+err.Error(), "")
-		}
-		tools := fileTools(t)
-		asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
-			return check.ClientAnswer{Result: check.Params{"roots": []any{check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}}}}
-		})
-		asking.Renewed(t, asking.ListRoots)
-		defer func() { t.Client().Answer(nil); asking.Renewed(t, asking.ListRoots) }()
-		kept := false
-		for _, tool := range tools {
-			kept = tool.keeps(t, inside, outside, lead(inside.file, outside.file)) || kept
-		}
-		if !kept {
-			t.NotObserved("no tool that may be called gave a file of the root, and refused another", check.AllowHint(toolcalls.Calls(t).Held))
-		}
+func rootsKept(t *check.T, lead func(inside, outside string) string) {
+
+	dir, err := os.MkdirTemp("", "mcpcheck-roots-")
+	if err != nil {
+		t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	inside, err := newPlace(dir, "inside")
+	if err != nil {
+		t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
+	}
+	outside, err := newPlace(dir, "outside")
+	if err != nil {
+		t.NotObserved("no folder could be made beside a root: "+err.Error(), "")
+	}
+	tools := fileTools(t)
+	asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
+		return check.ClientAnswer{Result: check.Params{"roots": []any{check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}}}}
+	})
+	asking.Renewed(t, asking.ListRoots)
+	defer func() { t.Client().Answer(nil); asking.Renewed(t, asking.ListRoots) }()
+	kept := false
+	for _, tool := range tools {
+		kept = tool.keeps(t, inside, outside, lead(inside.file, outside.file)) || kept
+	}
+	if !kept {
+		t.NotObserved("no tool that may be called gave a file of the root, and refused another", check.AllowHint(toolcalls.Calls(t).Held))
+	}
+
 }
 
 // A fileTool is a tool whose one required argument is a path or a file URI.

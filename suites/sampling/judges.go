@@ -43,7 +43,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-undeclared"},
-			Judge: func(j *check.J) { samplingContext(false, "and the client does not declare sampling.context")(j) },
+			Judge: func(j *check.J) { samplingContext(j, false, "and the client does not declare sampling.context") },
 		},
 		{
 			ID:    "sampling.context.avoided",
@@ -51,7 +51,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-context-not-used"},
-			Judge: func(j *check.J) { samplingContext(true, "a value that is on its way out")(j) },
+			Judge: func(j *check.J) { samplingContext(j, true, "a value that is on its way out") },
 		},
 		{
 			ID:    "sampling.tools.results-alone",
@@ -244,21 +244,19 @@ func samplingShapes() []check.Check {
 
 // samplingContext objects to the values that include context, where the client
 // declares or does not declare that it does that.
-func samplingContext(declared bool, why string) func(*check.J) {
-	return func(j *check.J) {
-		transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
-			capability := a.Client(j).Get("sampling")
-			if !capability.Exists() || capability.Get("context").Exists() != declared {
-				return
-			}
-			switch v := a.Params().Value.Get("includeContext").String(); v {
-			case "thisServer", "allServers":
-				j.Fail(a.Entry, "%s: includeContext is %q, %s", a.Name, v, why)
-			default:
-				j.Saw()
-			}
-		})
-	}
+func samplingContext(j *check.J, declared bool, why string) {
+	transcript.EachInputRequest(j, createMessage, func(a transcript.InputRequest) {
+		capability := a.Client(j).Get("sampling")
+		if !capability.Exists() || capability.Get("context").Exists() != declared {
+			return
+		}
+		switch v := a.Params().Value.Get("includeContext").String(); v {
+		case "thisServer", "allServers":
+			j.Fail(a.Entry, "%s: includeContext is %q, %s", a.Name, v, why)
+		default:
+			j.Saw()
+		}
+	})
 }
 
 // contents returns the content blocks of a sampling message: one, or an array.

@@ -89,7 +89,7 @@ func probes() []check.Check {
 			In:       spec.Handshake,
 			Spec:     "client/sampling#error-handling",
 			Malforms: true,
-			Probe:    func(t *check.T) { expect.AnswersSurvived(asking.CreateMessage)(t) },
+			Probe:    func(t *check.T) { expect.AnswersSurvived(t, asking.CreateMessage) },
 		},
 	}
 }

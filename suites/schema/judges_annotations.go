@@ -24,7 +24,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-audience"},
 			Judge: func(j *check.J) {
-				annotation("audience", func(v gjson.Result) string {
+				annotation(j, "audience", func(v gjson.Result) string {
 					if !v.IsArray() {
 						return "is " + wire.TypeName(v) + ", not an array"
 					}
@@ -34,7 +34,7 @@ func annotationJudges() []check.Check {
 						}
 					}
 					return ""
-				})(j)
+				})
 			},
 		},
 		{
@@ -44,7 +44,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-priority"},
 			Judge: func(j *check.J) {
-				annotation("priority", func(v gjson.Result) string {
+				annotation(j, "priority", func(v gjson.Result) string {
 					if v.Type != gjson.Number {
 						return "is " + wire.TypeName(v) + ", not a number"
 					}
@@ -52,7 +52,7 @@ func annotationJudges() []check.Check {
 						return "is " + wire.Clip(v.Raw, 40) + ", not from 0 to 1"
 					}
 					return ""
-				})(j)
+				})
 			},
 		},
 		{
@@ -62,7 +62,7 @@ func annotationJudges() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-annotations-last-modified"},
 			Judge: func(j *check.J) {
-				annotation("lastModified", func(v gjson.Result) string {
+				annotation(j, "lastModified", func(v gjson.Result) string {
 					if v.Type != gjson.String {
 						return "is " + wire.TypeName(v) + ", not a string"
 					}
@@ -70,7 +70,7 @@ func annotationJudges() []check.Check {
 						return fmt.Sprintf("is %q, in no form of ISO 8601", wire.Clip(v.Str, 40))
 					}
 					return ""
-				})(j)
+				})
 			},
 		},
 	}
@@ -78,20 +78,20 @@ func annotationJudges() []check.Check {
 
 // annotation judges one member of annotations; wrong tells what is wrong with
 // it, "" if nothing.
-func annotation(member string, wrong func(v gjson.Result) string) func(*check.J) {
-	return func(j *check.J) {
-		transcript.EachMember(j, "annotations", func(a transcript.Member) {
-			v := a.Value.Get(member)
-			if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
-				return
-			}
-			if why := wrong(v); why != "" {
-				j.Fail(a.Entry, "%s: %s/%s %s", a.Name, a.Path, member, why)
-				return
-			}
-			j.Saw()
-		})
-	}
+func annotation(j *check.J, member string, wrong func(v gjson.Result) string) {
+
+	transcript.EachMember(j, "annotations", func(a transcript.Member) {
+		v := a.Value.Get(member)
+		if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
+			return
+		}
+		if why := wrong(v); why != "" {
+			j.Fail(a.Entry, "%s: %s/%s %s", a.Name, a.Path, member, why)
+			return
+		}
+		j.Saw()
+	})
+
 }
 
 // iso8601 takes the extended and the basic form of dates, by month, week or

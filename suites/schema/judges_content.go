@@ -48,7 +48,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-text-content"},
-			Judge: func(j *check.J) { contentOf("text", "TextContent", "")(j) },
+			Judge: func(j *check.J) { contentOf(j, "text", "TextContent", "") },
 		},
 		{
 			ID:    "schema.content.image",
@@ -56,7 +56,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-image-content"},
-			Judge: func(j *check.J) { contentOf("image", "ImageContent", "data")(j) },
+			Judge: func(j *check.J) { contentOf(j, "image", "ImageContent", "data") },
 		},
 		{
 			ID:    "schema.content.audio",
@@ -64,7 +64,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"schema-audio-content"},
-			Judge: func(j *check.J) { contentOf("audio", "AudioContent", "data")(j) },
+			Judge: func(j *check.J) { contentOf(j, "audio", "AudioContent", "data") },
 		},
 		{
 			ID:    "schema.content.resource",
@@ -72,7 +72,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-embedded-resource", "prompts-embedded-resource-data"},
-			Judge: func(j *check.J) { contentOf("resource", "EmbeddedResource", "resource.blob")(j) },
+			Judge: func(j *check.J) { contentOf(j, "resource", "EmbeddedResource", "resource.blob") },
 		},
 		{
 			ID:    "schema.content.resource-link",
@@ -80,7 +80,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-resource-link"},
-			Judge: func(j *check.J) { contentOf("resource_link", "ResourceLink", "")(j) },
+			Judge: func(j *check.J) { contentOf(j, "resource_link", "ResourceLink", "") },
 		},
 		{
 			ID:    "schema.content.tool-use",
@@ -88,7 +88,7 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-use-content"},
-			Judge: func(j *check.J) { contentOf("tool_use", "ToolUseContent", "")(j) },
+			Judge: func(j *check.J) { contentOf(j, "tool_use", "ToolUseContent", "") },
 		},
 		{
 			ID:    "schema.content.tool-result",
@@ -145,16 +145,14 @@ func contentJudges() []check.Check {
 
 // contentOf judges the blocks of one type by their definition; binary is the
 // path of the member that holds bytes, if the type has one.
-func contentOf(kind, def, binary string) func(*check.J) {
-	return func(j *check.J) {
-		transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-			for _, b := range blocks {
-				if b.Is(kind) && blockFits(j, s, b, def) && decodes(j, s, b, binary) {
-					j.Saw()
-				}
+func contentOf(j *check.J, kind, def, binary string) {
+	transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
+		for _, b := range blocks {
+			if b.Is(kind) && blockFits(j, s, b, def) && decodes(j, s, b, binary) {
+				j.Saw()
 			}
-		})
-	}
+		}
+	})
 }
 
 // inBlocks are the parts of a block that have judges of their own wherever

@@ -41,9 +41,9 @@ func metaJudges() []check.Check {
 			In:    keyed,
 			Rules: []string{"schema-meta-prefix"},
 			Judge: func(j *check.J) {
-				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+				metaKeys(j, func(_ *check.J, k metaKey) (bool, string) {
 					return k.prefixed, when(slices.Contains(k.labels, ""), "has an empty label in its prefix")
-				})(j)
+				})
 			},
 		},
 		{
@@ -53,13 +53,13 @@ func metaJudges() []check.Check {
 			In:    keyed,
 			Rules: []string{"schema-meta-prefix-label"},
 			Judge: func(j *check.J) {
-				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+				metaKeys(j, func(_ *check.J, k metaKey) (bool, string) {
 					bad := slices.IndexFunc(k.labels, func(l string) bool { return l != "" && !metaLabel.MatchString(l) })
 					if bad < 0 {
 						return k.prefixed, ""
 					}
 					return true, "has the label " + wire.Clip(k.labels[bad], 40)
-				})(j)
+				})
 			},
 		},
 		{
@@ -69,9 +69,9 @@ func metaJudges() []check.Check {
 			In:    keyed,
 			Rules: []string{"schema-meta-name"},
 			Judge: func(j *check.J) {
-				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+				metaKeys(j, func(_ *check.J, k metaKey) (bool, string) {
 					return k.name != "", when(k.name != "" && !metaName.MatchString(k.name), "has the name "+wire.Clip(k.name, 80))
-				})(j)
+				})
 			},
 		},
 		{
@@ -80,7 +80,7 @@ func metaJudges() []check.Check {
 			Level: spec.Should,
 			In:    keyed,
 			Rules: []string{"schema-meta-reserved-prefix"},
-			Judge: func(j *check.J) { metaKeys(reservedKey)(j) },
+			Judge: func(j *check.J) { metaKeys(j, reservedKey) },
 		},
 		{
 			ID:    "schema.meta.reverse-dns",
@@ -89,9 +89,9 @@ func metaJudges() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-meta-prefix-reverse-dns"},
 			Judge: func(j *check.J) {
-				metaKeys(func(_ *check.J, k metaKey) (bool, string) {
+				metaKeys(j, func(_ *check.J, k metaKey) (bool, string) {
 					return k.prefixed && k.valid(), when(k.valid() && forwards(k.labels), "has a prefix that is no domain in reverse")
-				})(j)
+				})
 			},
 		},
 		{
@@ -185,23 +185,23 @@ var (
 
 // metaKeys judges the keys of all _meta objects; look tells whether a key is a
 // subject of the rule, and what is wrong with it.
-func metaKeys(look func(j *check.J, k metaKey) (subject bool, wrong string)) func(*check.J) {
-	return func(j *check.J) {
-		eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
-			if !v.IsObject() {
-				return
+func metaKeys(j *check.J, look func(j *check.J, k metaKey) (subject bool, wrong string)) {
+
+	eachMeta(j, func(s transcript.Message, at string, v gjson.Result) {
+		if !v.IsObject() {
+			return
+		}
+		v.ForEach(func(key, _ gjson.Result) bool {
+			switch subject, wrong := look(j, parseMetaKey(key.String())); {
+			case wrong != "":
+				j.Fail(s.Entry, "%s: %s: the key %q %s", s.Name, at, wire.Clip(key.String(), 80), wrong)
+			case subject:
+				j.Saw()
 			}
-			v.ForEach(func(key, _ gjson.Result) bool {
-				switch subject, wrong := look(j, parseMetaKey(key.String())); {
-				case wrong != "":
-					j.Fail(s.Entry, "%s: %s: the key %q %s", s.Name, at, wire.Clip(key.String(), 80), wrong)
-				case subject:
-					j.Saw()
-				}
-				return true
-			})
+			return true
 		})
-	}
+	})
+
 }
 
 // secondLabel are the revisions in which the second label of a prefix reserves

@@ -14,6 +14,6 @@ func clientCopies() []check.Check {
 		In:    spec.Every,
 		On:    transport.OnStdio, // HTTP has no standard input
 		Rules: []string{"stdio-stdin-only-mcp", "stdio-no-embedded-newlines"},
-		Judge: func(j *check.J) { linesPure("stdin")(j) },
+		Judge: func(j *check.J) { linesPure(j, "stdin") },
 	}}
 }

@@ -21,7 +21,7 @@ func judges() []check.Check {
 			In:    spec.Every,
 			On:    transport.OnStdio, // HTTP has no standard output
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
-			Judge: func(j *check.J) { linesPure("stdout")(j) },
+			Judge: func(j *check.J) { linesPure(j, "stdout") },
 		},
 		{
 			ID:    "stdio.notifications.related",
@@ -58,18 +58,16 @@ func judges() []check.Check {
 // linesPure takes every line for itself. JSON that is no message is judged
 // with the messages. Empty lines and CRLF are tolerated; a rest without newline
 // after we ended the peer may be cut by that.
-func linesPure(channel string) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range j.Entries() {
-			switch m := e.Message; {
-			case e.From != j.Of || e.Cut || len(bytes.TrimSpace(e.Raw)) == 0:
-			case e.Unterminated && j.Ending() != nil && j.Ending().Asked:
-			case m.Fault != nil && m.Fault.Encoding && j.Facts.UTF8: // has a rule of its own
-			case m.Fault != nil:
-				j.Fail(e, "a line on %s is no message: %v", channel, m.Fault)
-			default:
-				j.Saw()
-			}
+func linesPure(j *check.J, channel string) {
+	for _, e := range j.Entries() {
+		switch m := e.Message; {
+		case e.From != j.Of || e.Cut || len(bytes.TrimSpace(e.Raw)) == 0:
+		case e.Unterminated && j.Ending() != nil && j.Ending().Asked:
+		case m.Fault != nil && m.Fault.Encoding && j.Facts.UTF8: // has a rule of its own
+		case m.Fault != nil:
+			j.Fail(e, "a line on %s is no message: %v", channel, m.Fault)
+		default:
+			j.Saw()
 		}
 	}
 }

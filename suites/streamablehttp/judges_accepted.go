@@ -26,7 +26,7 @@ func acceptanceJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202"},
 			Judge: func(j *check.J) {
-				acceptedSilently(func(m wire.Message) bool { return m.Kind == wire.Notification })(j)
+				acceptedSilently(j, func(m wire.Message) bool { return m.Kind == wire.Notification })
 			},
 		},
 		{
@@ -36,7 +36,7 @@ func acceptanceJudges() []check.Check {
 			In:    sessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-accepted-202", "streamable-http-response-202"},
-			Judge: func(j *check.J) { acceptedSilently(wire.Message.IsResponse)(j) },
+			Judge: func(j *check.J) { acceptedSilently(j, wire.Message.IsResponse) },
 		},
 		{
 			ID:    "streamable-http.session.id.characters",
@@ -66,26 +66,26 @@ func acceptanceJudges() []check.Check {
 // acceptedSilently judges the answers to POSTs of messages of a kind alone, also
 // in an array. A failure status refuses, and an error under a status of success
 // is judged by streamable-http.refusal.status.
-func acceptedSilently(kind func(wire.Message) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, x := range j.Exchanges() {
-			head := x.Head
-			if head == nil || head.HTTP.Status < 200 || head.HTTP.Status > 299 || !consists(x.Posted(), kind) {
-				continue
-			}
-			switch what := fmt.Sprintf("%s was answered with status %d", x.Begun.Message.Summary(), head.HTTP.Status); {
-			case head.Message.Kind == wire.Error:
-			case head.HTTP.Status != http.StatusAccepted:
-				j.FailAt(*head, "%s rather than 202", what)
-			case !head.Wordless():
-				j.FailAt(*head, "%s and %s", what, head.Message.Summary())
-			case head.HTTP.Body != "":
-				j.FailAt(*head, "%s and the body %q", what, wire.Clip(head.HTTP.Body, 80))
-			default:
-				j.Saw()
-			}
+func acceptedSilently(j *check.J, kind func(wire.Message) bool) {
+
+	for _, x := range j.Exchanges() {
+		head := x.Head
+		if head == nil || head.HTTP.Status < 200 || head.HTTP.Status > 299 || !consists(x.Posted(), kind) {
+			continue
+		}
+		switch what := fmt.Sprintf("%s was answered with status %d", x.Begun.Message.Summary(), head.HTTP.Status); {
+		case head.Message.Kind == wire.Error:
+		case head.HTTP.Status != http.StatusAccepted:
+			j.FailAt(*head, "%s rather than 202", what)
+		case !head.Wordless():
+			j.FailAt(*head, "%s and %s", what, head.Message.Summary())
+		case head.HTTP.Body != "":
+			j.FailAt(*head, "%s and the body %q", what, wire.Clip(head.HTTP.Body, 80))
+		default:
+			j.Saw()
 		}
 	}
+
 }
 
 // consists tells whether there are messages, and all of them are of a kind.

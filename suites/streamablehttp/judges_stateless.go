@@ -24,10 +24,10 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-meta-missing-http-400"},
 			Judge: func(j *check.J) {
-				statusOf(func(request wire.Message, code int) bool {
+				statusOf(j, func(request wire.Message, code int) bool {
 					meta := request.Params().Get("_meta")
 					return code == spec.InvalidParams && !wire.Member(meta, spec.MetaClientCapabilities).Exists()
-				})(j)
+				})
 			},
 		},
 		{
@@ -38,7 +38,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
 			Judge: func(j *check.J) {
-				statusOf(func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })(j)
+				statusOf(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
 			},
 		},
 		{
@@ -49,7 +49,7 @@ func statelessJudges() []check.Check {
 			On:    transport.OnHTTP,
 			Rules: []string{"versioning-unsupported-version-http-400"},
 			Judge: func(j *check.J) {
-				statusOf(func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })(j)
+				statusOf(j, func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })
 			},
 		},
 		{
@@ -108,24 +108,24 @@ func statelessJudges() []check.Check {
 // statusOf judges the status of the errors that a rule is about. A stream has
 // said 200 before anything comes on it. An error to a request that names no
 // version may be one of an earlier revision.
-func statusOf(about func(request wire.Message, code int) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, e := range transcript.ErrorResponses(j) {
-			request, ok := j.RequestOf(e)
-			in := j.ExchangeOf(e)
-			if !ok || in == nil || in.Head == nil || transcript.AnswersLegacyRequest(j, e) || !first(j, in, e) {
-				continue
-			}
-			code, _ := e.Message.Code()
-			switch status := in.Head.HTTP.Status; {
-			case !about(request.Message, code):
-			case status != http.StatusBadRequest:
-				j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code, status)
-			default:
-				j.Saw()
-			}
+func statusOf(j *check.J, about func(request wire.Message, code int) bool) {
+
+	for _, e := range transcript.ErrorResponses(j) {
+		request, ok := j.RequestOf(e)
+		in := j.ExchangeOf(e)
+		if !ok || in == nil || in.Head == nil || transcript.AnswersLegacyRequest(j, e) || !first(j, in, e) {
+			continue
+		}
+		code, _ := e.Message.Code()
+		switch status := in.Head.HTTP.Status; {
+		case !about(request.Message, code):
+		case status != http.StatusBadRequest:
+			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code, status)
+		default:
+			j.Saw()
 		}
 	}
+
 }
 
 // first tells whether an error was the first thing said in an exchange. A server

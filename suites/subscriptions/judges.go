@@ -16,7 +16,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-nothing-before-ack"},
-			Judge: func(j *check.J) { delivered(ackFirst)(j) },
+			Judge: func(j *check.J) { delivered(j, ackFirst) },
 		},
 		{
 			ID:    "subscriptions.ack.shape",
@@ -24,7 +24,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-shape"},
-			Judge: func(j *check.J) { delivered(ackShape)(j) },
+			Judge: func(j *check.J) { delivered(j, ackShape) },
 		},
 		{
 			ID:    "subscriptions.ack.subset",
@@ -32,7 +32,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-subset"},
-			Judge: func(j *check.J) { delivered(ackSubset)(j) },
+			Judge: func(j *check.J) { delivered(j, ackSubset) },
 		},
 		{
 			ID:    "subscriptions.id.present",
@@ -40,7 +40,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-in-meta"},
-			Judge: func(j *check.J) { delivered(idPresent)(j) },
+			Judge: func(j *check.J) { delivered(j, idPresent) },
 		},
 		{
 			ID:    "subscriptions.id.equal",
@@ -48,7 +48,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-equals-request-id"},
-			Judge: func(j *check.J) { delivered(idEqual)(j) },
+			Judge: func(j *check.J) { delivered(j, idEqual) },
 		},
 		{
 			ID:    "subscriptions.id.elsewhere",
@@ -56,7 +56,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-absent-elsewhere"},
-			Judge: func(j *check.J) { delivered(idElsewhere)(j) },
+			Judge: func(j *check.J) { delivered(j, idElsewhere) },
 		},
 		{
 			ID:    "subscriptions.requested",
@@ -64,7 +64,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-requested-only"},
-			Judge: func(j *check.J) { delivered(requestedOnly)(j) },
+			Judge: func(j *check.J) { delivered(j, requestedOnly) },
 		},
 		{
 			ID:    "subscriptions.updated.scope",
@@ -72,7 +72,7 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-resource-updated-scope"},
-			Judge: func(j *check.J) { delivered(updatedScope)(j) },
+			Judge: func(j *check.J) { delivered(j, updatedScope) },
 		},
 		{
 			ID:    "subscriptions.unsolicited",
@@ -80,7 +80,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-unsolicited-change-notifications"},
-			Judge: func(j *check.J) { delivered(unsolicited)(j) },
+			Judge: func(j *check.J) { delivered(j, unsolicited) },
 		},
 		{
 			ID:    "subscriptions.cancelled",
@@ -88,7 +88,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-client-cancel-stdio"},
-			Judge: func(j *check.J) { delivered(afterCancel)(j) },
+			Judge: func(j *check.J) { delivered(j, afterCancel) },
 		},
 		{
 			ID:    "subscriptions.end.shape",
@@ -96,22 +96,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-graceful-close-shape"},
-			Judge: func(j *check.J) { delivered(endShape)(j) },
+			Judge: func(j *check.J) { delivered(j, endShape) },
 		},
 	}...)
 }
 
 // delivered judges by the findings of one rule.
-func delivered(r rule) func(*check.J) {
-	return func(j *check.J) {
-		for _, f := range check.Derived(j, "streams", func() []finding { return readStreams(j) }) {
-			switch {
-			case f.rule != r:
-			case f.wrong != "":
-				j.Fail(f.Entry, "%s", f.wrong)
-			default:
-				j.Saw()
-			}
+func delivered(j *check.J, r rule) {
+	for _, f := range check.Derived(j, "streams", func() []finding { return readStreams(j) }) {
+		switch {
+		case f.rule != r:
+		case f.wrong != "":
+			j.Fail(f.Entry, "%s", f.wrong)
+		default:
+			j.Saw()
 		}
 	}
 }

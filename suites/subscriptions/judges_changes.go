@@ -24,7 +24,7 @@ func changesTold() []check.Check {
 			Needs: list, // that a whole capability is not declared is judged apart
 			Rules: []string{list + "-list-changed-needs-flag"},
 			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared("notifications/"+list+"/list_changed", list+".listChanged")(j)
+				transcript.JudgeUndeclared(j, "notifications/"+list+"/list_changed", list+".listChanged")
 			},
 		}
 		out = append(out, c, advised(c, spec.Every&^c.In))
@@ -35,7 +35,7 @@ func changesTold() []check.Check {
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"resources-updated-needs-capability"},
-		Judge: func(j *check.J) { transcript.JudgeUndeclared(transcript.UpdatedMethod, "resources.subscribe")(j) },
+		Judge: func(j *check.J) { transcript.JudgeUndeclared(j, transcript.UpdatedMethod, "resources.subscribe") },
 	}
 	return append(out,
 		undeclared,

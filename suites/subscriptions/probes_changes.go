@@ -24,7 +24,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "prompts.listChanged",
 			Rules: []string{"prompts-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent("prompts")(t) },
+			Probe: func(t *check.T) { expect.ChangeSent(t, "prompts") },
 		},
 		{
 			ID:    "resources.list-changed.sent",
@@ -33,7 +33,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.listChanged",
 			Rules: []string{"resources-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent("resources")(t) },
+			Probe: func(t *check.T) { expect.ChangeSent(t, "resources") },
 		},
 		{
 			ID:    "resources.updated.sent",
@@ -42,7 +42,7 @@ func changeNotifications() []check.Check {
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-notifies"},
-			Probe: func(t *check.T) { expect.ChangeSent("")(t) },
+			Probe: func(t *check.T) { expect.ChangeSent(t, "") },
 		},
 		{
 			ID:    "resources.subscribe.result",

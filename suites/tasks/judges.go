@@ -115,7 +115,7 @@ func taskShapes() []check.Check {
 			Level: spec.Must,
 			Needs: "tasks",
 			Rules: []string{"tasks-id-string"},
-			Judge: func(j *check.J) { taskMember("/taskId", func(s taskState) bool { return true })(j) },
+			Judge: func(j *check.J) { taskMember(j, "/taskId", func(s taskState) bool { return true }) },
 		},
 		{
 			ID:    "tasks.id.unique",
@@ -224,7 +224,7 @@ func taskShapes() []check.Check {
 			Level: spec.Must,
 			Needs: "tasks",
 			Rules: []string{"tasks-ttl-reported"},
-			Judge: func(j *check.J) { taskMember("/ttl", func(s taskState) bool { return s.method == "tasks/get" })(j) },
+			Judge: func(j *check.J) { taskMember(j, "/ttl", func(s taskState) bool { return s.method == "tasks/get" }) },
 		},
 		{
 			ID:    "tasks.list.shape",
@@ -318,7 +318,7 @@ func taskLives() []check.Check {
 			Level: spec.Must,
 			Needs: "tasks",
 			Rules: []string{"tasks-valid-transitions", "tasks-terminal-final"},
-			Judge: func(j *check.J) { taskStays("completed", "failed")(j) },
+			Judge: func(j *check.J) { taskStays(j, "completed", "failed") },
 		},
 		{
 			ID:    "tasks.cancel.final",
@@ -326,7 +326,7 @@ func taskLives() []check.Check {
 			Level: spec.Must,
 			Needs: "tasks.cancel",
 			Rules: []string{"tasks-cancelled-stays"},
-			Judge: func(j *check.J) { taskStays("cancelled")(j) },
+			Judge: func(j *check.J) { taskStays(j, "cancelled") },
 		},
 		{
 			ID:    "tasks.cancel.stops",

@@ -13,27 +13,25 @@ import (
 
 // taskStays compares what is asked after a final status was told. Status
 // notifications may have waited in a queue, and say nothing here.
-func taskStays(final ...string) func(*check.J) {
-	return func(j *check.J) {
-		type end struct {
-			status string
-			index  int
-		}
-		ended := map[string]end{}
-		for _, s := range taskStates(j) {
-			was, known := ended[s.id()]
-			switch {
-			case s.method == "tools/call": // a life begins; an id used twice has a check of its own
-				delete(ended, s.id())
-			case known && s.request.Index < was.index: // was asked before
-			case known && s.status() != was.status:
-				j.Fail(s.Entry, "task %q was %s, and is now %s", wire.Clip(s.id(), 80), was.status, wire.Clip(s.status(), 40))
-				return
-			case known:
-				j.Saw()
-			case slices.Contains(final, s.status()):
-				ended[s.id()] = end{s.status(), s.Index}
-			}
+func taskStays(j *check.J, final ...string) {
+	type end struct {
+		status string
+		index  int
+	}
+	ended := map[string]end{}
+	for _, s := range taskStates(j) {
+		was, known := ended[s.id()]
+		switch {
+		case s.method == "tools/call": // a life begins; an id used twice has a check of its own
+			delete(ended, s.id())
+		case known && s.request.Index < was.index: // was asked before
+		case known && s.status() != was.status:
+			j.Fail(s.Entry, "task %q was %s, and is now %s", wire.Clip(s.id(), 80), was.status, wire.Clip(s.status(), 40))
+			return
+		case known:
+			j.Saw()
+		case slices.Contains(final, s.status()):
+			ended[s.id()] = end{s.status(), s.Index}
 		}
 	}
 }

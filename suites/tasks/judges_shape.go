@@ -73,19 +73,19 @@ func createdTasks(j *check.J) []taskState {
 
 // taskMember judges one member of tasks by the schema, in the states that are
 // its subjects.
-func taskMember(pointer string, subject func(taskState) bool) func(*check.J) {
-	return func(j *check.J) {
-		for _, s := range taskStates(j) {
-			if !subject(s) {
-				continue
-			}
-			if v := brokenTask(j, s.task, func(place string) bool { return place == pointer }); v != "" {
-				j.Fail(s.Entry, "the task in the answer to %s: %s", s.method, v)
-				continue
-			}
-			j.Saw()
+func taskMember(j *check.J, pointer string, subject func(taskState) bool) {
+
+	for _, s := range taskStates(j) {
+		if !subject(s) {
+			continue
 		}
+		if v := brokenTask(j, s.task, func(place string) bool { return place == pointer }); v != "" {
+			j.Fail(s.Entry, "the task in the answer to %s: %s", s.method, v)
+			continue
+		}
+		j.Saw()
 	}
+
 }
 
 // brokenTask returns how a task breaks the schema at one of the places, or "".

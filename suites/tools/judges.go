@@ -61,7 +61,7 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name-unique"},
-			Judge: func(j *check.J) { transcript.JudgeUnique("tools/list", "tools", "name", "tools are called")(j) },
+			Judge: func(j *check.J) { transcript.JudgeUnique(j, "tools/list", "tools", "name", "tools are called") },
 		},
 		{
 			ID:    "tools.name.length",
@@ -113,7 +113,7 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-tool-title-type"},
-			Judge: func(j *check.J) { toolText("title")(j) },
+			Judge: func(j *check.J) { toolText(j, "title") },
 		},
 		{
 			ID:    "tools.description.string",
@@ -121,7 +121,7 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-description-type"},
-			Judge: func(j *check.J) { toolText("description")(j) },
+			Judge: func(j *check.J) { toolText(j, "description") },
 		},
 		{
 			ID:    "tools.annotations.types",
@@ -184,7 +184,7 @@ func toolJudges() []check.Check {
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged")(j)
+				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},
 		},
 		{
@@ -194,23 +194,21 @@ func toolJudges() []check.Check {
 			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-list-changed-needs-flag"},
 			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared("notifications/tools/list_changed", "tools.listChanged")(j)
+				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},
 		},
 	}
 }
 
 // toolText judges a member that is optional but then a string; null is none.
-func toolText(member string) func(*check.J) {
-	return func(j *check.J) {
-		transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-			switch v := tool.Get(member); {
-			case !v.Exists():
-			case v.Type != gjson.String:
-				j.Fail(e, "%s: its %s is %s, not a string", transcript.ToolLabel(tool), member, wire.TypeName(v))
-			default:
-				j.Saw()
-			}
-		})
-	}
+func toolText(j *check.J, member string) {
+	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+		switch v := tool.Get(member); {
+		case !v.Exists():
+		case v.Type != gjson.String:
+			j.Fail(e, "%s: its %s is %s, not a string", transcript.ToolLabel(tool), member, wire.TypeName(v))
+		default:
+			j.Saw()
+		}
+	})
 }

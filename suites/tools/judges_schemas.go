@@ -67,7 +67,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: func(j *check.J) { schemaValid("inputSchema", schema.CompileTool)(j) },
+			Judge: func(j *check.J) { schemaValid(j, "inputSchema", schema.CompileTool) },
 		},
 		{
 			ID:    "tools.input-schema.valid.advised",
@@ -75,7 +75,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: func(j *check.J) { schemaValid("inputSchema", schema.CompileToolAnyDialect)(j) },
+			Judge: func(j *check.J) { schemaValid(j, "inputSchema", schema.CompileToolAnyDialect) },
 		},
 		{
 			ID:    "tools.output-schema.object",
@@ -114,7 +114,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: func(j *check.J) { schemaValid("outputSchema", schema.CompileTool)(j) },
+			Judge: func(j *check.J) { schemaValid(j, "outputSchema", schema.CompileTool) },
 		},
 		{
 			ID:    "tools.output-schema.valid.advised",
@@ -122,7 +122,7 @@ func schemaJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: func(j *check.J) { schemaValid("outputSchema", schema.CompileToolAnyDialect)(j) },
+			Judge: func(j *check.J) { schemaValid(j, "outputSchema", schema.CompileToolAnyDialect) },
 		},
 	}
 }
@@ -173,35 +173,35 @@ func illTypedMembers(s gjson.Result) (why string) {
 // schemaValid holds a schema against the meta-schema of its dialect. Dialects
 // that are not known, references that lead out of the schema and patterns that
 // only other engines read are not judged.
-func schemaValid(member string, compile func([]byte) (*schema.ToolSchema, error)) func(*check.J) {
-	return func(j *check.J) {
-		known := map[string]error{}
-		transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-			s := tool.Get(member)
-			if !s.IsObject() {
+func schemaValid(j *check.J, member string, compile func([]byte) (*schema.ToolSchema, error)) {
+
+	known := map[string]error{}
+	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
+		s := tool.Get(member)
+		if !s.IsObject() {
+			return
+		}
+		err, ok := known[s.Raw]
+		if !ok {
+			_, err = compile([]byte(s.Raw))
+			known[s.Raw] = err
+		}
+		if err == nil {
+			j.Saw()
+			return
+		}
+		var invalid *schema.InvalidSchemaError
+		if !errors.As(err, &invalid) {
+			return
+		}
+		for _, v := range invalid.Violations {
+			if !judgedApart(j, member, v) {
+				j.Fail(e, "%s: its %s is no valid schema: %s", transcript.ToolLabel(tool), member, v)
 				return
 			}
-			err, ok := known[s.Raw]
-			if !ok {
-				_, err = compile([]byte(s.Raw))
-				known[s.Raw] = err
-			}
-			if err == nil {
-				j.Saw()
-				return
-			}
-			var invalid *schema.InvalidSchemaError
-			if !errors.As(err, &invalid) {
-				return
-			}
-			for _, v := range invalid.Violations {
-				if !judgedApart(j, member, v) {
-					j.Fail(e, "%s: its %s is no valid schema: %s", transcript.ToolLabel(tool), member, v)
-					return
-				}
-			}
-		})
-	}
+		}
+	})
+
 }
 
 // judgedApart tells whether a violation of the meta-schema is the subject of

@@ -81,7 +81,7 @@ func listProbes() []check.Check {
 			In:    spec.Every,
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent("tools")(t) },
+			Probe: func(t *check.T) { expect.ChangeSent(t, "tools") },
 		},
 	}
 }

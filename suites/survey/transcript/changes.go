@@ -10,20 +10,18 @@ import (
 
 // JudgeUndeclared has no subject where the server sends no such notification:
 // that may be for want of changes.
-func JudgeUndeclared(method, feature string) func(*check.J) {
-	return func(j *check.J) {
-		if !j.Capabilities(wire.Server).Exists() {
-			return
-		}
-		declared := j.Declares(wire.Server, feature)
-		for _, e := range j.Sent() {
-			switch {
-			case e.Message.Method() != method:
-			case !declared:
-				j.Fail(e, "%s came, but %s is not declared", method, feature)
-			default:
-				j.Saw()
-			}
+func JudgeUndeclared(j *check.J, method, feature string) {
+	if !j.Capabilities(wire.Server).Exists() {
+		return
+	}
+	declared := j.Declares(wire.Server, feature)
+	for _, e := range j.Sent() {
+		switch {
+		case e.Message.Method() != method:
+		case !declared:
+			j.Fail(e, "%s came, but %s is not declared", method, feature)
+		default:
+			j.Saw()
 		}
 	}
 }

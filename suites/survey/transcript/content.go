@@ -19,20 +19,27 @@ func (b Block) Is(kind string) bool {
 	return b.Value.IsObject() && b.Value.Get("type").Type == gjson.String && b.Value.Get("type").Str == kind && slices.Contains(b.Types, kind)
 }
 
-// EachContent gives the content blocks of each message that has any.
-func EachContent(j *check.J, look func(s Message, blocks []Block)) {
-	type content struct {
-		Message
-		blocks []Block
-	}
-	for _, c := range check.Derived(j, "content", func() (all []content) {
-		EachMessage(j, func(s Message) {
+// A Content is a message that holds content blocks.
+type Content struct {
+	Message
+	Blocks []Block
+}
+
+// Contents returns the messages that hold content blocks, with the blocks.
+func Contents(j *check.J) []Content {
+	return check.Derived(j, "content", func() (all []Content) {
+		for _, s := range Messages(j) {
 			if b := s.blocks(j); b != nil {
-				all = append(all, content{s, b})
+				all = append(all, Content{s, b})
 			}
-		})
+		}
 		return all
-	}) {
-		look(c.Message, c.blocks)
+	})
+}
+
+// EachContent calls look for each of Contents.
+func EachContent(j *check.J, look func(s Message, blocks []Block)) {
+	for _, c := range Contents(j) {
+		look(c.Message, c.Blocks)
 	}
 }

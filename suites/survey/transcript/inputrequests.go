@@ -20,12 +20,16 @@ type InputRequest struct {
 	def    string // the definition of the request
 }
 
-// EachInputRequest gives the asks of a method in order.
+// InputRequests returns what the server asked its client for by a method, in order.
+func InputRequests(j *check.J, method string) []InputRequest {
+	all := check.Derived(j, "input requests", func() []InputRequest { return inputRequests(j) })
+	return Filter(all, func(a InputRequest) bool { return a.method == method })
+}
+
+// EachInputRequest calls look for each of InputRequests.
 func EachInputRequest(j *check.J, method string, look func(a InputRequest)) {
-	for _, a := range check.Derived(j, "asks by schema", func() []InputRequest { return inputRequests(j) }) {
-		if a.method == method {
-			look(a)
-		}
+	for _, a := range InputRequests(j, method) {
+		look(a)
 	}
 }
 

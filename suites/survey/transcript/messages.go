@@ -60,27 +60,38 @@ type Message struct {
 	Body       gjson.Result // the result, or the whole of a notification or request
 }
 
-// EachMessage gives, in order, what the judged side said under the revision.
+// Messages returns the messages of the judged side that the schema of the revision
+// describes.
+func Messages(j *check.J) []Message {
+	return check.Derived(j, "messages", func() []Message { return typedMessages(j) })
+}
+
+// EachMessage calls look for each of Messages.
 func EachMessage(j *check.J, look func(s Message)) {
-	for _, s := range check.Derived(j, "what was said", func() []Message { return typedMessages(j) }) {
+	for _, s := range Messages(j) {
 		look(s)
 	}
 }
 
-// EachDistinctMessage gives what was not said in the same words before: the same value under
-// the same name again can neither keep nor break a rule of its shape anew. A list
-// that is asked for fifty times is looked at once.
-func EachDistinctMessage(j *check.J, look func(s Message)) {
-	type words struct{ name, value string }
-	for _, s := range check.Derived(j, "what was said anew", func() []Message {
-		heard := map[words]bool{}
-		return Filter(check.Derived(j, "what was said", func() []Message { return typedMessages(j) }), func(s Message) bool {
-			w := words{s.Name, s.Body.Raw}
-			again := heard[w]
-			heard[w] = true
-			return !again
+// DistinctMessages returns Messages without repetitions: the same value under the
+// same name again gives no new evidence about its shape. A list that is requested
+// fifty times is judged once.
+func DistinctMessages(j *check.J) []Message {
+	type value struct{ name, raw string }
+	return check.Derived(j, "distinct messages", func() []Message {
+		known := map[value]bool{}
+		return Filter(Messages(j), func(s Message) bool {
+			v := value{s.Name, s.Body.Raw}
+			repeated := known[v]
+			known[v] = true
+			return !repeated
 		})
-	}) {
+	})
+}
+
+// EachDistinctMessage calls look for each of DistinctMessages.
+func EachDistinctMessage(j *check.J, look func(s Message)) {
+	for _, s := range DistinctMessages(j) {
 		look(s)
 	}
 }
@@ -169,20 +180,25 @@ type Member struct {
 	schema.Member
 }
 
-// EachMember gives the values of a member, wherever the schema has it, in what
-// was said anew.
-func EachMember(j *check.J, name string, look func(f Member)) {
-	for _, f := range check.Derived(j, "members "+name, func() (all []Member) {
-		EachDistinctMessage(j, func(s Message) {
+// Members returns the values of a member, wherever the schema has it, in
+// DistinctMessages.
+func Members(j *check.J, name string) []Member {
+	return check.Derived(j, "members "+name, func() (all []Member) {
+		for _, s := range DistinctMessages(j) {
 			if s.Definition == "" {
-				return
+				continue
 			}
 			for _, m := range schema.For(j.Rev).Members(s.Definition, name, s.Body) {
 				all = append(all, Member{s, m})
 			}
-		})
+		}
 		return all
-	}) {
+	})
+}
+
+// EachMember calls look for each of Members.
+func EachMember(j *check.J, name string, look func(f Member)) {
+	for _, f := range Members(j, name) {
 		look(f)
 	}
 }

@@ -67,24 +67,29 @@ func CapabilityFor(method string) string {
 	return ""
 }
 
-// EachResult gives each complete result of a method with the request that it
-// answers. Results of another type (basic/index#resulttype, since 2026-07-28)
-// are not what the method's page describes, and a request that names another
-// revision is answered by the rules of that one.
+// An Answered is a complete result with the request that it answers.
+type Answered struct {
+	Answer  wire.Entry
+	Request wire.Message
+	Result  gjson.Result
+}
+
+// Results returns the complete results of a method. It leaves out results of another
+// type (basic/index#resulttype, since 2026-07-28), which the page of the method does
+// not describe, and answers to requests that name another revision.
+func Results(j *check.J, method string) []Answered {
+	return check.Derived(j, "results by method", func() map[string][]Answered { return resultsByMethod(j) })[method]
+}
+
+// EachResult calls look for each of Results.
 func EachResult(j *check.J, method string, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
-	for _, a := range check.Derived(j, "results by method", func() map[string][]answeredRequest { return resultsByMethod(j) })[method] {
-		look(a.answer, a.request, a.answer.Message.Result())
+	for _, a := range Results(j, method) {
+		look(a.Answer, a.Request, a.Result)
 	}
 }
 
-// An answeredRequest is a complete result with the request that it answers.
-type answeredRequest struct {
-	answer  wire.Entry
-	request wire.Message
-}
-
-func resultsByMethod(j *check.J) map[string][]answeredRequest {
-	out := map[string][]answeredRequest{}
+func resultsByMethod(j *check.J) map[string][]Answered {
+	out := map[string][]Answered{}
 	for _, e := range j.Sent() {
 		result := e.Message.Result()
 		if e.Message.Kind != wire.Result || !result.IsObject() {
@@ -101,7 +106,7 @@ func resultsByMethod(j *check.J) map[string][]answeredRequest {
 			continue
 		}
 		method := request.Message.Method()
-		out[method] = append(out[method], answeredRequest{e, request.Message})
+		out[method] = append(out[method], Answered{e, request.Message, result})
 	}
 	return out
 }

@@ -15,16 +15,17 @@ type Scope struct {
 	Elsewhere   []string // JSON pointers; see within
 }
 
+// Judge judges the messages of the definitions, except at the places that other checks judge.
 func (p Scope) Judge(j *check.J) {
 	for _, def := range p.Definitions {
-		EachChecked(j, def, func(h Checked) {
+		check.Each(j, AllChecked(j, def), func(h Checked) bool {
 			for _, v := range h.Broken {
 				if !PointerMatches(v.Place(), CommonPlaces) && !PointerMatches(v.Place(), p.Elsewhere) {
 					j.Fail(h.Entry, "%s is no %s of %s: %s", h.Name, v.Definition, j.Rev, v)
-					return
+					return false
 				}
 			}
-			j.Saw()
+			return true
 		})
 	}
 }

@@ -11,47 +11,48 @@ type Checked struct {
 	Broken []schema.Violation
 }
 
-// EachChecked gives what was said anew under a definition. It is held against it
-// once for all judges.
-func EachChecked(j *check.J, def string, look func(h Checked)) {
-	for _, h := range check.Derived(j, "held by definition", func() map[string][]Checked {
+// AllChecked returns the messages that the schema describes by a definition, with
+// what does not fit it.
+func AllChecked(j *check.J, def string) []Checked {
+	return check.Derived(j, "checked messages", func() map[string][]Checked {
 		all := map[string][]Checked{}
-		EachDistinctMessage(j, func(s Message) {
+		for _, s := range DistinctMessages(j) {
 			if s.Definition != "" {
-				all[s.Definition] = append(all[s.Definition], Checked{s, schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw))})
+				broken := schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw))
+				all[s.Definition] = append(all[s.Definition], Checked{s, broken})
 			}
-		})
+		}
 		return all
-	})[def] {
+	})[def]
+}
+
+// CompleteResults returns AllChecked without results of another type, which the
+// definition of a page does not describe (basic/index#resulttype).
+func CompleteResults(j *check.J, def string) []Checked {
+	return Filter(AllChecked(j, def), func(h Checked) bool {
+		kind := h.Body.Get("resultType")
+		return !j.Facts.ResultType || !kind.Exists() || kind.String() == "complete"
+	})
+}
+
+// EachCompleteResult calls look for each of CompleteResults.
+func EachCompleteResult(j *check.J, def string, look func(h Checked)) {
+	for _, h := range CompleteResults(j, def) {
 		look(h)
 	}
 }
 
-// EachCompleteResult leaves out results of another type: they are not what the
-// definition of a page describes (basic/index#resulttype).
-func EachCompleteResult(j *check.J, def string, look func(h Checked)) {
-	EachChecked(j, def, func(h Checked) {
-		if kind := h.Body.Get("resultType"); !j.Facts.ResultType || !kind.Exists() || kind.String() == "complete" {
-			look(h)
+// JudgeShape judges the messages of a definition at some places, except at others:
+// one check judges each place of a definition. subjects is the path of the values
+// that a message must have to count as evidence; "" if each counts.
+func JudgeShape(j *check.J, def, subjects string, at []string, but ...string) {
+	check.Each(j, CompleteResults(j, def), func(h Checked) bool {
+		for _, v := range h.Broken {
+			if place := v.Place(); PointerMatches(place, at) && !PointerMatches(place, but) && !PointerMatches(place, CommonPlaces) {
+				j.Fail(h.Entry, "%s: %s", h.Name, v)
+				return false
+			}
 		}
+		return subjects == "" || len(h.Body.Get(subjects).Array()) > 0
 	})
-}
-
-// JudgeShape judges the part of a definition that is at some of its places, but not
-// at others: each place of a definition is the business of one check. subjects
-// is the path of the values that must be there for the rule to have a subject.
-func JudgeShape(def, subjects string, at []string, but ...string) func(*check.J) {
-	return func(j *check.J) {
-		EachCompleteResult(j, def, func(h Checked) {
-			for _, v := range h.Broken {
-				if place := v.Place(); PointerMatches(place, at) && !PointerMatches(place, but) && !PointerMatches(place, CommonPlaces) {
-					j.Fail(h.Entry, "%s: %s", h.Name, v)
-					return
-				}
-			}
-			if subjects == "" || len(h.Body.Get(subjects).Array()) > 0 {
-				j.Saw()
-			}
-		})
-	}
 }
