@@ -42,13 +42,11 @@ func entryOf(t target.Target, o target.Outcome) entry {
 	return entry{Target: t.Name, Version: t.Version, Check: o.ID, Verdict: o.Verdict, Transport: o.Transport, Evidence: o.Detail}
 }
 
-func accuses(o target.Outcome) bool { return o.Verdict == "fail" || o.Verdict == "warn" }
-
 // entries returns the fails and warns of a run by key.
 func entries(t target.Target, outcomes []target.Outcome) map[string]entry {
 	out := map[string]entry{}
 	for _, o := range outcomes {
-		if !accuses(o) {
+		if !o.IsViolation() {
 			continue
 		}
 		e := entryOf(t, o)
@@ -66,7 +64,7 @@ func entries(t target.Target, outcomes []target.Outcome) map[string]entry {
 func open(outcomes []target.Outcome, t target.Target, then map[string]entry) []target.Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o target.Outcome) bool {
 		was := then[entryOf(t, o).key()]
-		return !accuses(o) || slices.Contains(was.Revisions, o.Revision) && was.adjudicated()
+		return !o.IsViolation() || slices.Contains(was.Revisions, o.Revision) && was.adjudicated()
 	})
 }
 
@@ -118,14 +116,14 @@ func vanished(t target.Target, outcomes []target.Outcome, then map[string]entry)
 	return out
 }
 
-// join returns the outcomes of a run and what another run accuses beside them.
+// join returns the outcomes of a run and the further fails and warns of another run.
 func join(outcomes, again []target.Outcome) []target.Outcome {
 	out := slices.Clone(outcomes)
 	for _, o := range again {
 		known := slices.ContainsFunc(out, func(k target.Outcome) bool {
 			return k.ID == o.ID && k.Verdict == o.Verdict && k.Transport == o.Transport && k.Revision == o.Revision
 		})
-		if accuses(o) && !known {
+		if o.IsViolation() && !known {
 			out = append(out, o)
 		}
 	}

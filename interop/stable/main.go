@@ -12,9 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,14 +69,14 @@ func run(binary string, runs, slots int, names []string) error {
 // done in a line.
 func repeat(root, binary string, runs int, t target.Target) (differ []string, summary string) {
 	begun := time.Now()
-	reports := make([]map[subject]target.Outcome, runs)
+	reports := make([]map[target.Subject]target.Outcome, runs)
 	outcomes := 0
 	for k := range reports {
 		report, err := t.Run(root, binary)
 		if err != nil {
 			return []string{fmt.Sprintf("run %d: %v", k+1, err)}, "broken off"
 		}
-		reports[k] = bySubject(report.Outcomes)
+		reports[k] = target.BySubject(report.Outcomes)
 		outcomes = max(outcomes, len(reports[k]))
 	}
 	differ = compare(reports)
@@ -86,33 +84,11 @@ func repeat(root, binary string, runs int, t target.Target) (differ []string, su
 		outcomes, runs, len(differ), time.Since(begun).Seconds())
 }
 
-// A subject is what has one verdict in a run.
-type subject struct {
-	check, revision, transport string
-}
-
-func bySubject(outcomes []target.Outcome) map[subject]target.Outcome {
-	out := make(map[subject]target.Outcome, len(outcomes))
-	for _, o := range outcomes {
-		out[subject{o.ID, o.Revision, o.Transport}] = o
-	}
-	return out
-}
-
 // compare names each subject whose verdict was not the same in all runs, with
-// the runs of each verdict and what the first of them saw.
-func compare(reports []map[subject]target.Outcome) []string {
-	all := map[subject]bool{}
-	for _, report := range reports {
-		for s := range report {
-			all[s] = true
-		}
-	}
-	sorted := slices.SortedFunc(maps.Keys(all), func(a, b subject) int {
-		return strings.Compare(a.check+" "+a.revision+" "+a.transport, b.check+" "+b.revision+" "+b.transport)
-	})
+// the runs of each verdict and the detail of the first of them.
+func compare(reports []map[target.Subject]target.Outcome) []string {
 	var differ []string
-	for _, s := range sorted {
+	for _, s := range target.Differing(func(o target.Outcome) string { return o.Verdict }, reports...) {
 		runs := map[string][]string{}
 		var verdicts, lines []string
 		for k, report := range reports {
@@ -123,13 +99,10 @@ func compare(reports []map[subject]target.Outcome) []string {
 			}
 			runs[v] = append(runs[v], fmt.Sprint(k+1))
 		}
-		if len(verdicts) == 1 {
-			continue
-		}
 		for i, v := range verdicts {
 			lines[i] = strings.TrimSuffix(fmt.Sprintf("  run %s: %s: %s", strings.Join(runs[v], ","), v, lines[i]), ": ")
 		}
-		differ = append(differ, fmt.Sprintf("%s at %s on %s\n%s", s.check, s.revision, s.transport, strings.Join(lines, "\n")))
+		differ = append(differ, fmt.Sprintf("%v\n%s", s, strings.Join(lines, "\n")))
 	}
 	return differ
 }

@@ -34,9 +34,9 @@ func TestAnotherVerdictIsADifference(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var reports []map[subject]target.Outcome
+			var reports []map[target.Subject]target.Outcome
 			for _, run := range c.runs {
-				reports = append(reports, bySubject(run))
+				reports = append(reports, target.BySubject(run))
 			}
 			if got := compare(reports); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -18,7 +18,8 @@ import (
 )
 
 // A Target is a pinned server or client. In the command, the environment and
-// the URL {port} stands for a port that is free.
+// the URL {port} stands for a port that is free, {root} for the directory of the
+// module and {mcpcheck} for the binary that runs.
 type Target struct {
 	Name      string            `json:"name"`
 	Kind      string            `json:"kind"` // server or client
@@ -29,54 +30,14 @@ type Target struct {
 	Transport string            `json:"transport"` // over which that server is to be found: http or sse
 	Version   string            `json:"version"`
 	Speaks    []string          `json:"speaks"`
+
+	// Flags are further arguments of mcpcheck. With them a target needs no
+	// command: --reference and a URL name one.
+	Flags []string `json:"-"`
 }
 
 // Over returns the transport that the target speaks: stdio, http or sse.
 func (t Target) Over() string { return cmp.Or(t.Transport, "stdio") }
-
-// A Report is what is read of mcpcheck's JSON report.
-type Report struct {
-	Revisions []struct {
-		Revision string `json:"revision"`
-		Spoken   bool   `json:"spoken"`
-	} `json:"revisions"`
-	Outcomes []Outcome `json:"outcomes"`
-}
-
-// An Outcome is what came of one check at one revision.
-type Outcome struct {
-	ID        string `json:"id"`
-	Says      string `json:"says"`
-	Revision  string `json:"revision"`
-	Transport string `json:"transport"`
-	Verdict   string `json:"verdict"`
-	Detail    string `json:"detail"`
-	Rules     []struct {
-		ID  string `json:"id"`
-		URL string `json:"url"`
-	} `json:"rules"`
-	Frames []json.RawMessage `json:"frames"`
-}
-
-// Spoken returns the revisions that the target spoke.
-func (r *Report) Spoken() []string {
-	var out []string
-	for _, rev := range r.Revisions {
-		if rev.Spoken {
-			out = append(out, rev.Revision)
-		}
-	}
-	return out
-}
-
-// Over returns the transports that the outcomes are of.
-func (r *Report) Over() []string {
-	over := map[string]bool{}
-	for _, o := range r.Outcomes {
-		over[o.Transport] = true
-	}
-	return slices.Sorted(maps.Keys(over))
-}
 
 // Root returns the directory of the module, to which targets.json is relative.
 func Root() (string, error) {
@@ -96,15 +57,16 @@ type Bench struct {
 }
 
 // Open returns the targets of those names, all without names, and the binary to
-// run on them, which is built from the module where none is given. The caller
-// closes the bench.
-func Open(binary string, names []string) (*Bench, error) {
+// run on them, which is built from the module where none is given. The further
+// targets are treated as if targets.json began with them. The caller closes the
+// bench.
+func Open(binary string, names []string, further ...Target) (*Bench, error) {
 	root, err := Root()
 	if err != nil {
 		return nil, err
 	}
 	b := &Bench{Root: root, Mcpcheck: binary, done: func() {}}
-	if b.Targets, err = Read(root, names); err != nil {
+	if b.Targets, err = Read(root, names, further...); err != nil {
 		return nil, err
 	}
 	if binary == "" {
@@ -119,8 +81,8 @@ func Open(binary string, names []string) (*Bench, error) {
 func (b *Bench) Close() { b.done() }
 
 // Read returns the targets of those names, or all without names, in the order
-// of targets.json.
-func Read(root string, names []string) ([]Target, error) {
+// of targets.json. The further targets come before those.
+func Read(root string, names []string, further ...Target) ([]Target, error) {
 	text, err := os.ReadFile(filepath.Join(root, "interop", "targets.json"))
 	if err != nil {
 		return nil, err
@@ -131,12 +93,14 @@ func Read(root string, names []string) ([]Target, error) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("targets.json: %w", err)
 	}
+	targets := slices.Concat(further, file.Targets)
 	for _, name := range names {
-		if !slices.ContainsFunc(file.Targets, func(t Target) bool { return t.Name == name }) {
+		if !slices.ContainsFunc(targets, func(t Target) bool { return t.Name == name }) {
 			return nil, fmt.Errorf("targets.json has no target %q", name)
 		}
 	}
-	return slices.DeleteFunc(file.Targets, func(t Target) bool { return len(names) > 0 && !slices.Contains(names, t.Name) }), nil
+	isUnnamed := func(t Target) bool { return len(names) > 0 && !slices.Contains(names, t.Name) }
+	return slices.DeleteFunc(targets, isUnnamed), nil
 }
 
 // Build builds mcpcheck from the module at root. The caller calls done when it
@@ -157,20 +121,57 @@ func Build(root string) (binary string, done func(), err error) {
 	return binary, done, nil
 }
 
-// Run runs mcpcheck on the target. Its exit code says no more than its report,
-// so that only a code above 1 is an error.
+// Run runs mcpcheck on the target and returns its report. An exit code above 1
+// is an error: a run that ends so has not judged everything.
 func (t Target) Run(root, binary string) (*Report, error) {
+	r, err := t.Execute(root, binary)
+	if err == nil && r.Exit > 1 {
+		return nil, fmt.Errorf("mcpcheck: exit code %d\n%s", r.Exit, r.Log)
+	}
+	return r, err
+}
+
+// Execute runs mcpcheck on the target and returns its report, whatever the exit
+// code is. An error means that there is no report.
+func (t Target) Execute(root, binary string) (*Report, error) {
+	args, err := t.args(root, binary)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(binary, args...)
+	cmd.Dir = root
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("mcpcheck: %w\n%s", err, log.String())
+	}
+	var r Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		return nil, fmt.Errorf("the report is not JSON: %w; mcpcheck ended with %v\n%s", err, cmd.ProcessState, log.String())
+	}
+	r.Exit, r.Log = cmd.ProcessState.ExitCode(), log.String()
+	return &r, nil
+}
+
+// args returns the arguments of mcpcheck that judge the target.
+func (t Target) args(root, binary string) ([]string, error) {
 	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
-	place := strings.NewReplacer("{root}", root, "{port}", port)
+	place := strings.NewReplacer("{root}", root, "{port}", port, "{mcpcheck}", binary)
 	args := []string{t.Kind, "--quiet", "--json", "-", "--seed", "1", "--cwd", filepath.Join(root, t.Cwd)}
 	for _, k := range slices.Sorted(maps.Keys(t.Env)) {
 		args = append(args, "--env", k+"="+place.Replace(t.Env[k]))
 	}
 	if t.URL != "" {
 		args = append(args, "--url", place.Replace(t.URL))
+	}
+	args = append(args, t.Flags...)
+	if len(t.Command) == 0 {
+		return args, nil
 	}
 	args = append(args, "--")
 	for _, arg := range t.Command {
@@ -179,20 +180,7 @@ func (t Target) Run(root, binary string) (*Report, error) {
 	if t.Kind == "client" {
 		args = append(args, "{server}")
 	}
-	cmd := exec.Command(binary, args...)
-	cmd.Dir = root
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	err = cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {
-		return nil, fmt.Errorf("mcpcheck: %w\n%s", err, log.String())
-	}
-	var r Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return nil, fmt.Errorf("the report is not JSON: %w\n%s", err, log.String())
-	}
-	return &r, nil
+	return args, nil
 }
 
 // EachOf calls do with every target, as many at once as slots says: most of a

@@ -126,3 +126,34 @@ func TestNoMoreAtOnceThanThereAreSlots(t *testing.T) {
 		t.Errorf("%d at once, %d done", most.Load(), done.Load())
 	}
 }
+
+func TestTargetWithFlagsNeedsNoCommand(t *testing.T) {
+	root := t.TempDir()
+	args, err := Target{Kind: "client", Flags: []string{"--reference"}}.args(root, "bin/mcpcheck")
+	if want := "client --quiet --json - --seed 1 --cwd " + root + " --reference"; err != nil || strings.Join(args, " ") != want {
+		t.Errorf("the arguments are %q, %v, want %q", args, err, want)
+	}
+	args, err = Target{Kind: "server", Command: []string{"{mcpcheck}", "reference"}}.args(root, "bin/mcpcheck")
+	if err != nil || !slices.Equal(args[len(args)-3:], []string{"--", "bin/mcpcheck", "reference"}) {
+		t.Errorf("the arguments are %q, %v", args, err)
+	}
+}
+
+func TestFurtherTargetsAreReadByNameToo(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(root, []string{"everything", "mine"}, Target{Name: "mine"}, Target{Name: "other"})
+	if err != nil || len(got) != 2 || got[0].Name != "mine" || got[1].Name != "everything" {
+		t.Errorf("read %v, %v", got, err)
+	}
+}
+
+func TestExecuteReturnsAReportForEveryExitCode(t *testing.T) {
+	binary, _ := fake(t, `{"outcomes":[{"id":"a","verdict":"not-run"}]}`, "3")
+	r, err := (Target{Kind: "server"}).Execute(t.TempDir(), binary)
+	if err != nil || r.Exit != 3 || len(r.Outcomes) != 1 || r.Log != "trouble\n" {
+		t.Errorf("read %+v, %v", r, err)
+	}
+}
