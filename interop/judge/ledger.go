@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -131,7 +129,7 @@ func join(outcomes, again []target.Outcome) []target.Outcome {
 }
 
 func ledger(path string) (map[string]entry, error) {
-	text, err := os.ReadFile(path)
+	lines, err := target.ReadLines[entry](path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -139,11 +137,7 @@ func ledger(path string) (map[string]entry, error) {
 		return nil, err
 	}
 	out := map[string]entry{}
-	for line := range bytes.Lines(text) {
-		var e entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	for _, e := range lines {
 		out[e.key()] = e
 	}
 	return out, nil
@@ -156,9 +150,6 @@ func save(path string, now, then map[string]entry) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
 	lines := maps.Clone(now)
 	for key, was := range then {
 		line, ok := now[key]
@@ -172,10 +163,9 @@ func save(path string, now, then map[string]entry) error {
 			lines[key] = line
 		}
 	}
+	var sorted []entry
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
-		if err := e.Encode(lines[key]); err != nil {
-			return err
-		}
+		sorted = append(sorted, lines[key])
 	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	return target.WriteLines(path, sorted)
 }

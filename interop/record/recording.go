@@ -1,11 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -91,15 +87,7 @@ func write(path string, targets [][]line) error {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.ID, b.ID),
 			cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Transport, b.Transport))
 	})
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	for _, l := range lines {
-		if err := e.Encode(l); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(path, b.Bytes(), 0o644)
+	return target.WriteLines(path, lines)
 }
 
 // A recording holds the verdicts on each target.
@@ -108,18 +96,12 @@ type recording map[string]map[target.Subject]target.Outcome
 // read returns the recording of a file under the names that the ids have now: of
 // the targets of those names, of all without names.
 func read(path string, names []string, ids renames) (recording, error) {
-	text, err := os.ReadFile(path)
+	lines, err := target.ReadLines[line](path)
 	if err != nil {
 		return nil, err
 	}
 	outcomes := map[string][]target.Outcome{}
-	number := 0
-	for text := range bytes.Lines(text) {
-		number++
-		var l line
-		if err := json.Unmarshal(text, &l); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, number, err)
-		}
+	for _, l := range lines {
 		if len(names) > 0 && !slices.Contains(names, l.Target) {
 			continue
 		}
