@@ -114,7 +114,7 @@ func (c *Coverage) excuse(l *fixtures.Ledger, rev spec.Revision, i fixtures.Inst
 		}
 		switch e.Kind {
 		case fixtures.ExcuseCovered:
-			c.Covered, c.Why = e.Covers, e.Why
+			c.Covered, c.Why = e.By, e.Why
 		case fixtures.ExcuseLater:
 			c.Later = e.Why
 		default:
@@ -195,10 +195,10 @@ func uncovered(l *fixtures.Ledger, all claims) (wrong []string) {
 			if !i.Binds(string(role)) {
 				role = wire.Client
 			}
-			if _, ok := l.Rows[e.Covers].At(rev); !ok {
-				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which is not of that revision", e.ID, rev, e.Covers))
-			} else if !slices.ContainsFunc(all.of(e.Covers, rev, i), func(c check.Check) bool { return c.Of == role }) {
-				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which no check of the %s claims", e.ID, rev, e.Covers, role))
+			if _, ok := l.Rows[e.By].At(rev); !ok {
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which is not of that revision", e.ID, rev, e.By))
+			} else if !slices.ContainsFunc(all.of(e.By, rev, i), func(c check.Check) bool { return c.Of == role }) {
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which no check of the %s claims", e.ID, rev, e.By, role))
 			}
 		}
 	}

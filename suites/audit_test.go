@@ -82,16 +82,16 @@ func TestAuditNamesCoversThatAreNone(t *testing.T) {
 		excuse fixtures.Excuse
 		want   string
 	}{
-		"claimed": {fixtures.Excuse{ID: "completion-max-100-docs", Covers: "completion-max-100"}, ""},
-		"excused": {fixtures.Excuse{ID: "completion-max-100-docs", Covers: "elicitation-no-client-creds-reuse"},
+		"claimed": {fixtures.Excuse{ID: "completion-max-100-docs", By: "completion-max-100"}, ""},
+		"excused": {fixtures.Excuse{ID: "completion-max-100-docs", By: "elicitation-no-client-creds-reuse"},
 			"rule completion-max-100-docs at 2025-11-25 is covered by elicitation-no-client-creds-reuse, which no check of the server claims"},
-		"covered itself": {fixtures.Excuse{ID: "completion-max-100-docs", Covers: "progress-increases-schema"},
+		"covered itself": {fixtures.Excuse{ID: "completion-max-100-docs", By: "progress-increases-schema"},
 			"rule completion-max-100-docs at 2024-11-05 is covered by progress-increases-schema, which no check of the server claims"},
-		"not stated": {fixtures.Excuse{ID: "completion-max-100-docs", Covers: "roots-request-no-required-params-of-old"},
+		"not stated": {fixtures.Excuse{ID: "completion-max-100-docs", By: "roots-request-no-required-params-of-old"},
 			"rule completion-max-100-docs at 2026-07-28 is covered by roots-request-no-required-params-of-old, which is not of that revision"},
-		"of clients": {fixtures.Excuse{ID: "completion-max-100-docs", Covers: "lifecycle-initialized-notification"},
+		"of clients": {fixtures.Excuse{ID: "completion-max-100-docs", By: "lifecycle-initialized-notification"},
 			"rule completion-max-100-docs at 2024-11-05 is covered by lifecycle-initialized-notification, which no check of the server claims"},
-		"elsewhere": {fixtures.Excuse{ID: "completion-max-100-docs", Revisions: []spec.Revision{spec.V2025_06_18}, Covers: "elicitation-url-valid"},
+		"elsewhere": {fixtures.Excuse{ID: "completion-max-100-docs", In: spec.Only(spec.V2025_06_18), By: "elicitation-url-valid"},
 			"rule completion-max-100-docs at 2025-06-18 is covered by elicitation-url-valid, which is not of that revision"},
 	} {
 		with := *l

@@ -216,6 +216,7 @@ func TestExitCodes(t *testing.T) {
 		"explain a scenario":    {[]string{"explain", "tools-list"}, 0, "judged by tools.name.length, tools.name.characters"},
 		"explain a profile":     {[]string{"explain", "official.tools.image"}, 0, "run with --profile official"},
 		"explain a cover":       {[]string{"explain", "completion-max-100-docs"}, 0, "covered by completion-max-100 (judged by completion.values.most): "},
+		"explain a note":        {[]string{"explain", "pagination-operations"}, 0, "  Note: "},
 		"list covers":           {[]string{"list", "--rules", "--json"}, 0, "\"covered\": \"completion-max-100\",\n      \"judged_by\": [\n        \"completion.values.most\"\n      ],\n      \"why\": "},
 		"list profiles":         {[]string{"list", "--json"}, 0, `"profile": "official"`},
 		"help":                  {[]string{"--help"}, 0, "mcpcheck server -- node build/index.js"},

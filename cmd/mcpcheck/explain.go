@@ -146,7 +146,7 @@ func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {
 }
 
 // explainClauses prints a row: each wording once, with the revisions that have
-// it and the address of each clause.
+// it and the address of each clause, and the note.
 func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 	fmt.Fprintf(w, "Rule %s\n", row.ID)
 	var said []string
@@ -160,6 +160,9 @@ func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 			fmt.Fprintf(w, "  %s\n", i.Text)
 		}
 		fmt.Fprintf(w, "    %s  %-10s %s\n", rev, i.Level, i.URL(rev))
+	}
+	if row.Note != "" {
+		fmt.Fprintf(w, "  Note: %s\n", row.Note)
 	}
 }
 
