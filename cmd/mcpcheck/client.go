@@ -8,13 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/script"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
+	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/ginkgosuite"
 )
 
 func clientCommand() *cobra.Command {
@@ -77,10 +80,14 @@ func judgeClient(cmd *cobra.Command, args []string, f *flags) error {
 			target = c
 		}
 	}
-	run, err := suites.RunClient(cmd.Context(), target, suites.Options{
+	e, err := engine.NewClient(target, engine.Options{
 		Checks: checks, Revisions: revisions, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Progress: out.live.Outcome, Rerun: rerun("client", f, argv),
 	})
+	var run *reports.Run
+	if err == nil {
+		run, err = ginkgosuite.Run(cmd.Context(), engine.AsTarget(e).(suites.Target))
+	}
 	return f.conclude(argv, run, err, out)
 }
 

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // A tally counts rules by what becomes of them.
 type tally struct{ claimed, covered, excused, later, open int }
 
-func (t *tally) count(r suites.Coverage) {
+func (t *tally) count(r catalog.Coverage) {
 	switch {
 	case r.Covered != "":
 		t.covered++
@@ -49,7 +49,7 @@ func levels() []string { return []string{"MUST", "SHOULD", "MAY", "ROBUST"} }
 
 // writeCoverage prints the coverage of the rules as a table: a line for each
 // area and level, a column for each revision.
-func writeCoverage(w io.Writer, rules []suites.Coverage) error {
+func writeCoverage(w io.Writer, rules []catalog.Coverage) error {
 	counts := map[tallied]map[spec.Revision]*tally{}
 	var areas []string
 	all := tally{}

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 func TestTheCoverageIsCountedByAreaLevelAndRevision(t *testing.T) {
-	rule := func(area, level string, rev spec.Revision, becomes string) suites.Coverage {
-		c := suites.Coverage{Area: area, Level: level, Revision: rev}
+	rule := func(area, level string, rev spec.Revision, becomes string) catalog.Coverage {
+		c := catalog.Coverage{Area: area, Level: level, Revision: rev}
 		switch becomes {
 		case "claimed":
 			c.Checks = []string{"a.check"}
@@ -25,7 +25,7 @@ func TestTheCoverageIsCountedByAreaLevelAndRevision(t *testing.T) {
 		return c
 	}
 	var out bytes.Buffer
-	err := writeCoverage(&out, []suites.Coverage{
+	err := writeCoverage(&out, []catalog.Coverage{
 		rule("ping", "MUST", spec.V2024_11_05, "claimed"),
 		rule("ping", "MUST NOT", spec.V2024_11_05, "later"),
 		rule("ping", "MUST", spec.V2025_03_26, "claimed"),

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -34,7 +35,7 @@ func explainCommand() *cobra.Command {
 				return exitError{exitBroken, err}
 			}
 			w := cmd.OutOrStdout()
-			for _, c := range suites.All() {
+			for _, c := range catalog.Checks() {
 				if c.ID == args[0] {
 					explainCheck(w, l, c)
 					return explainOfficial(w, c)
@@ -54,7 +55,7 @@ func explainCommand() *cobra.Command {
 
 func explainable() []string {
 	var out []string
-	for _, c := range suites.All() {
+	for _, c := range catalog.Checks() {
 		out = append(out, c.ID)
 	}
 	if l, err := fixtures.ReadLedger(); err == nil {
@@ -79,7 +80,7 @@ func explainCheck(w io.Writer, l *fixtures.Ledger, c check.Check) {
 	if c.Profile != "" {
 		fmt.Fprintf(w, "Profile    %s: run with --profile %s, against a target that offers its fixtures\n", c.Profile, c.Profile)
 	}
-	fmt.Fprintf(w, "Body       %s\n", suites.Where(c))
+	fmt.Fprintf(w, "Body       %s\n", engine.Where(c))
 	for _, id := range c.Rules {
 		fmt.Fprintln(w)
 		explainClauses(w, l.Rows[id], c.In)
@@ -127,7 +128,7 @@ func explainScenario(w io.Writer, name string) (known bool, err error) {
 func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {
 	explainClauses(w, row, spec.Every)
 	fmt.Fprintln(w)
-	for _, c := range suites.Cover(l, suites.All()) {
+	for _, c := range catalog.Cover(l, catalog.Checks()) {
 		if c.ID != row.ID {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reports"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -103,7 +103,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 	default:
 		return fmt.Errorf("--strict takes no value, or all; not %q", f.strict)
 	}
-	if f.profile != "" && f.profile != suites.Official {
+	if f.profile != "" && f.profile != catalog.Official {
 		return fmt.Errorf("--profile takes official, not %q", f.profile)
 	}
 	for _, limit := range []struct {
@@ -181,11 +181,11 @@ func (f *flags) allow() func(string) bool {
 	return func(tool string) bool { return allowed["all"] || allowed[tool] }
 }
 
-func profileNames() []string { return []string{suites.Official} }
+func profileNames() []string { return []string{catalog.Official} }
 
 func checkNames() []string {
 	var out []string
-	for _, c := range suites.All() {
+	for _, c := range catalog.Checks() {
 		out = append(out, c.ID)
 	}
 	return out

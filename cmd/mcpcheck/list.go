@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -49,7 +50,7 @@ type listedCheck struct {
 }
 
 func describe(c check.Check) listedCheck {
-	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: suites.Where(c)}
+	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: engine.Where(c)}
 	for _, k := range c.On.Kinds() {
 		l.Transports = append(l.Transports, string(k))
 	}
@@ -60,7 +61,7 @@ func describe(c check.Check) listedCheck {
 }
 
 func listChecks(w io.Writer, asJSON bool) error {
-	all := suites.All()
+	all := catalog.Checks()
 	if asJSON {
 		listed := make([]listedCheck, len(all))
 		for i, c := range all {
@@ -88,7 +89,7 @@ func listRules(w io.Writer, asJSON bool) error {
 	if err != nil {
 		return exitError{exitBroken, err}
 	}
-	rules := suites.Cover(l, suites.All())
+	rules := catalog.Cover(l, catalog.Checks())
 	if asJSON {
 		return writeJSON(w, map[string]any{"format": 1, "rules": rules})
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/authserver"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -109,7 +109,7 @@ func serveHTTP(cmd *cobra.Command, address string, o server.Options, urls func(*
 func referenceServer(name, profile string, revisions []string) (server.Options, error) {
 	var o server.Options
 	switch profile {
-	case "", suites.Official:
+	case "", catalog.Official:
 		o.Official = profile != ""
 	default:
 		return o, fmt.Errorf("--profile takes official, not %q", profile)

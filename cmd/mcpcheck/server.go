@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,12 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/ginkgosuite"
 )
 
 func serverCommand() *cobra.Command {
@@ -95,7 +99,7 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 		return exitError{exitBroken, err}
 	}
 	defer stop()
-	run, err := suites.Run(cmd.Context(), target, suites.Options{
+	run, err := judge(cmd.Context(), target, engine.Options{
 		Checks: checks, Revisions: revisions, Allow: f.allowed(), Given: f.given, Profile: f.profile, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Confirm: f.reference == "", Progress: out.live.Outcome, Rerun: rerun("server", f, argv),
 	})
@@ -107,6 +111,15 @@ func judgeServer(cmd *cobra.Command, args []string, f *flags) error {
 		run.Notes = append(run.Notes, "the server ended during the run: "+early)
 	}
 	return f.conclude(argv, run, err, out)
+}
+
+// judge runs the Ginkgo suite of a server.
+func judge(ctx context.Context, target transport.Target, o engine.Options) (*reports.Run, error) {
+	e, err := engine.New(target, o)
+	if err != nil {
+		return nil, err
+	}
+	return ginkgosuite.Run(ctx, engine.AsTarget(e).(suites.Target))
 }
 
 // allowed is like allow, but of our own server every tool may be called.
@@ -124,13 +137,13 @@ func (f *flags) selected(role wire.Role) ([]spec.Revision, []check.Check, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	all := suites.Of(role, suites.All())
-	checks, err := suites.Select(all, f.only, f.skip)
+	all := catalog.Of(role, catalog.Checks())
+	checks, err := catalog.Select(all, f.only, f.skip)
 	if err != nil {
 		return nil, nil, err
 	}
-	if checks = suites.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
-		return nil, nil, fmt.Errorf("--only %s chooses checks of a profile alone: say --profile %s", strings.Join(f.only, ","), suites.Official)
+	if checks = catalog.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
+		return nil, nil, fmt.Errorf("--only %s chooses checks of a profile alone: say --profile %s", strings.Join(f.only, ","), catalog.Official)
 	}
 	if f.known != nil {
 		if err := knownChecks(f.known, all); err != nil {

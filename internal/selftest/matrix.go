@@ -17,6 +17,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -25,7 +26,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -52,7 +53,7 @@ func Select(faults []fault.Fault, globs []string) ([]fault.Fault, error) {
 		return faults, nil
 	}
 	matches := func(glob string, f fault.Fault) bool {
-		return slices.ContainsFunc(append([]string{f.Name}, f.CaughtBy...), func(id string) bool { return suites.Matches(glob, id) })
+		return slices.ContainsFunc(append([]string{f.Name}, f.CaughtBy...), func(id string) bool { return catalog.Matches(glob, id) })
 	}
 	for _, glob := range globs {
 		if !slices.ContainsFunc(faults, func(f fault.Fault) bool { return matches(glob, f) }) {
@@ -111,8 +112,8 @@ func honest() []Honest {
 		{Over: transport.Stdio},
 		{Over: transport.Stdio, Serial: true},
 		{Over: transport.Stdio, Serial: true, Modern: true},
-		{Over: transport.HTTP, Profile: suites.Official},
-		{Over: transport.Stdio, Profile: suites.Official},
+		{Over: transport.HTTP, Profile: catalog.Official},
+		{Over: transport.Stdio, Profile: catalog.Official},
 		{Over: transport.HTTP},
 		{Over: transport.HTTP, Streams: true},
 		{Over: transport.HTTP, Modern: true},
@@ -214,7 +215,7 @@ func (by trial) checks(f fault.Fault) []check.Check {
 	if !by.named {
 		return nil
 	}
-	return slices.DeleteFunc(suites.InProfile(f.Profile, suites.Of(wire.Server, suites.All())), func(c check.Check) bool {
+	return slices.DeleteFunc(catalog.InProfile(f.Profile, catalog.Of(wire.Server, catalog.Checks())), func(c check.Check) bool {
 		return !slices.Contains(named(f), c.ID)
 	})
 }
@@ -290,7 +291,7 @@ func judge(ctx context.Context, t target, revisions []spec.Revision, profile str
 		return nil, err
 	}
 	defer end()
-	return suites.RunDirect(ctx, at, suites.Options{
+	return engine.Run(ctx, at, engine.Options{
 		Checks: checks, Revisions: revisions, Profile: profile, Given: given, Session: deadlines, Allow: func(string) bool { return true },
 	})
 }
@@ -335,7 +336,7 @@ func (c *Cell) fill(ctx context.Context, by trial) {
 		c.Err = err
 		return
 	}
-	checks := suites.All()
+	checks := catalog.Checks()
 	want := slices.DeleteFunc(named(c.Fault), func(id string) bool {
 		at := slices.IndexFunc(checks, func(k check.Check) bool { return k.ID == id })
 		return at < 0 || !checks[at].In.Has(c.Revision)
@@ -365,7 +366,7 @@ func (c *Cell) fill(ctx context.Context, by trial) {
 func (m *Matrix) Wrong() []string {
 	var out []string
 	on := map[string]transport.Set{}
-	for _, c := range suites.All() {
+	for _, c := range catalog.Checks() {
 		on[c.ID] = c.On
 	}
 	for _, h := range m.Honest {
@@ -373,7 +374,7 @@ func (m *Matrix) Wrong() []string {
 			switch {
 			case o.Verdict == reports.Fail || o.Verdict == reports.Warn || o.Verdict == reports.Broken || o.Verdict == reports.NotRun:
 				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s%s", h, o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
-			case o.Verdict != reports.Pass && h.Profile != "" && o.Area == suites.Official && on[o.ID].Has(h.Over):
+			case o.Verdict != reports.Pass && h.Profile != "" && o.Area == catalog.Official && on[o.ID].Has(h.Over):
 				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s", h, o.Revision, o.ID, o.Verdict, o.Detail))
 			}
 		}

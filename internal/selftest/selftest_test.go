@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reports"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // Faults set off the checks that they name, and the honest server none: here each
@@ -95,7 +95,7 @@ func TestChecksAreProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range Unproven(suites.Of(wire.Server, suites.All()), suites.All(), faults(), violations, ledger) {
+	for _, wrong := range Unproven(catalog.Of(wire.Server, catalog.Checks()), catalog.Checks(), faults(), violations, ledger) {
 		t.Error(wrong)
 	}
 }

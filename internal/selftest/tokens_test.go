@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -60,7 +60,7 @@ func TestWhatIsSetUpForElsewhereIsNoFailure(t *testing.T) {
 func passAuthorization(t *testing.T, o server.Options) {
 	t.Helper()
 	var checks []check.Check
-	for _, c := range suites.Of(wire.Server, suites.All()) {
+	for _, c := range catalog.Of(wire.Server, catalog.Checks()) {
 		if c.Area() == "authorization" {
 			checks = append(checks, c)
 		}

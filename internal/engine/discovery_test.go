@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"fmt"
@@ -10,17 +10,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // judgedAt runs the checks that match the globs against a target at one
 // revision, and returns the outcomes by id.
 func judgedAt(t *testing.T, target transport.Target, rev spec.Revision, globs ...string) (map[string]reports.Outcome, *reports.Run) {
 	t.Helper()
-	checks, err := Select(Of(wire.Server, All()), globs, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), globs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), target, Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: quick(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), target, Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: quick(), Allow: func(string) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -48,11 +49,11 @@ func granting(sent map[string][]string) transport.Target {
 
 func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 	sent := map[string][]string{}
-	checks, err := Select(Of(wire.Server, All()), []string{"tools.*", "jsonrpc.version"}, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*", "jsonrpc.version"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), granting(sent), Options{
+	run, err := Run(t.Context(), granting(sent), Options{
 		Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick(),
 		Given: check.Given{
 			Tools:     map[string][]string{"given": {`{"q":"mine"}`}, "gone": {`{}`}},
@@ -97,11 +98,11 @@ func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 // A tool that does not say that it only reads is not called for its name alone.
 func TestToolsWithoutArgumentsGivenAreHeldBack(t *testing.T) {
 	sent := map[string][]string{}
-	checks, err := Select(Of(wire.Server, All()), []string{"tools.*"}, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), granting(sent), Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
+	run, err := Run(t.Context(), granting(sent), Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}

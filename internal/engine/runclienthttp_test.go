@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -40,7 +41,7 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run, err := RunClientDirect(t.Context(), referenceClientAt(c.o, c.over), Options{Session: clientWaits()})
+			run, err := RunClient(t.Context(), referenceClientAt(c.o, c.over), Options{Session: clientWaits()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,8 +126,8 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 	o := client.Defaults()
 	o.Revisions = (spec.Until(rev) & over.Revisions()).Revisions()
 	f.Apply(&o)
-	checks := Of(wire.Client, All())
-	run, err := RunClientDirect(t.Context(), referenceClientAt(o, over), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+	checks := catalog.Of(wire.Client, catalog.Checks())
+	run, err := RunClient(t.Context(), referenceClientAt(o, over), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
 	if err != nil {
 		t.Fatal(err)
 	}

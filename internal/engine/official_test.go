@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -38,7 +39,7 @@ func TestEveryScenarioHasItsCounterpart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks := Of(wire.Server, All())
+	checks := catalog.Of(wire.Server, catalog.Checks())
 	mapped := map[string]bool{}
 	seen := map[string]bool{}
 	for _, c := range official {
@@ -63,7 +64,7 @@ func TestEveryScenarioHasItsCounterpart(t *testing.T) {
 		}
 	}
 	for _, c := range checks {
-		if c.Profile == Official && (!mapped[c.ID] || !seen[c.Spec]) {
+		if c.Profile == catalog.Official && (!mapped[c.ID] || !seen[c.Spec]) {
 			t.Errorf("%s, of the scenario %q, is the counterpart of nothing", c.ID, c.Spec)
 		}
 	}
@@ -106,7 +107,7 @@ func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
 			}
 		},
 	}
-	run, err := RunDirect(t.Context(), server.Target("reference", o), Options{
+	run, err := Run(t.Context(), server.Target("reference", o), Options{
 		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile,
 	})
 	if err != nil {
@@ -130,10 +131,10 @@ func keys(v any) (out []string) {
 func TestAProfileAllowsItsTools(t *testing.T) {
 	t.Parallel()
 	args, run := calls(t, "")
-	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool { return o.Area == Official }) {
+	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool { return o.Area == catalog.Official }) {
 		t.Errorf("without the profile the tool is called: %q, or its checks are run", args)
 	}
-	args, run = calls(t, Official)
+	args, run = calls(t, catalog.Official)
 	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a != "test_image_content " }) {
 		t.Errorf("with the profile the tool is called with %q", args)
 	}

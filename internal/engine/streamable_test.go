@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"crypto/rand"
@@ -20,6 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // overHTTP returns the outcomes of checks on a server over streamable HTTP.
@@ -35,12 +36,12 @@ func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, g
 		t.Fatal(err)
 	}
 	defer end()
-	checks, err := Select(Of(wire.Server, All()), globs, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), globs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), site, Options{
-		Checks: InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool { return true },
+	run, err := Run(t.Context(), site, Options{
+		Checks: catalog.InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestALimitAtTheOpeningIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	if _, err := RunDirect(t.Context(), site, Options{Session: quick()}); err == nil || !strings.Contains(err.Error(), "lift the limit") {
+	if _, err := Run(t.Context(), site, Options{Session: quick()}); err == nil || !strings.Contains(err.Error(), "lift the limit") {
 		t.Errorf("error %v", err)
 	}
 }

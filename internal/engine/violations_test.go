@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -16,7 +17,7 @@ func TestViolationsSetOffTheirJudgeAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := All()
+	all := catalog.Checks()
 	for _, v := range violations {
 		at := slices.IndexFunc(all, func(c check.Check) bool { return c.ID == v.Check })
 		if at < 0 || all[at].Judge == nil {

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // What a server may do with a call that is cancelled is not held against it,
@@ -50,12 +51,12 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 		}, reports.NotObserved},
 	} {
 		for _, rev := range []spec.Revision{spec.V2025_11_25, spec.V2026_07_28} {
-			checks, err := Select(Of(wire.Server, All()), []string{"cancellation.call"}, nil)
+			checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"cancellation.call"}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// Time enough for the calls on a busy machine.
-			run, err := RunDirect(t.Context(), server.Target("reference", c.options), Options{
+			run, err := Run(t.Context(), server.Target("reference", c.options), Options{
 				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.Defaults(), Allow: func(string) bool { return true },
 			})
 			if err != nil {

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"net/http"
@@ -40,7 +40,7 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	run, err := RunDirect(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(), Allow: func(string) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package suites joins the lists of checks and runs them against a target. It
-// is the only importer of Ginkgo.
-package suites
+package catalog
 
 import (
 	"fmt"
@@ -9,12 +7,8 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
-
-// All returns every check.
-func All() []check.Check { return catalog.Checks() }
 
 // Of returns the checks that judge a role.
 func Of(role wire.Role, checks []check.Check) []check.Check {

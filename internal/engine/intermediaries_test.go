@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // A leniency is what a server, or what stands before it, may do, and what a check
@@ -51,11 +52,11 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	}
 	defer end()
 	site.Endpoint.URL.Host = net.JoinHostPort("0.0.0.0", site.Endpoint.URL.Port())
-	checks, err := Select(Of(wire.Server, All()), []string{l.check}, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{l.check}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(), Allow: func(string) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +276,11 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 		}()
 		o := quick()
 		o.Addresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(name)} }
-		checks, err := Select(Of(wire.Server, All()), []string{check}, nil)
+		checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{check}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := RunDirect(t.Context(), site, Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_11_25}, Session: o})
+		run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_11_25}, Session: o})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package suites
+package catalog
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ func TestChecksAndLedgerAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range Audit(l, All()) {
+	for _, wrong := range Audit(l, Checks()) {
 		t.Error(wrong)
 	}
 }
@@ -25,7 +25,7 @@ func TestAuditNamesWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := All()[0]
+	good := Checks()[0]
 	for name, c := range map[string]struct {
 		want string
 		edit func()
@@ -37,14 +37,14 @@ func TestAuditNamesWhatIsWrong(t *testing.T) {
 	} {
 		keep := good
 		c.edit()
-		checks := slices.Clone(All())
+		checks := slices.Clone(Checks())
 		checks[0] = good
 		good = keep
 		if wrong := strings.Join(Audit(l, checks), "\n"); !strings.Contains(wrong, c.want) {
 			t.Errorf("%s: the audit says %q", name, wrong)
 		}
 	}
-	twice := append(All(), good)
+	twice := append(Checks(), good)
 	if wrong := strings.Join(Audit(l, twice), "\n"); !strings.Contains(wrong, "two checks have the id "+good.ID) {
 		t.Errorf("the audit does not see an id twice: %q", wrong)
 	}
@@ -55,7 +55,7 @@ func TestEveryRuleIsSummedUpOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range Cover(l, All()) {
+	for _, c := range Cover(l, Checks()) {
 		n := 0
 		for _, set := range []bool{len(c.Checks) > 0, c.Covered != "", c.Excused != "", c.Later != ""} {
 			if set {
@@ -77,7 +77,7 @@ func TestAuditNamesCoversThatAreNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := All()
+	all := Checks()
 	for name, c := range map[string]struct {
 		excuse fixtures.Excuse
 		want   string

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // skillsRun runs the checks under the profile against the reference, and returns
@@ -19,8 +20,8 @@ import (
 // Of the others none may object.
 func skillsRun(t *testing.T, edit func(*server.Library), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
 	t.Helper()
-	run, err := RunDirect(t.Context(), server.Target("reference", server.Options{Official: true, Pace: time.Millisecond, Library: edit, Handler: handler}), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: Official, Allow: func(string) bool { return true },
+	run, err := Run(t.Context(), server.Target("reference", server.Options{Official: true, Pace: time.Millisecond, Library: edit, Handler: handler}), Options{
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // unlisted tells what the user gives values for and the server, where it was
 // asked, lists at no revision: no fault of the server, whose lists may change,
 // but often a name that was misspelt.
-func (e *engine) unlisted() []string {
+func (e *serverSubject) unlisted() []string {
 	given := e.o.Given
 	var out []string
 	for _, list := range []struct {
@@ -37,7 +37,7 @@ func (e *engine) unlisted() []string {
 
 // listed returns the entries of a list that were seen in any session, and
 // whether there was such a list.
-func (e *engine) listed(member, key string) (names map[string]bool, asked bool) {
+func (e *serverSubject) listed(member, key string) (names map[string]bool, asked bool) {
 	names = map[string]bool{}
 	for _, pool := range e.pools {
 		for _, s := range pool.Sessions() {

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
 // tasksRun runs all checks against the reference with the contract, and returns
@@ -34,7 +35,7 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Library), swallow 
 			}
 		},
 	}
-	run, err := RunDirect(t.Context(), server.Target("reference", o), Options{
+	run, err := Run(t.Context(), server.Target("reference", o), Options{
 		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile, Allow: func(string) bool { return true },
 	})
 	if err != nil {
@@ -56,7 +57,7 @@ func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
 			t.Errorf("without the profile %s is %s: %s", o.ID, o.Verdict, o.Detail)
 		}
 	}
-	if declared, _ = tasksRun(t, Official, nil, ""); declared == 0 {
+	if declared, _ = tasksRun(t, catalog.Official, nil, ""); declared == 0 {
 		t.Error("with the profile no request declares the extension")
 	}
 }
@@ -64,7 +65,7 @@ func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
 // No server needs to have the extension, nor with it the notifications of tasks.
 func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
 	t.Parallel()
-	_, run := tasksRun(t, Official, func(l *server.Library) {
+	_, run := tasksRun(t, catalog.Official, func(l *server.Library) {
 		delete(l.Capabilities, "extensions")
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool {
 			return tool.TaskSupport != "" && tool.In == spec.Stateless || tool.Name == "greet"
@@ -83,7 +84,7 @@ func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
 	if seen == 0 {
 		t.Error("no check of the extension was there")
 	}
-	_, run = tasksRun(t, Official, nil, "taskIds")
+	_, run = tasksRun(t, catalog.Official, nil, "taskIds")
 	for _, o := range run.Outcomes {
 		if strings.HasPrefix(o.ID, "official.tasks.notifications") && o.Verdict != reports.NotObserved {
 			t.Errorf("%s is %s: %s", o.ID, o.Verdict, o.Detail)

@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"bufio"
@@ -110,7 +110,7 @@ func judged(t *testing.T, target transport.Target, edit ...func(*Options)) *repo
 	for _, e := range edit {
 		e(&o)
 	}
-	run, err := RunDirect(t.Context(), target, o)
+	run, err := Run(t.Context(), target, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestEmptyPeersPassNothing(t *testing.T) {
 
 func TestAPeerThatEndsAtOnceIsNotJudged(t *testing.T) {
 	gone := transport.InProcess{Name: "gone", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
-	if _, err := RunDirect(t.Context(), gone, Options{Session: quick()}); !errors.Is(err, ErrNotStarted) {
+	if _, err := Run(t.Context(), gone, Options{Session: quick()}); !errors.Is(err, ErrNotStarted) {
 		t.Errorf("error %v, want %v", err, ErrNotStarted)
 	}
 }
@@ -177,7 +177,7 @@ func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []transport.Kind{transport.HTTP, transport.SSE} {
-		_, err := RunDirect(t.Context(), transport.Site{Endpoint: at, Kind: kind}, Options{Session: quick()})
+		_, err := Run(t.Context(), transport.Site{Endpoint: at, Kind: kind}, Options{Session: quick()})
 		if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "HTTPS") {
 			t.Errorf("over %s: %v", kind, err)
 		}
@@ -245,7 +245,7 @@ func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
 			t.Parallel()
 			o := Options{Session: quick(), Revisions: []spec.Revision{spec.V2025_11_25}, Deadline: 20 * time.Second}
 			o.Session.MaxFrames = 20_000
-			run, err := RunDirect(t.Context(), serve(c.serve), o)
+			run, err := Run(t.Context(), serve(c.serve), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,38 +265,10 @@ func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
 	}
 }
 
-// Ginkgo drives the same engine: verdicts are equal either way.
-func TestBothWaysGiveEqualVerdicts(t *testing.T) {
-	faulty := server.Options{Frames: func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			next(f)
-			if f.Kind == wire.Result && f.Method == "ping" {
-				next(f)
-			}
-		}
-	}}
-	for name, o := range map[string]server.Options{"honest": {}, "faulty": faulty} {
-		options := Options{Session: patient(), Revisions: []spec.Revision{spec.V2025_06_18, spec.V2026_07_28}, Allow: func(string) bool { return true }}
-		direct, err := RunDirect(t.Context(), server.Target(name, o), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ginkgo, err := Run(t.Context(), server.Target(name, o), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, a := range direct.Outcomes {
-			if b := ginkgo.Outcomes[i]; a.ID != b.ID || a.Verdict != b.Verdict {
-				t.Errorf("%s: %s at %s is %s directly, %s is %s by Ginkgo", name, a.ID, a.Revision, a.Verdict, b.ID, b.Verdict)
-			}
-		}
-	}
-}
-
 func TestAnInterruptedRunReportsWhatItKnows(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	seen := 0
-	run, err := RunDirect(ctx, server.Target("reference", server.Options{}), Options{Session: patient(), Progress: func(reports.Outcome) {
+	run, err := Run(ctx, server.Target("reference", server.Options{}), Options{Session: patient(), Progress: func(reports.Outcome) {
 		if seen++; seen == 5 {
 			cancel(errors.New("interrupted"))
 		}

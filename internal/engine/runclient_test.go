@@ -1,4 +1,4 @@
-package suites
+package engine
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
@@ -41,7 +42,7 @@ func TestHonestClientConforms(t *testing.T) {
 	for name, o := range map[string]client.Options{"dual era": client.Defaults(), "legacy first": legacy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run, err := RunClientDirect(t.Context(), referenceClient(o), Options{Session: clientWaits()})
+			run, err := RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +85,7 @@ var unobserved = map[string]string{
 // Every fault, at every revision, sets off exactly the checks that it names, by
 // a client whose newest revision that is.
 func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
-	checks := Of(wire.Client, All())
+	checks := catalog.Of(wire.Client, catalog.Checks())
 	in := map[string]spec.Set{}
 	for _, c := range checks {
 		in[c.ID] = c.In
@@ -99,7 +100,7 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 				o := client.Defaults()
 				o.Revisions = spec.Until(rev).Revisions()
 				f.Apply(&o)
-				run, err := RunClientDirect(t.Context(), referenceClient(o), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+				run, err := RunClient(t.Context(), referenceClient(o), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
 				if err != nil {
 					t.Errorf("%s at %s: %v", f.Name, rev, err)
 					return
@@ -134,7 +135,7 @@ func TestClientChecksAreProven(t *testing.T) {
 	type proof struct{ row, check string }
 	proven := map[proof]bool{}
 	caught := map[string]bool{}
-	checks := Of(wire.Client, All())
+	checks := catalog.Of(wire.Client, catalog.Checks())
 	known := func(id string) bool {
 		return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
 	}
@@ -197,7 +198,7 @@ func TestBothWaysJudgeAClientAlike(t *testing.T) {
 		}
 		return out
 	}
-	direct := verdicts(RunClientDirect(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
+	direct := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
 	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
 	if !maps.Equal(direct, driven) || direct["client.jsonrpc.error.code.integer 2025-11-25"] != reports.Fail {
 		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)

@@ -1,0 +1,361 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/session"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reports"
+	"github.com/mcpcheck/mcpcheck/suites/catalog"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/official"
+	"github.com/mcpcheck/mcpcheck/suites/survey"
+)
+
+// The checks that fail if a server answers no opening.
+const (
+	openingHandshake = "lifecycle.initialize.answered"
+	openingStateless = "discover.answered"
+)
+
+// maxKillers is how many checks in a row may end their session before the server is
+// given up at a revision: one cause is not reported fifty times.
+const maxKillers = 3
+
+// A serverSubject is a server under test: a pool of sessions for each revision.
+type serverSubject struct {
+	*Engine
+	launcher *session.Launcher
+	pools    map[spec.Revision]*session.Pool
+	closed   map[spec.Revision]bool // all sessions have ended
+	ended    map[spec.Revision][]*check.View
+	killers  []string // checks that ended their session, without one between that did not
+}
+
+// New returns an engine that judges a server.
+func New(target transport.Target, o Options) (*Engine, error) {
+	own := ""
+	if site, ok := target.(transport.Site); ok {
+		own = site.Endpoint.Bearer()
+	}
+	o.Given.Authorization = o.Given.Authorization.Guarded(own)
+	if o.Session.Host == nil {
+		o.Session.Host = session.Willing()
+	}
+	e, err := newEngine(o, wire.Server, transport.KindOf(target))
+	if err != nil {
+		return nil, err
+	}
+	e.subject = &serverSubject{
+		Engine:   e,
+		launcher: session.NewLauncher(target, o.Session),
+		pools:    map[spec.Revision]*session.Pool{},
+		closed:   map[spec.Revision]bool{},
+		ended:    map[spec.Revision][]*check.View{},
+	}
+	return e, nil
+}
+
+// Run judges a server and returns the report, also if the context ends before the run
+// does. An error says that the server could not be judged at all.
+func Run(ctx context.Context, target transport.Target, o Options) (*reports.Run, error) {
+	e, err := New(target, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.Judge(ctx)
+}
+
+// ErrNotStarted says that the target could not be started or ended before it sent
+// anything.
+var ErrNotStarted = errors.New("the target could not be started")
+
+// open opens one session for each revision asked for.
+func (e *serverSubject) open(ctx context.Context) error {
+	answered, tried, dead := false, 0, 0
+	var failure error
+	within := e.o.Session.StartTimeout
+	openings := map[spec.Revision]session.Opening{}
+	var unsent *session.Unsent
+	// Newest handshake revision first: a server that answers nothing shows it there,
+	// and the wait for a first answer is not repeated in full.
+	for _, rev := range e.openingOrder() {
+		if e.kind == transport.SSE && rev.Facts().Stateless {
+			// basic/transports of 2026-07-28 has stdio and streamable HTTP alone.
+			openings[rev] = session.Opening{Valid: true, Why: "the revision has no HTTP+SSE"}
+			continue
+		}
+		pool := session.NewPool(e.launcher, rev)
+		tried++
+		o, s, err := pool.OpenFirst(ctx, within)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %v", ErrNotStarted, err)
+		}
+		if o.Refusal != nil && o.Refusal.Status == http.StatusTooManyRequests {
+			return fmt.Errorf("which revisions the server speaks is not known, since it limits the rate of requests: "+
+				"its opening at %s was answered with %w; lift the limit for the run", rev, o.Refusal)
+		}
+		openings[rev] = o
+		switch {
+		case o.Answered || o.Refusal != nil:
+			answered = true
+			within = e.o.Session.First(o.Took)
+		case errors.As(o.Err, &unsent) && !sentAnything(s):
+			dead++
+			failure = fmt.Errorf("%w: %w%s", ErrNotStarted, o.Err, stderrOf(s))
+		case s.Over() != nil && !sentAnything(s):
+			dead++
+			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.Over(), stderrOf(s))
+		default:
+			within = min(within, e.o.Session.Timeout)
+		}
+		if o.Spoken {
+			e.pools[rev] = pool
+			e.identify(o)
+		} else {
+			s.Close()
+		}
+	}
+	if !answered && dead == tried {
+		return failure
+	}
+	e.planAll(openings)
+	e.expect()
+	return nil
+}
+
+// sentAnything reports whether the server sent a message.
+func sentAnything(s *session.Session) bool {
+	return slices.ContainsFunc(s.Entries(), func(e wire.Entry) bool { return e.From == wire.Server })
+}
+
+func stderrOf(s *session.Session) string {
+	text := strings.TrimSpace(s.Stderr())
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	return "\nits standard error ended with:\n  " + strings.Join(lines[max(0, len(lines)-10):], "\n  ")
+}
+
+func (e *serverSubject) openingOrder() []spec.Revision {
+	order := slices.Clone(e.o.Revisions)
+	slices.SortStableFunc(order, func(a, b spec.Revision) int {
+		if x, y := a.Facts().Stateless, b.Facts().Stateless; x != y {
+			if y {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(string(b), string(a))
+	})
+	return order
+}
+
+func (e *serverSubject) identify(o session.Opening) {
+	if e.report.Target.Name == "" {
+		e.report.Target.Name = o.Info.Get("name").String()
+		e.report.Target.Version = o.Info.Get("version").String()
+	}
+}
+
+// planAll plans the results: decided already where the revision is not spoken or
+// nothing was opened.
+func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
+	culprit, at := e.culprit(openings)
+	for _, rev := range e.o.Revisions {
+		o := openings[rev]
+		e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Spoken: o.Spoken, Why: o.Why})
+		e.plan(rev, func(c check.Check) (check.Outcome, bool) {
+			switch {
+			case culprit != "" && c.ID == culprit && rev == at:
+				return check.Outcome{
+					State: check.Violated, Detail: openings[at].Why,
+					Expected: "an answer that opens a session", Frames: []wire.Frame{},
+				}, true
+			case culprit != "":
+				return check.Outcome{State: check.NotRun, Cause: culprit, Detail: "no session could be opened"}, true
+			case !o.Spoken:
+				return check.Outcome{State: check.NotApplicable, Detail: "the server does not speak this revision: " + o.Why}, true
+			}
+			return check.Outcome{}, false
+		})
+	}
+}
+
+// culprit returns the check that fails because no revision asked for gave a valid
+// answer, and the revision that it fails at.
+func (e *serverSubject) culprit(openings map[spec.Revision]session.Opening) (id string, at spec.Revision) {
+	for _, o := range openings {
+		if o.Spoken || o.Valid && (o.Modern || o.Offered != "") {
+			return "", ""
+		}
+	}
+	for _, rev := range e.openingOrder() {
+		if !openings[rev].Valid {
+			if rev.Facts().Stateless {
+				return openingStateless, rev
+			}
+			return openingHandshake, rev
+		}
+	}
+	return "", ""
+}
+
+func (e *serverSubject) revisions() []spec.Revision {
+	return slices.DeleteFunc(slices.Clone(e.o.Revisions), func(rev spec.Revision) bool { return e.pools[rev] == nil })
+}
+
+// expect tells the launcher how many instances the pending probes will take.
+func (e *serverSubject) expect() {
+	n := 0
+	withoutCapabilities := map[spec.Revision]bool{}
+	for _, r := range e.results {
+		switch {
+		case r.known:
+		case r.check.Session.Alone():
+			n++
+		case r.check.Session == check.NoCapabilities && !withoutCapabilities[r.rev]:
+			withoutCapabilities[r.rev] = true
+			n++
+		}
+	}
+	e.launcher.Expect(n)
+}
+
+func (e *serverSubject) run(ctx context.Context, r *result) {
+	switch {
+	case r.check.Judge != nil:
+		e.survey(ctx, r.rev)
+		e.closeRevision(ctx, r.rev)
+		r.decide(check.LookAll(r.check, e.views(r.rev)))
+	case len(e.killers) >= maxKillers:
+		r.decide(check.Outcome{
+			State: check.NotRun, Cause: e.killers[0],
+			Detail: fmt.Sprintf("given up: the server answered no further request after each of %s", strings.Join(e.killers, ", ")),
+		})
+	default:
+		living, taken := e.launcher.Living(), len(e.pools[r.rev].Sessions())
+		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
+		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
+		e.countKillers(r)
+	}
+	e.expect()
+}
+
+// survey uses what the server offers, so that the judges of a revision have subjects
+// where the probes that were selected gave them none.
+func (e *serverSubject) survey(ctx context.Context, rev spec.Revision) {
+	if e.closed[rev] || len(e.killers) >= maxKillers {
+		return
+	}
+	for _, c := range []check.Check{survey.Tour(), survey.PlainTour()} {
+		if c.In.Has(rev) {
+			check.Run(ctx, c, e.env(rev))
+		}
+	}
+}
+
+// env returns where the probes of a revision run. The tools of a profile may be
+// called.
+func (e *serverSubject) env(rev spec.Revision) check.Env {
+	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
+	if e.o.Profile == catalog.Official {
+		env.Given = official.OfContract(env.Given)
+	}
+	return env
+}
+
+// countKillers records whether the server survives its checks. A check that malforms
+// does not count: a server that ends on each invalid line is reported for each.
+func (e *serverSubject) countKillers(r *result) {
+	c := r.check
+	switch {
+	case c.Session.Alone() || c.Malforms:
+	case r.out.Killed || r.out.State == check.NotRun:
+		e.killers = append(e.killers, c.ID)
+	default:
+		e.killers = nil
+	}
+}
+
+// closeRevision ends the sessions of a revision once. Then it takes answers that came
+// late into account and repeats alone what failed while more than one instance ran.
+func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
+	pool := e.pools[rev]
+	if pool == nil || e.closed[rev] {
+		return
+	}
+	e.closed[rev] = true
+	e.killers = nil
+	pool.Close()
+	for _, r := range e.results {
+		if r.rev == rev && r.check.Probe != nil && r.known {
+			e.revise(r, r.out.Late())
+		}
+	}
+	if !e.o.Confirm || ctx.Err() != nil {
+		return
+	}
+	pool.Forget() // shared results are computed again, too
+	for _, r := range e.results {
+		if r.rev != rev || !r.beside || r.out.State != check.Violated {
+			continue
+		}
+		again := check.Run(ctx, r.check, e.env(r.rev))
+		pool.Close()
+		if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
+			again.Notes = append(again.Notes, "it failed while another instance of the server ran, and not alone: "+r.out.Detail)
+			e.revise(r, again)
+		}
+	}
+}
+
+// revise replaces the outcome of a result and announces it if its state changed.
+func (e *serverSubject) revise(r *result, o check.Outcome) {
+	before := r.out.State
+	e.mu.Lock()
+	r.out = o
+	e.mu.Unlock()
+	if o.State != before {
+		e.announce(r)
+	}
+}
+
+// views returns the ended sessions of a revision, ready for all its judges.
+func (e *serverSubject) views(rev spec.Revision) []*check.View {
+	if e.ended[rev] == nil {
+		for _, s := range e.pools[rev].Sessions() {
+			if s.Rev == rev {
+				e.ended[rev] = append(e.ended[rev], check.NewView(rev, s.Transcript))
+			}
+		}
+	}
+	return e.ended[rev]
+}
+
+func (e *serverSubject) finish(ctx context.Context) {
+	for rev := range e.pools {
+		e.closeRevision(ctx, rev)
+	}
+	e.launcher.Close()
+	e.report.Target.Starts = e.launcher.Starts()
+	if why := e.launcher.Serial(); why != "" && why != "asked for" {
+		e.report.Notes = append(e.report.Notes, "instances of the server were started one after another: "+why)
+	}
+	if n := e.launcher.Limited(); n > 0 {
+		e.report.Notes = append(e.report.Notes, fmt.Sprintf("the server limits the rate of requests: "+
+			"%d were answered with HTTP status 429, and what they were to show is not observed; lift the limit for the run", n))
+	}
+	e.report.Notes = append(e.report.Notes, e.unlisted()...)
+}
