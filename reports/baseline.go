@@ -15,9 +15,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/yamldoc"
 )
 
-// A Baseline is a list of known fails and warns, each with the reason why it
-// is tolerated. It excuses and never hides: an excused outcome is reported as
-// what it is, and an entry that is no longer needed fails the run.
+// A Baseline is a list of known fails and warns, each with the reason why it is
+// tolerated. It excuses outcomes and hides none: reports show an excused outcome
+// with its verdict, and an entry that is no longer needed fails the run.
 type Baseline struct {
 	entries []baselineEntry
 }
@@ -32,9 +32,9 @@ type baselineEntry struct {
 }
 
 // LoadBaseline reads a baseline file: a YAML list of entries with the keys
-// check and reason, and optionally revision and transport. An unknown key, a
-// key that is missing or empty, a revision or transport that does not exist,
-// and an entry given twice are errors that name file and line.
+// check and reason, and optionally revision and transport. Unknown keys, missing
+// or empty keys, revisions and transports that do not exist, and repeated
+// entries are errors. The error names the file and the line.
 func LoadBaseline(path string) (*Baseline, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func parseBaseline(text []byte) (*Baseline, error) {
 	}
 	list, ok := root.(*ast.SequenceNode)
 	if !ok {
-		return nil, fmt.Errorf("line %d: not a list of entries with check and reason", yamldoc.Line(root))
+		return nil, fmt.Errorf("line %d: expected a list of entries with check and reason", yamldoc.Line(root))
 	}
 	for _, node := range list.Values {
 		e, err := parseEntry(node)
@@ -83,10 +83,10 @@ func parseEntry(node ast.Node) (baselineEntry, error) {
 	}
 	e.line = line
 	if e.Check == "" {
-		return e, fmt.Errorf("line %d: an entry without check", line)
+		return e, fmt.Errorf("line %d: the entry has no check", line)
 	}
 	if strings.TrimSpace(e.Reason) == "" {
-		return e, fmt.Errorf("line %d: the entry for %s gives no reason", line, e.Check)
+		return e, fmt.Errorf("line %d: the entry for %s has no reason", line, e.Check)
 	}
 	if e.Revision != "" {
 		if _, err := spec.ParseRevision(e.Revision); err != nil {
@@ -101,15 +101,16 @@ func parseEntry(node ast.Node) (baselineEntry, error) {
 	return e, nil
 }
 
-// Selected returns the entries whose check is selected; for a run that --only
-// or --skip narrowed, so that an entry for a check left out is not taken for
-// one that matches nothing.
+// Selected returns the entries whose check is selected. A run that --only or
+// --skip narrows uses it, so that an entry for a check left out does not count
+// as one that matches nothing.
 func (b *Baseline) Selected(selected func(check string) bool) *Baseline {
-	return &Baseline{entries: slices.DeleteFunc(slices.Clone(b.entries), func(e baselineEntry) bool { return !selected(e.Check) })}
+	isLeftOut := func(e baselineEntry) bool { return !selected(e.Check) }
+	return &Baseline{entries: slices.DeleteFunc(slices.Clone(b.entries), isLeftOut)}
 }
 
-// Checks returns the checks that the entries name, each once, so that the
-// caller can refuse a name that is no check before a target is started.
+// Checks returns the checks that the entries name, each once. The caller can
+// reject a name that is no check before it starts a target.
 func (b *Baseline) Checks() []string {
 	var ids []string
 	for _, e := range b.entries {
@@ -121,24 +122,25 @@ func (b *Baseline) Checks() []string {
 }
 
 // Apply marks the outcomes that the baseline excuses and sets run.Baseline to
-// the entries that do not hold, one violation an entry, in the order of the
-// file. It replaces what an earlier Apply set.
+// the problems of its entries, at most one an entry, in the order of the file.
+// It replaces the result of an earlier Apply.
 //
-// An entry stands for each outcome of its check at its revision on its
-// transport; without revision or transport, for each at every one. Place by
-// place:
+// An entry applies to the outcomes of its check at its revision and transport;
+// without revision or transport, to those at all of them. The verdict of each
+// outcome decides:
 //
-//   - fail or warn: excused, Baselined is the reason of the first such entry;
-//   - pass: the entry is stale there, though it may be needed elsewhere: narrow
-//     or remove it;
-//   - not-applicable: the entry has nothing to excuse there;
-//   - not-observed, not-run, broken: no verdict, so nothing is known of the
-//     entry there.
+//   - fail or warn: it is excused; Baselined is the reason of the first entry
+//     that applies;
+//   - pass: the entry is stale at this revision and transport, though another
+//     may need it: the user narrows or removes it;
+//   - not-applicable: the entry excuses nothing here;
+//   - not-observed, not-run, broken: no verdict on the target, so that the entry
+//     may still be needed.
 //
-// An entry that has nothing to excuse anywhere, and one that no outcome
-// matches, is a violation too. Set aside are entries for a revision that the
-// run was not asked for or a transport that it did not use, so that one file
-// serves several runs, and all entries of a run that has no outcome.
+// An entry that excuses nothing anywhere, and one that no outcome matches, is a
+// problem too. Entries for a revision that the run did not include or a
+// transport that it did not use are ignored, so that one file serves several
+// runs. So are all entries of a run that has no outcome.
 func (b *Baseline) Apply(run *Run) {
 	run.Baseline = nil
 	for i := range run.Outcomes {
@@ -148,33 +150,46 @@ func (b *Baseline) Apply(run *Run) {
 		return
 	}
 	for _, e := range b.entries {
-		if e.aside(run) {
+		if e.isOutside(run) {
 			continue
 		}
-		if problem := e.apply(run); problem != "" {
-			run.Baseline = append(run.Baseline, BaselineViolation{Check: e.Check, Revision: e.Revision, Transport: e.Transport, Reason: e.Reason, Problem: problem, Line: e.line})
+		if text := e.apply(run); text != "" {
+			run.Baseline = append(run.Baseline, BaselineProblem{
+				Check: e.Check, Revision: e.Revision, Transport: e.Transport,
+				Reason: e.Reason, Problem: text, Line: e.line,
+			})
 		}
 	}
 }
 
-// aside tells whether the run has no say on the entry.
-func (e baselineEntry) aside(run *Run) bool {
-	asked := func(r RevisionRun) bool { return string(r.Revision) == e.Revision }
-	there := func(o Outcome) bool { return string(o.Revision) == e.Revision }
-	if e.Revision != "" && !slices.ContainsFunc(run.Revisions, asked) && !slices.ContainsFunc(run.Outcomes, there) {
+// isOutside reports whether the run did not cover the revision or the transport
+// of the entry, so that it says nothing about the entry.
+func (e baselineEntry) isOutside(run *Run) bool {
+	requested := func(r RevisionRun) bool { return string(r.Revision) == e.Revision }
+	judged := func(o Outcome) bool { return string(o.Revision) == e.Revision }
+	if e.Revision != "" && !slices.ContainsFunc(run.Revisions, requested) &&
+		!slices.ContainsFunc(run.Outcomes, judged) {
 		return true
 	}
 	used := func(o Outcome) bool { return o.Transport == e.Transport }
 	return e.Transport != "" && !slices.ContainsFunc(run.Outcomes, used)
 }
 
-// apply marks what the entry excuses and returns what is wrong with it, or "".
+// matches reports whether the entry applies to the outcome.
+func (e baselineEntry) matches(o Outcome) bool {
+	return o.ID == e.Check &&
+		(e.Revision == "" || string(o.Revision) == e.Revision) &&
+		(e.Transport == "" || o.Transport == e.Transport)
+}
+
+// apply marks the outcomes that the entry excuses. It returns what is wrong with
+// the entry, or "".
 func (e baselineEntry) apply(run *Run) string {
-	matched, excused, open := 0, 0, 0
+	matched, excused, undecided := 0, 0, 0
 	var passes []Outcome
 	for i := range run.Outcomes {
 		o := &run.Outcomes[i]
-		if o.ID != e.Check || e.Revision != "" && string(o.Revision) != e.Revision || e.Transport != "" && o.Transport != e.Transport {
+		if !e.matches(*o) {
 			continue
 		}
 		matched++
@@ -187,34 +202,52 @@ func (e baselineEntry) apply(run *Run) string {
 		case Pass:
 			passes = append(passes, *o)
 		case NotObserved, NotRun, Broken:
-			open++
+			undecided++
 		}
 	}
 	switch {
 	case matched == 0:
-		return "no check of this name had a verdict in this run"
+		return "this run has no outcome of the check; correct or remove the entry"
 	case len(passes) > 0 && excused > 0:
-		return fmt.Sprintf("the check passes now at %s; narrow the entry to where it still fails", places(passes))
+		return fmt.Sprintf("the check passes now at %s; narrow the entry to where it still fails", placesText(passes))
 	case len(passes) > 0:
-		return fmt.Sprintf("the check passes now at %s; remove the entry", places(passes))
-	case excused == 0 && open == 0:
+		return fmt.Sprintf("the check passes now at %s; remove the entry", placesText(passes))
+	case excused == 0 && undecided == 0:
 		return "the check does not apply to this target; remove the entry"
 	}
 	return ""
 }
 
-// WriteBaseline writes a baseline that excuses every fail of the run, each
-// entry with what happened as the reason, for a person to replace by why it is
-// tolerated.
+// entry names the entry as the reader finds it in the file.
+func (p BaselineProblem) entry() string {
+	s := p.Check
+	if p.Revision != "" {
+		s += " " + p.Revision
+	}
+	if p.Transport != "" {
+		s += " " + p.Transport
+	}
+	if p.Line > 0 {
+		s += fmt.Sprintf(" (line %d)", p.Line)
+	}
+	return s
+}
+
+// WriteBaseline writes a baseline that excuses every fail of the run. The reason
+// of an entry is what happened; the user replaces it by why that is tolerated.
 func WriteBaseline(w io.Writer, run *Run) error {
 	var entries []baselineEntry
 	for _, o := range run.Outcomes {
 		if o.Verdict == Fail {
-			entries = append(entries, baselineEntry{Check: o.ID, Revision: string(o.Revision), Transport: o.Transport, Reason: "not judged yet: " + oneLine(o.Detail, 300)})
+			entries = append(entries, baselineEntry{
+				Check: o.ID, Revision: string(o.Revision), Transport: o.Transport,
+				Reason: "not explained yet: " + oneLine(o.Detail, 300),
+			})
 		}
 	}
 	var buf bytes.Buffer
-	buf.WriteString("# Known failures. Write why each is tolerated; an entry whose check passes fails the run.\n")
+	buf.WriteString("# Known failures. Replace each reason by why you tolerate the failure.\n" +
+		"# An entry whose check passes fails the run.\n")
 	if len(entries) > 0 {
 		text, err := yaml.Marshal(entries)
 		if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A suite is what ran at one revision on one transport.
+// A suite is the outcomes of one revision over one transport: a row of the
+// summary, a column of the HTML matrix, a testsuite of JUnit.
 type suite struct {
 	Revision  spec.Revision
 	Transport string
@@ -19,17 +20,18 @@ type suite struct {
 // name is "2025-06-18 stdio".
 func (s suite) name() string { return string(s.Revision) + " " + s.Transport }
 
-// suites splits the outcomes by revision and transport, in the order in which
-// the run lists its revisions; what it does not list follows as it came.
-func suites(run *Run) []suite {
+// suitesOf splits the outcomes by revision and transport, in the order in which
+// the run lists its revisions. Revisions that it does not list follow in the
+// order of their first outcome.
+func suitesOf(run *Run) []suite {
 	var all []suite
-	at := make(map[[2]string]int)
+	index := make(map[[2]string]int)
 	for _, o := range run.Outcomes {
 		key := [2]string{string(o.Revision), o.Transport}
-		i, ok := at[key]
+		i, ok := index[key]
 		if !ok {
 			i = len(all)
-			at[key] = i
+			index[key] = i
 			all = append(all, suite{Revision: o.Revision, Transport: o.Transport, Totals: make(map[Verdict]int)})
 		}
 		all[i].Outcomes = append(all[i].Outcomes, o)
@@ -47,75 +49,79 @@ func suites(run *Run) []suite {
 	return all
 }
 
-// A complaint is one check with one verdict: what a reader looks into as one
-// thing, however many revisions show it.
-type complaint struct {
-	ID      string
-	Verdict Verdict
-	Cases   []complaintCase
+// A problem is one check with one verdict: one thing for the reader to look at,
+// however many revisions show it.
+type problem struct {
+	ID       string
+	Verdict  Verdict
+	Variants []variant
 }
 
-// A complaintCase is what happened, the same at each place.
-type complaintCase struct {
-	Outcome           // the last of them, so the newest revision's rules
-	Places  []Outcome // one or more
+// A variant is the outcomes of a problem that say the same.
+type variant struct {
+	Outcome           // the last of them, so that the rules are those of the newest revision
+	Places  []Outcome // all of them
 }
 
-// complaints groups the outcomes of a verdict by check, and within a check
-// those that say the same thing. Excused and unexcused ones stay apart.
-func complaints(run *Run, v Verdict, excused bool) []complaint {
-	var all []complaint
+// problemsOf groups the outcomes of a verdict by check and, within a check, by
+// what they say. It takes either those that the baseline excuses or the others.
+func problemsOf(run *Run, v Verdict, excused bool) []problem {
+	var all []problem
 	for _, o := range run.Outcomes {
 		if o.Verdict != v || (o.Baselined != "") != excused {
 			continue
 		}
-		i := slices.IndexFunc(all, func(c complaint) bool { return c.ID == o.ID })
+		i := slices.IndexFunc(all, func(p problem) bool { return p.ID == o.ID })
 		if i < 0 {
 			i = len(all)
-			all = append(all, complaint{ID: o.ID, Verdict: v})
+			all = append(all, problem{ID: o.ID, Verdict: v})
 		}
-		c := &all[i]
-		j := slices.IndexFunc(c.Cases, func(k complaintCase) bool {
-			return unnumbered(k.Detail) == unnumbered(o.Detail) && k.Expected == o.Expected && unnumbered(k.Got) == unnumbered(o.Got) && k.Baselined == o.Baselined
-		})
+		p := &all[i]
+		j := slices.IndexFunc(p.Variants, func(known variant) bool { return saySame(known.Outcome, o) })
 		if j < 0 {
-			c.Cases = append(c.Cases, complaintCase{Outcome: o, Places: []Outcome{o}})
+			p.Variants = append(p.Variants, variant{Outcome: o, Places: []Outcome{o}})
 			continue
 		}
-		c.Cases[j].Outcome = o
-		c.Cases[j].Places = append(c.Cases[j].Places, o)
+		p.Variants[j].Outcome = o
+		p.Variants[j].Places = append(p.Variants[j].Places, o)
 	}
 	return all
 }
 
-// unnumbered is a text without the ids that a session counted up to, which say
-// nothing of what happened.
-func unnumbered(text string) string { return counted.ReplaceAllString(text, "id") }
+// saySame reports whether two outcomes of one check differ in place only.
+func saySame(a, b Outcome) bool {
+	return withoutIDs(a.Detail) == withoutIDs(b.Detail) && a.Expected == b.Expected &&
+		withoutIDs(a.Got) == withoutIDs(b.Got) && a.Baselined == b.Baselined
+}
 
-var counted = regexp.MustCompile(`\bid [0-9]{1,6}\b`)
+// withoutIDs removes the request ids that a session counts up. They differ from
+// run to run and carry no meaning.
+func withoutIDs(text string) string { return countedID.ReplaceAllString(text, "id") }
 
-// A silence is a set of checks without verdict for one reason.
-type silence struct {
+var countedID = regexp.MustCompile(`\bid [0-9]{1,6}\b`)
+
+// An unjudged is the checks that have no verdict for one reason.
+type unjudged struct {
 	Reason string
-	Hint   string   // what would change it, "" if nothing is known to
+	Hint   string   // what would lead to a verdict, "" if unknown
 	Checks []string // ids, each once
 	Count  int      // outcomes
 }
 
-// silences groups the outcomes of a verdict by the reason given, so that one
-// cause is shown once, and puts together what the same would change: first what
-// nothing would.
-func silences(run *Run, v Verdict) []silence {
-	var all []silence
+// unjudgedOf groups the outcomes of a verdict by reason, so that a reader sees
+// each cause once. Groups with the same hint follow each other; those without a
+// hint are first.
+func unjudgedOf(run *Run, v Verdict) []unjudged {
+	var all []unjudged
 	for _, o := range run.Outcomes {
 		if o.Verdict != v {
 			continue
 		}
 		why := cause(o)
-		i := slices.IndexFunc(all, func(s silence) bool { return s.Reason == why && s.Hint == o.Hint })
+		i := slices.IndexFunc(all, func(u unjudged) bool { return u.Reason == why && u.Hint == o.Hint })
 		if i < 0 {
 			i = len(all)
-			all = append(all, silence{Reason: why, Hint: o.Hint})
+			all = append(all, unjudged{Reason: why, Hint: o.Hint})
 		}
 		all[i].Count++
 		if !slices.Contains(all[i].Checks, o.ID) {
@@ -123,37 +129,36 @@ func silences(run *Run, v Verdict) []silence {
 		}
 	}
 	hints := []string{""}
-	for _, s := range all {
-		if !slices.Contains(hints, s.Hint) {
-			hints = append(hints, s.Hint)
+	for _, u := range all {
+		if !slices.Contains(hints, u.Hint) {
+			hints = append(hints, u.Hint)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b silence) int { return slices.Index(hints, a.Hint) - slices.Index(hints, b.Hint) })
+	slices.SortStableFunc(all, func(a, b unjudged) int {
+		return slices.Index(hints, a.Hint) - slices.Index(hints, b.Hint)
+	})
 	return all
 }
 
-// reason returns why an outcome is not-run, not-observed or not-applicable,
-// and what would change that.
-func reason(o Outcome) string {
+// causeAndHint returns why an outcome is not-run, not-observed or
+// not-applicable, and what would lead to a verdict.
+func causeAndHint(o Outcome) string {
 	if o.Hint == "" {
 		return cause(o)
 	}
-	return cause(o) + "; would need: " + o.Hint
+	return cause(o) + "; hint: " + o.Hint
 }
 
 // cause returns why an outcome is not-run, not-observed or not-applicable.
 func cause(o Outcome) string {
-	switch {
-	case o.Cause != "":
-		return o.Cause
-	case o.Detail != "":
-		return o.Detail
+	if why := firstNonEmpty(o.Cause, o.Detail); why != "" {
+		return why
 	}
 	switch o.Verdict {
 	case NotRun:
 		return "a prerequisite failed"
 	case NotObserved:
-		return "nothing in the session gave the rule a subject"
+		return "this situation never came up"
 	case NotApplicable:
 		return "not of this revision, transport or target"
 	}

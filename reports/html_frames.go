@@ -9,17 +9,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// The page shows at most this much of a frame and of a transcript. The whole
-// page is bounded by sharing framesTotal among the transcripts that it holds.
+// The limits on what the page shows of frames, in bytes. Transcripts share
+// framesTotal, so that the whole page is bounded.
 const (
-	frameBytes     = 6 << 10
-	framesMin      = 2 << 10
-	framesMax      = 24 << 10
-	framesTotal    = 1 << 20
-	framesAtEnds   = 4   // of a long transcript, the first and last frames shown
-	framesAround   = 10  // and those before and after a marked one
-	frameShortLine = 120 // a message up to this long stays on one line
-	frameTeaser    = 200
+	frameBytes   = 6 << 10
+	framesMin    = 2 << 10
+	framesMax    = 24 << 10
+	framesTotal  = 1 << 20
+	frameMin     = 200 // of a frame after the budget is used up
+	frameOneLine = 120 // a message up to this size stays on one line
+	indentFactor = 64  // a message of more than so many times its limit is not indented
+)
+
+// The frames that the page shows of a long transcript.
+const (
+	framesAtEnds = 4  // at the start and at the end
+	framesAround = 10 // before and after a marked one
 )
 
 type (
@@ -29,7 +34,7 @@ type (
 		Items   []frameView
 	}
 	frameView struct {
-		Left     string // frames left out before this one, as a sentence
+		Omitted  string // frames left out before this one, as a sentence
 		From     string
 		To       string
 		At       string
@@ -48,13 +53,12 @@ type (
 type frameBudget int
 
 func newFrameBudget(run *Run) frameBudget {
-	n := 1
+	n := 1 + len(run.Findings)
 	for _, o := range run.Outcomes {
 		if len(o.Frames) > 0 {
 			n++
 		}
 	}
-	n += len(run.Findings)
 	return frameBudget(min(max(framesTotal/n, framesMin), framesMax))
 }
 
@@ -63,34 +67,20 @@ func (budget frameBudget) view(frames []wire.Frame, open bool) framesView {
 		return framesView{}
 	}
 	v := framesView{Open: open, Summary: plural(len(frames), "frame", "frames")}
-	marked := 0
-	near := make([]bool, len(frames))
-	for i, f := range frames {
-		if f.Mark {
-			marked++
-		}
-		if len(frames) <= 2*framesAtEnds+framesAround || i < framesAtEnds || i >= len(frames)-framesAtEnds {
-			near[i] = true
-		}
-		if f.Mark {
-			for j := max(0, i-framesAround); j < min(len(frames), i+framesAround+1); j++ {
-				near[j] = true
-			}
-		}
-	}
+	shown, marked := selectFrames(frames)
 	if marked > 0 {
-		v.Summary += fmt.Sprintf(", %s marked", group(marked))
+		v.Summary += fmt.Sprintf(", %s marked", formatInt(marked))
 	}
-	left := 0
+	omitted := 0
 	for i, f := range frames {
-		if !near[i] {
-			left++
+		if !shown[i] {
+			omitted++
 			continue
 		}
-		item := show(f, budget)
-		if left > 0 {
-			item.Left = plural(left, "frame", "frames") + " left out here"
-			left = 0
+		item := viewFrame(f, budget)
+		if omitted > 0 {
+			item.Omitted = plural(omitted, "frame", "frames") + " omitted here"
+			omitted = 0
 		}
 		budget = max(0, budget-frameBudget(len(item.Body)+len(item.HTTP)))
 		v.Items = append(v.Items, item)
@@ -98,10 +88,29 @@ func (budget frameBudget) view(frames []wire.Frame, open bool) framesView {
 	return v
 }
 
-func show(f wire.Frame, budget frameBudget) frameView {
+// selectFrames reports which frames the page shows: those at both ends and those
+// around a marked one. It also returns how many are marked.
+func selectFrames(frames []wire.Frame) (shown []bool, marked int) {
+	shown = make([]bool, len(frames))
+	for i, f := range frames {
+		if len(frames) <= 2*framesAtEnds+framesAround || i < framesAtEnds || i >= len(frames)-framesAtEnds {
+			shown[i] = true
+		}
+		if f.Mark {
+			marked++
+			for j := max(0, i-framesAround); j < min(len(frames), i+framesAround+1); j++ {
+				shown[j] = true
+			}
+		}
+	}
+	return shown, marked
+}
+
+func viewFrame(f wire.Frame, budget frameBudget) frameView {
 	v := frameView{
-		From: visible(string(f.From), ""), To: visible(string(f.From.Peer()), ""), At: fmt.Sprintf("%.1f ms", float64(f.At.Microseconds())/1000),
-		Mark: f.Mark, Note: oneLine(f.Note, textLine),
+		From: escape(string(f.From), ""), To: escape(string(f.From.Peer()), ""),
+		At:   fmt.Sprintf("%.1f ms", float64(f.At.Microseconds())/1000),
+		Mark: f.Mark, Note: oneLine(f.Note, detailLimit),
 	}
 	if f.HTTP != nil {
 		v.Exchange = fmt.Sprintf("exchange %d", f.HTTP.Exchange)
@@ -113,36 +122,36 @@ func show(f wire.Frame, budget frameBudget) frameView {
 	v.Size = plural(len(f.Raw), "byte", "bytes")
 	limit := frameBytes
 	if !f.Mark {
-		limit = min(limit, max(int(budget), frameTeaser))
+		limit = min(limit, max(int(budget), frameMin))
 	}
-	body, ok := pretty(f.Raw, limit)
-	if !ok {
+	body, isJSON := indent(f.Raw, limit)
+	if !isJSON {
 		v.Kind = "not JSON"
 	}
-	head, rest := cut(body, limit)
+	head, remark := cut(body, limit)
 	v.Body = head
-	if rest != "" || !ok && len(f.Raw) > limit {
-		v.Clipped = fmt.Sprintf("Cut here; the frame has %s, all of them in the JSON report.", v.Size)
+	if remark != "" || !isJSON && len(f.Raw) > limit {
+		v.Clipped = fmt.Sprintf("Cut here. The JSON report has the whole frame of %s.", v.Size)
 	}
 	return v
 }
 
-// pretty returns a message indented, and whether it is JSON; what is not is
-// spelt out, as much as is needed for limit.
-func pretty(raw []byte, limit int) (body string, ok bool) {
+// indent returns a message indented, and whether it is JSON. Of bytes that are
+// not JSON it returns the first limit bytes, escaped.
+func indent(raw []byte, limit int) (body string, isJSON bool) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
-		return visible(string(raw[:min(len(raw), limit)]), ""), false
+		return escape(string(raw[:min(len(raw), limit)]), ""), false
 	}
-	if len(raw) <= frameShortLine {
-		return visible(string(raw), ""), true
+	if len(raw) <= frameOneLine {
+		return escape(string(raw), ""), true
 	}
-	if len(raw) > 64*limit {
-		// Indenting megabytes to show some kilobytes of them is in vain.
-		return visible(string(raw[:limit]), "") + "…", true
+	if len(raw) > indentFactor*limit {
+		// The page shows some kilobytes: to indent megabytes for them costs too much.
+		return escape(string(raw[:limit]), "") + "…", true
 	}
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
-		return visible(string(raw[:min(len(raw), limit)]), ""), false
+		return escape(string(raw[:min(len(raw), limit)]), ""), false
 	}
-	return visible(b.String(), "\n"), true
+	return escape(b.String(), "\n"), true
 }

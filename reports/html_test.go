@@ -20,7 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func writtenHTML(t *testing.T, run *Run) string {
+func renderHTML(t *testing.T, run *Run) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteHTML(&b, run); err != nil {
@@ -29,14 +29,14 @@ func writtenHTML(t *testing.T, run *Run) string {
 	return b.String()
 }
 
-func TestHTMLGolden(t *testing.T) { golden(t, "small.html", []byte(writtenHTML(t, smallRun()))) }
+func TestHTMLGolden(t *testing.T) { compareGolden(t, "small.html", []byte(renderHTML(t, smallRun()))) }
 
 var (
 	tagPattern  = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"]*")?)*)\s*/?>`)
 	attrPattern = regexp.MustCompile(`([a-zA-Z-]+)(?:="([^"]*)")?`)
 )
 
-// markup returns the page without the text of style and script, and these two.
+// markup returns the page without the text of style and script, and that text.
 func markup(page string) (rest, style, script string) {
 	take := func(s, open, end string) (rest, taken string) {
 		before, after, _ := strings.Cut(s, open)
@@ -48,20 +48,28 @@ func markup(page string) (rest, style, script string) {
 	return rest, style, script
 }
 
-// Whatever a target sends is text in the page: every tag and attribute is one
-// of the page's own, and every < begins a tag.
-func TestHTMLHoldsNoMarkupOfATarget(t *testing.T) {
-	elements := strings.Fields("! html head meta title style body svg symbol path rect circle use a header p span h1 h2 h3 h4 small code div dl dt dd main section ul ol li b table thead tbody tr th td i article form button label select option input output details summary br pre footer script")
-	attributes := strings.Fields("html lang charset http-equiv content name viewport class href id aria-labelledby aria-label aria-hidden aria-live aria-pressed role tabindex scope colspan style type data-verdict data-verdicts data-check data-area hidden open title rel placeholder autocomplete spellcheck value viewBox d fill stroke stroke-width stroke-linecap stroke-linejoin stroke-dasharray x y rx width height cx cy r")
-	for name, run := range map[string]*Run{"small": smallRun(), "poisoned": poisonedRun(), "empty": {}} {
-		page := writtenHTML(t, run)
+// All that a target sends is text in the page: every tag and attribute is one of
+// the page's own, and every < begins a tag.
+func TestHTMLEscapesTheTarget(t *testing.T) {
+	elements := strings.Fields(
+		"! html head meta title style body svg symbol path rect circle use a header p span h1 h2 h3 h4 small code " +
+			"div dl dt dd main section ul ol li b table thead tbody tr th td i article form button label select " +
+			"option " +
+			"input output details summary br pre footer script")
+	attributes := strings.Fields(
+		"html lang charset http-equiv content name viewport class href id aria-labelledby aria-label aria-hidden " +
+			"aria-live aria-pressed role tabindex scope colspan style type data-verdict data-verdicts data-check " +
+			"data-area hidden open title rel placeholder autocomplete spellcheck value viewBox d fill stroke " +
+			"stroke-width stroke-linecap stroke-linejoin stroke-dasharray x y rx width height cx cy r")
+	for name, run := range map[string]*Run{"small": smallRun(), "hostile": hostileRun(), "empty": {}} {
+		page := renderHTML(t, run)
 		body, style, script := markup(page)
 		if style != pageStyle || script != pageScript {
 			t.Errorf("%s: style or script is not the page's own", name)
 		}
 		tags := tagPattern.FindAllStringSubmatch(body, -1)
 		if n := strings.Count(body, "<"); n != len(tags) {
-			t.Errorf("%s: %d signs < for %d tags", name, n, len(tags))
+			t.Errorf("%s: %d characters < for %d tags", name, n, len(tags))
 		}
 		depth := map[string]int{}
 		for _, tag := range tags {
@@ -77,14 +85,17 @@ func TestHTMLHoldsNoMarkupOfATarget(t *testing.T) {
 				if !slices.Contains(attributes, a[1]) {
 					t.Errorf("%s: attribute %s in %.200s", name, a[1], tag[0])
 				}
-				if a[1] == "href" && !strings.HasPrefix(a[2], "#") && !strings.HasPrefix(a[2], "https://modelcontextprotocol.io/") {
+				if a[1] == "href" && !strings.HasPrefix(a[2], "#") &&
+					!strings.HasPrefix(a[2], "https://modelcontextprotocol.io/") {
 					t.Errorf("%s: link to %q", name, a[2])
 				}
 			}
 		}
-		for _, e := range strings.Fields("html head body main header section article div dl dd dt ul ol li p table thead tbody tr th td details summary span a svg code pre form button select option output h1 h2 h3 h4") {
+		for _, e := range strings.Fields(
+			"html head body main header section article div dl dd dt ul ol li p table thead tbody tr th td details " +
+				"summary span a svg code pre form button select option output h1 h2 h3 h4") {
 			if depth[e] != 0 {
-				t.Errorf("%s: %s is opened and closed unevenly: %+d", name, e, depth[e])
+				t.Errorf("%s: %s is opened more often than closed: %+d", name, e, depth[e])
 			}
 		}
 		for i, r := range body {
@@ -95,34 +106,37 @@ func TestHTMLHoldsNoMarkupOfATarget(t *testing.T) {
 	}
 }
 
-func TestHTMLOfARuleWithAScriptLinkIsHarmless(t *testing.T) {
-	run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Rules: []Rule{{ID: "r", Section: "s", URL: "javascript:alert(1)"}}}}}
-	if page := writtenHTML(t, run); strings.Contains(page, "javascript:") {
+func TestHTMLDropsScriptLinks(t *testing.T) {
+	run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail,
+		Rules: []Rule{{ID: "r", Section: "s", URL: "javascript:alert(1)"}},
+		Spec:  &Clause{Section: "s", URL: "javascript:alert(1)"},
+	}}}
+	if page := renderHTML(t, run); strings.Contains(page, "javascript:") {
 		t.Error("a link runs a script")
 	}
 }
 
-// The page asks for nothing: neither markup nor style names a resource, and
-// the policy would stop it.
-func TestHTMLIsSelfContained(t *testing.T) {
-	body, style, _ := markup(writtenHTML(t, largeRun(t)))
+// Neither markup nor style names a resource, and the policy forbids to load one.
+func TestHTMLLoadsNothing(t *testing.T) {
+	body, style, _ := markup(renderHTML(t, largeRun(t)))
 	for _, s := range []string{"src=", "<link", "<img", "<iframe", "@import", "url("} {
 		if strings.Contains(body+style, s) {
 			t.Errorf("the page holds %s", s)
 		}
 	}
-	if !strings.Contains(html.UnescapeString(body), `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-`) {
+	if !strings.Contains(html.UnescapeString(body),
+		`default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-`) {
 		t.Error("the page has no policy")
 	}
 }
 
-// Every outcome has its anchor once, every link within the page its target,
-// and the totals sum.
+// Every outcome has its anchor once, every link within the page has its target,
+// and the totals are those of the run.
 func TestHTMLHasEveryOutcome(t *testing.T) {
 	id := regexp.MustCompile(` id="([^"]*)"`)
 	link := regexp.MustCompile(` href="#([^"]*)"`)
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t)} {
-		body, _, _ := markup(writtenHTML(t, run))
+		body, _, _ := markup(renderHTML(t, run))
 		text := html.UnescapeString(body)
 		ids := make(map[string]int)
 		for _, m := range id.FindAllStringSubmatch(body, -1) {
@@ -141,63 +155,66 @@ func TestHTMLHasEveryOutcome(t *testing.T) {
 			if ids[want] != 1 {
 				t.Errorf("%s: outcome %s is there %d times", name, want, ids[want])
 			}
-			if !strings.Contains(body, fmt.Sprintf(`title="%s at %s %s: %s`, o.ID, o.Revision, o.Transport, o.Verdict)) {
+			if !strings.Contains(body, fmt.Sprintf(`title="%s at %s %s: %s`, o.ID, o.Revision, o.Transport,
+				o.Verdict)) {
 				t.Errorf("%s: %s is not in the matrix as %s", name, want, o.Verdict)
 			}
-			told := []string{o.Detail, o.Expected, o.Got, o.Cause, o.Hint, o.Baselined}
+			texts := []string{o.Detail, o.Expected, o.Got, o.Cause, o.Hint, o.Baselined}
 			if o.Verdict == Fail || o.Verdict == Warn {
-				told = append(told, o.Rerun)
+				texts = append(texts, o.Rerun)
 			}
-			for _, s := range told {
-				if !strings.Contains(text, visible(s, "")) {
+			for _, s := range texts {
+				if !strings.Contains(text, escape(s, "")) {
 					t.Errorf("%s: %s lacks %q", name, want, s)
 				}
 			}
 		}
 		for _, m := range link.FindAllStringSubmatch(body, -1) {
-			if ids[html.UnescapeString(m[1])] != 1 && !strings.HasPrefix(m[1], "g-") {
-				t.Errorf("%s: a link leads to #%s, which is not there", name, m[1])
+			if ids[html.UnescapeString(m[1])] != 1 && !strings.HasPrefix(m[1], "icon-") {
+				t.Errorf("%s: a link leads to #%s, which does not exist", name, m[1])
 			}
 		}
 		for v, n := range run.Totals {
-			if n > 0 && !strings.Contains(body, fmt.Sprintf(`</use></svg>%d</span> <b>%s</b>`, n, v)) {
+			if n > 0 && !strings.Contains(body, fmt.Sprintf(`/></svg>%d</span> <b>%s</b>`, n, v)) {
 				t.Errorf("%s: the total of %s is not %d", name, v, n)
 			}
 		}
 	}
 }
 
-func TestHTMLOfAWholeRunIsSmall(t *testing.T) {
+func TestHTMLOfALargeRunIsSmall(t *testing.T) {
 	run := largeRun(t)
 	if n := len(run.Outcomes); n < 550 {
 		t.Fatalf("the sample has %d outcomes", n)
 	}
-	if n := len(writtenHTML(t, run)); n > 1_500_000 {
+	if n := len(renderHTML(t, run)); n > 1_500_000 {
 		t.Errorf("%d outcomes take %d bytes", len(run.Outcomes), n)
 	} else {
 		t.Logf("%d outcomes take %d bytes", len(run.Outcomes), n)
 	}
 }
 
-// A target that floods cannot make the page unbounded.
+// A target that sends very much cannot make the page unbounded.
 func TestHTMLFramesAreBounded(t *testing.T) {
 	t.Parallel()
 	run := &Run{}
 	for i := range 200 {
 		var frames []wire.Frame
 		for range 100 {
-			frames = append(frames, wire.Frame{From: wire.Server, Raw: []byte(`{"x":"` + strings.Repeat("y", 20_000) + `"}`)})
+			frames = append(frames, wire.Frame{From: wire.Server,
+				Raw: []byte(`{"x":"` + strings.Repeat("y", 20_000) + `"}`)})
 		}
 		frames[50].Mark = true
 		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: Fail, Frames: frames})
 	}
-	page := writtenHTML(t, run)
+	page := renderHTML(t, run)
 	if len(page) > 6<<20 {
 		t.Errorf("400 MB of frames make a page of %d bytes", len(page))
 	}
-	for _, s := range []string{"100 frames, 1 marked", "36 frames left out here", "35 frames left out here", "the frame has 20,008 bytes"} {
+	for _, s := range []string{"100 frames, 1 marked", "36 frames omitted here", "35 frames omitted here",
+		"the whole frame of 20,008 bytes"} {
 		if !strings.Contains(page, s) {
-			t.Errorf("the page does not say %q", s)
+			t.Errorf("the page lacks %q", s)
 		}
 	}
 }
@@ -207,7 +224,8 @@ func TestHTMLShowsFrames(t *testing.T) {
 	if v.Summary != "4 frames, 1 marked" || len(v.Items) != 4 {
 		t.Fatalf("%+v", v)
 	}
-	if f := v.Items[1]; !f.Mark || f.From != "server" || f.To != "client" || f.At != "4.0 ms" || f.Kind != "" || f.Body != `{"jsonrpc": "2.0",  "id":2,\t"result":{"a":1e2, "b":"<b>&"}}` {
+	if f := v.Items[1]; !f.Mark || f.From != "server" || f.To != "client" || f.At != "4.0 ms" || f.Kind != "" ||
+		f.Body != `{"jsonrpc": "2.0",  "id":2,\t"result":{"a":1e2, "b":"<b>&"}}` {
 		t.Errorf("%+v", f)
 	}
 	if f := v.Items[2]; f.Kind != "not JSON" || !strings.HasPrefix(f.Body, `not json \xff</script>`) {
@@ -217,32 +235,39 @@ func TestHTMLShowsFrames(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	id := "7"
-	post := show(wire.Frame{From: wire.Client, Raw: []byte(`{}`), HTTP: &wire.HTTP{Exchange: 3, Method: "POST", URL: "/mcp", Header: map[string][]string{"B": {"2"}, "A": {"<1>"}}}}, 1<<20)
+	post := viewFrame(wire.Frame{From: wire.Client, Raw: []byte(`{}`),
+		HTTP: &wire.HTTP{Exchange: 3, Method: "POST", URL: "/mcp",
+			Header: map[string][]string{"B": {"2"}, "A": {"<1>"}}}}, 1<<20)
 	if post.HTTP != "POST /mcp\nA: <1>\nB: 2" || post.Exchange != "exchange 3" || post.Size != "2 bytes" {
 		t.Errorf("%+v", post)
 	}
-	event := show(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: 3, Status: 200, Event: &wire.Event{Type: "tide", ID: &id, Comments: []string{" low"}, Odd: []string{"foam"}}, End: "the stream ended", Body: "water\nhigh"}}, 1<<20)
-	if want := "HTTP status 200 OK\n: low\nevent: tide\nid: 7\nfoam   (no field of an event)\n(ended: the stream ended)\n\nwater\nhigh"; event.HTTP != want || event.Size != "" || event.Kind != "" {
+	event := viewFrame(wire.Frame{From: wire.Server,
+		HTTP: &wire.HTTP{Exchange: 3, Status: 200,
+			Event: &wire.Event{Type: "tide", ID: &id, Comments: []string{" low"},
+				Odd: []string{"foam"}}, End: "the stream ended", Body: "water\nhigh"}}, 1<<20)
+	if want := "HTTP status 200 OK\n: low\nevent: tide\nid: 7\nfoam   (not a field of an event)\n" +
+		"(ended: the stream ended)\n\nwater\nhigh"; event.HTTP != want || event.Size != "" || event.Kind != "" {
 		t.Errorf("%+v", event)
 	}
 	long := `{"a":"` + strings.Repeat("b", 200) + `","n":1e400,"d":1,"d":2}`
-	f := show(wire.Frame{From: wire.Client, Raw: []byte(long)}, 1<<20)
-	if want := "{\n  \"a\": \"" + strings.Repeat("b", 200) + "\",\n  \"n\": 1e400,\n  \"d\": 1,\n  \"d\": 2\n}"; f.Body != want {
+	f := viewFrame(wire.Frame{From: wire.Client, Raw: []byte(long)}, 1<<20)
+	if want := "{\n  \"a\": \"" + strings.Repeat("b", 200) +
+		"\",\n  \"n\": 1e400,\n  \"d\": 1,\n  \"d\": 2\n}"; f.Body != want {
 		t.Errorf("indenting changed a token: %s", f.Body)
 	}
 }
 
-func TestHTMLIsTheSameEachTime(t *testing.T) {
+func TestHTMLIsDeterministic(t *testing.T) {
 	run := largeRun(t)
-	first := writtenHTML(t, run)
+	first := renderHTML(t, run)
 	for range 5 {
-		if writtenHTML(t, run) != first {
+		if renderHTML(t, run) != first {
 			t.Fatal("two pages of one run differ")
 		}
 	}
 }
 
-func TestProseSetsCodeAndNothingElse(t *testing.T) {
+func TestProseRendersCodeOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"a `b<i>` & `c`":  "a <code>b&lt;i&gt;</code> &amp; <code>c</code>",
 		"<b>`":            "&lt;b&gt;`",
@@ -255,8 +280,8 @@ func TestProseSetsCodeAndNothingElse(t *testing.T) {
 	}
 }
 
-// inBrowser returns the document that a browser makes of a page.
-func inBrowser(t *testing.T, page, suffix string) string {
+// loadInBrowser returns the document that a browser makes of a page.
+func loadInBrowser(t *testing.T, page, suffix string) string {
 	t.Helper()
 	browser := skip.Program(t, "chromium")
 	path := filepath.Join(t.TempDir(), "page.html")
@@ -265,7 +290,8 @@ func inBrowser(t *testing.T, page, suffix string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path+suffix)
+	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu",
+		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+path+suffix)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -274,34 +300,38 @@ func inBrowser(t *testing.T, page, suffix string) string {
 	return string(out)
 }
 
-// A browser runs the page's own script under its policy and nothing of the
-// target's: the filters are shown, the count is that of the checks, and no
-// element came into being that the page did not write.
-func TestBrowserRunsNothingOfTheTarget(t *testing.T) {
+// A browser runs the page's own script under its policy and no script of the
+// target: the filters and the count of checks are shown, and the document has no
+// element that the page did not write.
+func TestBrowserRunsNoScriptOfTheTarget(t *testing.T) {
 	t.Parallel()
-	dom := inBrowser(t, writtenHTML(t, poisonedRun()), "")
-	if !strings.Contains(dom, `<output aria-live="polite">9 checks</output>`) || strings.Contains(dom, `<form class="filters" hidden`) {
+	dom := loadInBrowser(t, renderHTML(t, hostileRun()), "")
+	if !strings.Contains(dom, `<output aria-live="polite">10 checks</output>`) ||
+		strings.Contains(dom, `<form class="filters" hidden`) {
 		t.Error("the script of the page did not run")
 	}
 	if strings.Contains(dom, "<img") || strings.Contains(dom, "onerror=\"") || strings.Count(dom, "<script") != 1 {
-		t.Error("the target brought markup into the page")
+		t.Error("the document has markup of the target")
 	}
 }
 
 func TestBrowserFiltersAndLinks(t *testing.T) {
 	t.Parallel()
-	page := writtenHTML(t, smallRun())
+	page := renderHTML(t, smallRun())
 	for _, c := range []struct{ suffix, shown string }{
 		{"?verdict=fail&verdict=broken", "tools.call.unknown ping.answer logging.level"},
 		{"?text=rule+PANIC", ""},
 		{"?text=INDEX+panic", "ping.answer"},
 		{"?area=tools&verdict=warn", "tools.names"},
 		// A link to what the filter hides resets the filter.
-		{"?area=ping#tools.names@2025-06-18", "jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice pagination.cursor prompts.get logging.level"},
+		{"?area=ping#tools.names@2025-06-18",
+			"jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice pagination.cursor " +
+				"prompts.get logging.level ping.survived"},
 	} {
-		dom := inBrowser(t, page, c.suffix)
+		dom := loadInBrowser(t, page, c.suffix)
 		var shown, rows []string
-		for _, m := range regexp.MustCompile(`<details class="check" id="([^"]*)"[^>]*>`).FindAllStringSubmatch(dom, -1) {
+		for _, m := range regexp.MustCompile(`<details class="check" id="([^"]*)"[^>]*>`).FindAllStringSubmatch(dom,
+			-1) {
 			if !strings.Contains(m[0], " hidden") {
 				shown = append(shown, m[1])
 			}
@@ -323,9 +353,9 @@ func TestBrowserFiltersAndLinks(t *testing.T) {
 	}
 }
 
-// A reader looks for a revision by its date, whichever case it is in.
-func TestPlacesOfAComplaintAreInOrder(t *testing.T) {
-	at := func(revisions ...spec.Revision) (k complaintCase) {
+// A reader looks for a revision by its date, whichever variant it belongs to.
+func TestPlacesOfAProblemAreSorted(t *testing.T) {
+	at := func(revisions ...spec.Revision) (k variant) {
 		for _, r := range revisions {
 			k.Outcome = Outcome{ID: "tools.names", Revision: r, Transport: "stdio"}
 			k.Places = append(k.Places, k.Outcome)
@@ -334,7 +364,7 @@ func TestPlacesOfAComplaintAreInOrder(t *testing.T) {
 	}
 	v06, v11, v24 := spec.V2025_06_18, spec.V2025_11_25, spec.V2024_11_05
 	var got []string
-	for _, p := range attention(complaint{Cases: []complaintCase{at(v06, v11), at(v24)}}).Places {
+	for _, p := range viewProblem(problem{Variants: []variant{at(v06, v11), at(v24)}}).Places {
 		got = append(got, p.Name)
 	}
 	if want := []string{string(v24), string(v06), string(v11)}; !slices.Equal(got, want) {

@@ -13,10 +13,10 @@ import (
 // Format is the version of the JSON report that WriteJSON writes.
 const Format = 1
 
-// encoding/json compacts and escapes whatever a Marshaler returns, so the
-// frames cannot pass through it: the heads below are marshalled without them
-// and the frames are appended byte for byte. A field of the outer struct hides
-// the embedded one of the same name; being nil it is left out.
+// encoding/json compacts and escapes what a Marshaler returns, so that frames
+// cannot pass through it. The heads below are marshaled without frames, and the
+// frames are appended byte for byte. A field of the outer struct hides the
+// embedded field of the same name; it is nil and thus omitted.
 type (
 	runHead struct {
 		Run
@@ -33,9 +33,9 @@ type (
 	}
 )
 
-// WriteJSON writes the run as one JSON object of format 1, an outcome a line.
-// Frames are written byte for byte as wire.Frame.AppendJSON encodes them. The
-// totals are counted from the outcomes, whatever run.Totals holds.
+// WriteJSON writes the run as one JSON object of format 1, with one outcome a
+// line. Frames are written byte for byte as wire.Frame.AppendJSON encodes them.
+// The totals are computed from the outcomes; run.Totals is ignored.
 func WriteJSON(w io.Writer, run *Run) error {
 	head := *run
 	head.Format = Format
@@ -43,7 +43,7 @@ func WriteJSON(w io.Writer, run *Run) error {
 	if head.Revisions == nil {
 		head.Revisions = []RevisionRun{}
 	}
-	b, err := appendObject(nil, runHead{Run: head})
+	b, err := marshalObject(runHead{Run: head})
 	if err != nil {
 		return fmt.Errorf("write JSON report: %w", err)
 	}
@@ -73,7 +73,7 @@ func WriteJSON(w io.Writer, run *Run) error {
 }
 
 func writeItem(out *bufio.Writer, i int, head any, frames []wire.Frame) error {
-	b, err := appendObject(nil, head)
+	b, err := marshalObject(head)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func writeItem(out *bufio.Writer, i int, head any, frames []wire.Frame) error {
 	return out.WriteByte('}')
 }
 
-// appendObject marshals v without escaping <, > and &, and without newline.
-func appendObject(b []byte, v any) ([]byte, error) {
-	buf := bytes.NewBuffer(b)
-	enc := json.NewEncoder(buf)
+// marshalObject marshals v without escaping <, > and &, and without a newline.
+func marshalObject(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
@@ -108,9 +108,9 @@ func appendObject(b []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// ReadJSON reads a report that WriteJSON wrote; the bytes of its frames are
-// those that were written. Members that this program does not know are
-// ignored, since fields are added to a format; another format is an error.
+// ReadJSON reads a report that WriteJSON wrote and keeps the bytes of its
+// frames. It ignores unknown members, since later versions add fields to the
+// format; another format is an error.
 func ReadJSON(r io.Reader) (*Run, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -131,7 +131,7 @@ func ReadJSON(r io.Reader) (*Run, error) {
 		return nil, fmt.Errorf("read JSON report: %w", err)
 	}
 	if in.Format != Format {
-		return nil, fmt.Errorf("read JSON report: format is %d, this program reads format %d", in.Format, Format)
+		return nil, fmt.Errorf("read JSON report: the format is %d; this program reads format %d", in.Format, Format)
 	}
 	run := in.Run
 	for _, o := range in.Outcomes {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func writtenJSON(t *testing.T, run *Run) []byte {
+func renderJSON(t *testing.T, run *Run) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteJSON(&b, run); err != nil {
@@ -24,13 +24,13 @@ func writtenJSON(t *testing.T, run *Run) []byte {
 	return b.Bytes()
 }
 
-func TestJSONGolden(t *testing.T) { golden(t, "small.json", writtenJSON(t, smallRun())) }
+func TestJSONGolden(t *testing.T) { compareGolden(t, "small.json", renderJSON(t, smallRun())) }
 
-// What is read back equals what was written: every field, every outcome, every
-// byte of every frame. Only what is not UTF-8 in a text is replaced.
-func TestJSONIsReadBack(t *testing.T) {
+// ReadJSON returns what WriteJSON wrote: every field, every outcome, every byte
+// of every frame. Only bytes of texts that are not UTF-8 are replaced.
+func TestJSONRoundTrip(t *testing.T) {
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t)} {
-		got, err := ReadJSON(bytes.NewReader(writtenJSON(t, run)))
+		got, err := ReadJSON(bytes.NewReader(renderJSON(t, run)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -58,13 +58,19 @@ func TestJSONIsReadBack(t *testing.T) {
 	}
 }
 
-func TestJSONKeepsTheBytesOfFrames(t *testing.T) {
+// nested returns JSON arrays nested n levels deep.
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+func TestJSONKeepsFramesByteForByte(t *testing.T) {
 	for _, raw := range []string{
-		`{"jsonrpc": "2.0" ,	"id":1}`, `{ }`, `[1,  2]`, `"<&>"`, "\"\u2028\"", `1.0e+2`, `{"a":1,"a":2}`, `"\ud800"`, `"\u0041\/"`,
-		`{"a":1} `, "{\r\n}", "", " ", "\xff", "\ufeff{}", "{", "null", strings.Repeat("[", 9998) + strings.Repeat("]", 9998), strings.Repeat("[", 300) + strings.Repeat("]", 300), strings.Repeat("[", 20000),
+		`{"jsonrpc": "2.0" ,	"id":1}`, `{ }`, `[1,  2]`, `"<&>"`, "\"\u2028\"", `1.0e+2`, `{"a":1,"a":2}`,
+		`"\ud800"`, `"\u0041\/"`,
+		`{"a":1} `, "{\r\n}", "", " ", "\xff", "\ufeff{}", "{", "null", nested(9998), nested(300),
+		strings.Repeat("[", 20000),
 	} {
-		run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Frames: []wire.Frame{{From: wire.Server, Raw: []byte(raw), At: time.Millisecond, Note: "n\n\"<", Mark: true}}}}}
-		text := writtenJSON(t, run)
+		sent := wire.Frame{From: wire.Server, Raw: []byte(raw), At: time.Millisecond, Note: "n\n\"<", Mark: true}
+		run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Frames: []wire.Frame{sent}}}}
+		text := renderJSON(t, run)
 		if !json.Valid(text) {
 			t.Errorf("frame %.40q: the report is no JSON", raw)
 			continue
@@ -74,18 +80,18 @@ func TestJSONKeepsTheBytesOfFrames(t *testing.T) {
 			t.Errorf("frame %.40q: %v", raw, err)
 			continue
 		}
-		if f := got.Outcomes[0].Frames[0]; string(f.Raw) != raw || f.Note != "n\n\"<" || !f.Mark || f.At != time.Millisecond {
+		if f := got.Outcomes[0].Frames[0]; !reflect.DeepEqual(f, sent) {
 			t.Errorf("frame %.40q came back as %.40q %+v", raw, f.Raw, f)
 		}
 	}
 }
 
-// Totals are counted from the outcomes, so they sum even if the caller forgot
-// to count, or counted too early.
-func TestJSONTotalsSum(t *testing.T) {
+// WriteJSON counts the outcomes itself: the totals are right even if the caller
+// did not count them, or counted too early.
+func TestJSONTotalsAreThoseOfTheOutcomes(t *testing.T) {
 	for _, run := range []*Run{smallRun(), largeRun(t), {}} {
 		run.Totals = map[Verdict]int{Pass: 99}
-		totals := gjson.GetBytes(writtenJSON(t, run), "totals")
+		totals := gjson.GetBytes(renderJSON(t, run), "totals")
 		sum := 0
 		for _, v := range Verdicts() {
 			n := totals.Get(string(v))
@@ -100,8 +106,8 @@ func TestJSONTotalsSum(t *testing.T) {
 	}
 }
 
-func TestEmptyRunHasEmptyLists(t *testing.T) {
-	text := writtenJSON(t, &Run{})
+func TestJSONOfAnEmptyRunHasEmptyLists(t *testing.T) {
+	text := renderJSON(t, &Run{})
 	for _, key := range []string{"outcomes", "revisions"} {
 		if v := gjson.GetBytes(text, key); v.Raw != "[]" {
 			t.Errorf("%s is %q, not an empty list", key, v.Raw)
@@ -112,10 +118,10 @@ func TestEmptyRunHasEmptyLists(t *testing.T) {
 	}
 }
 
-func TestReadJSONRefusesAnotherFormat(t *testing.T) {
+func TestReadJSONRejectsOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"format":2}`: "format is 2",
-		`{}`:           "format is 0",
+		`{"format":2}`: "the format is 2",
+		`{}`:           "the format is 0",
 		`{"format":1`:  "unexpected end",
 		`{"format":1,"outcomes":[{"id":"x","frames":[{"from":"moon","raw":1}]}]}`: "outcome x: frame 1",
 	} {
@@ -124,24 +130,25 @@ func TestReadJSONRefusesAnotherFormat(t *testing.T) {
 		}
 	}
 	if _, err := ReadJSON(strings.NewReader(`{"format":1,"later":true}`)); err != nil {
-		t.Errorf("a member that is not known: %v", err)
+		t.Errorf("an unknown member: %v", err)
 	}
 }
 
-// Another language reads the report and finds every outcome and frame.
+// Python's parser reads the report and finds every outcome and frame.
 func TestJSONIsReadByPython(t *testing.T) {
 	python := skip.Program(t, "python3")
 	run := smallRun()
-	run.Outcomes[1].Frames = append(run.Outcomes[1].Frames, wire.Frame{From: wire.Server, Raw: []byte(strings.Repeat("[", 5000) + strings.Repeat("]", 5000))})
+	run.Outcomes[1].Frames = append(run.Outcomes[1].Frames, wire.Frame{From: wire.Server, Raw: []byte(nested(5000))})
 	cmd := exec.Command(python, "-c", `
 import json, sys
 r = json.load(sys.stdin)
 assert sum(r["totals"].values()) == len(r["outcomes"]), "totals do not sum"
-print(r["format"], len(r["outcomes"]), sum(len(o.get("frames", [])) for o in r["outcomes"]), r["outcomes"][1]["frames"][1]["raw"]["result"]["a"])
+frames = sum(len(o.get("frames", [])) for o in r["outcomes"])
+print(r["format"], len(r["outcomes"]), frames, r["outcomes"][1]["frames"][1]["raw"]["result"]["a"])
 `)
-	cmd.Stdin = bytes.NewReader(writtenJSON(t, run))
+	cmd.Stdin = bytes.NewReader(renderJSON(t, run))
 	out, err := cmd.CombinedOutput()
-	if err != nil || string(out) != "1 13 13 100.0\n" {
+	if err != nil || string(out) != "1 14 13 100.0\n" {
 		t.Errorf("python printed %q, %v", out, err)
 	}
 }

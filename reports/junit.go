@@ -10,9 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// The elements that the JUnit schema of the Jenkins xUnit plugin (junit-10)
-// knows, with the attributes used here. It has no properties within a
-// testcase, so those of a check stand in its suite.
+// The elements of the JUnit schema of the Jenkins xUnit plugin (junit-10), with
+// the attributes used here. The schema has no properties within a testcase, so
+// that those of a check are in its suite.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -57,40 +57,37 @@ type (
 	}
 )
 
-// How much of a frame and of a transcript a JUnit report carries: servers of CI
-// systems cut or refuse reports of many megabytes.
+// The limits on frames and transcripts in bytes: CI servers cut or reject reports
+// of many megabytes.
 const (
 	junitFrame      = 8 << 10
 	junitTranscript = 64 << 10
 )
 
 // WriteJUnit writes the run as JUnit XML: a testsuite for each revision and
-// transport, in it a testcase for each check. A fail is a failure, broken and
-// not-run are errors, not-applicable and not-observed are skipped with the
-// reason, and so is what the baseline excuses. A warn passes, as the exit code
-// does, and is told in its system-out and in a property of the suite. A
-// failing testcase, and no other, carries the transcript, a JSON line a frame.
+// transport, in it a testcase for each check. A fail is a failure; broken and
+// not-run are errors; not-applicable, not-observed and what the baseline excuses
+// are skipped with the reason. A warn passes, as it does for the exit code; its
+// system-out and a property of the suite describe it. Only failed testcases
+// carry the transcript, a JSON line for each frame.
 //
-// Findings of the fuzzer and baseline entries that do not hold have a suite
-// each. A run that ends with another code than 0 while all this shows neither
-// failure nor error, such as one that judged nothing, has a suite with one
-// error that says why, so that the report is never greener than the run.
+// Fuzzer findings and wrong baseline entries have a suite each. A run that ends
+// with another code than 0 although nothing above is a failure or an error, such
+// as one that judged nothing, has a suite with one error that says why: a report
+// without failures and errors always means exit code 0.
 func WriteJUnit(w io.Writer, run *Run) error {
-	doc := junitSuites{Name: visible(run.Tool.Name, ""), Time: seconds(run.MS)}
-	for _, s := range suites(run) {
+	doc := junitSuites{Name: escape(run.Tool.Name, ""), Time: seconds(run.MS)}
+	for _, s := range suitesOf(run) {
 		doc.add(junitOutcomes(run, s))
 	}
 	if len(run.Findings) > 0 {
 		doc.add(junitFindings(run))
 	}
 	if len(run.Baseline) > 0 {
-		doc.add(junitViolations(run))
+		doc.add(junitBaseline(run))
 	}
 	if run.Exit != ExitConforms && doc.Failures+doc.Errors == 0 {
-		headline, because := conclusion(run)
-		s := newSuite(run, "run")
-		s.Cases = append(s.Cases, junitCase{Name: "verdict", Class: "run", Time: seconds(0), Error: &junitResult{Type: headline, Message: headline + ": " + because, Text: fmt.Sprintf("exit code %d", run.Exit)}})
-		doc.add(s)
+		doc.add(junitConclusion(run))
 	}
 	out := bufio.NewWriter(w)
 	out.WriteString(xml.Header)
@@ -106,7 +103,7 @@ func WriteJUnit(w io.Writer, run *Run) error {
 	return nil
 }
 
-// add counts the suite and takes it in.
+// add appends the suite and adds its counts to the totals.
 func (d *junitSuites) add(s junitSuite) {
 	s.Tests = len(s.Cases)
 	for _, c := range s.Cases {
@@ -126,13 +123,11 @@ func (d *junitSuites) add(s junitSuite) {
 }
 
 func newSuite(run *Run, name string) junitSuite {
-	what := run.Target.URL
-	if what == "" {
-		what = strings.Join(run.Target.Argv, " ")
+	s := junitSuite{
+		Name: escape(name, ""), Time: seconds(0), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05"),
 	}
-	s := junitSuite{Name: visible(name, ""), Time: seconds(0), Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")}
 	s.property("tool", run.Tool.Name+" "+run.Tool.Version)
-	s.property("target", what)
+	s.property("target", run.Target.command())
 	s.property("target.name", run.Target.Name)
 	s.property("target.version", run.Target.Version)
 	s.property("seed", fmt.Sprint(run.Seed))
@@ -141,7 +136,7 @@ func newSuite(run *Run, name string) junitSuite {
 
 func (s *junitSuite) property(name, value string) {
 	if value != "" {
-		s.Properties = append(s.Properties, junitProperty{visible(name, ""), oneLine(value, 1000)})
+		s.Properties = append(s.Properties, junitProperty{escape(name, ""), oneLine(value, 1000)})
 	}
 }
 
@@ -156,43 +151,54 @@ func junitOutcomes(run *Run, of suite) junitSuite {
 		}
 	}
 	for _, o := range of.Outcomes {
-		c := junitCase{
-			Name:  visible(o.ID, ""),
-			Class: visible(fmt.Sprintf("%s.%s.%s", o.Revision, o.Transport, o.Area), ""),
-			Time:  seconds(o.MS),
+		s.Cases = append(s.Cases, junitOutcome(o))
+		if o.Verdict == Warn && !o.isExcused() {
+			s.property("warn "+o.ID, junitMessage(o))
 		}
-		text := visible(describe(o), "\n")
-		message := oneLine(firstOf(o.Detail, o.Says), textLine)
-		switch {
-		case (o.Verdict == Fail || o.Verdict == Warn) && o.Baselined != "":
-			c.Skipped = &junitResult{Message: "in the baseline: " + oneLine(o.Baselined, textLine), Text: text}
-		case o.Verdict == Fail:
-			c.Failure = &junitResult{Type: visible(string(o.Level), ""), Message: message, Text: text}
-			c.SystemOut = transcript(o.Frames)
-		case o.Verdict == Warn:
-			c.SystemOut = &junitOutput{"WARN " + message + "\n\n" + text}
-			s.property("warn "+o.ID, message)
-		case o.Verdict == Broken:
-			c.Error = &junitResult{Type: "broken", Message: message, Text: text}
-		case o.Verdict == NotRun:
-			c.Error = &junitResult{Type: "not-run", Message: oneLine(reason(o), textLine)}
-		case o.Verdict == NotApplicable, o.Verdict == NotObserved:
-			c.Skipped = &junitResult{Type: string(o.Verdict), Message: fmt.Sprintf("%s: %s", o.Verdict, oneLine(reason(o), textLine))}
-		case o.Verdict != Pass:
-			c.Error = &junitResult{Type: "broken", Message: fmt.Sprintf("unknown verdict %q", o.Verdict)}
-		}
-		s.Cases = append(s.Cases, c)
 	}
 	return s
 }
 
-// describe tells all about a fail, warn or broken outcome but its frames.
+// junitMessage is the one line that CI servers show of a testcase.
+func junitMessage(o Outcome) string { return oneLine(firstNonEmpty(o.Detail, o.Says), detailLimit) }
+
+func junitOutcome(o Outcome) junitCase {
+	c := junitCase{
+		Name:  escape(o.ID, ""),
+		Class: escape(fmt.Sprintf("%s.%s.%s", o.Revision, o.Transport, o.Area), ""),
+		Time:  seconds(o.MS),
+	}
+	text := escape(describe(o), "\n")
+	message := junitMessage(o)
+	why := oneLine(causeAndHint(o), detailLimit)
+	switch {
+	case o.isExcused():
+		c.Skipped = &junitResult{Message: "in the baseline: " + oneLine(o.Baselined, detailLimit), Text: text}
+	case o.Verdict == Fail:
+		c.Failure = &junitResult{Type: escape(string(o.Level), ""), Message: message, Text: text}
+		c.SystemOut = transcript(o.Frames)
+	case o.Verdict == Warn:
+		c.SystemOut = &junitOutput{"WARN " + message + "\n\n" + text}
+	case o.Verdict == Broken:
+		c.Error = &junitResult{Type: "broken", Message: message, Text: text}
+	case o.Verdict == NotRun:
+		c.Error = &junitResult{Type: "not-run", Message: why}
+	case o.Verdict == NotApplicable, o.Verdict == NotObserved:
+		c.Skipped = &junitResult{Type: string(o.Verdict), Message: fmt.Sprintf("%s: %s", o.Verdict, why)}
+	case o.Verdict != Pass:
+		c.Error = &junitResult{Type: "broken", Message: fmt.Sprintf("unknown verdict %q", o.Verdict)}
+	}
+	return c
+}
+
+// describe returns everything about a fail, warn or broken outcome except its
+// frames.
 func describe(o Outcome) string {
 	var b strings.Builder
 	add := func(label, s string) {
 		if s != "" {
-			head, rest := cut(s, 4<<10)
-			fmt.Fprintf(&b, "%-9s %s%s\n", label, head, rest)
+			head, remark := cut(s, 4<<10)
+			fmt.Fprintf(&b, "%-9s %s%s\n", label, head, remark)
 		}
 	}
 	b.WriteString(o.Says + "\n")
@@ -205,6 +211,9 @@ func describe(o Outcome) string {
 	}
 	for _, r := range o.Rules {
 		add("rule", strings.TrimSpace(fmt.Sprintf("%s %s (%s) %s", o.Level, r.ID, r.Section, r.URL)))
+	}
+	if c := o.Spec; c != nil {
+		add("rule", fmt.Sprintf("%s, no clause requires it; see %s %s", o.Level, c.Section, c.URL))
 	}
 	add("check", o.Where)
 	add("rerun", o.Rerun)
@@ -220,11 +229,11 @@ func transcript(frames []wire.Frame) *junitOutput {
 	var b strings.Builder
 	for i, f := range frames {
 		if b.Len() > junitTranscript {
-			fmt.Fprintf(&b, "# %s more\n", plural(len(frames)-i, "frame", "frames"))
+			fmt.Fprintf(&b, "# %s\n", plural(len(frames)-i, "more frame", "more frames"))
 			break
 		}
-		head, rest := cut(string(f.AppendJSON(nil)), junitFrame)
-		b.WriteString(visible(head, "\t") + rest + "\n")
+		head, remark := cut(string(f.AppendJSON(nil)), junitFrame)
+		b.WriteString(escape(head, "\t") + remark + "\n")
 	}
 	return &junitOutput{b.String()}
 }
@@ -232,34 +241,44 @@ func transcript(frames []wire.Frame) *junitOutput {
 func junitFindings(run *Run) junitSuite {
 	s := newSuite(run, "fuzz findings")
 	for _, f := range run.Findings {
-		text := fmt.Sprintf("%s\nat %s %s, seed %d, reproduced %s\ncase %s\nreplay %s\n", f.Says, f.Revision, f.Transport, f.Seed, f.Reproduced, f.Case, f.Replay)
+		text := fmt.Sprintf("%s\nat %s %s, seed %d, reproduced %s\ncase %s\nreplay %s\n",
+			f.Says, f.Revision, f.Transport, f.Seed, f.Reproduced, f.Case, f.Replay)
 		s.Cases = append(s.Cases, junitCase{
-			Name: oneLine(f.Signature, textLine), Class: visible("fuzz."+f.Oracle, ""), Time: seconds(0),
-			Failure:   &junitResult{Type: visible(f.Oracle, ""), Message: oneLine(f.Says, textLine), Text: visible(text, "\n")},
+			Name: oneLine(f.Signature, detailLimit), Class: escape("fuzz."+f.Oracle, ""), Time: seconds(0),
+			Failure: &junitResult{
+				Type: escape(f.Oracle, ""), Message: oneLine(f.Says, detailLimit), Text: escape(text, "\n"),
+			},
 			SystemOut: transcript(f.Frames),
 		})
 	}
 	return s
 }
 
-func junitViolations(run *Run) junitSuite {
+func junitBaseline(run *Run) junitSuite {
 	s := newSuite(run, "baseline")
-	for _, v := range run.Baseline {
+	for _, p := range run.Baseline {
 		s.Cases = append(s.Cases, junitCase{
-			Name: oneLine(v.entry(), textLine), Class: "baseline", Time: seconds(0),
-			Failure: &junitResult{Type: "baseline", Message: oneLine(v.Problem, textLine), Text: "excused as " + oneLine(v.Reason, textLine)},
+			Name: oneLine(p.entry(), detailLimit), Class: "baseline", Time: seconds(0),
+			Failure: &junitResult{
+				Type: "baseline", Message: oneLine(p.Problem, detailLimit),
+				Text: "reason in the baseline: " + oneLine(p.Reason, detailLimit),
+			},
 		})
 	}
 	return s
 }
 
-func firstOf(of ...string) string {
-	for _, s := range of {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
+// junitConclusion is the suite with the error of a run that has no other.
+func junitConclusion(run *Run) junitSuite {
+	headline, counts := conclusion(run)
+	s := newSuite(run, "run")
+	s.Cases = append(s.Cases, junitCase{
+		Name: "verdict", Class: "run", Time: seconds(0),
+		Error: &junitResult{
+			Type: headline, Message: headline + ": " + counts, Text: fmt.Sprintf("exit code %d", run.Exit),
+		},
+	})
+	return s
 }
 
 func seconds(ms float64) string { return fmt.Sprintf("%.3f", ms/1000) }

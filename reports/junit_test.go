@@ -19,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func writtenJUnit(t *testing.T, run *Run) []byte {
+func renderJUnit(t *testing.T, run *Run) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteJUnit(&b, run); err != nil {
@@ -28,9 +28,9 @@ func writtenJUnit(t *testing.T, run *Run) []byte {
 	return b.Bytes()
 }
 
-func TestJUnitGolden(t *testing.T) { golden(t, "small.junit.xml", writtenJUnit(t, smallRun())) }
+func TestJUnitGolden(t *testing.T) { compareGolden(t, "small.junit.xml", renderJUnit(t, smallRun())) }
 
-// element is any XML element; it is read without knowledge of our own structs.
+// An element is any XML element, read without our own structs.
 type element struct {
 	name     string
 	attrs    map[string]string
@@ -78,11 +78,12 @@ func (e *element) all(name string) []*element {
 	return out
 }
 
-// The shape that the common JUnit schema (junit-10) allows: for each element
-// its attributes, a star for those that must be there, and its children.
+// What the JUnit schema junit-10 allows: for each element its attributes, a star
+// after the required ones, and its children.
 var junitShape = map[string]struct{ attrs, children string }{
 	"testsuites": {"name time tests failures errors", "testsuite"},
-	"testsuite":  {"name* tests* failures* errors* skipped time timestamp hostname id package group file log url", "properties testcase system-out system-err testsuite"},
+	"testsuite": {"name* tests* failures* errors* skipped time timestamp hostname id package group file log url",
+		"properties testcase system-out system-err testsuite"},
 	"properties": {"", "property"},
 	"property":   {"name* value*", ""},
 	"testcase":   {"name* time classname group", "skipped error failure system-out system-err"},
@@ -92,7 +93,7 @@ var junitShape = map[string]struct{ attrs, children string }{
 	"system-out": {"", ""},
 }
 
-func TestJUnitHasTheCommonShape(t *testing.T) {
+func TestJUnitHasTheShapeOfTheSchema(t *testing.T) {
 	surefireTime := regexp.MustCompile(`^[0-9]+\.[0-9]{3}$`)
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t), "empty": {Exit: 3}} {
 		var walk func(e *element)
@@ -123,7 +124,7 @@ func TestJUnitHasTheCommonShape(t *testing.T) {
 				walk(c)
 			}
 		}
-		root := parseXML(t, writtenJUnit(t, run))
+		root := parseXML(t, renderJUnit(t, run))
 		if root.name != "testsuites" {
 			t.Errorf("%s: the root is %s", name, root.name)
 		}
@@ -131,16 +132,12 @@ func TestJUnitHasTheCommonShape(t *testing.T) {
 	}
 }
 
-// Each outcome is one testcase of the suite of its revision and transport,
-// with the one result that its verdict stands for; the counts are those of the
-// testcases.
-func TestJUnitHasEveryOutcome(t *testing.T) {
+// The counts of suites and report are those of the testcases.
+func TestJUnitCountsTestcases(t *testing.T) {
 	for _, run := range []*Run{smallRun(), largeRun(t)} {
-		root := parseXML(t, writtenJUnit(t, run))
-		suites := make(map[string]*element)
+		root := parseXML(t, renderJUnit(t, run))
 		sum := map[string]int{}
 		for _, s := range root.all("testsuite") {
-			suites[s.attrs["name"]] = s
 			got := map[string]int{"tests": len(s.all("testcase"))}
 			for _, c := range s.all("testcase") {
 				got["failures"] += len(c.all("failure"))
@@ -159,6 +156,16 @@ func TestJUnitHasEveryOutcome(t *testing.T) {
 				t.Errorf("testsuites says %s=%s, there are %d", k, root.attrs[k], sum[k])
 			}
 		}
+	}
+}
+
+// Each outcome is one testcase in the suite of its revision and transport.
+func TestJUnitHasEveryOutcome(t *testing.T) {
+	for _, run := range []*Run{smallRun(), largeRun(t)} {
+		suites := make(map[string]*element)
+		for _, s := range parseXML(t, renderJUnit(t, run)).all("testsuite") {
+			suites[s.attrs["name"]] = s
+		}
 		for _, o := range run.Outcomes {
 			s := suites[string(o.Revision)+" "+o.Transport]
 			if s == nil {
@@ -173,50 +180,56 @@ func TestJUnitHasEveryOutcome(t *testing.T) {
 			if len(found) != 1 {
 				t.Fatalf("%s at %s: %d testcases", o.ID, o.Revision, len(found))
 			}
-			want := map[Verdict]string{Fail: "failure", Broken: "error", NotRun: "error", NotApplicable: "skipped", NotObserved: "skipped"}[o.Verdict]
-			if o.Baselined != "" {
-				want = "skipped"
-			}
-			var got []string
-			for _, c := range found[0].children {
-				if c.name != "system-out" {
-					got = append(got, c.name)
-				}
-			}
-			if strings.Join(got, " ") != want {
-				t.Errorf("%s at %s is %s and has %v, want %s", o.ID, o.Revision, o.Verdict, got, want)
-			}
-			if want == "skipped" && len(found[0].all("skipped")[0].attrs["message"]) < len("not-observed: x") {
-				t.Errorf("%s is skipped without reason", o.ID)
-			}
-			transcript := false
-			for _, out := range found[0].all("system-out") {
-				transcript = transcript || strings.Contains(out.text, `{"from":`)
-				if o.Verdict == Warn && !strings.HasPrefix(out.text, "WARN ") {
-					t.Errorf("%s: the warning is %q", o.ID, out.text)
-				}
-			}
-			if want := o.Verdict == Fail && o.Baselined == "" && len(o.Frames) > 0; transcript != want {
-				t.Errorf("%s at %s, %s: transcript is %v", o.ID, o.Revision, o.Verdict, transcript)
-			}
-			if o.Verdict == Warn && o.Baselined == "" {
-				told := false
-				for _, p := range s.all("properties")[0].children {
-					told = told || p.attrs["name"] == "warn "+o.ID
-				}
-				if !told || len(found[0].all("system-out")) != 1 {
-					t.Errorf("%s warns, and the report does not say so", o.ID)
-				}
-			}
+			checkTestcase(t, o, s, found[0])
 		}
 	}
 }
 
-// Nothing that XML forbids is left, and nothing that hides what was sent.
-func TestJUnitHoldsNoControlCharactersOfATarget(t *testing.T) {
-	text := string(writtenJUnit(t, poisonedRun()))
+// checkTestcase compares a testcase and its suite with the outcome.
+func checkTestcase(t *testing.T, o Outcome, suite, testcase *element) {
+	t.Helper()
+	want := map[Verdict]string{
+		Fail: "failure", Broken: "error", NotRun: "error", NotApplicable: "skipped", NotObserved: "skipped",
+	}[o.Verdict]
+	if o.Baselined != "" {
+		want = "skipped"
+	}
+	var got []string
+	for _, c := range testcase.children {
+		if c.name != "system-out" {
+			got = append(got, c.name)
+		}
+	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("%s at %s is %s and has %v, want %s", o.ID, o.Revision, o.Verdict, got, want)
+	}
+	if want == "skipped" && len(testcase.all("skipped")[0].attrs["message"]) < len("not-observed: x") {
+		t.Errorf("%s is skipped without reason", o.ID)
+	}
+	transcript := false
+	for _, out := range testcase.all("system-out") {
+		transcript = transcript || strings.Contains(out.text, `{"from":`)
+		if o.Verdict == Warn && !strings.HasPrefix(out.text, "WARN ") {
+			t.Errorf("%s: the warning is %q", o.ID, out.text)
+		}
+	}
+	if want := o.Verdict == Fail && o.Baselined == "" && len(o.Frames) > 0; transcript != want {
+		t.Errorf("%s at %s, %s: transcript is %v", o.ID, o.Revision, o.Verdict, transcript)
+	}
+	if o.Verdict == Warn && o.Baselined == "" {
+		isWarning := func(p *element) bool { return p.attrs["name"] == "warn "+o.ID }
+		if !slices.ContainsFunc(suite.all("properties")[0].children, isWarning) ||
+			len(testcase.all("system-out")) != 1 {
+			t.Errorf("%s warns, but the report does not say so", o.ID)
+		}
+	}
+}
+
+// The report has no character that XML forbids or that is invisible.
+func TestJUnitEscapesTheTarget(t *testing.T) {
+	text := string(renderJUnit(t, hostileRun()))
 	for line := range strings.Lines(text) {
-		// In a frame line, which is JSON, the replacement character is right.
+		// A line with a frame, which is JSON, may hold the replacement character.
 		replaced := strings.ContainsRune(line, unicode.ReplacementChar) && !strings.Contains(line, `{"from":`)
 		for _, r := range line {
 			if r != '\n' && r != '\t' && !unicode.IsPrint(r) || replaced {
@@ -230,20 +243,20 @@ func TestJUnitHoldsNoControlCharactersOfATarget(t *testing.T) {
 	}
 }
 
-// A report without failure or error belongs to a run with exit code 0 only.
-func TestJUnitIsNeverGreenerThanTheRun(t *testing.T) {
+// Only a run with exit code 0 has a report without failure and error.
+func TestJUnitFailsWithTheRun(t *testing.T) {
 	for _, run := range []*Run{
 		{Exit: 3}, {Exit: 130, Ended: Interrupted, Outcomes: []Outcome{{ID: "a", Verdict: Pass}}},
 		{Exit: 1, Outcomes: []Outcome{{ID: "a", Verdict: Warn}}},
-		{Exit: 1, Outcomes: []Outcome{{ID: "a", Verdict: Pass}}, Baseline: []BaselineViolation{{Check: "a"}}},
+		{Exit: 1, Outcomes: []Outcome{{ID: "a", Verdict: Pass}}, Baseline: []BaselineProblem{{Check: "a"}}},
 		{Exit: 1, Findings: []Finding{{Signature: "s"}}},
 	} {
-		root := parseXML(t, writtenJUnit(t, run))
+		root := parseXML(t, renderJUnit(t, run))
 		if root.attrs["failures"] == "0" && root.attrs["errors"] == "0" {
-			t.Errorf("exit %d, and the report has no failure", run.Exit)
+			t.Errorf("exit %d, but the report has no failure", run.Exit)
 		}
 	}
-	root := parseXML(t, writtenJUnit(t, &Run{Exit: 0, Outcomes: []Outcome{{ID: "a", Verdict: Warn}}}))
+	root := parseXML(t, renderJUnit(t, &Run{Exit: 0, Outcomes: []Outcome{{ID: "a", Verdict: Warn}}}))
 	if root.attrs["failures"] != "0" || root.attrs["errors"] != "0" || root.attrs["tests"] != "1" {
 		t.Errorf("a warn counts as a failure: %v", root.attrs)
 	}
@@ -254,16 +267,17 @@ func TestJUnitTranscriptIsBounded(t *testing.T) {
 	for range 100 {
 		frames = append(frames, wire.Frame{From: wire.Server, Raw: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)})
 	}
-	text := writtenJUnit(t, &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Frames: frames}}})
-	if len(text) > 100<<10 || !bytes.Contains(text, []byte("(1,048,602 bytes in all)")) || !bytes.Contains(text, []byte("# 92 frames more")) {
+	text := renderJUnit(t, &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Frames: frames}}})
+	if len(text) > 100<<10 || !bytes.Contains(text, []byte("(1,048,602 bytes in all)")) ||
+		!bytes.Contains(text, []byte("# 92 more frames")) {
 		t.Errorf("100 MB of frames take %d bytes: %.400s", len(text), text[len(text)-400:])
 	}
 }
 
-// A consumer of other hands, the PyPI package junitparser, reads the same
-// numbers; where MCPCHECK_JUNIT_XSD names the junit-10.xsd of the Jenkins xUnit
-// plugin, the package xmlschema validates the report against it.
-func TestJUnitIsReadByAConsumerOfOtherHands(t *testing.T) {
+// A third-party consumer, the PyPI package junitparser, reads the same numbers.
+// Where MCPCHECK_JUNIT_XSD names the junit-10.xsd of the Jenkins xUnit plugin,
+// the package xmlschema validates the report against it.
+func TestJUnitIsReadByAThirdParty(t *testing.T) {
 	python := skip.Program(t, "python3")
 	if err := exec.Command(python, "-c", "import junitparser").Run(); err != nil {
 		skip.Missing(t, "the Python package junitparser (pip install junitparser)")
@@ -271,7 +285,7 @@ func TestJUnitIsReadByAConsumerOfOtherHands(t *testing.T) {
 	xsd := os.Getenv("MCPCHECK_JUNIT_XSD")
 	for name, run := range map[string]*Run{"small": smallRun(), "large": largeRun(t), "empty": {Exit: 3}} {
 		path := filepath.Join(t.TempDir(), name+".xml")
-		if err := os.WriteFile(path, writtenJUnit(t, run), 0o600); err != nil {
+		if err := os.WriteFile(path, renderJUnit(t, run), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(python, "-c", `
@@ -310,7 +324,8 @@ print(*(seen[k] for k in ("tests", "failures", "errors", "skipped")))
 			c[o.Verdict]++
 		}
 		extra := len(run.Findings) + len(run.Baseline)
-		want := fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, c[Fail]+extra, c[Broken]+c[NotRun], c[NotApplicable]+c[NotObserved]+excused)
+		want := fmt.Sprintf("%d %d %d %d\n", len(run.Outcomes)+extra, c[Fail]+extra, c[Broken]+c[NotRun],
+			c[NotApplicable]+c[NotObserved]+excused)
 		if len(run.Outcomes) == 0 {
 			want = "1 0 1 0\n"
 		}
@@ -319,6 +334,6 @@ print(*(seen[k] for k in ("tests", "failures", "errors", "skipped")))
 		}
 	}
 	if xsd == "" {
-		t.Log("not validated against a schema file: MCPCHECK_JUNIT_XSD is not set")
+		t.Log("MCPCHECK_JUNIT_XSD is not set: the report is not validated against the schema")
 	}
 }

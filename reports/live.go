@@ -7,73 +7,52 @@ import (
 	"sync"
 )
 
-// Text is how text is written; the caller knows the stream.
-type Text struct {
-	Width    int  // columns, to wrap and cut at; 0 is unlimited
-	Color    bool // ANSI colours
+// TextOptions say how text is written; the caller knows the stream.
+type TextOptions struct {
+	Width    int  // columns at which text is wrapped or cut; 0 is unlimited
+	Color    bool // ANSI colors
 	Terminal bool // a status line may be redrawn in place
-	Quiet    bool // no progress; of the summary only what is wrong and the verdict
+	Quiet    bool // no progress; of the summary only problems and the conclusion
 }
 
-// Live streams the progress of a run: each fail, warn and broken outcome as a
-// line when it comes, a line for each revision and transport when the next one
-// begins or Close is called, and on a terminal a status line beneath. Errors of
-// the writer are ignored: progress never stops a run. A Live may be used by
-// several goroutines.
+// Live streams the progress of a run: a line for each fail, warn and broken
+// outcome, a line for each revision and transport when the next one begins or
+// Close is called, and on a terminal a status line below. It ignores errors of
+// the writer, since progress never stops a run. It is safe for concurrent use.
 type Live struct {
-	mu     sync.Mutex
-	w      io.Writer
-	text   Text
-	total  int
-	done   int
-	now    suite
-	status bool // a status line is on the screen
+	mu        sync.Mutex
+	w         io.Writer
+	o         TextOptions
+	done      int
+	current   suite
+	hasStatus bool // a status line is on the screen
 }
 
 // NewLive returns a Live that writes to w.
-func NewLive(w io.Writer, text Text) *Live { return &Live{w: w, text: text} }
+func NewLive(w io.Writer, o TextOptions) *Live { return &Live{w: w, o: o} }
 
-// Expect tells how many outcomes are to come in all, for the status line.
-func (l *Live) Expect(total int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.total = total
-}
-
-// Outcome shows an outcome. Those of one revision and transport are expected
-// one after another.
+// Outcome shows an outcome. The caller passes the outcomes of one revision and
+// transport one after another.
 func (l *Live) Outcome(o Outcome) {
-	if l.text.Quiet {
+	if l.o.Quiet {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now.Totals == nil || l.now.Revision != o.Revision || l.now.Transport != o.Transport {
-		l.finish()
-		l.now = suite{Revision: o.Revision, Transport: o.Transport, Totals: make(map[Verdict]int)}
+	if l.current.Totals == nil || l.current.Revision != o.Revision || l.current.Transport != o.Transport {
+		l.endSuite()
+		l.current = suite{Revision: o.Revision, Transport: o.Transport, Totals: make(map[Verdict]int)}
 	}
 	l.done++
-	l.now.Totals[o.Verdict]++
-	l.now.MS += o.MS
+	l.current.Totals[o.Verdict]++
+	l.current.MS += o.MS
 	switch o.Verdict {
 	case Fail, Warn, Broken:
-		l.clear()
-		what := o.Detail
-		if what == "" {
-			what = o.Says
-		}
-		line := fmt.Sprintf("%s %s  %s", oneLine(o.ID, 120), oneLine(l.now.name(), 60), oneLine(what, 300))
-		if o.Baselined != "" {
-			line += " (in the baseline)"
-		}
-		word := fmt.Sprintf("%-7s", word(o.Verdict))
-		if l.text.Terminal && l.text.Width > 0 {
-			line = fit(line, l.text.Width-len(word)-1)
-		}
-		fmt.Fprintf(l.w, "%s %s\n", l.text.paint(o.Verdict, word), line)
+		l.clearStatus()
+		l.problem(o)
 	}
-	if l.text.Terminal {
-		l.draw(o)
+	if l.o.Terminal {
+		l.drawStatus(o)
 	}
 }
 
@@ -81,40 +60,52 @@ func (l *Live) Outcome(o Outcome) {
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.finish()
-	l.now = suite{}
+	l.endSuite()
+	l.current = suite{}
 }
 
-func (l *Live) finish() {
-	l.clear()
-	if l.now.Totals != nil {
-		fmt.Fprintf(l.w, "%s: %s (%s)\n", oneLine(l.now.name(), 60), l.text.totals(l.now.Totals), duration(l.now.MS))
+func (l *Live) problem(o Outcome) {
+	what := oneLine(firstNonEmpty(o.Detail, o.Says), commandLimit)
+	line := fmt.Sprintf("%s %s  %s", oneLine(o.ID, idLimit), oneLine(l.current.name(), suiteLimit), what)
+	if o.Baselined != "" {
+		line += " (in the baseline)"
+	}
+	verdict := fmt.Sprintf("%-7s", label(o.Verdict))
+	if l.o.Terminal && l.o.Width > 0 {
+		line = cutToWidth(line, l.o.Width-len(verdict)-1)
+	}
+	fmt.Fprintf(l.w, "%s %s\n", l.o.paint(o.Verdict, verdict), line)
+}
+
+func (l *Live) endSuite() {
+	l.clearStatus()
+	if l.current.Totals != nil {
+		fmt.Fprintf(l.w, "%s: %s (%s)\n",
+			oneLine(l.current.name(), suiteLimit), l.o.totals(l.current.Totals), formatMS(l.current.MS))
 	}
 }
 
-func (l *Live) clear() {
-	if l.status {
+func (l *Live) clearStatus() {
+	if l.hasStatus {
 		io.WriteString(l.w, "\r\x1b[K")
-		l.status = false
+		l.hasStatus = false
 	}
 }
 
-func (l *Live) draw(o Outcome) {
-	count := group(l.done)
-	if l.total > 0 {
-		count += " of " + group(l.total)
-	}
-	line := fmt.Sprintf("%s  %s  %s", oneLine(l.now.name(), 60), count, oneLine(o.ID, 120))
-	width := l.text.Width
+func (l *Live) drawStatus(o Outcome) {
+	name := oneLine(l.current.name(), suiteLimit)
+	line := fmt.Sprintf("%s  %s  %s", name, formatInt(l.done), oneLine(o.ID, idLimit))
+	width := l.o.Width
 	if width <= 0 {
 		width = 80
 	}
-	io.WriteString(l.w, "\r\x1b[K"+fit(line, width-1))
-	l.status = true
+	io.WriteString(l.w, "\r\x1b[K"+cutToWidth(line, width-1))
+	l.hasStatus = true
 }
 
-// word is a verdict as a word that stands out without colour.
-func word(v Verdict) string {
+// label is the name of a verdict, in capitals where it must stand out without
+// color.
+func label(v Verdict) string {
 	switch v {
 	case Fail, Warn, Broken:
 		return strings.ToUpper(string(v))
@@ -123,38 +114,36 @@ func word(v Verdict) string {
 }
 
 // totals is "2 fail, 1 warn, 120 pass", without what is zero.
-func (t Text) totals(of map[Verdict]int) string {
+func (o TextOptions) totals(of map[Verdict]int) string {
 	var parts []string
 	for _, v := range Verdicts() {
 		if n := of[v]; n > 0 {
-			parts = append(parts, t.paint(v, group(n)+" "+string(v)))
+			parts = append(parts, o.paint(v, formatInt(n)+" "+string(v)))
 		}
-	}
-	if len(parts) == 0 {
-		return "nothing ran"
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (t Text) paint(v Verdict, s string) string {
+// paint colors s as text about a verdict.
+func (o TextOptions) paint(v Verdict, s string) string {
 	switch v {
 	case Fail:
-		return t.ansi("1;31", s)
+		return o.ansi("1;31", s)
 	case Warn:
-		return t.ansi("33", s)
+		return o.ansi("33", s)
 	case Broken:
-		return t.ansi("1;35", s)
+		return o.ansi("1;35", s)
 	case Pass:
-		return t.ansi("32", s)
+		return o.ansi("32", s)
 	}
-	return t.ansi("2", s)
+	return o.faint(s)
 }
 
-func (t Text) strong(s string) string { return t.ansi("1", s) }
-func (t Text) faint(s string) string  { return t.ansi("2", s) }
+func (o TextOptions) bold(s string) string  { return o.ansi("1", s) }
+func (o TextOptions) faint(s string) string { return o.ansi("2", s) }
 
-func (t Text) ansi(code, s string) string {
-	if !t.Color || s == "" {
+func (o TextOptions) ansi(code, s string) string {
+	if !o.Color || s == "" {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"

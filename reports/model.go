@@ -1,34 +1,40 @@
-// Package reports holds the model of a run and writes it: text, JSON, JUnit
-// and HTML. Everything that a report shows is computed from the model alone.
+// Package reports holds the result of a run and writes it as text, JSON, JUnit
+// XML and HTML. A reporter computes everything it shows from a Run alone.
+//
+// A Run is the whole result. An Outcome is the verdict of one check at one
+// revision over one transport. A Finding is a bug that the fuzzer found. A
+// Baseline lists the failures that the user tolerates. ExitCode maps a Run to
+// the exit code of the command.
 package reports
 
 import (
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Verdict is what a check came to.
+// A Verdict is the result of a check.
 type Verdict string
 
-// The verdicts, in the order in which they are shown.
+// The verdicts, in the order in which reports show them.
 const (
 	Fail          Verdict = "fail"           // a MUST is broken
-	Warn          Verdict = "warn"           // a SHOULD is broken, or a ROBUST check failed
-	Broken        Verdict = "broken"         // our own bug
-	NotRun        Verdict = "not-run"        // a prerequisite failed, or the run was interrupted
-	Pass          Verdict = "pass"           // positive evidence that the rule was kept
-	NotObserved   Verdict = "not-observed"   // nothing gave the rule a subject
+	Warn          Verdict = "warn"           // a SHOULD is broken, or a Robust check failed
+	Broken        Verdict = "broken"         // an error of mcpcheck itself
+	NotRun        Verdict = "not-run"        // a prerequisite failed, or the run ended early
+	Pass          Verdict = "pass"           // positive evidence that the target kept the rule
+	NotObserved   Verdict = "not-observed"   // the situation that the rule is about never came up
 	NotApplicable Verdict = "not-applicable" // capability not declared, or not of this transport or revision
 )
 
-// Verdicts returns all verdicts in the order in which they are shown.
+// Verdicts returns all verdicts in the order in which reports show them.
 func Verdicts() []Verdict {
 	return []Verdict{Fail, Warn, Broken, NotRun, Pass, NotObserved, NotApplicable}
 }
 
-// How a run ended.
+// The values of Run.Ended.
 const (
 	Complete    = "complete"
 	Interrupted = "interrupted"
@@ -36,57 +42,69 @@ const (
 )
 
 // A Run is one run of mcpcheck against one target: format 1 of the JSON
-// report. Fields are added, never changed.
+// report. Later versions add fields and change none.
 type Run struct {
-	Format    int                 `json:"format"` // 1
-	Tool      Tool                `json:"tool"`
-	Started   time.Time           `json:"started"`
-	MS        float64             `json:"ms"`
-	Ended     string              `json:"ended"`
-	Exit      int                 `json:"exit"`
-	Options   map[string]any      `json:"options,omitempty"`
-	Seed      uint64              `json:"seed"`
-	Target    Target              `json:"target"`
-	Revisions []RevisionRun       `json:"revisions"`
-	Totals    map[Verdict]int     `json:"totals"`
-	Outcomes  []Outcome           `json:"outcomes"`
-	Findings  []Finding           `json:"findings,omitempty"`
-	Baseline  []BaselineViolation `json:"baseline,omitempty"` // entries that are stale or match nothing
-	Plans     int                 `json:"plans,omitempty"`    // distinct plans that the fuzzer executed
-	Harness   *Harness            `json:"harness,omitempty"`
-	Notes     []string            `json:"notes,omitempty"` // what a reader must know of the run as a whole
+	Format    int               `json:"format"` // 1
+	Tool      Tool              `json:"tool"`
+	Started   time.Time         `json:"started"`
+	MS        float64           `json:"ms"`
+	Ended     string            `json:"ended"`
+	Exit      int               `json:"exit"`
+	Options   map[string]any    `json:"options,omitempty"`
+	Seed      uint64            `json:"seed"`
+	Target    Target            `json:"target"`
+	Revisions []RevisionRun     `json:"revisions"`
+	Totals    map[Verdict]int   `json:"totals"`
+	Outcomes  []Outcome         `json:"outcomes"`
+	Findings  []Finding         `json:"findings,omitempty"`
+	Baseline  []BaselineProblem `json:"baseline,omitempty"`
+	Plans     int               `json:"plans,omitempty"` // distinct plans that the fuzzer executed
+	Harness   *Harness          `json:"harness,omitempty"`
+	Notes     []string          `json:"notes,omitempty"` // remarks on the run as a whole
 }
 
-// Tool names this program.
+// Tool is the name and version of this program.
 type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// Harness is what the run cost this program, without the target.
+// Harness is the resources that this program used, without the target.
 type Harness struct {
 	CPUMS     float64 `json:"cpu_ms"`     // user and system time of this process
 	PeakBytes int64   `json:"peak_bytes"` // largest resident set
 }
 
-// Target is what was judged.
+// Target is the server or client under test.
 type Target struct {
 	Argv    []string `json:"argv,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	Role    string   `json:"role"` // server or client
 	Name    string   `json:"name,omitempty"`
 	Version string   `json:"version,omitempty"`
-	Starts  int      `json:"starts"`
+	Starts  int      `json:"starts"` // of a target at a URL, the connections to it
 }
 
-// RevisionRun tells whether the target spoke a revision, and why not.
+// hasURL reports whether the target serves at a URL. Such a target is not
+// started for each connection.
+func (t Target) hasURL() bool { return t.URL != "" }
+
+// command is the URL of the target or else its command line.
+func (t Target) command() string {
+	if t.hasURL() {
+		return t.URL
+	}
+	return strings.Join(t.Argv, " ")
+}
+
+// RevisionRun reports whether the target speaks a revision, and if not, why.
 type RevisionRun struct {
 	Revision spec.Revision `json:"revision"`
 	Spoken   bool          `json:"spoken"`
 	Why      string        `json:"why,omitempty"`
 }
 
-// An Outcome is the verdict of one check at one revision on one transport.
+// An Outcome is the verdict of one check at one revision over one transport.
 type Outcome struct {
 	ID        string        `json:"id"`
 	Area      string        `json:"area"`
@@ -96,17 +114,18 @@ type Outcome struct {
 	Transport string        `json:"transport"` // stdio, http or sse
 	Verdict   Verdict       `json:"verdict"`
 	Detail    string        `json:"detail,omitempty"`   // one sentence: what happened
-	Expected  string        `json:"expected,omitempty"` // what the rule asks for
-	Got       string        `json:"got,omitempty"`      // what came
+	Expected  string        `json:"expected,omitempty"` // what the rule requires
+	Got       string        `json:"got,omitempty"`      // what the target sent instead
 	Notes     []string      `json:"notes,omitempty"`
-	Cause     string        `json:"cause,omitempty"` // what made it not-run
-	Hint      string        `json:"hint,omitempty"`  // what would make it run
+	Cause     string        `json:"cause,omitempty"` // why the verdict is not-run
+	Hint      string        `json:"hint,omitempty"`  // what would lead to a verdict
 	Rules     []Rule        `json:"rules,omitempty"`
-	Official  []string      `json:"official,omitempty"` // scenario:check of the public conformance suite that judge the same
+	Spec      *Clause       `json:"spec,omitempty"`     // of a Robust check that has no rule: the related section
+	Official  []string      `json:"official,omitempty"` // equal checks of the public conformance suite: scenario:check
 	Where     string        `json:"where,omitempty"`    // file:line of the check's body
 	MS        float64       `json:"ms"`
 	Frames    []wire.Frame  `json:"frames,omitempty"`
-	Baselined string        `json:"baselined,omitempty"` // reason given in the baseline for this fail or warn
+	Baselined string        `json:"baselined,omitempty"` // reason that the baseline gives for this fail or warn
 	Rerun     string        `json:"rerun,omitempty"`     // command that runs this check alone
 }
 
@@ -114,6 +133,12 @@ type Outcome struct {
 type Rule struct {
 	ID      string `json:"id"`
 	Says    string `json:"says"`
+	Section string `json:"section"`
+	URL     string `json:"url"`
+}
+
+// A Clause is a section of the specification at the outcome's revision.
+type Clause struct {
 	Section string `json:"section"`
 	URL     string `json:"url"`
 }
@@ -132,9 +157,9 @@ type Finding struct {
 	Replay     string        `json:"replay,omitempty"`
 }
 
-// A BaselineViolation is a baseline entry that does not hold: the check it
-// excuses passes now, or nothing in the run matches it.
-type BaselineViolation struct {
+// A BaselineProblem is a baseline entry that is wrong: the check that it
+// excuses passes now, or no outcome of the run matches it.
+type BaselineProblem struct {
 	Check     string `json:"check"`
 	Revision  string `json:"revision,omitempty"`
 	Transport string `json:"transport,omitempty"`

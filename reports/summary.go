@@ -7,44 +7,49 @@ import (
 	"strings"
 )
 
-// How much of a string a target controls is shown in text.
+// The limits, in bytes, on strings that a target controls.
 const (
-	textLine  = 600 // detail, expected, got
-	textName  = 100 // names and versions
-	textFirst = 4   // ids shown of a group without verdict
+	detailLimit  = 600 // detail, expected, got, hints
+	commandLimit = 300
+	idLimit      = 200
+	nameLimit    = 100 // names and versions
+	suiteLimit   = 60  // a revision and a transport
 )
 
-// Summary writes what a run came to, for a person at a terminal: the target,
-// what each revision came to, each fail and warn with its rule and the command
-// that reruns it, what could not be judged and why, and as the last line the
-// verdict that run.Exit stands for. Whatever comes from the target is made
-// visible and cut.
-func Summary(w io.Writer, run *Run, text Text) error {
+// checksShown is how many checks the summary names of a group without verdict.
+const checksShown = 4
+
+// WriteSummary writes the result of a run for a person at a terminal: the
+// target, the totals of each revision, each fail and warn with its rule and the
+// command that reruns it, what could not be judged and why, and in the last line
+// the conclusion that run.Exit stands for. It escapes and cuts whatever the
+// target sent.
+func WriteSummary(w io.Writer, run *Run, o TextOptions) error {
 	out := bufio.NewWriter(w)
-	p := printer{w: out, Text: text}
-	if !text.Quiet {
+	p := printer{TextOptions: o, w: out}
+	if !o.Quiet {
 		p.head(run)
-		p.revisions(run)
+		p.totals(run)
 	}
 	for _, v := range []Verdict{Fail, Broken, Warn} {
-		if v == Warn && text.Quiet {
+		if v == Warn && o.Quiet {
 			continue
 		}
-		p.complaints(v, false, complaints(run, v, false))
+		p.problems(problemsOf(run, v, false), "")
 	}
 	p.findings(run.Findings)
-	p.violations(run.Baseline)
-	if !text.Quiet {
+	p.baselineProblems(run.Baseline)
+	if !o.Quiet {
 		for _, v := range []Verdict{Fail, Warn} {
-			p.complaints(v, true, complaints(run, v, true))
+			p.problems(problemsOf(run, v, true), "  (in the baseline)")
 		}
-		p.silences("Not run", silences(run, NotRun))
-		p.silences("Not observed", silences(run, NotObserved))
+		p.unjudged("Not run", unjudgedOf(run, NotRun))
+		p.unjudged("Not observed", unjudgedOf(run, NotObserved))
 		for _, n := range run.Notes {
-			p.para("", "note: "+oneLine(n, textLine))
+			p.paragraph("", "note: "+oneLine(n, detailLimit))
 		}
 	}
-	p.verdict(run)
+	p.conclusion(run)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
@@ -52,149 +57,147 @@ func Summary(w io.Writer, run *Run, text Text) error {
 }
 
 type printer struct {
-	Text
+	TextOptions
 	w *bufio.Writer
 }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
-// para writes s wrapped, every line after the first indented like it.
-func (p printer) para(label, s string) {
+// paragraph writes s wrapped. Its further lines begin below the text of the
+// first.
+func (p printer) paragraph(label, s string) {
 	width := 0
 	if p.Width > 0 {
-		width = max(p.Width-columns(label), 20)
+		width = max(p.Width-textWidth(label), 20)
 	}
 	for i, l := range wrap(s, width) {
 		if i > 0 {
-			label = strings.Repeat(" ", columns(label))
+			label = strings.Repeat(" ", textWidth(label))
 		}
 		p.line("%s%s", label, l)
 	}
 }
 
-func (p printer) head(run *Run) {
-	what := run.Target.URL
-	if what == "" {
-		what = strings.Join(run.Target.Argv, " ")
+// field writes a labeled value, nothing where it is empty.
+func (p printer) field(label, s string) {
+	if s != "" {
+		p.paragraph(fmt.Sprintf("  %-10s", label), oneLine(s, detailLimit))
 	}
-	p.line("%s %s  %s %s", p.strong(oneLine(run.Tool.Name, textName)), oneLine(run.Tool.Version, textName), oneLine(run.Target.Role, textName), oneLine(what, 300))
+}
+
+// copyable writes a labeled value for the user to copy: it is never wrapped.
+func (p printer) copyable(label, s string) {
+	if s != "" {
+		p.line("  %-10s%s", label, s)
+	}
+}
+
+func (p printer) head(run *Run) {
+	p.line("%s %s  %s %s", p.bold(oneLine(run.Tool.Name, nameLimit)), oneLine(run.Tool.Version, nameLimit),
+		oneLine(run.Target.Role, nameLimit), oneLine(run.Target.command(), commandLimit))
 	var parts []string
 	if run.Target.Name != "" {
-		parts = append(parts, strings.TrimSpace(oneLine(run.Target.Name, textName)+" "+oneLine(run.Target.Version, textName)))
+		name := oneLine(run.Target.Name+" "+run.Target.Version, 2*nameLimit)
+		parts = append(parts, strings.TrimSpace(name))
 	}
-	parts = append(parts, startsText(run.Target), duration(run.MS), fmt.Sprintf("seed %d", run.Seed))
+	starts := plural(run.Target.Starts, "start", "starts")
+	if run.Target.hasURL() {
+		starts = plural(run.Target.Starts, "connection", "connections")
+	}
+	parts = append(parts, starts, formatMS(run.MS), fmt.Sprintf("seed %d", run.Seed))
 	if run.Ended != Complete && run.Ended != "" {
-		parts = append(parts, "ended: "+oneLine(run.Ended, textName))
+		parts = append(parts, "ended: "+oneLine(run.Ended, nameLimit))
 	}
 	p.line("%s\n", strings.Join(parts, " · "))
 }
 
-// revisions writes the totals, a row for each revision and transport, and why
-// a revision is not spoken.
-func (p printer) revisions(run *Run) {
-	all := suites(run)
+// totals writes a table with a row for each revision and transport, and why the
+// target does not speak a revision.
+func (p printer) totals(run *Run) {
+	all := suitesOf(run)
 	var used []Verdict
+	t := tallyOf(run)
 	for _, v := range Verdicts() {
-		for _, s := range all {
-			if s.Totals[v] > 0 {
-				used = append(used, v)
-				break
-			}
+		if t.of[v] > 0 {
+			used = append(used, v)
 		}
 	}
-	label := 0
+	width := 0
 	for _, s := range all {
-		label = max(label, len(oneLine(s.name(), 60)))
+		width = max(width, len(oneLine(s.name(), suiteLimit)))
 	}
 	if len(all) > 0 {
-		var b strings.Builder
-		fmt.Fprintf(&b, "%-*s", label, "")
+		head := fmt.Sprintf("%-*s", width, "")
 		for _, v := range used {
-			fmt.Fprintf(&b, "  %s", v)
+			head += "  " + string(v)
 		}
-		p.line("%s", p.faint(b.String()))
-		row := func(name string, of func(Verdict) int) {
-			var b strings.Builder
-			fmt.Fprintf(&b, "%-*s", label, name)
-			for _, v := range used {
-				n := of(v)
-				cell := fmt.Sprintf("%*s", len(v), group(n))
-				if n > 0 {
-					cell = p.paint(v, cell)
-				} else {
-					cell = p.faint(fmt.Sprintf("%*s", len(v), "."))
-				}
-				b.WriteString("  " + cell)
-			}
-			p.line("%s", b.String())
-		}
+		p.line("%s", p.faint(head))
 		for _, s := range all {
-			row(oneLine(s.name(), 60), func(v Verdict) int { return s.Totals[v] })
+			p.totalsRow(fmt.Sprintf("%-*s", width, oneLine(s.name(), suiteLimit)), used, s.Totals)
 		}
 		if len(all) > 1 {
-			t := tally(run)
-			row("all", func(v Verdict) int { return t.of[v] })
+			p.totalsRow(fmt.Sprintf("%-*s", width, "all"), used, t.of)
 		}
 	}
 	for _, r := range run.Revisions {
 		if !r.Spoken {
-			why := r.Why
-			if why == "" {
-				why = "no reason is known"
-			}
-			p.para(oneLine(string(r.Revision), textName)+" is not spoken: ", oneLine(why, textLine))
+			why := firstNonEmpty(r.Why, "the reason is unknown")
+			p.paragraph(oneLine(string(r.Revision), nameLimit)+" is not spoken: ", oneLine(why, detailLimit))
 		}
 	}
 	p.line("")
 }
 
-func (p printer) complaints(v Verdict, excused bool, all []complaint) {
-	for _, c := range all {
-		first := c.Cases[0]
-		head := fmt.Sprintf("%s  %s", p.paint(v, word(v)), p.strong(oneLine(c.ID, 120)))
-		if excused {
-			head += "  (in the baseline)"
+func (p printer) totalsRow(label string, verdicts []Verdict, of map[Verdict]int) {
+	row := label
+	for _, v := range verdicts {
+		cell := p.faint(fmt.Sprintf("%*s", len(v), "."))
+		if n := of[v]; n > 0 {
+			cell = p.paint(v, fmt.Sprintf("%*s", len(v), formatInt(n)))
 		}
-		p.line("%s", head)
-		p.para("  ", oneLine(first.Says, textLine))
-		for _, k := range c.Cases {
-			p.complaintCase(k)
+		row += "  " + cell
+	}
+	p.line("%s", row)
+}
+
+func (p printer) problems(all []problem, suffix string) {
+	for _, c := range all {
+		p.line("%s  %s%s", p.paint(c.Verdict, label(c.Verdict)), p.bold(oneLine(c.ID, idLimit)), suffix)
+		p.paragraph("  ", oneLine(c.Variants[0].Says, detailLimit))
+		for _, v := range c.Variants {
+			p.variant(v)
 		}
 		p.line("")
 	}
 }
 
-func (p printer) complaintCase(k complaintCase) {
-	p.para("  at        ", places(k.Places))
-	field := func(label, s string) {
-		if s != "" {
-			p.para(fmt.Sprintf("  %-10s", label), oneLine(s, textLine))
-		}
+func (p printer) variant(v variant) {
+	p.paragraph("  at        ", placesText(v.Places))
+	p.field("excused", v.Baselined)
+	p.field("what", v.Detail)
+	p.field("expected", v.Expected)
+	p.field("got", v.Got)
+	for _, n := range v.Notes {
+		p.field("note", n)
 	}
-	field("excused", k.Baselined)
-	field("what", k.Detail)
-	field("expected", k.Expected)
-	field("got", k.Got)
-	for _, n := range k.Notes {
-		field("note", n)
+	for _, r := range v.Rules {
+		p.copyable("rule", fmt.Sprintf("%s %s (%s)",
+			oneLine(string(v.Level), nameLimit), oneLine(r.ID, idLimit), oneLine(r.Section, 2*nameLimit)))
+		p.copyable("", oneLine(r.URL, 4*nameLimit))
 	}
-	for _, r := range k.Rules {
-		p.line("  rule      %s %s (%s)", oneLine(string(k.Level), textName), oneLine(r.ID, 120), oneLine(r.Section, 200))
-		if r.URL != "" {
-			p.line("            %s", oneLine(r.URL, 400))
-		}
+	if v.Spec != nil {
+		p.copyable("rule", fmt.Sprintf("%s, no clause requires it; see %s",
+			oneLine(string(v.Level), nameLimit), oneLine(v.Spec.Section, 2*nameLimit)))
+		p.copyable("", oneLine(v.Spec.URL, 4*nameLimit))
 	}
-	if k.Verdict == Broken {
-		field("where", k.Where)
+	if v.Verdict == Broken {
+		p.field("where", v.Where)
 	}
-	if k.Rerun != "" {
-		// Never wrapped: it is there to be copied.
-		p.line("  rerun     %s", visible(k.Rerun, ""))
-	}
+	p.copyable("rerun", escape(v.Rerun, ""))
 }
 
-// places is "2025-06-18, 2025-11-25 stdio".
-func places(outcomes []Outcome) string {
+// placesText is "2025-06-18, 2025-11-25 stdio".
+func placesText(outcomes []Outcome) string {
 	var b strings.Builder
 	for i, o := range outcomes {
 		if i > 0 {
@@ -206,98 +209,69 @@ func places(outcomes []Outcome) string {
 		b.WriteString(string(o.Revision))
 	}
 	b.WriteString(" " + outcomes[len(outcomes)-1].Transport)
-	return oneLine(b.String(), 400)
+	return oneLine(b.String(), 4*nameLimit)
 }
 
 func (p printer) findings(all []Finding) {
 	for _, f := range all {
-		p.line("%s  %s", p.paint(Fail, "FINDING"), p.strong(oneLine(f.Oracle, 200)))
-		p.para("  ", oneLine(f.Says, textLine))
-		at := fmt.Sprintf("%s %s, seed %d, reproduced %s, %s", f.Revision, f.Transport, f.Seed, f.Reproduced, plural(len(f.Frames), "frame", "frames"))
-		p.para("  at        ", oneLine(at, textLine))
-		if f.Case != "" {
-			p.line("  case      %s", visible(f.Case, ""))
-		}
-		if f.Replay != "" {
-			p.line("  replay    %s", visible(f.Replay, ""))
-		}
+		p.line("%s  %s", p.paint(Fail, "FINDING"), p.bold(oneLine(f.Oracle, idLimit)))
+		p.paragraph("  ", oneLine(f.Says, detailLimit))
+		p.field("at", fmt.Sprintf("%s %s, seed %d, reproduced %s, %s",
+			f.Revision, f.Transport, f.Seed, f.Reproduced, plural(len(f.Frames), "frame", "frames")))
+		p.copyable("case", escape(f.Case, ""))
+		p.copyable("replay", escape(f.Replay, ""))
 		p.line("")
 	}
 }
 
-func (p printer) violations(all []BaselineViolation) {
-	for _, v := range all {
-		p.line("%s  %s", p.paint(Fail, "BASELINE"), p.strong(oneLine(v.entry(), 200)))
-		p.para("  ", oneLine(v.Problem, textLine))
-		p.para("  excused as ", oneLine(v.Reason, textLine))
+func (p printer) baselineProblems(all []BaselineProblem) {
+	for _, b := range all {
+		p.line("%s  %s", p.paint(Fail, "BASELINE"), p.bold(oneLine(b.entry(), 2*nameLimit)))
+		p.paragraph("  ", oneLine(b.Problem, detailLimit))
+		p.field("reason", b.Reason)
 		p.line("")
 	}
 }
 
-// entry names the entry as a reader finds it in the file.
-func (v BaselineViolation) entry() string {
-	s := v.Check
-	if v.Revision != "" {
-		s += " " + v.Revision
-	}
-	if v.Transport != "" {
-		s += " " + v.Transport
-	}
-	if v.Line > 0 {
-		s += fmt.Sprintf(" (line %d)", v.Line)
-	}
-	return s
-}
-
-func (p printer) silences(title string, all []silence) {
+// unjudged writes groups of checks without verdict. Groups with one hint stand
+// together below it.
+func (p printer) unjudged(title string, all []unjudged) {
 	if len(all) == 0 {
 		return
 	}
-	p.line("%s", p.strong(title))
+	p.line("%s", p.bold(title))
 	hint := ""
-	for _, s := range all { // what the same would change stands together
+	for _, u := range all {
 		margin := "  "
-		if s.Hint != "" {
-			if s.Hint != hint {
-				p.para("  ", oneLine("would need: "+s.Hint, textLine))
+		if u.Hint != "" {
+			if u.Hint != hint {
+				p.paragraph("  ", oneLine("hint: "+u.Hint, detailLimit))
 			}
 			margin = "    "
 		}
-		hint = s.Hint
-		p.para(margin, oneLine(s.Reason, textLine))
-		ids := s.Checks
-		more := ""
-		if len(ids) > textFirst+1 {
-			more = fmt.Sprintf(" and %s more", group(len(ids)-textFirst))
-			ids = ids[:textFirst]
+		hint = u.Hint
+		p.paragraph(margin, oneLine(u.Reason, detailLimit))
+		ids, more := u.Checks, ""
+		if len(ids) > checksShown+1 {
+			more = fmt.Sprintf(" and %s more", formatInt(len(ids)-checksShown))
+			ids = ids[:checksShown]
 		}
-		p.para(margin+"  ", fmt.Sprintf("%s: %s%s", plural(s.Count, "verdict", "verdicts"), oneLine(strings.Join(ids, ", "), textLine), more))
+		p.paragraph(margin+"  ", fmt.Sprintf("%s: %s%s",
+			plural(u.Count, "verdict", "verdicts"), oneLine(strings.Join(ids, ", "), detailLimit), more))
 	}
 	p.line("")
 }
 
-func (p printer) verdict(run *Run) {
-	headline, because := conclusion(run)
-	v := Fail
+func (p printer) conclusion(run *Run) {
+	headline, counts := conclusion(run)
+	color := Fail
 	switch run.Exit {
 	case ExitConforms:
-		v = Pass
+		color = Pass
 	case ExitBroken:
-		v = Broken
+		color = Broken
 	case ExitNotJudged, ExitInterrupted:
-		v = Warn
+		color = Warn
 	}
-	p.line("%s: %s (exit %d)", p.paint(v, headline), because, run.Exit)
-}
-
-// connected tells whether the target was not started for each connection to it:
-// it serves at a URL.
-func (t Target) connected() bool { return t.URL != "" }
-
-// startsText tells how often a target was started or connected to.
-func startsText(t Target) string {
-	if t.connected() {
-		return plural(t.Starts, "connection", "connections")
-	}
-	return plural(t.Starts, "start", "starts")
+	p.line("%s: %s (exit %d)", p.paint(color, headline), counts, run.Exit)
 }

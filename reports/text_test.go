@@ -10,10 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func liveText(run *Run, text Text) string {
+func liveText(run *Run, o TextOptions) string {
 	var b bytes.Buffer
-	live := NewLive(&b, text)
-	live.Expect(len(run.Outcomes))
+	live := NewLive(&b, o)
 	for _, o := range run.Outcomes {
 		live.Outcome(o)
 	}
@@ -21,10 +20,10 @@ func liveText(run *Run, text Text) string {
 	return b.String()
 }
 
-func summaryText(t *testing.T, run *Run, text Text) string {
+func summaryText(t *testing.T, run *Run, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Summary(&b, run, text); err != nil {
+	if err := WriteSummary(&b, run, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -32,30 +31,32 @@ func summaryText(t *testing.T, run *Run, text Text) string {
 
 func TestTextGoldens(t *testing.T) {
 	run := smallRun()
-	golden(t, "small.live.txt", []byte(liveText(run, Text{})))
-	golden(t, "small.live.terminal.txt", []byte(liveText(run, Text{Terminal: true, Width: 60, Color: true})))
-	golden(t, "small.summary.txt", []byte(summaryText(t, run, Text{})))
-	golden(t, "small.summary.80.color.txt", []byte(summaryText(t, run, Text{Width: 80, Color: true})))
-	golden(t, "small.summary.quiet.txt", []byte(summaryText(t, run, Text{Quiet: true})))
-	golden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), Text{Width: 100})))
+	compareGolden(t, "small.live.txt", []byte(liveText(run, TextOptions{})))
+	compareGolden(t, "small.live.terminal.txt",
+		[]byte(liveText(run, TextOptions{Terminal: true, Width: 60, Color: true})))
+	compareGolden(t, "small.summary.txt", []byte(summaryText(t, run, TextOptions{})))
+	compareGolden(t, "small.summary.80.color.txt", []byte(summaryText(t, run, TextOptions{Width: 80, Color: true})))
+	compareGolden(t, "small.summary.quiet.txt", []byte(summaryText(t, run, TextOptions{Quiet: true})))
+	compareGolden(t, "large.summary.txt", []byte(summaryText(t, largeRun(t), TextOptions{Width: 100})))
 }
 
-// What a target sends reaches a terminal only as visible signs: the only
-// control characters are our newlines, and with colours our own sequences.
-func TestTextHoldsNoControlCharactersOfATarget(t *testing.T) {
-	run := poisonedRun()
-	text := liveText(run, Text{Terminal: false}) + summaryText(t, run, Text{}) + summaryText(t, run, Text{Quiet: true})
+// No control character of a target reaches a terminal: the only ones are our
+// newlines and, with colors, our own sequences.
+func TestTextEscapesTheTarget(t *testing.T) {
+	run := hostileRun()
+	text := liveText(run, TextOptions{Terminal: false}) + summaryText(t, run, TextOptions{}) +
+		summaryText(t, run, TextOptions{Quiet: true})
 	for i, r := range text {
 		if r != '\n' && !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			t.Fatalf("%q in the text near %q", r, text[max(0, i-40):i+4])
 		}
 	}
 	if !strings.Contains(text, `\u202egnp.exe`) || !strings.Contains(text, `\x1b[2J`) {
-		t.Error("the hostile characters are not spelt out")
+		t.Error("the hostile characters are not escaped")
 	}
 }
 
-func TestVisible(t *testing.T) {
+func TestEscape(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain äöü 漢字 🙂": "plain äöü 漢字 🙂",
 		"a\tb\nc\r":      `a\tb\nc\r`,
@@ -73,20 +74,20 @@ func TestVisible(t *testing.T) {
 		"\ufffe":         `\ufffe`,
 		"\u2028":         `\u2028`,
 	} {
-		if got := visible(in, ""); got != want {
-			t.Errorf("visible(%q) = %q, want %q", in, got, want)
+		if got := escape(in, ""); got != want {
+			t.Errorf("escape(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := visible("a\n\tb\r", "\n\t"); got != "a\n\tb\\r" {
+	if got := escape("a\n\tb\r", "\n\t"); got != "a\n\tb\\r" {
 		t.Errorf("kept runes: %q", got)
 	}
 }
 
-func TestLongStringsAreCutWithTheirSize(t *testing.T) {
+func TestLongStringsAreCut(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	o := Outcome{ID: "a.b", Verdict: Fail, Detail: long, Got: long, Revision: spec.V2025_06_18, Transport: "stdio"}
 	run := &Run{Outcomes: []Outcome{o}}
-	text := liveText(run, Text{}) + summaryText(t, run, Text{Width: 80})
+	text := liveText(run, TextOptions{}) + summaryText(t, run, TextOptions{Width: 80})
 	if len(text) > 8000 || !strings.Contains(text, "2,097,152 bytes in all") {
 		t.Errorf("a string of 2 MB takes %d bytes of text: %.300s", len(text), text)
 	}
@@ -98,43 +99,50 @@ func TestLongStringsAreCutWithTheirSize(t *testing.T) {
 func TestWrappedTextFitsTheTerminal(t *testing.T) {
 	run := largeRun(t)
 	for _, width := range []int{60, 80, 120} {
-		for line := range strings.Lines(summaryText(t, run, Text{Width: width})) {
+		for line := range strings.Lines(summaryText(t, run, TextOptions{Width: width})) {
 			line = strings.TrimSuffix(line, "\n")
 			// Links and commands stay whole, to be copied; the table has its
 			// own width.
-			if columns(line) > width && !strings.Contains(line, "https://") && !strings.HasPrefix(line, "  rerun") && !strings.HasPrefix(line, "  rule") && strings.Contains(line, "  ") && !strings.HasPrefix(line, "20") && !strings.HasPrefix(line, "all") && !strings.Contains(line, "not-applicable") && !strings.HasPrefix(line, "mcpcheck") {
-				t.Errorf("width %d: %d columns: %q", width, columns(line), line)
+			if textWidth(line) > width && !strings.Contains(line, "https://") && !strings.HasPrefix(line, "  rerun") &&
+				!strings.HasPrefix(line, "  rule") && strings.Contains(line, "  ") && !strings.HasPrefix(line, "20") &&
+				!strings.HasPrefix(line, "all") && !strings.Contains(line, "not-applicable") &&
+				!strings.HasPrefix(line, "mcpcheck") {
+				t.Errorf("width %d: %d columns: %q", width, textWidth(line), line)
 			}
 		}
 	}
 }
 
 func TestStatusLineFitsAndIsRemoved(t *testing.T) {
-	text := liveText(largeRun(t), Text{Terminal: true, Width: 40})
+	text := liveText(largeRun(t), TextOptions{Terminal: true, Width: 40})
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
 		part = strings.TrimPrefix(part, "\x1b[K")
-		if columns(part) > 40 && !strings.Contains(part, ": ") {
-			t.Errorf("%d columns: %q", columns(part), part)
+		if textWidth(part) > 40 && !strings.Contains(part, ": ") {
+			t.Errorf("%d columns: %q", textWidth(part), part)
 		}
 	}
-	if i := strings.LastIndex(text, "\r"); !strings.HasPrefix(text[i:], "\r\x1b[K") || strings.Count(text[i:], "\n") != 1 {
+	if i := strings.LastIndex(text, "\r"); !strings.HasPrefix(text[i:], "\r\x1b[K") ||
+		strings.Count(text[i:], "\n") != 1 {
 		t.Errorf("the last status line is not removed: %q", text[i:])
 	}
 }
 
-func TestQuietLiveIsSilent(t *testing.T) {
-	if got := liveText(smallRun(), Text{Quiet: true, Terminal: true}); got != "" {
+func TestLiveIsSilentWhenQuiet(t *testing.T) {
+	if got := liveText(smallRun(), TextOptions{Quiet: true, Terminal: true}); got != "" {
 		t.Errorf("%q", got)
 	}
 }
 
-// One cause is shown once, however many checks it kept from running.
+// The summary names a cause once, however many checks did not run because of it.
 func TestNotRunIsGroupedByCause(t *testing.T) {
-	run := &Run{Ended: Complete, Exit: 1, Outcomes: []Outcome{{ID: "lifecycle.open", Verdict: Fail, Revision: spec.V2025_06_18, Transport: "stdio", Says: "the server opens", Detail: "no answer"}}}
+	run := &Run{Ended: Complete, Exit: 1,
+		Outcomes: []Outcome{{ID: "lifecycle.open", Verdict: Fail, Revision: spec.V2025_06_18, Transport: "stdio",
+			Says: "the server opens", Detail: "no answer"}}}
 	for i := range 300 {
-		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: NotRun, Cause: "lifecycle.open failed", Revision: spec.V2025_06_18, Transport: "stdio"})
+		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: NotRun,
+			Cause: "lifecycle.open failed", Revision: spec.V2025_06_18, Transport: "stdio"})
 	}
-	text := summaryText(t, run, Text{})
+	text := summaryText(t, run, TextOptions{})
 	if n := strings.Count(text, "lifecycle.open failed"); n != 1 {
 		t.Errorf("the cause is named %d times:\n%s", n, text)
 	}
@@ -142,12 +150,12 @@ func TestNotRunIsGroupedByCause(t *testing.T) {
 		t.Errorf("%d lines for one cause:\n%s", n, text)
 	}
 	if !strings.Contains(text, "300 verdicts: a.c0, a.c1, a.c2, a.c3 and 296 more") {
-		t.Errorf("the checks that did not run are not counted:\n%s", text)
+		t.Errorf("the summary does not count the checks that did not run:\n%s", text)
 	}
 }
 
-func TestOneCheckAtSeveralRevisionsIsOneComplaint(t *testing.T) {
-	text := summaryText(t, smallRun(), Text{})
+func TestOneCheckAtSeveralRevisionsIsOneProblem(t *testing.T) {
+	text := summaryText(t, smallRun(), TextOptions{})
 	if n := strings.Count(text, "FAIL  tools.call.unknown"); n != 1 {
 		t.Errorf("shown %d times:\n%s", n, text)
 	}
@@ -156,42 +164,43 @@ func TestOneCheckAtSeveralRevisionsIsOneComplaint(t *testing.T) {
 	}
 }
 
-// The ids of a session are counted up, and stand in what is told; only by them
-// two outcomes do not differ. By another id of its own they do.
-func TestOutcomesThatDifferByCountedIDsAreOneCase(t *testing.T) {
+// A session counts its request ids up, so that they differ between outcomes that
+// say the same. Larger ids are part of the test and keep outcomes apart.
+func TestOutcomesThatDifferInCountedIDsAreOneVariant(t *testing.T) {
 	at := func(r spec.Revision, detail, got string) Outcome {
 		return Outcome{ID: "tools.call.unknown", Verdict: Warn, Revision: r, Detail: detail, Got: got}
 	}
-	all := complaints(&Run{Outcomes: []Outcome{
+	all := problemsOf(&Run{Outcomes: []Outcome{
 		at(spec.V2024_11_05, "the request with id 7 was answered", "result for id 53"),
 		at(spec.V2025_03_26, "the request with id 9 was answered", "result for id 56"),
 		at(spec.V2025_06_18, "the request with id 9007199254740993 was answered", "result for id 9007199254740992"),
 		at(spec.V2025_11_25, "the request with id 9007199254740995 was answered", "result for id 9007199254740996"),
 		at(spec.V2026_07_28, "the request with id 9 was answered", "error -32603 for id 9"),
 	}}, Warn, false)
-	if len(all) != 1 || len(all[0].Cases) != 4 || len(all[0].Cases[0].Places) != 2 {
-		t.Errorf("the cases are %v", all)
+	if len(all) != 1 || len(all[0].Variants) != 4 || len(all[0].Variants[0].Places) != 2 {
+		t.Errorf("the variants are %v", all)
 	}
 }
 
-// Every outcome is in the text: what is wrong by name, the rest in the totals
-// of its row.
-func TestTextCountsEveryOutcome(t *testing.T) {
+// Every outcome is in the text: fails, warns and broken ones by name, the others
+// in the totals of their row.
+func TestTextHasEveryOutcome(t *testing.T) {
 	for _, run := range []*Run{smallRun(), largeRun(t)} {
-		text := summaryText(t, run, Text{})
-		live := liveText(run, Text{})
+		text := summaryText(t, run, TextOptions{})
+		live := liveText(run, TextOptions{})
 		for _, o := range run.Outcomes {
 			switch o.Verdict {
 			case Fail, Warn, Broken:
 				if !strings.Contains(text, "  "+o.ID+"\n") && !strings.Contains(text, "  "+o.ID+"  (in the baseline)") {
 					t.Errorf("%s is not in the summary", o.ID)
 				}
-				if !strings.Contains(live, fmt.Sprintf("%-7s %s %s %s", word(o.Verdict), o.ID, o.Revision, o.Transport)) {
+				if !strings.Contains(live, fmt.Sprintf("%-7s %s %s %s", label(o.Verdict), o.ID, o.Revision,
+					o.Transport)) {
 					t.Errorf("%s at %s is not in the progress", o.ID, o.Revision)
 				}
 			}
 		}
-		for _, s := range suites(run) {
+		for _, s := range suitesOf(run) {
 			row := ""
 			for line := range strings.Lines(text) {
 				if strings.HasPrefix(line, s.name()+" ") {

@@ -29,7 +29,7 @@ type output struct {
 // A stream is a text stream and how to write to it.
 type stream struct {
 	w    io.Writer
-	text reports.Text
+	text reports.TextOptions
 }
 
 // outputs opens the report files. The summary goes to stdout, or to stderr
@@ -65,8 +65,8 @@ func (f *flags) outputs() (*outputs, error) {
 
 // text tells how to write to a file: colours and redrawing only on a terminal
 // whose user did not ask for plain text (NO_COLOR).
-func (f *flags) text(file *os.File) reports.Text {
-	t := reports.Text{Quiet: f.quiet, Terminal: term.IsTerminal(int(file.Fd()))}
+func (f *flags) text(file *os.File) reports.TextOptions {
+	t := reports.TextOptions{Quiet: f.quiet, Terminal: term.IsTerminal(int(file.Fd()))}
 	if !t.Terminal {
 		return t
 	}
@@ -100,6 +100,6 @@ func (o *outputs) tell(run *reports.Run) error {
 			errs = append(errs, fmt.Errorf("write %s: %w", f.name, err))
 		}
 	}
-	errs = append(errs, reports.Summary(o.summary.w, run, o.summary.text))
+	errs = append(errs, reports.WriteSummary(o.summary.w, run, o.summary.text))
 	return errors.Join(errs...)
 }

@@ -278,8 +278,8 @@ func (e *Engine) outcome(r *result) reports.Outcome {
 	out := reports.Outcome{
 		ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, Revision: r.rev, Transport: string(e.kind),
 		Detail: o.Detail, Expected: o.Expected, Got: o.Got, Notes: o.Notes, Cause: o.Cause, Hint: o.Hint,
-		Rules: e.rules(c, r.rev), Official: e.mapping.Of(c.ID, r.rev), Where: Where(c),
-		MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
+		Rules: e.rules(c, r.rev), Spec: RelatedClause(c, r.rev), Official: e.mapping.Of(c.ID, r.rev),
+		Where: Where(c), MS: float64(o.Took.Microseconds()) / 1000, Frames: o.Frames,
 	}
 	switch o.State {
 	case check.Kept:
@@ -315,4 +315,13 @@ func (e *Engine) rules(c check.Check, rev spec.Revision) []reports.Rule {
 		}
 	}
 	return out
+}
+
+// RelatedClause returns the section that a Robust check without rules refers to, at a
+// revision; nil for any other check.
+func RelatedClause(c check.Check, rev spec.Revision) *reports.Clause {
+	if c.Level != spec.Robust || c.Spec == "" {
+		return nil
+	}
+	return &reports.Clause{Section: c.Spec, URL: fixtures.Instance{Section: c.Spec}.URL(rev)}
 }
