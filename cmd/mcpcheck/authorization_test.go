@@ -14,16 +14,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// serves starts a reference on HTTP and returns the first URL that it prints, and
-// the lines that it tells beside.
-func serves(t *testing.T, lines int, args ...string) (url, told string) {
+// startServing starts a verb of the reference that serves over HTTP. It returns
+// the first URL that it prints, and so many lines of its stderr.
+func startServing(t *testing.T, lines int, args ...string) (url, log string) {
 	t.Helper()
 	cmd := exec.Command(binary, append([]string{"reference"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	errors, err := cmd.StderrPipe()
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,39 +36,32 @@ func serves(t *testing.T, lines int, args ...string) (url, told string) {
 			t.Errorf("%s: %v", args, err)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	urls, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := bufio.NewReader(errors)
+	reader := bufio.NewReader(stderr)
 	for range lines {
-		more, err := said.ReadString('\n')
+		line, err := reader.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
-		told += more
+		log += line
 	}
-	return strings.Fields(line)[0], told
+	return strings.Fields(urls)[0], log
 }
 
-func written(t *testing.T, text string) string {
+// countPasses counts the checks of an area that pass. It reports an error for
+// each that neither passes nor is without verdict.
+func countPasses(t *testing.T, r *reports.Run, area string) int {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "mcpcheck.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// passes counts the checks that pass at a revision, and objects to all that do
-// not conform.
-func passes(t *testing.T, r *reports.Run) map[string]int {
-	t.Helper()
-	n := map[string]int{}
+	n := 0
 	for _, o := range r.Outcomes {
 		switch o.Verdict {
 		case reports.Pass:
-			n[o.Area]++
+			if o.Area == area {
+				n++
+			}
 		case reports.Fail, reports.Warn, reports.Broken, reports.NotRun:
 			t.Errorf("%s at %s: %s: %s%s", o.ID, o.Revision, o.Verdict, o.Detail, o.Cause)
 		}
@@ -76,51 +69,55 @@ func passes(t *testing.T, r *reports.Run) map[string]int {
 	return n
 }
 
-const ofAuthorization = "authorization,security.*,mrtr.state.*,tasks.foreign.*,caching.p*"
+// protectedChecks are the checks that need a protected server.
+const protectedChecks = "authorization,security.*,mrtr.state.*,tasks.foreign.*,caching.p*"
 
-// A protected server is judged by a token alone, and wholly by the tokens that our
-// authorization server mints; no report shows any.
-func TestProtectedServersAreJudged(t *testing.T) {
+// A protected server is tested with one token, and by more checks with the tokens
+// that the reference authorization server mints. No output shows a token.
+func TestProtectedServers(t *testing.T) {
 	t.Parallel()
-	url, told := serves(t, 4, "server", "--http", "127.0.0.1:0", "--protected")
-	token := regexp.MustCompile(`Bearer (\S+)`).FindStringSubmatch(told)
-	config := regexp.MustCompile(`with in FILE: (.*)`).FindStringSubmatch(told)
+	url, log := startServing(t, 4, "server", "--http", "127.0.0.1:0", "--protected")
+	token := regexp.MustCompile(`Bearer (\S+)`).FindStringSubmatch(log)
+	config := regexp.MustCompile(`with this in FILE: (.*)`).FindStringSubmatch(log)
 	if token == nil || config == nil {
-		t.Fatalf("it tells %q", told)
+		t.Fatalf("it printed %q", log)
 	}
 	for name, c := range map[string]struct {
-		args  []string
-		least int
+		args []string
+		want int // passes at least
 	}{
-		"a token": {[]string{"--header", "Authorization: Bearer " + token[1]}, 40},
-		"issuer":  {[]string{"--config", written(t, config[1])}, 60},
+		"token":  {[]string{"--header", "Authorization: Bearer " + token[1]}, 40},
+		"issuer": {[]string{"--config", tempFile(t, "mcpcheck.yaml", config[1])}, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "report.json")
-			r, run := report(t, append(c.args, "--allow-tools", "all", "--only", ofAuthorization, "--html", path, url)...)
+			args := argv("--allow-tools all --only "+protectedChecks+" --html "+path+" "+url, c.args)
+			r, run := runServer(t, args...)
 			if r.code != exitConforms {
 				t.Fatalf("exit %d\n%s%s", r.code, r.out, r.errors)
 			}
-			if got := passes(t, run)["authorization"]; got < c.least {
-				t.Errorf("%d checks of authorization passed, not %d", got, c.least)
+			if got := countPasses(t, run, "authorization"); got < c.want {
+				t.Errorf("%d checks of authorization pass, want %d", got, c.want)
 			}
 			page, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Every token of ours begins like this, minted ones too.
+			// Every token of the reference begins in the same way.
 			if all := string(page) + r.out + r.errors; strings.Contains(all, token[1][:20]) {
-				t.Error("a report shows a token")
+				t.Error("an output shows a token")
 			}
 		})
 	}
 }
 
-// A failure is told without the token that shows it.
-func TestFaultsOfProtectedServersAreToldWithoutTokens(t *testing.T) {
+// A failure is reported without the token that causes it.
+func TestReportsOfProtectedServersHideTokens(t *testing.T) {
 	t.Parallel()
-	for fault, id := range map[string]string{"audience-unchecked": "authorization.audience.refused", "query-token-served": "authorization.query.refused"} {
-		r, run := report(t, "--only", "authorization", "--spec", "2025-11-25", "--reference="+fault)
+	for fault, id := range map[string]string{
+		"audience-unchecked": "authorization.audience.refused", "query-token-served": "authorization.query.refused",
+	} {
+		r, run := runServer(t, argv("--only authorization --spec 2025-11-25 --reference="+fault)...)
 		found := false
 		for _, o := range run.Outcomes {
 			if o.ID == id {
@@ -138,11 +135,10 @@ func TestFaultsOfProtectedServersAreToldWithoutTokens(t *testing.T) {
 	}
 }
 
-// The authorization server alone says where it is, and is what the configuration
-// asks for; any other is refused.
+// Only the reference authorization server is accepted as an issuer.
 func TestIssuersThatMintTokens(t *testing.T) {
 	t.Parallel()
-	issuer, _ := serves(t, 0, "authorization-server")
+	issuer, _ := startServing(t, 0, "authorization-server")
 	res, err := http.Get(issuer + "/.well-known/oauth-authorization-server")
 	if err != nil {
 		t.Fatal(err)
@@ -151,30 +147,33 @@ func TestIssuersThatMintTokens(t *testing.T) {
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("its metadata was answered with %s", res.Status)
 	}
-	plain, _ := serves(t, 0, "server", "--http", "127.0.0.1:0")
+	url, _ := startServing(t, 0, "server", "--http", "127.0.0.1:0")
 	for name, c := range map[string]struct {
-		issuer, says string
+		issuer, text string
 		code         int
 	}{
-		"ours":         {issuer, "", exitConforms},
-		"no loopback":  {"https://auth.example", "is not on the loopback interface", exitUsage},
-		"not there":    {"http://127.0.0.1:1", "refused", exitUsage},
-		"of nobody":    {strings.TrimSuffix(plain, "/mcp"), "404", exitUsage},
-		"unknown name": {"here", "is no URL", exitUsage},
+		"reference":      {issuer, "", exitConforms},
+		"not loopback":   {"https://auth.example", "is not on the loopback interface", exitUsage},
+		"no server":      {"http://127.0.0.1:1", "refused", exitUsage},
+		"another server": {strings.TrimSuffix(url, "/mcp"), "404", exitUsage},
+		"not a URL":      {"here", "is no URL", exitUsage},
 	} {
-		config := written(t, fmt.Sprintf("authorization: {issuer: %q}", c.issuer))
-		r := run(t, "server", "--config", config, "--only", "ping.answered", "--spec", "2025-11-25", plain)
-		if r.code != c.code || !strings.Contains(r.errors, c.says) {
+		config := tempFile(t, "mcpcheck.yaml", fmt.Sprintf("authorization: {issuer: %q}", c.issuer))
+		r := run(t, argv("server --only ping.answered --spec 2025-11-25 --config "+config+" "+url)...)
+		if r.code != c.code || !strings.Contains(r.errors, c.text) {
 			t.Errorf("%s: exit %d\n%s%s", name, r.code, r.out, r.errors)
 		}
 	}
 }
 
-// The last words of a server are told without the token that it was started with.
-func TestLastWordsAreToldWithoutTokens(t *testing.T) {
+// The stderr of a server is reported without the token that it was started with.
+func TestReportedStderrHidesTokens(t *testing.T) {
 	t.Parallel()
-	r := run(t, "server", "--url", "http://"+free(t)+"/mcp", "--header", "Authorization: Bearer walrus", "--", os.Args[0], "peer-http-dies", "x")
-	if r.code != exitUnreachable || strings.Contains(r.out+r.errors, "walrus") || !strings.Contains(r.out+r.errors, "the address belongs to a …") {
-		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errors)
+	args := []string{"server", "--url", "http://" + freeAddress(t) + "/mcp", "--header", "Authorization: Bearer tok3n"}
+	r := run(t, append(args, peerProcess("peer-http-exits", "x")...)...)
+	all := r.out + r.errors
+	if r.code != exitUnreachable || strings.Contains(all, "tok3n") ||
+		!strings.Contains(all, "started with the token …") {
+		t.Errorf("exit %d\n%s", r.code, all)
 	}
 }

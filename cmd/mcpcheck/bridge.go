@@ -12,8 +12,8 @@ import (
 
 const bridgeVerb = "__bridge"
 
-// bridgeCommand is the hidden verb that a client under test starts as its
-// server: it carries the client's bytes to the scripted server and back.
+// bridgeCommand is the hidden verb that a client under test starts as its server.
+// It carries bytes between the client and the scripted server.
 func bridgeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    bridgeVerb + " ADDRESS",
@@ -25,7 +25,7 @@ func bridgeCommand() *cobra.Command {
 				return exitError{exitUnreachable, err}
 			}
 			if s, ok := ended.(syscall.Signal); ok {
-				// Die as any server would that does not handle it.
+				// End as a server that does not handle the signal does.
 				signal.Reset(s)
 				if err := syscall.Kill(os.Getpid(), s); err != nil {
 					return exitError{exitBroken, err}
@@ -37,8 +37,8 @@ func bridgeCommand() *cobra.Command {
 	}
 }
 
-// bridge returns the command of the bridge, without its address.
-func bridge() ([]string, error) {
+// bridgeArgv returns the command of the bridge, without its address.
+func bridgeArgv() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,107 +11,98 @@ import (
 )
 
 func TestExitCodesOfClientsOverHTTP(t *testing.T) {
-	mcp, sse := serving(t, "")
-	over := func(transport string, rest ...string) []string {
-		return join([]string{"client", "--transport", transport, "--timeout", "1s", "--start-timeout", "5s"}, rest)
-	}
-	process := func(more ...string) []string {
-		return join([]string{"--", binary, "reference", "client"}, more)
-	}
-	for name, c := range map[string]struct {
-		args []string
-		code int
-		says string
-	}{
-		"conforms":              {over("streamable-http", process("--http")...), 0, "2026-07-28 http"},
-		"a URL in its place":    {over("streamable-http", process("--http", "{url}", "--legacy-first")...), 0, "2025-11-25 http"},
-		"in a longer argument":  {over("streamable-http", "--", "sh", "-c", binary+" reference client --http {url}"), 0, "conforms"},
-		"over HTTP+SSE":         {over("sse", process("--spec", "2024-11-05", "--sse")...), 0, "2024-11-05 sse"},
-		"in process":            {over("streamable-http", "--reference"), 0, "conforms"},
-		"in process over SSE":   {over("sse", "--reference"), 0, "2024-11-05 sse"},
-		"one revision":          {over("streamable-http", "--spec", "2025-06-18", "--reference"), 0, "2025-06-18 http"},
-		"fails":                 {over("streamable-http", process("--fault", "client-ping-result", "--http")...), 1, "client.ping.answered"},
-		"fault in process":      {over("sse", "--reference=client-no-jsonrpc"), 1, "client.jsonrpc.version"},
-		"environment":           {over("streamable-http", "--spec", "2025-11-25", "--", "sh", "-c", `test "$MCP_CONFORMANCE_SCENARIO" = initialize && test "$MCP_CONFORMANCE_PROTOCOL_VERSION" = 2025-11-25 && echo "$MCP_CONFORMANCE_CONTEXT" | grep -q '"name":"initialize"' && `+binary+` reference client --http "$0"`), 0, "conforms"},
-		"environment of a user": {over("streamable-http", "--env", "MCP_CONFORMANCE_SCENARIO=mine", "--spec", "2025-11-25", "--", "sh", "-c", `test "$MCP_CONFORMANCE_SCENARIO" = mine && `+binary+` reference client --http "$0"`), 0, "conforms"},
-		"never connects":        {over("streamable-http", "--", "true"), 3, "or call it"},
-		"not of the transport":  {over("sse", "--spec", "2025-06-18", "--reference"), 3, "does not define the transport"},
-		"a command's place":     {over("streamable-http", "--", "my-client", "{server}"), 2, "{url}"},
-		"unknown transport":     {over("pigeon", "--reference"), 2, "pigeon"},
-		"tour":                  {[]string{"reference", "client", "--http", mcp}, 0, "2026-07-28"},
-		"tour with a handshake": {[]string{"reference", "client", "--http", mcp, "--spec", "2025-11-25"}, 0, "tools/list: "},
-		"tour over SSE":         {[]string{"reference", "client", "--sse", sse, "--legacy-first"}, 0, "2024-11-05"},
-		"tour nowhere":          {[]string{"reference", "client", "--http", "http://127.0.0.1:1/mcp"}, 1, "refused"},
-		"tour at no URL":        {[]string{"reference", "client", "--http", "mcp"}, 1, "no URL"},
-		"tour at a command":     {[]string{"reference", "client", "--http", mcp, "--", "true"}, 2, "too much"},
-		"tour at both":          {[]string{"reference", "client", "--http", mcp, "--sse", sse}, 2, "http sse"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := run(t, c.args...)
-			if r.code != c.code || !strings.Contains(r.out+r.errors, c.says) {
-				t.Errorf("exit %d, want %d saying %q\n%s%s", r.code, c.code, c.says, r.out, r.errors)
-			}
-		})
-	}
+	const (
+		streamable = "client --transport streamable-http --timeout 1s --start-timeout 5s "
+		sse        = "client --transport sse --timeout 1s --start-timeout 5s "
+	)
+	referenceClient := "-- " + binary + " reference client "
+	testEnvironment := shellScript(`test "$MCP_CONFORMANCE_SCENARIO" = initialize &&
+		test "$MCP_CONFORMANCE_PROTOCOL_VERSION" = 2025-11-25 &&
+		echo "$MCP_CONFORMANCE_CONTEXT" | grep -q '"name":"initialize"' &&
+		` + binary + ` reference client --http "$0"`)
+	testOwnEnvironment := shellScript(`test "$MCP_CONFORMANCE_SCENARIO" = mine && ` + binary +
+		` reference client --http "$0"`)
+	testExitCodes(t, map[string]exitCase{
+		"conforms":    {argv(streamable + referenceClient + "--http"), 0, "2026-07-28 http"},
+		"placeholder": {argv(streamable + referenceClient + "--http {url} --legacy-first"), 0, "2025-11-25 http"},
+		"placeholder within an argument": {
+			argv(streamable, shellScript(binary+" reference client --http {url}")), 0, "conforms",
+		},
+		"over HTTP+SSE": {argv(sse + referenceClient + "--spec 2024-11-05 --sse"), 0,
+			"2024-11-05 sse"},
+		"in process":          {argv(streamable + "--reference"), 0, "conforms"},
+		"in process over SSE": {argv(sse + "--reference"), 0, "2024-11-05 sse"},
+		"one revision":        {argv(streamable + "--spec 2025-06-18 --reference"), 0, "2025-06-18 http"},
+		"fault in process":    {argv(sse + "--reference=client-no-jsonrpc"), 1, "client.jsonrpc.version"},
+		"environment":         {argv(streamable+"--spec 2025-11-25", testEnvironment), 0, "conforms"},
+		"never connects":      {argv(streamable + "-- true"), 3, "or call it"},
+		"revision without the transport": {argv(sse + "--spec 2025-06-18 --reference"), 3,
+			"does not define the transport"},
+		"placeholder of stdio": {argv(streamable + "-- my-client {server}"), 2, "{url}"},
+		"unknown transport":    {argv("client --transport pigeon --reference"), 2, "pigeon"},
+		"fails": {
+			argv(streamable + referenceClient + "--fault client-ping-result --http"), 1, "client.ping.answered",
+		},
+		"environment of the user": {
+			argv(streamable+"--env MCP_CONFORMANCE_SCENARIO=mine --spec 2025-11-25", testOwnEnvironment), 0, "conforms",
+		},
+	})
 }
 
-// What a client sent by HTTP stands in the report: method, header fields and what
-// was answered.
-func TestFramesOfAClientTellItsHTTP(t *testing.T) {
-	r := run(t, "client", "--transport", "streamable-http", "--spec", "2025-06-18", "--json", "-", "--", binary, "reference", "client", "--fault", "client-ping-result", "--http")
-	report, err := reports.ReadJSON(strings.NewReader(r.out))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, r.out)
-	}
+func TestReferenceClientOverHTTP(t *testing.T) {
+	mcp, sse := startReference(t, "")
+	testExitCodes(t, map[string]exitCase{
+		"streamable HTTP": {argv("reference client --http " + mcp), 0, "2026-07-28"},
+		"handshake":       {argv("reference client --http " + mcp + " --spec 2025-11-25"), 0, "tools/list: "},
+		"HTTP+SSE":        {argv("reference client --sse " + sse + " --legacy-first"), 0, "2024-11-05"},
+		"no server":       {argv("reference client --http http://127.0.0.1:1/mcp"), 1, "refused"},
+		"not a URL":       {argv("reference client --http mcp"), 1, "no URL"},
+		"a command too":   {argv("reference client --http " + mcp + " -- true"), 2, "unexpected argument"},
+		"both transports": {argv("reference client --http " + mcp + " --sse " + sse), 2, "http sse"},
+	})
+}
+
+// The frames of a client over HTTP show its methods and header fields, and the
+// status of the answers.
+func TestFramesOfAClientHaveItsHTTP(t *testing.T) {
+	r := run(t, argv("client --transport streamable-http --spec 2025-06-18 --json - -- "+binary+
+		" reference client --fault client-ping-result --http")...)
+	report := parseReport(t, r.out)
 	posts, answers := 0, 0
 	for _, o := range report.Outcomes {
 		for _, f := range o.Frames {
-			switch {
-			case f.HTTP == nil:
+			if f.HTTP == nil {
 				t.Fatalf("%s: a frame without HTTP: %s", o.ID, f.Raw)
-			case f.HTTP.Method == "POST" && f.HTTP.Header["Accept"] != nil && f.HTTP.Header["Mcp-Session-Id"] != nil && f.HTTP.Header["Mcp-Protocol-Version"][0] == "2025-06-18":
+			}
+			h := f.HTTP.Header
+			switch {
+			case f.HTTP.Method == "POST" && h["Accept"] != nil && h["Mcp-Session-Id"] != nil &&
+				h["Mcp-Protocol-Version"][0] == "2025-06-18":
 				posts++
 			case f.HTTP.Status != 0:
 				answers++
 			}
 		}
-	}
-	if r.code != exitFails || posts == 0 || answers == 0 {
-		t.Errorf("exit %d, %d posts, %d answers", r.code, posts, answers)
-	}
-	for _, o := range report.Outcomes {
 		if o.Verdict == reports.Fail && !strings.Contains(o.Rerun, "--transport streamable-http") {
 			t.Errorf("the rerun is %q", o.Rerun)
 		}
 	}
-	var whole map[string]any
-	if err := json.Unmarshal([]byte(r.out), &whole); err != nil || whole["options"].(map[string]any)["transport"] != "streamable-http" {
-		t.Errorf("options %v, %v", whole["options"], err)
+	if r.code != exitFails || posts == 0 || answers == 0 {
+		t.Errorf("exit %d, %d posts, %d answers", r.code, posts, answers)
+	}
+	if report.Options["transport"] != "streamable-http" {
+		t.Errorf("options %v", report.Options)
 	}
 }
 
-// ^C ends a client that was given a URL, and all that it started.
-func TestAnInterruptEndsAClientOverHTTP(t *testing.T) {
+func TestInterruptEndsAClientOverHTTP(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
-	cmd := exec.Command(binary, "client", "--transport", "streamable-http", "--json", report, "--", "sh", "-c", "sleep 61; true # "+report)
+	cmd := exec.Command(binary,
+		argv("client --transport streamable-http --json "+report, shellScript("sleep 61; true # "+report))...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the client to run", func() bool { return len(commandLines(t, "true # "+report)) >= 2 })
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit %d", code)
-	}
-	text, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run, err := reports.ReadJSON(bytes.NewReader(text)); err != nil || run.Ended != reports.Interrupted {
-		t.Errorf("report: %v\n%s", err, text)
-	}
-	await(t, "the client to be gone", func() bool { return len(commandLines(t, report)) == 0 })
+	await(t, "the client", func() bool { return len(commandLines(t, "true # "+report)) >= 2 })
+	testInterrupted(t, cmd, syscall.SIGINT, report)
+	await(t, "the end of the client", func() bool { return len(commandLines(t, report)) == 0 })
 }

@@ -18,9 +18,9 @@ import (
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain CHECK-OR-RULE",
-		Short: "Explain a check or a rule: what it asks for, where that is written, how it is seen",
-		Long: "Explain a check or a rule: what it asks for, where that is written, how it is seen.\n\n" +
-			"For a scenario of the public conformance suite, name the checks that judge the same.",
+		Short: "Explain a check or a rule: its requirement, its clauses, and what tests it",
+		Long: "Explain a check or a rule: its requirement, its clauses, and what tests it.\n\n" +
+			"For a scenario of the public conformance suite, name the checks that test the same.",
 		Example: "  mcpcheck explain jsonrpc.method.unknown",
 		Args:    cobra.ExactArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -29,35 +29,36 @@ func explainCommand() *cobra.Command {
 			}
 			return explainable(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := fixtures.ReadLedger()
-			if err != nil {
-				return exitError{exitBroken, err}
-			}
-			w := cmd.OutOrStdout()
-			for _, c := range catalog.Checks() {
-				if c.ID == args[0] {
-					explainCheck(w, l, c)
-					return explainOfficial(w, c)
-				}
-			}
-			if row, ok := l.Rows[args[0]]; ok {
-				explainRule(w, l, row)
-				return nil
-			}
-			if known, err := explainScenario(w, args[0]); known || err != nil {
-				return err
-			}
-			return fmt.Errorf("%q is neither a check nor a rule%s", args[0], nearest(args[0], explainable()))
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return explain(cmd.OutOrStdout(), args[0]) },
 	}
 }
 
-func explainable() []string {
-	var out []string
-	for _, c := range catalog.Checks() {
-		out = append(out, c.ID)
+// explain prints what is known of a check, a rule or a scenario of the public
+// conformance suite.
+func explain(w io.Writer, name string) error {
+	l, err := fixtures.ReadLedger()
+	if err != nil {
+		return exitError{exitBroken, err}
 	}
+	for _, c := range catalog.Checks() {
+		if c.ID == name {
+			explainCheck(w, l, c)
+			return explainOfficial(w, c)
+		}
+	}
+	if row, ok := l.Rows[name]; ok {
+		explainRule(w, l, row)
+		return nil
+	}
+	if known, err := explainScenario(w, name); known || err != nil {
+		return err
+	}
+	return fmt.Errorf("%q is neither a check nor a rule%s", name, suggest(name, explainable()))
+}
+
+// explainable returns the names of all checks and rules.
+func explainable() []string {
+	out := checkNames()
 	if l, err := fixtures.ReadLedger(); err == nil {
 		out = append(out, l.IDs()...)
 	}
@@ -65,30 +66,44 @@ func explainable() []string {
 }
 
 func explainCheck(w io.Writer, l *fixtures.Ledger, c check.Check) {
-	fmt.Fprintf(w, "%s\n  %s\n\n", c.ID, c.Says)
-	fmt.Fprintf(w, "Level      %s: %s\n", c.Level, map[spec.Level]string{spec.Must: "a violation fails", spec.Should: "a violation warns", spec.Robust: "a violation warns"}[c.Level])
-	fmt.Fprintf(w, "Judges     the %s\n", c.Of)
-	fmt.Fprintf(w, "Revisions  %s\n", span(c.In))
-	var on []string
-	for _, k := range c.On.Kinds() {
-		on = append(on, string(k))
+	effect := "a violation warns"
+	if c.Level == spec.Must {
+		effect = "a violation fails"
 	}
-	fmt.Fprintf(w, "Transports %s\n", strings.Join(on, ", "))
+	fmt.Fprintf(w, "%s\n  %s\n\n", c.ID, c.Says)
+	fmt.Fprintf(w, "Level      %s: %s\n", c.Level, effect)
+	fmt.Fprintf(w, "Tests      the %s\n", c.Of)
+	fmt.Fprintf(w, "Revisions  %s\n", formatRevisions(c.In))
+	fmt.Fprintf(w, "Transports %s\n", strings.Join(transportNames(c), ", "))
 	if c.Needs != "" {
 		fmt.Fprintf(w, "Needs      the capability %s\n", c.Needs)
 	}
 	if c.Profile != "" {
-		fmt.Fprintf(w, "Profile    %s: run with --profile %s, against a target that offers its fixtures\n", c.Profile, c.Profile)
+		fmt.Fprintf(w, "Profile    %s: run with --profile %s, against a target that offers its fixtures\n",
+			c.Profile, c.Profile)
 	}
 	fmt.Fprintf(w, "Body       %s\n", engine.Where(c))
 	for _, id := range c.Rules {
 		fmt.Fprintln(w)
 		explainClauses(w, l.Rows[id], c.In)
 	}
+	explainRelatedClause(w, c)
 }
 
-// explainOfficial names what the public conformance suite judges in the same
-// way.
+// explainRelatedClause prints the section that a Robust check without rules
+// refers to, at each revision.
+func explainRelatedClause(w io.Writer, c check.Check) {
+	head := "\nNo clause requires it; see " + c.Spec + "\n"
+	for _, rev := range c.In.Revisions() {
+		if clause := engine.RelatedClause(c, rev); clause != nil {
+			fmt.Fprintf(w, "%s    %s  %s\n", head, rev, clause.URL)
+			head = ""
+		}
+	}
+}
+
+// explainOfficial names the checks of the public conformance suite that test the
+// same.
 func explainOfficial(w io.Writer, c check.Check) error {
 	official, err := fixtures.ReadOfficial()
 	if err != nil {
@@ -97,15 +112,16 @@ func explainOfficial(w io.Writer, c check.Check) error {
 	head := "\nIn the public conformance suite\n"
 	for _, other := range official {
 		if slices.Contains(other.Ours, c.ID) {
-			fmt.Fprintf(w, "%s  %s (%s)\n", head, other.Name(), span(other.In()))
+			fmt.Fprintf(w, "%s  %s (%s)\n", head, other.Name(), formatRevisions(other.In()))
 			head = ""
 		}
 	}
 	return nil
 }
 
-// explainScenario prints what judges as a scenario of the public suite does, or
-// one check of it; known is false if there is no such scenario.
+// explainScenario prints which checks test the same as a scenario of the public
+// conformance suite, or as one check of it. It reports whether there is such a
+// scenario.
 func explainScenario(w io.Writer, name string) (known bool, err error) {
 	official, err := fixtures.ReadOfficial()
 	if err != nil {
@@ -115,11 +131,11 @@ func explainScenario(w io.Writer, name string) (known bool, err error) {
 		if name != c.Scenario && name != c.Name() {
 			continue
 		}
-		what := "judged by " + strings.Join(c.Ours, ", ")
+		text := "tested by " + strings.Join(c.Ours, ", ")
 		if c.Why != "" {
-			what = "not judged: " + c.Why
+			text = "not tested: " + c.Why
 		}
-		fmt.Fprintf(w, "%s (%s)\n  %s\n", c.Name(), span(c.In()), what)
+		fmt.Fprintf(w, "%s (%s)\n  %s\n", c.Name(), formatRevisions(c.In()), text)
 		known = true
 	}
 	return known, nil
@@ -132,32 +148,31 @@ func explainRule(w io.Writer, l *fixtures.Ledger, row fixtures.Row) {
 		if c.ID != row.ID {
 			continue
 		}
-		what := "claimed by " + strings.Join(c.Checks, ", ")
-		if c.Covered != "" {
-			what = fmt.Sprintf("covered by %s (judged by %s): %s", c.Covered, strings.Join(c.JudgedBy, ", "), c.Why)
+		text := "claimed by " + strings.Join(c.Checks, ", ")
+		switch {
+		case c.Later != "":
+			text = "not tested yet: " + c.Later
+		case c.Excused != "":
+			text = "excused: " + c.Excused
+		case c.Covered != "":
+			text = fmt.Sprintf("covered by %s (tested by %s): %s", c.Covered, strings.Join(c.JudgedBy, ", "), c.Why)
 		}
-		if c.Excused != "" {
-			what = "excused: " + c.Excused
-		}
-		if c.Later != "" {
-			what = "later: " + c.Later
-		}
-		fmt.Fprintf(w, "  %s  %s\n", c.Revision, what)
+		fmt.Fprintf(w, "  %s  %s\n", c.Revision, text)
 	}
 }
 
 // explainClauses prints a row: each wording once, with the revisions that have
-// it and the address of each clause, and the note.
+// it and the address of each clause.
 func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 	fmt.Fprintf(w, "Rule %s\n", row.ID)
-	var said []string
+	var printed []string
 	for _, rev := range in.Revisions() {
 		i, ok := row.At(rev)
 		if !ok {
 			continue
 		}
-		if !slices.Contains(said, i.Text) {
-			said = append(said, i.Text)
+		if !slices.Contains(printed, i.Text) {
+			printed = append(printed, i.Text)
 			fmt.Fprintf(w, "  %s\n", i.Text)
 		}
 		fmt.Fprintf(w, "    %s  %-10s %s\n", rev, i.Level, i.URL(rev))
@@ -167,23 +182,24 @@ func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 	}
 }
 
-// nearest suggests names that share a part with a name that is unknown.
-func nearest(name string, names []string) string {
+// suggest returns a hint for an unknown name: the known name that shares most
+// with it.
+func suggest(name string, known []string) string {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' })
-	best, score := "", 0
-	for _, n := range names {
-		s := 0
+	best, bestScore := "", 0
+	for _, k := range known {
+		score := 0
 		for _, p := range parts {
-			if len(p) > 2 && strings.Contains(n, p) {
-				s += len(p)
+			if len(p) > 2 && strings.Contains(k, p) {
+				score += len(p)
 			}
 		}
-		if s > score {
-			best, score = n, s
+		if score > bestScore {
+			best, bestScore = k, score
 		}
 	}
 	if best == "" {
-		return " (mcpcheck list shows the checks)"
+		return "; mcpcheck list shows the checks"
 	}
 	return fmt.Sprintf("; did you mean %s?", best)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,111 +13,158 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// flags are the flags that the verbs which judge have in common.
+// flags are the flags that verbs have in common, and what prepare reads from the
+// files that they name. A verb declares those that apply to it.
 type flags struct {
-	specs      []string
-	only, skip []string
-	allowTools []string
-	env        []string
-	cwd        string
-	timeout    time.Duration
-	start      time.Duration
-	deadline   time.Duration
-	serial     bool
-	profile    string
-	strict     string
-	seed       uint64
-	json       string
-	junit      string
-	html       string
-	baseline   string
-	config     string
-	transport  string
-	headers    []string
-	url        string
-	ca         string
-	recorded   bool
-	quiet      bool
-	noColor    bool
+	specs        []string
+	only, skip   []string
+	allowTools   []string
+	env          []string
+	cwd          string
+	timeout      time.Duration
+	startTimeout time.Duration
+	deadline     time.Duration
+	serial       bool
+	profile      string
+	strict       string
+	seed         uint64
+	json         string
+	junit        string
+	html         string
+	baselineFile string
+	configFile   string
+	transport    string
+	headers      []string
+	url          string
+	ca           string
+	recorded     bool
+	quiet        bool
+	noColor      bool
+	reference    string // the name of a fault, or noFault
 
-	reference string // name of a fault, or referenceHonest
-	seedGiven bool
-	known     *reports.Baseline // what --baseline names, or nil
-	given     check.Given       // what --config says
-	authority config.Authorization
+	seedGiven     bool
+	baseline      *reports.Baseline // of baselineFile, or nil
+	given         check.Given       // of configFile
+	authorization config.Authorization
 }
 
-// add declares the flags on a verb.
-func (f *flags) add(cmd *cobra.Command) {
-	d := session.Defaults()
+// noFault is the value of --reference without a fault.
+const noFault = "conforming"
+
+// addJudging declares the flags of the verbs that run checks.
+func (f *flags) addJudging(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringSliceVar(&f.specs, "spec", nil, "judge these `revisions` only, or all (default: every revision that is spoken)")
+	s.StringSliceVar(&f.specs, "spec", nil,
+		"test these `revisions` only, or all (default: every revision that the target speaks)")
 	s.StringSliceVar(&f.only, "only", nil, "run checks that match these `globs` only")
 	s.StringSliceVar(&f.skip, "skip", nil, "leave out checks that match these `globs`")
+	s.DurationVar(&f.deadline, "deadline", 10*time.Minute, "end the whole run after this time")
+	s.StringVar(&f.strict, "strict", "", "exit 1 on warnings too; with =all, on not-observed too")
+	s.Lookup("strict").NoOptDefVal = reports.StrictWarn
+	s.Uint64Var(&f.seed, "seed", 0, "seed of all random choices (default: a new one, shown in the report)")
+	s.StringVar(&f.baselineFile, "baseline", "", "excuse the known failures that this YAML `file` lists")
+	completeFlag(cmd, "spec", func() []string { return append(revisionNames(), "all") })
+	completeFlag(cmd, "only", checkNames)
+	completeFlag(cmd, "skip", checkNames)
+}
+
+// addLaunch declares the flags that say how a target is started.
+func (f *flags) addLaunch(cmd *cobra.Command, faults func() []string) {
+	d := session.Defaults()
+	s := cmd.Flags()
 	s.StringArrayVar(&f.env, "env", nil, "set `K=V` in the environment of the target (repeatable)")
 	s.StringVar(&f.cwd, "cwd", "", "start the target in this `directory`")
-	s.DurationVar(&f.timeout, "timeout", d.Timeout, "wait at most this long for one answer")
-	s.DurationVar(&f.start, "start-timeout", d.StartTimeout, "wait at most this long for the first answer of a process")
-	s.DurationVar(&f.deadline, "deadline", 10*time.Minute, "end the whole run after this long")
-	s.StringVar(&f.strict, "strict", "", "exit 1 on warnings too; =all: on rules not observed too")
-	s.Lookup("strict").NoOptDefVal = reports.StrictWarn
-	s.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: a new one, which the report tells)")
+	s.DurationVar(&f.timeout, "timeout", d.Timeout, "wait at most this long for an answer")
+	s.DurationVar(&f.startTimeout, "start-timeout", d.StartTimeout,
+		"wait at most this long for the first answer of a process")
+	s.StringVar(&f.reference, "reference", "",
+		"use the reference implementation as the target, or with =FAULT one with a seeded `fault`")
+	s.Lookup("reference").NoOptDefVal = noFault
+	completeFlag(cmd, "reference", faults)
+}
+
+// addOutputs declares the flags of reports and of the terminal.
+func (f *flags) addOutputs(cmd *cobra.Command) {
+	s := cmd.Flags()
 	s.StringVar(&f.json, "json", "", "write the JSON report to `file` (- is stdout)")
 	s.StringVar(&f.junit, "junit", "", "write the JUnit report to `file` (- is stdout)")
 	s.StringVar(&f.html, "html", "", "write the HTML report to `file` (- is stdout)")
-	s.StringVar(&f.baseline, "baseline", "", "excuse the known failures that this YAML `file` lists")
 	s.BoolVar(&f.quiet, "quiet", false, "print the summary only")
-	s.BoolVar(&f.noColor, "no-color", false, "print without colours")
-	s.StringVar(&f.reference, "reference", "", "judge our own reference, or with =FAULT one of its seeded faults")
-	s.Lookup("reference").NoOptDefVal = referenceHonest
-	complete(cmd, "spec", func() []string { return append(revisionNames(), "all") })
-	complete(cmd, "only", checkNames)
-	complete(cmd, "skip", checkNames)
+	s.BoolVar(&f.noColor, "no-color", false, "print without colors")
 }
 
-// addServer declares the flags that only make sense for servers.
+// addServer declares the flags that apply to servers only.
 func (f *flags) addServer(cmd *cobra.Command) {
 	s := cmd.Flags()
-	s.StringSliceVar(&f.allowTools, "allow-tools", nil, "tools that may be called although they are not read-only: `names`, or all")
+	s.StringSliceVar(&f.allowTools, "allow-tools", nil,
+		"call these tools although they are not read-only: `names`, or all")
 	s.BoolVar(&f.serial, "serial", false, "never run two instances of the target at once")
 }
 
-// addProfile declares the flag of what only servers promise.
+// addProfile declares the flag of fixtures that a server offers.
 func (f *flags) addProfile(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.profile, "profile", "", "run the checks of the fixtures too that the target offers by this `profile`: official, the public conformance contract")
-	complete(cmd, "profile", profileNames)
+	cmd.Flags().StringVar(&f.profile, "profile", "",
+		"also run the checks that need the fixtures of this `profile`: official, the public conformance contract")
+	completeFlag(cmd, "profile", profileNames)
 }
 
-// check reads the flags; what is wrong is told before anything is started.
-func (f *flags) check(cmd *cobra.Command) error {
+// prepare validates the flags and reads the files that they name, so that errors
+// are reported before a target is started.
+func (f *flags) prepare(cmd *cobra.Command) error {
 	f.seedGiven = cmd.Flags().Changed("seed")
 	if !f.seedGiven {
 		f.seed = rand.Uint64() >> 11 // exact in every JSON reader
 	}
-	switch f.strict {
-	case "", reports.StrictWarn, reports.StrictAll:
-	default:
+	if err := f.validate(cmd); err != nil {
+		return err
+	}
+	if f.baselineFile != "" {
+		baseline, err := reports.LoadBaseline(f.baselineFile)
+		if err != nil {
+			return err
+		}
+		f.baseline = baseline
+	}
+	if f.configFile != "" {
+		values, err := config.Read(f.configFile)
+		if err != nil {
+			return fmt.Errorf("--config: %w", err)
+		}
+		f.authorization = values.Authorization
+		f.given = check.Given{
+			Tools: values.Tools, Prompts: values.Prompts, Templates: values.Templates, Resources: values.Resources,
+			Authorization: check.Authorization{
+				Tokens: values.Authorization.Tokens, Private: values.Authorization.Private,
+			},
+		}
+	}
+	return nil
+}
+
+func (f *flags) validate(cmd *cobra.Command) error {
+	if !slices.Contains([]string{reports.StrictOff, reports.StrictWarn, reports.StrictAll}, f.strict) {
 		return fmt.Errorf("--strict takes no value, or all; not %q", f.strict)
 	}
 	if f.profile != "" && f.profile != catalog.Official {
-		return fmt.Errorf("--profile takes official, not %q", f.profile)
+		return fmt.Errorf("--profile must be official, not %q", f.profile)
 	}
 	for _, limit := range []struct {
-		name string
-		d    time.Duration
-	}{{"timeout", f.timeout}, {"start-timeout", f.start}, {"deadline", f.deadline}} {
-		if limit.d <= 0 {
-			return fmt.Errorf("--%s must be more than zero, not %s", limit.name, limit.d)
+		flag  string
+		value time.Duration
+	}{{"timeout", f.timeout}, {"start-timeout", f.startTimeout}, {"deadline", f.deadline}} {
+		if limit.value <= 0 && cmd.Flags().Lookup(limit.flag) != nil {
+			return fmt.Errorf("--%s must be more than zero, not %s", limit.flag, limit.value)
 		}
 	}
 	for _, e := range f.env {
 		if k, _, ok := strings.Cut(e, "="); !ok || k == "" {
-			return fmt.Errorf("--env takes K=V, not %q", e)
+			return fmt.Errorf("--env must be K=V, not %q", e)
 		}
 	}
 	if f.cwd != "" {
@@ -126,59 +174,120 @@ func (f *flags) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--cwd: %s is not a directory", f.cwd)
 		}
 	}
-	if f.baseline != "" {
-		known, err := reports.LoadBaseline(f.baseline)
-		if err != nil {
-			return err
-		}
-		f.known = known
-	}
-	if f.config != "" {
-		values, err := config.Read(f.config)
-		if err != nil {
-			return fmt.Errorf("--config: %w", err)
-		}
-		f.given = check.Given{
-			Tools: values.Tools, Prompts: values.Prompts, Templates: values.Templates, Resources: values.Resources,
-			Authorization: check.Authorization{Tokens: values.Authorization.Tokens, Private: values.Authorization.Private},
-		}
-		f.authority = values.Authorization
-	}
 	return nil
 }
 
-// revisions returns the revisions asked for.
+// revisions returns the revisions that --spec names, all where it names none.
 func (f *flags) revisions() ([]spec.Revision, error) {
+	names := slices.DeleteFunc(slices.Clone(f.specs), func(name string) bool { return name == "all" })
+	out, err := parseRevisions(names)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 || len(names) < len(f.specs) {
+		return spec.Revisions(), nil
+	}
+	return out, nil
+}
+
+func parseRevisions(names []string) ([]spec.Revision, error) {
 	var out []spec.Revision
-	for _, name := range f.specs {
-		if name == "all" {
-			return spec.Revisions(), nil
-		}
+	for _, name := range names {
 		rev, err := spec.ParseRevision(name)
 		if err != nil {
 			return nil, fmt.Errorf("--spec: %w", err)
 		}
 		out = append(out, rev)
 	}
-	if len(out) == 0 {
-		return spec.Revisions(), nil
-	}
 	return out, nil
+}
+
+// selectChecks returns the revisions and the checks of a role that the flags
+// select, and narrows the baseline to them.
+func (f *flags) selectChecks(role wire.Role) ([]spec.Revision, []check.Check, error) {
+	revisions, err := f.revisions()
+	if err != nil {
+		return nil, nil, err
+	}
+	all := catalog.Of(role, catalog.Checks())
+	checks, err := catalog.Select(all, f.only, f.skip)
+	if err != nil {
+		return nil, nil, err
+	}
+	if checks = catalog.InProfile(f.profile, checks); len(checks) == 0 && len(f.only) > 0 {
+		return nil, nil, fmt.Errorf("--only %s selects only checks that need --profile %s",
+			strings.Join(f.only, ","), catalog.Official)
+	}
+	if f.baseline != nil {
+		for _, id := range f.baseline.Checks() {
+			if !hasCheck(all, id) {
+				return nil, nil, fmt.Errorf("--baseline: there is no check %q%s", id, suggest(id, explainable()))
+			}
+		}
+		f.baseline = f.baseline.Selected(func(id string) bool { return hasCheck(checks, id) })
+	}
+	return revisions, checks, nil
+}
+
+func hasCheck(checks []check.Check, id string) bool {
+	return slices.ContainsFunc(checks, func(c check.Check) bool { return c.ID == id })
 }
 
 func (f *flags) session() session.Options {
 	o := session.Defaults()
-	o.Timeout, o.StartTimeout, o.Serial = f.timeout, f.start, f.serial
+	o.Timeout, o.StartTimeout, o.Serial = f.timeout, f.startTimeout, f.serial
 	return o
 }
 
-// allow tells which tools may be called although they are not read-only.
-func (f *flags) allow() func(string) bool {
+// allow returns a function that reports whether a tool may be called although it
+// is not read-only. Every tool of the reference server may.
+func (f *flags) allow() func(tool string) bool {
 	allowed := map[string]bool{}
 	for _, name := range f.allowTools {
 		allowed[name] = true
 	}
-	return func(tool string) bool { return allowed["all"] || allowed[tool] }
+	all := allowed["all"] || f.reference != ""
+	return func(tool string) bool { return all || allowed[tool] }
+}
+
+// launchFlags are the flags that start and reach the target in the same way
+// again.
+func (f *flags) launchFlags() []string {
+	var out []string
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{{"--env", f.env}, {"--header", f.maskedHeaders()}} {
+		for _, v := range list.values {
+			out = append(out, list.flag, v)
+		}
+	}
+	if f.transport != "" && f.transport != transportAuto {
+		out = append(out, "--transport", f.transport)
+	}
+	if f.ca != "" {
+		out = append(out, "--ca", f.ca)
+	}
+	if f.cwd != "" {
+		out = append(out, "--cwd", f.cwd)
+	}
+	return out
+}
+
+// completeFlag gives the shell the values of a flag; in a list it completes the
+// last element.
+func completeFlag(cmd *cobra.Command, flag string, values func() []string) {
+	complete := func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var out []string
+		for _, v := range values() {
+			out = append(out, before+v)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag is not declared: a bug of mcpcheck
+	}
 }
 
 func profileNames() []string { return []string{catalog.Official} }
@@ -187,6 +296,14 @@ func checkNames() []string {
 	var out []string
 	for _, c := range catalog.Checks() {
 		out = append(out, c.ID)
+	}
+	return out
+}
+
+func revisionNames() []string {
+	var out []string
+	for _, r := range spec.Revisions() {
+		out = append(out, string(r))
 	}
 	return out
 }

@@ -12,14 +12,15 @@ import (
 
 const guardVerb = "__guard"
 
-// guardCommand is the hidden verb that ends our children should we be killed.
+// guardCommand is the hidden verb of the process that ends our children if we
+// are killed.
 func guardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    guardVerb,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		Run: func(*cobra.Command, []string) {
-			// ^C goes to our parent, which ends us by closing our input.
+			// The parent handles an interrupt, and ends the guard by closing its input.
 			signal.Ignore(os.Interrupt, syscall.SIGTERM)
 			transport.RunGuard(os.Stdin)
 		},

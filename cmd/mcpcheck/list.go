@@ -19,7 +19,7 @@ func listCommand() *cobra.Command {
 	var asJSON, rules bool
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the checks, or the rules that they come from",
+		Short:   "List the checks, or the rules that they test",
 		Example: "  mcpcheck list\n  mcpcheck list --rules --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,7 +31,8 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, format 1")
-	cmd.Flags().BoolVar(&rules, "rules", false, "count the rules of the ledger by what becomes of them; with --json, list each of them")
+	cmd.Flags().BoolVar(&rules, "rules", false,
+		"count the rules of the ledger by how they are covered; with --json, list each of them")
 	return cmd
 }
 
@@ -49,10 +50,10 @@ type listedCheck struct {
 	Where      string          `json:"where"`
 }
 
-func describe(c check.Check) listedCheck {
-	l := listedCheck{ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: engine.Where(c)}
-	for _, k := range c.On.Kinds() {
-		l.Transports = append(l.Transports, string(k))
+func listCheck(c check.Check) listedCheck {
+	l := listedCheck{
+		ID: c.ID, Says: c.Says, Level: c.Level, Revisions: c.In.Revisions(), Transports: transportNames(c),
+		Needs: c.Needs, Of: string(c.Of), Rules: c.Rules, Profile: c.Profile, Where: engine.Where(c),
 	}
 	if l.Rules == nil {
 		l.Rules = []string{}
@@ -60,12 +61,20 @@ func describe(c check.Check) listedCheck {
 	return l
 }
 
+func transportNames(c check.Check) []string {
+	var out []string
+	for _, k := range c.On.Kinds() {
+		out = append(out, string(k))
+	}
+	return out
+}
+
 func listChecks(w io.Writer, asJSON bool) error {
 	all := catalog.Checks()
 	if asJSON {
 		listed := make([]listedCheck, len(all))
 		for i, c := range all {
-			listed[i] = describe(c)
+			listed[i] = listCheck(c)
 		}
 		return writeJSON(w, map[string]any{"format": 1, "checks": listed})
 	}
@@ -75,7 +84,7 @@ func listChecks(w io.Writer, asJSON bool) error {
 		if c.Profile != "" {
 			says += " (--profile " + c.Profile + ")"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, span(c.In), says)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.ID, c.Level, formatRevisions(c.In), says)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -96,20 +105,20 @@ func listRules(w io.Writer, asJSON bool) error {
 	return writeCoverage(w, rules)
 }
 
-// span names a set of revisions in short: "since 2025-06-18".
-func span(s spec.Set) string {
-	all, rs := spec.Revisions(), s.Revisions()
+// formatRevisions names a set of revisions in few words: "since 2025-06-18".
+func formatRevisions(s spec.Set) string {
+	all, revisions := spec.Revisions(), s.Revisions()
 	switch {
 	case s == spec.Every:
 		return "all revisions"
-	case len(rs) == 1:
-		return string(rs[0])
-	case s == spec.Since(rs[0]):
-		return "since " + string(rs[0])
-	case s == spec.Until(s.Newest()) && rs[0] == all[0]:
+	case len(revisions) == 1:
+		return string(revisions[0])
+	case s == spec.Since(revisions[0]):
+		return "since " + string(revisions[0])
+	case s == spec.Until(s.Newest()) && revisions[0] == all[0]:
 		return "until " + string(s.Newest())
-	case s == spec.Between(rs[0], s.Newest()):
-		return string(rs[0]) + " to " + string(s.Newest())
+	case s == spec.Between(revisions[0], s.Newest()):
+		return string(revisions[0]) + " to " + string(s.Newest())
 	}
 	return s.String()
 }

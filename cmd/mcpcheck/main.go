@@ -1,4 +1,11 @@
-// Mcpcheck judges servers and clients of the Model Context Protocol.
+// Mcpcheck tests servers and clients of the Model Context Protocol for
+// conformance.
+//
+// Each verb has a file that declares its flags and calls the packages below.
+// Verbs share the type flags; httpTarget is a server at a URL, outputs are the
+// report files and the terminal. Two hidden verbs are for processes that
+// mcpcheck starts from its own binary: the guard, which ends the children of a
+// killed run, and the bridge between a client and its scripted server.
 package main
 
 import (
@@ -11,22 +18,30 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reports"
 )
 
 // version is the version of this program; releases set it at link time.
 var version = "0.1.0-dev"
 
-// Exit codes, which scripts may rely on.
+// The exit codes, which scripts may rely on.
 const (
-	exitConforms    = 0
-	exitFails       = 1
+	exitConforms    = reports.ExitConforms
+	exitFails       = reports.ExitFails
 	exitUsage       = 2
-	exitUnreachable = 3
-	exitBroken      = 4
-	exitInterrupted = 130
+	exitUnreachable = reports.ExitNotJudged
+	exitBroken      = reports.ExitBroken
+	exitInterrupted = reports.ExitInterrupted
 )
 
-// exitError carries the exit code of a command whose report is already out.
+// exitCodes is the paragraph on exit codes in the help of verbs that run checks.
+const exitCodes = `Exit codes: 0 no violation found; 1 a check fails, or a baseline entry is wrong; 2 usage or
+configuration; 3 the target could not be started or reached, or not everything could be judged; 4
+internal error of mcpcheck; 130 interrupted.`
+
+// An exitError is the exit code of a command. It has no error to print where the
+// report says everything.
 type exitError struct {
 	code int
 	err  error // to be printed, or nil
@@ -43,8 +58,8 @@ func (e exitError) Unwrap() error { return e.err }
 
 func main() { os.Exit(execute(os.Args[1:])) }
 
-// execute runs the command line and returns the exit code. An error of a flag,
-// an argument or a file is a usage error.
+// execute runs the command line and returns the exit code. An error that is no
+// exitError concerns a flag, an argument or a file: a usage error.
 func execute(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -66,15 +81,15 @@ func execute(args []string) int {
 	}
 }
 
-// helpTemplate shows an example before anything else, which is what most who
-// ask for help are after; examplesOfCobra is the place that cobra gives them.
+// helpTemplate shows the examples first, since most readers look for one.
+// cobraExamples is the part of cobra's own template that shows them later.
 const (
 	helpTemplate = `{{if .HasExample}}{{.Example}}
 
 {{end}}{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}`
-	examplesOfCobra = `{{if .HasExample}}
+	cobraExamples = `{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}`
@@ -82,24 +97,37 @@ Examples:
 
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "mcpcheck",
-		Short:         "Judge servers and clients of the Model Context Protocol",
-		Example:       "  mcpcheck server -- node build/index.js\n  mcpcheck client -- ./my-client {server}\n  mcpcheck server --reference --html report.html",
+		Use:   "mcpcheck",
+		Short: "Test servers and clients of the Model Context Protocol for conformance",
+		Example: "  mcpcheck server -- node build/index.js\n" +
+			"  mcpcheck client -- ./my-client {server}\n" +
+			"  mcpcheck server --reference --html report.html",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		// Without this, an unknown verb would print the help and exit 0.
+		// Without Args, cobra prints the help for an unknown verb and exits 0.
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q (mcpcheck --help shows all)", args[0])
+				return fmt.Errorf("unknown command %q; mcpcheck --help lists the commands", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), examplesOfCobra, "", 1))
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), cobraExamples, "", 1))
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
-	root.AddCommand(serverCommand(), clientCommand(), fuzzCommand(), replayCommand(), listCommand(), explainCommand(), selftestCommand(), referenceCommand(), guardCommand(), bridgeCommand())
+	root.AddCommand(
+		serverCommand(),
+		clientCommand(),
+		fuzzCommand(),
+		replayCommand(),
+		listCommand(),
+		explainCommand(),
+		selftestCommand(),
+		referenceCommand(),
+		guardCommand(),
+		bridgeCommand(),
+	)
 	return root
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,80 +14,68 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
+const replayHelp = `Send the frames of a case file to fresh instances of the target, up to three times until the
+finding reproduces. A case that was found over HTTP names its target, so that the file is
+enough. A command in the file runs with --recorded only. Header fields that were given must
+be given again.
+
+Exit codes: 0 it does not reproduce; 1 it reproduces; 2 usage, or a file that is not a case;
+3 the target could not be started or reached; 4 internal error of mcpcheck; 130 interrupted.`
+
 func replayCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "replay FILE [flags] -- CMD ARGS… | URL | --url URL -- CMD ARGS…",
-		Short: "Play a finding of fuzz again",
-		Long: "Play the frames of a case file on a fresh instance of the target, three times unless the finding shows before.\n" +
-			"A case that was found over HTTP tells its target, so that the file is enough; a command in it is run with\n" +
-			"--recorded only, and header fields that were given must be given again.\n\n" +
-			"Exit codes: 0 it does not show; 1 it does; 2 usage, or a file that is no case; 3 the target could not be started.",
+		Short: "Execute a finding of fuzz again",
+		Long:  replayHelp,
 		Example: "  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl -- node build/index.js\n" +
 			"  mcpcheck replay mcpcheck-findings/liveness-mute-2025-11-25-1a2b3c4d.jsonl http://localhost:3000/mcp",
 		RunE: func(cmd *cobra.Command, args []string) error { return replay(cmd, args, &f) },
 	}
-	f.addTarget(cmd)
-	f.addSite(cmd)
-	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "run the command that the case names, where no target is given")
+	f.addLaunch(cmd, faultNames)
+	f.addHTTP(cmd)
+	cmd.Flags().BoolVar(&f.recorded, "recorded", false,
+		"run the command that the case names, where no target is given")
 	return cmd
 }
 
+var errReplayArgs = errors.New(
+	"replay needs one case file and a target: mcpcheck replay FILE -- CMD ARGS…, or mcpcheck replay FILE URL")
+
 func replay(cmd *cobra.Command, args []string, f *flags) error {
-	if err := f.check(cmd); err != nil {
+	if err := f.prepare(cmd); err != nil {
 		return err
 	}
 	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 		return errReplayArgs
 	}
-	file := args[0]
-	text, err := os.ReadFile(file)
+	c, err := readCase(args[0])
 	if err != nil {
 		return err
 	}
-	c, err := fuzz.ParseCase(text)
-	if err != nil {
-		return fmt.Errorf("%s is no case of mcpcheck fuzz: %w", file, err)
+	for _, name := range missingHeaders(c.Headers, f.headerNames()) {
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"the finding was made with the header field %s; give it too: --header '%s: …'\n", name, name)
 	}
-	for _, name := range missing(c.Headers, headerFields(f.headers)) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the case was recorded with a header field %s, which is not given: --header '%s: …'\n", name, name)
-	}
-	words, err := f.replayed(c, args[1:], cmd)
+	server, err := f.replayTarget(c, args[1:], cmd)
 	if err != nil {
 		return err
 	}
-	at, err := f.siteBehind(words.args, words.dash)
+	_, end, err := server.open(cmd.Context(), f)
+	defer func() { end() }()
 	if err != nil {
-		return err
-	}
-	target, again := transport.Target(nil), (func(context.Context) error)(nil)
-	if at == nil {
-		target, err = f.replayTarget(words, c.Transport)
-	} else {
-		if at.kind == "" && c.Transport != transport.Stdio {
-			at.kind = c.Transport // as when it was found
-		}
-		var end func() string
-		target, _, end, err = at.open(cmd.Context(), f)
-		defer func() { end() }()
-		again = at.again
-		if err != nil {
-			return exitError{exitUnreachable, err}
-		}
-	}
-	if err != nil {
-		return err
+		return exitError{exitUnreachable, err}
 	}
 	o := f.session()
 	if d, err := time.ParseDuration(c.Timeout); err == nil && !cmd.Flags().Changed("timeout") {
-		o.Timeout = d // as when it was found
+		o.Timeout = d // that of the search
 	}
-	target, stop, err := guarded(target)
+	target, stop, err := guarded(server.target)
 	if err != nil {
 		return exitError{exitBroken, err}
 	}
 	defer stop()
-	r, err := fuzz.Replay(cmd.Context(), target, c, o, again)
+	r, err := fuzz.Replay(cmd.Context(), target, c, o, server.restart())
 	out := cmd.OutOrStdout()
 	switch {
 	case cmd.Context().Err() != nil:
@@ -95,7 +83,7 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 	case err != nil:
 		return exitError{exitUnreachable, err}
 	case !r.Reproduces:
-		fmt.Fprintf(out, "does not reproduce: %s at %s has no objection\n", c.Oracle, c.Rev)
+		fmt.Fprintf(out, "does not reproduce: %s at %s reports no violation\n", c.Oracle, c.Rev)
 		return nil
 	case r.Same:
 		fmt.Fprintf(out, "reproduces: %s at %s: %q\n", c.Oracle, c.Rev, r.Symptom.Says)
@@ -105,70 +93,75 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 	return exitError{code: exitFails}
 }
 
-// Operands are the words that name a target, and how many of them stand before the
-// dash; less than 0 where there is none.
-type operands struct {
-	args []string
-	dash int
+func readCase(file string) (fuzz.Case, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fuzz.Case{}, err
+	}
+	c, err := fuzz.ParseCase(text)
+	if err != nil {
+		return c, fmt.Errorf("%s is not a case file of mcpcheck fuzz: %w", file, err)
+	}
+	return c, nil
 }
 
-// replayed returns the words of what a case is played on: those of the command
-// line, or where there are none those of the case. A command in a file is not run
-// unasked, since who wrote the file need not be who plays it.
-func (f *flags) replayed(c fuzz.Case, args []string, cmd *cobra.Command) (operands, error) {
+// replayTarget returns the target of a replay: that of the command line, or else
+// that of the case. The transport of the case applies where the command line
+// leaves it open.
+func (f *flags) replayTarget(c fuzz.Case, args []string, cmd *cobra.Command) (t serverTarget, err error) {
 	dash := cmd.ArgsLenAtDash()
 	if dash >= 0 {
-		dash-- // the file
+		dash-- // the case file
 	}
-	if len(args) > 0 || f.reference != "" || f.url != "" {
-		return operands{args, dash}, nil
+	if len(args) == 0 && f.reference == "" && f.url == "" {
+		if args, dash, err = f.recordedTarget(c); err != nil {
+			return t, err
+		}
 	}
-	switch at, argv, err := recorded(c.Target); {
-	case err != nil:
-		return operands{}, err
-	case argv != nil && !f.recorded:
-		return operands{}, fmt.Errorf("the case was recorded from a server that is started: %s; say --recorded to have that command run, or name the target yourself", transport.Quote(c.Target))
-	case argv != nil:
-		f.url = at
-		return operands{argv, 0}, nil
-	default:
-		return operands{[]string{at}, -1}, nil
+	if t.http, err = f.httpTarget(args, dash); err != nil {
+		return t, err
 	}
-}
-
-// recorded takes the words of a case apart: the URL, and the command that starts
-// what serves there, or nil.
-func recorded(words []string) (at string, argv []string, err error) {
 	switch {
-	case len(words) == 1 && isURL(words[0]):
-		return words[0], nil, nil
-	case len(words) > 3 && words[0] == "--url" && isURL(words[1]) && words[2] == "--":
-		return words[1], words[3:], nil
-	case len(words) == 0:
-		return "", nil, errReplayArgs
-	}
-	return "", nil, fmt.Errorf("the target in the case is not understood: %s", transport.Quote(words))
-}
-
-// replayTarget returns what a case is played on that no URL names: what stands
-// behind the dash, or our own server over the transport of the case.
-func (f *flags) replayTarget(words operands, over transport.Kind) (transport.Target, error) {
-	args := words.args
-	switch {
+	case t.http != nil:
+		if t.http.kind == "" && c.Transport != transport.Stdio {
+			t.http.kind = c.Transport
+		}
 	case f.reference != "" && len(args) > 0:
-		return nil, fmt.Errorf("--reference takes our own server; %q is too much (a fault is named by --reference=FAULT)", args[0])
+		return t, errReferenceArgs(args)
 	case f.reference != "":
-		return referenceTarget(f.reference, "", over, &f.given)
+		t.target, err = referenceTarget(f.reference, "", c.Transport, &f.given)
 	case len(args) == 0:
-		return nil, errReplayArgs
-	case words.dash != 0:
-		return nil, fmt.Errorf("%w; the command of the target goes after --", errReplayArgs)
+		return t, errReplayArgs
+	case dash != 0:
+		return t, fmt.Errorf("%w; the command of the target must follow --", errReplayArgs)
+	default:
+		t.target = transport.Command{Argv: args, Env: f.env, Dir: f.cwd}
 	}
-	return transport.Command{Argv: args, Env: f.env, Dir: f.cwd}, nil
+	return t, err
 }
 
-// missing returns those names of header fields that are not among the given.
-func missing(names, given []string) []string {
+// recordedTarget returns the arguments for the target that a case names, as
+// httpTarget takes them. It rejects a command unless --recorded is given: the
+// author of the file need not be its user.
+func (f *flags) recordedTarget(c fuzz.Case) (args []string, dash int, err error) {
+	words := c.Target
+	switch {
+	case len(words) == 0:
+		return nil, -1, errReplayArgs
+	case len(words) == 1 && isURL(words[0]):
+		return words, -1, nil
+	case len(words) <= 3 || words[0] != "--url" || !isURL(words[1]) || words[2] != "--":
+		return nil, -1, fmt.Errorf("the case names a target that is not understood: %s", transport.Quote(words))
+	case !f.recorded:
+		return nil, -1, fmt.Errorf("the case names a command that starts the server: %s; "+
+			"to run it, give --recorded, or else give the target", transport.Quote(words))
+	}
+	f.url = words[1]
+	return words[3:], 0, nil
+}
+
+// missingHeaders returns the names of header fields that are not given.
+func missingHeaders(names, given []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(given, func(g string) bool { return strings.EqualFold(g, name) })
 	})

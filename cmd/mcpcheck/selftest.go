@@ -9,32 +9,39 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 )
 
+const selftestHelp = `Test the checks: run them against each seeded fault of the reference implementation, which must be
+caught by exactly the checks that it names.
+
+Exit codes: 0 faults and checks agree; 2 a glob matches no fault; 4 they disagree; 130
+interrupted.`
+
 func selftestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "selftest [GLOB]...",
-		Short:   "Prove the checks: every seeded fault must set off exactly the checks it names",
+		Short:   "Test the checks: each seeded fault must be caught by exactly the checks that it names",
+		Long:    selftestHelp,
 		Example: "  mcpcheck selftest\n  mcpcheck selftest 'tools.*' jsonrpc",
 		RunE: func(cmd *cobra.Command, globs []string) error {
 			faults, err := selftest.Select(fault.All(), globs)
 			if err != nil {
 				return exitError{exitUsage, err}
 			}
-			m, err := selftest.Run(cmd.Context(), faults, selftest.Workers())
+			matrix, err := selftest.Run(cmd.Context(), faults, selftest.Workers())
 			if err != nil {
 				if cmd.Context().Err() != nil {
 					return exitError{exitInterrupted, err}
 				}
 				return exitError{exitBroken, err}
 			}
-			if err := m.Write(cmd.OutOrStdout()); err != nil {
+			if err := matrix.Write(cmd.OutOrStdout()); err != nil {
 				return exitError{exitBroken, err}
 			}
-			wrong := m.Wrong()
+			wrong := matrix.Wrong()
 			for _, w := range wrong {
 				fmt.Fprintln(cmd.OutOrStdout(), "  "+w)
 			}
 			if len(wrong) > 0 {
-				return exitError{exitBroken, fmt.Errorf("%d deviations between the faults and the checks", len(wrong))}
+				return exitError{exitBroken, fmt.Errorf("faults and checks disagree %d times", len(wrong))}
 			}
 			return nil
 		},

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// tempFile writes a file and returns its path.
+func tempFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExitCodesOfRuns(t *testing.T) {
+	known := tempFile(t, "known.yaml", "- {check: jsonrpc.version, reason: they know}\n")
+	stale := tempFile(t, "stale.yaml", "- {check: jsonrpc.id.types, reason: was broken once}\n")
+	quick := argv("--timeout 300ms --start-timeout 2s")
+	testExitCodes(t, map[string]exitCase{
+		"conforms":   {argv("server", referenceProcess("")), 0, "conforms"},
+		"in process": {argv("server --reference"), 0, "conforms"},
+		"fails": {argv("server --spec 2025-06-18", referenceProcess("no-jsonrpc-member")), 1,
+			"jsonrpc.version"},
+		"fault in process": {argv("server --spec 2025-11-25 --only jsonrpc --reference=no-jsonrpc-member"),
+			1, "jsonrpc.version"},
+		"excused": {argv("server --spec 2025-11-25 --only jsonrpc --baseline "+known,
+			referenceProcess("no-jsonrpc-member")), 0, "they know"},
+		"wrong baseline entry": {argv("server --spec 2025-11-25 --only jsonrpc --baseline "+stale,
+			referenceProcess("")), 1, "was broken once"},
+		"warns": {argv("server --spec 2025-11-25 --only jsonrpc",
+			referenceProcess("parse-error-silent")), 0, "jsonrpc.parse-error"},
+		"warns strictly": {argv("server --spec 2025-11-25 --only jsonrpc --strict",
+			referenceProcess("parse-error-silent")), 1, "jsonrpc.parse-error"},
+		"not observed, strictly": {argv("server --spec 2026-07-28 --only jsonrpc --strict=all",
+			referenceProcess("")), 1, "not observed"},
+		"not startable": {argv("server -- no-such-program-here"), 3, "no-such-program-here"},
+		"ends at once":  {argv("server -- true"), 3, "ended before"},
+		"answers method not found only": {argv("server", quick, peerProcess("peer-not-found")), 1,
+			"lifecycle.initialize.answered"},
+		"answers nothing": {argv("server --timeout 300ms --start-timeout 700ms",
+			peerProcess("peer-silent")), 1, "lifecycle.initialize.answered"},
+		"not spoken": {argv("server --spec 2026-07-28", quick, peerProcess("peer-not-found")), 3,
+			"not spoken"},
+		"reference over HTTP": {argv(
+			"server --reference --transport streamable-http --spec 2025-11-25 --only ping.answered"), 0,
+			"2025-11-25 http"},
+		"reference over SSE": {argv("server --reference --transport sse --only ping.answered"), 0,
+			"2024-11-05 sse"},
+		"fails a Robust check": {
+			argv("server --spec 2025-11-25 --only jsonrpc.notification.survived", peerProcess("peer-exits")), 0,
+			"ROBUST, no clause requires it; see basic/index#notifications",
+		},
+		"deadline": {argv("server --deadline 1s --start-timeout 30s", peerProcess("peer-silent")), 3, "deadline"},
+	})
+}
+
+func TestExitCodesOfUsage(t *testing.T) {
+	misspelt := tempFile(t, "misspelt.yaml", "tools:\n  search:\n    argument: []\n")
+	typo := tempFile(t, "typo.yaml", "- {check: jsonrpc.versoin, reason: they know}\n")
+	testExitCodes(t, map[string]exitCase{
+		"typo in baseline": {argv("server --baseline "+typo, referenceProcess("")), 2, "jsonrpc.versoin"},
+		"unknown key in config": {argv("server --config "+misspelt, peerProcess("peer-family")), 2,
+			"misspelt.yaml: line 3: tools.search.argument is not known"},
+		"unreadable config": {argv("server --config /no/such/mcpcheck.yaml --reference"), 2,
+			"/no/such/mcpcheck.yaml"},
+		"no target":         {argv("server"), 2, "no target"},
+		"unknown flag":      {argv("server --no-such-flag"), 2, "--no-such-flag"},
+		"unknown verb":      {argv("judge-all"), 2, "judge-all"},
+		"unknown revision":  {argv("server --spec 2025-01-01 --reference"), 2, "2025-01-01"},
+		"unmatched glob":    {argv("server --only jsonrcp --reference"), 2, "jsonrcp"},
+		"bad env":           {argv("server --env novalue", referenceProcess("")), 2, "novalue"},
+		"bad cwd":           {argv("server --cwd /no/such/dir", referenceProcess("")), 2, "/no/such/dir"},
+		"bad timeout":       {argv("server --timeout 0s --reference"), 2, "--timeout"},
+		"unwritable report": {argv("server --json /no/such/dir/x.json --reference"), 2, "/no/such/dir/x.json"},
+		"reference with a URL": {argv("server --reference --url http://127.0.0.1:1/"), 2,
+			"--reference starts its own server"},
+		"fault as an argument": {argv("server --reference no-jsonrpc-member"), 2, "--reference=FAULT"},
+		"unknown fault":        {argv("server --reference=no-jsonrpc"), 2, "no-jsonrpc-member"},
+		"help":                 {argv("--help"), 0, "mcpcheck server -- node build/index.js"},
+		"version":              {argv("--version"), 0, "mcpcheck "},
+	})
+}
+
+func TestExitCodesOfProfiles(t *testing.T) {
+	testExitCodes(t, map[string]exitCase{
+		"profile": {argv("server --profile official --only official.tools,official.prompts",
+			referenceProcess(""), argv("--profile official")), 0, "conforms"},
+		"missing fixture": {argv("server --profile official --only official.tools.image", referenceProcess("")), 1,
+			"the tool test_image_content is not listed"},
+		"fault of a profile": {argv(
+			"server --profile official --only official.prompts --reference=contract-prompt-of-assistant"), 1,
+			"official.prompts.simple"},
+		"unknown profile":   {argv("server --profile unofficial --reference"), 2, "unofficial"},
+		"profile not given": {argv("server --only official --reference"), 2, "--profile official"},
+	})
+}
+
+func TestListAndExplain(t *testing.T) {
+	testExitCodes(t, map[string]exitCase{
+		"explain a check with an official counterpart": {argv("explain tools.name.length"), 0,
+			"tools-list:tools-name-format (since 2025-11-25)"},
+		"explain a scenario": {argv("explain tools-list"), 0,
+			"tested by tools.name.length, tools.name.characters"},
+		"explain a profile": {argv("explain official.tools.image"), 0,
+			"run with --profile official"},
+		"explain a covered rule": {argv("explain completion-max-100-docs"), 0,
+			"covered by completion-max-100 (tested by completion.values.most): "},
+		"list covered rules": {argv("list --rules --json"), 0, `"covered": "completion-max-100",
+      "judged_by": [
+        "completion.values.most"
+      ],
+      "why": `},
+		"list profiles": {argv("list --json"), 0, `"profile": "official"`},
+		"explain a Robust check": {argv("explain jsonrpc.id.fraction.survived"), 0,
+			"No clause requires it; see basic/index#requests\n    2024-11-05  https://modelcontextprotocol.io/"},
+		"explain a check":         {argv("explain jsonrpc.version"), 0, "jsonrpc-version-literal"},
+		"explain an unknown name": {argv("explain jsonrpc.versionn"), 2, "jsonrpc.version"},
+		"list":                    {argv("list"), 0, "jsonrpc.method.unknown"},
+	})
+}
