@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/interop/target"
 )
 
-// An entry is a verdict of one check on one target at some revisions, and what
-// came of looking at it by hand.
+// An entry is a verdict of one check on one target at some revisions, with its
+// adjudication.
 type entry struct {
 	Target    string   `json:"target"`
 	Version   string   `json:"version"`
@@ -21,12 +21,12 @@ type entry struct {
 	Verdict   string   `json:"verdict"`
 	Transport string   `json:"transport"`
 	Revisions []string `json:"revisions"`
-	Evidence  string   `json:"evidence"` // what mcpcheck saw
-	Clause    string   `json:"clause"`   // the clause it was held against
+	Evidence  string   `json:"evidence"` // the detail that mcpcheck reported
+	Clause    string   `json:"clause"`   // the clause that is broken
 	Holds     string   `json:"holds"`    // why the verdict is right
 
-	// Sometimes tells that the peer itself does it in some runs only, by a race
-	// of its own: that it did not is no difference.
+	// Sometimes reports that a race in the peer decides: a run without the verdict
+	// is no difference.
 	Sometimes bool `json:"sometimes,omitempty"`
 }
 
@@ -37,7 +37,8 @@ func (e entry) key() string {
 func (e entry) adjudicated() bool { return e.Clause != "" && e.Holds != "" }
 
 func entryOf(t target.Target, o target.Outcome) entry {
-	return entry{Target: t.Name, Version: t.Version, Check: o.ID, Verdict: o.Verdict, Transport: o.Transport, Evidence: o.Detail}
+	return entry{Target: t.Name, Version: t.Version, Check: o.ID, Verdict: o.Verdict, Transport: o.Transport,
+		Evidence: o.Detail}
 }
 
 // entries returns the fails and warns of a run by key.
@@ -66,9 +67,8 @@ func open(outcomes []target.Outcome, t target.Target, then map[string]entry) []t
 	})
 }
 
-// compare says what has to be looked at: each new or unadjudicated verdict with
-// its revisions, the rule and the file that holds its frames, and what has
-// vanished.
+// compare returns each new or unadjudicated verdict with its revisions, the rule
+// and the file of its frames, and each verdict that has vanished.
 func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, frames string) []string {
 	var wrong []string
 	type group struct {
@@ -99,16 +99,18 @@ func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, 
 	return append(wrong, vanished(t, outcomes, then)...)
 }
 
-// vanished names the verdicts of the ledger that the outcomes have not, but for
-// those that come only sometimes.
+// vanished names the verdicts of the ledger that the outcomes lack, except those
+// that a race decides.
 func vanished(t target.Target, outcomes []target.Outcome, then map[string]entry) []string {
 	var out []string
 	now := entries(t, outcomes)
 	for _, key := range slices.Sorted(maps.Keys(then)) {
 		e := then[key]
-		gone := slices.DeleteFunc(slices.Clone(e.Revisions), func(rev string) bool { return slices.Contains(now[key].Revisions, rev) })
+		gone := slices.DeleteFunc(slices.Clone(e.Revisions),
+			func(rev string) bool { return slices.Contains(now[key].Revisions, rev) })
 		if len(gone) > 0 && !e.Sometimes {
-			out = append(out, fmt.Sprintf("vanished: %s is no %s any more at %s", e.Check, e.Verdict, strings.Join(gone, " ")))
+			out = append(out, fmt.Sprintf("vanished: %s is no longer %s at %s", e.Check, e.Verdict,
+				strings.Join(gone, " ")))
 		}
 	}
 	return out
@@ -128,7 +130,8 @@ func join(outcomes, again []target.Outcome) []target.Outcome {
 	return out
 }
 
-func ledger(path string) (map[string]entry, error) {
+// readLedger returns the entries of a file by key, none if there is no file.
+func readLedger(path string) (map[string]entry, error) {
 	lines, err := target.ReadLines[entry](path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -143,9 +146,9 @@ func ledger(path string) (map[string]entry, error) {
 	return out, nil
 }
 
-// save writes the present verdicts. What was adjudicated keeps its clause and
-// its reason, and its evidence too: they belong together. What comes only
-// sometimes stays.
+// save writes the present verdicts. An adjudicated one keeps its clause, reason
+// and evidence, which belong together. One that a race decides stays even if it
+// is not present.
 func save(path string, now, then map[string]entry) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -1,14 +1,14 @@
 // Judge runs mcpcheck on the pinned targets of targets.json and compares every
-// fail and warn with the ledger of adjudicated verdicts. It exits 1 for a
-// verdict that is new, that has vanished, or that nobody has adjudicated, and
-// leaves the frames of the new ones in interop/build/frames. A verdict that has
-// vanished is looked for in two runs more, since a peer may win a race with
-// itself; one that came in a later run only is told.
+// fail and warn with the adjudicated verdicts in interop/verdicts. It exits 1 for
+// a verdict that is new, that has vanished, or that is not adjudicated, and writes
+// the frames of new verdicts to interop/build/frames. It repeats the run up to two
+// times for a verdict that has vanished, since a peer may have a race.
 //
 //	go run ./interop/judge [-mcpcheck PATH] [-write] [-parallel N] [NAME…]
 //
-// With -write it puts the present verdicts into the ledger, keeps what was
-// adjudicated, and leaves the rest to be.
+// With -write it replaces the file of a target by the present verdicts. Those
+// that were adjudicated keep their clause and reason; the others have to be
+// filled in. An entry is a verdict of one check on one target.
 package main
 
 import (
@@ -26,8 +26,8 @@ import (
 
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
-	write := flag.Bool("write", false, "put the present verdicts into the ledger")
-	slots := flag.Int("parallel", 4, "how many targets are judged at once: most of a run is waiting")
+	write := flag.Bool("write", false, "write the present verdicts to interop/verdicts")
+	slots := flag.Int("parallel", 4, "how many targets are tested at once; a run mostly waits")
 	flag.Parse()
 	if err := run(*binary, *write, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "judge: %v\n", err)
@@ -61,11 +61,11 @@ func run(binary string, write bool, slots int, names []string) error {
 	return nil
 }
 
-// laterRuns is how often a target is judged again for verdicts that have
+// laterRuns is how often the run of a target is repeated for verdicts that have
 // vanished.
 const laterRuns = 2
 
-// judge runs mcpcheck on a target and returns what is wrong with its verdicts.
+// judge runs mcpcheck on a target and returns the differences of its verdicts.
 func judge(root, binary string, t target.Target, write bool) []string {
 	r, err := t.Run(root, binary)
 	if err != nil {
@@ -73,14 +73,14 @@ func judge(root, binary string, t target.Target, write bool) []string {
 	}
 	var wrong []string
 	if spoken := r.Spoken(); !slices.Equal(spoken, t.Speaks) {
-		wrong = append(wrong, fmt.Sprintf("speaks %v, not %v as targets.json says", spoken, t.Speaks))
+		wrong = append(wrong, fmt.Sprintf("the target speaks %v; targets.json says %v", spoken, t.Speaks))
 	}
 	if over := r.Over(); !slices.Equal(over, []string{t.Over()}) {
-		wrong = append(wrong, fmt.Sprintf("was judged over %v, not %s as targets.json says", over, t.Over()))
+		wrong = append(wrong, fmt.Sprintf("the target was tested over %v; targets.json says %s", over, t.Over()))
 	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
 	path := filepath.Join(root, "interop", "verdicts", t.Name+".jsonl")
-	then, err := ledger(path)
+	then, err := readLedger(path)
 	if err != nil {
 		return append(wrong, err.Error())
 	}
@@ -89,7 +89,7 @@ func judge(root, binary string, t target.Target, write bool) []string {
 		if err := save(path, entries(t, outcomes), then); err != nil {
 			return append(wrong, err.Error())
 		}
-		if then, err = ledger(path); err != nil {
+		if then, err = readLedger(path); err != nil {
 			return append(wrong, err.Error())
 		}
 	}
@@ -98,7 +98,7 @@ func judge(root, binary string, t target.Target, write bool) []string {
 		if len(gone) == 0 {
 			break
 		}
-		fmt.Printf("%s is judged again\n  %s\n", t.Name, strings.Join(gone, "\n  "))
+		fmt.Printf("%s is tested again\n  %s\n", t.Name, strings.Join(gone, "\n  "))
 		again, err := t.Run(root, binary)
 		if err != nil {
 			return append(wrong, err.Error())
@@ -119,8 +119,8 @@ func judge(root, binary string, t target.Target, write bool) []string {
 	return append(wrong, compare(t, outcomes, then, frames)...)
 }
 
-// unjudged names the outcomes that no run on a real peer should have: broken is
-// our bug, and not-run means that something before it failed.
+// unjudged names the outcomes that a run on a real target must not have: broken is
+// a bug of mcpcheck, and not-run means that a prerequisite failed.
 func unjudged(outcomes []target.Outcome) []string {
 	var out []string
 	for _, o := range outcomes {

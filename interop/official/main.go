@@ -1,12 +1,14 @@
-// Official runs the public conformance suite against our reference server over
-// HTTP. It exits 1 for a scored scenario that fails, for anything that fails
-// and is not explained in explained.jsonl, for an explanation that explains
-// nothing any more, and for a check of the suite that fixtures/official does not
-// list. What the suite itself writes is left in interop/build/official-results.
+// Official runs the public conformance suite against the reference server over
+// HTTP. It exits 1 for a scored scenario that fails, for a check that does not
+// succeed and is not explained in explained.jsonl, for an explanation that no
+// longer applies, and for a check of the suite that fixtures/official does not
+// list. The output of the suite stays in interop/build/official-results.
 //
 //	go run ./interop/official [-mcpcheck PATH] [-parallel N] [json | sse | stateless]…
 //
-// The names are ways in which the reference serves: all without names.
+// The names are modes of the reference server; without names all are used. A
+// trial is one run of the suite, a suiteResult is what it wrote, and an
+// evaluation compares all results with the explanations.
 package main
 
 import (
@@ -27,8 +29,8 @@ import (
 
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
-	slots := flag.Int("parallel", 2, "how many runs of the suite go on at once")
-	limit := flag.Duration("deadline", 5*time.Minute, "the time that one run of the suite may take")
+	slots := flag.Int("parallel", 2, "how many runs of the suite execute at once")
+	limit := flag.Duration("deadline", 5*time.Minute, "the time limit of one run of the suite")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -64,57 +66,59 @@ func run(ctx context.Context, binary string, slots int, limit time.Duration, nam
 		defer done()
 		binary = built
 	}
-	b := bench{root: root, mcpcheck: binary, limit: limit}
-	ran := make([]outcome, len(trials))
-	wrong := make([]error, len(trials))
-	eachOf(trials, slots, func(i int, t trial) { ran[i], wrong[i] = b.run(ctx, t) })
-	if err := errors.Join(wrong...); err != nil {
+	r := runner{root: root, mcpcheck: binary, timeout: limit}
+	ran := make([]suiteResult, len(trials))
+	errs := make([]error, len(trials))
+	forEach(trials, slots, func(i int, t trial) { ran[i], errs[i] = r.run(ctx, t) })
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	verdict := judge(ran, explained, listed)
-	verdict.print(os.Stdout)
-	if n := len(verdict.problems); n > 0 {
-		return fmt.Errorf("%d problems, listed above; the suite's own output is in %s", n, results)
+	e := evaluate(ran, explained, listed)
+	e.write(os.Stdout)
+	if n := len(e.problems); n > 0 {
+		return fmt.Errorf("%d problems, listed above; the output of the suite is in %s", n, resultsDir)
 	}
 	return nil
 }
 
-// A trial is one run of the suite against one way of serving.
+// A trial is one run of the suite against one mode of the reference server.
 type trial struct {
-	server   string   // its name
-	flags    []string // what mcpcheck reference server is given
+	mode     string
+	flags    []string // of mcpcheck reference server
 	name     string   // of the run
-	args     []string // what the suite is given
-	revision string   // that all scenarios are run at; "" where each has its own
-	scored   bool     // the suite itself says whether all passed that has to
+	args     []string // of the suite
+	revision string   // of all scenarios; "" where each has its own
+	scored   bool     // the exit code says whether all required scenarios pass
 }
 
-// trialsOf returns the runs for the named ways of serving, all without names.
-// A server without sessions cannot do all that the scored scenarios need, so
-// that there the suite scores nothing.
+// trialsOf returns the trials of the named modes, of all modes without names. A
+// server without sessions cannot pass all scored scenarios, so that none of its
+// trials is scored.
 func trialsOf(names []string) ([]trial, error) {
-	servers := []struct {
+	modes := []struct {
 		name  string
 		flags []string
 	}{{"json", nil}, {"sse", []string{"--prefer-sse"}}, {"stateless", []string{"--stateless"}}}
 	for _, n := range names {
 		if n != "json" && n != "sse" && n != "stateless" {
-			return nil, fmt.Errorf("unknown way of serving %q: there are json, sse and stateless", n)
+			return nil, fmt.Errorf("unknown mode %q; the modes are json, sse and stateless", n)
 		}
 	}
 	var out []trial
-	for _, s := range servers {
-		if len(names) > 0 && !slices.Contains(names, s.name) {
+	for _, m := range modes {
+		if len(names) > 0 && !slices.Contains(names, m.name) {
 			continue
 		}
-		if s.name != "stateless" {
+		if m.name != "stateless" {
 			for _, rev := range []string{"2025-11-25", "2026-07-28"} {
-				out = append(out, trial{s.name, s.flags, "requirements " + rev, []string{"--requirements", rev}, rev, true})
+				args := []string{"--requirements", rev}
+				out = append(out, trial{m.name, m.flags, "requirements " + rev, args, rev, true})
 			}
 		}
-		out = append(out, trial{s.name, s.flags, "all", []string{"--suite", "all"}, "", false})
+		out = append(out, trial{m.name, m.flags, "all", []string{"--suite", "all"}, "", false})
 		for _, rev := range []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
-			out = append(out, trial{s.name, s.flags, "all " + rev, []string{"--suite", "all", "--spec-version", rev}, rev, false})
+			args := []string{"--suite", "all", "--spec-version", rev}
+			out = append(out, trial{m.name, m.flags, "all " + rev, args, rev, false})
 		}
 	}
 	return out, nil

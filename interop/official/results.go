@@ -10,14 +10,15 @@ import (
 	"strconv"
 )
 
-// A scenario is what the suite found in one of its scenarios.
+// A scenario is the results of one scenario of the suite.
 type scenario struct {
 	name   string
-	checks []finding
+	checks []checkResult
 }
 
-// A finding is one check of the suite. A check may come more than once.
-type finding struct {
+// A checkResult is the result of one check of the suite. A scenario may run a
+// check more than once.
+type checkResult struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"` // SUCCESS, FAILURE, WARNING, SKIPPED or INFO
 	Message string `json:"errorMessage"`
@@ -26,8 +27,8 @@ type finding struct {
 	} `json:"details"`
 }
 
-// says returns the words of the suite about it.
-func (f finding) says() string {
+// text returns the message of the suite.
+func (f checkResult) text() string {
 	if f.Message == "" {
 		return f.Details.Message
 	}
@@ -35,47 +36,47 @@ func (f finding) says() string {
 }
 
 const (
-	// brokenOff is the check that stands for a scenario that ended in an exception
-	// of the suite, which then writes no results for it.
-	brokenOff = "(broken off)"
-	// nothing is the check that stands for a scenario that told but judged
-	// nothing: it would be as green as one that passed.
-	nothing = "(nothing judged)"
+	// exceptionCheck is the check of a scenario that ended in an exception of the
+	// suite, which then writes no results for it.
+	exceptionCheck = "(exception)"
+	// noVerdictCheck is the check of a scenario without verdict, which would look
+	// like one that passed.
+	noVerdictCheck = "(nothing judged)"
 )
 
-// judged returns the findings that judge the server, or nothing with the words
-// of the suite where there are none.
-func (s scenario) judged() []finding {
-	var out []finding
-	told := "no check at all"
+// verdicts returns the results that are a verdict on the server. If there is
+// none, it returns noVerdictCheck with the message of the suite.
+func (s scenario) verdicts() []checkResult {
+	var out []checkResult
+	message := "no check at all"
 	for _, f := range s.checks {
 		switch {
 		case f.Status != "INFO":
 			out = append(out, f)
-		case f.says() != "":
-			told = f.says()
+		case f.text() != "":
+			message = f.text()
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, finding{ID: nothing, Status: "SKIPPED", Message: told})
+		out = append(out, checkResult{ID: noVerdictCheck, Status: "SKIPPED", Message: message})
 	}
 	return out
 }
 
 var (
-	// The name of a folder of results: server-SCENARIO-TIME.
-	folder = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
-	// A line of the summary that ends the suite's output.
-	summed = regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed$`)
-	// The last line of the summary, and with it of a run that came to its end.
-	total = regexp.MustCompile(`(?m)^Total: (\d+) passed, (\d+) failed$`)
-	// What the suite says of an exception of its own.
-	thrown = regexp.MustCompile(`(?m)^Failed to run scenario (\S+): (.*)$`)
+	// folderPattern matches the name of a folder of results: server-SCENARIO-TIME.
+	folderPattern = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
+	// scenarioLine matches a line of the summary, which ends the output.
+	scenarioLine = regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed$`)
+	// totalLine matches the last line of the summary, and so of a finished run.
+	totalLine = regexp.MustCompile(`(?m)^Total: (\d+) passed, (\d+) failed$`)
+	// exceptionLine matches a report of an exception of the suite.
+	exceptionLine = regexp.MustCompile(`(?m)^Failed to run scenario (\S+): (.*)$`)
 )
 
-// readResults reads what the suite wrote of a run, in the order of its summary.
-// An error tells that the folders and the summary do not agree, or that there is
-// no summary: then nobody knows what the suite found.
+// readResults reads what the suite wrote in a run, in the order of its summary.
+// It returns an error if there is no summary, or if the folders and the summary
+// disagree: then the results are unknown.
 func readResults(dir string) ([]scenario, error) {
 	stdout, err1 := os.ReadFile(filepath.Join(dir, "stdout.txt"))
 	stderr, err2 := os.ReadFile(filepath.Join(dir, "stderr.txt"))
@@ -86,14 +87,14 @@ func readResults(dir string) ([]scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range thrown.FindAllSubmatch(stderr, -1) {
-		found[string(m[1])] = []finding{{ID: brokenOff, Status: "FAILURE", Message: string(m[2])}}
+	for _, m := range exceptionLine.FindAllSubmatch(stderr, -1) {
+		found[string(m[1])] = []checkResult{{ID: exceptionCheck, Status: "FAILURE", Message: string(m[2])}}
 	}
-	if !total.Match(stdout) {
-		return nil, fmt.Errorf("the suite ended without a summary: %s", lastLines(stdout, stderr))
+	if !totalLine.Match(stdout) {
+		return nil, fmt.Errorf("the suite ended without a summary: %s", tail(stdout, stderr))
 	}
 	var out []scenario
-	for _, m := range summed.FindAllSubmatch(stdout, -1) {
+	for _, m := range scenarioLine.FindAllSubmatch(stdout, -1) {
 		s := scenario{name: string(m[1])}
 		checks, ok := found[s.name]
 		if !ok {
@@ -104,7 +105,7 @@ func readResults(dir string) ([]scenario, error) {
 		passed, _ := strconv.Atoi(string(m[2]))
 		failed, _ := strconv.Atoi(string(m[3]))
 		if passed != s.count("SUCCESS") || failed != s.count("FAILURE") {
-			return nil, fmt.Errorf("of %s the suite sums up %d passed and %d failed, and its results say %d and %d",
+			return nil, fmt.Errorf("the summary of %s says %d passed and %d failed, but its results say %d and %d",
 				s.name, passed, failed, s.count("SUCCESS"), s.count("FAILURE"))
 		}
 		out = append(out, s)
@@ -118,18 +119,18 @@ func readResults(dir string) ([]scenario, error) {
 	return out, nil
 }
 
-// readFolders returns the checks by scenario. A folder without results is of a
-// scenario that was broken off.
-func readFolders(dir string) (map[string][]finding, error) {
+// readFolders returns the checks by scenario. A folder without results belongs to
+// a scenario that ended in an exception.
+func readFolders(dir string) (map[string][]checkResult, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string][]finding{}
+	out := map[string][]checkResult{}
 	for _, e := range entries {
-		m := folder.FindStringSubmatch(e.Name())
+		m := folderPattern.FindStringSubmatch(e.Name())
 		if m == nil {
-			return nil, fmt.Errorf("%s is no folder of results", e.Name())
+			return nil, fmt.Errorf("%s is not a folder of results", e.Name())
 		}
 		if _, twice := out[m[1]]; twice {
 			return nil, fmt.Errorf("the suite left results of %s twice", m[1])
@@ -141,7 +142,7 @@ func readFolders(dir string) (map[string][]finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		checks := []finding{}
+		checks := []checkResult{}
 		if err := json.Unmarshal(text, &checks); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name(), err)
 		}
@@ -160,8 +161,8 @@ func (s scenario) count(status string) int {
 	return n
 }
 
-// lastLines returns the end of the texts, for a message.
-func lastLines(texts ...[]byte) string {
+// tail returns the ends of the texts, for a message.
+func tail(texts ...[]byte) string {
 	var out string
 	for _, t := range texts {
 		out += string(t[max(0, len(t)-500):])

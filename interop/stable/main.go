@@ -1,10 +1,10 @@
 // Stable runs mcpcheck on targets several times and compares the verdicts. It
-// exits 1 when a check had not the same verdict in all runs.
+// exits 1 if a check does not have the same verdict in all runs.
 //
 //	go run ./interop/stable [-mcpcheck PATH] [-runs N] [-parallel N] [NAME…]
 //
-// Without names it takes three over stdio and two over HTTP, on different SDKs,
-// with sessions and without.
+// Without names it uses three targets over stdio and two over HTTP, on different
+// SDKs, with sessions and without.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 
 func main() {
 	binary := flag.String("mcpcheck", "", "the mcpcheck to run (default: built from this module)")
-	runs := flag.Int("runs", 3, "how often each target is judged")
-	slots := flag.Int("parallel", 4, "how many targets are judged at once: most of a run is waiting")
+	runs := flag.Int("runs", 3, "how often each target is tested")
+	slots := flag.Int("parallel", 4, "how many targets are tested at once; a run mostly waits")
 	flag.Parse()
 	if err := run(*binary, *runs, *slots, flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "stable: %v\n", err)
@@ -32,10 +32,11 @@ func main() {
 
 func run(binary string, runs, slots int, names []string) error {
 	if runs < 2 {
-		return fmt.Errorf("-runs %d: it takes two to compare", runs)
+		return fmt.Errorf("-runs must be at least 2, not %d", runs)
 	}
 	if len(names) == 0 {
-		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http", "typescript-v2-server-http"}
+		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http",
+			"typescript-v2-server-http"}
 	}
 	bench, err := target.Open(binary, names)
 	if err != nil {
@@ -60,13 +61,12 @@ func run(binary string, runs, slots int, names []string) error {
 	}
 	fmt.Printf("%d passed, %d failed\n", passed, len(targets)-passed)
 	if passed < len(targets) {
-		return errors.New("verdicts are not the same in every run")
+		return errors.New("verdicts differ between runs")
 	}
 	return nil
 }
 
-// repeat returns which verdicts were not the same in every run, and what was
-// done in a line.
+// repeat returns which verdicts differ between runs, and a summary line.
 func repeat(root, binary string, runs int, t target.Target) (differ []string, summary string) {
 	begun := time.Now()
 	reports := make([]map[target.Subject]target.Outcome, runs)
@@ -74,13 +74,13 @@ func repeat(root, binary string, runs int, t target.Target) (differ []string, su
 	for k := range reports {
 		report, err := t.Run(root, binary)
 		if err != nil {
-			return []string{fmt.Sprintf("run %d: %v", k+1, err)}, "broken off"
+			return []string{fmt.Sprintf("run %d: %v", k+1, err)}, "stopped"
 		}
 		reports[k] = target.BySubject(report.Outcomes)
 		outcomes = max(outcomes, len(reports[k]))
 	}
 	differ = compare(reports)
-	return differ, fmt.Sprintf("%d outcomes in each of %d runs, %d not the same in all, %.0f s",
+	return differ, fmt.Sprintf("%d outcomes in each of %d runs, %d differ, %.0f s",
 		outcomes, runs, len(differ), time.Since(begun).Seconds())
 }
 
@@ -100,7 +100,8 @@ func compare(reports []map[target.Subject]target.Outcome) []string {
 			runs[v] = append(runs[v], fmt.Sprint(k+1))
 		}
 		for i, v := range verdicts {
-			lines[i] = strings.TrimSuffix(fmt.Sprintf("  run %s: %s: %s", strings.Join(runs[v], ","), v, lines[i]), ": ")
+			lines[i] = strings.TrimSuffix(fmt.Sprintf("  run %s: %s: %s", strings.Join(runs[v], ","), v, lines[i]),
+				": ")
 		}
 		differ = append(differ, fmt.Sprintf("%v\n%s", s, strings.Join(lines, "\n")))
 	}

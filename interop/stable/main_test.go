@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/interop/target"
 )
 
-func TestAnotherVerdictIsADifference(t *testing.T) {
+func TestCompareReportsDifferentVerdicts(t *testing.T) {
 	pass := target.Outcome{ID: "ping.answered", Revision: "2025-11-25", Transport: "stdio", Verdict: "pass"}
 	fail := pass
 	fail.Verdict, fail.Detail = "fail", "it was not answered"

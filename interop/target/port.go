@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// FreePort returns a port of the loopback address that nobody listens on. It
-// lies below those that systems give to clients, so that no connection of a run
-// beside this one takes it before the server is up.
+// FreePort returns a port of the loopback address that is not in use. It lies
+// below the ports that systems give to clients, so that no connection of another
+// run takes it before the server listens.
 func FreePort() (string, error) {
 	const lowest, ports, tries = 10000, 20000, 100
 	for range tries {
@@ -25,7 +25,7 @@ func FreePort() (string, error) {
 	return "", errors.New("no port is free")
 }
 
-// Listening waits until somebody listens at an address.
+// Listening waits until a server listens at an address.
 func Listening(ctx context.Context, addr string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -38,7 +38,7 @@ func Listening(ctx context.Context, addr string, limit time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("nobody listens at %s after %v: %w", addr, limit, err)
+			return fmt.Errorf("no server listens at %s after %v: %w", addr, limit, err)
 		case <-time.After(pause):
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestTargetsAreReadByName(t *testing.T) {
+func TestReadByName(t *testing.T) {
 	root, err := Root()
 	if err != nil {
 		t.Fatal(err)
@@ -28,33 +28,38 @@ func TestTargetsAreReadByName(t *testing.T) {
 	if len(all) <= 2 || len(some) != 2 || some[0].Name != "everything" || some[1].Name != "rmcp-server" {
 		t.Errorf("%d targets in all, and %v by name", len(all), some)
 	}
-	if _, err := Read(root, []string{"nobody"}); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
+	if _, err := Read(root, []string{"unknown"}); err == nil || !strings.Contains(err.Error(), `"unknown"`) {
 		t.Errorf("a name that is not there: %v", err)
 	}
 }
 
-// fake stands in for mcpcheck: it writes its arguments down, prints a report
-// and exits with a code.
+// fake makes a program in the place of mcpcheck, which writes its arguments to a
+// file, prints a report and exits with a code.
 func fake(t *testing.T, report, code string) (binary, args string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary, args = filepath.Join(dir, "mcpcheck"), filepath.Join(dir, "args")
-	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + args + "\necho '" + report + "'\necho trouble >&2\nexit " + code + "\n"
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + args + "\necho '" + report + "'\necho trouble >&2\nexit " + code +
+		"\n"
 	if err := os.WriteFile(binary, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return binary, args
 }
 
-func TestAFailIsAReportAndNoError(t *testing.T) {
-	binary, args := fake(t, `{"revisions":[{"revision":"2025-06-18","spoken":true},{"revision":"2026-07-28"}],"outcomes":[{"id":"a","verdict":"fail"}]}`, "1")
+func TestRunReturnsReportsWithFailures(t *testing.T) {
+	binary, args := fake(t,
+		`{"revisions":[{"revision":"2025-06-18","spoken":true},{"revision":"2026-07-28"}],"outcomes":[{"id":"a",`+
+			`"verdict":"fail"}]}`, "1")
 	root := t.TempDir()
-	one := Target{Kind: "client", Command: []string{"node", "x.mjs"}, Env: map[string]string{"HOME": "{root}/h"}, Cwd: "."}
+	one := Target{Kind: "client", Command: []string{"node", "x.mjs"}, Env: map[string]string{"HOME": "{root}/h"},
+		Cwd: "."}
 	r, err := one.Run(root, binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Spoken(); !slices.Equal(got, []string{"2025-06-18"}) || len(r.Outcomes) != 1 || r.Outcomes[0].Verdict != "fail" {
+	if got := r.Spoken(); !slices.Equal(got, []string{"2025-06-18"}) || len(r.Outcomes) != 1 ||
+		r.Outcomes[0].Verdict != "fail" {
 		t.Errorf("read %+v", r)
 	}
 	said, err := os.ReadFile(args)
@@ -67,12 +72,13 @@ func TestAFailIsAReportAndNoError(t *testing.T) {
 	}
 }
 
-// The port is the same wherever it stands, and free.
-func TestAServerOverHTTPIsToldItsPort(t *testing.T) {
+// {port} stands for the same free port wherever it occurs.
+func TestServerOverHTTPGetsAFreePort(t *testing.T) {
 	binary, args := fake(t, `{"outcomes":[{"id":"a","verdict":"pass","transport":"http"}]}`, "0")
 	one := Target{
 		Kind: "server", URL: "http://127.0.0.1:{port}/mcp", Transport: "http",
-		Command: []string{"node", "x.mjs", "--http", "127.0.0.1:{port}"}, Env: map[string]string{"PORT": "{port}"}, Cwd: ".",
+		Command: []string{"node", "x.mjs", "--http", "127.0.0.1:{port}"}, Env: map[string]string{"PORT": "{port}"},
+		Cwd: ".",
 	}
 	r, err := one.Run(t.TempDir(), binary)
 	if err != nil {
@@ -96,24 +102,25 @@ func TestAServerOverHTTPIsToldItsPort(t *testing.T) {
 	}
 	defer l.Close()
 	if err := Listening(t.Context(), l.Addr().String(), time.Second); err != nil {
-		t.Errorf("somebody listens: %v", err)
+		t.Errorf("a server listens: %v", err)
 	}
 	l.Close()
 	if err := Listening(t.Context(), l.Addr().String(), 50*time.Millisecond); err == nil {
-		t.Error("nobody listens any more: no error")
+		t.Error("no server listens, but there is no error")
 	}
 }
 
-func TestWhatIsNoReportIsAnError(t *testing.T) {
+func TestMissingReportIsAnError(t *testing.T) {
 	for _, c := range []struct{ report, code string }{{"{}", "3"}, {"no JSON", "0"}} {
 		binary, _ := fake(t, c.report, c.code)
-		if _, err := (Target{Kind: "server"}).Run(t.TempDir(), binary); err == nil || !strings.Contains(err.Error(), "trouble") {
+		if _, err := (Target{Kind: "server"}).Run(t.TempDir(), binary); err == nil ||
+			!strings.Contains(err.Error(), "trouble") {
 			t.Errorf("exit %s with %q: %v", c.code, c.report, err)
 		}
 	}
 }
 
-func TestNoMoreAtOnceThanThereAreSlots(t *testing.T) {
+func TestEachOfIsBoundedBySlots(t *testing.T) {
 	var now, most, done atomic.Int32
 	EachOf(make([]Target, 20), 3, func(int, Target) {
 		if n := now.Add(1); n > most.Load() {
