@@ -63,7 +63,7 @@ func BenchmarkInstance(b *testing.B) {
 			set, src := For(spec.V2025_11_25), seeded(1)
 			b.ReportAllocs()
 			for b.Loop() {
-				set.Instance(src, def)
+				set.instance(src, def)
 			}
 		})
 	}

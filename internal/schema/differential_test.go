@@ -40,14 +40,14 @@ func TestOurSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 					t.Errorf("the official definition %s is missing in ours", name)
 				}
 			}
-			for _, name := range d.ours.Definitions() {
+			for _, name := range d.ours.definitions() {
 				if !slices.Contains(d.official.names, name) {
 					t.Errorf("our definition %s is not an official one", name)
 				}
 			}
 			examples := d.examples(t, filepath.Join(dir, string(rev), "examples"))
 			goldens := d.goldens(t)
-			d.generated(4, d.ours.Definitions()...)
+			d.generated(4, d.ours.definitions()...)
 			for _, f := range d.failures {
 				t.Error(f)
 			}
@@ -74,7 +74,7 @@ func TestInterpreterAgreesWithTheGeneralEngine(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		d := newDifferential(t, rev, fixtures.Schema(rev), decode(t, fixtures.Schema(rev)), nil)
 		d.other = d.ours // nothing new to draw from it
-		d.generated(1, d.ours.Definitions()...)
+		d.generated(1, d.ours.definitions()...)
 		for _, f := range d.failures {
 			t.Errorf("%s: %s", rev, f)
 		}
@@ -221,14 +221,14 @@ func (d *differential) generated(n int, defs ...string) {
 				branches, levels = 1, 3
 			}
 			for branch := range branches {
-				full := value(set.Instance(&fullest{branch: branch}, def))
+				full := value(set.instance(&fullest{branch: branch}, def))
 				d.try(def, full)
 				for _, m := range mutants(full, levels, d.literals) {
 					d.try(def, m)
 				}
 			}
 			for range n {
-				in := value(set.Instance(src, def))
+				in := value(set.instance(src, def))
 				d.try(def, in)
 				ms := mutants(in, 9, d.literals)
 				for range min(6, len(ms)) {
@@ -281,7 +281,7 @@ type golden struct{ file, def, part string }
 
 func goldenParts(t *testing.T, set *Set) (out []golden) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "golden", string(set.Revision()), "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "golden", string(set.rev), "*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 2)) }
 func TestInstancesFitTheirDefinition(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		set, src := For(rev), seeded(1)
-		for _, def := range set.Definitions() {
+		for _, def := range set.definitions() {
 			for range 50 {
-				in := set.Instance(src, def)
+				in := set.instance(src, def)
 				if broken := set.Validate(def, in); len(broken) > 0 {
 					t.Fatalf("%s %s: %s: %v", rev, def, in, broken)
 				}
@@ -32,11 +32,11 @@ func TestInstancesReachEveryMemberAndBranch(t *testing.T) {
 		blocks := map[string]bool{}
 		members := map[string]bool{}
 		for range 400 {
-			v := gjson.ParseBytes(set.Instance(src, "CallToolResult"))
+			v := gjson.ParseBytes(set.instance(src, "CallToolResult"))
 			for _, block := range v.Get("content").Array() {
 				blocks[block.Get("type").Str] = true
 			}
-			for key := range gjson.ParseBytes(set.Instance(src, "Tool")).Map() {
+			for key := range gjson.ParseBytes(set.instance(src, "Tool")).Map() {
 				members[key] = true
 			}
 		}
@@ -59,8 +59,8 @@ func (zeros) IntN(int) int { return 0 }
 
 func TestInstanceOfAShrunkSourceIsValid(t *testing.T) {
 	for _, rev := range spec.Revisions() {
-		for _, def := range For(rev).Definitions() {
-			if in := For(rev).Instance(zeros{}, def); len(For(rev).Validate(def, in)) > 0 {
+		for _, def := range For(rev).definitions() {
+			if in := For(rev).instance(zeros{}, def); len(For(rev).Validate(def, in)) > 0 {
 				t.Errorf("%s %s: %s is not valid", rev, def, in)
 			}
 		}

@@ -111,7 +111,7 @@ func TestArgumentsFitForEveryKeyword(t *testing.T) {
 				}
 			}
 			// A source that cannot vary must do as well.
-			if _, err := g.Valid(first{}, style); err != nil {
+			if _, err := g.Valid(zeroSource{}, style); err != nil {
 				t.Errorf("%s, style %d, all choices 0: %v", name, style, err)
 			}
 		}

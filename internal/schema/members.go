@@ -8,17 +8,17 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Member is a value that stands where a definition has a member of its name.
+// A Member is a value in the place of a member of a definition.
 type Member struct {
 	Path  string // JSON pointer into the instance
 	Of    string // the innermost definition that has it
 	Value gjson.Result
 }
 
-// Members returns the values in an instance of the definition that stand where
-// it, or a definition below it, has a member of that name; what merely bears
-// the name in free data is none. Where a union leaves several branches, it
-// takes the members of each. It panics as Validate does.
+// Members returns the values in an instance of the definition that are in the
+// place of a member of that name, of this definition or of one below it. A member
+// of free data with that name is not included. If several branches of a union may
+// fit, the members of each are included. It panics as Validate does.
 func (s *Set) Members(def, name string, instance gjson.Result) []Member {
 	r := s.defs[def]
 	if r == nil {
@@ -26,9 +26,9 @@ func (s *Set) Members(def, name string, instance gjson.Result) []Member {
 	}
 	var found []Member
 	if !strings.Contains(instance.Raw, name) && !strings.Contains(instance.Raw, `\u`) {
-		return nil // the name stands nowhere, spelt out or escaped
+		return nil // the name does not occur, plain or escaped
 	}
-	r.collect(name, instance, nil, def, func(m Member) {
+	r.collectMembers(name, instance, nil, def, func(m Member) {
 		if !slices.ContainsFunc(found, func(o Member) bool { return o.Path == m.Path }) {
 			found = append(found, m)
 		}
@@ -36,9 +36,9 @@ func (s *Set) Members(def, name string, instance gjson.Result) []Member {
 	return found
 }
 
-// collect walks v, which stands at at, along r.
-func (r *rule) collect(name string, v gjson.Result, at *place, def string, add func(Member)) {
-	if !r.holds[name] {
+// collectMembers walks the value v at a location along r.
+func (r *node) collectMembers(name string, v gjson.Result, at *location, def string, add func(Member)) {
+	if !r.memberNames[name] {
 		return
 	}
 	for r.name != "" || r.ref != nil {
@@ -55,16 +55,16 @@ func (r *rule) collect(name string, v gjson.Result, at *place, def string, add f
 		if len(t.types) > 0 && !slices.ContainsFunc(t.types, func(kind string) bool { return hasType(v, kind) }) {
 			continue
 		}
-		if v.IsObject() && r.pick != nil && !t.admits(r.pick.member, lastMember(v, r.pick.member)) {
+		if v.IsObject() && r.discriminator != nil && !t.mayFit(r.discriminator.member, lastMember(v, r.discriminator.member)) {
 			continue
 		}
-		b.collect(name, v, at, def, add)
+		b.collectMembers(name, v, at, def, add)
 	}
 	switch {
 	case v.IsObject() && (len(r.properties) > 0 || r.values != nil):
 		v.ForEach(func(key, value gjson.Result) bool {
 			sub := r.property(key.String())
-			here := &place{at, key.String(), -1}
+			here := &location{at, key.String(), -1}
 			if sub != nil && key.String() == name {
 				add(Member{here.String(), def, value})
 			}
@@ -72,64 +72,64 @@ func (r *rule) collect(name string, v gjson.Result, at *place, def string, add f
 				sub = r.values
 			}
 			if sub != nil {
-				sub.collect(name, value, here, def, add)
+				sub.collectMembers(name, value, here, def, add)
 			}
 			return true
 		})
 	case v.IsArray() && r.items != nil:
 		n := 0
 		v.ForEach(func(_, item gjson.Result) bool {
-			r.items.collect(name, item, &place{at, "", n}, def, add)
+			r.items.collectMembers(name, item, &location{at, "", n}, def, add)
 			n++
 			return true
 		})
 	}
 }
 
-// reach notes which members may stand below each rule, so that what cannot hold
-// a member is not searched for it.
-func (s *Set) reach() {
-	var rules []*rule
+// findMemberNames records which members may occur below each node, so that
+// collectMembers skips values that cannot have the member.
+func (s *Set) findMemberNames() {
+	var rules []*node
 	for _, r := range s.defs {
-		rules = r.all(rules)
+		rules = r.appendAll(rules)
 	}
 	for _, r := range rules {
-		r.holds = map[string]bool{}
+		r.memberNames = map[string]bool{}
 		for _, p := range r.properties {
-			r.holds[p.name] = true
+			r.memberNames[p.name] = true
 		}
 	}
-	for grown := true; grown; { // definitions refer to each other in circles
+	for grown := true; grown; { // definitions are recursive
 		grown = false
 		for _, r := range rules {
-			before := len(r.holds)
-			for _, sub := range r.below() {
-				maps.Copy(r.holds, sub.holds)
+			before := len(r.memberNames)
+			for _, sub := range r.subnodes() {
+				maps.Copy(r.memberNames, sub.memberNames)
 			}
-			grown = grown || len(r.holds) > before
+			grown = grown || len(r.memberNames) > before
 		}
 	}
 }
 
-// all appends the rule and those written inside of it.
-func (r *rule) all(rules []*rule) []*rule {
+// appendAll appends the node and those within it.
+func (r *node) appendAll(rules []*node) []*node {
 	rules = append(rules, r)
-	for _, sub := range r.below() {
+	for _, sub := range r.subnodes() {
 		if sub.name == "" && sub != r.ref {
-			rules = sub.all(rules)
+			rules = sub.appendAll(rules)
 		}
 	}
 	return rules
 }
 
-// below returns the rules that instances of this one, or values in them, are
-// held against.
-func (r *rule) below() []*rule {
+// subnodes returns the nodes that validate instances of this one, or values in
+// them.
+func (r *node) subnodes() []*node {
 	out := slices.Clone(r.anyOf)
 	for _, p := range r.properties {
-		out = append(out, p.rule)
+		out = append(out, p.node)
 	}
-	for _, sub := range []*rule{r.ref, r.values, r.items} {
+	for _, sub := range []*node{r.ref, r.values, r.items} {
 		if sub != nil {
 			out = append(out, sub)
 		}

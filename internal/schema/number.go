@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isInteger tells whether a JSON number has no fractional part: 1.0 and 10e-1
-// have none. It only reads the digits, so no exponent is too large for it.
+// isInteger reports whether a JSON number has no fractional part: 1.0 and 10e-1
+// have none. It reads the digits only, so that no exponent is too large for it.
 func isInteger(number string) bool {
 	mantissa, exponent := splitExponent(number)
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -43,11 +43,11 @@ func splitExponent(number string) (mantissa, exponent string) {
 	return number[:i], sign + digits
 }
 
-// compare returns the sign of a-b, exactly, for JSON numbers. One whose
-// exponent is beyond all bounds in use is compared by its size alone.
+// compare returns the sign of a-b for JSON numbers. It is exact, except for numbers
+// with an exponent that parseRat rejects.
 func compare(a, b string) int {
-	x, okX := exact(a)
-	y, okY := exact(b)
+	x, okX := parseRat(a)
+	y, okY := parseRat(b)
 	if okX && okY {
 		return x.Cmp(y)
 	}
@@ -62,7 +62,9 @@ func compare(a, b string) int {
 	return 0
 }
 
-func exact(number string) (*big.Rat, bool) {
+// parseRat returns a JSON number. It rejects exponents of more than four digits,
+// which would take too much memory.
+func parseRat(number string) (*big.Rat, bool) {
 	if _, exponent := splitExponent(number); len(exponent) > 4 {
 		return nil, false
 	}

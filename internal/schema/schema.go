@@ -1,12 +1,14 @@
-// Package schema validates JSON: the messages of a protocol revision against
-// our schemas of them, and the arguments and results of a tool against the
-// schemas the tool declares. It also makes instances of both.
+// Package schema validates JSON: the messages of a protocol revision against the
+// schemas in fixtures/schema, and the arguments and results of a tool against
+// the schemas that the tool declares. It also makes valid and invalid arguments.
 //
-// Messages are validated by a small interpreter of our own for the closed
-// vocabulary that the generator writes (rule.go, validate.go): it needs no
-// compilation worth mentioning, picks a union's branch by its discriminator, and
-// is an order of magnitude cheaper than a general engine. Tool schemas use
-// every keyword of five dialects; they are the general engine's (tool.go).
+// A Set validates messages. It interprets the few keywords that the generator of
+// the schemas writes (node.go, validate.go): it needs little compilation, selects
+// the branch of a union by its discriminator, and is ten times faster than a
+// general engine. A ToolSchema validates with such an engine (tool.go), since
+// tools use every keyword of five dialects. A Generator makes arguments for the
+// inputSchema of a tool: valid ones (make_*.go) and Misfits, which break one
+// constraint each (invalid*.go).
 package schema
 
 //go:generate go run ./gen ../../fixtures/schema
@@ -24,14 +26,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Set holds the definitions and methods of one revision. It is never changed
-// after For returned it.
+// A Set holds the definitions and methods of one revision. It is immutable.
 type Set struct {
 	rev     spec.Revision
-	defs    map[string]*rule
+	defs    map[string]*node
 	methods map[string]method
 }
 
+// A method is the definitions of a request or notification, by name.
 type method struct {
 	From         string
 	Request      string
@@ -39,7 +41,7 @@ type method struct {
 	Notification string
 }
 
-// sets holds one compiled Set per revision, made when first asked for.
+// sets compiles the Set of each revision at its first use.
 var sets = func() map[spec.Revision]func() *Set {
 	m := map[spec.Revision]func() *Set{}
 	for _, rev := range spec.Revisions() {
@@ -68,18 +70,18 @@ func mustCompile(rev spec.Revision, document []byte) *Set {
 
 func compile(rev spec.Revision, document []byte) (*Set, error) {
 	doc := gjson.ParseBytes(document)
-	s := &Set{rev: rev, defs: map[string]*rule{}}
+	s := &Set{rev: rev, defs: map[string]*node{}}
 	if err := json.Unmarshal([]byte(doc.Get("x-methods").Raw), &s.methods); err != nil {
 		return nil, fmt.Errorf("x-methods: %w", err)
 	}
 	defs := doc.Get("$defs")
 	defs.ForEach(func(name, _ gjson.Result) bool {
-		s.defs[name.String()] = &rule{name: name.String()}
+		s.defs[name.String()] = &node{name: name.String()}
 		return true
 	})
 	var err error
 	defs.ForEach(func(name, value gjson.Result) bool {
-		if err = s.read(s.defs[name.String()], value); err != nil {
+		if err = s.readNode(s.defs[name.String()], value); err != nil {
 			err = fmt.Errorf("definition %s: %w", name.String(), err)
 		}
 		return err == nil
@@ -88,93 +90,34 @@ func compile(rev spec.Revision, document []byte) (*Set, error) {
 		return nil, err
 	}
 	for _, r := range s.defs {
-		r.link()
+		r.linkUnions()
 	}
-	s.reach()
+	s.findMemberNames()
 	return s, nil
 }
 
-// Revision returns the revision whose messages the set describes.
-func (s *Set) Revision() spec.Revision { return s.rev }
-
-// Definitions returns the names of all definitions, sorted.
-func (s *Set) Definitions() []string {
-	names := make([]string, 0, len(s.defs))
-	for name := range s.defs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Has tells whether the revision has a definition of that name.
+// Has reports whether the revision has a definition of that name.
 func (s *Set) Has(def string) bool { return s.defs[def] != nil }
 
-// Methods returns the names of all methods of requests and notifications that
-// travel as messages of their own, sorted.
-func (s *Set) Methods() []string {
-	var names []string
-	for name, m := range s.methods {
-		if m.From != "input" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Request returns the definition of a request by its method, "" if the revision
-// has no such request. Up to 2025-06-18 it describes method and params, the
-// envelope is JSONRPCRequest's; later it describes the whole message.
+// has no such request. Up to 2025-06-18 it describes method and params, and
+// JSONRPCRequest describes the envelope; later it describes the whole message.
 func (s *Set) Request(name string) string { return s.message(name).Request }
-
-// Result returns the definition of the plain result of a request, "" if the
-// revision has no such request.
-func (s *Set) Result(name string) string {
-	if m := s.message(name); len(m.Results) > 0 {
-		return m.Results[0]
-	}
-	return ""
-}
 
 // Notification returns the definition of a notification by its method, "" if
 // the revision has no such notification.
 func (s *Set) Notification(name string) string { return s.message(name).Notification }
 
-// Envelope returns the definition of the JSON-RPC envelope of a message of that
-// kind, "" for an invalid one and for a batch where the revision has none.
-func (s *Set) Envelope(kind wire.Kind) string {
-	var names []string
-	switch kind {
-	case wire.Request:
-		names = []string{"JSONRPCRequest"}
-	case wire.Notification:
-		names = []string{"JSONRPCNotification"}
-	case wire.Result:
-		names = []string{"JSONRPCResultResponse", "JSONRPCResponse"}
-	case wire.Error:
-		names = []string{"JSONRPCErrorResponse", "JSONRPCError"}
-	case wire.Batch:
-		if s.Has("JSONRPCBatchRequest") {
-			return "JSONRPCMessage"
-		}
-	}
-	if i := slices.IndexFunc(names, s.Has); i >= 0 {
-		return names[i]
-	}
-	return ""
-}
-
-// SentBy tells whether that side may send a request or notification of that
+// SentBy reports whether that side may send a request or notification of that
 // method in this revision.
 func (s *Set) SentBy(side wire.Role, name string) bool {
 	from := s.message(name).From
 	return from == "both" || from != "" && from == string(side)
 }
 
-// Input returns the definitions of what a server asks for in an input_required
-// result and of the answer to it (basic/patterns/mrtr, since 2026-07-28), both
-// "" if the method is none of these.
+// Input returns the definitions of an input request in an input_required result
+// and of the response to it (basic/patterns/mrtr, since 2026-07-28), both "" if
+// the method is not that of an input request.
 func (s *Set) Input(name string) (request, response string) {
 	if m := s.methods[name]; m.From == "input" {
 		return m.Request, m.Results[0]
@@ -182,12 +125,12 @@ func (s *Set) Input(name string) (request, response string) {
 	return "", ""
 }
 
-// ResultOf returns the definition that a result of the method, given as JSON, is
-// to be held against. Where the revision lets another result stand for the
-// plain one, the result itself says which it is: an input_required result by
-// its resultType (since 2026-07-28), a created task by the member task (in
-// 2025-11-25). A result of a type that the revision does not know belongs to an
-// extension, of which only the envelope is known: it is a Result.
+// ResultOf returns the definition that a result of the method, given as JSON, must
+// fit. Where a revision allows another result than the plain one, the result
+// shows which it is: an input_required result by its resultType (since
+// 2026-07-28), a created task by the member task (in 2025-11-25). A result of an
+// unknown type belongs to an extension, of which only the envelope is known: it
+// is a Result.
 func (s *Set) ResultOf(name string, result []byte) string {
 	m := s.message(name)
 	if len(m.Results) == 0 {

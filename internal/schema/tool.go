@@ -21,7 +21,7 @@ import (
 type ToolSchema struct {
 	dialect  string
 	compiled *jsonschema.Schema
-	one      sync.Mutex // held while effort counts a validation
+	mu       sync.Mutex // held while effort counts a validation
 	effort   *effort
 }
 
@@ -92,12 +92,12 @@ func dialectOf(uri string) int {
 // 2025-11-25). Nothing is ever fetched. The error is an *InvalidSchemaError,
 // *UnknownDialectError, *UnresolvedRefError or *NotJudgedError.
 func CompileTool(raw []byte) (*ToolSchema, error) {
-	return remember(&asNamed, raw, compileAsNamed)
+	return compileCached(&declaredCache, raw, compileDeclared)
 }
 
 // remember compiles a schema once, unless it is so large that it is not kept:
 // in a run the same tools come back in every session.
-func remember(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
+func compileCached(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
 	const largest = 64 << 10
 	if len(raw) > largest {
 		return compile(raw)
@@ -106,9 +106,9 @@ func remember(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw []byte
 }
 
 // What CompileTool and CompileToolAnyDialect made of texts.
-var asNamed, inAnyDialect = memo.Cache[*ToolSchema]{Most: 512}, memo.Cache[*ToolSchema]{Most: 512}
+var declaredCache, anyDialectCache = memo.Cache[*ToolSchema]{Most: 512}, memo.Cache[*ToolSchema]{Most: 512}
 
-func compileAsNamed(raw []byte) (*ToolSchema, error) {
+func compileDeclared(raw []byte) (*ToolSchema, error) {
 	doc, err := decodeSchema(raw)
 	if err != nil {
 		return nil, err
@@ -129,10 +129,10 @@ func compileAsNamed(raw []byte) (*ToolSchema, error) {
 // revision says which dialect a tool's schema is written in. The error is that
 // of the dialect tried first.
 func CompileToolAnyDialect(raw []byte) (*ToolSchema, error) {
-	return remember(&inAnyDialect, raw, compileInAnyDialect)
+	return compileCached(&anyDialectCache, raw, compileAnyDialect)
 }
 
-func compileInAnyDialect(raw []byte) (*ToolSchema, error) {
+func compileAnyDialect(raw []byte) (*ToolSchema, error) {
 	declared, first := CompileTool(raw)
 	if first == nil {
 		return declared, nil
@@ -155,41 +155,41 @@ func compileInAnyDialect(raw []byte) (*ToolSchema, error) {
 // The largest schemas that are judged: the engine's time grows with the cube of
 // the nesting (measured: 0.5 s at 800 levels).
 const (
-	schemaLimit = 1 << 20 // bytes
-	depthLimit  = 200     // levels
+	maxSchemaBytes = 1 << 20 // bytes
+	maxSchemaDepth = 200     // levels
 )
 
 func decodeSchema(raw []byte) (any, error) {
-	if len(raw) > schemaLimit {
-		return nil, &NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(raw), schemaLimit)}
+	if len(raw) > maxSchemaBytes {
+		return nil, &NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(raw), maxSchemaBytes)}
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, &InvalidSchemaError{dialects[0].uri, []Violation{{Keyword: "json", Message: "is not valid JSON"}}}
 	}
-	if deeper(doc, depthLimit) {
-		return nil, &NotJudgedError{fmt.Sprintf("the schema nests deeper than %d levels", depthLimit)}
+	if isDeeper(doc, maxSchemaDepth) {
+		return nil, &NotJudgedError{fmt.Sprintf("the schema nests deeper than %d levels", maxSchemaDepth)}
 	}
-	if n := wildNumber(gjson.ParseBytes(raw)); n != "" {
+	if n := hugeNumber(gjson.ParseBytes(raw)); n != "" {
 		return nil, &NotJudgedError{"the number " + n + " is too large to compute with"}
 	}
 	return doc, nil
 }
 
-func deeper(v any, levels int) bool {
+func isDeeper(v any, levels int) bool {
 	if levels < 0 {
 		return true
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, sub := range v {
-			if deeper(sub, levels-1) {
+			if isDeeper(sub, levels-1) {
 				return true
 			}
 		}
 	case []any:
 		for _, sub := range v {
-			if deeper(sub, levels-1) {
+			if isDeeper(sub, levels-1) {
 				return true
 			}
 		}
@@ -213,7 +213,7 @@ func compileTool(doc any, dialect int) (t *ToolSchema, err error) {
 		return nil, &NotJudgedError{err.Error()}
 	}
 	if _, err := c.Compile(toolURL); err != nil {
-		return nil, explain(err, dialects[dialect].uri)
+		return nil, convertError(err, dialects[dialect].uri)
 	}
 	if len(foreign) > 0 {
 		return nil, &NotJudgedError{fmt.Sprintf("the pattern %q is no RE2 expression", foreign[0])}
@@ -242,7 +242,7 @@ func newCompiler(dialect int, foreign *[]string) *jsonschema.Compiler {
 	c.DefaultDraft(dialects[dialect].draft)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
-		re, err := readPattern(pattern)
+		re, err := compilePattern(pattern)
 		if err != nil {
 			*foreign = append(*foreign, pattern)
 			return matchAll(pattern), nil
@@ -258,7 +258,7 @@ func newCompiler(dialect int, foreign *[]string) *jsonschema.Compiler {
 }
 
 // explain turns an error of the engine into one of ours.
-func explain(err error, dialect string) error {
+func convertError(err error, dialect string) error {
 	var invalid *jsonschema.SchemaValidationError
 	var load *jsonschema.LoadURLError
 	var pointer *jsonschema.JSONPointerNotFoundError
@@ -277,19 +277,19 @@ func explain(err error, dialect string) error {
 		}
 		return &NotJudgedError{err.Error()}
 	case errors.As(err, &load):
-		return &UnresolvedRefError{Ref: ownName(load.URL)}
+		return &UnresolvedRefError{Ref: trimToolURL(load.URL)}
 	case errors.As(err, &pointer):
-		return &UnresolvedRefError{ownName(pointer.URL), true}
+		return &UnresolvedRefError{trimToolURL(pointer.URL), true}
 	case errors.As(err, &badPointer):
-		return &UnresolvedRefError{ownName(badPointer.URL), true}
+		return &UnresolvedRefError{trimToolURL(badPointer.URL), true}
 	case errors.As(err, &anchor):
-		return &UnresolvedRefError{ownName(anchor.Reference), true}
+		return &UnresolvedRefError{trimToolURL(anchor.Reference), true}
 	}
 	return &NotJudgedError{err.Error()}
 }
 
 // ownName takes the place that we gave a schema out of a reference.
-func ownName(url string) string {
+func trimToolURL(url string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(url, toolURL), "tool:///")
 }
 
@@ -312,15 +312,15 @@ func (t *ToolSchema) Validate(instance []byte) (found []Violation, err error) {
 	if err != nil {
 		return []Violation{{Keyword: "json", Message: "is not valid JSON"}}, nil
 	}
-	if n := wildNumber(gjson.ParseBytes(instance)); n != "" {
+	if n := hugeNumber(gjson.ParseBytes(instance)); n != "" {
 		return nil, &NotJudgedError{"the number " + n + " is too large to compute with"}
 	}
 	return t.validate(value)
 }
 
 func (t *ToolSchema) validate(value any) (found []Violation, err error) {
-	t.one.Lock()
-	defer t.one.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.effort.spent = 0
 	defer func() {
 		if p := recover(); p != nil {
@@ -333,7 +333,7 @@ func (t *ToolSchema) validate(value any) (found []Violation, err error) {
 	}
 	var why *jsonschema.ValidationError
 	if errors.As(err, &why) {
-		if cyclic(why) {
+		if hasRefCycle(why) {
 			return nil, &NotJudgedError{"a reference of the schema leads to itself"}
 		}
 		return flattenErrors(why), nil
@@ -346,9 +346,9 @@ func (t *ToolSchema) validate(value any) (found []Violation, err error) {
 // hostile schema would keep us busy for ever.
 type effort struct{ spent int }
 
-const effortLimit = 500_000 // applications, about a second
+const maxSteps = 500_000 // applications, about a second
 
-var overspent = fmt.Sprintf("more than %d steps", effortLimit)
+var tooManySteps = fmt.Sprintf("more than %d steps", maxSteps)
 
 // vocabulary has the engine call Validate wherever it applies a part of a
 // schema, and keeps what the engine does not.
@@ -356,15 +356,15 @@ func (e *effort) vocabulary() *jsonschema.Vocabulary {
 	return &jsonschema.Vocabulary{
 		URL: "tool:///effort",
 		Compile: func(_ *jsonschema.CompilerContext, written map[string]any) (jsonschema.SchemaExt, error) {
-			return &remark{effort: e, written: written}, nil
+			return &keywordExtension{effort: e, keywords: written}, nil
 		},
 	}
 }
 
 // A remark is what is kept of a part of a schema beside the engine's own.
-type remark struct {
+type keywordExtension struct {
 	*effort
-	written map[string]any
+	keywords map[string]any
 }
 
 // Validate panics at the limit, since the engine has no other way to stop;
@@ -372,27 +372,27 @@ type remark struct {
 func (e *effort) Validate(*jsonschema.ValidatorContext, any) { e.step() }
 
 func (e *effort) step() {
-	if e.spent++; e.spent > effortLimit {
-		panic(overspent)
+	if e.spent++; e.spent > maxSteps {
+		panic(tooManySteps)
 	}
 }
 
 // cyclic tells whether validation met a reference without end, of which JSON
 // Schema says that its behavior is undefined (core 2020-12, section 9.4.1).
-func cyclic(e *jsonschema.ValidationError) bool {
+func hasRefCycle(e *jsonschema.ValidationError) bool {
 	if _, ok := e.ErrorKind.(*kind.RefCycle); ok {
 		return true
 	}
-	return slices.ContainsFunc(e.Causes, cyclic)
+	return slices.ContainsFunc(e.Causes, hasRefCycle)
 }
 
 // wildNumber returns a number of v whose exponent the engine would expand into
 // more than thousands of digits, "" if there is none.
-func wildNumber(v gjson.Result) (wild string) {
+func hugeNumber(v gjson.Result) (wild string) {
 	switch {
 	case v.Type == gjson.Number:
-		if _, ok := exact(v.Raw); !ok {
-			return brief(v)
+		if _, ok := parseRat(v.Raw); !ok {
+			return describe(v)
 		}
 	case v.IsObject() || v.IsArray():
 		// Text without an exponent of four digits has no such number.
@@ -400,7 +400,7 @@ func wildNumber(v gjson.Result) (wild string) {
 			return ""
 		}
 		v.ForEach(func(_, sub gjson.Result) bool {
-			wild = wildNumber(sub)
+			wild = hugeNumber(sub)
 			return wild == ""
 		})
 	}

@@ -112,8 +112,8 @@ func TestInstancesAreHeldAgainstTheSchemaOfATool(t *testing.T) {
 func TestHostileSchemasAreNotJudged(t *testing.T) {
 	var not *NotJudgedError
 	for name, in := range map[string]string{
-		"deep": strings.Repeat(`{"items":`, depthLimit+1) + `{}` + strings.Repeat(`}`, depthLimit+1),
-		"long": `{"title":"` + strings.Repeat("x", schemaLimit) + `"}`,
+		"deep": strings.Repeat(`{"items":`, maxSchemaDepth+1) + `{}` + strings.Repeat(`}`, maxSchemaDepth+1),
+		"long": `{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`,
 	} {
 		if _, err := CompileTool([]byte(in)); !errors.As(err, &not) {
 			t.Errorf("%s: %v", name, err)

@@ -13,15 +13,15 @@ import (
 
 // A Violation is one way in which an instance does not fit a definition.
 type Violation struct {
-	InstancePath string // JSON pointer (RFC 6901) into the instance, "" is its root
+	InstancePath string // JSON pointer (RFC 6901) into the instance; "" is its root
 	Keyword      string // of JSON Schema: type, required, enum, const, …
 	Message      string // what is wrong, without the path
 	Definition   string // the innermost definition that is broken; "" for a tool's schema
 	Missing      string // the member that a message lacks, where Keyword is required
 }
 
-// Place returns the JSON pointer of the value at fault, of a missing member
-// the one that it would have.
+// Place returns the JSON pointer of the violating value. A missing member has the
+// pointer of its place.
 func (v Violation) Place() string {
 	if v.Missing == "" {
 		return v.InstancePath
@@ -37,7 +37,7 @@ func (v Violation) String() string {
 }
 
 // Validate returns the ways in which instance does not fit the definition, none
-// if it fits. It panics if the revision has no definition of that name: ask Has.
+// if it fits. It panics if the revision has no definition of that name; see Has.
 func (s *Set) Validate(def string, instance []byte) []Violation {
 	r := s.defs[def]
 	if r == nil {
@@ -46,19 +46,19 @@ func (s *Set) Validate(def string, instance []byte) []Violation {
 	if !gjson.ValidBytes(instance) {
 		return []Violation{{Keyword: "json", Message: "is not valid JSON", Definition: def}}
 	}
-	return r.check(gjson.ParseBytes(instance), nil, def, nil)
+	return r.validate(gjson.ParseBytes(instance), nil, def, nil)
 }
 
-// A place is where in the instance a value stands.
-type place struct {
-	in    *place
+// A location is the path to a value in an instance.
+type location struct {
+	in    *location
 	key   string
 	index int // of an item; -1 for a member
 }
 
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-func (p *place) String() string {
+func (p *location) String() string {
 	if p == nil {
 		return ""
 	}
@@ -68,8 +68,8 @@ func (p *place) String() string {
 	return p.in.String() + "/" + escapePointer.Replace(p.key)
 }
 
-// check appends to found how v, which stands at at, does not fit r.
-func (r *rule) check(v gjson.Result, at *place, def string, found []Violation) []Violation {
+// validate appends to found how v at a location does not fit r.
+func (r *node) validate(v gjson.Result, at *location, def string, found []Violation) []Violation {
 	for r.name != "" || r.ref != nil {
 		if r.name != "" {
 			def = r.name
@@ -83,36 +83,36 @@ func (r *rule) check(v gjson.Result, at *place, def string, found []Violation) [
 		found = append(found, Violation{InstancePath: at.String(), Keyword: keyword, Message: fmt.Sprintf(format, args...), Definition: def})
 	}
 	if len(r.types) > 0 && !slices.ContainsFunc(r.types, func(t string) bool { return hasType(v, t) }) {
-		add("type", "%s is not %s", brief(v), either(withArticle(r.types)))
+		add("type", "%s is not %s", describe(v), joinOr(withArticle(r.types)))
 		return found
 	}
-	if len(r.enum) > 0 && !slices.ContainsFunc(r.enum, func(o gjson.Result) bool { return same(o, v) }) {
+	if len(r.enum) > 0 && !slices.ContainsFunc(r.enum, func(o gjson.Result) bool { return equalsLiteral(o, v) }) {
 		if r.isConst {
-			add("const", "%s is not %s", brief(v), brief(r.enum[0]))
+			add("const", "%s is not %s", describe(v), describe(r.enum[0]))
 		} else {
-			add("enum", "%s is not one of %s", brief(v), list(r.enum))
+			add("enum", "%s is not one of %s", describe(v), joinValues(r.enum))
 		}
 		return found
 	}
 	if v.Type == gjson.Number {
 		if r.minimum != "" && compare(v.Raw, r.minimum) < 0 {
-			add("minimum", "%s is less than %s", brief(v), r.minimum)
+			add("minimum", "%s is less than %s", describe(v), r.minimum)
 		}
 		if r.maximum != "" && compare(v.Raw, r.maximum) > 0 {
-			add("maximum", "%s is more than %s", brief(v), r.maximum)
+			add("maximum", "%s is more than %s", describe(v), r.maximum)
 		}
 	}
 	if len(r.anyOf) > 0 {
-		found = r.checkUnion(v, at, def, found)
+		found = r.validateUnion(v, at, def, found)
 	}
 	switch {
 	case v.IsObject() && (len(r.properties) > 0 || r.values != nil):
-		found = r.checkMembers(v, at, def, found)
+		found = r.validateMembers(v, at, def, found)
 	case v.IsArray() && (r.items != nil || r.maxItems >= 0):
 		n := 0
 		v.ForEach(func(_, item gjson.Result) bool {
 			if r.items != nil {
-				found = r.items.check(item, &place{at, "", n}, def, found)
+				found = r.items.validate(item, &location{at, "", n}, def, found)
 			}
 			n++
 			return true
@@ -124,8 +124,8 @@ func (r *rule) check(v gjson.Result, at *place, def string, found []Violation) [
 	return found
 }
 
-func (r *rule) checkMembers(v gjson.Result, at *place, def string, found []Violation) []Violation {
-	var seen uint64 // bit i: the i-th required member was there
+func (r *node) validateMembers(v gjson.Result, at *location, def string, found []Violation) []Violation {
+	var seen uint64 // bit i: the i-th required member is present
 	v.ForEach(func(key, value gjson.Result) bool {
 		name := key.String()
 		if i := slices.Index(r.required, name); i >= 0 {
@@ -136,26 +136,26 @@ func (r *rule) checkMembers(v gjson.Result, at *place, def string, found []Viola
 			sub = r.values
 		}
 		if sub != nil {
-			found = sub.check(value, &place{at, name, -1}, def, found)
+			found = sub.validate(value, &location{at, name, -1}, def, found)
 		}
 		return true
 	})
 	for i, name := range r.required {
 		if seen&(1<<i) == 0 {
-			found = append(found, lacks(at, name, def))
+			found = append(found, missingMember(at, name, def))
 		}
 	}
 	return found
 }
 
-func lacks(at *place, member, def string) Violation {
+func missingMember(at *location, member, def string) Violation {
 	return Violation{InstancePath: at.String(), Keyword: "required", Message: "the member " + member + " is missing", Definition: def, Missing: member}
 }
 
-// checkUnion tries the branches that the kind and the discriminator of v leave;
-// if none fits, it reports what is wrong with the nearest.
-func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violation) []Violation {
-	var candidates []*rule
+// validateUnion tries the branches that the type and the discriminator of v
+// select. If none fits, it reports the violations of the nearest.
+func (r *node) validateUnion(v gjson.Result, at *location, def string, found []Violation) []Violation {
+	var candidates []*node
 	var kinds []string
 	for _, b := range r.anyOf {
 		t := b.target()
@@ -165,16 +165,16 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 		}
 	}
 	if len(candidates) == 0 {
-		return append(found, Violation{InstancePath: at.String(), Keyword: "type", Message: brief(v) + " is not " + either(withArticle(kinds)), Definition: def})
+		return append(found, Violation{InstancePath: at.String(), Keyword: "type", Message: describe(v) + " is not " + joinOr(withArticle(kinds)), Definition: def})
 	}
-	if r.pick != nil && v.IsObject() {
-		value := lastMember(v, r.pick.member)
-		left := slices.DeleteFunc(slices.Clone(candidates), func(b *rule) bool { return !b.target().admits(r.pick.member, value) })
+	if r.discriminator != nil && v.IsObject() {
+		value := lastMember(v, r.discriminator.member)
+		left := slices.DeleteFunc(slices.Clone(candidates), func(b *node) bool { return !b.target().mayFit(r.discriminator.member, value) })
 		if len(left) == 0 {
 			if !value.Exists() {
-				return append(found, lacks(at, r.pick.member, def))
+				return append(found, missingMember(at, r.discriminator.member, def))
 			}
-			return append(found, Violation{InstancePath: (&place{at, r.pick.member, -1}).String(), Keyword: "enum", Message: brief(value) + " is not one of " + list(r.pick.values), Definition: def})
+			return append(found, Violation{InstancePath: (&location{at, r.discriminator.member, -1}).String(), Keyword: "enum", Message: describe(value) + " is not one of " + joinValues(r.discriminator.values), Definition: def})
 		}
 		candidates = left
 	}
@@ -182,7 +182,7 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 	var misses []string
 	best, tied := 0, false
 	for _, b := range candidates {
-		broken := b.check(v, at, def, nil)
+		broken := b.validate(v, at, def, nil)
 		if len(broken) == 0 {
 			return found
 		}
@@ -200,8 +200,8 @@ func (r *rule) checkUnion(v gjson.Result, at *place, def string, found []Violati
 	return append(found, nearest...)
 }
 
-// distance ranks how far a value at path is from a branch: a member that it
-// lacks tells more against the branch than any number of wrong ones.
+// distance ranks how far a value at path is from a branch: a missing member counts
+// more than any number of wrong ones.
 func distance(broken []Violation, path string) int {
 	const missing = 1 << 16
 	d := len(broken)
@@ -213,14 +213,14 @@ func distance(broken []Violation, path string) int {
 	return d
 }
 
-// admits tells whether an object with that value of the member (or without it)
+// mayFit reports whether an object with that value of the member, or without it,
 // may fit r.
-func (r *rule) admits(name string, value gjson.Result) bool {
+func (r *node) mayFit(name string, value gjson.Result) bool {
 	if !value.Exists() {
 		return !slices.Contains(r.required, name)
 	}
 	m := r.property(name).target()
-	return slices.ContainsFunc(m.enum, func(o gjson.Result) bool { return same(o, value) })
+	return slices.ContainsFunc(m.enum, func(o gjson.Result) bool { return equalsLiteral(o, value) })
 }
 
 func lastMember(v gjson.Result, name string) (found gjson.Result) {
@@ -253,8 +253,9 @@ func hasType(v gjson.Result, kind string) bool {
 	return false
 }
 
-// same compares a literal of a schema, a string or an integer, with a value.
-func same(literal, v gjson.Result) bool {
+// equalsLiteral compares a literal of a schema, a string or an integer, with a
+// value.
+func equalsLiteral(literal, v gjson.Result) bool {
 	if literal.Type != v.Type {
 		return false
 	}
@@ -264,11 +265,11 @@ func same(literal, v gjson.Result) bool {
 	return literal.Str == v.Str
 }
 
-// briefLimit bounds how much of a value a message repeats, in bytes.
-const briefLimit = 60
+// describeLimit bounds, in bytes, how much of a value a message repeats.
+const describeLimit = 60
 
-// brief shows a value in a message, cut where it is long.
-func brief(v gjson.Result) string {
+// describe returns a value for a message, cut if it is long.
+func describe(v gjson.Result) string {
 	switch {
 	case v.IsObject():
 		return "an object"
@@ -277,10 +278,10 @@ func brief(v gjson.Result) string {
 	case v.Type == gjson.Null:
 		return "null"
 	}
-	return wire.Clip(v.Raw, briefLimit)
+	return wire.Clip(v.Raw, describeLimit)
 }
 
-func list(values []gjson.Result) string {
+func joinValues(values []gjson.Result) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = v.String()
@@ -305,7 +306,7 @@ func withArticle(kinds []string) []string {
 	return out
 }
 
-func either(words []string) string {
+func joinOr(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,27 +10,23 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Source draws the choices that make an instance: math/rand/v2 and rapid both
-// drive it. IntN returns a number from 0 to n-1; the smaller, the plainer the
-// instance should be, so that a shrinking source shrinks the instance.
-type Source interface{ IntN(n int) int }
-
-// Instance returns a valid instance of the definition, as JSON. It panics if the
+// instance returns a valid instance of the definition, as JSON. It panics if the
 // revision has no definition of that name.
-func (s *Set) Instance(src Source, def string) []byte {
+func (s *Set) instance(src Source, def string) []byte {
 	r := s.defs[def]
 	if r == nil {
 		panic(fmt.Sprintf("schema: revision %s has no definition %q", s.rev, def))
 	}
-	return (&maker{src}).make(nil, r, "", 0)
+	return (&instanceMaker{src}).make(nil, r, "", 0)
 }
 
-type maker struct{ src Source }
+// An instanceMaker makes instances of definitions.
+type instanceMaker struct{ src Source }
 
-// From this depth on only what is required is made.
+// fullDepth is the depth from which on only required members are made.
 const fullDepth = 6
 
-func (m *maker) make(b []byte, r *rule, member string, depth int) []byte {
+func (m *instanceMaker) make(b []byte, r *node, member string, depth int) []byte {
 	r = r.target()
 	switch {
 	case len(r.anyOf) > 0:
@@ -57,7 +54,7 @@ func (m *maker) make(b []byte, r *rule, member string, depth int) []byte {
 	}
 }
 
-func (m *maker) array(b []byte, r *rule, member string, depth int) []byte {
+func (m *instanceMaker) array(b []byte, r *node, member string, depth int) []byte {
 	n := 0
 	if depth < fullDepth {
 		n = m.src.IntN(3)
@@ -79,10 +76,10 @@ func (m *maker) array(b []byte, r *rule, member string, depth int) []byte {
 	return append(b, ']')
 }
 
-func (m *maker) object(b []byte, r *rule, depth int) []byte {
+func (m *instanceMaker) object(b []byte, r *node, depth int) []byte {
 	b = append(b, '{')
 	first := true
-	put := func(name string, sub *rule) {
+	put := func(name string, sub *node) {
 		if !first {
 			b = append(b, ',')
 		}
@@ -101,7 +98,7 @@ func (m *maker) object(b []byte, r *rule, depth int) []byte {
 	}
 	for _, p := range r.properties {
 		if slices.Contains(r.required, p.name) || depth < fullDepth && m.src.IntN(3) == 1 {
-			put(p.name, p.rule)
+			put(p.name, p.node)
 		}
 	}
 	if depth >= fullDepth {
@@ -118,15 +115,15 @@ func (m *maker) object(b []byte, r *rule, depth int) []byte {
 }
 
 // anything makes a small JSON value of any type.
-func (m *maker) anything(b []byte) []byte {
+func (m *instanceMaker) anything(b []byte) []byte {
 	plain := []string{`"text"`, `0`, `true`, `null`, `1.5`, `{}`, `[]`, `{"k":"v"}`, `["v",1]`, `12345678901234567890`}
 	return append(b, plain[m.src.IntN(len(plain))]...)
 }
 
-// number makes a whole number in the bounds, a fraction only where both bounds
-// ask for it: revisions say of several numbers outside the schema that they are
-// whole (progress tokens: basic/utilities/progress).
-func (m *maker) number(b []byte, r *rule) []byte {
+// number makes an integer in the bounds, and a fraction only between 0 and 1:
+// pages of a revision require of several numbers that they are integers, which
+// the schema does not state (progress tokens: basic/utilities/progress).
+func (m *instanceMaker) number(b []byte, r *node) []byte {
 	if r.minimum != "" && r.maximum != "" {
 		within := []string{r.minimum, r.maximum}
 		if r.minimum == "0" && r.maximum == "1" && r.types[0] == "number" {
@@ -144,7 +141,7 @@ func (m *maker) number(b []byte, r *rule) []byte {
 	return append(b, whole[m.src.IntN(len(whole))]...)
 }
 
-func (m *maker) text(format, member string) string {
+func (m *instanceMaker) text(format, member string) string {
 	switch format {
 	case "uri":
 		return []string{"file:///project/readme.md", "https://example.com/a?b=c#d", "urn:example:1"}[m.src.IntN(3)]
@@ -164,3 +161,6 @@ func (m *maker) text(format, member string) string {
 	words := []string{"name", "a", "two words", "ünï", "😀", "line\nbreak", "\"quoted\"", "", "\u0000", strings.Repeat("x", 300)}
 	return words[m.src.IntN(len(words))]
 }
+
+// definitions returns the names of all definitions, sorted.
+func (s *Set) definitions() []string { return slices.Sorted(maps.Keys(s.defs)) }

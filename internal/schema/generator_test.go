@@ -106,7 +106,7 @@ func TestArgumentsFollowFromTheirSource(t *testing.T) {
 			}
 		}
 	}
-	args, err := Arguments(first{}, []byte(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"},"b":{"type":"boolean"},"l":{"type":"array"},"more":{}},"required":["n","s","b","l"]}`))
+	args, err := Arguments(zeroSource{}, []byte(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"},"b":{"type":"boolean"},"l":{"type":"array"},"more":{}},"required":["n","s","b","l"]}`))
 	if want := `{"b":false,"l":[],"n":1,"s":"text"}`; err != nil || string(args) != want {
 		t.Errorf("the plainest arguments are %s, want %s (%v)", args, want, err)
 	}
@@ -117,7 +117,7 @@ func TestFullArgumentsHaveEveryMemberDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := g.Valid(first{}, Full)
+	args, err := g.Valid(zeroSource{}, Full)
 	if want := `{"a":"text","b":{"c":[{"d":1}]}}`; err != nil || string(args) != want {
 		t.Errorf("%s, want %s (%v)", args, want, err)
 	}
@@ -168,7 +168,7 @@ func TestArgumentsForHostileSchemasEnd(t *testing.T) {
 	}
 	for name, in := range map[string]string{
 		"chain":                `{"$ref":"#/$defs/d0","$defs":{"d2300":{"type":"object"}` + chain.String() + `}}`,
-		"large":                `{"title":"` + strings.Repeat("x", generatorLimit) + `"}`,
+		"large":                `{"title":"` + strings.Repeat("x", maxGeneratorSchema) + `"}`,
 		"unions that double":   `{"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}` + wide.String() + `}}`,
 		"parts that double":    `{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{"d40":{"type":"string"}` + strings.ReplaceAll(wide.String(), "anyOf", "allOf") + `}}`,
 		"long array":           `{"required":["a"],"properties":{"a":{"type":"array","minItems":1000000}}}`,

@@ -14,42 +14,42 @@ import (
 
 // odd is values that nobody means, so that an enumeration has none of them, and
 // that no lenient reader takes for a value of another type.
-var odd = []any{"mcpcheck", map[string]any{"mcpcheck": []any{nil}}, json.Number("987654321"), json.Number("-98765.5"), []any{map[string]any{"mcpcheck": []any{nil}}}, true, false, nil}
+var unusualValues = []any{"mcpcheck", map[string]any{"mcpcheck": []any{nil}}, json.Number("987654321"), json.Number("-98765.5"), []any{map[string]any{"mcpcheck": []any{nil}}}, true, false, nil}
 
 // breakAny breaks the keywords that hold for values of every type, and those of
 // numbers and strings.
 func (b *breaker) breakAny(s *jsonschema.Schema, v any, path []string) {
-	if of := may(s); of != anything {
-		for _, wrong := range b.wrongly(of) {
-			b.broken(constraint{keyword: "type", place: path}, fmt.Sprintf("is %s, not %s", withArticle([]string{typeName(wrong)})[0], either(withArticle(s.Types.ToStrings()))), b.with(path, wrong))
+	if of := allowedTypes(s); of != anyType {
+		for _, wrong := range b.valueOfOtherType(of) {
+			b.tryBreak(constraint{keyword: "type", place: path}, fmt.Sprintf("is %s, not %s", withArticle([]string{typeName(wrong)})[0], joinOr(withArticle(s.Types.ToStrings()))), b.replaceAt(path, wrong))
 		}
 	}
 	if s.Enum != nil {
-		b.broken(constraint{keyword: "enum", place: path}, "is not one of "+strings.Join(showAll(s.Enum.Values), ", "), b.withEach(path, odd)...)
+		b.tryBreak(constraint{keyword: "enum", place: path}, "is not one of "+strings.Join(formatValues(s.Enum.Values), ", "), b.replaceAtEach(path, unusualValues)...)
 	}
 	if s.Const != nil {
-		b.broken(constraint{keyword: "const", place: path}, "is not "+show(*s.Const), b.withEach(path, odd)...)
+		b.tryBreak(constraint{keyword: "const", place: path}, "is not "+formatValue(*s.Const), b.replaceAtEach(path, unusualValues)...)
 	}
 	b.breakUnions(s, v, path)
-	switch kindOf(v) {
-	case whole, fractions:
+	switch typeOf(v) {
+	case integerType, fractionType:
 		b.breakNumber(s, v.(json.Number), path)
-	case strings_:
+	case stringType:
 		b.breakText(s, v.(string), path)
 	}
 }
 
 func typeName(v any) string {
-	switch kindOf(v) {
-	case strings_:
+	switch typeOf(v) {
+	case stringType:
 		return "string"
-	case whole, fractions:
+	case integerType, fractionType:
 		return "number"
-	case booleans:
+	case booleanType:
 		return "boolean"
-	case objects:
+	case objectType:
 		return "object"
-	case arrays:
+	case arrayType:
 		return "array"
 	}
 	return "null"
@@ -57,23 +57,23 @@ func typeName(v any) string {
 
 // wrongly returns a value that is of none of some types: a string for a number,
 // for others an object where it can be.
-func (b *breaker) wrongly(of kinds) []any {
+func (b *breaker) valueOfOtherType(of typeSet) []any {
 	order := []int{1, 0, 4, 2, 5}
-	if of&(whole|fractions) != 0 && of&strings_ == 0 {
+	if of&(integerType|fractionType) != 0 && of&stringType == 0 {
 		order = []int{0, 1, 4, 5}
 	}
 	for _, i := range order {
-		if kindOf(odd[i])&of == 0 {
-			return []any{odd[i]}
+		if typeOf(unusualValues[i])&of == 0 {
+			return []any{unusualValues[i]}
 		}
 	}
 	return nil
 }
 
-func (b *breaker) withEach(path []string, values []any) []any {
+func (b *breaker) replaceAtEach(path []string, values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
-		out[i] = b.with(path, v)
+		out[i] = b.replaceAt(path, v)
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
 	overlaid := func(schemas ...*jsonschema.Schema) []any {
 		var out []any
 		for try := range 4 {
-			made, ok := b.again(try).value(schemas, anything, len(path)+1)
+			made, ok := b.retry(try).value(schemas, anyType, len(path)+1)
 			if !ok {
 				break
 			}
@@ -93,9 +93,9 @@ func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
 			if isObject && wasObject {
 				both := maps.Clone(under)
 				maps.Copy(both, over)
-				out = append(out, b.with(path, both))
+				out = append(out, b.replaceAt(path, both))
 			}
-			out = append(out, b.with(path, made))
+			out = append(out, b.replaceAt(path, made))
 		}
 		return out
 	}
@@ -112,28 +112,28 @@ func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
 					delete(bare, name)
 				}
 			}
-			none = append(none, b.with(path, bare))
+			none = append(none, b.replaceAt(path, bare))
 		}
-		b.broken(constraint{keyword: keyword, place: path}, "fits no branch", append(none, b.withEach(path, odd)...)...)
+		b.tryBreak(constraint{keyword: keyword, place: path}, "fits no branch", append(none, b.replaceAtEach(path, unusualValues)...)...)
 	}
 	for i := range s.OneOf {
 		for j := range min(i, 6) {
-			b.broken(constraint{keyword: "oneOf", place: path}, "fits more than one branch", overlaid(s.OneOf[i], s.OneOf[j])...)
+			b.tryBreak(constraint{keyword: "oneOf", place: path}, "fits more than one branch", overlaid(s.OneOf[i], s.OneOf[j])...)
 		}
 	}
 	if s.Not != nil {
-		b.broken(constraint{keyword: "not", place: path}, "is what it must not be", overlaid(s.Not)...)
+		b.tryBreak(constraint{keyword: "not", place: path}, "is what it must not be", overlaid(s.Not)...)
 	}
 }
 
 // farthest bounds the numbers that are written: from it on many readers round.
-var farthest = big.NewRat(1<<53, 1)
+var maxExactInteger = big.NewRat(1<<53, 1)
 
 func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string) {
 	step := big.NewRat(1, 1)
 	if s.MultipleOf != nil {
 		step = s.MultipleOf
-		if may(s)&fractions == 0 {
+		if allowedTypes(s)&fractionType == 0 {
 			step = commonMultiple(step, big.NewRat(1, 1))
 		}
 	}
@@ -154,8 +154,8 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 			}
 		}
 		made, ok := decimalOf(at())
-		if ok && beyond() && new(big.Rat).Abs(at()).Cmp(farthest) < 0 {
-			b.broken(constraint{keyword: keyword, place: path}, fmt.Sprintf("is %v, %s %s", made, than, decimal(bound)), b.with(path, made))
+		if ok && beyond() && new(big.Rat).Abs(at()).Cmp(maxExactInteger) < 0 {
+			b.tryBreak(constraint{keyword: keyword, place: path}, fmt.Sprintf("is %v, %s %s", made, than, formatRat(bound)), b.replaceAt(path, made))
 		}
 	}
 	try("minimum", "less than", s.Minimum, -1, false)
@@ -163,7 +163,7 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 	try("exclusiveMinimum", "not more than", s.ExclusiveMinimum, -1, true)
 	try("exclusiveMaximum", "not less than", s.ExclusiveMaximum, 1, true)
 	if s.MultipleOf != nil {
-		n, ok := exact(v.String())
+		n, ok := parseRat(v.String())
 		if !ok {
 			return
 		}
@@ -172,15 +172,15 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 		for _, off := range []*big.Rat{big.NewRat(1, 1), half, big.NewRat(2, 1), big.NewRat(3, 1), big.NewRat(4, 1), big.NewRat(6, 1)} {
 			for _, by := range []*big.Rat{new(big.Rat).Add(n, off), new(big.Rat).Sub(n, off)} {
 				if made, ok := decimalOf(by); ok {
-					near = append(near, b.with(path, made))
+					near = append(near, b.replaceAt(path, made))
 				}
 			}
 		}
-		b.broken(constraint{keyword: "multipleOf", place: path}, "is no multiple of "+decimal(s.MultipleOf), near...)
+		b.tryBreak(constraint{keyword: "multipleOf", place: path}, "is no multiple of "+formatRat(s.MultipleOf), near...)
 	}
 }
 
-func counted(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -188,24 +188,24 @@ func counted(n int, what string) string {
 }
 
 // longestMisfit bounds the strings that are made too long, in characters.
-const longestMisfit = 10_000
+const maxInvalidText = 10_000
 
 func (b *breaker) breakText(s *jsonschema.Schema, v string, path []string) {
 	limited := func(low, high *int) any {
 		other := *s
 		other.MinLength, other.MaxLength = low, high
 		text, _ := b.text([]*jsonschema.Schema{&other})
-		return b.with(path, text)
+		return b.replaceAt(path, text)
 	}
 	if s.MinLength != nil && *s.MinLength > 0 {
 		n := *s.MinLength - 1
 		short := string([]rune(v)[:min(n, utf8.RuneCountInString(v))])
-		b.broken(constraint{keyword: "minLength", place: path}, "is shorter than "+counted(n+1, "character"), b.with(path, short), limited(nil, &n))
+		b.tryBreak(constraint{keyword: "minLength", place: path}, "is shorter than "+countNoun(n+1, "character"), b.replaceAt(path, short), limited(nil, &n))
 	}
-	if s.MaxLength != nil && *s.MaxLength < longestMisfit {
+	if s.MaxLength != nil && *s.MaxLength < maxInvalidText {
 		n := *s.MaxLength + 1
 		long := v + strings.Repeat("x", max(0, n-utf8.RuneCountInString(v)))
-		b.broken(constraint{keyword: "maxLength", place: path}, "is longer than "+counted(n-1, "character"), b.with(path, long), limited(&n, nil))
+		b.tryBreak(constraint{keyword: "maxLength", place: path}, "is longer than "+countNoun(n-1, "character"), b.replaceAt(path, long), limited(&n, nil))
 	}
 	if s.Pattern == nil {
 		return
@@ -213,17 +213,17 @@ func (b *breaker) breakText(s *jsonschema.Schema, v string, path []string) {
 	var others []any
 	for _, text := range []string{"mcpcheck", "MCPCHECK", "!", "~ ~", "0", "-", "", " ", "a/b", "é", v + "!", "!" + v, strings.ToUpper(v), strings.ToLower(v)} {
 		n := utf8.RuneCountInString(text)
-		if s.MinLength != nil && n > 0 && n < *s.MinLength && *s.MinLength < longestMisfit {
+		if s.MinLength != nil && n > 0 && n < *s.MinLength && *s.MinLength < maxInvalidText {
 			text += strings.Repeat(text[len(text)-1:], *s.MinLength-n)
 		}
 		if s.MaxLength != nil {
 			text = string([]rune(text)[:min(utf8.RuneCountInString(text), *s.MaxLength)])
 		}
 		if utf8.ValidString(text) && !s.Pattern.MatchString(text) {
-			others = append(others, b.with(path, text))
+			others = append(others, b.replaceAt(path, text))
 		}
 	}
-	b.broken(constraint{keyword: "pattern", place: path}, "does not match "+s.Pattern.String(), others...)
+	b.tryBreak(constraint{keyword: "pattern", place: path}, "does not match "+s.Pattern.String(), others...)
 }
 
 // breakArray breaks the keywords of arrays.
@@ -243,33 +243,33 @@ func (b *breaker) breakArray(s *jsonschema.Schema, v []any, path []string) {
 		if list == nil {
 			return nil
 		}
-		return b.with(path, list)
+		return b.replaceAt(path, list)
 	}
-	if n := least(s.MinItems); n > 0 && len(v) >= n {
-		b.broken(constraint{keyword: "minItems", place: path}, fmt.Sprintf("has %s, less than %d", counted(n-1, "item"), n), b.with(path, slices.Clone(v[:n-1])))
+	if n := valueOrZero(s.MinItems); n > 0 && len(v) >= n {
+		b.tryBreak(constraint{keyword: "minItems", place: path}, fmt.Sprintf("has %s, less than %d", countNoun(n-1, "item"), n), b.replaceAt(path, slices.Clone(v[:n-1])))
 	}
-	if s.MaxItems != nil && *s.MaxItems < mostItems {
+	if s.MaxItems != nil && *s.MaxItems < maxItemsMade {
 		n := *s.MaxItems + 1
-		b.broken(constraint{keyword: "maxItems", place: path}, fmt.Sprintf("has %s, more than %d", counted(n, "item"), n-1), set(more(n)))
+		b.tryBreak(constraint{keyword: "maxItems", place: path}, fmt.Sprintf("has %s, more than %d", countNoun(n, "item"), n-1), set(more(n)))
 	}
 	if s.UniqueItems && len(v) > 0 {
-		twice := []any{b.with(path, append(slices.Clone(v), v[0]))}
+		twice := []any{b.replaceAt(path, append(slices.Clone(v), v[0]))}
 		if len(v) > 1 {
 			other := slices.Clone(v)
 			other[len(v)-1] = v[0]
-			twice = append(twice, b.with(path, other))
+			twice = append(twice, b.replaceAt(path, other))
 		}
-		b.broken(constraint{keyword: "uniqueItems", place: path, mends: true}, "has an item twice", twice...)
+		b.tryBreak(constraint{keyword: "uniqueItems", place: path, repairable: true}, "has an item twice", twice...)
 	}
-	if over := len(v); over < mostItems {
+	if over := len(v); over < maxItemsMade {
 		end := append(slices.Clone(v), "mcpcheck")
 		for i, closed := range []*jsonschema.Schema{s.Items2020, s.UnevaluatedItems} {
 			if closed != nil && closed.Bool != nil && !*closed.Bool {
-				b.broken(constraint{keyword: []string{"items", "unevaluatedItems"}[i], place: down(path, fmt.Sprint(over)), tells: "false"}, "is an item too many", b.with(path, end))
+				b.tryBreak(constraint{keyword: []string{"items", "unevaluatedItems"}[i], place: appendStep(path, fmt.Sprint(over)), reportedKeyword: "false"}, "is an item too many", b.replaceAt(path, end))
 			}
 		}
 		if s.AdditionalItems == false {
-			b.broken(constraint{keyword: "additionalItems", place: path}, "has an item too many", b.with(path, end))
+			b.tryBreak(constraint{keyword: "additionalItems", place: path}, "has an item too many", b.replaceAt(path, end))
 		}
 	}
 	b.breakContains(s, v, path, more)
@@ -291,21 +291,21 @@ func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string, mo
 					break
 				}
 				others[i] = item
-				free := b.again(2 + try)
-				if other, ok := free.value(itemSchemas(s, i), anything, len(path)+1); ok {
+				free := b.retry(2 + try)
+				if other, ok := free.value(itemSchemas(s, i), anyType, len(path)+1); ok {
 					others[i] = other
 				}
 			}
 		}
-		b.broken(constraint{keyword: keyword, place: path}, "lacks an item that it must contain", b.with(path, others), b.with(path, []any{}))
+		b.tryBreak(constraint{keyword: keyword, place: path}, "lacks an item that it must contain", b.replaceAt(path, others), b.replaceAt(path, []any{}))
 	}
-	if s.MaxContains != nil && *s.MaxContains < mostItems {
+	if s.MaxContains != nil && *s.MaxContains < maxItemsMade {
 		var out []any
-		for n := len(v) + 1; n <= len(v)+*s.MaxContains+1 && n < mostItems; n++ {
+		for n := len(v) + 1; n <= len(v)+*s.MaxContains+1 && n < maxItemsMade; n++ {
 			if long := more(n, s.Contains); long != nil {
-				out = append(out, b.with(path, long))
+				out = append(out, b.replaceAt(path, long))
 			}
 		}
-		b.broken(constraint{keyword: "maxContains", place: path}, fmt.Sprintf("has more than %d of the items that it contains", *s.MaxContains), out...)
+		b.tryBreak(constraint{keyword: "maxContains", place: path}, fmt.Sprintf("has more than %d of the items that it contains", *s.MaxContains), out...)
 	}
 }

@@ -25,28 +25,28 @@ type Misfit struct {
 }
 
 // mostMisfits bounds the candidates of one schema.
-const mostMisfits = 300
+const maxInvalid = 300
 
 // Invalid makes arguments that each break one constraint, at most so many, each
 // keyword once before any comes again. They are made of valid arguments, of
 // those given first; they are always objects, since others are no arguments at
 // all, and format is never broken, since it binds nobody.
 func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, error) {
-	b := &breaker{g: g, seen: map[string]bool{}, sites: map[string]bool{}}
-	err := g.working(func() error {
-		d := &draw{g: g, src: src, style: Least, proposed: true}
-		b.draw = d.again(1)
+	b := &breaker{g: g, broken: map[string]bool{}, visited: map[string]bool{}}
+	err := g.withEffort(func() error {
+		d := &valueMaker{g: g, src: src, style: Least, useExamples: true}
+		b.valueMaker = d.retry(1)
 		for _, raw := range given {
 			if v, err := decodeValue(raw); err == nil && g.root.Validate(v) == nil {
 				b.from(v)
 			}
 		}
-		for try, base := range []draw{
-			{style: Least, proposed: true}, {style: Full, proposed: true}, {style: Full},
+		for try, base := range []valueMaker{
+			{style: Least, useExamples: true}, {style: Full, useExamples: true}, {style: Full},
 			{style: Free}, {style: Free}, {style: Free}, {style: Free},
 		} {
 			base.g, base.src = g, d.src
-			v, ok := base.value([]*jsonschema.Schema{g.root}, objects, 0)
+			v, ok := base.value([]*jsonschema.Schema{g.root}, objectType, 0)
 			if !ok {
 				if try == 0 {
 					return errors.New("make arguments: nothing that fits the schema was found, so nothing that almost does")
@@ -60,12 +60,12 @@ func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, er
 	if err != nil && len(b.found) == 0 {
 		return nil, err
 	}
-	return spread(b.found, most), nil
+	return interleave(b.found, most), nil
 }
 
 // spread orders misfits so that each keyword comes once before any comes again,
 // and takes the first.
-func spread(all []Misfit, most int) []Misfit {
+func interleave(all []Misfit, most int) []Misfit {
 	count := map[string]int{}
 	rank := make(map[string]int, len(all))
 	for _, m := range all {
@@ -79,45 +79,45 @@ func spread(all []Misfit, most int) []Misfit {
 // A breaker walks a schema along a value that fits it, and at each place breaks
 // what the schema says there.
 type breaker struct {
-	*draw
-	g     *Generator
-	base  any
-	found []Misfit
-	seen  map[string]bool    // constraints that were broken
-	sites map[string]bool    // places of the schema and the base that were visited
-	part  *jsonschema.Schema // that is visited, for the value at path
-	path  []string
-	under string // the combinator on the way to the part, "" if none
-	form  string // its path, with a star for items and for names that no schema tells
+	*valueMaker
+	g           *Generator
+	base        any
+	found       []Misfit
+	broken      map[string]bool    // constraints that were broken
+	visited     map[string]bool    // places of the schema and the base that were visited
+	part        *jsonschema.Schema // that is visited, for the value at path
+	path        []string
+	combinator  string // the combinator on the way to the part, "" if none
+	genericPath string // its path, with a star for items and for names that no schema tells
 }
 
 func (b *breaker) from(base any) {
 	b.base = base
-	clear(b.sites)
-	b.under = ""
+	clear(b.visited)
+	b.combinator = ""
 	b.visit(b.g.root, base, nil, "")
 }
 
 // A constraint is what is to be broken: what it is called, and how the engine
 // tells it.
 type constraint struct {
-	keyword string
-	place   []string // of the value at fault
-	at      []string // where the engine reports it, if elsewhere
-	tells   string   // by which keyword, if another
-	mends   bool
+	keyword         string
+	place           []string // of the value at fault
+	reportedPlace   []string // where the engine reports it, if elsewhere
+	reportedKeyword string   // by which keyword, if another
+	repairable      bool
 }
 
 // broken tries values of the whole until one breaks the constraint alone.
-func (b *breaker) broken(c constraint, why string, candidates ...any) {
-	if c.at == nil {
-		c.at = c.place
+func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
+	if c.reportedPlace == nil {
+		c.reportedPlace = c.place
 	}
-	if c.tells == "" {
-		c.tells = c.keyword
+	if c.reportedKeyword == "" {
+		c.reportedKeyword = c.keyword
 	}
-	name := c.keyword + b.form + pointer(c.place[len(b.path):]) + why
-	if b.seen[name] || len(b.found) >= mostMisfits {
+	name := c.keyword + b.genericPath + pointerOf(c.place[len(b.path):]) + why
+	if b.broken[name] || len(b.found) >= maxInvalid {
 		return
 	}
 	for _, v := range candidates {
@@ -129,15 +129,15 @@ func (b *breaker) broken(c constraint, why string, candidates ...any) {
 			continue // another part says the same of the place
 		}
 		var wrong *jsonschema.ValidationError
-		if errors.As(b.g.root.Validate(v), &wrong) && onlyBreaks(wrong, c.tells, pointer(c.at)) {
-			b.seen[name] = true
-			place := pointer(c.place)
+		if errors.As(b.g.root.Validate(v), &wrong) && onlyBreaks(wrong, c.reportedKeyword, pointerOf(c.reportedPlace)) {
+			b.broken[name] = true
+			place := pointerOf(c.place)
 			if place == "" {
 				place = "the arguments object"
 			}
 			b.found = append(b.found, Misfit{
-				Keyword: c.keyword, Path: pointer(c.place), Why: c.keyword + ": " + place + " " + why,
-				Under: b.under, Mends: c.mends, JSON: encode(v), From: encode(b.base),
+				Keyword: c.keyword, Path: pointerOf(c.place), Why: c.keyword + ": " + place + " " + why,
+				Under: b.combinator, Mends: c.repairable, JSON: encode(v), From: encode(b.base),
 			})
 			return
 		}
@@ -149,13 +149,13 @@ func (b *breaker) broken(c constraint, why string, candidates ...any) {
 // lacks nothing else.
 func onlyBreaks(e *jsonschema.ValidationError, keyword, at string) bool {
 	said := map[string]bool{}
-	return saysOnly(e, keyword, at, said) && len(said) == 1
+	return collectOnly(e, keyword, at, said) && len(said) == 1
 }
 
 // saysOnly collects what the error says of the keyword.
-func saysOnly(e *jsonschema.ValidationError, keyword, at string, said map[string]bool) bool {
+func collectOnly(e *jsonschema.ValidationError, keyword, at string, said map[string]bool) bool {
 	_, aboutName := e.ErrorKind.(*kind.PropertyNames) // the engine may give these another place than theirs
-	if keywordOf(e.ErrorKind) == keyword && (aboutName || pointer(e.InstanceLocation) == at) {
+	if keywordOf(e.ErrorKind) == keyword && (aboutName || pointerOf(e.InstanceLocation) == at) {
 		said[message(e.ErrorKind, keyword)] = true
 		return true
 	}
@@ -163,7 +163,7 @@ func saysOnly(e *jsonschema.ValidationError, keyword, at string, said map[string
 	case *kind.AnyOf, *kind.OneOf:
 		for _, c := range e.Causes {
 			branch := map[string]bool{}
-			if saysOnly(c, keyword, at, branch) && len(branch) == 1 {
+			if collectOnly(c, keyword, at, branch) && len(branch) == 1 {
 				maps.Copy(said, branch)
 				return true
 			}
@@ -171,7 +171,7 @@ func saysOnly(e *jsonschema.ValidationError, keyword, at string, said map[string
 		return false
 	}
 	for _, c := range e.Causes {
-		if !saysOnly(c, keyword, at, said) {
+		if !collectOnly(c, keyword, at, said) {
 			return false
 		}
 	}
@@ -198,22 +198,22 @@ func keywordOf(k jsonschema.ErrorKind) string {
 }
 
 // mostVisited bounds the items of an array that are broken.
-const mostVisited = 10
+const maxVisitedItems = 10
 
 // visit breaks what a schema says of the value at a path of the base, and what
 // it says of the values within.
 func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string) {
-	site := s.Location + " " + pointer(path)
-	if b.sites[site] || s.Bool != nil {
+	site := s.Location + " " + pointerOf(path)
+	if b.visited[site] || s.Bool != nil {
 		return
 	}
-	b.sites[site] = true
+	b.visited[site] = true
 	b.g.tool.effort.step()
 	if s.Ref != nil && s.DraftVersion < 2019 {
 		b.visit(s.Ref, v, path, form)
 		return
 	}
-	b.part, b.path, b.form = s, path, form
+	b.part, b.path, b.genericPath = s, path, form
 	b.breakAny(s, v, path)
 	switch v := v.(type) {
 	case map[string]any:
@@ -221,7 +221,7 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 	case []any:
 		b.breakArray(s, v, path)
 	}
-	for _, sub := range inPlace(s) {
+	for _, sub := range inPlaceSchemas(s) {
 		b.visit(sub, v, path, form)
 	}
 	for i, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
@@ -247,20 +247,20 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 			}
 			step := "/*"
 			if s.Properties[name] != nil {
-				step = pointer([]string{name})
+				step = pointerOf([]string{name})
 			}
-			for _, sub := range member([]*jsonschema.Schema{s}, name) {
-				b.visit(sub, v[name], down(path, name), form+step)
+			for _, sub := range memberSchemas([]*jsonschema.Schema{s}, name) {
+				b.visit(sub, v[name], appendStep(path, name), form+step)
 			}
 		}
 	case []any:
-		for i := range min(len(v), mostVisited) {
+		for i := range min(len(v), maxVisitedItems) {
 			step := "/*"
 			if list, _ := s.Items.([]*jsonschema.Schema); i < max(len(s.PrefixItems), len(list)) {
 				step = "/" + strconv.Itoa(i)
 			}
 			for _, sub := range itemSchemas(s, i) {
-				b.visit(sub, v[i], down(path, strconv.Itoa(i)), form+step)
+				b.visit(sub, v[i], appendStep(path, strconv.Itoa(i)), form+step)
 			}
 		}
 	}
@@ -271,31 +271,31 @@ func (b *breaker) visitUnder(combinator string, s *jsonschema.Schema, v any, pat
 	if s == nil {
 		return
 	}
-	before := b.under
-	b.under = combinator
+	before := b.combinator
+	b.combinator = combinator
 	b.visit(s, v, path, form)
-	b.under = before
+	b.combinator = before
 }
 
-func down(path []string, step string) []string { return append(slices.Clone(path), step) }
+func appendStep(path []string, step string) []string { return append(slices.Clone(path), step) }
 
 // with returns the base with another value at a path; a nil path is the base
 // itself.
-func (b *breaker) with(path []string, v any) any { return replaced(b.base, path, v) }
+func (b *breaker) replaceAt(path []string, v any) any { return replacedIn(b.base, path, v) }
 
-func replaced(in any, path []string, v any) any {
+func replacedIn(in any, path []string, v any) any {
 	if len(path) == 0 {
 		return v
 	}
 	switch in := in.(type) {
 	case map[string]any:
 		out := maps.Clone(in)
-		out[path[0]] = replaced(in[path[0]], path[1:], v)
+		out[path[0]] = replacedIn(in[path[0]], path[1:], v)
 		return out
 	case []any:
 		out := slices.Clone(in)
 		if i, err := strconv.Atoi(path[0]); err == nil && i < len(out) {
-			out[i] = replaced(in[i], path[1:], v)
+			out[i] = replacedIn(in[i], path[1:], v)
 		}
 		return out
 	}

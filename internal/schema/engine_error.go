@@ -17,7 +17,7 @@ import (
 // those of the branch that came nearest, each place and keyword once.
 func flattenErrors(e *jsonschema.ValidationError) []Violation {
 	var out []Violation
-	for _, v := range leaves(e) {
+	for _, v := range collectLeaves(e) {
 		if !slices.ContainsFunc(out, func(o Violation) bool { return o == v }) {
 			out = append(out, v)
 		}
@@ -26,19 +26,19 @@ func flattenErrors(e *jsonschema.ValidationError) []Violation {
 	return out
 }
 
-func leaves(e *jsonschema.ValidationError) []Violation {
+func collectLeaves(e *jsonschema.ValidationError) []Violation {
 	if len(e.Causes) == 0 {
-		return []Violation{leaf(e)}
+		return []Violation{violationOf(e)}
 	}
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return nearestBranch(e)
 	case *kind.PropertyNames:
-		return []Violation{leaf(e)} // what it is about has no place in the instance
+		return []Violation{violationOf(e)} // what it is about has no place in the instance
 	}
 	var out []Violation
 	for _, c := range e.Causes {
-		out = append(out, leaves(c)...)
+		out = append(out, collectLeaves(c)...)
 	}
 	return out
 }
@@ -46,11 +46,11 @@ func leaves(e *jsonschema.ValidationError) []Violation {
 // nearestBranch prefers a branch that is not broken by the mere type of the
 // value, then the one that got deepest, then the one with the fewest breaks.
 func nearestBranch(e *jsonschema.ValidationError) []Violation {
-	at := pointer(e.InstanceLocation)
+	at := pointerOf(e.InstanceLocation)
 	var best []Violation
 	var bestScore [3]int
 	for _, c := range e.Causes {
-		found := leaves(c)
+		found := collectLeaves(c)
 		score := [3]int{1, 0, -len(found)}
 		for _, v := range found {
 			if v.Keyword == "type" && v.InstancePath == at {
@@ -65,7 +65,7 @@ func nearestBranch(e *jsonschema.ValidationError) []Violation {
 	return best
 }
 
-func pointer(location []string) string {
+func pointerOf(location []string) string {
 	var b strings.Builder
 	for _, step := range location {
 		b.WriteByte('/')
@@ -74,8 +74,8 @@ func pointer(location []string) string {
 	return b.String()
 }
 
-func leaf(e *jsonschema.ValidationError) Violation {
-	v := Violation{InstancePath: pointer(e.InstanceLocation)}
+func violationOf(e *jsonschema.ValidationError) Violation {
+	v := Violation{InstancePath: pointerOf(e.InstanceLocation)}
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
 		v.Keyword = path[0]
 	}
@@ -86,32 +86,32 @@ func leaf(e *jsonschema.ValidationError) Violation {
 func message(k jsonschema.ErrorKind, keyword string) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "is " + either(withArticle([]string{k.Got})) + ", not " + either(withArticle(k.Want))
+		return "is " + joinOr(withArticle([]string{k.Got})) + ", not " + joinOr(withArticle(k.Want))
 	case *kind.Required:
 		if len(k.Missing) > 1 {
 			return "the members " + strings.Join(k.Missing, ", ") + " are missing"
 		}
 		return "the member " + strings.Join(k.Missing, "") + " is missing"
 	case *kind.Enum:
-		return show(k.Got) + " is not one of " + strings.Join(showAll(k.Want), ", ")
+		return formatValue(k.Got) + " is not one of " + strings.Join(formatValues(k.Want), ", ")
 	case *kind.Const:
-		return show(k.Got) + " is not " + show(k.Want)
+		return formatValue(k.Got) + " is not " + formatValue(k.Want)
 	case *kind.AdditionalProperties:
 		return "has members that are not allowed: " + strings.Join(k.Properties, ", ")
 	case *kind.PropertyNames:
-		return "the name " + show(k.Property) + " is not allowed"
+		return "the name " + formatValue(k.Property) + " is not allowed"
 	case *kind.Pattern:
-		return fmt.Sprintf("%s does not match %s", show(k.Got), k.Want)
+		return fmt.Sprintf("%s does not match %s", formatValue(k.Got), k.Want)
 	case *kind.Minimum:
-		return decimal(k.Got) + " is less than " + decimal(k.Want)
+		return formatRat(k.Got) + " is less than " + formatRat(k.Want)
 	case *kind.Maximum:
-		return decimal(k.Got) + " is more than " + decimal(k.Want)
+		return formatRat(k.Got) + " is more than " + formatRat(k.Want)
 	case *kind.ExclusiveMinimum:
-		return decimal(k.Got) + " is not more than " + decimal(k.Want)
+		return formatRat(k.Got) + " is not more than " + formatRat(k.Want)
 	case *kind.ExclusiveMaximum:
-		return decimal(k.Got) + " is not less than " + decimal(k.Want)
+		return formatRat(k.Got) + " is not less than " + formatRat(k.Want)
 	case *kind.MultipleOf:
-		return decimal(k.Got) + " is no multiple of " + decimal(k.Want)
+		return formatRat(k.Got) + " is no multiple of " + formatRat(k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("is %d characters long, less than %d", k.Got, k.Want)
 	case *kind.MaxLength:
@@ -127,7 +127,7 @@ func message(k jsonschema.ErrorKind, keyword string) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Format:
-		return show(k.Got) + " is no " + k.Want
+		return formatValue(k.Got) + " is no " + k.Want
 	case *kind.FalseSchema:
 		return "is not allowed"
 	case *kind.OneOf:
@@ -139,29 +139,29 @@ func message(k jsonschema.ErrorKind, keyword string) string {
 	return "breaks " + keyword
 }
 
-func show(v any) string {
+func formatValue(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("a %T", v)
 	}
-	return wire.Clip(string(text), briefLimit)
+	return wire.Clip(string(text), describeLimit)
 }
 
-func showAll(values []any) []string {
+func formatValues(values []any) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
 		if s, ok := v.(string); ok {
 			out[i] = s
 		} else {
-			out[i] = show(v)
+			out[i] = formatValue(v)
 		}
 	}
 	return out
 }
 
-func decimal(r *big.Rat) string {
+func formatRat(r *big.Rat) string {
 	if r.IsInt() {
-		return wire.Clip(r.Num().String(), briefLimit)
+		return wire.Clip(r.Num().String(), describeLimit)
 	}
 	f, _ := r.Float64()
 	return fmt.Sprint(f)

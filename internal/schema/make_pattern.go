@@ -12,14 +12,14 @@ import (
 
 // matchingAll makes a string that fits several patterns: it tries those of each
 // pattern and what is made of two of them.
-func (d *draw) matchingAll(patterns []jsonschema.Regexp, low, high int, fit func(string) bool) (any, bool) {
+func (d *valueMaker) matchPatterns(patterns []jsonschema.Regexp, low, high int, fit func(string) bool) (any, bool) {
 	for try := range 30 {
 		now := d
 		if try > 0 {
-			now = d.again(try)
+			now = d.retry(try)
 		}
 		first := patterns[try%len(patterns)]
-		a, ok := now.matching(first, low, high)
+		a, ok := now.matchPattern(first, low, high)
 		if !ok {
 			return nil, false
 		}
@@ -29,7 +29,7 @@ func (d *draw) matchingAll(patterns []jsonschema.Regexp, low, high int, fit func
 			tries = append(tries, a+pad, pad+a)
 		}
 		if len(patterns) > 1 {
-			b, _ := now.matching(patterns[(try+1)%len(patterns)], 0, high)
+			b, _ := now.matchPattern(patterns[(try+1)%len(patterns)], 0, high)
 			pad := strings.Repeat("x", max(1, low-utf8.RuneCountInString(a+b)))
 			tries = append(tries, a+b, b+a, a+pad+b, b+pad+a)
 		}
@@ -45,7 +45,7 @@ func (d *draw) matchingAll(patterns []jsonschema.Regexp, low, high int, fit func
 // matching makes a string of the language of a pattern, of at least low
 // characters and, unless it is 0, at most high, as far as the parts of the
 // pattern can be told apart.
-func (d *draw) matching(p jsonschema.Regexp, low, high int) (string, bool) {
+func (d *valueMaker) matchPattern(p jsonschema.Regexp, low, high int) (string, bool) {
 	ours, ok := p.(*pattern)
 	if !ok {
 		return "", false
@@ -54,24 +54,24 @@ func (d *draw) matching(p jsonschema.Regexp, low, high int) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	shortest := shortestOf(tree)
+	shortest := minLength(tree)
 	if high == 0 {
 		high = shortest + 40
 	}
-	w := &textWalk{draw: d, need: low - shortest, room: min(high, longest) - shortest}
+	w := &textMaker{valueMaker: d, need: low - shortest, room: min(high, maxText) - shortest}
 	w.write(tree)
 	return w.out.String(), true
 }
 
 // A textWalk writes a string along a regular expression.
-type textWalk struct {
-	*draw
+type textMaker struct {
+	*valueMaker
 	out  strings.Builder
 	need int // characters that are still missing beyond the shortest
 	room int // characters that may still be added
 }
 
-func (w *textWalk) write(re *syntax.Regexp) {
+func (w *textMaker) write(re *syntax.Regexp) {
 	w.g.tool.effort.step()
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -79,9 +79,9 @@ func (w *textWalk) write(re *syntax.Regexp) {
 			w.out.WriteRune(r)
 		}
 	case syntax.OpCharClass:
-		w.out.WriteRune(w.letter(re.Rune))
+		w.out.WriteRune(w.chooseRune(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		w.out.WriteRune(w.letter([]rune{'a', 'z'}))
+		w.out.WriteRune(w.chooseRune([]rune{'a', 'z'}))
 	case syntax.OpCapture:
 		w.write(re.Sub[0])
 	case syntax.OpConcat:
@@ -89,15 +89,15 @@ func (w *textWalk) write(re *syntax.Regexp) {
 			w.write(sub)
 		}
 	case syntax.OpAlternate:
-		least := shortestOf(re)
+		least := minLength(re)
 		open := slices.DeleteFunc(slices.Clone(re.Sub), func(sub *syntax.Regexp) bool {
-			return sub.Op == syntax.OpNoMatch || shortestOf(sub)-least > max(w.room, 0)
+			return sub.Op == syntax.OpNoMatch || minLength(sub)-least > max(w.room, 0)
 		})
 		if len(open) == 0 {
 			return
 		}
-		sub := open[w.pick(len(open))]
-		w.spend(shortestOf(sub) - least)
+		sub := open[w.choose(len(open))]
+		w.use(minLength(sub) - least)
 		w.write(sub)
 	case syntax.OpStar:
 		w.repeat(re.Sub[0], 0, -1)
@@ -110,13 +110,13 @@ func (w *textWalk) write(re *syntax.Regexp) {
 	}
 }
 
-func (w *textWalk) spend(n int) { w.need, w.room = w.need-n, w.room-n }
+func (w *textMaker) use(n int) { w.need, w.room = w.need-n, w.room-n }
 
-func (w *textWalk) repeat(sub *syntax.Regexp, low, high int) {
-	each := max(1, shortestOf(sub))
-	extra := w.pick(3)
-	if w.style != Free && low == 0 && w.tries == 0 && w.need <= 0 {
-		extra = w.pick(2)
+func (w *textMaker) repeat(sub *syntax.Regexp, low, high int) {
+	each := max(1, minLength(sub))
+	extra := w.choose(3)
+	if w.style != Free && low == 0 && w.attempts == 0 && w.need <= 0 {
+		extra = w.choose(2)
 	}
 	if w.need > 0 {
 		extra = max(extra, (w.need+each-1)/each)
@@ -125,7 +125,7 @@ func (w *textWalk) repeat(sub *syntax.Regexp, low, high int) {
 	if high >= 0 {
 		extra = min(extra, high-low)
 	}
-	w.spend(extra * each)
+	w.use(extra * each)
 	for range low + extra {
 		w.write(sub)
 	}
@@ -133,7 +133,7 @@ func (w *textWalk) repeat(sub *syntax.Regexp, low, high int) {
 
 // letter draws a rune of a class, given as pairs of bounds: a letter or a digit
 // where it has any.
-func (w *textWalk) letter(class []rune) rune {
+func (w *textMaker) chooseRune(class []rune) rune {
 	var good []rune
 	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. " {
 		if inClass(class, r) {
@@ -141,7 +141,7 @@ func (w *textWalk) letter(class []rune) rune {
 		}
 	}
 	if len(good) > 0 {
-		return good[w.pick(len(good))]
+		return good[w.choose(len(good))]
 	}
 	for i := 0; i+1 < len(class); i += 2 {
 		for r := class[i]; r <= class[i+1] && r < class[i]+100 && len(good) < 20; r++ {
@@ -151,7 +151,7 @@ func (w *textWalk) letter(class []rune) rune {
 		}
 	}
 	if len(good) > 0 {
-		return good[w.pick(len(good))]
+		return good[w.choose(len(good))]
 	}
 	if len(class) > 0 {
 		return class[0]
@@ -170,7 +170,7 @@ func inClass(class []rune, r rune) bool {
 
 // shortestOf returns the length of the shortest string of an expression, in
 // characters.
-func shortestOf(re *syntax.Regexp) int {
+func minLength(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -178,18 +178,18 @@ func shortestOf(re *syntax.Regexp) int {
 	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return 1
 	case syntax.OpCapture, syntax.OpPlus:
-		return shortestOf(re.Sub[0])
+		return minLength(re.Sub[0])
 	case syntax.OpRepeat:
-		return re.Min * shortestOf(re.Sub[0])
+		return re.Min * minLength(re.Sub[0])
 	case syntax.OpConcat:
 		for _, sub := range re.Sub {
-			n += shortestOf(sub)
+			n += minLength(sub)
 		}
 	case syntax.OpAlternate:
-		n = longest
+		n = maxText
 		for _, sub := range re.Sub {
 			if sub.Op != syntax.OpNoMatch {
-				n = min(n, shortestOf(sub))
+				n = min(n, minLength(sub))
 			}
 		}
 	}

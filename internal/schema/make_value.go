@@ -11,29 +11,29 @@ import (
 )
 
 // kinds is a set of the types of JSON values.
-type kinds uint8
+type typeSet uint8
 
 const (
-	strings_ kinds = 1 << iota
-	whole          // numbers without a fraction
-	fractions
-	booleans
-	objects
-	arrays
-	nulls
-	anything = strings_ | whole | fractions | booleans | objects | arrays | nulls
+	stringType  typeSet = 1 << iota
+	integerType         // numbers without a fraction
+	fractionType
+	booleanType
+	objectType
+	arrayType
+	nullType
+	anyType = stringType | integerType | fractionType | booleanType | objectType | arrayType | nullType
 )
 
-var kindsNamed = map[string]kinds{"string": strings_, "integer": whole, "number": whole | fractions, "boolean": booleans, "object": objects, "array": arrays, "null": nulls}
+var typesByName = map[string]typeSet{"string": stringType, "integer": integerType, "number": integerType | fractionType, "boolean": booleanType, "object": objectType, "array": arrayType, "null": nullType}
 
 // may returns the types that the keyword type of a schema allows.
-func may(s *jsonschema.Schema) kinds {
+func allowedTypes(s *jsonschema.Schema) typeSet {
 	if s.Types == nil || s.Types.IsEmpty() {
-		return anything
+		return anyType
 	}
-	var out kinds
+	var out typeSet
 	for _, name := range s.Types.ToStrings() {
-		out |= kindsNamed[name]
+		out |= typesByName[name]
 	}
 	return out
 }
@@ -41,15 +41,15 @@ func may(s *jsonschema.Schema) kinds {
 // A draw makes one value from the choices of a source. What it draws need not
 // fit, since choices bear on each other in ways that it does not see; value
 // therefore tries again until it does.
-type draw struct {
-	g        *Generator
-	src      Source
-	style    Style
-	proposed bool // keep to examples and defaults
-	tries    int  // of a value before this one
+type valueMaker struct {
+	g           *Generator
+	src         Source
+	style       Style
+	useExamples bool // keep to examples and defaults
+	attempts    int  // of a value before this one
 }
 
-func (d *draw) pick(n int) int {
+func (d *valueMaker) choose(n int) int {
 	if n <= 1 {
 		return 0
 	}
@@ -59,28 +59,28 @@ func (d *draw) pick(n int) int {
 // again returns a draw whose choices follow from those made so far, so that a
 // source that always gives the same number comes to other values too, and one
 // that shrinks is not asked for ever more.
-func (d *draw) again(try int) *draw {
+func (d *valueMaker) retry(try int) *valueMaker {
 	next := *d
-	next.src = rand.New(rand.NewPCG(uint64(d.pick(1<<16)), uint64(try)))
-	next.tries = d.tries + try
-	next.proposed = d.proposed && try < 2
+	next.src = rand.New(rand.NewPCG(uint64(d.choose(1<<16)), uint64(try)))
+	next.attempts = d.attempts + try
+	next.useExamples = d.useExamples && try < 2
 	next.style = []Style{d.style, Least, Free}[min(try, 2)]
 	return &next
 }
 
 // Bounds of the search for one value.
 const (
-	tries       = 40  // of arguments as a whole
-	triesWithin = 8   // of a value inside of them
-	deep        = 4   // levels; from there on values are as flat as they can be
-	ample       = 200 // values within; from there on nothing is added that may be left out
+	maxAttempts      = 40  // of arguments as a whole
+	maxInnerAttempts = 8   // of a value inside of them
+	deepLevel        = 4   // levels; from there on values are as flat as they can be
+	largeSize        = 200 // values within; from there on nothing is added that may be left out
 )
 
 // value returns a value of one of some kinds that fits all schemas.
-func (d *draw) value(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
-	most := triesWithin
+func (d *valueMaker) value(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
+	most := maxInnerAttempts
 	if depth == 0 {
-		most = tries
+		most = maxAttempts
 	}
 	for try := range most {
 		d.g.tool.effort.step()
@@ -89,36 +89,36 @@ func (d *draw) value(all []*jsonschema.Schema, of kinds, depth int) (any, bool) 
 		}
 		now := d
 		if try > 0 {
-			now = d.again(try)
+			now = d.retry(try)
 		}
-		if v, ok := now.once(all, of, depth); ok && fits(all, v) {
+		if v, ok := now.tryValue(all, of, depth); ok && fitsAll(all, v) {
 			return v, true
 		}
 	}
 	return nil, false
 }
 
-func fits(all []*jsonschema.Schema, v any) bool {
+func fitsAll(all []*jsonschema.Schema, v any) bool {
 	return !slices.ContainsFunc(all, func(s *jsonschema.Schema) bool { return s.Validate(v) != nil })
 }
 
 // once makes a value that fits as far as one look at the schemas tells.
-func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
+func (d *valueMaker) tryValue(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
 	f, ok := d.expand(all, depth)
 	if !ok {
 		return nil, false
 	}
 	d.g.size++
-	if d.proposed || d.style == Free && d.pick(4) == 1 {
+	if d.useExamples || d.style == Free && d.choose(4) == 1 {
 		var good []any
 		for _, s := range f {
-			for _, v := range proposals(s) {
-				if kindOf(v)&of != 0 && fits(all, v) && !slices.ContainsFunc(good, func(o any) bool { return equal(o, v) }) {
+			for _, v := range examplesOf(s) {
+				if typeOf(v)&of != 0 && fitsAll(all, v) && !slices.ContainsFunc(good, func(o any) bool { return equalValues(o, v) }) {
 					good = append(good, v)
 				}
 			}
 			if len(good) > 0 {
-				return good[d.pick(len(good))], true
+				return good[d.choose(len(good))], true
 			}
 		}
 	}
@@ -132,29 +132,29 @@ func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
 		default:
 			continue
 		}
-		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return kindOf(v)&of == 0 || !fits(all, v) })
+		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return typeOf(v)&of == 0 || !fitsAll(all, v) })
 		if len(values) == 0 {
 			return nil, false
 		}
-		return values[d.pick(len(values))], true
+		return values[d.choose(len(values))], true
 	}
 	for _, s := range f {
-		of &= may(s)
+		of &= allowedTypes(s)
 	}
-	switch d.kind(f, of) {
-	case strings_:
+	switch d.chooseType(f, of) {
+	case stringType:
 		return d.text(f)
-	case whole:
+	case integerType:
 		return d.number(f, true)
-	case fractions:
+	case fractionType:
 		return d.number(f, false)
-	case booleans:
-		return d.pick(2) == 1, true
-	case objects:
+	case booleanType:
+		return d.choose(2) == 1, true
+	case objectType:
 		return d.object(f, depth)
-	case arrays:
+	case arrayType:
 		return d.array(f, depth)
-	case nulls:
+	case nullType:
 		return nil, true
 	}
 	return nil, false
@@ -163,7 +163,7 @@ func (d *draw) once(all []*jsonschema.Schema, of kinds, depth int) (any, bool) {
 // expand takes apart what applies to the same value: references, the parts of
 // allOf, and of unions and conditions the branch that it draws. Each schema of
 // the result counts for what stands in itself alone.
-func (d *draw) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema, bool) {
+func (d *valueMaker) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema, bool) {
 	var out []*jsonschema.Schema
 	todo := slices.Clone(all)
 	for len(todo) > 0 {
@@ -177,16 +177,16 @@ func (d *draw) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema
 		}
 		d.g.tool.effort.step()
 		out = append(out, s)
-		todo = append(todo, inPlace(s)...)
+		todo = append(todo, inPlaceSchemas(s)...)
 		for _, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 			if len(union) > 0 {
-				todo = append(todo, d.branch(union, depth))
+				todo = append(todo, d.chooseBranch(union, depth))
 			}
 		}
 		if s.If == nil {
 			continue
 		}
-		if d.pick(2) == 0 {
+		if d.choose(2) == 0 {
 			if todo = append(todo, s.If); s.Then != nil {
 				todo = append(todo, s.Then)
 			}
@@ -198,42 +198,42 @@ func (d *draw) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema
 }
 
 // branch draws one branch of a union, deep inside one of the flattest.
-func (d *draw) branch(union []*jsonschema.Schema, depth int) *jsonschema.Schema {
-	limit := endless - 1
-	if depth >= deep {
+func (d *valueMaker) chooseBranch(union []*jsonschema.Schema, depth int) *jsonschema.Schema {
+	limit := infinite - 1
+	if depth >= deepLevel {
 		for _, s := range union {
 			limit = min(limit, d.g.height[s])
 		}
 	}
 	open := slices.DeleteFunc(slices.Clone(union), func(s *jsonschema.Schema) bool { return d.g.height[s] > limit })
 	if len(open) == 0 {
-		return union[d.pick(len(union))]
+		return union[d.choose(len(union))]
 	}
-	return open[d.pick(len(open))]
+	return open[d.choose(len(open))]
 }
 
 // kind draws one of some kinds: those that the keywords speak of.
-func (d *draw) kind(f []*jsonschema.Schema, of kinds) kinds {
-	var spoken kinds
+func (d *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
+	var spoken typeSet
 	for _, s := range f {
-		spoken |= speaksOf(s)
+		spoken |= impliedTypes(s)
 	}
 	if d.style != Free {
 		switch {
 		case of&spoken != 0:
 			of &= spoken
-		case of == anything:
-			of = strings_
+		case of == anyType:
+			of = stringType
 		}
-		if of != nulls {
-			of &^= nulls
+		if of != nullType {
+			of &^= nullType
 		}
-		if of&whole != 0 && d.tries < 4 {
-			of &^= fractions
+		if of&integerType != 0 && d.attempts < 4 {
+			of &^= fractionType
 		}
 	}
-	var one []kinds
-	for k := strings_; k <= nulls; k <<= 1 {
+	var one []typeSet
+	for k := stringType; k <= nullType; k <<= 1 {
 		if of&k != 0 {
 			one = append(one, k)
 		}
@@ -241,47 +241,47 @@ func (d *draw) kind(f []*jsonschema.Schema, of kinds) kinds {
 	if len(one) == 0 {
 		return 0
 	}
-	return one[d.pick(len(one))]
+	return one[d.choose(len(one))]
 }
 
-func speaksOf(s *jsonschema.Schema) (of kinds) {
+func impliedTypes(s *jsonschema.Schema) (of typeSet) {
 	if s.Properties != nil || s.Required != nil || s.AdditionalProperties != nil || s.PatternProperties != nil || s.MinProperties != nil ||
 		s.PropertyNames != nil || s.DependentRequired != nil || s.DependentSchemas != nil || s.Dependencies != nil || s.UnevaluatedProperties != nil {
-		of |= objects
+		of |= objectType
 	}
 	if s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil || s.Contains != nil || s.UniqueItems || s.UnevaluatedItems != nil {
-		of |= arrays
+		of |= arrayType
 	}
-	if s.MinLength != nil || s.MaxLength != nil || s.Pattern != nil || written(s)["format"] != nil {
-		of |= strings_
+	if s.MinLength != nil || s.MaxLength != nil || s.Pattern != nil || keywordsOf(s)["format"] != nil {
+		of |= stringType
 	}
 	if s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil {
-		of |= whole | fractions
+		of |= integerType | fractionType
 	}
 	return of
 }
 
-func kindOf(v any) kinds {
+func typeOf(v any) typeSet {
 	switch v := v.(type) {
 	case string:
-		return strings_
+		return stringType
 	case json.Number:
 		if isInteger(v.String()) {
-			return whole
+			return integerType
 		}
-		return fractions
+		return fractionType
 	case bool:
-		return booleans
+		return booleanType
 	case map[string]any:
-		return objects
+		return objectType
 	case []any:
-		return arrays
+		return arrayType
 	}
-	return nulls
+	return nullType
 }
 
 // inPlace returns the parts that always apply to the value of a schema itself.
-func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+func inPlaceSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	if s.Ref != nil {
 		out = append(out, s.Ref)
@@ -300,8 +300,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 
 // parts returns all parts of a schema that may apply to its value or a value
 // within, in a fixed order.
-func parts(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := slices.Concat(inPlace(s), s.AnyOf, s.OneOf, s.PrefixItems,
+func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
+	out := slices.Concat(inPlaceSchemas(s), s.AnyOf, s.OneOf, s.PrefixItems,
 		[]*jsonschema.Schema{s.If, s.Then, s.Else, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems})
 	for _, one := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
 		switch one := one.(type) {
@@ -332,7 +332,7 @@ func namePatterns(s *jsonschema.Schema) []jsonschema.Regexp {
 	return slices.SortedFunc(maps.Keys(s.PatternProperties), func(a, b jsonschema.Regexp) int { return strings.Compare(a.String(), b.String()) })
 }
 
-func least(n *int) int {
+func valueOrZero(n *int) int {
 	if n == nil {
 		return 0
 	}

@@ -8,41 +8,42 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A rule is one schema of a definition, in the vocabulary the generator writes.
-type rule struct {
-	name       string // of the definition this is the root of, else ""
-	ref        *rule
-	types      []string
-	properties []property
-	required   []string
-	values     *rule // of members without a property: additionalProperties
-	items      *rule
-	maxItems   int // -1 is none
-	enum       []gjson.Result
-	isConst    bool // enum holds the one value of a const
-	minimum    string
-	maximum    string
-	format     string
-	anyOf      []*rule
-	pick       *discriminator  // of anyOf, if its branches have one
-	holds      map[string]bool // names of the members that may stand in its instances, at any depth
+// A node is one schema of a definition, with the keywords that the generator
+// writes.
+type node struct {
+	name          string // of the definition whose root this is, else ""
+	ref           *node
+	types         []string
+	properties    []property
+	required      []string
+	values        *node // additionalProperties
+	items         *node
+	maxItems      int // -1 is none
+	enum          []gjson.Result
+	isConst       bool // enum is the one value of a const
+	minimum       string
+	maximum       string
+	format        string
+	anyOf         []*node
+	discriminator *discriminator  // of anyOf, if its branches have one
+	memberNames   map[string]bool // that instances may have, at any depth
 }
 
 type property struct {
 	name string
-	rule *rule
+	node *node
 }
 
-// A discriminator is a member that every branch of a union bounds to few
-// values: it decides which branches are worth trying.
+// A discriminator is a member that every branch of a union limits to few values:
+// its value selects the branches that may fit.
 type discriminator struct {
 	member string
-	values []gjson.Result // all that some branch allows, in the order of the branches
+	values []gjson.Result // those that a branch allows, in the order of the branches
 }
 
-// read fills r from its JSON. A keyword that is not known here is an error, so
-// that no part of a schema is silently not judged.
-func (s *Set) read(r *rule, v gjson.Result) (err error) {
+// readNode fills r from its JSON. An unknown keyword is an error, so that no part
+// of a schema is ignored.
+func (s *Set) readNode(r *node, v gjson.Result) (err error) {
 	r.maxItems = -1
 	v.ForEach(func(key, value gjson.Result) bool {
 		switch key.String() {
@@ -57,8 +58,8 @@ func (s *Set) read(r *rule, v gjson.Result) (err error) {
 			}
 		case "properties":
 			value.ForEach(func(name, sub gjson.Result) bool {
-				p := property{name.String(), new(rule)}
-				if err = s.read(p.rule, sub); err != nil {
+				p := property{name.String(), new(node)}
+				if err = s.readNode(p.node, sub); err != nil {
 					err = fmt.Errorf("member %s: %w", p.name, err)
 				}
 				r.properties = append(r.properties, p)
@@ -69,11 +70,11 @@ func (s *Set) read(r *rule, v gjson.Result) (err error) {
 				r.required = append(r.required, name.Str)
 			}
 		case "additionalProperties":
-			r.values = new(rule)
-			err = s.read(r.values, value)
+			r.values = new(node)
+			err = s.readNode(r.values, value)
 		case "items":
-			r.items = new(rule)
-			err = s.read(r.items, value)
+			r.items = new(node)
+			err = s.readNode(r.items, value)
 		case "maxItems":
 			r.maxItems = int(value.Int())
 		case "const":
@@ -88,8 +89,8 @@ func (s *Set) read(r *rule, v gjson.Result) (err error) {
 			r.format = value.Str
 		case "anyOf":
 			for _, b := range value.Array() {
-				branch := new(rule)
-				if err = s.read(branch, b); err != nil {
+				branch := new(node)
+				if err = s.readNode(branch, b); err != nil {
 					return false
 				}
 				r.anyOf = append(r.anyOf, branch)
@@ -103,46 +104,46 @@ func (s *Set) read(r *rule, v gjson.Result) (err error) {
 }
 
 // target follows references.
-func (r *rule) target() *rule {
+func (r *node) target() *node {
 	for r.ref != nil {
 		r = r.ref
 	}
 	return r
 }
 
-func (r *rule) property(name string) *rule {
+func (r *node) property(name string) *node {
 	for i := range r.properties {
 		if r.properties[i].name == name {
-			return r.properties[i].rule
+			return r.properties[i].node
 		}
 	}
 	return nil
 }
 
-// link finds the discriminators of the unions in r, once all rules are read.
-func (r *rule) link() {
+// linkUnions finds the discriminators of the unions in r. All nodes must be read.
+func (r *node) linkUnions() {
 	for _, p := range r.properties {
-		p.rule.link()
+		p.node.linkUnions()
 	}
-	for _, sub := range []*rule{r.values, r.items} {
+	for _, sub := range []*node{r.values, r.items} {
 		if sub != nil {
-			sub.link()
+			sub.linkUnions()
 		}
 	}
 	if len(r.anyOf) == 0 {
 		return
 	}
 	for _, b := range r.anyOf {
-		b.link()
+		b.linkUnions()
 	}
 	r.anyOf = flatten(r.anyOf)
-	r.pick = discriminate(r.anyOf)
+	r.discriminator = discriminate(r.anyOf)
 }
 
-// flatten puts the branches of nested unions in their place, since a union of
-// unions is decided by the same member.
-func flatten(branches []*rule) []*rule {
-	var out []*rule
+// flatten replaces nested unions by their branches: the same member discriminates
+// them.
+func flatten(branches []*node) []*node {
+	var out []*node
 	for _, b := range branches {
 		if t := b.target(); len(t.anyOf) > 0 {
 			out = append(out, flatten(t.anyOf)...)
@@ -153,9 +154,10 @@ func flatten(branches []*rule) []*rule {
 	return out
 }
 
-// discriminate returns the member, among those that every object branch bounds
-// to some values, that takes the most different ones; nil if none takes two.
-func discriminate(branches []*rule) *discriminator {
+// discriminate returns the discriminator of a union: of the members that every
+// object branch limits to some values, the one with the most values. It returns
+// nil if none has two.
+func discriminate(branches []*node) *discriminator {
 	var best *discriminator
 	for _, p := range firstObject(branches).properties {
 		d := &discriminator{member: p.name}
@@ -170,7 +172,7 @@ func discriminate(branches []*rule) *discriminator {
 				break
 			}
 			for _, v := range m.target().enum {
-				if !slices.ContainsFunc(d.values, func(o gjson.Result) bool { return same(o, v) }) {
+				if !slices.ContainsFunc(d.values, func(o gjson.Result) bool { return equalsLiteral(o, v) }) {
 					d.values = append(d.values, v)
 				}
 			}
@@ -182,13 +184,13 @@ func discriminate(branches []*rule) *discriminator {
 	return best
 }
 
-func firstObject(branches []*rule) *rule {
+func firstObject(branches []*node) *node {
 	for _, b := range branches {
 		if t := b.target(); isObject(t) {
 			return t
 		}
 	}
-	return new(rule)
+	return new(node)
 }
 
-func isObject(r *rule) bool { return slices.Contains(r.types, "object") }
+func isObject(r *node) bool { return slices.Contains(r.types, "object") }

@@ -9,22 +9,22 @@ import (
 )
 
 // A span is the numbers that bounds leave, in steps.
-type span struct {
+type numberRange struct {
 	low, high         *big.Rat // nil: unbounded
 	openLow, openHigh bool     // the bound itself is not among them
 	step              *big.Rat // nil: any number
 }
 
-func spanOf(f []*jsonschema.Schema, whole bool) span {
-	var n span
+func rangeOf(f []*jsonschema.Schema, whole bool) numberRange {
+	var n numberRange
 	if whole {
 		n.step = big.NewRat(1, 1)
 	}
 	for _, s := range f {
-		n.above(s.Minimum, false)
-		n.above(s.ExclusiveMinimum, true)
-		n.below(s.Maximum, false)
-		n.below(s.ExclusiveMaximum, true)
+		n.raiseLow(s.Minimum, false)
+		n.raiseLow(s.ExclusiveMinimum, true)
+		n.lowerHigh(s.Maximum, false)
+		n.lowerHigh(s.ExclusiveMaximum, true)
 		if s.MultipleOf != nil {
 			n.step = commonMultiple(n.step, s.MultipleOf)
 		}
@@ -32,13 +32,13 @@ func spanOf(f []*jsonschema.Schema, whole bool) span {
 	return n
 }
 
-func (n *span) above(bound *big.Rat, open bool) {
+func (n *numberRange) raiseLow(bound *big.Rat, open bool) {
 	if bound != nil && (n.low == nil || bound.Cmp(n.low) > 0 || open && bound.Cmp(n.low) == 0) {
 		n.low, n.openLow = bound, open
 	}
 }
 
-func (n *span) below(bound *big.Rat, open bool) {
+func (n *numberRange) lowerHigh(bound *big.Rat, open bool) {
 	if bound != nil && (n.high == nil || bound.Cmp(n.high) < 0 || open && bound.Cmp(n.high) == 0) {
 		n.high, n.openHigh = bound, open
 	}
@@ -56,20 +56,20 @@ func commonMultiple(a, b *big.Rat) *big.Rat {
 
 // number makes a number in the bounds: near to 1, and a fraction only where
 // they ask for it.
-func (d *draw) number(f []*jsonschema.Schema, whole bool) (any, bool) {
-	n := spanOf(f, whole)
+func (d *valueMaker) number(f []*jsonschema.Schema, whole bool) (any, bool) {
+	n := rangeOf(f, whole)
 	if n.step != nil {
-		return d.among(n)
+		return d.chooseInRange(n)
 	}
 	ten := big.NewRat(1, 10)
 	n.step = big.NewRat(1, 1)
 	if d.style == Free {
-		for range d.pick(3) {
+		for range d.choose(3) {
 			n.step = new(big.Rat).Mul(n.step, ten)
 		}
 	}
 	for range 40 { // digits
-		if v, ok := d.among(n); ok {
+		if v, ok := d.chooseInRange(n); ok {
 			return v, true
 		}
 		n.step = new(big.Rat).Mul(n.step, ten)
@@ -78,10 +78,10 @@ func (d *draw) number(f []*jsonschema.Schema, whole bool) (any, bool) {
 }
 
 // around is how far from the plainest number others are drawn.
-const around = 50
+const maxDistance = 50
 
 // among draws one of the steps of a span.
-func (d *draw) among(n span) (any, bool) {
+func (d *valueMaker) chooseInRange(n numberRange) (any, bool) {
 	one := big.NewInt(1)
 	k := new(big.Int).Set(one)
 	var first, last *big.Int
@@ -106,17 +106,17 @@ func (d *draw) among(n span) (any, bool) {
 			k.Set(last)
 		}
 	}
-	if n.low == nil && n.high == nil && d.style == Free && d.pick(4) == 1 {
+	if n.low == nil && n.high == nil && d.style == Free && d.choose(4) == 1 {
 		far := []int64{0, -1, 1 << 31, -(1 << 31), 1<<53 - 1}
-		k.SetInt64(far[d.pick(len(far))])
+		k.SetInt64(far[d.choose(len(far))])
 		return decimalOf(new(big.Rat).Mul(new(big.Rat).SetInt(k), n.step))
 	}
 	reach := 3
 	if d.style == Free {
-		reach = around
+		reach = maxDistance
 	}
 	// Upwards from k, then downwards.
-	at := int64(d.pick(reach))
+	at := int64(d.choose(reach))
 	up := new(big.Int).Add(k, big.NewInt(at))
 	if last != nil && up.Cmp(last) > 0 {
 		up.Sub(k, new(big.Int).Sub(up, last))

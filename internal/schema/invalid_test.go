@@ -13,7 +13,7 @@ func TestMisfitsAreToldInOneSentence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := g.Invalid(first{}, 100)
+	all, err := g.Invalid(zeroSource{}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestMisfitsAreToldInOneSentence(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("misfits:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if few, _ := g.Invalid(first{}, 3); len(few) != 3 || few[2].Keyword != "type" {
+	if few, _ := g.Invalid(zeroSource{}, 3); len(few) != 3 || few[2].Keyword != "type" {
 		t.Errorf("of three misfits each has a keyword of its own: %v", few)
 	}
 }
@@ -91,7 +91,7 @@ func TestMisfitsBreakEveryKeyword(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, src := range []Source{first{}, seeded(3)} {
+		for _, src := range []Source{zeroSource{}, seeded(3)} {
 			all, err := g.Invalid(src, 1000)
 			if err != nil {
 				t.Errorf("%s: %v", in, err)

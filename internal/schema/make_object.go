@@ -10,44 +10,44 @@ import (
 
 // Bounds of what is made: what a schema asks for beyond them is given up.
 const (
-	mostMembers = 200
-	mostItems   = 200
+	maxMembers   = 200
+	maxItemsMade = 200
 )
 
 // object makes an object of the members that the schemas require, and of those
 // that they describe as the style wants.
-func (d *draw) object(f []*jsonschema.Schema, depth int) (any, bool) {
+func (d *valueMaker) object(f []*jsonschema.Schema, depth int) (any, bool) {
 	members := map[string]bool{} // whether it is required
-	f, ok := d.require(f, members, depth)
+	f, ok := d.addRequired(f, members, depth)
 	if !ok {
 		return nil, false
 	}
-	fewest, most := 0, mostMembers
+	fewest, most := 0, maxMembers
 	for _, s := range f {
-		fewest = max(fewest, least(s.MinProperties))
+		fewest = max(fewest, valueOrZero(s.MinProperties))
 		if s.MaxProperties != nil {
 			most = min(most, *s.MaxProperties)
 		}
 	}
-	if fewest > mostMembers {
+	if fewest > maxMembers {
 		return nil, false
 	}
-	described := slices.DeleteFunc(d.described(f), func(name string) bool { _, in := members[name]; return in })
+	described := slices.DeleteFunc(d.optionalNames(f), func(name string) bool { _, in := members[name]; return in })
 	for _, name := range described {
-		if len(members) < most && d.wants(depth) {
+		if len(members) < most && d.wantsOptional(depth) {
 			members[name] = false
 		}
 	}
-	if f, ok = d.require(f, members, depth); !ok {
+	if f, ok = d.addRequired(f, members, depth); !ok {
 		return nil, false
 	}
-	d.fill(f, members, described, fewest)
-	if f, ok = d.require(f, members, depth); !ok {
+	d.addOptional(f, members, described, fewest)
+	if f, ok = d.addRequired(f, members, depth); !ok {
 		return nil, false
 	}
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		v, ok := d.value(member(f, name), anything, depth+1)
+		v, ok := d.value(memberSchemas(f, name), anyType, depth+1)
 		switch {
 		case ok:
 			out[name] = v
@@ -59,16 +59,16 @@ func (d *draw) object(f []*jsonschema.Schema, depth int) (any, bool) {
 }
 
 // wants tells whether an optional member is made.
-func (d *draw) wants(depth int) bool {
-	if depth >= deep || d.g.size > ample {
+func (d *valueMaker) wantsOptional(depth int) bool {
+	if depth >= deepLevel || d.g.size > largeSize {
 		return false
 	}
-	return d.style == Full || d.style == Free && d.pick(2) == 1
+	return d.style == Full || d.style == Free && d.choose(2) == 1
 }
 
 // described returns the optional members that schemas describe, or speak of as
 // what others depend on, and that can be made.
-func (d *draw) described(f []*jsonschema.Schema) []string {
+func (d *valueMaker) optionalNames(f []*jsonschema.Schema) []string {
 	var names []string
 	for _, s := range f {
 		names = slices.AppendSeq(names, maps.Keys(s.Properties))
@@ -77,23 +77,23 @@ func (d *draw) described(f []*jsonschema.Schema) []string {
 		names = slices.AppendSeq(names, maps.Keys(s.Dependencies))
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !d.possible(f, name) })
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !d.canMakeMember(f, name) })
 }
 
 // possible tells whether a member of that name can be made.
-func (d *draw) possible(f []*jsonschema.Schema, name string) bool {
-	shut := func(s *jsonschema.Schema) bool { return s == never || s != nil && d.g.height[s] >= endless }
+func (d *valueMaker) canMakeMember(f []*jsonschema.Schema, name string) bool {
+	shut := func(s *jsonschema.Schema) bool { return s == falseSchema || s != nil && d.g.height[s] >= infinite }
 	for _, s := range f {
 		if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok && shut(sub) || shut(s.DependentSchemas[name]) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(member(f, name), shut)
+	return !slices.ContainsFunc(memberSchemas(f, name), shut)
 }
 
 // require adds the members that are required, those that others depend on
 // among them, and returns the schemas with those that members bring in.
-func (d *draw) require(f []*jsonschema.Schema, members map[string]bool, depth int) ([]*jsonschema.Schema, bool) {
+func (d *valueMaker) addRequired(f []*jsonschema.Schema, members map[string]bool, depth int) ([]*jsonschema.Schema, bool) {
 	for changed := true; changed; {
 		changed = false
 		need := func(names []string) {
@@ -127,12 +127,12 @@ func (d *draw) require(f []*jsonschema.Schema, members map[string]bool, depth in
 			}
 		}
 	}
-	return f, len(members) <= mostMembers
+	return f, len(members) <= maxMembers
 }
 
 // fill adds members until there are enough: described ones, then those whose
 // names fit a pattern, then any.
-func (d *draw) fill(f []*jsonschema.Schema, members map[string]bool, described []string, fewest int) {
+func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool, described []string, fewest int) {
 	for _, name := range described {
 		if _, in := members[name]; !in && len(members) < fewest {
 			members[name] = false
@@ -151,7 +151,7 @@ func (d *draw) fill(f []*jsonschema.Schema, members map[string]bool, described [
 		}
 	}
 	want := fewest
-	if d.g.size <= ample && (d.style == Free && (more || len(rules)+len(patterns) > 0 || d.tries > 4) || d.style == Full && (more || len(patterns) > 0)) {
+	if d.g.size <= largeSize && (d.style == Free && (more || len(rules)+len(patterns) > 0 || d.attempts > 4) || d.style == Full && (more || len(patterns) > 0)) {
 		want = max(want, len(members)+1)
 	}
 	for try := range 4 * (want + 1) {
@@ -159,22 +159,22 @@ func (d *draw) fill(f []*jsonschema.Schema, members map[string]bool, described [
 			return
 		}
 		name := fmt.Sprintf("member%d", 1+try)
-		now := d.again(try)
+		now := d.retry(try)
 		switch {
 		case len(patterns) > 0 && (try%2 == 0 || len(rules) == 0):
-			name, _ = now.matching(patterns[try%len(patterns)], 1, 0)
+			name, _ = now.matchPattern(patterns[try%len(patterns)], 1, 0)
 		case len(rules) > 0:
-			v, _ := now.value(rules, strings_, 1)
+			v, _ := now.value(rules, stringType, 1)
 			name, _ = v.(string)
 		}
-		if _, in := members[name]; !in && fits(rules, name) && d.possible(f, name) {
+		if _, in := members[name]; !in && fitsAll(rules, name) && d.canMakeMember(f, name) {
 			members[name] = false
 		}
 	}
 }
 
 // member returns the schemas of the member of that name.
-func member(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
+func memberSchemas(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
 	var out, rest []*jsonschema.Schema
 	seen := false
 	for _, s := range f {
@@ -194,7 +194,7 @@ func member(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
 				out = append(out, more)
 			case bool:
 				if !more {
-					out = append(out, never)
+					out = append(out, falseSchema)
 				}
 			}
 		}
@@ -210,4 +210,4 @@ func member(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
 }
 
 // never is the schema that nothing fits.
-var never = &jsonschema.Schema{Bool: new(bool), DraftVersion: 2020}
+var falseSchema = &jsonschema.Schema{Bool: new(bool), DraftVersion: 2020}

@@ -9,16 +9,16 @@ import (
 
 // array makes an array that is as long as the schemas ask for, and holds what
 // they want it to contain.
-func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
+func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 	var wanted []*jsonschema.Schema // what a place must contain, in order
-	fewest, most, unique := 0, mostItems, false
+	fewest, most, unique := 0, maxItemsMade, false
 	for _, s := range f {
-		fewest = max(fewest, least(s.MinItems))
+		fewest = max(fewest, valueOrZero(s.MinItems))
 		if s.MaxItems != nil {
 			most = min(most, *s.MaxItems)
 		}
 		unique = unique || s.UniqueItems
-		for range min(containsAtLeast(s), mostItems) {
+		for range min(containsAtLeast(s), maxItemsMade) {
 			wanted = append(wanted, s.Contains)
 		}
 	}
@@ -26,19 +26,19 @@ func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
 	if n > most && fewest <= most {
 		n = most // one item may be all that is wanted
 	}
-	if n > mostItems || fewest > most {
+	if n > maxItemsMade || fewest > most {
 		return nil, false
 	}
 	switch {
-	case depth >= deep || d.g.size > ample:
+	case depth >= deepLevel || d.g.size > largeSize:
 	case d.style == Full:
 		n = max(n, min(1, most))
 	case d.style == Free:
-		n += d.pick(min(3, most-n) + 1)
+		n += d.choose(min(3, most-n) + 1)
 	}
 	out := []any{}
 	for i := range n {
-		schemas := items(f, i)
+		schemas := itemSchemasOfAll(f, i)
 		if i < len(wanted) {
 			schemas = append(slices.Clone(schemas), wanted[i])
 		}
@@ -46,7 +46,7 @@ func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
 		if !ok && i < len(wanted) { // it may stand at a later place
 			wanted = slices.Insert(wanted, i, (*jsonschema.Schema)(nil))
 			if n = max(n, min(len(wanted), most)); i < n {
-				v, ok = d.item(items(f, i), depth+1, out, unique)
+				v, ok = d.item(itemSchemasOfAll(f, i), depth+1, out, unique)
 			}
 		}
 		if !ok {
@@ -58,7 +58,7 @@ func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
 		out = append(out, v)
 	}
 	for i := len(out); i < min(len(wanted), most); i++ {
-		v, ok := d.item(append(slices.Clone(items(f, i)), wanted[i]), depth+1, out, unique)
+		v, ok := d.item(append(slices.Clone(itemSchemasOfAll(f, i)), wanted[i]), depth+1, out, unique)
 		if !ok {
 			return nil, false
 		}
@@ -68,15 +68,15 @@ func (d *draw) array(f []*jsonschema.Schema, depth int) (any, bool) {
 }
 
 // item makes an item, where they are unique one that is not there yet.
-func (d *draw) item(schemas []*jsonschema.Schema, depth int, before []any, unique bool) (any, bool) {
+func (d *valueMaker) item(schemas []*jsonschema.Schema, depth int, before []any, unique bool) (any, bool) {
 	schemas = slices.DeleteFunc(schemas, func(s *jsonschema.Schema) bool { return s == nil })
 	for try := range 50 {
 		now := d
 		if try > 0 {
-			now = d.again(2 + try)
+			now = d.retry(2 + try)
 		}
-		v, ok := now.value(schemas, anything, depth)
-		if !ok || !unique || !slices.ContainsFunc(before, func(o any) bool { return equal(o, v) }) {
+		v, ok := now.value(schemas, anyType, depth)
+		if !ok || !unique || !slices.ContainsFunc(before, func(o any) bool { return equalValues(o, v) }) {
 			return v, ok
 		}
 	}
@@ -84,7 +84,7 @@ func (d *draw) item(schemas []*jsonschema.Schema, depth int, before []any, uniqu
 }
 
 // items returns the schemas of the i-th item.
-func items(f []*jsonschema.Schema, i int) []*jsonschema.Schema {
+func itemSchemasOfAll(f []*jsonschema.Schema, i int) []*jsonschema.Schema {
 	var out, rest []*jsonschema.Schema
 	for _, s := range f {
 		one := itemSchemas(s, i)
@@ -112,7 +112,7 @@ func itemSchemas(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 			return []*jsonschema.Schema{more}
 		case bool:
 			if !more {
-				return []*jsonschema.Schema{never}
+				return []*jsonschema.Schema{falseSchema}
 			}
 		}
 		return nil
@@ -138,21 +138,21 @@ func containsAtLeast(s *jsonschema.Schema) int {
 }
 
 // equal tells whether two values are the same to JSON Schema: 1 and 1.0 are.
-func equal(a, b any) bool {
+func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
 		return ok && compare(a.String(), b.String()) == 0
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
+		return ok && slices.EqualFunc(a, b, equalValues)
 	case map[string]any:
 		b, ok := b.(map[string]any)
 		if !ok || len(a) != len(b) {
 			return false
 		}
 		for name, v := range a {
-			if other, ok := b[name]; !ok || !equal(v, other) {
+			if other, ok := b[name]; !ok || !equalValues(v, other) {
 				return false
 			}
 		}

@@ -10,23 +10,23 @@ import (
 )
 
 // longest bounds the strings that are made, in characters.
-const longest = 1 << 16
+const maxText = 1 << 16
 
 // text makes a string: of the form that format or contentEncoding name, though
 // they bind nobody, that fits the patterns, else plain words.
-func (d *draw) text(f []*jsonschema.Schema) (any, bool) {
-	low, high := 0, longest
+func (d *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
+	low, high := 0, maxText
 	var patterns []jsonschema.Regexp
 	var samples []string
 	for _, s := range f {
-		low = max(low, least(s.MinLength))
+		low = max(low, valueOrZero(s.MinLength))
 		if s.MaxLength != nil {
 			high = min(high, *s.MaxLength)
 		}
 		if s.Pattern != nil {
 			patterns = append(patterns, s.Pattern)
 		}
-		about := written(s)
+		about := keywordsOf(s)
 		if name, ok := about["format"].(string); ok {
 			samples = append(samples, formats[name]...)
 		}
@@ -42,16 +42,16 @@ func (d *draw) text(f []*jsonschema.Schema) (any, bool) {
 		return n >= low && n <= high && !slices.ContainsFunc(patterns, func(p jsonschema.Regexp) bool { return !p.MatchString(text) })
 	}
 	if good := slices.DeleteFunc(slices.Clone(samples), func(text string) bool { return !fit(text) }); len(good) > 0 {
-		return good[d.pick(len(good))], true
+		return good[d.choose(len(good))], true
 	}
 	if len(patterns) > 0 {
-		return d.matchingAll(patterns, low, high, fit)
+		return d.matchPatterns(patterns, low, high, fit)
 	}
 	words := []string{"text", "a", "hello"}
 	if d.style == Free {
-		words = append(words, "two words", "", "ünï", "😀", fmt.Sprintf("word%d", d.pick(1000)))
+		words = append(words, "two words", "", "ünï", "😀", fmt.Sprintf("word%d", d.choose(1000)))
 	}
-	text := words[d.pick(len(words))]
+	text := words[d.choose(len(words))]
 	if n := utf8.RuneCountInString(text); n < low {
 		text += strings.Repeat("x", low-n)
 	}
