@@ -22,8 +22,14 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// toolsList is a list as an ordinary server of a dozen tools sends it.
-var toolsList = []byte(`{"tools":[` + strings.Repeat(`{"name":"read_file","title":"Read a file","description":"Reads a file of the project and returns its text, cut where it is long.","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"relative to the root"},"lines":{"type":"integer","minimum":1}},"required":["path"]},"annotations":{"readOnlyHint":true}},`, 11) +
+// toolsList is the tool list of an ordinary server with a dozen tools.
+var toolsList = []byte(`{"tools":[` +
+	strings.Repeat(
+		`{"name":"read_file","title":"Read a file","description":"Reads a file of the project and returns its text,`+
+			` cut where it is long.","inputSchema":{"type":"object","properties":{"path":{"type":"string",`+
+			`"description":`+
+			`"relative to the root"},"lines":{"type":"integer","minimum":1}},"required":["path"]},"annotations":`+
+			`{"readOnlyHint":true}},`, 11) +
 	`{"name":"last","inputSchema":{"type":"object"}}]}`)
 
 func BenchmarkValidateToolsList(b *testing.B) {
@@ -38,7 +44,9 @@ func BenchmarkValidateToolsList(b *testing.B) {
 }
 
 func BenchmarkValidateCallResult(b *testing.B) {
-	set, in := For(spec.V2025_06_18), []byte(`{"content":[{"type":"text","text":"done"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":false}`)
+	set, in := For(spec.V2025_06_18), []byte(
+		`{"content":[{"type":"text","text":"done"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":`+
+			`false}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if broken := set.Validate("CallToolResult", in); len(broken) > 0 {
@@ -48,7 +56,9 @@ func BenchmarkValidateCallResult(b *testing.B) {
 }
 
 func BenchmarkCompileTool(b *testing.B) {
-	in := []byte(`{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"integer","minimum":1}},"required":["path"]}`)
+	in := []byte(
+		`{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"integer","minimum":1}},"required":` +
+			`["path"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := CompileTool(in); err != nil {
@@ -69,7 +79,7 @@ func BenchmarkInstance(b *testing.B) {
 	}
 }
 
-// One set of arguments for each of the ordinary tools, divided by their number.
+// BenchmarkArguments measures the arguments of one ordinary tool on average.
 func BenchmarkArguments(b *testing.B) {
 	tools := ordinaryTools(b)
 	generators := make([]*Generator, len(tools))

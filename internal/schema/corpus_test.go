@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// ordinaryTools are definitions as ordinary servers have them, one a line.
+// ordinaryTools are the definitions of tools of ordinary servers, one a line.
 func ordinaryTools(t testing.TB) []gjson.Result {
 	t.Helper()
 	text, err := os.ReadFile("testdata/tools.jsonl")
@@ -32,9 +32,9 @@ func ordinaryTools(t testing.TB) []gjson.Result {
 	return out
 }
 
-// Of ordinary tools all have valid arguments, in every style and for every
-// seed, and all that constrain anything have misfits.
-func TestOrdinaryToolsGetArguments(t *testing.T) {
+// Every ordinary tool has valid arguments, in every style and for every seed, and
+// a Misfit if it has a constraint.
+func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	tools := ordinaryTools(t)
 	if len(tools) < 60 {
 		t.Errorf("only %d tools", len(tools))
@@ -52,7 +52,8 @@ func TestOrdinaryToolsGetArguments(t *testing.T) {
 type service struct{ tools, asked, made, misfits, keywords int }
 
 func (s service) String() string {
-	return fmt.Sprintf("%d tools: arguments made %d of %d times, %d misfits of %d keywords", s.tools, s.made, s.asked, s.misfits, s.keywords)
+	return fmt.Sprintf("%d tools: arguments made %d of %d times, %d misfits of %d keywords", s.tools, s.made, s.asked,
+		s.misfits, s.keywords)
 }
 
 func served(t *testing.T, tools []gjson.Result) service {
@@ -102,8 +103,9 @@ func served(t *testing.T, tools []gjson.Result) service {
 	return s
 }
 
-// The tools of the pinned servers of other hands, where they are installed.
-func TestToolsOfStrangersGetArguments(t *testing.T) {
+// The tools of the pinned third-party servers have arguments, where the servers
+// are installed.
+func TestToolsOfThirdPartiesHaveArguments(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -179,12 +181,14 @@ func toolsOf(t *testing.T, root string, target gjson.Result) []gjson.Result {
 			if err != nil {
 				t.Fatalf("%s: %v", method, err)
 			}
-			if m := gjson.ParseBytes(bytes.TrimSpace(line)); m.Get("id").Int() == int64(id) && !m.Get("method").Exists() {
+			if m := gjson.ParseBytes(bytes.TrimSpace(line)); m.Get("id").Int() == int64(id) &&
+				!m.Get("method").Exists() {
 				return m.Get("result")
 			}
 		}
 	}
-	ask(1, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "mcpcheck", "version": "0"}})
+	ask(1, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "mcpcheck", "version": "0"}})
 	if _, err := in.Write([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,11 +13,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemaDir returns the folder of the official schemas; without it the test
-// skips.
+// schemaDir returns the folder of the official schemas. It skips the test if there
+// is none.
 func schemaDir(t *testing.T) string {
 	dir := os.Getenv("MCPCHECK_SCHEMA_DIR")
 	if dir == "" {
@@ -28,13 +26,13 @@ func schemaDir(t *testing.T) string {
 }
 
 // Our schemas and the official ones must give every instance the same verdict,
-// or differ by a listed reason: a listed patch to the official schema, with
-// which they agree.
-func TestOurSchemasAgreeWithTheOfficialOnes(t *testing.T) {
+// except for listed reasons: patches of the official schema, with which they agree.
+func TestSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 	dir := schemaDir(t)
 	for _, rev := range spec.Revisions() {
 		t.Run(string(rev), func(t *testing.T) {
-			d := newDifferential(t, rev, fixtures.Schema(rev), readJSON(t, filepath.Join(dir, string(rev), "schema.json")), listed)
+			d := newDifferential(t, rev, fixtures.Schema(rev),
+				readJSON(t, filepath.Join(dir, string(rev), "schema.json")), listed)
 			for _, name := range d.official.names {
 				if d.ours.defs[name] == nil {
 					t.Errorf("the official definition %s is missing in ours", name)
@@ -45,9 +43,9 @@ func TestOurSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 					t.Errorf("our definition %s is not an official one", name)
 				}
 			}
-			examples := d.examples(t, filepath.Join(dir, string(rev), "examples"))
-			goldens := d.goldens(t)
-			d.generated(4, d.ours.definitions()...)
+			examples := d.tryExamples(t, filepath.Join(dir, string(rev), "examples"))
+			goldens := d.tryGoldens(t)
+			d.tryGenerated(4, d.ours.definitions()...)
 			for _, f := range d.failures {
 				t.Error(f)
 			}
@@ -59,8 +57,10 @@ func TestOurSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 			if d.instances < 2000 {
 				t.Errorf("only %d instances", d.instances)
 			}
-			t.Logf("%d definitions, %d distinct instances (%d official examples, %d golden messages), %d verdicts (%d valid): %d alike, %d by a listed reason",
-				len(d.official.names), d.instances, examples, goldens, d.verdicts, d.valid, d.alike, d.verdicts-d.alike-len(d.failures))
+			t.Logf("%d definitions, %d distinct instances (%d official examples, %d golden messages), %d verdicts "+
+				"(%d valid): %d alike, %d by a listed reason",
+				len(d.official.names), d.instances, examples, goldens, d.verdicts, d.valid, d.alike,
+				d.verdicts-d.alike-len(d.failures))
 			for _, name := range slices.Sorted(maps.Keys(d.byReason)) {
 				t.Logf("%6d  %s", d.byReason[name], name)
 			}
@@ -68,13 +68,13 @@ func TestOurSchemasAgreeWithTheOfficialOnes(t *testing.T) {
 	}
 }
 
-// The interpreter is held against the general engine on our own schemas too, so
-// that this much is tested without the official ones.
-func TestInterpreterAgreesWithTheGeneralEngine(t *testing.T) {
+// The interpreter is compared with the general engine on our own schemas too,
+// which needs no official ones.
+func TestInterpreterAgreesWithTheEngine(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		d := newDifferential(t, rev, fixtures.Schema(rev), decode(t, fixtures.Schema(rev)), nil)
-		d.other = d.ours // nothing new to draw from it
-		d.generated(1, d.ours.definitions()...)
+		d.other = d.ours // it has no other instances
+		d.tryGenerated(1, d.ours.definitions()...)
 		for _, f := range d.failures {
 			t.Errorf("%s: %s", rev, f)
 		}
@@ -84,8 +84,8 @@ func TestInterpreterAgreesWithTheGeneralEngine(t *testing.T) {
 	}
 }
 
-// The differential must see a schema that is wrong by one keyword.
-func TestDifferentialSeesASeededDivergence(t *testing.T) {
+// The differential must find a schema that is wrong in one keyword.
+func TestDifferentialFindsSeededErrors(t *testing.T) {
 	const rev = spec.V2025_06_18
 	right := string(fixtures.Schema(rev))
 	for _, c := range []struct{ def, from, to string }{
@@ -111,26 +111,26 @@ func TestDifferentialSeesASeededDivergence(t *testing.T) {
 		}
 		wrong := right[:start] + strings.Replace(line, c.from, c.to, 1) + right[end:]
 		d := newDifferential(t, rev, []byte(wrong), decode(t, []byte(right)), nil)
-		d.generated(3, c.def)
+		d.tryGenerated(3, c.def)
 		if !slices.ContainsFunc(d.failures, func(f string) bool { return strings.HasPrefix(f, c.def+" ") }) {
-			t.Errorf("%s with %s instead of %s: not seen in %d verdicts", c.def, c.to, c.from, d.verdicts)
+			t.Errorf("%s with %s instead of %s: not found in %d verdicts", c.def, c.to, c.from, d.verdicts)
 		}
 	}
 }
 
-// A differential runs instances through our schema and another one.
+// A differential validates instances by our schema and by another one.
 type differential struct {
 	rev                               spec.Revision
 	ours                              *Set
 	official                          *engine         // as published
 	patched                           *engine         // with every listed reason
-	each                              map[int]*engine // by index in reasons, with that reason alone
-	other                             *Set            // the published schema, to draw instances from
+	each                              map[int]*engine // by index in reasons, with that reason only
+	other                             *Set            // the published schema, to make instances
 	document                          func() any      // a fresh copy of the published schema
 	reasons                           []reason        // of this revision
 	seen                              map[string]bool // definition and instance
 	byReason                          map[string]int  // verdicts
-	failures                          []string        // verdicts that differ for no listed reason
+	failures                          []string        // verdicts that differ without a listed reason
 	literals                          []string        // of both schemas
 	texts                             map[string]bool // distinct instances
 	instances, verdicts, alike, valid int
@@ -146,7 +146,8 @@ func newDifferential(t *testing.T, rev spec.Revision, ours []byte, official any,
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &differential{rev: rev, ours: set, each: map[int]*engine{}, seen: map[string]bool{}, byReason: map[string]int{}, texts: map[string]bool{}}
+	d := &differential{rev: rev, ours: set, each: map[int]*engine{}, seen: map[string]bool{},
+		byReason: map[string]int{}, texts: map[string]bool{}}
 	d.literals = literalsOf([]any{decode(t, ours), official})
 	d.document = func() any { return decode(t, text) }
 	for _, r := range reasons {
@@ -159,7 +160,7 @@ func newDifferential(t *testing.T, rev spec.Revision, ours []byte, official any,
 	for i, r := range d.reasons {
 		d.each[i] = newEngine(t, patch(t, d.document(), r))
 	}
-	if d.other, err = compile(rev, plain(t, d.document())); err != nil {
+	if d.other, err = compile(rev, simplify(t, d.document())); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -191,12 +192,14 @@ func (d *differential) try(def string, instance any) {
 		return
 	}
 	if d.patched.valid(def, instance) != ours {
-		if len(d.failures) < 20 || !slices.ContainsFunc(d.failures, func(f string) bool { return strings.HasPrefix(f, def+" ") }) {
-			d.failures = append(d.failures, fmt.Sprintf("%s %s: ours: %v, official: valid %v", def, wire.Clip(string(text), 400), broken, !ours))
+		if len(d.failures) < 20 || !slices.ContainsFunc(d.failures,
+			func(f string) bool { return strings.HasPrefix(f, def+" ") }) {
+			d.failures = append(d.failures, fmt.Sprintf("%s %s: ours: %v, official: valid %v", def,
+				wire.Clip(string(text), 400), broken, !ours))
 		}
 		return
 	}
-	name := "several of these together"
+	name := "several reasons together"
 	for i, r := range d.reasons {
 		if d.each[i].valid(def, instance) == ours {
 			name = r.name()
@@ -206,10 +209,10 @@ func (d *differential) try(def string, instance any) {
 	d.byReason[name]++
 }
 
-// generated draws instances of the definitions from both schemas, and mutates
-// them: a full instance of each (of each branch of a union) in every way, n
-// others in a few.
-func (d *differential) generated(n int, defs ...string) {
+// tryGenerated makes instances of the definitions by both schemas, and mutates
+// them: a full instance of each definition, and of each branch of a union, in every
+// way, n others in a few.
+func (d *differential) tryGenerated(n int, defs ...string) {
 	src := seeded(11)
 	for _, def := range defs {
 		for _, set := range slices.Compact([]*Set{d.ours, d.other}) {
@@ -234,7 +237,7 @@ func (d *differential) generated(n int, defs ...string) {
 				for range min(6, len(ms)) {
 					d.try(def, ms[src.IntN(len(ms))])
 				}
-				// What is no instance of another definition must not be one here.
+				// The schemas must also agree on instances of other definitions.
 				if other := defs[src.IntN(len(defs))]; d.official.has(other) {
 					d.try(other, in)
 				}
@@ -243,7 +246,8 @@ func (d *differential) generated(n int, defs ...string) {
 	}
 }
 
-func (d *differential) examples(t *testing.T, dir string) (n int) {
+// tryExamples tries the official examples, and mutations of each.
+func (d *differential) tryExamples(t *testing.T, dir string) (n int) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -256,27 +260,27 @@ func (d *differential) examples(t *testing.T, dir string) (n int) {
 			t.Errorf("the official example %s: %v", filepath.Base(file), broken)
 		}
 		d.try(def, in)
-		d.some(def, in)
+		d.trySomeMutants(def, in)
 		n++
 	}
 	return n
 }
 
-// goldens tries the messages of our golden exchanges, and mutations of each.
-func (d *differential) goldens(t *testing.T) (n int) {
+// tryGoldens tries the messages of our golden exchanges, and mutations of each.
+func (d *differential) tryGoldens(t *testing.T) (n int) {
 	for _, g := range goldenParts(t, d.ours) {
 		if d.official.has(g.def) {
 			n++
 			in := value([]byte(g.part))
 			d.try(g.def, in)
-			d.some(g.def, in)
+			d.trySomeMutants(g.def, in)
 		}
 	}
 	return n
 }
 
-// A golden is what a message of a golden exchange says: the whole of a request,
-// a notification or an error, or the result of a response.
+// A golden is a message of a golden exchange: a whole request, notification or
+// error, or the result of a response.
 type golden struct{ file, def, part string }
 
 func goldenParts(t *testing.T, set *Set) (out []golden) {
@@ -294,7 +298,7 @@ func goldenParts(t *testing.T, set *Set) (out []golden) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		asked := map[string]string{} // who answers and the id → the method
+		asked := map[string]string{} // the method, by the receiver and the id
 		for _, f := range frames {
 			for _, m := range f.Message().Elements() {
 				def, part := "JSONRPCMessage", m.Value()
@@ -332,78 +336,10 @@ func TestGoldensFitTheirDefinitions(t *testing.T) {
 	}
 }
 
-// some tries mutations from all over an instance.
-func (d *differential) some(def string, in any) {
+// trySomeMutants tries some mutations at all places of an instance.
+func (d *differential) trySomeMutants(def string, in any) {
 	ms := mutants(in, 9, d.literals)
 	for i := 0; i < len(ms); i += 1 + len(ms)/40 {
 		d.try(def, ms[i])
 	}
-}
-
-// An engine is a schema document compiled by the general engine.
-type engine struct {
-	names []string
-	defs  map[string]*jsonschema.Schema
-}
-
-func newEngine(t *testing.T, doc any) *engine {
-	t.Helper()
-	key, defs := definitions(doc)
-	c := jsonschema.NewCompiler()
-	// Draft-07 engines may assert formats; the official schemas of later
-	// revisions do not, and which URIs are valid is judged by checks of its own.
-	for _, name := range []string{"uri", "uri-template", "byte"} {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
-	}
-	if err := c.AddResource("test:///schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	e := &engine{defs: map[string]*jsonschema.Schema{}}
-	for _, name := range slices.Sorted(maps.Keys(defs)) {
-		s, err := c.Compile("test:///schema.json#/" + key + "/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.defs[name] = s
-		e.names = append(e.names, name)
-	}
-	return e
-}
-
-func (e *engine) has(def string) bool                 { return e.defs[def] != nil }
-func (e *engine) valid(def string, instance any) bool { return e.defs[def].Validate(instance) == nil }
-
-func definitions(doc any) (key string, defs map[string]any) {
-	for _, key := range []string{"$defs", "definitions"} {
-		if defs, ok := doc.(map[string]any)[key].(map[string]any); ok {
-			return key, defs
-		}
-	}
-	panic("no definitions in the schema document")
-}
-
-func decode(t *testing.T, text []byte) any {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func value(text []byte) any {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		panic(fmt.Sprintf("%s: %v", text, err))
-	}
-	return v
-}
-
-func readJSON(t *testing.T, file string) any {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return decode(t, text)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// flattenErrors returns the leaves of the engine's error tree, of a union only
-// those of the branch that came nearest, each place and keyword once.
+// flattenErrors returns the leaves of the engine's error tree, each once. Of a
+// union it returns those of the nearest branch.
 func flattenErrors(e *jsonschema.ValidationError) []Violation {
 	var out []Violation
 	for _, v := range collectLeaves(e) {
@@ -34,7 +34,7 @@ func collectLeaves(e *jsonschema.ValidationError) []Violation {
 	case *kind.AnyOf, *kind.OneOf:
 		return nearestBranch(e)
 	case *kind.PropertyNames:
-		return []Violation{violationOf(e)} // what it is about has no place in the instance
+		return []Violation{violationOf(e)} // a name has no place in the instance
 	}
 	var out []Violation
 	for _, c := range e.Causes {
@@ -43,8 +43,9 @@ func collectLeaves(e *jsonschema.ValidationError) []Violation {
 	return out
 }
 
-// nearestBranch prefers a branch that is not broken by the mere type of the
-// value, then the one that got deepest, then the one with the fewest breaks.
+// nearestBranch returns the violations of one branch of a union: one that allows
+// the type of the value, then that with the deepest violation, then that with the
+// fewest.
 func nearestBranch(e *jsonschema.ValidationError) []Violation {
 	at := pointerOf(e.InstanceLocation)
 	var best []Violation
@@ -111,7 +112,7 @@ func message(k jsonschema.ErrorKind, keyword string) string {
 	case *kind.ExclusiveMaximum:
 		return formatRat(k.Got) + " is not less than " + formatRat(k.Want)
 	case *kind.MultipleOf:
-		return formatRat(k.Got) + " is no multiple of " + formatRat(k.Want)
+		return formatRat(k.Got) + " is not a multiple of " + formatRat(k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("is %d characters long, less than %d", k.Got, k.Want)
 	case *kind.MaxLength:
@@ -127,7 +128,7 @@ func message(k jsonschema.ErrorKind, keyword string) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Format:
-		return formatValue(k.Got) + " is no " + k.Want
+		return formatValue(k.Got) + " is not a valid " + k.Want
 	case *kind.FalseSchema:
 		return "is not allowed"
 	case *kind.OneOf:

@@ -18,8 +18,8 @@ import (
 // value, so that a source that shrinks also shrinks the value.
 type Source interface{ IntN(n int) int }
 
-// Arguments makes an object that fits the inputSchema of a tool, with its
-// required members only: see Generator.
+// Arguments makes an object that fits the inputSchema of a tool, with required
+// members only; see Generator.
 func Arguments(src Source, inputSchema []byte) ([]byte, error) {
 	g, err := NewGenerator(inputSchema)
 	if err != nil {
@@ -29,43 +29,44 @@ func Arguments(src Source, inputSchema []byte) ([]byte, error) {
 }
 
 // A Generator makes arguments for one inputSchema: those that fit it, and those
-// that break one of its constraints. It understands the dialects that
-// CompileTool does and follows references inside of the schema only. All it
-// makes was held against the schema. It is safe for concurrent use.
+// that break one of its constraints. It knows the dialects of CompileTool and
+// follows references within the schema only. All that it returns is validated by
+// the schema. It is safe for concurrent use.
 type Generator struct {
 	tool      *ToolSchema
 	root      *jsonschema.Schema
 	height    map[*jsonschema.Schema]int // see heights
-	size      int                        // values made within the one that is being made
-	exhausted error                      // the schema took more steps than are spent on one
+	size      int                        // number of values within the one that is being made
+	exhausted error                      // error of a schema that took more than effortPerValue
 }
 
-// making bounds the steps for one value: a thousand times what ordinary schemas
-// take, and about a tenth of a second.
+// effortPerValue bounds the steps for one value: a thousand times what ordinary
+// schemas take, about a tenth of a second.
 const effortPerValue = 100_000
 
-// generatorLimit bounds the schemas that arguments are made for, in bytes: the
-// engine takes seconds to compile the largest that it judges.
+// maxGeneratorSchema bounds the schemas of a Generator, in bytes: the engine takes
+// seconds to compile the largest schemas that it validates.
 const maxGeneratorSchema = 1 << 17
 
-// A Style says which members a Generator makes, and from what.
+// A Style selects the members that a Generator makes, and their values.
 type Style int
 
 const (
-	// Least makes what is required alone, of examples and defaults where the
+	// Least makes required members only, from examples and defaults where the
 	// schema has them.
 	Least Style = iota
-	// Full makes all members that are described too.
+	// Full makes all described members, from examples and defaults too.
 	Full
-	// Free draws which members it makes, and seldom keeps to examples.
+	// Free chooses members and values at random, and seldom uses examples.
 	Free
 )
 
-// NewGenerator compiles an inputSchema. The error is one of CompileTool, or
-// tells that the schema has no finite instance.
+// NewGenerator compiles an inputSchema. The error is one of CompileTool, or says
+// that the schema has no finite instance.
 func NewGenerator(inputSchema []byte) (*Generator, error) {
 	if len(inputSchema) > maxGeneratorSchema {
-		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(inputSchema), maxGeneratorSchema)})
+		return nil, fmt.Errorf("make arguments: %w",
+			&NotJudgedError{fmt.Sprintf("the schema has %d bytes, more than %d", len(inputSchema), maxGeneratorSchema)})
 	}
 	tool, err := CompileToolAnyDialect(inputSchema)
 	if err != nil {
@@ -73,13 +74,13 @@ func NewGenerator(inputSchema []byte) (*Generator, error) {
 	}
 	g := &Generator{tool: tool, root: tool.compiled, height: heights(tool.compiled)}
 	if g.height[g.root] >= infinite {
-		return nil, errors.New("make arguments: the schema asks for a value without end, or for none")
+		return nil, errors.New("make arguments: no finite value fits the schema")
 	}
 	return g, nil
 }
 
-// Proposed returns the examples and the default of the schema as a whole, those
-// that are objects and fit.
+// Proposed returns the examples and the default of the whole schema, if they are
+// objects that fit.
 func (g *Generator) Proposed() [][]byte {
 	var out [][]byte
 	for _, v := range examplesOf(g.root) {
@@ -93,8 +94,8 @@ func (g *Generator) Proposed() [][]byte {
 	return out
 }
 
-// Valid makes arguments that fit. The error says why it could make none, which
-// does not always mean that there are none.
+// Valid makes arguments that fit. An error says why it found none, although there
+// may be some.
 func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
 	err = g.withEffort(func() error {
 		v, err := g.valid(&valueMaker{g: g, src: src, style: style, useExamples: style != Free})
@@ -106,12 +107,12 @@ func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
 	return args, err
 }
 
-// working runs a function that draws, with the effort counted.
+// withEffort runs a function that makes values, with its steps bounded.
 func (g *Generator) withEffort(f func() error) (err error) {
 	g.tool.mu.Lock()
 	defer g.tool.mu.Unlock()
 	if g.exhausted != nil {
-		return g.exhausted // as it would be again
+		return g.exhausted
 	}
 	g.tool.effort.spent = maxSteps - effortPerValue
 	defer func() {
@@ -119,21 +120,22 @@ func (g *Generator) withEffort(f func() error) (err error) {
 			if p == tooManySteps {
 				p = fmt.Sprintf("more than %d steps", effortPerValue)
 			}
-			g.exhausted = fmt.Errorf("make arguments: %w", &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)})
+			g.exhausted = fmt.Errorf("make arguments: %w",
+				&NotJudgedError{fmt.Sprintf("the schema engine stopped: %v", p)})
 			err = g.exhausted
 		}
 	}()
 	return f()
 }
 
-func (g *Generator) valid(d *valueMaker) (any, error) {
-	if v, ok := d.value([]*jsonschema.Schema{g.root}, objectType, 0); ok {
+func (g *Generator) valid(m *valueMaker) (any, error) {
+	if v, ok := m.value([]*jsonschema.Schema{g.root}, objectType, 0); ok {
 		return v, nil
 	}
-	none := errors.New("make arguments: nothing that fits the schema was found")
+	none := errors.New("make arguments: no value was found that fits the schema")
 	all := []*jsonschema.Schema{g.root}
 	plain := &valueMaker{g: g, src: zeroSource{}}
-	// Why is told of one more, plain try.
+	// One more simple attempt gives the reason for the error.
 	if f, ok := plain.expand(all, 0); ok {
 		of := anyType
 		for _, s := range f {
@@ -141,7 +143,8 @@ func (g *Generator) valid(d *valueMaker) (any, error) {
 		}
 		if of&objectType == 0 {
 			other, _ := plain.tryValue(all, anyType, 0)
-			return nil, fmt.Errorf("make arguments: the schema asks for %s", wire.TypeName(gjson.ParseBytes(encode(other))))
+			return nil, fmt.Errorf("make arguments: the schema requires %s",
+				wire.TypeName(gjson.ParseBytes(encode(other))))
 		}
 	}
 	v, ok := plain.tryValue(all, objectType, 0)
@@ -154,12 +157,12 @@ func (g *Generator) valid(d *valueMaker) (any, error) {
 		return nil, none
 	}
 	if hasRefCycle(why) {
-		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{"a reference of the schema leads to itself"})
+		return nil, fmt.Errorf("make arguments: %w", &NotJudgedError{"a reference of the schema is to itself"})
 	}
-	return nil, fmt.Errorf("make arguments: what was made does not fit the schema: %v", flattenErrors(why)[0])
+	return nil, fmt.Errorf("make arguments: the value that was made does not fit the schema: %v", flattenErrors(why)[0])
 }
 
-// first is the source of the plainest values.
+// zeroSource is the source of the simplest values.
 type zeroSource struct{}
 
 func (zeroSource) IntN(int) int { return 0 }
@@ -170,12 +173,12 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("encode: %v", err)) // what is made is JSON
+		panic(fmt.Sprintf("encode: %v", err)) // values have JSON types only
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// proposals returns what the author of a schema proposes as values.
+// examplesOf returns the default and the examples of a schema.
 func examplesOf(s *jsonschema.Schema) []any {
 	var out []any
 	if s.Default != nil {
@@ -187,7 +190,7 @@ func examplesOf(s *jsonschema.Schema) []any {
 	return append(out, s.Examples...)
 }
 
-// written returns the members of a schema as they were written.
+// keywordsOf returns the members of a schema as they are in its text.
 func keywordsOf(s *jsonschema.Schema) map[string]any {
 	for _, e := range s.Extensions {
 		if r, ok := e.(*keywordExtension); ok {
@@ -197,14 +200,14 @@ func keywordsOf(s *jsonschema.Schema) map[string]any {
 	return nil
 }
 
-// endless is the height of a schema that only infinite values fit, or none.
+// infinite is the height of a schema that no finite value fits.
 const infinite = 1 << 20
 
-// heights tells for each part of a schema how deep its flattest value nests: a
-// recursion is left by the branch that is lowest.
+// heights returns for each subschema how deep its flattest value nests. A recursion
+// ends with the branch of the lowest height.
 func heights(root *jsonschema.Schema) map[*jsonschema.Schema]int {
 	h := map[*jsonschema.Schema]int{}
-	users := map[*jsonschema.Schema][]*jsonschema.Schema{} // by what they are made of
+	users := map[*jsonschema.Schema][]*jsonschema.Schema{} // the schemas that contain a schema
 	var todo []*jsonschema.Schema
 	reach := []*jsonschema.Schema{root}
 	h[root] = infinite
@@ -220,7 +223,7 @@ func heights(root *jsonschema.Schema) map[*jsonschema.Schema]int {
 			}
 		}
 	}
-	slices.Reverse(todo) // what is within comes first
+	slices.Reverse(todo) // inner schemas first
 	for most := 50 * len(todo); len(todo) > 0 && most > 0; most-- {
 		s := todo[0]
 		todo = todo[1:]
@@ -271,10 +274,10 @@ func heightOf(s *jsonschema.Schema, h map[*jsonschema.Schema]int) int {
 		}
 	}
 	if below >= infinite && s.Types != nil && allowedTypes(s)&^(objectType|arrayType) != 0 {
-		return n // another of the types that it names will do
+		return n // a value of another of its types fits
 	}
 	return max(n, below)
 }
 
-// decodeValue reads a value as the engine wants it.
+// decodeValue decodes JSON in the types of the engine.
 func decodeValue(raw []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(raw)) }

@@ -158,7 +158,8 @@ func (m *instanceMaker) text(format, member string) string {
 	case strings.HasSuffix(member, "At") || member == "lastModified":
 		return "2025-11-25T10:30:00Z"
 	}
-	words := []string{"name", "a", "two words", "ünï", "😀", "line\nbreak", "\"quoted\"", "", "\u0000", strings.Repeat("x", 300)}
+	words := []string{"name", "a", "two words", "ünï", "😀", "line\nbreak", "\"quoted\"", "", "\u0000",
+		strings.Repeat("x", 300)}
 	return words[m.src.IntN(len(words))]
 }
 

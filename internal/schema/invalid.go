@@ -10,27 +10,26 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A Misfit is arguments that break one constraint of an inputSchema and no
-// other: whoever validates finds nothing else in them.
+// A Misfit is arguments that break one constraint of an inputSchema and no other.
 type Misfit struct {
 	Keyword string // of JSON Schema that is broken, as its dialect names it
-	Path    string // JSON pointer (RFC 6901) of the value at fault, of a missing or surplus member its own
+	Path    string // JSON pointer (RFC 6901) of the value, or of the missing or extra member
 	Why     string // one sentence: "maximum: /limit is 51, more than 50"
-	Under   string // the combinator that the constraint stands under (then, oneOf, …), "" if none
-	// Mends tells that a reader may validate by putting it right: drop what is
-	// too much, fill in the default of what is missing.
+	Under   string // the combinator above the constraint (then, oneOf, …), "" if none
+	// Mends reports whether a server may repair the arguments instead of
+	// rejecting them: drop an extra member, fill in a default.
 	Mends bool
 	JSON  []byte
-	From  []byte // the valid arguments that it was made of
+	From  []byte // the valid arguments that it was made from
 }
 
-// mostMisfits bounds the candidates of one schema.
+// maxInvalid bounds the Misfits of one schema.
 const maxInvalid = 300
 
-// Invalid makes arguments that each break one constraint, at most so many, each
-// keyword once before any comes again. They are made of valid arguments, of
-// those given first; they are always objects, since others are no arguments at
-// all, and format is never broken, since it binds nobody.
+// Invalid makes at most so many arguments that each break one constraint. Each
+// keyword occurs once before any occurs again. They are made from valid
+// arguments, the given ones first. They are always objects, as arguments must be,
+// and never break format, which is an annotation.
 func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, error) {
 	b := &breaker{g: g, broken: map[string]bool{}, visited: map[string]bool{}}
 	err := g.withEffort(func() error {
@@ -49,7 +48,8 @@ func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, er
 			v, ok := base.value([]*jsonschema.Schema{g.root}, objectType, 0)
 			if !ok {
 				if try == 0 {
-					return errors.New("make arguments: nothing that fits the schema was found, so nothing that almost does")
+					return errors.New(
+						"make arguments: no valid value was found, from which an invalid one could be made")
 				}
 				continue
 			}
@@ -63,8 +63,8 @@ func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, er
 	return interleave(b.found, most), nil
 }
 
-// spread orders misfits so that each keyword comes once before any comes again,
-// and takes the first.
+// interleave sorts Misfits so that each keyword occurs once before any occurs
+// again, and returns the first of them.
 func interleave(all []Misfit, most int) []Misfit {
 	count := map[string]int{}
 	rank := make(map[string]int, len(all))
@@ -76,19 +76,19 @@ func interleave(all []Misfit, most int) []Misfit {
 	return all[:min(len(all), most)]
 }
 
-// A breaker walks a schema along a value that fits it, and at each place breaks
-// what the schema says there.
+// A breaker walks a schema along a valid value, and breaks each constraint at each
+// place of the value.
 type breaker struct {
 	*valueMaker
 	g           *Generator
 	base        any
 	found       []Misfit
-	broken      map[string]bool    // constraints that were broken
-	visited     map[string]bool    // places of the schema and the base that were visited
-	part        *jsonschema.Schema // that is visited, for the value at path
+	broken      map[string]bool    // constraints with a Misfit
+	visited     map[string]bool    // places of schema and base
+	part        *jsonschema.Schema // the subschema being visited, for the value at path
 	path        []string
-	combinator  string // the combinator on the way to the part, "" if none
-	genericPath string // its path, with a star for items and for names that no schema tells
+	combinator  string // the combinator above the subschema, "" if none
+	genericPath string // path with a star for items and for names that no schema describes
 }
 
 func (b *breaker) from(base any) {
@@ -98,17 +98,17 @@ func (b *breaker) from(base any) {
 	b.visit(b.g.root, base, nil, "")
 }
 
-// A constraint is what is to be broken: what it is called, and how the engine
-// tells it.
+// A constraint is a keyword to be broken at a place, and how the engine reports
+// it.
 type constraint struct {
 	keyword         string
-	place           []string // of the value at fault
-	reportedPlace   []string // where the engine reports it, if elsewhere
-	reportedKeyword string   // by which keyword, if another
+	place           []string // of the violating value
+	reportedPlace   []string // if the engine reports another place
+	reportedKeyword string   // if the engine reports another keyword
 	repairable      bool
 }
 
-// broken tries values of the whole until one breaks the constraint alone.
+// tryBreak tries candidates until one breaks the constraint and no other.
 func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
 	if c.reportedPlace == nil {
 		c.reportedPlace = c.place
@@ -126,7 +126,7 @@ func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
 		}
 		b.g.tool.effort.step()
 		if value, ok := lookup(v, b.path); !ok || b.part.Validate(value) == nil {
-			continue // another part says the same of the place
+			continue // another subschema has the same constraint
 		}
 		var wrong *jsonschema.ValidationError
 		if errors.As(b.g.root.Validate(v), &wrong) && onlyBreaks(wrong, c.reportedKeyword, pointerOf(c.reportedPlace)) {
@@ -144,17 +144,18 @@ func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
 	}
 }
 
-// onlyBreaks tells whether an error says nothing but that one keyword is broken
-// at a place, or what follows from it. Of a union it is enough that one branch
-// lacks nothing else.
+// onlyBreaks reports whether an error says only that one keyword is broken at a
+// place, and what follows from it. For a union it is enough that one branch has
+// no other error.
 func onlyBreaks(e *jsonschema.ValidationError, keyword, at string) bool {
 	said := map[string]bool{}
 	return collectOnly(e, keyword, at, said) && len(said) == 1
 }
 
-// saysOnly collects what the error says of the keyword.
+// collectOnly collects the messages about the keyword, and reports whether there is
+// no other error.
 func collectOnly(e *jsonschema.ValidationError, keyword, at string, said map[string]bool) bool {
-	_, aboutName := e.ErrorKind.(*kind.PropertyNames) // the engine may give these another place than theirs
+	_, aboutName := e.ErrorKind.(*kind.PropertyNames) // for which the engine may report another place
 	if keywordOf(e.ErrorKind) == keyword && (aboutName || pointerOf(e.InstanceLocation) == at) {
 		said[message(e.ErrorKind, keyword)] = true
 		return true
@@ -197,12 +198,12 @@ func keywordOf(k jsonschema.ErrorKind) string {
 	return ""
 }
 
-// mostVisited bounds the items of an array that are broken.
+// maxVisitedItems bounds the items of an array that are visited.
 const maxVisitedItems = 10
 
-// visit breaks what a schema says of the value at a path of the base, and what
-// it says of the values within.
-func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string) {
+// visit breaks the constraints of a schema on the value at a path of the base, and
+// on the values within.
+func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, generic string) {
 	site := s.Location + " " + pointerOf(path)
 	if b.visited[site] || s.Bool != nil {
 		return
@@ -210,10 +211,10 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 	b.visited[site] = true
 	b.g.tool.effort.step()
 	if s.Ref != nil && s.DraftVersion < 2019 {
-		b.visit(s.Ref, v, path, form)
+		b.visit(s.Ref, v, path, generic)
 		return
 	}
-	b.part, b.path, b.genericPath = s, path, form
+	b.part, b.path, b.genericPath = s, path, generic
 	b.breakAny(s, v, path)
 	switch v := v.(type) {
 	case map[string]any:
@@ -221,65 +222,79 @@ func (b *breaker) visit(s *jsonschema.Schema, v any, path []string, form string)
 	case []any:
 		b.breakArray(s, v, path)
 	}
+	b.visitCombinators(s, v, path, generic)
+	switch v := v.(type) {
+	case map[string]any:
+		b.visitMembers(s, v, path, generic)
+	case []any:
+		b.visitItems(s, v, path, generic)
+	}
+}
+
+// visitCombinators visits the subschemas that apply to the same value.
+func (b *breaker) visitCombinators(s *jsonschema.Schema, v any, path []string, generic string) {
 	for _, sub := range inPlaceSchemas(s) {
-		b.visit(sub, v, path, form)
+		b.visit(sub, v, path, generic)
 	}
 	for i, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 		for _, sub := range union {
 			if sub.Validate(v) == nil {
-				b.visitUnder([]string{"anyOf", "oneOf"}[i], sub, v, path, form)
+				b.visitUnder([]string{"anyOf", "oneOf"}[i], sub, v, path, generic)
 			}
 		}
 	}
-	if s.If != nil {
-		if s.If.Validate(v) == nil {
-			b.visitUnder("then", s.Then, v, path, form)
-		} else {
-			b.visitUnder("else", s.Else, v, path, form)
-		}
+	if s.If == nil {
+		return
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			b.visitUnder("dependentSchemas", s.DependentSchemas[name], v, path, form)
-			if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
-				b.visitUnder("dependencies", sub, v, path, form)
-			}
-			step := "/*"
-			if s.Properties[name] != nil {
-				step = pointerOf([]string{name})
-			}
-			for _, sub := range memberSchemas([]*jsonschema.Schema{s}, name) {
-				b.visit(sub, v[name], appendStep(path, name), form+step)
-			}
+	if s.If.Validate(v) == nil {
+		b.visitUnder("then", s.Then, v, path, generic)
+	} else {
+		b.visitUnder("else", s.Else, v, path, generic)
+	}
+}
+
+func (b *breaker) visitMembers(s *jsonschema.Schema, v map[string]any, path []string, generic string) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		b.visitUnder("dependentSchemas", s.DependentSchemas[name], v, path, generic)
+		if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok {
+			b.visitUnder("dependencies", sub, v, path, generic)
 		}
-	case []any:
-		for i := range min(len(v), maxVisitedItems) {
-			step := "/*"
-			if list, _ := s.Items.([]*jsonschema.Schema); i < max(len(s.PrefixItems), len(list)) {
-				step = "/" + strconv.Itoa(i)
-			}
-			for _, sub := range itemSchemas(s, i) {
-				b.visit(sub, v[i], appendStep(path, strconv.Itoa(i)), form+step)
-			}
+		step := "/*"
+		if s.Properties[name] != nil {
+			step = pointerOf([]string{name})
+		}
+		for _, sub := range memberSchemas([]*jsonschema.Schema{s}, name) {
+			b.visit(sub, v[name], appendStep(path, name), generic+step)
 		}
 	}
 }
 
-// visitUnder visits a part that applies by way of a combinator, if there is one.
-func (b *breaker) visitUnder(combinator string, s *jsonschema.Schema, v any, path []string, form string) {
+func (b *breaker) visitItems(s *jsonschema.Schema, v []any, path []string, generic string) {
+	for i := range min(len(v), maxVisitedItems) {
+		step := "/*"
+		if list, _ := s.Items.([]*jsonschema.Schema); i < max(len(s.PrefixItems), len(list)) {
+			step = "/" + strconv.Itoa(i)
+		}
+		for _, sub := range itemSchemas(s, i) {
+			b.visit(sub, v[i], appendStep(path, strconv.Itoa(i)), generic+step)
+		}
+	}
+}
+
+// visitUnder visits a subschema of a combinator, if there is one.
+func (b *breaker) visitUnder(combinator string, s *jsonschema.Schema, v any, path []string, generic string) {
 	if s == nil {
 		return
 	}
 	before := b.combinator
 	b.combinator = combinator
-	b.visit(s, v, path, form)
+	b.visit(s, v, path, generic)
 	b.combinator = before
 }
 
 func appendStep(path []string, step string) []string { return append(slices.Clone(path), step) }
 
-// with returns the base with another value at a path; a nil path is the base
+// replaceAt returns the base with another value at a path; a nil path is the base
 // itself.
 func (b *breaker) replaceAt(path []string, v any) any { return replacedIn(b.base, path, v) }
 

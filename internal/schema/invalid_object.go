@@ -8,7 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// surplus is the name of a member that no schema describes.
+// extraMember is the name of a member that no schema describes.
 const extraMember = "mcpcheck"
 
 // breakObject breaks the keywords of objects.
@@ -24,38 +24,45 @@ func (b *breaker) breakObject(s *jsonschema.Schema, v map[string]any, path []str
 		return b.replaceAt(path, out)
 	}
 	for _, name := range s.Required {
-		c := constraint{keyword: "required", place: appendStep(path, name), reportedPlace: nonNil(path), repairable: hasDefault(s.Properties[name])}
+		c := constraint{keyword: "required", place: appendStep(path, name), reportedPlace: nonNil(path),
+			repairable: hasDefault(s.Properties[name])}
 		b.tryBreak(c, "is missing", without(name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		for _, need := range s.DependentRequired[name] {
-			b.tryBreak(constraint{keyword: "dependentRequired", place: appendStep(path, need), reportedPlace: nonNil(path)}, fmt.Sprintf("is missing beside %s", name), without(need))
+			b.tryBreak(constraint{keyword: "dependentRequired", place: appendStep(path, need),
+				reportedPlace: nonNil(path)}, fmt.Sprintf("is missing beside %s", name), without(need))
 		}
 		if needs, ok := s.Dependencies[name].([]string); ok {
 			for _, need := range needs {
-				b.tryBreak(constraint{keyword: "dependencies", place: appendStep(path, need), reportedPlace: nonNil(path)}, fmt.Sprintf("is missing beside %s", name), without(need))
+				b.tryBreak(constraint{keyword: "dependencies", place: appendStep(path, need),
+					reportedPlace: nonNil(path)}, fmt.Sprintf("is missing beside %s", name), without(need))
 			}
 		}
 	}
 	if s.AdditionalProperties == false {
-		b.tryBreak(constraint{keyword: "additionalProperties", place: appendStep(path, extraMember), reportedPlace: nonNil(path), repairable: true}, "is not allowed", adding(extraMember, extraMember))
+		b.tryBreak(constraint{keyword: "additionalProperties", place: appendStep(path, extraMember),
+			reportedPlace: nonNil(path), repairable: true}, "is not allowed", adding(extraMember, extraMember))
 	}
 	if u := s.UnevaluatedProperties; u != nil && u.Bool != nil && !*u.Bool {
-		b.tryBreak(constraint{keyword: "unevaluatedProperties", place: appendStep(path, extraMember), reportedKeyword: "false", repairable: true}, "is not allowed", adding(extraMember, extraMember))
+		b.tryBreak(constraint{keyword: "unevaluatedProperties", place: appendStep(path, extraMember),
+			reportedKeyword: "false", repairable: true}, "is not allowed", adding(extraMember, extraMember))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if sub := s.Properties[name]; sub.Bool != nil && !*sub.Bool {
-			b.tryBreak(constraint{keyword: "properties", place: appendStep(path, name), reportedKeyword: "false", repairable: true}, "is not allowed", adding(name, extraMember))
+			b.tryBreak(constraint{keyword: "properties", place: appendStep(path, name), reportedKeyword: "false",
+				repairable: true}, "is not allowed", adding(name, extraMember))
 		}
 	}
 	b.breakNames(s, v, path, adding)
 	b.breakCount(s, v, path)
 }
 
-// at tells the engine's place apart from none.
+// nonNil returns a copy of a path that is not nil: nil means that the engine reports
+// the place of the constraint.
 func nonNil(path []string) []string { return append([]string{}, path...) }
 
-// hasDefault tells whether a schema says what a missing value would be.
+// hasDefault reports whether a schema has a default for a missing value.
 func hasDefault(s *jsonschema.Schema) bool {
 	if s == nil {
 		return false
@@ -68,13 +75,14 @@ func (b *breaker) breakNames(s *jsonschema.Schema, v map[string]any, path []stri
 		return
 	}
 	var out []any
-	for _, name := range []string{extraMember, "MCPCHECK", "mcpcheck !", "!", "", "0", "mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck"} {
+	for _, name := range []string{extraMember, "MCPCHECK", "mcpcheck !", "!", "", "0",
+		"mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck-mcpcheck"} {
 		if s.PropertyNames.Validate(name) == nil {
 			continue
 		}
 		if made, ok := b.value(memberSchemas([]*jsonschema.Schema{s}, name), anyType, len(path)+1); ok {
 			out = append(out, adding(name, made))
-			if replaces := slices.Sorted(maps.Keys(v)); len(replaces) > 0 { // where there are enough already
+			if replaces := slices.Sorted(maps.Keys(v)); len(replaces) > 0 { // where the object may have no more members
 				other := maps.Clone(v)
 				delete(other, replaces[len(replaces)-1])
 				other[name] = made
@@ -82,7 +90,8 @@ func (b *breaker) breakNames(s *jsonschema.Schema, v map[string]any, path []stri
 			}
 		}
 	}
-	b.tryBreak(constraint{keyword: "propertyNames", place: path, repairable: true}, "has a member whose name is not allowed", out...)
+	b.tryBreak(constraint{keyword: "propertyNames", place: path, repairable: true},
+		"has a member whose name is not allowed", out...)
 }
 
 func (b *breaker) breakCount(s *jsonschema.Schema, v map[string]any, path []string) {
@@ -99,7 +108,7 @@ func (b *breaker) breakCount(s *jsonschema.Schema, v map[string]any, path []stri
 				out = append(out, b.replaceAt(path, few))
 			}
 		}
-		b.tryBreak(constraint{keyword: "minProperties", place: path}, "has less than "+countNoun(n, "member"), out...)
+		b.tryBreak(constraint{keyword: "minProperties", place: path}, "has fewer than "+countNoun(n, "member"), out...)
 	}
 	if s.MaxProperties == nil || *s.MaxProperties >= maxMembers {
 		return
@@ -119,5 +128,6 @@ func (b *breaker) breakCount(s *jsonschema.Schema, v map[string]any, path []stri
 	for i := range *s.MaxProperties + 1 {
 		add(fmt.Sprintf("%s%d", extraMember, 1+i))
 	}
-	b.tryBreak(constraint{keyword: "maxProperties", place: path, repairable: true}, "has more than "+countNoun(*s.MaxProperties, "member"), b.replaceAt(path, many))
+	b.tryBreak(constraint{keyword: "maxProperties", place: path, repairable: true},
+		"has more than "+countNoun(*s.MaxProperties, "member"), b.replaceAt(path, many))
 }

@@ -12,23 +12,28 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// odd is values that nobody means, so that an enumeration has none of them, and
-// that no lenient reader takes for a value of another type.
-var unusualValues = []any{"mcpcheck", map[string]any{"mcpcheck": []any{nil}}, json.Number("987654321"), json.Number("-98765.5"), []any{map[string]any{"mcpcheck": []any{nil}}}, true, false, nil}
+// unusualValues are values that no enumeration contains, and that no lenient reader
+// converts to another type.
+var unusualValues = []any{"mcpcheck", map[string]any{"mcpcheck": []any{nil}}, json.Number("987654321"),
+	json.Number("-98765.5"), []any{map[string]any{"mcpcheck": []any{nil}}}, true, false, nil}
 
-// breakAny breaks the keywords that hold for values of every type, and those of
+// breakAny breaks the keywords that apply to values of every type, and those of
 // numbers and strings.
 func (b *breaker) breakAny(s *jsonschema.Schema, v any, path []string) {
 	if of := allowedTypes(s); of != anyType {
 		for _, wrong := range b.valueOfOtherType(of) {
-			b.tryBreak(constraint{keyword: "type", place: path}, fmt.Sprintf("is %s, not %s", withArticle([]string{typeName(wrong)})[0], joinOr(withArticle(s.Types.ToStrings()))), b.replaceAt(path, wrong))
+			b.tryBreak(constraint{keyword: "type", place: path},
+				fmt.Sprintf("is %s, not %s", withArticle([]string{typeName(wrong)})[0],
+					joinOr(withArticle(s.Types.ToStrings()))), b.replaceAt(path, wrong))
 		}
 	}
 	if s.Enum != nil {
-		b.tryBreak(constraint{keyword: "enum", place: path}, "is not one of "+strings.Join(formatValues(s.Enum.Values), ", "), b.replaceAtEach(path, unusualValues)...)
+		b.tryBreak(constraint{keyword: "enum", place: path},
+			"is not one of "+strings.Join(formatValues(s.Enum.Values), ", "), b.replaceAtEach(path, unusualValues)...)
 	}
 	if s.Const != nil {
-		b.tryBreak(constraint{keyword: "const", place: path}, "is not "+formatValue(*s.Const), b.replaceAtEach(path, unusualValues)...)
+		b.tryBreak(constraint{keyword: "const", place: path}, "is not "+formatValue(*s.Const),
+			b.replaceAtEach(path, unusualValues)...)
 	}
 	b.breakUnions(s, v, path)
 	switch typeOf(v) {
@@ -55,8 +60,8 @@ func typeName(v any) string {
 	return "null"
 }
 
-// wrongly returns a value that is of none of some types: a string for a number,
-// for others an object where it can be.
+// valueOfOtherType returns a value that is of none of some types: a string instead
+// of a number, otherwise an object if possible.
 func (b *breaker) valueOfOtherType(of typeSet) []any {
 	order := []int{1, 0, 4, 2, 5}
 	if of&(integerType|fractionType) != 0 && of&stringType == 0 {
@@ -78,8 +83,8 @@ func (b *breaker) replaceAtEach(path []string, values []any) []any {
 	return out
 }
 
-// breakUnions makes values that fit no branch, of oneOf two, and what not
-// excludes. An object keeps its other members.
+// breakUnions makes values that fit no branch, two branches of oneOf, or the schema
+// of not. An object keeps its other members.
 func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
 	overlaid := func(schemas ...*jsonschema.Schema) []any {
 		var out []any
@@ -114,19 +119,21 @@ func (b *breaker) breakUnions(s *jsonschema.Schema, v any, path []string) {
 			}
 			none = append(none, b.replaceAt(path, bare))
 		}
-		b.tryBreak(constraint{keyword: keyword, place: path}, "fits no branch", append(none, b.replaceAtEach(path, unusualValues)...)...)
+		b.tryBreak(constraint{keyword: keyword, place: path}, "fits no branch",
+			append(none, b.replaceAtEach(path, unusualValues)...)...)
 	}
 	for i := range s.OneOf {
 		for j := range min(i, 6) {
-			b.tryBreak(constraint{keyword: "oneOf", place: path}, "fits more than one branch", overlaid(s.OneOf[i], s.OneOf[j])...)
+			b.tryBreak(constraint{keyword: "oneOf", place: path}, "fits more than one branch",
+				overlaid(s.OneOf[i], s.OneOf[j])...)
 		}
 	}
 	if s.Not != nil {
-		b.tryBreak(constraint{keyword: "not", place: path}, "is what it must not be", overlaid(s.Not)...)
+		b.tryBreak(constraint{keyword: "not", place: path}, "fits the schema of not", overlaid(s.Not)...)
 	}
 }
 
-// farthest bounds the numbers that are written: from it on many readers round.
+// maxExactInteger bounds the numbers that are made: many readers round larger ones.
 var maxExactInteger = big.NewRat(1<<53, 1)
 
 func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string) {
@@ -143,7 +150,7 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 		}
 		k := floor(new(big.Rat).Quo(bound, step))
 		at := func() *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), step) }
-		// The step beyond the bound; of an open one the bound itself will do.
+		// The first step beyond the bound; an open bound itself is beyond.
 		beyond := func() bool {
 			c := at().Cmp(bound) * int(towards)
 			return c > 0 || c == 0 && open
@@ -155,7 +162,8 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 		}
 		made, ok := decimalOf(at())
 		if ok && beyond() && new(big.Rat).Abs(at()).Cmp(maxExactInteger) < 0 {
-			b.tryBreak(constraint{keyword: keyword, place: path}, fmt.Sprintf("is %v, %s %s", made, than, formatRat(bound)), b.replaceAt(path, made))
+			b.tryBreak(constraint{keyword: keyword, place: path},
+				fmt.Sprintf("is %v, %s %s", made, than, formatRat(bound)), b.replaceAt(path, made))
 		}
 	}
 	try("minimum", "less than", s.Minimum, -1, false)
@@ -169,14 +177,16 @@ func (b *breaker) breakNumber(s *jsonschema.Schema, v json.Number, path []string
 		}
 		var near []any
 		half := new(big.Rat).Quo(s.MultipleOf, big.NewRat(2, 1))
-		for _, off := range []*big.Rat{big.NewRat(1, 1), half, big.NewRat(2, 1), big.NewRat(3, 1), big.NewRat(4, 1), big.NewRat(6, 1)} {
+		for _, off := range []*big.Rat{big.NewRat(1, 1), half, big.NewRat(2, 1), big.NewRat(3, 1), big.NewRat(4, 1),
+			big.NewRat(6, 1)} {
 			for _, by := range []*big.Rat{new(big.Rat).Add(n, off), new(big.Rat).Sub(n, off)} {
 				if made, ok := decimalOf(by); ok {
 					near = append(near, b.replaceAt(path, made))
 				}
 			}
 		}
-		b.tryBreak(constraint{keyword: "multipleOf", place: path}, "is no multiple of "+formatRat(s.MultipleOf), near...)
+		b.tryBreak(constraint{keyword: "multipleOf", place: path}, "is not a multiple of "+formatRat(s.MultipleOf),
+			near...)
 	}
 }
 
@@ -187,7 +197,7 @@ func countNoun(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// longestMisfit bounds the strings that are made too long, in characters.
+// maxInvalidText bounds the strings that are made too long, in characters.
 const maxInvalidText = 10_000
 
 func (b *breaker) breakText(s *jsonschema.Schema, v string, path []string) {
@@ -200,18 +210,21 @@ func (b *breaker) breakText(s *jsonschema.Schema, v string, path []string) {
 	if s.MinLength != nil && *s.MinLength > 0 {
 		n := *s.MinLength - 1
 		short := string([]rune(v)[:min(n, utf8.RuneCountInString(v))])
-		b.tryBreak(constraint{keyword: "minLength", place: path}, "is shorter than "+countNoun(n+1, "character"), b.replaceAt(path, short), limited(nil, &n))
+		b.tryBreak(constraint{keyword: "minLength", place: path}, "is shorter than "+countNoun(n+1, "character"),
+			b.replaceAt(path, short), limited(nil, &n))
 	}
 	if s.MaxLength != nil && *s.MaxLength < maxInvalidText {
 		n := *s.MaxLength + 1
 		long := v + strings.Repeat("x", max(0, n-utf8.RuneCountInString(v)))
-		b.tryBreak(constraint{keyword: "maxLength", place: path}, "is longer than "+countNoun(n-1, "character"), b.replaceAt(path, long), limited(&n, nil))
+		b.tryBreak(constraint{keyword: "maxLength", place: path}, "is longer than "+countNoun(n-1, "character"),
+			b.replaceAt(path, long), limited(&n, nil))
 	}
 	if s.Pattern == nil {
 		return
 	}
 	var others []any
-	for _, text := range []string{"mcpcheck", "MCPCHECK", "!", "~ ~", "0", "-", "", " ", "a/b", "é", v + "!", "!" + v, strings.ToUpper(v), strings.ToLower(v)} {
+	for _, text := range []string{"mcpcheck", "MCPCHECK", "!", "~ ~", "0", "-", "", " ", "a/b", "é", v + "!", "!" + v,
+		strings.ToUpper(v), strings.ToLower(v)} {
 		n := utf8.RuneCountInString(text)
 		if s.MinLength != nil && n > 0 && n < *s.MinLength && *s.MinLength < maxInvalidText {
 			text += strings.Repeat(text[len(text)-1:], *s.MinLength-n)
@@ -246,11 +259,13 @@ func (b *breaker) breakArray(s *jsonschema.Schema, v []any, path []string) {
 		return b.replaceAt(path, list)
 	}
 	if n := valueOrZero(s.MinItems); n > 0 && len(v) >= n {
-		b.tryBreak(constraint{keyword: "minItems", place: path}, fmt.Sprintf("has %s, less than %d", countNoun(n-1, "item"), n), b.replaceAt(path, slices.Clone(v[:n-1])))
+		b.tryBreak(constraint{keyword: "minItems", place: path},
+			fmt.Sprintf("has %s, less than %d", countNoun(n-1, "item"), n), b.replaceAt(path, slices.Clone(v[:n-1])))
 	}
 	if s.MaxItems != nil && *s.MaxItems < maxItemsMade {
 		n := *s.MaxItems + 1
-		b.tryBreak(constraint{keyword: "maxItems", place: path}, fmt.Sprintf("has %s, more than %d", countNoun(n, "item"), n-1), set(more(n)))
+		b.tryBreak(constraint{keyword: "maxItems", place: path},
+			fmt.Sprintf("has %s, more than %d", countNoun(n, "item"), n-1), set(more(n)))
 	}
 	if s.UniqueItems && len(v) > 0 {
 		twice := []any{b.replaceAt(path, append(slices.Clone(v), v[0]))}
@@ -265,17 +280,21 @@ func (b *breaker) breakArray(s *jsonschema.Schema, v []any, path []string) {
 		end := append(slices.Clone(v), "mcpcheck")
 		for i, closed := range []*jsonschema.Schema{s.Items2020, s.UnevaluatedItems} {
 			if closed != nil && closed.Bool != nil && !*closed.Bool {
-				b.tryBreak(constraint{keyword: []string{"items", "unevaluatedItems"}[i], place: appendStep(path, fmt.Sprint(over)), reportedKeyword: "false"}, "is an item too many", b.replaceAt(path, end))
+				b.tryBreak(constraint{keyword: []string{"items", "unevaluatedItems"}[i],
+					place: appendStep(path,
+						fmt.Sprint(over)), reportedKeyword: "false"}, "is an item too many", b.replaceAt(path, end))
 			}
 		}
 		if s.AdditionalItems == false {
-			b.tryBreak(constraint{keyword: "additionalItems", place: path}, "has an item too many", b.replaceAt(path, end))
+			b.tryBreak(constraint{keyword: "additionalItems", place: path}, "has an item too many",
+				b.replaceAt(path, end))
 		}
 	}
 	b.breakContains(s, v, path, more)
 }
 
-func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string, more func(n int, also ...*jsonschema.Schema) []any) {
+func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string,
+	more func(n int, also ...*jsonschema.Schema) []any) {
 	if s.Contains == nil {
 		return
 	}
@@ -297,7 +316,8 @@ func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string, mo
 				}
 			}
 		}
-		b.tryBreak(constraint{keyword: keyword, place: path}, "lacks an item that it must contain", b.replaceAt(path, others), b.replaceAt(path, []any{}))
+		b.tryBreak(constraint{keyword: keyword, place: path}, "lacks an item that it must contain",
+			b.replaceAt(path, others), b.replaceAt(path, []any{}))
 	}
 	if s.MaxContains != nil && *s.MaxContains < maxItemsMade {
 		var out []any
@@ -306,6 +326,7 @@ func (b *breaker) breakContains(s *jsonschema.Schema, v []any, path []string, mo
 				out = append(out, b.replaceAt(path, long))
 			}
 		}
-		b.tryBreak(constraint{keyword: "maxContains", place: path}, fmt.Sprintf("has more than %d of the items that it contains", *s.MaxContains), out...)
+		b.tryBreak(constraint{keyword: "maxContains", place: path},
+			fmt.Sprintf("has more than %d of the items that it contains", *s.MaxContains), out...)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// array makes an array that is as long as the schemas ask for, and holds what
-// they want it to contain.
-func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
-	var wanted []*jsonschema.Schema // what a place must contain, in order
+// array makes an array of the length that the schemas require, with the items that
+// it must contain.
+func (m *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
+	var wanted []*jsonschema.Schema // of contains, by the index of an item
 	fewest, most, unique := 0, maxItemsMade, false
 	for _, s := range f {
 		fewest = max(fewest, valueOrZero(s.MinItems))
@@ -24,17 +24,17 @@ func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 	}
 	n := max(fewest, len(wanted))
 	if n > most && fewest <= most {
-		n = most // one item may be all that is wanted
+		n = most // one item may fit several of wanted
 	}
 	if n > maxItemsMade || fewest > most {
 		return nil, false
 	}
 	switch {
-	case depth >= deepLevel || d.g.size > largeSize:
-	case d.style == Full:
+	case depth >= deepLevel || m.g.size > largeSize:
+	case m.style == Full:
 		n = max(n, min(1, most))
-	case d.style == Free:
-		n += d.choose(min(3, most-n) + 1)
+	case m.style == Free:
+		n += m.choose(min(3, most-n) + 1)
 	}
 	out := []any{}
 	for i := range n {
@@ -42,11 +42,11 @@ func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 		if i < len(wanted) {
 			schemas = append(slices.Clone(schemas), wanted[i])
 		}
-		v, ok := d.item(schemas, depth+1, out, unique)
-		if !ok && i < len(wanted) { // it may stand at a later place
+		v, ok := m.item(schemas, depth+1, out, unique)
+		if !ok && i < len(wanted) { // a later item may fit it
 			wanted = slices.Insert(wanted, i, (*jsonschema.Schema)(nil))
 			if n = max(n, min(len(wanted), most)); i < n {
-				v, ok = d.item(itemSchemasOfAll(f, i), depth+1, out, unique)
+				v, ok = m.item(itemSchemasOfAll(f, i), depth+1, out, unique)
 			}
 		}
 		if !ok {
@@ -58,7 +58,7 @@ func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 		out = append(out, v)
 	}
 	for i := len(out); i < min(len(wanted), most); i++ {
-		v, ok := d.item(append(slices.Clone(itemSchemasOfAll(f, i)), wanted[i]), depth+1, out, unique)
+		v, ok := m.item(append(slices.Clone(itemSchemasOfAll(f, i)), wanted[i]), depth+1, out, unique)
 		if !ok {
 			return nil, false
 		}
@@ -67,13 +67,13 @@ func (d *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 	return out, true
 }
 
-// item makes an item, where they are unique one that is not there yet.
-func (d *valueMaker) item(schemas []*jsonschema.Schema, depth int, before []any, unique bool) (any, bool) {
+// item makes an item, which differs from those before it if items are unique.
+func (m *valueMaker) item(schemas []*jsonschema.Schema, depth int, before []any, unique bool) (any, bool) {
 	schemas = slices.DeleteFunc(schemas, func(s *jsonschema.Schema) bool { return s == nil })
 	for try := range 50 {
-		now := d
+		now := m
 		if try > 0 {
-			now = d.retry(2 + try)
+			now = m.retry(2 + try)
 		}
 		v, ok := now.value(schemas, anyType, depth)
 		if !ok || !unique || !slices.ContainsFunc(before, func(o any) bool { return equalValues(o, v) }) {
@@ -83,7 +83,7 @@ func (d *valueMaker) item(schemas []*jsonschema.Schema, depth int, before []any,
 	return nil, false
 }
 
-// items returns the schemas of the i-th item.
+// itemSchemasOfAll returns the schemas of the i-th item.
 func itemSchemasOfAll(f []*jsonschema.Schema, i int) []*jsonschema.Schema {
 	var out, rest []*jsonschema.Schema
 	for _, s := range f {
@@ -98,7 +98,7 @@ func itemSchemasOfAll(f []*jsonschema.Schema, i int) []*jsonschema.Schema {
 	return out
 }
 
-// itemSchemas returns what a schema itself says of the i-th item.
+// itemSchemas returns the schemas of one schema for the i-th item.
 func itemSchemas(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	switch list := s.Items.(type) { // before 2020-12
 	case *jsonschema.Schema:
@@ -137,7 +137,8 @@ func containsAtLeast(s *jsonschema.Schema) int {
 	return 1
 }
 
-// equal tells whether two values are the same to JSON Schema: 1 and 1.0 are.
+// equalValues reports whether two values are equal in JSON Schema, as 1 and 1.0
+// are.
 func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

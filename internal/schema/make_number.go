@@ -8,10 +8,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A span is the numbers that bounds leave, in steps.
+// A numberRange is the numbers within bounds that are multiples of a step.
 type numberRange struct {
 	low, high         *big.Rat // nil: unbounded
-	openLow, openHigh bool     // the bound itself is not among them
+	openLow, openHigh bool     // the bound itself is excluded
 	step              *big.Rat // nil: any number
 }
 
@@ -54,22 +54,22 @@ func commonMultiple(a, b *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(multiple, new(big.Int).Mul(a.Denom(), b.Denom()))
 }
 
-// number makes a number in the bounds: near to 1, and a fraction only where
-// they ask for it.
-func (d *valueMaker) number(f []*jsonschema.Schema, whole bool) (any, bool) {
+// number makes a number within the bounds: near to 1, and a fraction only if they
+// require one.
+func (m *valueMaker) number(f []*jsonschema.Schema, whole bool) (any, bool) {
 	n := rangeOf(f, whole)
 	if n.step != nil {
-		return d.chooseInRange(n)
+		return m.chooseInRange(n)
 	}
 	ten := big.NewRat(1, 10)
 	n.step = big.NewRat(1, 1)
-	if d.style == Free {
-		for range d.choose(3) {
+	if m.style == Free {
+		for range m.choose(3) {
 			n.step = new(big.Rat).Mul(n.step, ten)
 		}
 	}
-	for range 40 { // digits
-		if v, ok := d.chooseInRange(n); ok {
+	for range 40 { // decimals
+		if v, ok := m.chooseInRange(n); ok {
 			return v, true
 		}
 		n.step = new(big.Rat).Mul(n.step, ten)
@@ -77,11 +77,11 @@ func (d *valueMaker) number(f []*jsonschema.Schema, whole bool) (any, bool) {
 	return nil, false
 }
 
-// around is how far from the plainest number others are drawn.
+// maxDistance is how many steps from the simplest number others are chosen.
 const maxDistance = 50
 
-// among draws one of the steps of a span.
-func (d *valueMaker) chooseInRange(n numberRange) (any, bool) {
+// chooseInRange chooses a number of a range.
+func (m *valueMaker) chooseInRange(n numberRange) (any, bool) {
 	one := big.NewInt(1)
 	k := new(big.Int).Set(one)
 	var first, last *big.Int
@@ -106,17 +106,17 @@ func (d *valueMaker) chooseInRange(n numberRange) (any, bool) {
 			k.Set(last)
 		}
 	}
-	if n.low == nil && n.high == nil && d.style == Free && d.choose(4) == 1 {
+	if n.low == nil && n.high == nil && m.style == Free && m.choose(4) == 1 {
 		far := []int64{0, -1, 1 << 31, -(1 << 31), 1<<53 - 1}
-		k.SetInt64(far[d.choose(len(far))])
+		k.SetInt64(far[m.choose(len(far))])
 		return decimalOf(new(big.Rat).Mul(new(big.Rat).SetInt(k), n.step))
 	}
 	reach := 3
-	if d.style == Free {
+	if m.style == Free {
 		reach = maxDistance
 	}
-	// Upwards from k, then downwards.
-	at := int64(d.choose(reach))
+	// Above k if the range has numbers there, else below.
+	at := int64(m.choose(reach))
 	up := new(big.Int).Add(k, big.NewInt(at))
 	if last != nil && up.Cmp(last) > 0 {
 		up.Sub(k, new(big.Int).Sub(up, last))
@@ -128,11 +128,12 @@ func (d *valueMaker) chooseInRange(n numberRange) (any, bool) {
 }
 
 func floor(r *big.Rat) *big.Int {
-	// Euclidean, which is the floor, since denominators are positive.
+	// Div is Euclidean, which equals the floor for positive denominators.
 	return new(big.Int).Div(r.Num(), r.Denom())
 }
 
-// decimalOf writes a number as JSON; ok is false if it has no finite decimals.
+// decimalOf returns a number as JSON. It reports whether it has finitely many
+// decimals.
 func decimalOf(r *big.Rat) (any, bool) {
 	if r.IsInt() {
 		return json.Number(r.Num().String()), true

@@ -8,17 +8,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds of what is made: what a schema asks for beyond them is given up.
+// The limits of values: a schema that requires more has no value.
 const (
 	maxMembers   = 200
 	maxItemsMade = 200
 )
 
-// object makes an object of the members that the schemas require, and of those
-// that they describe as the style wants.
-func (d *valueMaker) object(f []*jsonschema.Schema, depth int) (any, bool) {
-	members := map[string]bool{} // whether it is required
-	f, ok := d.addRequired(f, members, depth)
+// object makes an object of the members that the schemas require, and of described
+// ones by the style.
+func (m *valueMaker) object(f []*jsonschema.Schema, depth int) (any, bool) {
+	members := map[string]bool{} // name: is required
+	f, ok := m.addRequired(f, members, depth)
 	if !ok {
 		return nil, false
 	}
@@ -32,22 +32,22 @@ func (d *valueMaker) object(f []*jsonschema.Schema, depth int) (any, bool) {
 	if fewest > maxMembers {
 		return nil, false
 	}
-	described := slices.DeleteFunc(d.optionalNames(f), func(name string) bool { _, in := members[name]; return in })
+	described := slices.DeleteFunc(m.optionalNames(f), func(name string) bool { _, in := members[name]; return in })
 	for _, name := range described {
-		if len(members) < most && d.wantsOptional(depth) {
+		if len(members) < most && m.wantsOptional(depth) {
 			members[name] = false
 		}
 	}
-	if f, ok = d.addRequired(f, members, depth); !ok {
+	if f, ok = m.addRequired(f, members, depth); !ok {
 		return nil, false
 	}
-	d.addOptional(f, members, described, fewest)
-	if f, ok = d.addRequired(f, members, depth); !ok {
+	m.addOptional(f, members, described, fewest)
+	if f, ok = m.addRequired(f, members, depth); !ok {
 		return nil, false
 	}
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		v, ok := d.value(memberSchemas(f, name), anyType, depth+1)
+		v, ok := m.value(memberSchemas(f, name), anyType, depth+1)
 		switch {
 		case ok:
 			out[name] = v
@@ -58,17 +58,17 @@ func (d *valueMaker) object(f []*jsonschema.Schema, depth int) (any, bool) {
 	return out, true
 }
 
-// wants tells whether an optional member is made.
-func (d *valueMaker) wantsOptional(depth int) bool {
-	if depth >= deepLevel || d.g.size > largeSize {
+// wantsOptional reports whether to make an optional member.
+func (m *valueMaker) wantsOptional(depth int) bool {
+	if depth >= deepLevel || m.g.size > largeSize {
 		return false
 	}
-	return d.style == Full || d.style == Free && d.choose(2) == 1
+	return m.style == Full || m.style == Free && m.choose(2) == 1
 }
 
-// described returns the optional members that schemas describe, or speak of as
-// what others depend on, and that can be made.
-func (d *valueMaker) optionalNames(f []*jsonschema.Schema) []string {
+// optionalNames returns the members that schemas describe, or that other keywords
+// depend on, and that can be made.
+func (m *valueMaker) optionalNames(f []*jsonschema.Schema) []string {
 	var names []string
 	for _, s := range f {
 		names = slices.AppendSeq(names, maps.Keys(s.Properties))
@@ -77,12 +77,12 @@ func (d *valueMaker) optionalNames(f []*jsonschema.Schema) []string {
 		names = slices.AppendSeq(names, maps.Keys(s.Dependencies))
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !d.canMakeMember(f, name) })
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !m.canMakeMember(f, name) })
 }
 
-// possible tells whether a member of that name can be made.
-func (d *valueMaker) canMakeMember(f []*jsonschema.Schema, name string) bool {
-	shut := func(s *jsonschema.Schema) bool { return s == falseSchema || s != nil && d.g.height[s] >= infinite }
+// canMakeMember reports whether a member of that name can be made.
+func (m *valueMaker) canMakeMember(f []*jsonschema.Schema, name string) bool {
+	shut := func(s *jsonschema.Schema) bool { return s == falseSchema || s != nil && m.g.height[s] >= infinite }
 	for _, s := range f {
 		if sub, ok := s.Dependencies[name].(*jsonschema.Schema); ok && shut(sub) || shut(s.DependentSchemas[name]) {
 			return false
@@ -91,9 +91,10 @@ func (d *valueMaker) canMakeMember(f []*jsonschema.Schema, name string) bool {
 	return !slices.ContainsFunc(memberSchemas(f, name), shut)
 }
 
-// require adds the members that are required, those that others depend on
-// among them, and returns the schemas with those that members bring in.
-func (d *valueMaker) addRequired(f []*jsonschema.Schema, members map[string]bool, depth int) ([]*jsonschema.Schema, bool) {
+// addRequired adds the members that are required, also those that others depend
+// on. It returns the schemas and those that apply because of members.
+func (m *valueMaker) addRequired(f []*jsonschema.Schema, members map[string]bool, depth int) ([]*jsonschema.Schema,
+	bool) {
 	for changed := true; changed; {
 		changed = false
 		need := func(names []string) {
@@ -119,7 +120,7 @@ func (d *valueMaker) addRequired(f []*jsonschema.Schema, members map[string]bool
 				}
 			}
 			if len(more) > 0 {
-				also, ok := d.expand(more, depth)
+				also, ok := m.expand(more, depth)
 				if !ok {
 					return nil, false
 				}
@@ -130,9 +131,9 @@ func (d *valueMaker) addRequired(f []*jsonschema.Schema, members map[string]bool
 	return f, len(members) <= maxMembers
 }
 
-// fill adds members until there are enough: described ones, then those whose
-// names fit a pattern, then any.
-func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool, described []string, fewest int) {
+// addOptional adds members until there are enough: described ones, then those whose
+// names match a pattern, then any.
+func (m *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool, described []string, fewest int) {
 	for _, name := range described {
 		if _, in := members[name]; !in && len(members) < fewest {
 			members[name] = false
@@ -140,7 +141,7 @@ func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool
 	}
 	var rules []*jsonschema.Schema
 	var patterns []jsonschema.Regexp
-	more := false // members of any name have a schema
+	more := false // additionalProperties has a schema
 	for _, s := range f {
 		if s.PropertyNames != nil {
 			rules = append(rules, s.PropertyNames)
@@ -151,7 +152,8 @@ func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool
 		}
 	}
 	want := fewest
-	if d.g.size <= largeSize && (d.style == Free && (more || len(rules)+len(patterns) > 0 || d.attempts > 4) || d.style == Full && (more || len(patterns) > 0)) {
+	if m.g.size <= largeSize && (m.style == Free && (more || len(rules)+len(patterns) > 0 || m.attempts > 4) ||
+		m.style == Full && (more || len(patterns) > 0)) {
 		want = max(want, len(members)+1)
 	}
 	for try := range 4 * (want + 1) {
@@ -159,7 +161,7 @@ func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool
 			return
 		}
 		name := fmt.Sprintf("member%d", 1+try)
-		now := d.retry(try)
+		now := m.retry(try)
 		switch {
 		case len(patterns) > 0 && (try%2 == 0 || len(rules) == 0):
 			name, _ = now.matchPattern(patterns[try%len(patterns)], 1, 0)
@@ -167,13 +169,13 @@ func (d *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool
 			v, _ := now.value(rules, stringType, 1)
 			name, _ = v.(string)
 		}
-		if _, in := members[name]; !in && fitsAll(rules, name) && d.canMakeMember(f, name) {
+		if _, in := members[name]; !in && fitsAll(rules, name) && m.canMakeMember(f, name) {
 			members[name] = false
 		}
 	}
 }
 
-// member returns the schemas of the member of that name.
+// memberSchemas returns the schemas of the member of that name.
 func memberSchemas(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
 	var out, rest []*jsonschema.Schema
 	seen := false
@@ -209,5 +211,5 @@ func memberSchemas(f []*jsonschema.Schema, name string) []*jsonschema.Schema {
 	return out
 }
 
-// never is the schema that nothing fits.
+// falseSchema is the schema that no value fits.
 var falseSchema = &jsonschema.Schema{Bool: new(bool), DraftVersion: 2020}

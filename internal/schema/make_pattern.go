@@ -10,13 +10,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// matchingAll makes a string that fits several patterns: it tries those of each
-// pattern and what is made of two of them.
-func (d *valueMaker) matchPatterns(patterns []jsonschema.Regexp, low, high int, fit func(string) bool) (any, bool) {
+// matchPatterns makes a string that matches several patterns: it tries strings of
+// each pattern, and combinations of two.
+func (m *valueMaker) matchPatterns(patterns []jsonschema.Regexp, low, high int, fit func(string) bool) (any, bool) {
 	for try := range 30 {
-		now := d
+		now := m
 		if try > 0 {
-			now = d.retry(try)
+			now = m.retry(try)
 		}
 		first := patterns[try%len(patterns)]
 		a, ok := now.matchPattern(first, low, high)
@@ -42,10 +42,9 @@ func (d *valueMaker) matchPatterns(patterns []jsonschema.Regexp, low, high int, 
 	return nil, false
 }
 
-// matching makes a string of the language of a pattern, of at least low
-// characters and, unless it is 0, at most high, as far as the parts of the
-// pattern can be told apart.
-func (d *valueMaker) matchPattern(p jsonschema.Regexp, low, high int) (string, bool) {
+// matchPattern makes a string that matches a pattern. It tries to make it at least
+// low and, unless high is 0, at most high characters long.
+func (m *valueMaker) matchPattern(p jsonschema.Regexp, low, high int) (string, bool) {
 	ours, ok := p.(*pattern)
 	if !ok {
 		return "", false
@@ -58,17 +57,17 @@ func (d *valueMaker) matchPattern(p jsonschema.Regexp, low, high int) (string, b
 	if high == 0 {
 		high = shortest + 40
 	}
-	w := &textMaker{valueMaker: d, need: low - shortest, room: min(high, maxText) - shortest}
+	w := &textMaker{valueMaker: m, need: low - shortest, room: min(high, maxText) - shortest}
 	w.write(tree)
 	return w.out.String(), true
 }
 
-// A textWalk writes a string along a regular expression.
+// A textMaker writes a string along a regular expression.
 type textMaker struct {
 	*valueMaker
 	out  strings.Builder
-	need int // characters that are still missing beyond the shortest
-	room int // characters that may still be added
+	need int // characters missing beyond the shortest string
+	room int // characters that may be added
 }
 
 func (w *textMaker) write(re *syntax.Regexp) {
@@ -131,8 +130,8 @@ func (w *textMaker) repeat(sub *syntax.Regexp, low, high int) {
 	}
 }
 
-// letter draws a rune of a class, given as pairs of bounds: a letter or a digit
-// where it has any.
+// chooseRune chooses a rune of a class, given as pairs of bounds: a letter or a
+// digit if it has any.
 func (w *textMaker) chooseRune(class []rune) rune {
 	var good []rune
 	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_-. " {
@@ -168,7 +167,7 @@ func inClass(class []rune, r rune) bool {
 	return false
 }
 
-// shortestOf returns the length of the shortest string of an expression, in
+// minLength returns the length of the shortest string of an expression, in
 // characters.
 func minLength(re *syntax.Regexp) int {
 	n := 0

@@ -9,12 +9,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// longest bounds the strings that are made, in characters.
+// maxText bounds the strings that are made, in characters.
 const maxText = 1 << 16
 
-// text makes a string: of the form that format or contentEncoding name, though
-// they bind nobody, that fits the patterns, else plain words.
-func (d *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
+// text makes a string: of the form of format or contentEncoding, although they are
+// annotations, or one that matches the patterns, else words.
+func (m *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
 	low, high := 0, maxText
 	var patterns []jsonschema.Regexp
 	var samples []string
@@ -39,19 +39,20 @@ func (d *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
 	}
 	fit := func(text string) bool {
 		n := utf8.RuneCountInString(text)
-		return n >= low && n <= high && !slices.ContainsFunc(patterns, func(p jsonschema.Regexp) bool { return !p.MatchString(text) })
+		return n >= low && n <= high && !slices.ContainsFunc(patterns,
+			func(p jsonschema.Regexp) bool { return !p.MatchString(text) })
 	}
 	if good := slices.DeleteFunc(slices.Clone(samples), func(text string) bool { return !fit(text) }); len(good) > 0 {
-		return good[d.choose(len(good))], true
+		return good[m.choose(len(good))], true
 	}
 	if len(patterns) > 0 {
-		return d.matchPatterns(patterns, low, high, fit)
+		return m.matchPatterns(patterns, low, high, fit)
 	}
 	words := []string{"text", "a", "hello"}
-	if d.style == Free {
-		words = append(words, "two words", "", "ünï", "😀", fmt.Sprintf("word%d", d.choose(1000)))
+	if m.style == Free {
+		words = append(words, "two words", "", "ünï", "😀", fmt.Sprintf("word%d", m.choose(1000)))
 	}
-	text := words[d.choose(len(words))]
+	text := words[m.choose(len(words))]
 	if n := utf8.RuneCountInString(text); n < low {
 		text += strings.Repeat("x", low-n)
 	}
@@ -59,7 +60,7 @@ func (d *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
 }
 
 // formats are values of the formats of JSON Schema (validation 2020-12, section
-// 7.3) and of others in wide use, the plainest first, short ones among them.
+// 7.3) and of other common ones. The simplest is first; some are short.
 var formats = map[string][]string{
 	"date-time":             {"2025-06-18T12:00:00Z", "2024-02-29T23:59:59.5+01:00"},
 	"date":                  {"2025-06-18", "2024-02-29"},

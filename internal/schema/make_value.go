@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// kinds is a set of the types of JSON values.
+// A typeSet is a set of types of JSON values.
 type typeSet uint8
 
 const (
@@ -24,9 +24,10 @@ const (
 	anyType = stringType | integerType | fractionType | booleanType | objectType | arrayType | nullType
 )
 
-var typesByName = map[string]typeSet{"string": stringType, "integer": integerType, "number": integerType | fractionType, "boolean": booleanType, "object": objectType, "array": arrayType, "null": nullType}
+var typesByName = map[string]typeSet{"string": stringType, "integer": integerType, "number": integerType | fractionType,
+	"boolean": booleanType, "object": objectType, "array": arrayType, "null": nullType}
 
-// may returns the types that the keyword type of a schema allows.
+// allowedTypes returns the types that the keyword type of a schema allows.
 func allowedTypes(s *jsonschema.Schema) typeSet {
 	if s.Types == nil || s.Types.IsEmpty() {
 		return anyType
@@ -38,58 +39,58 @@ func allowedTypes(s *jsonschema.Schema) typeSet {
 	return out
 }
 
-// A draw makes one value from the choices of a source. What it draws need not
-// fit, since choices bear on each other in ways that it does not see; value
-// therefore tries again until it does.
+// A valueMaker makes one value from the choices of a source. Choices affect each
+// other in ways that it does not consider, so that value tries again until the
+// result fits.
 type valueMaker struct {
 	g           *Generator
 	src         Source
 	style       Style
-	useExamples bool // keep to examples and defaults
-	attempts    int  // of a value before this one
+	useExamples bool
+	attempts    int // before this one
 }
 
-func (d *valueMaker) choose(n int) int {
+func (m *valueMaker) choose(n int) int {
 	if n <= 1 {
 		return 0
 	}
-	return d.src.IntN(n)
+	return m.src.IntN(n)
 }
 
-// again returns a draw whose choices follow from those made so far, so that a
-// source that always gives the same number comes to other values too, and one
-// that shrinks is not asked for ever more.
-func (d *valueMaker) retry(try int) *valueMaker {
-	next := *d
-	next.src = rand.New(rand.NewPCG(uint64(d.choose(1<<16)), uint64(try)))
-	next.attempts = d.attempts + try
-	next.useExamples = d.useExamples && try < 2
-	next.style = []Style{d.style, Least, Free}[min(try, 2)]
+// retry returns a valueMaker whose choices follow from those made so far. Thus a
+// source that always returns the same number leads to other values too, and the
+// number of choices that a shrinking source makes is bounded.
+func (m *valueMaker) retry(try int) *valueMaker {
+	next := *m
+	next.src = rand.New(rand.NewPCG(uint64(m.choose(1<<16)), uint64(try)))
+	next.attempts = m.attempts + try
+	next.useExamples = m.useExamples && try < 2
+	next.style = []Style{m.style, Least, Free}[min(try, 2)]
 	return &next
 }
 
-// Bounds of the search for one value.
+// The limits of the search for one value.
 const (
-	maxAttempts      = 40  // of arguments as a whole
-	maxInnerAttempts = 8   // of a value inside of them
-	deepLevel        = 4   // levels; from there on values are as flat as they can be
-	largeSize        = 200 // values within; from there on nothing is added that may be left out
+	maxAttempts      = 40  // for whole arguments
+	maxInnerAttempts = 8   // for a value within them
+	deepLevel        = 4   // from this level on values are as flat as possible
+	largeSize        = 200 // from this number of values on nothing optional is added
 )
 
-// value returns a value of one of some kinds that fits all schemas.
-func (d *valueMaker) value(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
+// value returns a value of one of some types that fits all schemas.
+func (m *valueMaker) value(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
 	most := maxInnerAttempts
 	if depth == 0 {
 		most = maxAttempts
 	}
 	for try := range most {
-		d.g.tool.effort.step()
+		m.g.tool.effort.step()
 		if depth == 0 {
-			d.g.size = 0
+			m.g.size = 0
 		}
-		now := d
+		now := m
 		if try > 0 {
-			now = d.retry(try)
+			now = m.retry(try)
 		}
 		if v, ok := now.tryValue(all, of, depth); ok && fitsAll(all, v) {
 			return v, true
@@ -102,23 +103,24 @@ func fitsAll(all []*jsonschema.Schema, v any) bool {
 	return !slices.ContainsFunc(all, func(s *jsonschema.Schema) bool { return s.Validate(v) != nil })
 }
 
-// once makes a value that fits as far as one look at the schemas tells.
-func (d *valueMaker) tryValue(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
-	f, ok := d.expand(all, depth)
+// tryValue makes a value from the keywords, without validating it.
+func (m *valueMaker) tryValue(all []*jsonschema.Schema, of typeSet, depth int) (any, bool) {
+	f, ok := m.expand(all, depth)
 	if !ok {
 		return nil, false
 	}
-	d.g.size++
-	if d.useExamples || d.style == Free && d.choose(4) == 1 {
+	m.g.size++
+	if m.useExamples || m.style == Free && m.choose(4) == 1 {
 		var good []any
 		for _, s := range f {
 			for _, v := range examplesOf(s) {
-				if typeOf(v)&of != 0 && fitsAll(all, v) && !slices.ContainsFunc(good, func(o any) bool { return equalValues(o, v) }) {
+				if typeOf(v)&of != 0 && fitsAll(all, v) &&
+					!slices.ContainsFunc(good, func(o any) bool { return equalValues(o, v) }) {
 					good = append(good, v)
 				}
 			}
 			if len(good) > 0 {
-				return good[d.choose(len(good))], true
+				return good[m.choose(len(good))], true
 			}
 		}
 	}
@@ -132,38 +134,39 @@ func (d *valueMaker) tryValue(all []*jsonschema.Schema, of typeSet, depth int) (
 		default:
 			continue
 		}
-		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return typeOf(v)&of == 0 || !fitsAll(all, v) })
+		values = slices.DeleteFunc(slices.Clone(values),
+			func(v any) bool { return typeOf(v)&of == 0 || !fitsAll(all, v) })
 		if len(values) == 0 {
 			return nil, false
 		}
-		return values[d.choose(len(values))], true
+		return values[m.choose(len(values))], true
 	}
 	for _, s := range f {
 		of &= allowedTypes(s)
 	}
-	switch d.chooseType(f, of) {
+	switch m.chooseType(f, of) {
 	case stringType:
-		return d.text(f)
+		return m.text(f)
 	case integerType:
-		return d.number(f, true)
+		return m.number(f, true)
 	case fractionType:
-		return d.number(f, false)
+		return m.number(f, false)
 	case booleanType:
-		return d.choose(2) == 1, true
+		return m.choose(2) == 1, true
 	case objectType:
-		return d.object(f, depth)
+		return m.object(f, depth)
 	case arrayType:
-		return d.array(f, depth)
+		return m.array(f, depth)
 	case nullType:
 		return nil, true
 	}
 	return nil, false
 }
 
-// expand takes apart what applies to the same value: references, the parts of
-// allOf, and of unions and conditions the branch that it draws. Each schema of
-// the result counts for what stands in itself alone.
-func (d *valueMaker) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema, bool) {
+// expand returns the schemas that apply to the same value: references, those of
+// allOf, and a chosen branch of unions and conditions. Of each result only its own
+// keywords count.
+func (m *valueMaker) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.Schema, bool) {
 	var out []*jsonschema.Schema
 	todo := slices.Clone(all)
 	for len(todo) > 0 {
@@ -175,18 +178,18 @@ func (d *valueMaker) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.
 		if slices.Contains(out, s) {
 			continue
 		}
-		d.g.tool.effort.step()
+		m.g.tool.effort.step()
 		out = append(out, s)
 		todo = append(todo, inPlaceSchemas(s)...)
 		for _, union := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 			if len(union) > 0 {
-				todo = append(todo, d.chooseBranch(union, depth))
+				todo = append(todo, m.chooseBranch(union, depth))
 			}
 		}
 		if s.If == nil {
 			continue
 		}
-		if d.choose(2) == 0 {
+		if m.choose(2) == 0 {
 			if todo = append(todo, s.If); s.Then != nil {
 				todo = append(todo, s.Then)
 			}
@@ -197,28 +200,28 @@ func (d *valueMaker) expand(all []*jsonschema.Schema, depth int) ([]*jsonschema.
 	return out, true
 }
 
-// branch draws one branch of a union, deep inside one of the flattest.
-func (d *valueMaker) chooseBranch(union []*jsonschema.Schema, depth int) *jsonschema.Schema {
+// chooseBranch chooses a branch of a union, from deepLevel on one of the flattest.
+func (m *valueMaker) chooseBranch(union []*jsonschema.Schema, depth int) *jsonschema.Schema {
 	limit := infinite - 1
 	if depth >= deepLevel {
 		for _, s := range union {
-			limit = min(limit, d.g.height[s])
+			limit = min(limit, m.g.height[s])
 		}
 	}
-	open := slices.DeleteFunc(slices.Clone(union), func(s *jsonschema.Schema) bool { return d.g.height[s] > limit })
+	open := slices.DeleteFunc(slices.Clone(union), func(s *jsonschema.Schema) bool { return m.g.height[s] > limit })
 	if len(open) == 0 {
-		return union[d.choose(len(union))]
+		return union[m.choose(len(union))]
 	}
-	return open[d.choose(len(open))]
+	return open[m.choose(len(open))]
 }
 
-// kind draws one of some kinds: those that the keywords speak of.
-func (d *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
+// chooseType chooses one of some types, by preference one that keywords apply to.
+func (m *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
 	var spoken typeSet
 	for _, s := range f {
 		spoken |= impliedTypes(s)
 	}
-	if d.style != Free {
+	if m.style != Free {
 		switch {
 		case of&spoken != 0:
 			of &= spoken
@@ -228,7 +231,7 @@ func (d *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
 		if of != nullType {
 			of &^= nullType
 		}
-		if of&integerType != 0 && d.attempts < 4 {
+		if of&integerType != 0 && m.attempts < 4 {
 			of &^= fractionType
 		}
 	}
@@ -241,21 +244,26 @@ func (d *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
 	if len(one) == 0 {
 		return 0
 	}
-	return one[d.choose(len(one))]
+	return one[m.choose(len(one))]
 }
 
+// impliedTypes returns the types that the keywords of a schema apply to.
 func impliedTypes(s *jsonschema.Schema) (of typeSet) {
-	if s.Properties != nil || s.Required != nil || s.AdditionalProperties != nil || s.PatternProperties != nil || s.MinProperties != nil ||
-		s.PropertyNames != nil || s.DependentRequired != nil || s.DependentSchemas != nil || s.Dependencies != nil || s.UnevaluatedProperties != nil {
+	if s.Properties != nil || s.Required != nil || s.AdditionalProperties != nil || s.PatternProperties != nil ||
+		s.MinProperties != nil ||
+		s.PropertyNames != nil || s.DependentRequired != nil || s.DependentSchemas != nil || s.Dependencies != nil ||
+		s.UnevaluatedProperties != nil {
 		of |= objectType
 	}
-	if s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil || s.Contains != nil || s.UniqueItems || s.UnevaluatedItems != nil {
+	if s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil ||
+		s.Contains != nil || s.UniqueItems || s.UnevaluatedItems != nil {
 		of |= arrayType
 	}
 	if s.MinLength != nil || s.MaxLength != nil || s.Pattern != nil || keywordsOf(s)["format"] != nil {
 		of |= stringType
 	}
-	if s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil {
+	if s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+		s.MultipleOf != nil {
 		of |= integerType | fractionType
 	}
 	return of
@@ -280,13 +288,13 @@ func typeOf(v any) typeSet {
 	return nullType
 }
 
-// inPlace returns the parts that always apply to the value of a schema itself.
+// inPlaceSchemas returns the subschemas that always apply to the same value.
 func inPlaceSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var out []*jsonschema.Schema
 	if s.Ref != nil {
 		out = append(out, s.Ref)
 		if s.DraftVersion < 2019 {
-			return out // what stands beside $ref does not count
+			return out // siblings of $ref are ignored
 		}
 	}
 	if s.RecursiveRef != nil {
@@ -298,11 +306,12 @@ func inPlaceSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return append(out, s.AllOf...)
 }
 
-// parts returns all parts of a schema that may apply to its value or a value
-// within, in a fixed order.
+// subschemas returns all subschemas that may apply to the value or a value within,
+// in a fixed order.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := slices.Concat(inPlaceSchemas(s), s.AnyOf, s.OneOf, s.PrefixItems,
-		[]*jsonschema.Schema{s.If, s.Then, s.Else, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems})
+		[]*jsonschema.Schema{s.If, s.Then, s.Else, s.Not, s.PropertyNames, s.UnevaluatedProperties, s.Contains,
+			s.Items2020, s.UnevaluatedItems})
 	for _, one := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
 		switch one := one.(type) {
 		case *jsonschema.Schema:
@@ -329,7 +338,8 @@ func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 
 // namePatterns returns the patterns of patternProperties in order.
 func namePatterns(s *jsonschema.Schema) []jsonschema.Regexp {
-	return slices.SortedFunc(maps.Keys(s.PatternProperties), func(a, b jsonschema.Regexp) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(s.PatternProperties),
+		func(a, b jsonschema.Regexp) int { return strings.Compare(a.String(), b.String()) })
 }
 
 func valueOrZero(n *int) int {

@@ -55,7 +55,8 @@ func (r *node) collectMembers(name string, v gjson.Result, at *location, def str
 		if len(t.types) > 0 && !slices.ContainsFunc(t.types, func(kind string) bool { return hasType(v, kind) }) {
 			continue
 		}
-		if v.IsObject() && r.discriminator != nil && !t.mayFit(r.discriminator.member, lastMember(v, r.discriminator.member)) {
+		if v.IsObject() && r.discriminator != nil &&
+			!t.mayFit(r.discriminator.member, lastMember(v, r.discriminator.member)) {
 			continue
 		}
 		b.collectMembers(name, v, at, def, add)

@@ -8,29 +8,30 @@ import (
 	"testing"
 )
 
-// fullest draws the fullest instance: every optional member, one item a list; of
-// a union the branch given.
+// fullest is the source of the fullest instance: every optional member, one item a
+// list, and the given branch of a union.
 type fullest struct {
 	branch int
-	drawn  bool
+	used   bool // of the branch
 }
 
 func (f *fullest) IntN(n int) int {
-	if !f.drawn {
-		f.drawn = true
+	if !f.used {
+		f.used = true
 		return min(f.branch, n-1)
 	}
 	return min(1, n-1)
 }
 
-// mutants returns v changed in one place, in every way: a member dropped or
-// added, a value nulled, of another type, out of bounds, or another literal. It
-// goes down so many levels; literals are those that schemas name.
+// mutants returns v changed in one place, in every way: without a member or with
+// another, with a value that is null, of another type, out of bounds, or another
+// of the literals that schemas name. It descends so many levels.
 func mutants(v any, levels int, literals []string) (out []any) {
 	if levels < 0 {
 		return nil
 	}
-	for _, other := range []any{nil, "zz", json.Number("1"), json.Number("1.5"), json.Number("-1"), true, []any{}, map[string]any{}} {
+	for _, other := range []any{nil, "zz", json.Number("1"), json.Number("1.5"), json.Number("-1"), true, []any{},
+		map[string]any{}} {
 		if !sameType(v, other) || v != nil && !isContainer(v) && v != other {
 			out = append(out, other)
 		}
@@ -109,8 +110,8 @@ func sameType(a, b any) bool {
 	}
 }
 
-// literalsOf returns the strings that a schema document lists in const and enum,
-// but for methods.
+// literalsOf returns the strings of const and enum in a schema document, except
+// methods.
 func literalsOf(schema any) (out []string) {
 	switch v := schema.(type) {
 	case map[string]any:
@@ -137,9 +138,9 @@ func literalsOf(schema any) (out []string) {
 	return slices.Compact(out)
 }
 
-// plain rewrites an official schema document in the vocabulary that our
-// interpreter reads, so that instances can be drawn from it.
-func plain(t *testing.T, doc any) []byte {
+// simplify rewrites an official schema document in the keywords that our
+// interpreter knows, so that it can make instances.
+func simplify(t *testing.T, doc any) []byte {
 	t.Helper()
 	_, defs := definitions(doc)
 	var rewrite func(v any, isSchema bool) any
@@ -173,23 +174,11 @@ func plain(t *testing.T, doc any) []byte {
 						list = append(list, rewrite(b, true))
 					}
 					out[k] = list
-				case "allOf": // of objects, always: taken together
+				case "allOf": // always of objects
 					out["type"] = "object"
-					props, required := map[string]any{}, []any{}
-					for _, b := range sub.([]any) {
-						b := b.(map[string]any)
-						if r, ok := b["$ref"].(string); ok {
-							b = defs[r[strings.LastIndex(r, "/")+1:]].(map[string]any)
-						}
-						b = rewrite(b, true).(map[string]any)
-						if p, ok := b["properties"].(map[string]any); ok {
-							maps.Copy(props, p)
-						}
-						if q, ok := b["required"].([]any); ok {
-							required = append(required, q...)
-						}
-					}
-					out["properties"], out["required"] = props, required
+					out["properties"], out["required"] = mergeObjects(defs, sub.([]any), func(v any) any {
+						return rewrite(v, true)
+					})
 				default:
 					out[k] = sub
 				}
@@ -203,4 +192,24 @@ func plain(t *testing.T, doc any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// mergeObjects returns the properties and the required members of all schemas of
+// an allOf, rewritten.
+func mergeObjects(defs map[string]any, all []any, rewrite func(any) any) (props map[string]any, required []any) {
+	props, required = map[string]any{}, []any{}
+	for _, b := range all {
+		b := b.(map[string]any)
+		if r, ok := b["$ref"].(string); ok {
+			b = defs[r[strings.LastIndex(r, "/")+1:]].(map[string]any)
+		}
+		b = rewrite(b).(map[string]any)
+		if p, ok := b["properties"].(map[string]any); ok {
+			maps.Copy(props, p)
+		}
+		if q, ok := b["required"].([]any); ok {
+			required = append(required, q...)
+		}
+	}
+	return props, required
 }

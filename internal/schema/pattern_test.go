@@ -2,7 +2,7 @@ package schema
 
 import "testing"
 
-func TestPatternsMeanWhatTheyMeanInECMA262(t *testing.T) {
+func TestPatternsHaveTheMeaningOfECMA262(t *testing.T) {
 	for _, c := range []struct{ pattern, fits, misfits string }{
 		{`^\/api\/v\d+$`, "/api/v2", "/api/vx"},
 		{`^[\w-]+\.(?:png|jpe?g)$`, "a-b.jpeg", "a b.png"},
@@ -26,7 +26,8 @@ func TestPatternsMeanWhatTheyMeanInECMA262(t *testing.T) {
 			continue
 		}
 		if p.String() != c.pattern || !p.MatchString(c.fits) || p.MatchString(c.misfits) {
-			t.Errorf("%s became %s: matches %q %v, %q %v", c.pattern, p.re, c.fits, p.MatchString(c.fits), c.misfits, p.MatchString(c.misfits))
+			t.Errorf("%s became %s: matches %q %v, %q %v", c.pattern, p.re, c.fits, p.MatchString(c.fits), c.misfits,
+				p.MatchString(c.misfits))
 		}
 	}
 	for _, beyond := range []string{`^(?=x)y`, `(?<!a)b`, `(a)\1`, `^.{1,5000}$`, `(`} {

@@ -14,9 +14,9 @@ type drawn struct{ t *rapid.T }
 
 func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "choice") }
 
-// Of schemas that something fits, arguments are always made, and each misfit
-// breaks the constraint that it names.
-func TestRandomSchemasAreFitAndBroken(t *testing.T) {
+// Every schema that has a fitting value gets arguments, and each Misfit breaks the
+// constraint that it names.
+func TestArgumentsOfRandomSchemas(t *testing.T) {
 	count := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		src := drawn{t}
@@ -24,7 +24,10 @@ func TestRandomSchemasAreFitAndBroken(t *testing.T) {
 		doc := w.object(0)
 		doc["$defs"] = map[string]any{
 			"word": map[string]any{"type": "string", "minLength": 1},
-			"node": map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"$ref": "#/$defs/word"}, "next": map[string]any{"$ref": "#/$defs/node"}}, "required": []any{"name"}, "additionalProperties": false},
+			"node": map[string]any{"type": "object",
+				"properties": map[string]any{"name": map[string]any{"$ref": "#/$defs/word"},
+					"next": map[string]any{"$ref": "#/$defs/node"}}, "required": []any{"name"},
+				"additionalProperties": false},
 		}
 		in := encode(doc)
 		g, err := NewGenerator(in)
@@ -69,7 +72,7 @@ func TestRandomSchemasAreFitAndBroken(t *testing.T) {
 	}
 }
 
-// names tells whether a violation is the one that a misfit names.
+// names reports whether a violation is the one that a misfit names.
 func names(m Misfit, v Violation) bool {
 	switch m.Keyword {
 	case "propertyNames": // the engine may give these another place than theirs
@@ -84,10 +87,11 @@ func names(m Misfit, v Violation) bool {
 	if keyword == "dependency" {
 		keyword = "dependencies"
 	}
-	return keyword == m.Keyword && (v.InstancePath == m.Path || v.InstancePath == m.Path[:strings.LastIndex(m.Path, "/")])
+	return keyword == m.Keyword && (v.InstancePath == m.Path ||
+		v.InstancePath == m.Path[:strings.LastIndex(m.Path, "/")])
 }
 
-// A schemaWriter writes schemas that something fits.
+// A schemaWriter writes schemas that have a fitting value.
 type schemaWriter struct {
 	src    Source
 	unions int
@@ -117,7 +121,9 @@ func (w *schemaWriter) any(depth int) map[string]any {
 		return w.array(depth + 1)
 	}
 	w.unions++
-	branches := []any{map[string]any{"type": "integer"}, map[string]any{"type": "null"}, w.array(depth + 1), map[string]any{"type": "object", "properties": map[string]any{"kind": map[string]any{"const": "k"}}, "required": []any{"kind"}}}
+	branches := []any{map[string]any{"type": "integer"}, map[string]any{"type": "null"}, w.array(depth + 1),
+		map[string]any{"type": "object", "properties": map[string]any{"kind": map[string]any{"const": "k"}},
+			"required": []any{"kind"}}}
 	return map[string]any{[]string{"anyOf", "oneOf"}[w.src.IntN(2)]: branches[:2+w.src.IntN(3)]}
 }
 
@@ -128,7 +134,8 @@ func (w *schemaWriter) text() map[string]any {
 		low := w.src.IntN(8)
 		s["minLength"], s["maxLength"] = low, low+w.src.IntN(8)
 	case 1:
-		s["pattern"] = []string{"^[a-z]{2,9}$", `^\d{4}-\d\d$`, "^(?:a|bc)+x?$", "[A-Z]", `^v\d+(\.\d+)*$`, "^[^@ ]+@[^@ ]+$"}[w.src.IntN(6)]
+		s["pattern"] = []string{"^[a-z]{2,9}$", `^\d{4}-\d\d$`, "^(?:a|bc)+x?$", "[A-Z]", `^v\d+(\.\d+)*$`,
+			"^[^@ ]+@[^@ ]+$"}[w.src.IntN(6)]
 	case 2:
 		s["format"] = []string{"uri", "email", "date-time", "uuid", "unknown"}[w.src.IntN(5)]
 	case 3:
@@ -159,11 +166,13 @@ func (w *schemaWriter) array(depth int) map[string]any {
 		low := w.src.IntN(3)
 		s["minItems"], s["maxItems"] = low, low+w.src.IntN(3)
 	case 1:
-		s["items"], s["uniqueItems"], s["minItems"] = map[string]any{"type": "integer", "minimum": 1, "maximum": 6}, true, w.src.IntN(4)
+		s["items"], s["uniqueItems"], s["minItems"] = map[string]any{"type": "integer", "minimum": 1,
+			"maximum": 6}, true, w.src.IntN(4)
 	case 2:
 		s["prefixItems"], s["items"], s["minItems"] = []any{w.any(depth), w.text()}, false, w.src.IntN(3)
 	case 3:
-		s["items"], s["contains"], s["minContains"], s["maxContains"] = map[string]any{"type": "integer"}, map[string]any{"minimum": 50}, w.src.IntN(3), 3
+		s["items"], s["contains"], s["minContains"], s["maxContains"] = map[string]any{
+			"type": "integer"}, map[string]any{"minimum": 50}, w.src.IntN(3), 3
 	}
 	return s
 }
@@ -190,7 +199,8 @@ func (w *schemaWriter) object(depth int) map[string]any {
 	case 3:
 		s["dependentRequired"] = map[string]any{"p0": []any{"q"}}
 	case 4:
-		s["dependentSchemas"] = map[string]any{"p0": map[string]any{"required": []any{"r"}, "properties": map[string]any{"r": w.number()}}}
+		s["dependentSchemas"] = map[string]any{"p0": map[string]any{"required": []any{"r"},
+			"properties": map[string]any{"r": w.number()}}}
 	case 5:
 		s["if"] = map[string]any{"required": []any{"p0"}}
 		s["then"] = map[string]any{"required": []any{"t"}}

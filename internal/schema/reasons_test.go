@@ -7,11 +7,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A reason for which our schema and the official one differ: the official
-// schema, with the value at a place in its definitions replaced, agrees.
+// A reason says why our schema and the official one differ. They agree if a value
+// in the definitions of the official schema is replaced.
 type reason struct {
 	in  spec.Set
-	at  string // from the definitions on, steps parted by spaces
+	at  string // the path from the definitions, separated by spaces
 	to  string // JSON
 	why string
 }
@@ -20,10 +20,10 @@ func (r reason) name() string { return r.at + ": " + r.why }
 
 const (
 	// schema.ts says number, the generator of schema.json writes integer, and no
-	// page says that the value is whole.
+	// page requires an integer.
 	narrowed = "schema.ts says number, the generated schema integer"
-	// JSON-RPC 2.0 section 5: the id is null where the request's was unreadable;
-	// schema.ts wants it absent (since 2025-11-25) or a valid id (before).
+	// JSON-RPC 2.0 section 5: the id is null if that of the request was unreadable;
+	// schema.ts requires it to be absent (since 2025-11-25) or valid (before).
 	nullID = "JSON-RPC 2.0 section 5 allows the id null, and later revisions none"
 	// schema.ts: a JSONValue may be null, and its numbers may be fractions.
 	lostNull = "schema.ts allows null and fractions in a JSONValue"
@@ -31,7 +31,8 @@ const (
 
 var listed = func() []reason {
 	const id = `{"anyOf":[{"type":["string","integer"]},{"type":"null"}]}`
-	only11, since06, since11, since26 := spec.Only(spec.V2025_11_25), spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Since(spec.V2026_07_28)
+	only11, since06, since11, since26 := spec.Only(spec.V2025_11_25), spec.Since(spec.V2025_06_18), spec.Since(
+		spec.V2025_11_25), spec.Since(spec.V2026_07_28)
 	until06 := spec.Until(spec.V2025_06_18)
 	number, numberOrString := `"number"`, `["string","number"]`
 	return []reason{
@@ -41,8 +42,10 @@ var listed = func() []reason {
 		{spec.Every, "CompleteResult properties completion properties total type", number, narrowed},
 		{until06, "CreateMessageRequest properties params properties maxTokens type", number, narrowed},
 		{since11, "CreateMessageRequestParams properties maxTokens type", number, narrowed},
-		{spec.Only(spec.V2025_06_18), "ElicitResult properties content additionalProperties type", `["string","number","boolean"]`, narrowed},
-		{since11, "ElicitResult properties content additionalProperties anyOf", `[{"items":{"type":"string"},"type":"array"},{"type":["string","number","boolean"]}]`, narrowed},
+		{spec.Only(spec.V2025_06_18), "ElicitResult properties content additionalProperties type",
+			`["string","number","boolean"]`, narrowed},
+		{since11, "ElicitResult properties content additionalProperties anyOf",
+			`[{"items":{"type":"string"},"type":"array"},{"type":["string","number","boolean"]}]`, narrowed},
 		{since06, "StringSchema properties minLength type", number, narrowed},
 		{since06, "StringSchema properties maxLength type", number, narrowed},
 		{since11, "UntitledMultiSelectEnumSchema properties minItems type", number, narrowed},
@@ -63,7 +66,7 @@ var listed = func() []reason {
 	}
 }()
 
-// patch makes the changes that the reasons list in a schema document.
+// patch applies the reasons to a schema document.
 func patch(t *testing.T, doc any, reasons ...reason) any {
 	t.Helper()
 	_, defs := definitions(doc)

@@ -144,7 +144,8 @@ func (s *Set) ResultOf(name string, result []byte) string {
 	case slices.Contains(m.Results, "InputRequiredResult"):
 		return "InputRequiredResult"
 	}
-	if slices.Contains(m.Results, "CreateTaskResult") && gjson.GetBytes(result, "task").IsObject() && len(s.Validate(m.Results[0], result)) > 0 {
+	if slices.Contains(m.Results, "CreateTaskResult") && gjson.GetBytes(result, "task").IsObject() &&
+		len(s.Validate(m.Results[0], result)) > 0 {
 		return "CreateTaskResult"
 	}
 	return m.Results[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
+func TestViolationsAreOfTheDiscriminatedBranch(t *testing.T) {
 	for _, c := range []struct {
 		rev            spec.Revision
 		def, in, want  string
@@ -20,7 +20,8 @@ func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
 		{spec.V2024_11_05, "CallToolResult", `{"content":[{"type":"video"}]}`,
 			`/content/0/type: "video" is not one of text, image, resource`, "enum", "CallToolResult"},
 		{spec.V2025_06_18, "CallToolResult", `{"content":[{"type":"video"}]}`,
-			`/content/0/type: "video" is not one of text, image, audio, resource_link, resource`, "enum", "ContentBlock"},
+			`/content/0/type: "video" is not one of text, image, audio, resource_link, resource`, "enum",
+			"ContentBlock"},
 		{spec.V2025_06_18, "CallToolResult", `{"content":[{"type":"text","text":1}]}`,
 			`/content/0/text: 1 is not a string`, "type", "TextContent"},
 		{spec.V2025_06_18, "CallToolResult", `{"content":[{"text":"x"}]}`,
@@ -30,14 +31,18 @@ func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
 		{spec.V2025_06_18, "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1}]}`,
 			`/contents/0/text: 1 is not a string`, "type", "TextResourceContents"},
 		{spec.V2025_06_18, "ReadResourceResult", `{"contents":[{"uri":"a:b"}]}`,
-			`/contents/0: fits none of TextResourceContents (the member text is missing), BlobResourceContents (the member blob is missing)`, "anyOf", "ReadResourceResult"},
+			`/contents/0: fits none of TextResourceContents (the member text is missing),` +
+				` BlobResourceContents (the member blob is missing)`, "anyOf", "ReadResourceResult"},
 		{spec.V2025_11_25, "SamplingMessage", `{"role":"user","content":7}`,
 			`/content: 7 is not an object or an array`, "type", "SamplingMessage"},
 		{spec.V2025_11_25, "SamplingMessage", `{"role":"user","content":[{"type":"resource"}]}`,
-			`/content/0/type: "resource" is not one of text, image, audio, tool_use, tool_result`, "enum", "SamplingMessageContentBlock"},
-		{spec.V2025_11_25, "ElicitRequest", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"m","url":"a:b"}}`,
+			`/content/0/type: "resource" is not one of text, image, audio, tool_use, tool_result`, "enum",
+			"SamplingMessageContentBlock"},
+		{spec.V2025_11_25, "ElicitRequest",
+			`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"m","url":"a:b"}}`,
 			`/params: the member elicitationId is missing`, "required", "ElicitRequestURLParams"},
-		{spec.V2025_11_25, "ElicitRequest", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m"}}`,
+		{spec.V2025_11_25, "ElicitRequest",
+			`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m"}}`,
 			`/params: the member requestedSchema is missing`, "required", "ElicitRequestFormParams"},
 		{spec.V2025_06_18, "Annotations", `{"priority":1.00000000000000000000001}`,
 			`/priority: 1.00000000000000000000001 is more than 1`, "maximum", "Annotations"},
@@ -45,7 +50,8 @@ func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
 			`/jsonrpc: 2.0 is not "2.0"`, "const", "JSONRPCRequest"},
 		{spec.V2025_06_18, "GetPromptRequest", `{"method":"prompts/get","params":{"name":"n","arguments":{"a/b~":1}}}`,
 			`/params/arguments/a~1b~0: 1 is not a string`, "type", "GetPromptRequest"},
-		{spec.V2026_07_28, "CompleteResult", `{"resultType":"complete","completion":{"values":[` + strings.Repeat(`"",`, 100) + `""]}}`,
+		{spec.V2026_07_28, "CompleteResult", `{"resultType":"complete","completion":{"values":[` +
+			strings.Repeat(`"",`, 100) + `""]}}`,
 			`/completion/values: has 101 items, more than 100`, "maxItems", "CompleteResult"},
 		{spec.V2026_07_28, "ListToolsRequest", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
 			`/params: the member _meta is missing`, "required", "PaginatedRequestParams"},
@@ -57,7 +63,8 @@ func TestMessageNamesTheBranchItsDiscriminatorChose(t *testing.T) {
 			continue
 		}
 		if got[0].Keyword != c.keyword || got[0].Definition != c.wants {
-			t.Errorf("%s %s: keyword %s of %s, want %s of %s", c.rev, c.in, got[0].Keyword, got[0].Definition, c.keyword, c.wants)
+			t.Errorf("%s %s: keyword %s of %s, want %s of %s", c.rev, c.in, got[0].Keyword, got[0].Definition,
+				c.keyword, c.wants)
 		}
 	}
 }
@@ -86,7 +93,8 @@ func TestMethodsAreThoseOfTheRevision(t *testing.T) {
 				t.Errorf("%s: the %s sends requests\n%q, facts say\n%q", rev, c.side, requests, c.requests)
 			}
 			if !equalSets(notifications, c.notifications) {
-				t.Errorf("%s: the %s sends notifications\n%q, facts say\n%q", rev, c.side, notifications, c.notifications)
+				t.Errorf("%s: the %s sends notifications\n%q, facts say\n%q", rev, c.side, notifications,
+					c.notifications)
 			}
 		}
 	}
@@ -128,7 +136,7 @@ func TestMethodsHaveDefinitions(t *testing.T) {
 	}
 }
 
-func TestResultSaysWhichDefinitionItIs(t *testing.T) {
+func TestResultOf(t *testing.T) {
 	for _, c := range []struct {
 		rev              spec.Revision
 		method, in, want string
@@ -153,11 +161,12 @@ func TestResultSaysWhichDefinitionItIs(t *testing.T) {
 	}
 }
 
-func TestWholeNumbersAreReadExactly(t *testing.T) {
+func TestIntegersAreReadExactly(t *testing.T) {
 	for number, want := range map[string]bool{
 		"0": true, "-0": true, "7": true, "1.0": true, "1.50": false, "15e-1": false, "150e-1": true, "1.5e1": true,
 		"0.0": true, "0e99999999999": true, "1e99999999999": true, "1e-99999999999": false, "1E+3": true,
-		"9007199254740993": true, "9007199254740993.1": false, "0.1e1": true, "-2.50e1": true, "10e-2": false, "100e-2": true, "1e-0": true,
+		"9007199254740993": true, "9007199254740993.1": false, "0.1e1": true, "-2.50e1": true, "10e-2": false,
+		"100e-2": true, "1e-0": true,
 	} {
 		if isInteger(number) != want {
 			t.Errorf("%s is an integer: %v", number, !want)
@@ -166,7 +175,8 @@ func TestWholeNumbersAreReadExactly(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"1", "1.0", 0}, {"1.00000000000000000000001", "1", 1}, {"1e400000000", "1", 1}, {"-1e400000000", "0", -1}, {"1e-400000000", "1", -1}, {"0.1", "1e-1", 0}} {
+	}{{"1", "1.0", 0}, {"1.00000000000000000000001", "1", 1}, {"1e400000000", "1", 1}, {"-1e400000000", "0",
+		-1}, {"1e-400000000", "1", -1}, {"0.1", "1e-1", 0}} {
 		if got := compare(c.a, c.b); got != c.want {
 			t.Errorf("compare(%s, %s) = %d", c.a, c.b, got)
 		}
@@ -174,7 +184,8 @@ func TestWholeNumbersAreReadExactly(t *testing.T) {
 }
 
 func TestUnknownKeywordOfASchemaIsAnError(t *testing.T) {
-	_, err := compile(spec.V2025_06_18, []byte(`{"x-methods":{},"$defs":{"A":{"type":"object","patternProperties":{}}}}`))
+	_, err := compile(spec.V2025_06_18,
+		[]byte(`{"x-methods":{},"$defs":{"A":{"type":"object","patternProperties":{}}}}`))
 	if err == nil || !strings.Contains(err.Error(), "patternProperties") {
 		t.Errorf("error %v does not name the keyword", err)
 	}

@@ -21,13 +21,13 @@ import (
 type ToolSchema struct {
 	dialect  string
 	compiled *jsonschema.Schema
-	mu       sync.Mutex // held while effort counts a validation
+	mu       sync.Mutex // guards effort
 	effort   *effort
 }
 
-// InvalidSchemaError says that a schema breaks the meta-schema of its dialect.
+// An InvalidSchemaError means that a schema breaks the meta-schema of its dialect.
 type InvalidSchemaError struct {
-	Dialect    string      // URI of the dialect it was held against
+	Dialect    string      // URI
 	Violations []Violation // never empty; paths point into the schema
 }
 
@@ -35,14 +35,14 @@ func (e *InvalidSchemaError) Error() string {
 	return fmt.Sprintf("not a valid schema of %s: %v", e.Dialect, e.Violations[0])
 }
 
-// UnknownDialectError says that $schema names none of draft-04, draft-06,
-// draft-07, 2019-09 and 2020-12; the schema is not judged.
+// An UnknownDialectError means that $schema names none of draft-04, draft-06,
+// draft-07, 2019-09 and 2020-12. The schema is not judged.
 type UnknownDialectError struct{ URI string }
 
 func (e *UnknownDialectError) Error() string { return fmt.Sprintf("unknown dialect %q", e.URI) }
 
-// UnresolvedRefError says that a reference leads out of the schema, where it is
-// never followed, or, if Local, to nothing inside of it.
+// An UnresolvedRefError means that a reference is to a place outside of the schema,
+// which is never followed, or, if Local, to a place in it that does not exist.
 type UnresolvedRefError struct {
 	Ref   string
 	Local bool
@@ -50,18 +50,18 @@ type UnresolvedRefError struct {
 
 func (e *UnresolvedRefError) Error() string {
 	if e.Local {
-		return fmt.Sprintf("reference %s leads to nothing in the schema", e.Ref)
+		return fmt.Sprintf("reference %s is to a place that the schema does not have", e.Ref)
 	}
-	return fmt.Sprintf("reference %s leads out of the schema", e.Ref)
+	return fmt.Sprintf("reference %s is to a place outside of the schema", e.Ref)
 }
 
-// NotJudgedError says why a schema, or an instance, is beyond what the engine
-// can judge: nothing is said about the peer.
+// A NotJudgedError says why the engine cannot validate a schema or an instance. It
+// is no statement about the peer.
 type NotJudgedError struct{ Why string }
 
 func (e *NotJudgedError) Error() string { return "not judged: " + e.Why }
 
-// The dialects known, newest first.
+// dialects are the known dialects, newest first.
 var dialects = []struct {
 	uri   string
 	draft *jsonschema.Draft
@@ -73,7 +73,8 @@ var dialects = []struct {
 	{"http://json-schema.org/draft-04/schema#", jsonschema.Draft4},
 }
 
-// dialectOf returns the index in dialects of what $schema names, -1 if none.
+// dialectOf returns the index of the dialect that $schema names, -1 if it is
+// unknown.
 func dialectOf(uri string) int {
 	plain := func(s string) string {
 		s = strings.TrimSuffix(s, "#")
@@ -87,17 +88,18 @@ func dialectOf(uri string) int {
 	return -1
 }
 
-// CompileTool compiles the schema of a tool under the dialect that its $schema
-// names, 2020-12 if it names none (basic/index#json-schema-usage, since
-// 2025-11-25). Nothing is ever fetched. The error is an *InvalidSchemaError,
-// *UnknownDialectError, *UnresolvedRefError or *NotJudgedError.
+// CompileTool compiles the schema of a tool in the dialect that its $schema names,
+// 2020-12 if it names none (basic/index#json-schema-usage, since 2025-11-25). It
+// fetches nothing. The error is an *InvalidSchemaError, *UnknownDialectError,
+// *UnresolvedRefError or *NotJudgedError.
 func CompileTool(raw []byte) (*ToolSchema, error) {
 	return compileCached(&declaredCache, raw, compileDeclared)
 }
 
-// remember compiles a schema once, unless it is so large that it is not kept:
-// in a run the same tools come back in every session.
-func compileCached(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
+// compileCached compiles a schema once, unless it is too large for the cache: in a
+// run every session returns the same tools.
+func compileCached(kept *memo.Cache[*ToolSchema], raw []byte,
+	compile func(raw []byte) (*ToolSchema, error)) (*ToolSchema, error) {
 	const largest = 64 << 10
 	if len(raw) > largest {
 		return compile(raw)
@@ -105,7 +107,7 @@ func compileCached(kept *memo.Cache[*ToolSchema], raw []byte, compile func(raw [
 	return kept.Get(string(raw), func() (*ToolSchema, error) { return compile(raw) })
 }
 
-// What CompileTool and CompileToolAnyDialect made of texts.
+// The results of CompileTool and CompileToolAnyDialect.
 var declaredCache, anyDialectCache = memo.Cache[*ToolSchema]{Most: 512}, memo.Cache[*ToolSchema]{Most: 512}
 
 func compileDeclared(raw []byte) (*ToolSchema, error) {
@@ -124,10 +126,9 @@ func compileDeclared(raw []byte) (*ToolSchema, error) {
 	return compileTool(doc, i)
 }
 
-// CompileToolAnyDialect compiles the schema under the first dialect that it fits:
-// the one it names, then the known ones, newest first. Up to 2025-06-18 no
-// revision says which dialect a tool's schema is written in. The error is that
-// of the dialect tried first.
+// CompileToolAnyDialect compiles the schema in the first dialect that it fits: the
+// one that it names, then the others, newest first. Up to 2025-06-18 no revision
+// defines the dialect of a tool's schema. The error is that of the first dialect.
 func CompileToolAnyDialect(raw []byte) (*ToolSchema, error) {
 	return compileCached(&anyDialectCache, raw, compileAnyDialect)
 }
@@ -152,8 +153,8 @@ func compileAnyDialect(raw []byte) (*ToolSchema, error) {
 	return nil, first
 }
 
-// The largest schemas that are judged: the engine's time grows with the cube of
-// the nesting (measured: 0.5 s at 800 levels).
+// The limits of schemas that are compiled: the time of the engine grows with the
+// cube of the nesting (measured: 0.5 s at 800 levels).
 const (
 	maxSchemaBytes = 1 << 20 // bytes
 	maxSchemaDepth = 200     // levels
@@ -197,112 +198,7 @@ func isDeeper(v any, levels int) bool {
 	return false
 }
 
-const toolURL = "tool:///schema.json"
-
-func compileTool(doc any, dialect int) (t *ToolSchema, err error) {
-	// A hostile schema must not end the run; what makes the engine panic is
-	// beyond it and nothing the peer is blamed for.
-	defer func() {
-		if p := recover(); p != nil {
-			t, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)}
-		}
-	}()
-	var foreign []string // patterns that are ECMA 262 but not RE2, or neither
-	c := newCompiler(dialect, &foreign)
-	if err := c.AddResource(toolURL, doc); err != nil {
-		return nil, &NotJudgedError{err.Error()}
-	}
-	if _, err := c.Compile(toolURL); err != nil {
-		return nil, convertError(err, dialects[dialect].uri)
-	}
-	if len(foreign) > 0 {
-		return nil, &NotJudgedError{fmt.Sprintf("the pattern %q is no RE2 expression", foreign[0])}
-	}
-	// A second compilation has the effort counted. It cannot be the first: with
-	// a vocabulary of ours the engine holds a schema's own subschemas against
-	// less than the whole meta-schema.
-	spent := new(effort)
-	c = newCompiler(dialect, &foreign)
-	c.RegisterVocabulary(spent.vocabulary())
-	c.AssertVocabs()
-	if err := c.AddResource(toolURL, doc); err != nil {
-		return nil, &NotJudgedError{err.Error()}
-	}
-	compiled, err := c.Compile(toolURL)
-	if err != nil {
-		return nil, &NotJudgedError{err.Error()}
-	}
-	return &ToolSchema{dialect: dialects[dialect].uri, compiled: compiled, effort: spent}, nil
-}
-
-// newCompiler returns an engine that follows no reference out of a schema and
-// notes the patterns it cannot read.
-func newCompiler(dialect int, foreign *[]string) *jsonschema.Compiler {
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(dialects[dialect].draft)
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
-		re, err := compilePattern(pattern)
-		if err != nil {
-			*foreign = append(*foreign, pattern)
-			return matchAll(pattern), nil
-		}
-		return re, nil
-	})
-	// Formats are annotations, as in 2020-12: whether they bind is left open by
-	// the older dialects too.
-	for _, name := range []string{"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time", "date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver"} {
-		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
-	}
-	return c
-}
-
-// explain turns an error of the engine into one of ours.
-func convertError(err error, dialect string) error {
-	var invalid *jsonschema.SchemaValidationError
-	var load *jsonschema.LoadURLError
-	var pointer *jsonschema.JSONPointerNotFoundError
-	var badPointer *jsonschema.InvalidJsonPointerError
-	var anchor *jsonschema.AnchorNotFoundError
-	switch {
-	case errors.As(err, &invalid):
-		var why *jsonschema.ValidationError
-		if errors.As(invalid.Err, &why) {
-			_, at, _ := strings.Cut(invalid.URL, "#")
-			found := flattenErrors(why)
-			for i := range found {
-				found[i].InstancePath = at + found[i].InstancePath
-			}
-			return &InvalidSchemaError{dialect, found}
-		}
-		return &NotJudgedError{err.Error()}
-	case errors.As(err, &load):
-		return &UnresolvedRefError{Ref: trimToolURL(load.URL)}
-	case errors.As(err, &pointer):
-		return &UnresolvedRefError{trimToolURL(pointer.URL), true}
-	case errors.As(err, &badPointer):
-		return &UnresolvedRefError{trimToolURL(badPointer.URL), true}
-	case errors.As(err, &anchor):
-		return &UnresolvedRefError{trimToolURL(anchor.Reference), true}
-	}
-	return &NotJudgedError{err.Error()}
-}
-
-// ownName takes the place that we gave a schema out of a reference.
-func trimToolURL(url string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(url, toolURL), "tool:///")
-}
-
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) { return nil, errors.New("references are not followed") }
-
-type matchAll string
-
-func (m matchAll) String() string          { return string(m) }
-func (m matchAll) MatchString(string) bool { return true }
-
-// Dialect returns the URI of the dialect the schema was compiled under.
+// Dialect returns the URI of the dialect that the schema was compiled in.
 func (t *ToolSchema) Dialect() string { return t.dialect }
 
 // Validate returns the ways in which instance does not fit the schema. The error
@@ -324,7 +220,7 @@ func (t *ToolSchema) validate(value any) (found []Violation, err error) {
 	t.effort.spent = 0
 	defer func() {
 		if p := recover(); p != nil {
-			found, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine gave up: %v", p)}
+			found, err = nil, &NotJudgedError{fmt.Sprintf("the schema engine stopped: %v", p)}
 		}
 	}()
 	err = t.compiled.Validate(value)
@@ -334,51 +230,15 @@ func (t *ToolSchema) validate(value any) (found []Violation, err error) {
 	var why *jsonschema.ValidationError
 	if errors.As(err, &why) {
 		if hasRefCycle(why) {
-			return nil, &NotJudgedError{"a reference of the schema leads to itself"}
+			return nil, &NotJudgedError{"a reference of the schema is to itself"}
 		}
 		return flattenErrors(why), nil
 	}
 	return nil, &NotJudgedError{err.Error()}
 }
 
-// An effort counts how often the parts of a schema were applied in a validation:
-// a union of references to unions takes time that doubles with each, and a
-// hostile schema would keep us busy for ever.
-type effort struct{ spent int }
-
-const maxSteps = 500_000 // applications, about a second
-
-var tooManySteps = fmt.Sprintf("more than %d steps", maxSteps)
-
-// vocabulary has the engine call Validate wherever it applies a part of a
-// schema, and keeps what the engine does not.
-func (e *effort) vocabulary() *jsonschema.Vocabulary {
-	return &jsonschema.Vocabulary{
-		URL: "tool:///effort",
-		Compile: func(_ *jsonschema.CompilerContext, written map[string]any) (jsonschema.SchemaExt, error) {
-			return &keywordExtension{effort: e, keywords: written}, nil
-		},
-	}
-}
-
-// A remark is what is kept of a part of a schema beside the engine's own.
-type keywordExtension struct {
-	*effort
-	keywords map[string]any
-}
-
-// Validate panics at the limit, since the engine has no other way to stop;
-// who had it validate recovers.
-func (e *effort) Validate(*jsonschema.ValidatorContext, any) { e.step() }
-
-func (e *effort) step() {
-	if e.spent++; e.spent > maxSteps {
-		panic(tooManySteps)
-	}
-}
-
-// cyclic tells whether validation met a reference without end, of which JSON
-// Schema says that its behavior is undefined (core 2020-12, section 9.4.1).
+// hasRefCycle reports whether validation met an infinite recursion of references,
+// whose behavior JSON Schema leaves undefined (core 2020-12, section 9.4.1).
 func hasRefCycle(e *jsonschema.ValidationError) bool {
 	if _, ok := e.ErrorKind.(*kind.RefCycle); ok {
 		return true
@@ -386,9 +246,9 @@ func hasRefCycle(e *jsonschema.ValidationError) bool {
 	return slices.ContainsFunc(e.Causes, hasRefCycle)
 }
 
-// wildNumber returns a number of v whose exponent the engine would expand into
-// more than thousands of digits, "" if there is none.
-func hugeNumber(v gjson.Result) (wild string) {
+// hugeNumber returns a number of v whose exponent the engine would expand into
+// many thousands of digits, "" if there is none.
+func hugeNumber(v gjson.Result) (huge string) {
 	switch {
 	case v.Type == gjson.Number:
 		if _, ok := parseRat(v.Raw); !ok {
@@ -400,11 +260,11 @@ func hugeNumber(v gjson.Result) (wild string) {
 			return ""
 		}
 		v.ForEach(func(_, sub gjson.Result) bool {
-			wild = hugeNumber(sub)
-			return wild == ""
+			huge = hugeNumber(sub)
+			return huge == ""
 		})
 	}
-	return wild
+	return huge
 }
 
 var longExponent = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4}`)

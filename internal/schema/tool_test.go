@@ -11,30 +11,43 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func TestSchemaOfAToolIsHeldAgainstItsDialect(t *testing.T) {
-	const d7, d4 = `"$schema":"http://json-schema.org/draft-07/schema#"`, `"$schema":"http://json-schema.org/draft-04/schema#"`
+func TestCompileToolErrors(t *testing.T) {
+	const (
+		d7 = `"$schema":"http://json-schema.org/draft-07/schema#"`
+		d4 = `"$schema":"http://json-schema.org/draft-04/schema#"`
+	)
 	for _, c := range []struct{ in, want string }{
 		{`{"type":"object"}`, ""},
 		{`true`, ""},
-		{`{` + d7 + `,"type":"object","definitions":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/definitions/a"}}}`, ""},
+		{`{` + d7 + `,"type":"object","definitions":{"a":{"type":"string"}},"properties":{"x":{"$ref":` +
+			`"#/definitions/a"}}}`, ""},
 		{`{"$schema":"https://json-schema.org/draft-07/schema","type":"object"}`, ""},
 		{`{` + d4 + `,"type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`, ""},
-		{`{` + d7 + `,"properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`, `http://json-schema.org/draft-07/schema#: /properties/n/exclusiveMinimum: is a boolean, not a number`},
-		{`{"type":"strin"}`, `https://json-schema.org/draft/2020-12/schema: /type: "strin" is not one of array, boolean, integer, null, number, object, string`},
-		{`{"type":"object","required":"a"}`, `https://json-schema.org/draft/2020-12/schema: /required: is a string, not an array`},
-		{`{"properties":{"a":{"minLength":-1}}}`, `https://json-schema.org/draft/2020-12/schema: /properties/a/minLength: -1 is less than 0`},
+		{`{` + d7 + `,"properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`,
+			`http://json-schema.org/draft-07/schema#: /properties/n/exclusiveMinimum: is a boolean, not a number`},
+		{`{"type":"strin"}`,
+			`https://json-schema.org/draft/2020-12/schema: /type: "strin" is not one of array, boolean, integer,` +
+				` null, number, object, string`},
+		{`{"type":"object","required":"a"}`,
+			`https://json-schema.org/draft/2020-12/schema: /required: is a string, not an array`},
+		{`{"properties":{"a":{"minLength":-1}}}`,
+			`https://json-schema.org/draft/2020-12/schema: /properties/a/minLength: -1 is less than 0`},
 		{`[]`, `https://json-schema.org/draft/2020-12/schema: is an array, not a boolean or an object`},
 		{`{`, `https://json-schema.org/draft/2020-12/schema: is not valid JSON`},
 		{`{"$schema":5}`, `https://json-schema.org/draft/2020-12/schema: /$schema: is a number, not a string`},
-		{`{"$schema":"http://json-schema.org/draft-03/schema#"}`, `unknown dialect "http://json-schema.org/draft-03/schema#"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#"}`,
+			`unknown dialect "http://json-schema.org/draft-03/schema#"`},
 		{`{"$schema":"https://example.com/mine"}`, `unknown dialect "https://example.com/mine"`},
-		{`{"$ref":"https://example.com/x.json"}`, `reference https://example.com/x.json leads out of the schema`},
-		{`{"$ref":"file:///etc/hostname"}`, `reference file:///etc/hostname leads out of the schema`},
-		{`{"$ref":"other.json#/a"}`, `reference other.json leads out of the schema`},
-		{`{"$ref":"#/$defs/none"}`, `reference #/$defs/none leads to nothing in the schema`},
-		{`{"$ref":"#none"}`, `reference #none leads to nothing in the schema`},
-		{`{"properties":{"a":{"pattern":"^(?=x)y"}}}`, `not judged: the pattern "^(?=x)y" is no RE2 expression`},
-		{`{"properties":{"a":{"pattern":"^(?=x)y"},"b":{"type":1}}}`, `https://json-schema.org/draft/2020-12/schema: /properties/b/type: 1 is not one of array, boolean, integer, null, number, object, string`},
+		{`{"$ref":"https://example.com/x.json"}`,
+			`reference https://example.com/x.json is to a place outside of the schema`},
+		{`{"$ref":"file:///etc/hostname"}`, `reference file:///etc/hostname is to a place outside of the schema`},
+		{`{"$ref":"other.json#/a"}`, `reference other.json is to a place outside of the schema`},
+		{`{"$ref":"#/$defs/none"}`, `reference #/$defs/none is to a place that the schema does not have`},
+		{`{"$ref":"#none"}`, `reference #none is to a place that the schema does not have`},
+		{`{"properties":{"a":{"pattern":"^(?=x)y"}}}`, `not judged: the pattern "^(?=x)y" has no equal RE2 expression`},
+		{`{"properties":{"a":{"pattern":"^(?=x)y"},"b":{"type":1}}}`,
+			`https://json-schema.org/draft/2020-12/schema: /properties/b/type: 1 is not one of array, boolean,` +
+				` integer, null, number, object, string`},
 		{`{"$ref":"#"}`, ""},
 		{`{"maximum":1e99999}`, `not judged: the number 1e99999 is too large to compute with`},
 		{`{"$id":"https://example.com/t","$defs":{"a":{"$anchor":"A"}},"$ref":"#A"}`, ""},
@@ -58,7 +71,7 @@ func said(err error) string {
 	return err.Error()
 }
 
-func TestSchemaThatFitsOneDialectIsAcceptedUnderAny(t *testing.T) {
+func TestCompileToolAnyDialect(t *testing.T) {
 	old, err := CompileToolAnyDialect([]byte(`{"properties":{"n":{"minimum":0,"exclusiveMinimum":true}}}`))
 	if err != nil || old.Dialect() != "http://json-schema.org/draft-04/schema#" {
 		t.Errorf("a draft-04 schema that names no dialect: %v", err)
@@ -71,23 +84,30 @@ func TestSchemaThatFitsOneDialectIsAcceptedUnderAny(t *testing.T) {
 	if !errors.As(err, &invalid) || len(invalid.Violations) == 0 {
 		t.Errorf("a schema that fits no dialect: %v", err)
 	}
-	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil || errors.As(err, &invalid) {
+	if _, err := CompileToolAnyDialect([]byte(`{"$ref":"https://example.com/x.json"}`)); err == nil ||
+		errors.As(err, &invalid) {
 		t.Errorf("a reference that leads out: %v", err)
 	}
 }
 
-func TestInstancesAreHeldAgainstTheSchemaOfATool(t *testing.T) {
+func TestToolSchemaValidate(t *testing.T) {
 	for _, c := range []struct{ schema, in, want string }{
-		{`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, `{"n":12345678901234567890123}`, ""},
-		{`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, `{"n":1.5}`, `/n: is a number, not an integer`},
+		{`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, `{"n":12345678901234567890123}`,
+			""},
+		{`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, `{"n":1.5}`,
+			`/n: is a number, not an integer`},
 		{`{"type":"object","required":["n"]}`, `{}`, `the member n is missing`},
-		{`{"properties":{"n":{"const":9007199254740993}}}`, `{"n":9007199254740992}`, `/n: 9007199254740992 is not 9007199254740993`},
-		{`{"oneOf":[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]}`, `{"a":1}`, `/a: is a number, not a string`},
+		{`{"properties":{"n":{"const":9007199254740993}}}`, `{"n":9007199254740992}`,
+			`/n: 9007199254740992 is not 9007199254740993`},
+		{`{"oneOf":[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]}`, `{"a":1}`,
+			`/a: is a number, not a string`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`, `is a number, not a string`},
 		{`{"additionalProperties":false}`, `{"b":1}`, `has members that are not allowed: b`},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"m":{"format":"email"}}}`, `{"m":"x"}`, ""},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"m":{"format":"email"}}}`, `{"m":"x"}`,
+			""},
 		{`{"not":{"type":"object"}}`, `{}`, `breaks not`},
-		{`{"properties":{"a":{"propertyNames":{"maxLength":2,"pattern":"^x"}}}}`, `{"a":{"yyy":1}}`, `/a: the name "yyy" is not allowed`},
+		{`{"properties":{"a":{"propertyNames":{"maxLength":2,"pattern":"^x"}}}}`, `{"a":{"yyy":1}}`,
+			`/a: the name "yyy" is not allowed`},
 		{`false`, `1`, `is not allowed`},
 		{`{"type":"string"}`, `{`, `is not valid JSON`},
 	} {
@@ -137,9 +157,10 @@ func TestHostileSchemasAreNotJudged(t *testing.T) {
 	}
 }
 
-// Unions of references to unions double the work with each level.
-func TestValidationOfAnExplodingSchemaEnds(t *testing.T) {
-	for _, dialect := range []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"} {
+// Unions of references to unions double the steps with each level.
+func TestValidationOfExponentialSchemasIsBounded(t *testing.T) {
+	for _, dialect := range []string{"https://json-schema.org/draft/2020-12/schema",
+		"http://json-schema.org/draft-07/schema#"} {
 		var b strings.Builder
 		fmt.Fprintf(&b, `{"$schema":%q,"allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}`, dialect)
 		for i := range 40 {
@@ -159,7 +180,7 @@ func TestValidationOfAnExplodingSchemaEnds(t *testing.T) {
 	}
 }
 
-func TestCompiledSchemasAreSharedSafely(t *testing.T) {
+func TestToolSchemaIsSafeForConcurrentUse(t *testing.T) {
 	tool, err := CompileTool([]byte(`{"type":"object","required":["a"]}`))
 	if err != nil {
 		t.Fatal(err)

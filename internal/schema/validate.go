@@ -80,7 +80,8 @@ func (r *node) validate(v gjson.Result, at *location, def string, found []Violat
 		r = r.ref
 	}
 	add := func(keyword, format string, args ...any) {
-		found = append(found, Violation{InstancePath: at.String(), Keyword: keyword, Message: fmt.Sprintf(format, args...), Definition: def})
+		found = append(found, Violation{InstancePath: at.String(), Keyword: keyword,
+			Message: fmt.Sprintf(format, args...), Definition: def})
 	}
 	if len(r.types) > 0 && !slices.ContainsFunc(r.types, func(t string) bool { return hasType(v, t) }) {
 		add("type", "%s is not %s", describe(v), joinOr(withArticle(r.types)))
@@ -149,7 +150,8 @@ func (r *node) validateMembers(v gjson.Result, at *location, def string, found [
 }
 
 func missingMember(at *location, member, def string) Violation {
-	return Violation{InstancePath: at.String(), Keyword: "required", Message: "the member " + member + " is missing", Definition: def, Missing: member}
+	return Violation{InstancePath: at.String(), Keyword: "required", Message: "the member " + member + " is missing",
+		Definition: def, Missing: member}
 }
 
 // validateUnion tries the branches that the type and the discriminator of v
@@ -165,16 +167,20 @@ func (r *node) validateUnion(v gjson.Result, at *location, def string, found []V
 		}
 	}
 	if len(candidates) == 0 {
-		return append(found, Violation{InstancePath: at.String(), Keyword: "type", Message: describe(v) + " is not " + joinOr(withArticle(kinds)), Definition: def})
+		return append(found, Violation{InstancePath: at.String(), Keyword: "type", Message: describe(v) + " is not " +
+			joinOr(withArticle(kinds)), Definition: def})
 	}
 	if r.discriminator != nil && v.IsObject() {
 		value := lastMember(v, r.discriminator.member)
-		left := slices.DeleteFunc(slices.Clone(candidates), func(b *node) bool { return !b.target().mayFit(r.discriminator.member, value) })
+		left := slices.DeleteFunc(slices.Clone(candidates),
+			func(b *node) bool { return !b.target().mayFit(r.discriminator.member, value) })
 		if len(left) == 0 {
 			if !value.Exists() {
 				return append(found, missingMember(at, r.discriminator.member, def))
 			}
-			return append(found, Violation{InstancePath: (&location{at, r.discriminator.member, -1}).String(), Keyword: "enum", Message: describe(value) + " is not one of " + joinValues(r.discriminator.values), Definition: def})
+			return append(found, Violation{InstancePath: (&location{at, r.discriminator.member, -1}).String(),
+				Keyword: "enum", Message: describe(value) + " is not one of " +
+					joinValues(r.discriminator.values), Definition: def})
 		}
 		candidates = left
 	}
@@ -195,7 +201,8 @@ func (r *node) validateUnion(v gjson.Result, at *location, def string, found []V
 		}
 	}
 	if tied {
-		return append(found, Violation{InstancePath: at.String(), Keyword: "anyOf", Message: "fits none of " + strings.Join(misses, ", "), Definition: def})
+		return append(found, Violation{InstancePath: at.String(), Keyword: "anyOf", Message: "fits none of " +
+			strings.Join(misses, ", "), Definition: def})
 	}
 	return append(found, nearest...)
 }

@@ -40,7 +40,7 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// schemaOf writes the schema document of one revision, a definition a line.
+// schemaOf returns the schema document of one revision, a definition a line.
 func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 	e := emitter{rev: rev, defs: map[string]definition{}}
 	var names []string
@@ -60,7 +60,9 @@ func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\n")
-	fmt.Fprintf(&b, "\"$comment\":\"The messages of MCP %s. Written by go generate ./internal/schema from internal/schema/gen/messages.yaml; not to be edited.\",\n", rev)
+	fmt.Fprintf(&b,
+		"\"$comment\":\"The messages of MCP %s. Written by go generate ./internal/schema from "+
+			"internal/schema/gen/messages.yaml; not to be edited.\",\n", rev)
 	b.WriteString("\"x-methods\":{\n")
 	var methods []string
 	for _, m := range src.methods {
@@ -74,7 +76,7 @@ func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: method %s: %w", rev, m.name, err)
 		}
-		if err := line(&b, len(methods) == 0, m.name, o); err != nil {
+		if err := writeLine(&b, len(methods) == 0, m.name, o); err != nil {
 			return nil, err
 		}
 		methods = append(methods, m.name)
@@ -85,7 +87,7 @@ func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: definition %s: %w", rev, name, err)
 		}
-		if err := line(&b, i == 0, name, o); err != nil {
+		if err := writeLine(&b, i == 0, name, o); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +95,7 @@ func schemaOf(src *source, rev spec.Revision) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func line(b *bytes.Buffer, first bool, key string, value any) error {
+func writeLine(b *bytes.Buffer, first bool, key string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -105,9 +107,10 @@ func line(b *bytes.Buffer, first bool, key string, value any) error {
 	return nil
 }
 
+// An emitter converts expressions to the schema of one revision.
 type emitter struct {
 	rev  spec.Revision
-	defs map[string]definition // those that describe the revision
+	defs map[string]definition // those of the revision
 }
 
 func (e *emitter) method(m method) (ordered, error) {
@@ -135,7 +138,7 @@ func (e *emitter) method(m method) (ordered, error) {
 	return o, nil
 }
 
-// emit writes the schema of x.
+// emit returns the schema of x.
 func (e *emitter) emit(x expr) (ordered, error) {
 	switch x := x.(type) {
 	case ref:
@@ -186,15 +189,15 @@ func emitScalar(x scalar) ordered {
 	return o
 }
 
-// union writes literals as one enum, plain scalars as one list of types, and
-// anything else as anyOf.
+// union returns one enum for literals, one list of types for scalars, and an anyOf
+// otherwise.
 func (e *emitter) union(u union) (ordered, error) {
 	branches, err := e.branches(u)
 	if err != nil {
 		return nil, err
 	}
 	if len(branches) == 0 {
-		return nil, fmt.Errorf("no branch of a union is left")
+		return nil, fmt.Errorf("no branch of a union is of this revision")
 	}
 	if len(branches) == 1 {
 		return e.emit(branches[0])
@@ -234,8 +237,8 @@ func (e *emitter) union(u union) (ordered, error) {
 	return ordered{{"anyOf", others}}, nil
 }
 
-// branches returns the branches of the revision; those of a union that has no
-// name here stand in its place.
+// branches returns the branches of the revision. A union without a name in this
+// revision is replaced by its branches.
 func (e *emitter) branches(u union) ([]expr, error) {
 	var out []expr
 	for _, b := range u {
@@ -289,7 +292,7 @@ func (e *emitter) object(x object) (ordered, error) {
 	return o, nil
 }
 
-// members returns the members of the revision, those taken over first.
+// members returns the members of the revision, inherited ones first.
 func (e *emitter) members(x object) ([]member, error) {
 	var out []member
 	put := func(m member) {
@@ -306,7 +309,7 @@ func (e *emitter) members(x object) ([]member, error) {
 		d, ok := e.defs[string(b.is.(ref))]
 		base, isObject := d.is.(object)
 		if !ok || !isObject {
-			return nil, fmt.Errorf("$extends %s, which is no object of this revision", b.is)
+			return nil, fmt.Errorf("$extends %s, which is not an object of this revision", b.is)
 		}
 		inherited, err := e.members(base)
 		if err != nil {
@@ -322,7 +325,7 @@ func (e *emitter) members(x object) ([]member, error) {
 			continue
 		}
 		if slices.Contains(own, m.name) {
-			return nil, fmt.Errorf("member %s stands twice", m.name)
+			return nil, fmt.Errorf("member %s is defined twice", m.name)
 		}
 		own = append(own, m.name)
 		put(m)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func TestCommittedSchemasAreThoseOfTheSource(t *testing.T) {
+func TestCommittedSchemasAreGenerated(t *testing.T) {
 	schemas, err := generate(messages)
 	if err != nil {
 		t.Fatal(err)
@@ -40,8 +40,7 @@ func TestCommittedSchemasAreThoseOfTheSource(t *testing.T) {
 	}
 }
 
-// A definition that starts with an underscore and is never referred to would be
-// a dead line that no test reads.
+// A definition that starts with an underscore and has no reference is dead.
 func TestEveryHelperDefinitionIsUsed(t *testing.T) {
 	src, err := readSource(messages)
 	if err != nil {
@@ -54,7 +53,7 @@ func TestEveryHelperDefinitionIsUsed(t *testing.T) {
 	}
 }
 
-func TestMarksBoundDefinitionsMembersAndBranches(t *testing.T) {
+func TestMarksLimitDefinitionsMembersAndBranches(t *testing.T) {
 	const source = `
 definitions:
   Old until 2025-03-26: string
@@ -78,22 +77,26 @@ methods:
 		spec.V2024_11_05: {
 			`"do/it":{"from":"client","request":"Thing","results":["Old"]}`,
 			`"Old":{"type":"string"}`,
-			`"Thing":{"type":"object","properties":{"kept":{"type":"string"},"gone":{"type":"boolean"},"either":{"const":"a"}},"required":["kept"]}`,
+			`"Thing":{"type":"object","properties":{"kept":{"type":"string"},"gone":{"type":"boolean"},"either":` +
+				`{"const":"a"}},"required":["kept"]}`,
 		},
 		spec.V2025_11_25: {
 			`"do/it":{"from":"client","request":"Thing","results":["Base"]}`,
 			`"Base":{"type":"object","properties":{"kept":{"type":"string"}},"required":["kept"]}`,
-			`"Thing":{"type":"object","properties":{"kept":{"type":"string"},"either":{"enum":["a","b"]},"list":{"type":"array","items":{"$ref":"#/$defs/Base"},"maxItems":3}},"required":["kept","list"]}`,
+			`"Thing":{"type":"object","properties":{"kept":{"type":"string"},"either":{"enum":["a","b"]},"list":` +
+				`{"type":"array","items":{"$ref":"#/$defs/Base"},"maxItems":3}},"required":["kept","list"]}`,
 		},
 		spec.V2026_07_28: {
 			`"Base":{"type":"object","properties":{"kept":{"type":"string"}},"required":["kept"]}`,
 			`"Later":{"type":"object","properties":{"kept":{"type":"integer","minimum":0}},"required":["kept"]}`,
-			`"Thing":{"type":"object","properties":{"kept":{"type":"integer","minimum":0},"either":{"enum":["a","b"]}},"required":["kept"]}`,
+			`"Thing":{"type":"object","properties":{"kept":{"type":"integer","minimum":0},"either":{"enum":["a",` +
+				`"b"]}},"required":["kept"]}`,
 		},
 	} {
 		var got []string
 		for _, line := range strings.Split(string(schemas[rev]), "\n") {
-			if line = strings.TrimSuffix(line, ","); strings.HasPrefix(line, `"`) && !strings.HasPrefix(line, `"$`) && !strings.HasPrefix(line, `"x-`) {
+			if line = strings.TrimSuffix(line, ","); strings.HasPrefix(line, `"`) && !strings.HasPrefix(line, `"$`) &&
+				!strings.HasPrefix(line, `"x-`) {
 				got = append(got, line)
 			}
 		}
@@ -103,25 +106,28 @@ methods:
 	}
 }
 
-func TestMistakesInTheSourceAreNamed(t *testing.T) {
-	for source, want := range map[string]string{
-		"definitions:\n  A: B": "B is not defined",
-		"definitions:\n  A: string\n  A since 2025-06-18: number":                          "2025-06-18: two definitions of A",
-		"definitions:\n  A: strin":                                                         `unknown type "strin"`,
-		"definitions:\n  A since 2025-01-01: string":                                       "unknown protocol revision",
-		"definitions:\n  A since 2026-07-28 until 2025-03-26: string":                      "leave no revision",
-		"definitions:\n  A after 2025-03-26: string":                                       `unknown mark "after"`,
-		"definitions:\n  A:\n    m: string\n    m? since 2025-06-18: number":               "member m stands twice",
-		"definitions:\n  A:\n    $extends: B\n  B: string":                                 "$extends B, which is no object",
-		"definitions:\n  A:\n    m: B\n  B since 2025-06-18: string":                       "2024-11-05: definition A: member m: B is not defined",
-		"definitions:\n  A: =a | string":                                                   "a union of literals and other types",
-		"definitions:\n  A: string since 2025-06-18 | number since 2025-06-18":             "no branch of a union is left",
-		"definitions:\n  A: string\nmethods:\n  m: client A -> B":                          "method m: B is not defined",
-		"definitions:\n  A: string\nmethods:\n  m: A":                                      "want SENDER MESSAGE",
-		"definitions:\n  A: string\nmethods:\n  m: nobody A":                               `unknown sender "nobody"`,
-		"definitions:\n  A: string\nmethods:\n  m: client A\n  m since 2025-06-18: both A": "two descriptions",
-		"definitions:\n  A: string[":                                                       "unknown type",
+func TestErrorsOfTheSource(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"definitions:\n  A: B", "B is not defined"},
+		{"definitions:\n  A: string\n  A since 2025-06-18: number", "2025-06-18: two definitions of A"},
+		{"definitions:\n  A: strin", `unknown type "strin"`},
+		{"definitions:\n  A since 2025-01-01: string", "unknown protocol revision"},
+		{"definitions:\n  A since 2026-07-28 until 2025-03-26: string", "leave no revision"},
+		{"definitions:\n  A after 2025-03-26: string", `unknown mark "after"`},
+		{"definitions:\n  A:\n    m: string\n    m? since 2025-06-18: number", "member m is defined twice"},
+		{"definitions:\n  A:\n    $extends: B\n  B: string", "$extends B, which is not an object"},
+		{"definitions:\n  A:\n    m: B\n  B since 2025-06-18: string",
+			"2024-11-05: definition A: member m: B is not defined"},
+		{"definitions:\n  A: =a | string", "a union of literals and other types"},
+		{"definitions:\n  A: string since 2025-06-18 | number since 2025-06-18",
+			"no branch of a union is of this revision"},
+		{"definitions:\n  A: string\nmethods:\n  m: client A -> B", "method m: B is not defined"},
+		{"definitions:\n  A: string\nmethods:\n  m: A", "want SENDER MESSAGE"},
+		{"definitions:\n  A: string\nmethods:\n  m: nobody A", `unknown sender "nobody"`},
+		{"definitions:\n  A: string\nmethods:\n  m: client A\n  m since 2025-06-18: both A", "two descriptions"},
+		{"definitions:\n  A: string[", "unknown type"},
 	} {
+		source, want := c.source, c.want
 		if _, err := generate([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n got error %v\nwant %s", source, err, want)
 		}

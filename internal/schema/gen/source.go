@@ -12,13 +12,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A source is messages.yaml, read.
+// A source is the content of messages.yaml.
 type source struct {
 	defs    []definition
 	methods []method
 }
 
-// A definition is one of possibly several of its name, in disjoint revisions.
+// A definition describes a type in some revisions. Definitions of the same name are
+// of disjoint revisions.
 type definition struct {
 	name  string
 	in    spec.Set // the revisions it describes
@@ -171,7 +172,7 @@ func readObject(items yaml.MapSlice) (object, error) {
 	return o, nil
 }
 
-// splitMarks takes the marks from the end of a key: "title? since 2025-06-18".
+// splitMarks splits a key into its name and its marks: "title? since 2025-06-18".
 func splitMarks(key string) (name string, in spec.Set, err error) {
 	words := strings.Fields(key)
 	if len(words) == 0 {
@@ -181,7 +182,7 @@ func splitMarks(key string) (name string, in spec.Set, err error) {
 	return words[0], in, err
 }
 
-// readMarks returns the revisions that lie within every mark given.
+// readMarks returns the revisions that all marks include.
 func readMarks(words []string) (spec.Set, error) {
 	in := spec.Every
 	if len(words)%2 != 0 {
@@ -212,11 +213,12 @@ func readMarks(words []string) (spec.Set, error) {
 var (
 	isName    = regexp.MustCompile(`^_?[A-Z][A-Za-z0-9]*$`)
 	isInteger = regexp.MustCompile(`^-?[0-9]+$`)
-	scalars   = map[string]bool{"string": true, "number": true, "integer": true, "boolean": true, "null": true, "object": true, "any": true}
+	scalars   = map[string]bool{"string": true, "number": true, "integer": true, "boolean": true, "null": true,
+		"object": true, "any": true}
 )
 
-// parseExpr reads a union of marked branches. No type in use nests a union, so
-// the bar always separates branches of the whole.
+// parseExpr parses a union of marked branches. No type contains a union, so that a
+// bar always separates branches of the whole.
 func parseExpr(text string) (expr, error) {
 	parts := strings.Split(text, "|")
 	var u union
