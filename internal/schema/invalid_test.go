@@ -191,7 +191,7 @@ func TestMisfitsNameTheirCombinator(t *testing.T) {
 	for _, want := range [][2]string{{"type /k", ""}, {"required /t", "then"}, {"required /u/v", "oneOf"},
 		{"oneOf /u", ""}} {
 		if under, ok := got[want[0]]; !ok || under != want[1] {
-			t.Errorf("%s stands under %q, want %q (%v)", want[0], under, want[1], got)
+			t.Errorf("%s is under %q, want %q (%v)", want[0], under, want[1], got)
 		}
 	}
 }

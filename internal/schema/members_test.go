@@ -60,7 +60,7 @@ func TestPlaceOfAMissingMember(t *testing.T) {
 	} {
 		got := For(spec.V2025_06_18).Validate("GetPromptResult", []byte(in))
 		if len(got) != 1 || got[0].Place() != want {
-			t.Errorf("%s: %v stands at %q, want %q", in, got, got[0].Place(), want)
+			t.Errorf("%s: %v is at %q, want %q", in, got, got[0].Place(), want)
 		}
 	}
 }

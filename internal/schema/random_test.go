@@ -77,7 +77,7 @@ func names(m Misfit, v Violation) bool {
 	switch m.Keyword {
 	case "propertyNames": // the engine may give these another place than theirs
 		return v.Keyword == m.Keyword
-	case "contains", "minContains": // told by what the items lack
+	case "contains", "minContains": // reported by what the items lack
 		return strings.HasPrefix(v.InstancePath, m.Path)
 	}
 	if v.Keyword == "" { // the schema false

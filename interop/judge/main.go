@@ -36,15 +36,15 @@ func main() {
 }
 
 func run(binary string, write bool, slots int, names []string) error {
-	bench, err := target.Open(binary, names)
+	env, err := target.Open(binary, names)
 	if err != nil {
 		return err
 	}
-	defer bench.Close()
-	targets := bench.Targets
+	defer env.Close()
+	targets := env.Targets
 	wrong := make([][]string, len(targets))
 	target.EachOf(targets, slots, func(i int, t target.Target) {
-		wrong[i] = judge(bench.Root, bench.Mcpcheck, t, write)
+		wrong[i] = judge(env.Root, env.Mcpcheck, t, write)
 	})
 	passed := 0
 	for i, t := range targets {

@@ -38,16 +38,16 @@ func run(binary string, runs, slots int, names []string) error {
 		names = []string{"everything", "go-sdk-server", "python-server", "typescript-v1-server-http",
 			"typescript-v2-server-http"}
 	}
-	bench, err := target.Open(binary, names)
+	env, err := target.Open(binary, names)
 	if err != nil {
 		return err
 	}
-	defer bench.Close()
-	targets := bench.Targets
+	defer env.Close()
+	targets := env.Targets
 	differ := make([][]string, len(targets))
 	summary := make([]string, len(targets))
 	target.EachOf(targets, slots, func(i int, t target.Target) {
-		differ[i], summary[i] = repeat(bench.Root, bench.Mcpcheck, runs, t)
+		differ[i], summary[i] = repeat(env.Root, env.Mcpcheck, runs, t)
 	})
 	passed := 0
 	for i, t := range targets {
