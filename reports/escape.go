@@ -35,17 +35,8 @@ func escape(s, keep string) string {
 }
 
 func needsEscape(s, keep string) bool {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				return true
-			}
-		}
-		if !isPrintable(r) && !strings.ContainsRune(keep, r) {
-			return true
-		}
-	}
-	return false
+	isHidden := func(r rune) bool { return !isPrintable(r) && !strings.ContainsRune(keep, r) }
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, isHidden)
 }
 
 // isPrintable reports whether r has a visible glyph. Unicode counts the Hangul

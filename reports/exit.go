@@ -86,13 +86,8 @@ func (o Outcome) isExcused() bool {
 	return o.Baselined != "" && (o.Verdict == Fail || o.Verdict == Warn)
 }
 
-// conclusion returns what run.Exit means in two or three words, and the counts
-// that led to it.
-func conclusion(run *Run) (headline, counts string) {
-	return headlineOf(run), countsOf(run)
-}
-
-func headlineOf(run *Run) string {
+// headline returns what run.Exit means in a few words.
+func headline(run *Run) string {
 	switch run.Exit {
 	case ExitConforms:
 		if run.Plans > 0 && len(run.Outcomes) == 0 {
@@ -122,7 +117,8 @@ func headlineOf(run *Run) string {
 	return "ended"
 }
 
-func countsOf(run *Run) string {
+// summarizeCounts returns the counts that led to run.Exit.
+func summarizeCounts(run *Run) string {
 	t := tallyOf(run)
 	var parts []string
 	add := func(n int, one, many string) {

@@ -100,9 +100,8 @@ func TestConclusion(t *testing.T) {
 			[]string{"internal error of mcpcheck", "1 check broken"}},
 		{&Run{Exit: 130, Ended: Interrupted}, []string{"interrupted"}},
 	} {
-		headline, counts := conclusion(c.run)
 		for _, w := range c.want {
-			if got := headline + ": " + counts; !strings.Contains(got, w) {
+			if got := headline(c.run) + ": " + summarizeCounts(c.run); !strings.Contains(got, w) {
 				t.Errorf("%q lacks %q", got, w)
 			}
 		}

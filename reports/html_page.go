@@ -65,10 +65,9 @@ type (
 )
 
 func newPage(run *Run) pageView {
-	headline, counts := conclusion(run)
 	p := pageView{
 		Policy: policy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Headline: capitalize(headline), Counts: counts, State: stateClass(run),
+		Headline: capitalize(headline(run)), Counts: summarizeCounts(run), State: stateClass(run),
 		Name:    oneLine(run.Target.Name, nameLimit),
 		Version: oneLine(run.Target.Version, nameLimit),
 		Role:    oneLine(run.Target.Role, nameLimit),
@@ -77,7 +76,7 @@ func newPage(run *Run) pageView {
 		Facts:   facts(run),
 		Count:   len(run.Outcomes),
 	}
-	p.Title = firstNonEmpty(p.Name, p.Command, "a target") + ": " + headline
+	p.Title = firstNonEmpty(p.Name, p.Command, "a target") + ": " + headline(run)
 	for _, n := range run.Notes {
 		p.Notes = append(p.Notes, oneLine(n, detailLimit))
 	}

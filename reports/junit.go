@@ -270,12 +270,11 @@ func junitBaseline(run *Run) junitSuite {
 
 // junitConclusion is the suite with the error of a run that has no other.
 func junitConclusion(run *Run) junitSuite {
-	headline, counts := conclusion(run)
-	s := newSuite(run, "run")
+	s, why := newSuite(run, "run"), headline(run)
 	s.Cases = append(s.Cases, junitCase{
 		Name: "verdict", Class: "run", Time: seconds(0),
 		Error: &junitResult{
-			Type: headline, Message: headline + ": " + counts, Text: fmt.Sprintf("exit code %d", run.Exit),
+			Type: why, Message: why + ": " + summarizeCounts(run), Text: fmt.Sprintf("exit code %d", run.Exit),
 		},
 	})
 	return s

@@ -263,7 +263,6 @@ func (p printer) unjudged(title string, all []unjudged) {
 }
 
 func (p printer) conclusion(run *Run) {
-	headline, counts := conclusion(run)
 	color := Fail
 	switch run.Exit {
 	case ExitConforms:
@@ -273,5 +272,5 @@ func (p printer) conclusion(run *Run) {
 	case ExitNotJudged, ExitInterrupted:
 		color = Warn
 	}
-	p.line("%s: %s (exit %d)", p.paint(color, headline), counts, run.Exit)
+	p.line("%s: %s (exit %d)", p.paint(color, headline(run)), summarizeCounts(run), run.Exit)
 }
