@@ -109,6 +109,7 @@ func TestListAndExplain(t *testing.T) {
 			"run with --profile official"},
 		"explain a covered rule": {argv("explain completion-max-100-docs"), 0,
 			"covered by completion-max-100 (tested by completion.values.most): "},
+		"explain a note": {argv("explain pagination-operations"), 0, "  Note: "},
 		"list covered rules": {argv("list --rules --json"), 0, `"covered": "completion-max-100",
       "judged_by": [
         "completion.values.most"
