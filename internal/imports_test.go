@@ -1,4 +1,5 @@
-// Package internal holds tests of the module as a whole.
+// Package internal holds tests of the module as a whole: what each package may import
+// and how large its parts may be.
 package internal
 
 import (
@@ -18,85 +19,112 @@ import (
 
 const module = "github.com/mcpcheck/mcpcheck/"
 
-// surveyImports is what the packages of the survey may import; they may also
-// import each other.
-var surveyImports = []string{"suites/check", "suites/survey/*", "internal/format", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/schema", "uritemplate", "gjson"}
+// Groups of the table.
+const (
+	anything  = "*"               // every package
+	survey    = "suites/survey/*" // the packages of the survey
+	areas     = "suites/<area>"   // the packages of areas and of the public contract
+	otherArea = "suites/official/*"
+)
 
-// areaImports is what an area may import: no other area is among it.
-var areaImports = append([]string{"suites/expect", "internal/match", "internal/script", "internal/yamldoc", "fixtures", "gomega"}, surveyImports...)
+// ofSurvey is what the packages of the survey may import.
+var ofSurvey = []string{
+	"suites/check", survey, "internal/format", "internal/spec", "internal/wire", "internal/transport",
+	"internal/session", "internal/schema", "uritemplate", "gjson",
+}
 
-// mayImport is the table of rooms: what each may import of this module and of
-// others, besides the standard library. What a room may import is not what it
-// must; a room that is missing here may not exist.
+// ofAreas is what an area may import: no other area.
+var ofAreas = append([]string{
+	"suites/expect", "internal/match", "internal/script", "internal/yamldoc", "fixtures", "gomega",
+}, ofSurvey...)
+
+// mayImport is what each package may import of this module and of others, besides the
+// standard library. A package that is neither here nor in a group may not exist. An
+// entry that no file uses may not stand here.
 var mayImport = map[string][]string{
-	"internal/spec":            {},
-	"internal/memo":            {},
-	"internal/yamldoc":         {"go-yaml"},
-	"internal/wire":            {"gjson"},
-	"fixtures":                 {"internal/spec", "internal/wire"},
-	"internal/schema":          {"internal/spec", "internal/wire", "internal/memo", "fixtures", "jsonschema", "gjson"},
-	"internal/schema/gen":      {"internal/spec", "go-yaml"},
-	"internal/transport":       {"internal/spec", "internal/wire", "gjson"}, // streamable HTTP repeats members of a message in its headers
-	"internal/session":         {"internal/spec", "internal/wire", "internal/transport", "internal/schema", "gjson"},
-	"internal/script":          {"internal/spec", "internal/wire", "internal/transport", "fixtures", "gjson"},
-	"internal/match":           {"internal/wire", "gomega"},
-	"reports":                  {"internal/spec", "internal/wire", "internal/yamldoc", "go-yaml", "gjson"},
-	"internal/format":          {},
-	"suites/check":             {"internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/schema", "fixtures", "gjson"},
-	"suites/scenario":          {"suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/script"},
-	"suites/expect":            areaImports,
-	"suites/official":          append([]string{"suites/official/skills", "suites/official/contract"}, areaImports...),
-	"suites/official/skills":   append([]string{"suites/official/contract"}, areaImports...),
-	"suites/official/contract": areaImports,
-	"suites/survey":            surveyImports,
-	"suites/survey/asking":     surveyImports,
-	"suites/survey/changes":    surveyImports,
-	"suites/survey/offer":      surveyImports,
-	"suites/survey/opening":    surveyImports,
-	"suites/survey/posting":    surveyImports,
-	"suites/survey/taskcalls":  surveyImports,
-	"suites/survey/toolcalls":  surveyImports,
-	"suites/survey/transcript": surveyImports,
-	"suites/survey/usage":      surveyImports,
-	"suites/survey/watch":      surveyImports,
-	"suites/authorization":     areaImports,
-	"suites/batching":          areaImports,
-	"suites/caching":           areaImports,
-	"suites/cancellation":      areaImports,
-	"suites/completion":        areaImports,
-	"suites/discover":          areaImports,
-	"suites/elicitation":       areaImports,
-	"suites/headers":           areaImports,
-	"suites/httpsse":           areaImports,
-	"suites/inputrequired":     areaImports,
-	"suites/jsonrpc":           areaImports,
-	"suites/lifecycle":         areaImports,
-	"suites/logging":           areaImports,
-	"suites/pagination":        areaImports,
-	"suites/ping":              areaImports,
-	"suites/progress":          areaImports,
-	"suites/prompts":           areaImports,
-	"suites/resources":         areaImports,
-	"suites/roots":             areaImports,
-	"suites/sampling":          areaImports,
-	"suites/schema":            areaImports,
-	"suites/stdio":             areaImports,
-	"suites/streamablehttp":    areaImports,
-	"suites/subscriptions":     areaImports,
-	"suites/tasks":             areaImports,
-	"suites/tools":             areaImports,
-	"suites/versioning":        areaImports,
-	"suites/catalog":           {"suites/check", "suites/official", "suites/authorization", "suites/batching", "suites/caching", "suites/cancellation", "suites/completion", "suites/discover", "suites/elicitation", "suites/headers", "suites/httpsse", "suites/inputrequired", "suites/jsonrpc", "suites/lifecycle", "suites/logging", "suites/pagination", "suites/ping", "suites/progress", "suites/prompts", "suites/resources", "suites/roots", "suites/sampling", "suites/schema", "suites/stdio", "suites/streamablehttp", "suites/subscriptions", "suites/tasks", "suites/tools", "suites/versioning"},
-	"suites":                   {"suites/catalog", "suites/check", "suites/official", "suites/scenario", "suites/survey", "suites/survey/transcript", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "fixtures", "reports", "ginkgo", "gomega"},
-	"reference/server":         {"internal/spec", "internal/wire", "internal/memo", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
-	"reference/authserver":     {"reference/server", "internal/transport"},
-	"reference/client":         {"internal/spec", "internal/wire", "internal/transport", "fixtures", "jsonschema", "uritemplate", "gjson"},
-	"reference/fault":          {"reference/server", "reference/client", "internal/spec", "internal/wire", "internal/transport", "gjson"},
-	"internal/skip":            {},
-	"internal/config":          {"internal/yamldoc", "go-yaml"},
-	"internal/selftest":        {"suites", "suites/check", "reference/fault", "reference/server", "reference/client", "reference/authserver", "reports", "internal/spec", "internal/wire", "internal/transport", "internal/session", "fixtures"},
-	"fuzz":                     {"suites/catalog", "suites/check", "internal/spec", "internal/wire", "internal/transport", "internal/session", "internal/script", "internal/schema", "fixtures", "reports", "rapid", "gjson"},
-	"cmd/mcpcheck":             {"*"},
+	"cmd/mcpcheck": {anything},
+	"fixtures":     {"internal/spec", "internal/wire"},
+	"fuzz": {
+		"fixtures", "internal/schema", "internal/session", "internal/spec", "internal/transport",
+		"internal/wire", "reports", "suites/catalog", "suites/check", "gjson", "rapid",
+	},
+	"internal/config": {"go-yaml", "internal/yamldoc"},
+	"internal/engine": {
+		"fixtures", "internal/script", "internal/session", "internal/spec", "internal/transport",
+		"internal/wire", "reports", "suites/catalog", "suites/check", "suites/official", "suites/scenario",
+		"suites/survey", survey,
+	},
+	"internal/format":     {},
+	"internal/match":      {"internal/wire", "gomega"},
+	"internal/memo":       {},
+	"internal/schema":     {"fixtures", "internal/memo", "internal/spec", "internal/wire", "jsonschema", "gjson"},
+	"internal/schema/gen": {"go-yaml", "internal/spec"},
+	"internal/script":     {"internal/spec", "internal/transport", "internal/wire"},
+	"internal/selftest": {
+		"fixtures", "internal/engine", "internal/session", "internal/spec", "internal/transport",
+		"internal/wire", "reference/authserver", "reference/fault", "reference/server", "reports",
+		"suites/catalog", "suites/check",
+	},
+	"internal/session":     {"internal/schema", "internal/spec", "internal/transport", "internal/wire", "gjson"},
+	"internal/skip":        {},
+	"internal/spec":        {},
+	"internal/transport":   {"internal/spec", "internal/wire", "gjson"},
+	"internal/wire":        {"gjson"},
+	"internal/yamldoc":     {"go-yaml"},
+	"reference/authserver": {"internal/transport", "reference/server"},
+	"reference/client":     {"internal/spec", "internal/transport", "internal/wire", "gjson"},
+	"reference/fault": {
+		"internal/spec", "internal/transport", "internal/wire", "reference/client", "reference/server", "gjson",
+	},
+	"reference/server": {
+		"internal/memo", "internal/spec", "internal/transport", "internal/wire", "jsonschema", "uritemplate",
+	},
+	"reports": {"go-yaml", "internal/spec", "internal/wire", "internal/yamldoc"},
+	"suites": {
+		"internal/engine", "internal/script", "internal/session", "internal/spec", "internal/transport",
+		"internal/wire", "reports", "suites/catalog",
+	},
+	"suites/catalog":     {"fixtures", "internal/spec", "internal/wire", areas, "suites/check"},
+	"suites/check":       {"internal/session", "internal/spec", "internal/transport", "internal/wire", "gjson"},
+	"suites/expect":      {"internal/session", "internal/spec", "internal/wire", "suites/check", survey},
+	"suites/ginkgosuite": {"internal/engine", "internal/spec", "reports", "suites", "suites/check", "ginkgo"},
+	"suites/scenario":    {"internal/script", "internal/spec", "internal/transport"},
+}
+
+// isArea reports whether a package is an area or a part of the public contract.
+func isArea(name string) bool {
+	_, known := mayImport[name]
+	return strings.HasPrefix(name, "suites/") && !known && !strings.HasPrefix(name, "suites/survey")
+}
+
+// allowed returns what a package may import; known is false if the package may not
+// exist.
+func allowed(name string) (may []string, known bool) {
+	if may, known = mayImport[name]; known {
+		return may, true
+	}
+	switch {
+	case name == "suites/survey", strings.HasPrefix(name, "suites/survey/"):
+		return ofSurvey, true
+	case name == "suites/official":
+		return append([]string{otherArea}, ofAreas...), true
+	case strings.HasPrefix(name, "suites/official/"):
+		return append([]string{"suites/official/contract"}, ofAreas...), true
+	case isArea(name):
+		return ofAreas, true
+	}
+	return nil, false
+}
+
+// stands reports whether an entry of the table stands for an import.
+func stands(entry, imported string) bool {
+	switch entry {
+	case survey, otherArea:
+		return strings.HasPrefix(imported, strings.TrimSuffix(entry, "*"))
+	case areas:
+		return isArea(imported)
+	}
+	return entry == imported
 }
 
 // short names the modules of others in the table.
@@ -108,6 +136,16 @@ var short = map[string]string{
 	"github.com/onsi/gomega":                   "gomega",
 	"github.com/onsi/ginkgo/v2":                "ginkgo",
 	"pgregory.net/rapid":                       "rapid",
+}
+
+// shortName returns the name of an import path in the table.
+func shortName(path string) string {
+	for long, s := range short {
+		if path == long || strings.HasPrefix(path, long+"/") {
+			return s
+		}
+	}
+	return strings.TrimPrefix(path, module)
 }
 
 type listed struct {
@@ -135,36 +173,36 @@ func packages(t *testing.T) []listed {
 	}
 }
 
-func TestRoomsImportOnlyDownwards(t *testing.T) {
+func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 	std := standardLibrary(t)
 	for _, p := range packages(t) {
-		room := strings.TrimPrefix(p.ImportPath, module)
-		if strings.HasPrefix(room, "interop") || room == "internal" {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(name, "interop") || name == "internal" {
 			continue
 		}
-		allowed, known := mayImport[room]
+		may, known := allowed(name)
 		if !known {
-			t.Errorf("%s is no room of the table", room)
+			t.Errorf("%s is not in the table", name)
 			continue
 		}
-		if slices.Contains(allowed, "*") {
+		if slices.Contains(may, anything) {
 			continue
 		}
+		used := map[string]bool{}
 		for _, path := range p.Imports {
 			if std[path] {
 				continue
 			}
-			name := strings.TrimPrefix(path, module)
-			for long, s := range short {
-				if path == long || strings.HasPrefix(path, long+"/") {
-					name = s
-				}
-			}
-			if strings.HasPrefix(name, "suites/survey/") && slices.Contains(allowed, "suites/survey/*") {
+			at := slices.IndexFunc(may, func(entry string) bool { return stands(entry, shortName(path)) })
+			if at < 0 {
+				t.Errorf("%s imports %s, which the table does not allow", name, path)
 				continue
 			}
-			if !slices.Contains(allowed, name) {
-				t.Errorf("%s imports %s, which the table does not allow", room, path)
+			used[may[at]] = true
+		}
+		for _, entry := range mayImport[name] {
+			if !used[entry] {
+				t.Errorf("%s does not import %s, which the table allows", name, entry)
 			}
 		}
 	}
@@ -183,17 +221,17 @@ func standardLibrary(t *testing.T) map[string]bool {
 	return std
 }
 
-// Values that differ between revisions are facts, and where a check applies is
-// data; only four rooms may ask which revision it is.
-func TestRevisionsAreComparedInFewRooms(t *testing.T) {
-	rooms := []string{"internal/spec", "internal/session", "internal/transport", "reference"}
+// Values that differ between revisions are facts of internal/spec, and where a check
+// applies is data. Only these packages may compare revisions.
+func TestFewPackagesCompareRevisions(t *testing.T) {
+	allowed := []string{"internal/spec", "internal/session", "internal/transport", "reference"}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		rel, _ := filepath.Rel("..", path)
 		if d.IsDir() {
-			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "interop" || slices.Contains(rooms, filepath.ToSlash(rel))) {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "interop" || slices.Contains(allowed, filepath.ToSlash(rel))) {
 				return fs.SkipDir
 			}
 			return nil
