@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// A challenge is one of those in the header WWW-Authenticate (RFC 9110 section
-// 11.6.1): its scheme and parameters, both in lower case.
+// A challenge is one of the challenges of WWW-Authenticate (RFC 9110 section
+// 11.6.1), with its scheme and the names of its parameters in lower case.
 type challenge struct {
 	scheme string
 	params map[string]string
 }
 
-// challenges reads the header. What cannot be read ends it.
+// challenges returns the challenges of WWW-Authenticate, up to what is not
+// well-formed.
 func challenges(h http.Header) []challenge {
 	var out []challenge
 	for _, line := range h.Values("WWW-Authenticate") {
@@ -21,38 +22,38 @@ func challenges(h http.Header) []challenge {
 			if word == "" {
 				break
 			}
-			value, behind, is := paramValue(after)
+			value, next, isParam := cutParamValue(after)
 			switch {
-			case is && len(out) > 0:
+			case isParam && len(out) > 0:
 				out[len(out)-1].params[strings.ToLower(word)] = value
-				rest = behind
-			case is, strings.HasPrefix(strings.TrimLeft(after, " \t"), "="):
-				return out // a parameter of no challenge, or one without an end
+				rest = next
+			case isParam, strings.HasPrefix(strings.TrimLeft(after, " \t"), "="):
+				return out // a parameter without a challenge, or without an end
 			default:
 				out = append(out, challenge{strings.ToLower(word), map[string]string{}})
-				rest = skipped(after)
+				rest = skipToken68(after)
 			}
 		}
 	}
 	return out
 }
 
-// skipped passes over the one value that a challenge may have in place of
+// skipToken68 skips the single value that a challenge may have in place of
 // parameters, such as that of Negotiate.
-func skipped(after string) string {
+func skipToken68(after string) string {
 	rest := strings.TrimLeft(after, " \t")
-	word, behind := cutToken(rest)
-	if _, _, is := paramValue(behind); is || word == "" {
+	word, next := cutToken(rest)
+	if _, _, isParam := cutParamValue(next); isParam || word == "" {
 		return rest
 	}
-	if next := strings.TrimLeft(behind, " \t"); next == "" || next[0] == ',' {
+	if next = strings.TrimLeft(next, " \t"); next == "" || next[0] == ',' {
 		return next
 	}
 	return rest
 }
 
-// paramValue reads "= value" of a parameter.
-func paramValue(s string) (value, rest string, ok bool) {
+// cutParamValue cuts "= value" of a parameter from the beginning.
+func cutParamValue(s string) (value, rest string, ok bool) {
 	s, ok = strings.CutPrefix(strings.TrimLeft(s, " \t"), "=")
 	if !ok || strings.HasPrefix(s, "=") {
 		return "", "", false
@@ -77,8 +78,8 @@ func paramValue(s string) (value, rest string, ok bool) {
 	return "", "", false
 }
 
-// cutToken cuts off the token at the beginning (RFC 9110 section 5.6.2), with
-// what stands unquoted there though it should not, such as a URL.
+// cutToken cuts the token at the beginning (RFC 9110 section 5.6.2). It also takes
+// other characters that servers leave unquoted, such as those of a URL.
 func cutToken(s string) (token, rest string) {
 	i := strings.IndexAny(s, " \t,=\"")
 	if i < 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestChallengesAreRead(t *testing.T) {
+func TestParsesChallenges(t *testing.T) {
 	for header, want := range map[string][]challenge{
 		``:       nil,
 		`Bearer`: {{"bearer", map[string]string{}}},
