@@ -1,115 +1,146 @@
 package subscriptions
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// judges are the judges of basic/patterns/subscriptions, since
-// 2026-07-28, and those of the notifications of change in all revisions. What
-// a stream delivers is read once, in streams.go.
-func judges() []check.Check {
-	return append(changesTold(), []check.Check{
+// judges returns the judges of change notifications in all revisions and of
+// basic/patterns/subscriptions, since 2026-07-28.
+func judges() []check.Check { return slices.Concat(changeJudges(), streamJudges()) }
+
+// streamJudges returns the judges of what a server sends on streams. A reader reads
+// the streams of a session once for all of them.
+func streamJudges() []check.Check {
+	const (
+		noAcknowledgment = "the server acknowledged no subscription"
+		nothingSent      = "the server sent nothing on a stream"
+		noChange         = "the server sent no change notification on a stream"
+		declareChanges   = "declare change notifications"
+		allowChanges     = "allow a tool that changes a list or a resource: --allow-tools"
+	)
+	return []check.Check{
 		{
 			ID:    "subscriptions.ack.first",
-			Says:  "nothing is delivered on a stream before its acknowledgment",
+			Says:  "the server sends nothing on a stream before its acknowledgment",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-nothing-before-ack"},
-			Judge: func(j *check.J) { delivered(j, ackFirst) },
+			Idle:  nothingSent,
+			Hint:  declareChanges,
+			Judge: func(j *check.J) { judgeFindings(j, ackFirst) },
 		},
 		{
 			ID:    "subscriptions.ack.shape",
-			Says:  "an acknowledgment holds the filter that is honoured, as the schema has it",
+			Says:  "an acknowledgment holds the acknowledged filter in the shape of the schema",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-shape"},
-			Judge: func(j *check.J) { delivered(j, ackShape) },
+			Idle:  noAcknowledgment,
+			Hint:  declareChanges,
+			Judge: func(j *check.J) { judgeFindings(j, ackShape) },
 		},
 		{
 			ID:    "subscriptions.ack.subset",
-			Says:  "what is acknowledged was asked for, and is something that the server declares",
+			Says:  "the server acknowledges only what was requested and what it declares",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-subset"},
-			Judge: func(j *check.J) { delivered(j, ackSubset) },
+			Idle:  noAcknowledgment + " to anything",
+			Hint:  declareChanges,
+			Judge: func(j *check.J) { judgeFindings(j, ackSubset) },
 		},
 		{
 			ID:    "subscriptions.id.present",
-			Says:  "what is delivered on a stream carries a subscription id",
+			Says:  "a notification on a stream has a subscription id",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-in-meta"},
-			Judge: func(j *check.J) { delivered(j, idPresent) },
+			Idle:  nothingSent,
+			Hint:  declareChanges,
+			Judge: func(j *check.J) { judgeFindings(j, idPresent) },
 		},
 		{
 			ID:    "subscriptions.id.equal",
-			Says:  "a subscription id is the id of a subscriptions/listen request of this connection, in type and value",
+			Says:  "a subscription id equals the id of a subscriptions/listen of the connection, in type and value",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-equals-request-id"},
-			Judge: func(j *check.J) { delivered(j, idEqual) },
+			Idle:  nothingSent,
+			Hint:  declareChanges,
+			Judge: func(j *check.J) { judgeFindings(j, idEqual) },
 		},
 		{
 			ID:    "subscriptions.id.elsewhere",
-			Says:  "progress notifications carry no subscription id",
+			Says:  "a progress notification has no subscription id",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-id-absent-elsewhere"},
-			Judge: func(j *check.J) { delivered(j, idElsewhere) },
+			Idle:  "the server sent no progress notification",
+			Hint:  "allow a tool that reports progress: --allow-tools",
+			Judge: func(j *check.J) { judgeFindings(j, idElsewhere) },
 		},
 		{
 			ID:    "subscriptions.requested",
-			Says:  "a stream delivers only the types of notifications that it was opened for",
+			Says:  "the server sends on a stream only the types of notifications that its filter requests",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-requested-only"},
-			Judge: func(j *check.J) { delivered(j, requestedOnly) },
+			Idle:  noChange,
+			Hint:  allowChanges,
+			Judge: func(j *check.J) { judgeFindings(j, requestedOnly) },
 		},
 		{
 			ID:    "subscriptions.updated.scope",
-			Says:  "a stream tells of the resources that it was opened for, and of no others",
+			Says:  "the server sends on a stream updates only of the resources that its filter requests",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-resource-updated-scope"},
-			Judge: func(j *check.J) { delivered(j, updatedScope) },
+			Idle:  "the server sent no update of a resource on a stream",
+			Hint:  allowChanges,
+			Judge: func(j *check.J) { judgeFindings(j, updatedScope) },
 		},
 		{
 			ID:    "subscriptions.unsolicited",
-			Says:  "changes are told only on a stream that was opened for them",
+			Says:  "the server sends a change notification only on a stream whose filter requests it",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-unsolicited-change-notifications"},
-			Judge: func(j *check.J) { delivered(j, unsolicited) },
+			Idle:  noChange,
+			Hint:  allowChanges,
+			Judge: func(j *check.J) { judgeFindings(j, unsolicited) },
 		},
 		{
 			ID:    "subscriptions.cancelled",
-			Says:  "nothing is delivered on a stream that the client has cancelled",
+			Says:  "the server sends nothing on a stream that the client has cancelled",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-client-cancel-stdio"},
-			Judge: func(j *check.J) { delivered(j, afterCancel) },
+			Idle:  "no change came after the client had cancelled a stream for it",
+			Hint:  allowChanges,
+			Judge: func(j *check.J) { judgeFindings(j, afterCancel) },
 		},
 		{
 			ID:    "subscriptions.end.shape",
-			Says:  "the result that ends a subscription carries its id",
+			Says:  "the result that ends a subscription has the subscription id",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-graceful-close-shape"},
-			Judge: func(j *check.J) { delivered(j, endShape) },
+			Idle:  "the server ended no subscription by a result",
+			Judge: func(j *check.J) { judgeFindings(j, endShape) },
 		},
-	}...)
+	}
 }
 
-// delivered judges by the findings of one rule.
-func delivered(j *check.J, r rule) {
-	for _, f := range check.Derived(j, "streams", func() []finding { return readStreams(j) }) {
-		switch {
-		case f.rule != r:
-		case f.wrong != "":
-			j.Fail(f.Entry, "%s", f.wrong)
-		default:
-			j.Saw()
+// judgeFindings judges by the findings about one rule.
+func judgeFindings(j *check.J, r rule) {
+	all := check.Derived(j, "findings on streams", func() []finding { return readStreams(j) })
+	check.Each(j, all, func(f finding) bool {
+		if f.rule == r && f.problem != "" {
+			j.Fail(f.Entry, "%s", f.problem)
 		}
-	}
+		return f.rule == r
+	})
 }

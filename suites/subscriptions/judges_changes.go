@@ -11,30 +11,37 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// changesTold are the judges of the notifications of change on the pages
+// changeJudges returns the judges of the change notifications of the pages
 // server/prompts and server/resources.
-func changesTold() []check.Check {
+func changeJudges() []check.Check {
+	const (
+		noUpdate     = "the server sent no " + transcript.UpdatedMethod
+		allowUpdates = "allow a tool that changes a resource: --allow-tools"
+	)
 	var out []check.Check
 	for _, list := range []string{"prompts", "resources"} {
+		method, feature := "notifications/"+list+"/list_changed", list+".listChanged"
 		c := check.Check{
 			ID:    list + ".list-changed.undeclared",
-			Says:  "notifications/" + list + "/list_changed is sent only where " + list + ".listChanged is declared",
+			Says:  "the server sends " + method + " only if it declares " + feature,
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Needs: list, // that a whole capability is not declared is judged apart
+			Needs: list, // another check judges a capability that is not declared at all
 			Rules: []string{list + "-list-changed-needs-flag"},
-			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared(j, "notifications/"+list+"/list_changed", list+".listChanged")
-			},
+			Idle:  "the server sent no " + method,
+			Hint:  "allow a tool that changes the list: --allow-tools",
+			Judge: func(j *check.J) { transcript.JudgeUndeclared(j, method, feature) },
 		}
 		out = append(out, c, advised(c, spec.Every&^c.In))
 	}
 	undeclared := check.Check{
 		ID:    "resources.updated.undeclared",
-		Says:  "notifications/resources/updated is sent only where resources.subscribe is declared",
+		Says:  "the server sends notifications/resources/updated only if it declares resources.subscribe",
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 		Rules: []string{"resources-updated-needs-capability"},
+		Idle:  noUpdate,
+		Hint:  allowUpdates,
 		Judge: func(j *check.J) { transcript.JudgeUndeclared(j, transcript.UpdatedMethod, "resources.subscribe") },
 	}
 	return append(out,
@@ -46,32 +53,33 @@ func changesTold() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-updated-params"},
+			Idle:  noUpdate,
+			Hint:  allowUpdates,
 			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Notification || e.Message.Method() != transcript.UpdatedMethod {
-						continue
+						return false
 					}
 					if uri := e.Message.Params().Get("uri"); uri.Type != gjson.String {
 						j.Fail(e, "the uri of %s is %s, not a string", transcript.UpdatedMethod, wire.TypeName(uri))
-						continue
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 		check.Check{
 			ID:    "resources.updated.subscribed",
-			Says:  "notifications/resources/updated is sent for resources that the client is subscribed to, and for no others",
+			Says:  "the server sends notifications/resources/updated only for resources that the client is subscribed to",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-updated-only-if-subscribed", "resources-unsubscribe-stops-updates"},
-			// updatedSubscribed takes notice only of resources that were listed or named by
-			// the client: any other may be a part of one that it is subscribed to
-			// (schema.ts#ResourceUpdatedNotification). What was on its way when a
-			// subscription ended may still come.
+			Idle:  "the server sent no update of a resource that the client is subscribed to",
+			Hint:  allowUpdates,
+			// Only resources that were listed or named by the client are judged: any other may
+			// be a part of one that it is subscribed to (schema.ts#ResourceUpdatedNotification).
 			Judge: func(j *check.J) {
-				known, subscribed, call := map[string]bool{}, map[string]*subscription{}, 0
+				r := &updateReader{j: j, known: map[string]bool{}, subscriptions: map[string]*subscription{}}
 				for _, e := range j.Entries() {
 					for _, m := range e.Message.Elements() {
 						one := e
@@ -79,18 +87,13 @@ func changesTold() []check.Check {
 						uri := m.Params().Get("uri").String()
 						switch {
 						case e.From != j.Of && m.Method() == "tools/call":
-							call = e.Index
+							r.call = e.Index
 						case e.From != j.Of && m.Method() == "resources/subscribe":
-							known[uri], subscribed[uri] = true, &subscription{on: true}
+							r.known[uri], r.subscriptions[uri] = true, &subscription{active: true}
 						case e.From == j.Of && m.IsResponse():
-							roundTrip(j, one, subscribed)
-							for _, entry := range m.Result().Get("resources").Array() {
-								if listed := entry.Get("uri"); listed.Type == gjson.String {
-									known[listed.Str] = true
-								}
-							}
+							r.readResponse(one)
 						case e.From == j.Of && m.Kind == wire.Notification && m.Method() == transcript.UpdatedMethod:
-							judgeUpdate(j, one, uri, known[uri], call, subscribed)
+							r.judgeUpdate(one, uri)
 						}
 					}
 				}
@@ -99,68 +102,83 @@ func changesTold() []check.Check {
 	)
 }
 
-// advised is the twin of a check for the revisions in which its rule is a
-// SHOULD.
+// advised returns a check for the revisions in which its rule is a SHOULD.
 func advised(c check.Check, in spec.Set) check.Check {
 	c.ID, c.Level, c.In = c.ID+".advised", spec.Should, in
 	return c
 }
 
-// stragglers is how many updates of a resource, after the client has
-// unsubscribed from it, cannot have been on their way: servers may tell of a
-// change some time after it, and of several at once.
-const stragglers = 2
-
-// A subscription is one of the client's to a resource, by resources/subscribe.
+// A subscription is the state of a subscription by resources/subscribe.
 type subscription struct {
-	on    bool
-	since wire.Entry // the answer from which the next round trip counts
-	past  int        // round trips since then
-	late  int        // updates since these, each of them after another call of a tool
-	call  int        // the frame of the call that the last of them came after
+	active bool
+
+	// After resources/unsubscribe:
+	since      wire.Entry // the answer from which the next round trip counts
+	roundTrips int
+	updates    int // updates after these round trips, each after another call of a tool
+	call       int // the frame of the call before the last of these updates
 }
 
-// roundTrip counts an answer to what was sent after a subscription had ended;
-// the answer to resources/unsubscribe, if it is a result, ends one.
-func roundTrip(j *check.J, answer wire.Entry, subscribed map[string]*subscription) {
-	request, ok := j.RequestOf(answer)
+// maxDelayedUpdates is how many updates of a resource, after the client has
+// unsubscribed from it, may have been sent before that: servers may notify of a
+// change some time after it, and of several at once.
+const maxDelayedUpdates = 1
+
+// An updateReader follows the subscriptions of a session.
+type updateReader struct {
+	j             *check.J
+	known         map[string]bool // URIs that the client subscribed to or that were listed
+	subscriptions map[string]*subscription
+	call          int // the frame of the last call of a tool
+}
+
+// readResponse notes which resources are listed. It ends the subscription that a
+// result of resources/unsubscribe ends, and counts the round trips after its end.
+func (r *updateReader) readResponse(answer wire.Entry) {
+	for _, entry := range answer.Message.Result().Get("resources").Array() {
+		if listed := entry.Get("uri"); listed.Type == gjson.String {
+			r.known[listed.Str] = true
+		}
+	}
+	request, ok := r.j.RequestOf(answer)
 	if !ok {
 		return
 	}
-	for uri, w := range subscribed {
-		m := request.Message
+	m := request.Message
+	for uri, s := range r.subscriptions {
 		switch {
-		case !w.on && request.Index > w.since.Index:
-			w.past, w.since = w.past+1, answer
-		case m.Method() == "resources/unsubscribe" && m.Params().Get("uri").String() == uri && answer.Message.Kind == wire.Result:
-			w.on, w.since = false, answer
+		case !s.active && request.Index > s.since.Index:
+			s.roundTrips, s.since = s.roundTrips+1, answer
+		case m.Method() == "resources/unsubscribe" && m.Params().Get("uri").String() == uri &&
+			answer.Message.Kind == wire.Result:
+			s.active, s.since = false, answer
 		}
 	}
 }
 
-// judgeUpdate looks at one update; call is the frame of the last call of a tool.
-func judgeUpdate(j *check.J, e wire.Entry, uri string, known bool, call int, subscribed map[string]*subscription) {
-	watching, late := false, false
-	for on, w := range subscribed {
-		if strings.HasPrefix(uri, on) {
-			watching = watching || w.on
-			late = late || !w.on && (w.past < quietAfter || !j.Follows(e, w.since))
+// judgeUpdate judges one update.
+func (r *updateReader) judgeUpdate(e wire.Entry, uri string) {
+	subscribed, delayed := false, false
+	for of, s := range r.subscriptions {
+		if !strings.HasPrefix(uri, of) {
+			continue
 		}
+		subscribed = subscribed || s.active
+		delayed = delayed || !s.active && (s.roundTrips < quietAfter || !r.j.Follows(e, s.since))
 	}
-	once := subscribed[uri]
-	switch {
-	case watching:
-		j.Saw()
-	case late || !known:
-	case once != nil:
-		if call > once.call {
-			once.late, once.call = once.late+1, call
-		}
-		if once.late < stragglers {
-			return
-		}
-		j.Fail(e, "%s came for %q, after the client had unsubscribed from it", transcript.UpdatedMethod, wire.Clip(uri, 100))
+	switch ended := r.subscriptions[uri]; {
+	case subscribed:
+		r.j.Saw()
+	case delayed || !r.known[uri]:
+	case ended == nil:
+		r.j.Fail(e, "%s came for %q, which the client is not subscribed to", transcript.UpdatedMethod, wire.Clip(uri, 100))
 	default:
-		j.Fail(e, "%s came for %q, which the client is not subscribed to", transcript.UpdatedMethod, wire.Clip(uri, 100))
+		if r.call > ended.call {
+			ended.updates, ended.call = ended.updates+1, r.call
+		}
+		if ended.updates > maxDelayedUpdates {
+			r.j.Fail(e, "%s came for %q after the client had unsubscribed from it",
+				transcript.UpdatedMethod, wire.Clip(uri, 100))
+		}
 	}
 }

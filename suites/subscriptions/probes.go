@@ -1,6 +1,9 @@
 package subscriptions
 
 import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -10,17 +13,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
-// probes are the probes of basic/patterns/subscriptions, since
-// 2026-07-28. What is delivered on a stream is judged in every session.
-func probes() []check.Check {
-	return append(changeNotifications(), []check.Check{
+// probes returns the probes of change notifications in all revisions and of
+// basic/patterns/subscriptions, since 2026-07-28.
+func probes() []check.Check { return slices.Concat(changeProbes(), streamProbes()) }
+
+// streamProbes returns the probes of how streams are opened, kept open and ended.
+// Judges judge what a server sends on them.
+func streamProbes() []check.Check {
+	const acknowledgment = "notifications/subscriptions/acknowledged"
+	return []check.Check{
 		{
 			ID:    "subscriptions.acknowledged",
-			Says:  "subscriptions/listen is acknowledged",
+			Says:  "the server acknowledges subscriptions/listen",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-ack-first"},
-			// listenAcknowledged leaves what comes before the acknowledgment to the judges.
+			Idle:  "no stream was requested",
 			Probe: func(t *check.T) {
 				w := changes.Offered(t, true)
 				defer w.Stop()
@@ -28,26 +36,28 @@ func probes() []check.Check {
 				case w.Got.Kind == wire.Error:
 					t.NotObserved("subscriptions/listen was answered with "+w.Got.Summary(), "")
 				case w.Got.IsResponse():
-					t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "subscriptions/listen was answered at once, and never acknowledged")
+					t.Fail(acknowledgment, w.Got.Summary(), "subscriptions/listen was answered at once, and never acknowledged")
 				case !w.Open:
-					t.Fail("notifications/subscriptions/acknowledged", "nothing", "subscriptions/listen was neither acknowledged nor answered")
+					t.Fail(acknowledgment, "nothing", "subscriptions/listen was neither acknowledged nor answered")
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:    "subscriptions.stays-open",
-			Says:  "a stream with something to tell is not ended as soon as it is acknowledged",
+			Says:  "the server does not end a stream as soon as it is acknowledged",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-stream-stays-open"},
-			// streamStaysOpen asks for nothing but what the server declares: a server that
-			// has nothing to tell may as well end the stream. When else it ends one is its
-			// own choice (basic/patterns/subscriptions#cancellation).
+			Idle:  "no stream was opened",
+			// The filter requests only what the server declares: a server may end a stream on
+			// which it never sends anything. It may end any stream later
+			// (basic/patterns/subscriptions#cancellation).
 			Probe: func(t *check.T) {
 				w := changes.Subscribed(t)
 				defer w.Stop()
-				if _, ok := t.Try(t.Facts.Barrier, nil).Answer(); !ok {
-					t.NotObserved("the server answers nothing beside the stream", "")
+				if t.Try(t.Facts.Barrier, nil).Err != nil {
+					t.NotObserved("the server answers no other request while the stream is open", "")
 				}
 				for _, m := range t.Received(w.Stream.Sent) {
 					if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
@@ -55,116 +65,127 @@ func probes() []check.Check {
 						t.Fail("an open stream", m.Summary(), "the stream was acknowledged, and ended at once")
 					}
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:    "subscriptions.filter.empty",
-			Says:  "subscriptions/listen with an empty filter is acknowledged",
+			Says:  "the server accepts subscriptions/listen with an empty filter",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-all-filter-fields-optional"},
+			Idle:  "no stream was requested",
+			// The rule has a subject only at a server that opens streams.
 			Probe: func(t *check.T) {
-				changes.Subscribed(t).Stop() // that streams are opened at all is a condition
+				changes.Subscribed(t).Stop()
 				w := watch.Start(t, watch.Filter{})
 				defer w.Stop()
 				switch {
 				case w.Got.Kind == wire.Error:
-					t.Fail("notifications/subscriptions/acknowledged", w.Got.Summary(), "a filter with no member, all of which are optional, was refused")
+					t.Fail(acknowledgment, w.Got.Summary(), "a filter with no member, all of which are optional, was refused")
 				case !w.Open && !w.Got.IsResponse():
-					t.Fail("notifications/subscriptions/acknowledged", "nothing", "a filter with no member was neither acknowledged nor refused")
+					t.Fail(acknowledgment, "nothing", "a filter with no member was neither acknowledged nor refused")
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:       "subscriptions.filter.missing",
-			Says:     "subscriptions/listen without a filter is answered with an error",
+			Says:     "the server answers subscriptions/listen without a filter with an error",
 			Level:    spec.Should,
 			In:       spec.Stateless,
 			Rules:    []string{"subscriptions-listen-missing-filter-rejected"},
+			Idle:     "no stream was requested",
 			Malforms: true,
 			Probe: func(t *check.T) {
 				changes.Subscribed(t).Stop()
 				w := &watch.Watch{T: t}
 				w.Listen(check.Params{})
 				defer w.Stop()
-				switch {
-				case w.Got.Kind == wire.Error:
-				case w.Got.Kind == wire.Invalid:
+				if w.Got.Kind == wire.Invalid {
 					t.Fail("an error", "nothing", "subscriptions/listen without notifications was not answered")
-				default:
-					t.Fail("an error", w.Got.Summary(), "subscriptions/listen without notifications was answered with %s", w.Got.Summary())
 				}
+				match.Expect(t, w.Got).To(match.BeError(), "subscriptions/listen without notifications")
+				t.Saw()
 			},
 		},
 		{
 			ID:      "subscriptions.end.result",
-			Says:    "a subscription that the server ends is not ended by an error",
+			Says:    "the server does not end a subscription by an error",
 			Level:   spec.Should,
 			In:      spec.Stateless,
-			On:      transport.OnStdio, // a server over HTTP lives on when a client goes
+			On:      transport.OnStdio, // a server over HTTP stays up when a client leaves
 			Session: check.OwnSession,
 			Rules:   []string{"subscriptions-graceful-close-result"},
-			// endedByResult ends the input while streams are open. A server may take that
-			// for the end of the transport and say nothing. One that says how it ends a
-			// stream uses a result or, by basic/patterns/cancellation, a notification.
+			Idle:    "when its input ended, the server sent nothing about its open subscriptions",
+			// A server may take the end of its input as the end of the transport and send
+			// nothing. One that ends a stream sends a result or, by
+			// basic/patterns/cancellation, a notification.
 			Probe: func(t *check.T) {
-				streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), wire.StringID("mcpcheck-listen"))}
+				second := wire.StringID("mcpcheck-listen")
+				streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), second)}
 				t.Sessions().End()
-				graceful := false
 				for _, w := range streams {
-					end, told := w.Ended()
-					if end.Message.Kind == wire.Error && !told && w.Open {
+					end, cancelled := w.Ended()
+					if end.Message.Kind == wire.Error && !cancelled && w.Open {
 						t.Mark(end)
 						t.Fail("a result", end.Message.Summary(), "when its input ended, the server ended a subscription by an error")
 					}
-					graceful = graceful || told || end.Message.Kind == wire.Result
-				}
-				if !graceful {
-					t.NotObserved("when its input ended, the server said nothing of its open subscriptions", "")
+					if cancelled || end.Message.Kind == wire.Result {
+						t.Saw()
+					}
 				}
 			},
 		},
 		{
 			ID:    "subscriptions.delivered",
-			Says:  "a change is told on each stream that is open for it",
+			Says:  "the server sends a change notification on each open stream whose filter requests it",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"subscriptions-list-changed-delivered"},
+			Idle:  "no change was notified on two streams",
 			Probe: func(t *check.T) {
-				if s := streamsTold(t); s.Only != 0 {
-					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.Only-1], "of two streams that were open for %s, only one was told of a change", s.Kind)
+				if s := requireChange(t); s.Only != 0 {
+					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.Only-1],
+						"two streams were open for %s, and a change was notified on one of them", s.Kind)
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:    "lifecycle.listen.scoped",
-			Says:  "a subscription goes on, whatever becomes of others on its connection",
+			Says:  "a stream stays open when another stream of the connection ends",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"lifecycle-listen-state-request-scoped"},
-			// listenScoped takes a stream for ended with another only if one that was
-			// opened after that is told of a change, and this one not.
+			Idle:  "no change was notified on a stream that was opened after another one was cancelled",
+			// The stream ended with the other one only if a change is notified on a stream that
+			// was opened after that, and not on this one.
 			Probe: func(t *check.T) {
-				switch s := streamsTold(t); {
-				case !s.Heir:
-					t.NotObserved("no change was told on a stream that was opened when another one was cancelled", "")
-				case !s.Continued:
-					t.Fail("a notification on the second stream", "one on a new stream", "a stream open for %s, on which a change was told before, fell silent when another stream was cancelled and a new one opened", s.Kind)
+				s := requireChange(t)
+				if !s.Heir {
+					return
 				}
+				if !s.Continued {
+					t.Fail("a notification on the second stream", "one on a new stream",
+						"no change was notified on a stream open for %s after another stream was cancelled", s.Kind)
+				}
+				t.Saw()
 			},
 		},
-	}...)
+	}
 }
 
-// streamsTold returns what came of several streams, and ends the body where no
-// change was told.
-func streamsTold(t *check.T) changes.Streams {
+// requireChange returns what several streams received. If no change was notified the
+// body ends.
+func requireChange(t *check.T) changes.Streams {
 	if !watch.DeclaresChanges(t) {
-		t.NotApplicable("the server declares no notifications of change")
+		t.NotApplicable("the server declares no change notifications")
 	}
 	s := changes.Rewatch(t)
 	if s.Kind == nil {
-		t.NotObserved("no call that was made again changed what a stream was opened for", check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
+		t.NotObserved("no call that was repeated changed what a stream was open for",
+			check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
 	}
 	return s
 }

@@ -1,10 +1,9 @@
 package subscriptions
 
 import (
-	"fmt"
-
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -13,158 +12,187 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
-// changeNotifications are the probes of #list-changed-notification on the pages
+// changeProbes returns the probes of #list-changed-notification on the pages
 // server/prompts and server/resources, and of server/resources#subscriptions.
-func changeNotifications() []check.Check {
+func changeProbes() []check.Check {
+	const (
+		noSubscription   = "the server accepted no subscription to a listed resource"
+		listSubscribable = "list a resource that can be subscribed to"
+	)
 	return []check.Check{
 		{
 			ID:    "prompts.list-changed.sent",
-			Says:  "where the list of prompts changes, notifications/prompts/list_changed is sent",
+			Says:  "the server sends notifications/prompts/list_changed when the list of prompts changes",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "prompts.listChanged",
 			Rules: []string{"prompts-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent(t, "prompts") },
+			Idle:  "the list of prompts did not change",
+			Probe: func(t *check.T) {
+				expect.ChangeSent(t, "prompts")
+				t.Saw()
+			},
 		},
 		{
 			ID:    "resources.list-changed.sent",
-			Says:  "where the list of resources changes, notifications/resources/list_changed is sent",
+			Says:  "the server sends notifications/resources/list_changed when the list of resources changes",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources.listChanged",
 			Rules: []string{"resources-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent(t, "resources") },
+			Idle:  "the list of resources did not change",
+			Probe: func(t *check.T) {
+				expect.ChangeSent(t, "resources")
+				t.Saw()
+			},
 		},
 		{
 			ID:    "resources.updated.sent",
-			Says:  "where a resource changes that the client watches, notifications/resources/updated is sent",
+			Says:  "the server sends notifications/resources/updated when a resource changes that the client is subscribed to",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-notifies"},
-			Probe: func(t *check.T) { expect.ChangeSent(t, "") },
+			Idle:  "no resource changed that the client is subscribed to",
+			Probe: func(t *check.T) {
+				expect.ChangeSent(t, "")
+				t.Saw()
+			},
 		},
 		{
 			ID:    "resources.subscribe.result",
-			Says:  "resources/subscribe is answered with an empty result",
+			Says:  "the server answers resources/subscribe with an empty result",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-subscribe-empty-result"},
-			Probe: func(t *check.T) { emptyResult(t, "resources/subscribe", subscriptionsMade(t).subscribe) },
+			Idle:  noSubscription,
+			Hint:  listSubscribable,
+			Probe: func(t *check.T) { expectEmptyResult(t, "resources/subscribe", subscribeAnswers(t).subscribe) },
 		},
 		{
 			ID:    "resources.unsubscribe.result",
-			Says:  "resources/unsubscribe is answered with an empty result",
+			Says:  "the server answers resources/unsubscribe with an empty result",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Needs: "resources.subscribe",
 			Rules: []string{"resources-unsubscribe-empty-result"},
-			Probe: func(t *check.T) { emptyResult(t, "resources/unsubscribe", subscriptionsMade(t).unsubscribe) },
+			Idle:  noSubscription,
+			Hint:  listSubscribable,
+			Probe: func(t *check.T) { expectEmptyResult(t, "resources/unsubscribe", subscribeAnswers(t).unsubscribe) },
 		},
 		{
 			ID:    "resources.subscribe.undeclared",
-			Says:  "a server that does not declare resources.subscribe takes no subscriptions",
+			Says:  "a server that does not declare resources.subscribe accepts no subscription",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Needs: "resources",
 			Rules: []string{"resources-subscribe-undeclared"},
+			Idle:  "the server lists no resource",
 			Probe: func(t *check.T) {
 				uris := watch.ListedURIs(t)
 				switch {
 				case watch.DeclaresUpdates(t):
 					t.NotApplicable("the server declares resources.subscribe")
 				case len(uris) == 0:
-					t.NotObserved("the server lists no resource", "")
+					return
 				}
 				m := t.Request("resources/subscribe", check.Params{"uri": uris[0]})
 				if m.Kind == wire.Result {
 					t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
-					t.Fail("an error", m.Summary(), "resources.subscribe is not declared, and a subscription was accepted")
 				}
+				match.Expect(t, m).To(match.BeError(), "resources/subscribe was sent, and resources.subscribe is not declared")
+				t.Saw()
 			},
 		},
 		{
 			ID:    "resources.subscribe.unknown",
-			Says:  "a subscription to a resource that does not exist is answered, and the server goes on",
+			Says:  "the server survives a subscription to an unknown resource, as clients may name one that is gone",
 			Level: spec.Robust,
 			In:    spec.Every,
 			Needs: "resources.subscribe",
 			Spec:  "server/resources#subscriptions",
-			// subscribeUnknown: no clause says whether such a subscription is refused; the
-			// resource may come to be.
+			Idle:  "no such subscription was sent",
+			// No clause says whether such a subscription is refused: the resource may be created
+			// later.
 			Probe: func(t *check.T) {
 				const uri = "mcpcheck://no/such/resource"
 				if t.Facts.Stateless {
 					w := &watch.Watch{T: t, Patient: true}
 					w.Listen(watch.Filter{Uris: []string{uri}}.Params())
 					if w.Got.Kind == wire.Invalid {
-						changes.Subscribed(t).Stop() // that streams are opened at all is judged apart
-						t.Fail("an acknowledgment or an error", "none", "subscriptions/listen for a resource that does not exist was not answered")
+						changes.Subscribed(t).Stop() // subscriptions.acknowledged judges a server that opens no stream
+						t.Fail("an acknowledgment or an error", "none",
+							"subscriptions/listen for a resource that does not exist was not answered")
 					}
 					w.Stop()
 				} else if m := t.Request("resources/subscribe", check.Params{"uri": uri}); m.Kind == wire.Result {
 					t.Try("resources/unsubscribe", check.Params{"uri": uri})
 				}
 				t.Survives("a subscription to a resource that does not exist")
+				t.Saw()
 			},
 		},
 	}
 }
 
-// subscribing is the answers to a subscription and to its end.
-type subscribing struct{ subscribe, unsubscribe []wire.Entry }
+// answers holds the answers to requests for a subscription and for its end.
+type answers struct{ subscribe, unsubscribe []wire.Entry }
 
-var resourcesSubscribeKey = check.NewKey[subscribing]("resources/subscribe")
+var subscribeAnswersKey = check.NewKey[answers]("answers to resources/subscribe")
 
-// subscriptionsMade subscribes to the first resources that are listed, each
-// only for the moment, up to one that is accepted: an error for one of them
-// may be right.
-func subscriptionsMade(t *check.T) subscribing {
+// subscribeAnswers subscribes to the first listed resources, one after another, up
+// to one that the server accepts, and unsubscribes from that. An error for one of
+// them may be right.
+func subscribeAnswers(t *check.T) answers {
 	const most = 3
-	return check.Once(t, resourcesSubscribeKey, func() (m subscribing) {
+	return check.Once(t, subscribeAnswersKey, func() (all answers) {
 		uris := watch.ListedURIs(t)
 		for _, uri := range uris[:min(most, len(uris))] {
-			e, err := t.Try("resources/subscribe", check.Params{"uri": uri}).Get()
-			if err != nil {
+			r := t.Try("resources/subscribe", check.Params{"uri": uri})
+			if r.Err != nil {
 				break
 			}
-			m.subscribe = append(m.subscribe, e)
-			if e.Message.Kind != wire.Result {
+			all.subscribe = append(all.subscribe, r.Entry)
+			if !r.Succeeded() {
 				continue
 			}
-			if e, err = t.Try("resources/unsubscribe", check.Params{"uri": uri}).Get(); err == nil {
-				m.unsubscribe = append(m.unsubscribe, e)
+			if r = t.Try("resources/unsubscribe", check.Params{"uri": uri}); r.Err == nil {
+				all.unsubscribe = append(all.unsubscribe, r.Entry)
 			}
 			break
 		}
-		return m
+		return all
 	})
 }
 
-// emptyResult takes an error for a resource as it is, unless it says that there
-// is no such method. Further members of a result are allowed (schema.ts#Result),
-// but these have nothing to say.
-func emptyResult(t *check.T, method string, answers []wire.Entry) {
-	for _, e := range answers {
+// expectEmptyResult judges answers up to the first result. An error for a resource
+// may be right, but not that the method is unknown. A result may have further members
+// (schema.ts#Result), but none has a meaning here.
+func expectEmptyResult(t *check.T, method string, all []wire.Entry) {
+	for _, e := range all {
 		t.Mark(e)
 		m := e.Message
-		code, _ := m.Code()
-		extra := ""
-		m.Result().ForEach(func(key, _ gjson.Result) bool {
-			if key.String() != "_meta" {
-				extra = key.String()
-			}
-			return extra == ""
-		})
-		switch {
-		case m.Kind == wire.Error && code == spec.MethodNotFound:
-			t.Fail("an empty result", m.Summary(), "resources.subscribe is declared, and %s was answered with %s", method, m.Summary())
-		case extra != "":
-			t.Fail("an empty result", m.Summary(), "the result of %s has the member %q", method, wire.Clip(extra, 80))
-		case m.Kind == wire.Result && m.Result().IsObject():
+		if code, _ := m.Code(); m.Kind == wire.Error && code == spec.MethodNotFound {
+			t.Fail("an empty result", m.Summary(), "resources.subscribe is declared, and %s is unknown", method)
+		}
+		if name := extraMember(m.Result()); name != "" {
+			t.Fail("an empty result", m.Summary(), "the result of %s has the member %q", method, name)
+		}
+		if m.Kind == wire.Result && m.Result().IsObject() {
+			t.Saw()
 			return
 		}
 	}
-	t.NotObserved(fmt.Sprintf("no result of %s came for a listed resource", method), "list a resource that can be subscribed to")
+}
+
+// extraMember returns the name of a member of a result other than _meta, "" for none.
+func extraMember(result gjson.Result) (name string) {
+	result.ForEach(func(key, _ gjson.Result) bool {
+		if key.String() != "_meta" {
+			name = wire.Clip(key.String(), 80)
+		}
+		return name == ""
+	})
+	return name
 }

@@ -1,9 +1,9 @@
-// Package subscriptions checks basic/patterns/subscriptions and notifications of changes.
+// Package subscriptions checks basic/patterns/subscriptions and change notifications.
 package subscriptions
 
 import "github.com/mcpcheck/mcpcheck/suites/check"
 
-// Checks returns the probes and judges of servers, and the judges of clients.
+// Checks returns the probes and judges of servers.
 func Checks() []check.Check {
 	return check.Servers(probes(), judges())
 }
