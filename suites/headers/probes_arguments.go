@@ -9,158 +9,170 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// headersOfArguments are the probes of
-// basic/transports/streamable-http#custom-headers-from-tool-parameters: of the
-// headers Mcp-Param-* that repeat arguments of tools.
-func headersOfArguments() []check.Check {
+// argumentProbes returns the probes of the headers Mcp-Param-*, which repeat
+// arguments of tools
+// (basic/transports/streamable-http#custom-headers-from-tool-parameters).
+func argumentProbes() []check.Check {
+	const (
+		noArgument = "no tool that could be called has such an argument with x-mcp-header"
+		allowTools = "allow tools that are not read-only: --allow-tools NAME,…"
+	)
 	return []check.Check{
 		{
 			ID:    "headers.argument.mismatch",
-			Says:  "a call is refused where the header of an argument holds another value",
+			Says:  "the server refuses a call if the header of an argument has another value",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
+			Idle:  noArgument,
+			Hint:  allowTools,
+			// Values are compared case-sensitively
+			// (basic/transports/streamable-http#case-sensitivity).
 			Probe: func(t *check.T) {
-				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-					posting.ExpectRefused(t, "with another value in "+m.Header, c.Posting, check.With(m.Header, m.Other(c.args)))
-					// Values are compared with regard to case
-					// (basic/transports/streamable-http#case-sensitivity).
-					if v := m.Of(gjson.Parse(c.args)); v.IsBool() {
-						posting.ExpectRefused(t, "with its value in capitals in "+m.Header, c.Posting, check.With(m.Header, strings.ToUpper(v.Raw)))
+				for _, v := range mirroredValues(t) {
+					posting.ExpectRefused(t, "with another value in "+v.argument.Header, v.Posting, v.withOther())
+					if v.value.IsBool() {
+						upper := check.With(v.argument.Header, strings.ToUpper(v.value.Raw))
+						posting.ExpectRefused(t, "with its value in upper case in "+v.argument.Header, v.Posting, upper)
 					}
-				})
+					t.Saw()
+				}
 			},
 		},
 		{
 			ID:    "headers.argument.missing",
-			Says:  "a call is refused where the header of an argument is missing",
+			Says:  "the server refuses a call if the header of an argument is missing",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-missing-rejected"},
+			Idle:  noArgument,
+			Hint:  allowTools,
 			Probe: func(t *check.T) {
-				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-					posting.ExpectRefused(t, "without "+m.Header, c.Posting, check.Without(m.Header))
-				})
+				for _, v := range mirroredValues(t) {
+					posting.ExpectRefused(t, "without "+v.argument.Header, v.Posting, check.Without(v.argument.Header))
+					t.Saw()
+				}
 			},
 		},
 		{
 			ID:    "headers.argument.absent",
-			Says:  "no header is expected for an argument that is null or not there",
+			Says:  "the server does not expect the header of an argument that is null or absent",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-mcp-param-not-expected-when-absent"},
-			// argumentAbsent leaves an argument out, where that is allowed, and gives it as
-			// null where manners allow that. Other errors than that of headers are the
-			// tool's own affair.
+			Idle:  noArgument,
+			Hint:  allowTools,
+			// Only optional arguments are left out; null may be an invalid argument.
 			Probe: func(t *check.T) {
-				seen := false
-				for _, c := range mirroring(t) {
+				for _, c := range mirroringCalls(t) {
 					for _, m := range append(slices.Clone(c.present), c.absent...) {
 						if m.Optional && t.Config().MayInvent(c.tool) {
-							seen = withoutArgument(t, c, m, nil) || seen
+							expectHeaderNotRequired(t, c, m, "without the argument ", nil)
 						}
 						if t.Config().MaySendInvalid(c.tool) {
-							seen = withoutArgument(t, c, m, json.RawMessage("null")) || seen
+							expectHeaderNotRequired(t, c, m, "with null for the argument ", json.RawMessage("null"))
 						}
 					}
-				}
-				if !seen {
-					notMirrored(t)
 				}
 			},
 		},
 		{
 			ID:    "headers.argument.encoded",
-			Says:  "the header of an argument in Base64 between its marks is decoded before it is compared",
+			Says:  "the server decodes a Base64 value in the header of an argument before it compares it",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-base64-decoded-by-readers"},
+			Idle:  noArgument,
+			Hint:  allowTools,
 			Probe: func(t *check.T) {
-				eachMirrored(t, anyMirrored, func(c mirroringCall, m posting.MirroredArgument) {
-					value := base64Marked("=?base64?", posting.HeaderValue(m.Of(gjson.Parse(c.args))))
-					posting.ExpectServed(t, "with its value in Base64 in "+m.Header, c.Posting, check.With(m.Header, value))
-				})
+				for _, v := range mirroredValues(t) {
+					encoded := check.With(v.argument.Header, base64Value("=?base64?", posting.HeaderValue(v.value)))
+					posting.ExpectServed(t, "with its value in Base64 in "+v.argument.Header, v.Posting, encoded)
+					t.Saw()
+				}
 			},
 		},
 		{
 			ID:    "headers.argument.numeric",
-			Says:  "the header of an integer is compared as a number",
+			Says:  "the server compares the header of an integer numerically",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Needs: "tools",
 			Rules: []string{"headers-integer-numeric-compare"},
-			// argumentNumeric compares what is written in digits alone.
+			Idle:  noArgument,
+			Hint:  allowTools,
+			// Only integers that are written in digits alone get the fraction .0.
 			Probe: func(t *check.T) {
-				seen := false
-				eachMirrored(t, func(m posting.MirroredArgument) bool { return m.Schema.Get("type").String() == "integer" }, func(c mirroringCall, m posting.MirroredArgument) {
-					v := m.Of(gjson.Parse(c.args))
-					if v.Type != gjson.Number || strings.ContainsAny(v.Raw, ".eE") {
-						return
+				for _, v := range mirroredValues(t) {
+					isInteger := v.argument.Schema.Get("type").String() == "integer" && v.value.Type == gjson.Number
+					if !isInteger || strings.ContainsAny(v.value.Raw, ".eE") {
+						continue
 					}
-					seen = true
-					posting.ExpectServed(t, "with "+v.Raw+".0 in "+m.Header+" for "+v.Raw, c.Posting, check.With(m.Header, v.Raw+".0"))
-				})
-				if !seen {
-					notMirrored(t)
+					what := "with " + v.value.Raw + ".0 in " + v.argument.Header + " for " + v.value.Raw
+					posting.ExpectServed(t, what, v.Posting, check.With(v.argument.Header, v.value.Raw+".0"))
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "headers.argument.unknown",
-			Says:  "a header Mcp-Param-* that stands for no argument is ignored",
+			Says:  "the server ignores a header Mcp-Param-* that repeats no argument",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"headers-unknown-param-ignored"},
+			Idle:  "the server did not answer the request",
 			Probe: func(t *check.T) {
-				posting.ExpectServed(t, "with Mcp-Param-Mcpcheck-Bogus", posting.Discovery, check.With("Mcp-Param-Mcpcheck-Bogus", "x"))
+				const header = "Mcp-Param-Mcpcheck-Bogus"
+				posting.ExpectServed(t, "with "+header, posting.Discovery, check.With(header, "x"))
+				t.Saw()
 			},
 		},
 	}
 }
 
-// A mirroringCall is a call of a tool, served just now, with at least one
-// argument that a header repeats.
+// A mirroringCall is a call of a tool that was served, with at least one argument that
+// a header repeats.
 type mirroringCall struct {
 	posting.Posting
 	tool    gjson.Result
 	args    string
 	present []posting.MirroredArgument // with a value in the arguments
-	absent  []posting.MirroredArgument // that may be left out, and are
+	absent  []posting.MirroredArgument // optional, and without a value
 }
 
-// maxMirroring bounds the tools whose arguments are looked at in headers.
-const maxMirroring = 3
+// maxMirroringTools bounds the tools whose arguments are sent in headers.
+const maxMirroringTools = 3
 
-var mirroringCallsKey = check.NewKey[[]mirroringCall]("mirroring calls")
+var mirroringCallsKey = check.NewKey[[]mirroringCall]("calls with arguments in headers")
 
-// mirroring returns such calls: for each tool that has any, the one with the
-// most of these arguments.
-func mirroring(t *check.T) []mirroringCall {
+// mirroringCalls returns such calls: of each tool that has any, the one with the most
+// of these arguments.
+func mirroringCalls(t *check.T) []mirroringCall {
 	return check.Once(t, mirroringCallsKey, func() (out []mirroringCall) {
 		for _, tool := range offer.Tools(t) {
-			if len(out) == maxMirroring {
+			if len(out) == maxMirroringTools {
 				break
 			}
-			if len(posting.MirroredArguments(tool)) == 0 || !t.Config().MayCall(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
+			if len(posting.MirroredArguments(tool)) == 0 || !t.Config().MayCall(tool) ||
+				offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
 				continue
 			}
-			if c, ok := mirroringOf(t, tool); ok {
+			if c, ok := mirroringCallOf(t, tool); ok {
 				out = append(out, c)
 			}
 		}
@@ -168,7 +180,9 @@ func mirroring(t *check.T) []mirroringCall {
 	})
 }
 
-func mirroringOf(t *check.T, tool gjson.Result) (best mirroringCall, ok bool) {
+// mirroringCallOf returns the call of a tool with the most arguments that headers
+// repeat.
+func mirroringCallOf(t *check.T, tool gjson.Result) (best mirroringCall, ok bool) {
 	for _, args := range offer.Arguments(t, tool, 4) {
 		c := mirroringCall{Posting: posting.Calling(tool, args), tool: tool, args: args}
 		for _, m := range posting.MirroredArguments(tool) {
@@ -186,53 +200,39 @@ func mirroringOf(t *check.T, tool gjson.Result) (best mirroringCall, ok bool) {
 	return best, ok
 }
 
-// eachMirrored gives every argument that a header repeats; none ends the body.
-func eachMirrored(t *check.T, fits func(m posting.MirroredArgument) bool, look func(c mirroringCall, m posting.MirroredArgument)) {
-	seen := false
-	for _, c := range mirroring(t) {
+// A mirroredValue is an argument of a call that a header repeats.
+type mirroredValue struct {
+	mirroringCall
+	argument posting.MirroredArgument
+	value    gjson.Result
+}
+
+// mirroredValues returns the arguments of all mirroring calls that headers repeat.
+func mirroredValues(t *check.T) (out []mirroredValue) {
+	for _, c := range mirroringCalls(t) {
 		for _, m := range c.present {
-			if fits(m) {
-				seen = true
-				look(c, m)
-			}
+			out = append(out, mirroredValue{c, m, m.Of(gjson.Parse(c.args))})
 		}
 	}
-	if !seen {
-		notMirrored(t)
-	}
+	return out
 }
 
-func notMirrored(t *check.T) {
-	t.NotObserved("no tool that could be called has such an argument with x-mcp-header", "--allow-tools NAME,… allows tools that are not read-only")
+// withOther puts another value into the header of the argument.
+func (v mirroredValue) withOther() check.Edit {
+	return check.With(v.argument.Header, v.argument.Other(v.args))
 }
 
-func anyMirrored(posting.MirroredArgument) bool { return true }
-
-// withoutArgument calls with a value that is none, and tells whether the
-// headers were good.
-func withoutArgument(t *check.T, c mirroringCall, m posting.MirroredArgument, value any) bool {
-	what := "without the argument " + strings.Join(m.Path, ".")
-	if value != nil {
-		what = "with null for the argument " + strings.Join(m.Path, ".")
-	}
+// expectHeaderNotRequired calls a tool with a value that is none, without the header
+// of the argument, and judges that the call is not refused for its headers. Other
+// errors are the tool's own.
+func expectHeaderNotRequired(t *check.T, c mirroringCall, m posting.MirroredArgument, what string, value any) {
 	p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, value)))
 	a := posting.Available(t, p.Post(t, check.Without(m.Header)))
 	if a.Mismatched() {
-		t.Fail("no error -32020", check.Describe(a.Exchange), "%s %s, and without %s, was answered with %s", p, what, m.Header, check.Describe(a.Exchange))
+		t.Fail("no error -32020", check.Describe(a.Exchange), "%s %s, and without %s, was answered with %s",
+			p, what+strings.Join(m.Path, "."), m.Header, check.Describe(a.Exchange))
 	}
-	return a.Served()
-}
-
-// expectBeyondASCIIRefused takes a refusal beneath the protocol for one, too; an
-// error that answers what is in vain anyway says nothing of the header.
-func expectBeyondASCIIRefused(t *check.T, p posting.Posting, header, text string) {
-	x, err := t.HTTP().TryPost(t.Frame(t.NextID(), p.Method, p.Params), append(p.Edits(), check.With(header, text))...)
-	if err != nil {
-		t.NotObserved("a header beyond ASCII was not answered: "+err.Error(), "")
+	if a.Served() {
+		t.Saw()
 	}
-	m, _ := t.HTTP().Response(x)
-	if code, _ := m.Code(); x.Status == 400 && m.Kind != wire.Result && (!p.Vain || m.Kind == wire.Invalid || code == spec.HeaderMismatch) {
-		return
-	}
-	posting.ExpectRefused(t, "with characters beyond ASCII in "+header, p, check.With(header, text))
 }
