@@ -6,14 +6,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-func clientCopies() []check.Check {
-	return []check.Check{{
-		ID:    "client.stdio.stdin.pure",
-		Says:  "the client writes nothing to the server's stdin but MCP messages, one a line",
-		Level: spec.Must,
-		In:    spec.Every,
-		On:    transport.OnStdio, // HTTP has no standard input
-		Rules: []string{"stdio-stdin-only-mcp", "stdio-no-embedded-newlines"},
-		Judge: func(j *check.J) { linesPure(j, "stdin") },
-	}}
+// clientJudges returns the judges of clients of basic/transports/stdio.
+func clientJudges() []check.Check {
+	return []check.Check{
+		{
+			ID:    "client.stdio.stdin.pure",
+			Says:  "the client writes only MCP messages to the server's stdin, each on a line of its own",
+			Level: spec.Must,
+			In:    spec.Every,
+			On:    transport.OnStdio, // HTTP has no standard input
+			Rules: []string{"stdio-stdin-only-mcp", "stdio-no-embedded-newlines"},
+			Idle:  "the client wrote nothing to stdin",
+			Judge: func(j *check.J) { judgeLines(j, "stdin") },
+		},
+	}
 }

@@ -10,32 +10,34 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of basic/transports#stdio (basic/transports/stdio since
+// judges returns the judges of basic/transports#stdio (basic/transports/stdio since
 // 2026-07-28).
 func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "stdio.stdout.pure",
-			Says:  "the server writes nothing to stdout but MCP messages, one a line",
+			Says:  "the server writes only MCP messages to stdout, each on a line of its own",
 			Level: spec.Must,
 			In:    spec.Every,
 			On:    transport.OnStdio, // HTTP has no standard output
 			Rules: []string{"stdio-stdout-only-mcp", "stdio-no-embedded-newlines"},
-			Judge: func(j *check.J) { linesPure(j, "stdout") },
+			Idle:  "the server wrote nothing to stdout",
+			Judge: func(j *check.J) { judgeLines(j, "stdout") },
 		},
 		{
 			ID:    "stdio.notifications.related",
-			Says:  "each notification belongs to a request in flight",
+			Says:  "the server sends a notification only while a request is in flight",
 			Level: spec.Should,
 			In:    spec.Stateless,
-			On:    transport.OnStdio, // over HTTP the stream tells what it belongs to, which has rules of its own
+			On:    transport.OnStdio, // over HTTP each stream belongs to a request, and rules of their own say so
 			Rules: []string{"stdio-server-messages-kinds"},
-			// notificationsRelated takes notice only of notifications that come while no
-			// request at all is unanswered: which one they belong to is judged with the
-			// page of each, as that of subscriptions does it for all changes. An open subscription is a request without answer, and so is one
-			// that was cancelled.
+			Idle:  "the server sent no notification besides those of subscriptions",
+			Hint:  "offer a tool that reports progress or sends log messages",
+			// Which of several requests in flight a notification belongs to is judged with
+			// the page of the notification, and so are changes, which belong to
+			// subscriptions. A cancelled request stays in flight: it may have no answer.
 			Judge: func(j *check.J) {
-				inFlight := map[string]bool{}
+				inFlight := map[string]bool{} // by id
 				for _, e := range j.Entries() {
 					for _, m := range e.Message.Elements() {
 						switch {
@@ -44,9 +46,11 @@ func judges() []check.Check {
 						case e.From == wire.Client:
 						case m.IsResponse():
 							delete(inFlight, m.ID().Key())
+						case m.Kind != wire.Notification || transcript.IsChangeNotification(m.Method()):
+						case len(inFlight) == 0:
+							j.Fail(e, "the server sent %s while no request was in flight", m.Method())
+						default:
 							j.Saw()
-						case m.Kind == wire.Notification && len(inFlight) == 0 && !transcript.IsChangeNotification(m.Method()):
-							j.Fail(e, "the notification %s came while no request was in flight", m.Method())
 						}
 					}
 				}
@@ -55,19 +59,22 @@ func judges() []check.Check {
 	}
 }
 
-// linesPure takes every line for itself. JSON that is no message is judged
-// with the messages. Empty lines and CRLF are tolerated; a rest without newline
-// after we ended the peer may be cut by that.
-func linesPure(j *check.J, channel string) {
-	for _, e := range j.Entries() {
-		switch m := e.Message; {
+// judgeLines judges that each line holds a message. JSON that is no message is judged
+// with the messages, and invalid UTF-8 by a rule of its own. Empty lines and CRLF
+// are accepted. A last line without newline may be cut if we ended the peer.
+func judgeLines(j *check.J, channel string) {
+	check.Each(j, j.Entries(), func(e wire.Entry) bool {
+		fault := e.Message.Fault
+		switch {
 		case e.From != j.Of || e.Cut || len(bytes.TrimSpace(e.Raw)) == 0:
+			return false
 		case e.Unterminated && j.Ending() != nil && j.Ending().Asked:
-		case m.Fault != nil && m.Fault.Encoding && j.Facts.UTF8: // has a rule of its own
-		case m.Fault != nil:
-			j.Fail(e, "a line on %s is no message: %v", channel, m.Fault)
-		default:
-			j.Saw()
+			return false
+		case fault != nil && fault.Encoding && j.Facts.UTF8:
+			return false
+		case fault != nil:
+			j.Fail(e, "a line on %s is no message: %v", channel, fault)
 		}
-	}
+		return true
+	})
 }
