@@ -13,22 +13,29 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// judges are the judges of basic/transports#http-with-sse of 2024-11-05, by the
-// stream that the session was opened with.
+// The reasons why several judges are not observed.
+const (
+	noStream        = "the session was not opened with the stream of a GET"
+	noEndpointEvent = "no stream of a session has an endpoint event"
+)
+
+// judges returns the judges of basic/transports#http-with-sse of 2024-11-05. They
+// judge the stream that the session was opened with.
 func judges() []check.Check {
 	only := spec.Only(spec.V2024_11_05)
 	return []check.Check{
 		{
 			ID:    "http-sse.stream.opened",
-			Says:  "a GET of the SSE endpoint is answered with status 200, without which no client of event streams goes on",
+			Says:  "the server answers a GET of the SSE endpoint with status 200",
 			Level: spec.Must,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-sse-endpoint"},
-			// streamOpened: the standard of event streams has a client fail the connection
-			// at any other status (HTML, section 9.2.3), so that it is no SSE endpoint.
+			Idle:  noStream,
+			// A client of event streams fails the connection at any other status (HTML
+			// standard, section 9.2.3), so that such an endpoint is no SSE endpoint.
 			Judge: func(j *check.J) {
-				h := standing(j)
+				h := openingStream(j)
 				switch {
 				case h == nil:
 				case h.Head.HTTP.Status != http.StatusOK:
@@ -40,17 +47,18 @@ func judges() []check.Check {
 		},
 		{
 			ID:    "http-sse.stream.type",
-			Says:  "the stream of a session is of media type text/event-stream",
+			Says:  "the server opens the stream of a session with media type text/event-stream",
 			Level: spec.Must,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-content-type"},
+			Idle:  noStream,
 			Judge: func(j *check.J) {
-				h := standing(j)
+				h := openingStream(j)
 				switch {
 				case h == nil:
 				case !h.Head.HTTP.Streams():
-					j.FailAt(*h.Head, "the stream is declared as %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+					j.FailAt(*h.Head, "the media type of the stream is %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
 				default:
 					j.Saw()
 				}
@@ -58,19 +66,16 @@ func judges() []check.Check {
 		},
 		{
 			ID:    "http-sse.endpoint.first",
-			Says:  "an endpoint event comes before any message",
+			Says:  "the server sends an endpoint event before any message",
 			Level: spec.Must,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-event"},
+			Idle:  noEndpointEvent,
 			Judge: func(j *check.J) {
-				h := standing(j)
-				if h == nil {
-					return
-				}
-				for _, m := range h.Came {
+				for _, m := range openingMoments(j) {
 					switch {
-					case namesEndpoint(m):
+					case isEndpointEvent(m):
 						j.Saw()
 						return
 					case !m.Wordless():
@@ -87,67 +92,43 @@ func judges() []check.Check {
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-endpoint-uri"},
-			// endpointURI looks at the text; that what is posted there reaches the session
-			// has a check of its own. A relative reference is one as well (RFC 3986, section
-			// 4.1).
+			Idle:  noEndpointEvent,
+			// A relative reference is a URI reference too (RFC 3986, section 4.1). Whether
+			// messages posted there reach the session is judged by http-sse.post.taken.
 			Judge: func(j *check.J) {
-				h := standing(j)
-				if h == nil {
-					return
-				}
-				for _, m := range h.Came {
-					if !namesEndpoint(m) {
-						continue
+				check.Each(j, openingMoments(j), func(m check.Moment) bool {
+					if !isEndpointEvent(m) {
+						return false
 					}
 					text := m.HTTP.Body
 					if !format.UriScheme.MatchString(text) {
 						text = "http:" + text
 					}
 					if why := format.URIProblem(text); why != "" || m.HTTP.Body == "" {
-						j.FailAt(m, "the endpoint event names %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120), why)
-						return
+						j.FailAt(m, "the endpoint event has %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120), why)
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 		{
 			ID:    "http-sse.message.event",
-			Says:  "each message of the server is the data of an event of type message",
+			Says:  "the server sends each message as the data of an event of type message",
 			Level: spec.Should,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-message-events"},
-			// messageEvents looks for messages elsewhere: in events of another type, in lines
-			// that are no field, in the answers to POSTs. What is no UTF-8 has a rule of its
-			// own, and JSON that is no message is judged with the messages.
+			Idle:  "no message came on the stream of a session",
+			// Messages are also looked for in events of other types, in lines that are no
+			// field, and in the answers to POSTs.
 			Judge: func(j *check.J) {
-				h := standing(j)
-				if h == nil {
-					return
-				}
-				for _, m := range h.Came {
-					switch {
-					case m.HTTP.Event == nil || m.Cut:
-					case !m.Wordless() && m.Message.Fault == nil:
-						j.Saw()
-					case !m.Wordless() && !m.Message.Fault.Encoding:
-						j.FailAt(m, "the data of a message event is no message: %v", m.Message.Fault)
-					case isMessage(m.HTTP.Body):
-						j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
-					}
-					if m.HTTP.Event == nil {
-						continue
-					}
-					for _, line := range m.HTTP.Event.Odd {
-						if isMessage(line) {
-							j.FailAt(m, "a message stands in a line that is no field of an event: %s", wire.Clip(line, 80))
-						}
-					}
-				}
+				check.Each(j, openingMoments(j), func(m check.Moment) bool {
+					judgeMessageLines(j, m)
+					return judgeMessageEvent(j, m)
+				})
 				for _, x := range j.Exchanges() {
 					if len(x.Posted()) > 0 && x.Head != nil && x.Head.HTTP.Status < 300 && isMessage(x.Head.HTTP.Body) {
-						j.FailAt(*x.Head, "a POST is answered with a message itself: %s", wire.Clip(x.Head.HTTP.Body, 80))
+						j.FailAt(*x.Head, "a POST was answered with a message itself: %s", wire.Clip(x.Head.HTTP.Body, 80))
 					}
 				}
 			},
@@ -155,9 +136,9 @@ func judges() []check.Check {
 	}
 }
 
-// standing returns the exchange of the stream that the session was opened with;
-// nil if it was not opened with one.
-func standing(j *check.J) *check.Heard {
+// openingStream returns the exchange whose stream the session was opened with; nil if
+// it was not opened with one.
+func openingStream(j *check.J) *check.Heard {
 	all := j.Exchanges()
 	if len(all) == 0 || all[0].Begun.HTTP.Method != http.MethodGet || all[0].Head == nil {
 		return nil
@@ -165,13 +146,49 @@ func standing(j *check.J) *check.Heard {
 	return all[0]
 }
 
-// namesEndpoint tells whether an event is one that says where messages are
-// posted.
-func namesEndpoint(m check.Moment) bool {
+// openingMoments returns the frames of the stream that the session was opened with.
+func openingMoments(j *check.J) []check.Moment {
+	if h := openingStream(j); h != nil {
+		return h.Came
+	}
+	return nil
+}
+
+// judgeMessageEvent judges an event that is or holds a message, and reports whether
+// it keeps the rule. Invalid UTF-8 has a rule of its own, and JSON that is no message
+// is judged with the messages.
+func judgeMessageEvent(j *check.J, m check.Moment) bool {
+	switch {
+	case m.HTTP.Event == nil || m.Cut:
+	case !m.Wordless() && m.Message.Fault == nil:
+		return true
+	case !m.Wordless() && !m.Message.Fault.Encoding:
+		j.FailAt(m, "the data of a message event is no message: %v", m.Message.Fault)
+	case isMessage(m.HTTP.Body):
+		j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
+	}
+	return false
+}
+
+// judgeMessageLines judges that no line of an event that is no field is a message.
+func judgeMessageLines(j *check.J, m check.Moment) {
+	if m.HTTP.Event == nil {
+		return
+	}
+	for _, line := range m.HTTP.Event.Odd {
+		if isMessage(line) {
+			j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
+		}
+	}
+}
+
+// isEndpointEvent reports whether a frame is an event with the URI that messages are
+// posted to.
+func isEndpointEvent(m check.Moment) bool {
 	return m.HTTP.Event != nil && m.HTTP.Event.Type == "endpoint" && !m.HTTP.Event.Lost && !m.HTTP.Event.NoData
 }
 
-// isMessage tells whether a text is what a client might take for a message.
+// isMessage reports whether a text is what a client might take for a message.
 func isMessage(text string) bool {
 	return strings.HasPrefix(text, "{") && gjson.Valid(text) && gjson.Get(text, "jsonrpc").Exists()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -14,286 +15,200 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// probes are the probes of basic/transports#http-with-sse of 2024-11-05, and of
-// #backwards-compatibility, which later revisions say of it.
+// probes returns the probes of basic/transports#http-with-sse of 2024-11-05, and of
+// #backwards-compatibility of later revisions.
 func probes() []check.Check {
 	only := spec.Only(spec.V2024_11_05)
 	return []check.Check{
 		{
 			ID:    "http-sse.post.taken",
-			Says:  "what is posted to the URI that a connection names is taken, and answered on its stream",
+			Says:  "the server takes messages that are posted to the endpoint of a connection and answers on its stream",
 			Level: spec.Must,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-post-endpoint", "http-sse-endpoint-uri"},
-			// postTaken speaks the opening on a connection of its own, message by message:
-			// that of the session may have been spared what does not fail it, such as a
-			// notification that is refused.
+			Idle:  "no message was posted",
+			// The opening runs on a connection of its own, since the session of the checks
+			// goes on after some failures, such as a refused notification.
 			Probe: func(t *check.T) {
-				c := connect(t)
-				defer c.x.Close()
-				take := func(what, raw string) {
-					x, err := t.HTTP().TryPost(raw, check.At(c.to))
-					switch {
-					case err != nil:
-						t.Fail("a status of success", err.Error(), "a POST of %s to the URI of the endpoint event was not answered: %v", what, err)
-					case !posting.Ok2xx(x):
-						t.Fail("a status of success", check.Describe(x), "a POST of %s to the URI of the endpoint event was answered with %s", what, check.Describe(x))
-					}
-				}
+				c := openConnection(t)
+				defer c.stream.Close()
 				id := wire.StringID("mcpcheck-own")
-				for _, asked := range []struct{ method, raw string }{
+				for _, message := range []struct{ method, raw string }{
 					{"initialize", t.Frame(id, "initialize", check.InitializeParams(string(t.Rev)))},
 					{"notifications/initialized", posting.Initialized},
 					{t.Facts.Barrier, posting.Barrier(t, wire.StringID("mcpcheck-own-too"))},
 				} {
-					take(asked.method, asked.raw)
-					of := wire.Parse([]byte(asked.raw)).ID()
-					if !of.Present() {
-						continue
-					}
-					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(of)); !ok {
-						t.Fail("an answer on its stream", "none", "%s was posted to the URI of a connection, and is not answered on the stream of it", asked.method)
-					}
+					expectTaken(c, message.method, message.raw)
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "http-sse.clients.apart",
-			Says:  "two connections that use the same request ids each get the answers to their own requests, once",
+			Says:  "the server answers two connections that use the same request id each on its own stream, once",
 			Level: spec.Should,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-multiple-clients"},
-			// clientsApart asks two connections for what has unlike results, under the same
-			// id: an empty one, and a list.
+			Idle:  "no two connections were open",
+			// The two requests have results that cannot be mistaken for each other: an empty
+			// one and a list.
 			Probe: func(t *check.T) {
-				// That one at all can be opened is what the session shows.
-				x, err := t.HTTP().TryRequest(http.MethodGet, listening)
-				switch {
-				case err != nil:
-					t.Fail("a second stream", err.Error(), "while a session is open no other stream could be opened: %v", err)
-				case !posting.Ok2xx(x):
-					t.Fail("a second stream", check.Describe(x), "while a session is open no other stream could be opened: the GET was answered with %s", check.Describe(x))
-				}
-				x.Close()
-				one, two := connect(t), connect(t)
-				defer one.x.Close()
-				defer two.x.Close()
-				one.open()
-				two.open()
+				expectSecondStream(t)
+				first, second := openConnection(t), openConnection(t)
+				defer first.stream.Close()
+				defer second.stream.Close()
+				first.initialize()
+				second.initialize()
 				list := capabilityWithList(t)
 				id := wire.StringID("mcpcheck-same")
-				one.post(t.Frame(id, t.Facts.Barrier, nil))
-				two.post(t.Frame(id, list+"/list", nil))
-				for _, c := range []struct {
-					*connection
-					name  string
-					lists bool
-				}{{one, "the first", false}, {two, "the second", true}} {
-					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
-						t.Fail("an answer on its stream", "none", "a request of %s of two connections is not answered on the stream of it", c.name)
-					}
-					c.settle()
-					var got []string
-					for _, m := range c.x.Messages() {
-						if !check.ResponseTo(id)(m) {
-							continue
-						}
-						got = append(got, m.Summary())
-						if strange := m.Kind == wire.Result && m.Result().Get(list).Exists() != c.lists; strange || len(got) > 1 {
-							t.Fail("one answer, to its own request", strings.Join(got, ", "), "%s of two connections got an answer to the id that both used, and it is the other's, or one of several", c.name)
-						}
-					}
-				}
+				first.post(t.Frame(id, t.Facts.Barrier, nil))
+				second.post(t.Frame(id, list+"/list", nil))
+				isList := func(m wire.Message) bool { return m.Result().Get(list).Exists() }
+				expectOneAnswer(first, "the first", id, func(m wire.Message) bool { return !isList(m) })
+				expectOneAnswer(second, "the second", id, isList)
+				t.Saw()
 			},
 		},
 		{
 			ID:    "http-sse.clients.ended",
-			Says:  "what is posted for a connection that has ended is answered to nobody else",
+			Says:  "the server answers a message for an ended connection on no other connection",
 			Level: spec.Should,
 			In:    only,
 			On:    transport.OnSSE,
 			Rules: []string{"http-sse-multiple-clients"},
-			// clientEnded closes a connection and posts for it. With which status that is
-			// refused is not stated.
+			Idle:  "no POST for an ended connection was answered",
+			// No clause states which status refuses such a message.
 			Probe: func(t *check.T) {
-				bystander := connect(t)
-				defer bystander.x.Close()
-				bystander.open()
-				gone := connect(t)
-				gone.open()
-				gone.x.Close()
+				other := openConnection(t)
+				defer other.stream.Close()
+				other.initialize()
+				ended := openConnection(t)
+				ended.initialize()
+				ended.stream.Close()
 				var ids []wire.ID
 				for i := range endedTries {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-gone-%d", i))
 					ids = append(ids, id)
-					x, err := t.HTTP().TryPost(posting.Barrier(t, id), check.At(gone.to))
-					bystander.settle()
+					x, err := t.HTTP().TryPost(posting.Barrier(t, id), check.At(ended.endpoint))
+					settled := other.settle()
 					if err != nil {
-						t.Note("a POST for a connection that has ended is not answered: %v", err)
+						t.Note("a POST for an ended connection is not answered: %v", err)
 						break
+					}
+					if settled {
+						t.Saw()
 					}
 					if !posting.Ok2xx(x) {
 						break
 					}
 					if i == endedTries-1 {
-						t.Note("a POST for a connection that has ended is answered with status %d", x.Status)
+						t.Note("a POST for an ended connection is answered with status %d", x.Status)
 					}
 				}
-				for _, m := range bystander.x.Messages() {
+				for _, m := range other.stream.Messages() {
 					if m.IsResponse() && slices.ContainsFunc(ids, m.ID().Equal) {
-						t.Fail("nothing", m.Summary(), "what was posted for a connection that has ended is answered on another: %s", m.Summary())
+						t.Fail("nothing", m.Summary(), "a message for an ended connection was answered on another one: %s", m.Summary())
 					}
-				}
-			},
-		},
-		{
-			ID:    "http-sse.origin.stream",
-			Says:  "a server on the loopback interface opens no stream for a page of another site, as its Origin tells",
-			Level: spec.Must,
-			In:    only,
-			On:    transport.OnSSE,
-			Rules: []string{"http-sse-validate-origin"},
-			// originOfStream tries to connect as a page of another site would have a browser
-			// do it.
-			Probe: func(t *check.T) {
-				loopbackOnly(t)
-				connect(t).x.Close() // without Origin it is served
-				noteLenience(t, func(e ...check.Edit) bool { c, _ := tryConnect(t, e...); return c != nil && c.left() })
-				refused := false
-				for _, s := range strangersOfSSE(t) {
-					x, err := t.HTTP().TryRequest(http.MethodGet, append(s.edits, listening)...)
-					if err != nil {
-						continue
-					}
-					x.Close()
-					if posting.Ok2xx(x) && x.Streams() {
-						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", s.what)
-					}
-					refused = refused || posting.IsRefusal(x.Status)
-				}
-				if !refused {
-					t.NotObserved("no GET with a foreign Origin was answered with a stream or refused", "")
-				}
-			},
-		},
-		{
-			ID:    "http-sse.origin.post",
-			Says:  "a server on the loopback interface processes nothing that a page of another site posts, as its Origin tells",
-			Level: spec.Must,
-			In:    only,
-			On:    transport.OnSSE,
-			Rules: []string{"http-sse-validate-origin"},
-			// originOfPost posts to a connection that was opened without Origin, as a page
-			// could that has come to know where.
-			Probe: func(t *check.T) {
-				loopbackOnly(t)
-				c := connect(t)
-				defer c.x.Close()
-				c.open()
-				taken := map[string]string{} // by id
-				for i, s := range strangersOfSSE(t) {
-					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
-					told := "no answer"
-					if x, err := t.HTTP().TryPost(posting.Barrier(t, id), append(s.edits, check.At(c.to))...); err == nil {
-						told = check.Describe(x)
-					}
-					taken[id.Key()] = fmt.Sprintf("a POST with %s was processed; the POST itself was answered with %s", s.what, told)
-				}
-				noteLenience(t, func(e ...check.Edit) bool {
-					x, err := t.HTTP().TryPost(posting.Barrier(t), append(e, check.At(c.to))...)
-					return err == nil && posting.Ok2xx(x)
-				})
-				c.settle()
-				for _, m := range c.x.Messages() {
-					if what, was := taken[m.ID().Key()]; was && m.IsResponse() {
-						t.Fail("a refusal", m.Summary(), "%s", what)
-					}
-				}
-			},
-		},
-		{
-			ID:    "http-sse.bind.loopback",
-			Says:  "a server that is used over the loopback interface is not reached by other addresses of its machine",
-			Level: spec.Should,
-			In:    only,
-			On:    transport.OnSSE,
-			Rules: []string{"http-sse-bind-localhost"},
-			// sseBoundToLoopback posts to a connection at the other addresses of this
-			// machine. Only that it is answered on the stream of that connection shows that
-			// the same server takes it.
-			Probe: func(t *check.T) {
-				loopbackOnly(t)
-				others := t.HTTP().Addresses()
-				if len(others) == 0 {
-					t.NotObserved("this machine has no address besides those of the loopback interface", "")
-				}
-				c := connect(t)
-				defer c.x.Close()
-				c.open()
-				unclear := ""
-				for i, address := range others[:min(len(others), posting.MaxAddresses)] {
-					id := wire.StringID(fmt.Sprintf("mcpcheck-elsewhere-%d", i))
-					x, err := t.HTTP().PostAt(address, posting.Barrier(t, id), check.At(c.to))
-					switch {
-					case posting.IsUnreachable(err):
-						continue // nobody listens there
-					case err != nil:
-						unclear = fmt.Sprintf("whether somebody listens at %s is not known: %v", address, err)
-						continue
-					}
-					c.settle()
-					if slices.ContainsFunc(c.x.Messages(), check.ResponseTo(id)) {
-						t.Fail("no connection", check.Describe(x), "the server takes messages at %s too, where other machines reach it", address)
-					}
-					unclear = fmt.Sprintf("something answers at %s, with %s: whether that is the server is not known", address, check.Describe(x))
-				}
-				if unclear != "" {
-					t.NotObserved(unclear, "")
 				}
 			},
 		},
 		{
 			ID:    "http-sse.hosted.beside",
-			Says:  "a server that keeps the stream of HTTP+SSE for older clients beside its MCP endpoint keeps its POST endpoint too",
+			Says:  "a server that keeps the HTTP+SSE stream for older clients keeps its POST endpoint too",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"http-sse-backcompat-server-hosts-both"},
-			// hostedBeside looks for the stream where servers that have both keep it: under
-			// the URL itself, and beside it as sse. Nobody need keep it.
+			Idle:  "the server has no HTTP+SSE stream at its URL or beside it, which only older clients need",
+			// Servers that have both transports keep the stream at the URL itself or beside it
+			// as sse. The stream is optional.
 			Probe: func(t *check.T) {
-				beside := *t.HTTP().URL()
-				for _, at := range []string{beside.Path, "sse"} {
-					to, err := beside.Parse(at)
+				base := *t.HTTP().URL()
+				for _, at := range []string{base.Path, "sse"} {
+					to, err := base.Parse(at)
 					if err != nil {
 						continue
 					}
-					c, _ := connectWithin(t, min(t.Timeout(), atOnce), check.At(to), check.Without(posting.SessionField), check.Without(posting.VersionField))
+					c, _ := tryConnection(t, min(t.Timeout(), endpointLimit),
+						check.At(to), check.Without(posting.SessionField), check.Without(posting.VersionField))
 					if c == nil {
 						continue
 					}
-					defer c.x.Close()
+					defer c.stream.Close()
 					if t.Facts.Stateless {
 						t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
 					}
 					id := wire.StringID("mcpcheck-older")
-					x, err := t.HTTP().TryPost(string(olderInitialize(id)), check.At(c.to))
-					if err != nil {
-						t.Fail("a status of success", err.Error(), "the POST endpoint that %s names is not answered: %v", to.Path, err)
-					}
-					if !posting.Ok2xx(x) {
-						t.Fail("a status of success", check.Describe(x), "the POST endpoint that %s names answers initialize with %s", to.Path, check.Describe(x))
-					}
-					if _, ok := t.HTTP().AwaitMessage(c.x, t.Timeout(), check.ResponseTo(id)); !ok {
-						t.Fail("an answer on the stream", "none", "initialize, posted to the endpoint that %s names, is not answered on its stream", to.Path)
-					}
+					expectTaken(c, "initialize", string(session.Frame(id, "initialize", session.Initialize(spec.V2024_11_05, nil))))
+					t.Saw()
 					return
 				}
-				t.NotObserved("the server has no stream of HTTP+SSE under its URL or beside it", "only servers for older clients need one")
 			},
 		},
+	}
+}
+
+// endedTries is how many messages are posted for an ended connection: the server may
+// learn of its end a little later.
+const endedTries = 5
+
+// endpointLimit is how soon a stream must begin with its endpoint event to be taken
+// for one of HTTP+SSE: other streams may stay silent for ever.
+const endpointLimit = time.Second
+
+// expectTaken posts a message to a connection. The server must answer the POST with a
+// status of success, and a request on the stream.
+func expectTaken(c *connection, method, raw string) {
+	x, err := c.t.HTTP().TryPost(raw, check.At(c.endpoint))
+	switch {
+	case err != nil:
+		c.t.Fail("a status of success", err.Error(), "a POST of %s to the endpoint %s was not answered: %v",
+			method, c.endpoint.Path, err)
+	case !posting.Ok2xx(x):
+		c.t.Fail("a status of success", check.Describe(x), "%s was posted to the endpoint %s", method, c.endpoint.Path)
+	}
+	id := wire.Parse([]byte(raw)).ID()
+	if !id.Present() {
+		return
+	}
+	if _, ok := c.awaitAnswer(id); !ok {
+		c.t.Fail("an answer on the stream", "none", "%s was posted to the endpoint %s and not answered on its stream",
+			method, c.endpoint.Path)
+	}
+}
+
+// expectSecondStream fails the check if no stream can be opened beside that of the
+// session, which shows that the server opens streams.
+func expectSecondStream(t *check.T) {
+	x, err := t.HTTP().TryRequest(http.MethodGet, acceptStream)
+	switch {
+	case err != nil:
+		t.Fail("a second stream", err.Error(), "while a session is open no other stream could be opened: %v", err)
+	case !posting.Ok2xx(x):
+		t.Fail("a second stream", check.Describe(x), "while a session is open a GET opened no other stream")
+	}
+	x.Close()
+}
+
+// expectOneAnswer fails the check unless one answer to a request comes on the stream
+// of its connection, and a result is the one of this request.
+func expectOneAnswer(c *connection, name string, id wire.ID, isOwn func(result wire.Message) bool) {
+	if _, ok := c.awaitAnswer(id); !ok {
+		c.t.Fail("an answer on its stream", "none", "a request on %s of two connections was not answered on its stream", name)
+	}
+	c.settle()
+	var got []string
+	for _, m := range c.stream.Messages() {
+		if !check.ResponseTo(id)(m) {
+			continue
+		}
+		got = append(got, m.Summary())
+		if m.Kind == wire.Result && !isOwn(m) || len(got) > 1 {
+			c.t.Fail("one answer, to its own request", strings.Join(got, ", "),
+				"%s of two connections got the answer to the other's request of the same id, or several answers", name)
+		}
 	}
 }
 
@@ -304,14 +219,6 @@ func capabilityWithList(t *check.T) string {
 			return capability
 		}
 	}
-	t.NotObserved("the server declares nothing that has a list, so that all connections are told the same", "")
+	t.NotObserved("the server declares nothing that has a list, so that all its answers are alike", "")
 	return ""
 }
-
-// endedTries is how often it is posted for a connection that has ended, of which
-// the server may hear a little later.
-const endedTries = 5
-
-// atOnce is how soon a stream that is none of HTTP+SSE, and may never say
-// anything, would have to begin with its endpoint event to be taken for one.
-const atOnce = time.Second

@@ -1,0 +1,112 @@
+package httpsse
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+// A connection is a connection of HTTP+SSE that a probe opened by exchanges of its
+// own: closing it does no harm to the session that checks share.
+type connection struct {
+	t        *check.T
+	stream   *check.Exchange
+	endpoint *url.URL // of the endpoint event
+}
+
+// acceptStream sets the Accept field of a client that opens a stream.
+var acceptStream = check.With("Accept", "text/event-stream")
+
+// openConnection opens a connection. Without one the check is not observed, since
+// other checks judge the opening. The caller closes its stream.
+func openConnection(t *check.T) *connection {
+	c, why := tryConnection(t, t.Timeout())
+	if c == nil {
+		t.NotObserved("a second connection could not be opened: "+why, "")
+	}
+	return c
+}
+
+// tryConnection opens a connection whose endpoint event comes within a time, or
+// returns why there is none.
+func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *connection, why string) {
+	var from *url.URL
+	edits = append(edits, acceptStream, func(r *transport.HTTPRequest) { from = r.URL })
+	x, err := t.HTTP().TryRequest(http.MethodGet, edits...)
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case !posting.Ok2xx(x) || !x.Streams():
+		x.Close()
+		return nil, check.Describe(x)
+	}
+	if from == nil {
+		from = t.HTTP().URL()
+	}
+	endpoint := awaitEndpoint(t, x, within, from)
+	if endpoint == nil {
+		x.Close()
+		return nil, "its stream names no endpoint of this server"
+	}
+	return &connection{t, x, endpoint}, ""
+}
+
+// awaitEndpoint returns the URL that the endpoint event of a stream names; nil if
+// there is none of the same server within a time.
+func awaitEndpoint(t *check.T, x *check.Exchange, within time.Duration, from *url.URL) *url.URL {
+	var named string
+	ok := t.HTTP().Await(x, within, func(x *check.Exchange) bool {
+		for _, e := range x.Events() {
+			if e.Dispatched() && e.Type == "endpoint" {
+				named = string(e.Data)
+				return true
+			}
+		}
+		// A stream that begins with a message is not of this transport.
+		return slices.ContainsFunc(x.Events(), transport.Event.Dispatched)
+	})
+	// The session removes line breaks and tabs too.
+	to, err := from.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(named))
+	if !ok || named == "" || err != nil || to.Host != from.Host || to.Scheme != from.Scheme {
+		return nil
+	}
+	return to
+}
+
+// post posts a message to the connection; its answer comes on the stream.
+func (c *connection) post(raw string) {
+	if _, err := c.t.HTTP().TryPost(raw, check.At(c.endpoint)); err != nil {
+		c.t.NotObserved("a message could not be posted: "+err.Error(), "")
+	}
+}
+
+// awaitAnswer returns the response with an id on the stream, if one comes.
+func (c *connection) awaitAnswer(id wire.ID) (wire.Message, bool) {
+	return c.t.HTTP().AwaitMessage(c.stream, c.t.Timeout(), check.ResponseTo(id))
+}
+
+// initialize performs the opening of the protocol.
+func (c *connection) initialize() {
+	id := wire.StringID("mcpcheck-open")
+	c.post(c.t.Frame(id, "initialize", check.InitializeParams(string(c.t.Rev))))
+	if m, ok := c.awaitAnswer(id); !ok || m.Kind != wire.Result {
+		c.t.Fail("a result on its stream", "none", "initialize on a second connection was not answered on its stream")
+	}
+	c.post(posting.Initialized)
+}
+
+// settle posts a request and reports whether it was answered: messages that the
+// server sent before have arrived then.
+func (c *connection) settle() bool {
+	id := wire.StringID("mcpcheck-settle-" + c.t.NextID().Raw)
+	c.post(posting.Barrier(c.t, id))
+	_, ok := c.awaitAnswer(id)
+	return ok
+}

@@ -1,0 +1,187 @@
+package httpsse
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+// originProbes returns the probes of what a server on the loopback interface accepts
+// (basic/transports#security-warning-1 of 2024-11-05).
+func originProbes() []check.Check {
+	only := spec.Only(spec.V2024_11_05)
+	return []check.Check{
+		{
+			ID:    "http-sse.origin.stream",
+			Says:  "a server on the loopback interface opens no stream for a GET with a foreign Origin",
+			Level: spec.Must,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-validate-origin"},
+			Idle:  "no GET with a foreign Origin was answered with a stream or refused",
+			Probe: func(t *check.T) {
+				requireLoopback(t)
+				openConnection(t).stream.Close() // a GET without Origin is served
+				noteUnjudgedOrigins(t, func(e check.Edit) bool {
+					c, _ := tryConnection(t, t.Timeout(), e)
+					if c != nil {
+						c.stream.Close()
+					}
+					return c != nil
+				})
+				for _, r := range foreignRequests(t) {
+					x, err := t.HTTP().TryRequest(http.MethodGet, append(r.edits, acceptStream)...)
+					if err != nil {
+						continue
+					}
+					x.Close()
+					if posting.Ok2xx(x) && x.Streams() {
+						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", r.what)
+					}
+					if posting.IsRefusal(x.Status) {
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "http-sse.origin.post",
+			Says:  "a server on the loopback interface processes no message that is posted with a foreign Origin",
+			Level: spec.Must,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-validate-origin"},
+			Idle:  "no POST with a foreign Origin was answered",
+			// The connection is opened without Origin: a page that has learnt the endpoint
+			// could post to it. Only an answer on the stream shows that a message was
+			// processed, and the answer to a later request that none is on its way.
+			Probe: func(t *check.T) {
+				requireLoopback(t)
+				c := openConnection(t)
+				defer c.stream.Close()
+				c.initialize()
+				answered := false
+				posted := map[string]string{} // what a failure says, by id
+				for i, r := range foreignRequests(t) {
+					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
+					status := "no answer"
+					if x, err := t.HTTP().TryPost(posting.Barrier(t, id), append(r.edits, check.At(c.endpoint))...); err == nil {
+						status, answered = check.Describe(x), true
+					}
+					posted[id.Key()] = fmt.Sprintf("a POST with %s was processed and answered with %s", r.what, status)
+				}
+				noteUnjudgedOrigins(t, func(e check.Edit) bool {
+					x, err := t.HTTP().TryPost(posting.Barrier(t), e, check.At(c.endpoint))
+					return err == nil && posting.Ok2xx(x)
+				})
+				settled := c.settle()
+				for _, m := range c.stream.Messages() {
+					if what, ok := posted[m.ID().Key()]; ok && m.IsResponse() {
+						t.Fail("a refusal", m.Summary(), "%s", what)
+					}
+				}
+				if answered && settled {
+					t.Saw()
+				}
+			},
+		},
+		{
+			ID:    "http-sse.bind.loopback",
+			Says:  "a server that is used over the loopback interface listens on no other address of its machine",
+			Level: spec.Should,
+			In:    only,
+			On:    transport.OnSSE,
+			Rules: []string{"http-sse-bind-localhost"},
+			Idle:  "this machine has no address besides those of the loopback interface",
+			// Another server may listen at the address: only an answer on the stream of the
+			// connection shows that the same server takes the message.
+			Probe: func(t *check.T) {
+				requireLoopback(t)
+				others := t.HTTP().Addresses()
+				if len(others) == 0 {
+					return
+				}
+				c := openConnection(t)
+				defer c.stream.Close()
+				c.initialize()
+				unclear := ""
+				for i, address := range others[:min(len(others), posting.MaxAddresses)] {
+					id := wire.StringID(fmt.Sprintf("mcpcheck-elsewhere-%d", i))
+					x, err := t.HTTP().PostAt(address, posting.Barrier(t, id), check.At(c.endpoint))
+					switch {
+					case posting.IsUnreachable(err):
+						t.Saw()
+						continue
+					case err != nil:
+						unclear = fmt.Sprintf("it is not known whether a server listens at %s: %v", address, err)
+						continue
+					}
+					c.settle()
+					if slices.ContainsFunc(c.stream.Messages(), check.ResponseTo(id)) {
+						t.Fail("no connection", check.Describe(x), "the server takes messages at %s, which other machines reach", address)
+					}
+					unclear = fmt.Sprintf("a server answers at %s with %s and may be another one", address, check.Describe(x))
+				}
+				if unclear != "" {
+					t.NotObserved(unclear, "")
+				}
+			},
+		},
+	}
+}
+
+// requireLoopback ends the body if the server is not used over the loopback
+// interface: which origins it accepts is up to its operator.
+func requireLoopback(t *check.T) {
+	if !check.IsLoopback(t.HTTP().URL()) {
+		t.NotObserved("the server is not used over the loopback interface, and its operator decides which origins it accepts",
+			"give a URL with localhost or 127.0.0.1")
+	}
+}
+
+// A foreignRequest is how a page of another site has a browser change a request.
+type foreignRequest struct {
+	what  string
+	edits []check.Edit
+}
+
+// foreignRequests returns origins of other sites, also such as a careless comparison
+// takes for the server's: with its port, and with its name at the beginning or at
+// the end. The last is a name that was rebound to the server's address, which is in
+// Host too.
+func foreignRequests(t *check.T) []foreignRequest {
+	port := t.HTTP().URL().Port()
+	var out []foreignRequest
+	for _, origin := range posting.ForeignOrigins(port) {
+		out = append(out, foreignRequest{"Origin " + origin, []check.Edit{check.With("Origin", origin)}})
+	}
+	rebound := "evil.example"
+	if port != "" {
+		rebound += ":" + port
+	}
+	edits := []check.Edit{check.With("Origin", "http://"+rebound), check.Host(rebound)}
+	return append(out, foreignRequest{"Origin and Host " + rebound, edits})
+}
+
+// noteUnjudgedOrigins notes which requests are served that no clause judges: those
+// with a foreign Host alone, and those with an Origin that may or may not be meant.
+func noteUnjudgedOrigins(t *check.T, served func(check.Edit) bool) {
+	for _, r := range []struct {
+		what string
+		edit check.Edit
+	}{
+		{"Origin null", check.With("Origin", "null")},
+		{"an Origin of another port of this machine", check.With("Origin", "http://localhost:1")},
+		{"a foreign Host and no Origin", check.Host("evil.example:" + t.HTTP().URL().Port())},
+	} {
+		if served(r.edit) {
+			t.Note("a request with %s is served", r.what)
+		}
+	}
+}
