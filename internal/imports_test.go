@@ -110,6 +110,8 @@ func allowed(name string) (may []string, known bool) {
 		return append([]string{otherArea}, ofAreas...), true
 	case strings.HasPrefix(name, "suites/official/"):
 		return append([]string{"suites/official/contract"}, ofAreas...), true
+	case name == "suites/streamablehttp":
+		return append([]string{"suites/streamablehttp/streams"}, ofAreas...), true
 	case isArea(name):
 		return ofAreas, true
 	}

@@ -12,19 +12,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// statelessJudges are the judges of what streamable HTTP has since 2026-07-28 alone:
-// the status that goes with an error, and the streams of requests.
+// statelessJudges returns the judges of what streamable HTTP has only since
+// 2026-07-28: the status of some errors, and the streams of requests.
 func statelessJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "lifecycle.meta.status",
-			Says:  "over HTTP a request without the required fields of _meta is refused with status 400",
+			Says:  "the server refuses a request without the required fields of _meta with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-meta-missing-http-400"},
+			Idle:  "no request without the required fields of _meta was answered with error -32602",
 			Judge: func(j *check.J) {
-				statusOf(j, func(request wire.Message, code int) bool {
+				judgeStatus(j, func(request wire.Message, code int) bool {
 					meta := request.Params().Get("_meta")
 					return code == spec.InvalidParams && !wire.Member(meta, spec.MetaClientCapabilities).Exists()
 				})
@@ -32,106 +33,105 @@ func statelessJudges() []check.Check {
 		},
 		{
 			ID:    "lifecycle.capabilities.status",
-			Says:  "over HTTP error -32021 goes with status 400",
+			Says:  "the server sends error -32021 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"lifecycle-missing-capability-http-400"},
+			Idle:  "no request was answered with error -32021",
 			Judge: func(j *check.J) {
-				statusOf(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
+				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.MissingClientCapability })
 			},
 		},
 		{
 			ID:    "versioning.unsupported.status",
-			Says:  "over HTTP error -32022 goes with status 400",
+			Says:  "the server sends error -32022 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"versioning-unsupported-version-http-400"},
+			Idle:  "no request was answered with error -32022",
 			Judge: func(j *check.J) {
-				statusOf(j, func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })
+				judgeStatus(j, func(_ wire.Message, code int) bool { return code == spec.UnsupportedVersion })
 			},
 		},
 		{
 			ID:    "streamable-http.stream.unbuffered",
-			Says:  "a stream tells proxies by X-Accel-Buffering: no not to hold it back",
+			Says:  "the server begins a stream with X-Accel-Buffering: no, so that proxies do not buffer it",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-x-accel-buffering"},
+			Idle:  "no request was answered with an event stream",
 			Judge: func(j *check.J) {
-				for _, x := range j.Exchanges() {
+				check.Each(j, j.Exchanges(), func(x *check.Heard) bool {
 					if !x.Streams() {
-						continue
+						return false
 					}
 					values := http.Header(x.Head.HTTP.Header).Values("X-Accel-Buffering")
-					if !slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "no") }) {
+					isNo := func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "no") }
+					if !slices.ContainsFunc(values, isNo) {
 						j.FailAt(*x.Head, "a stream was begun without X-Accel-Buffering: no")
-						continue
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 		{
 			ID:    "streamable-http.listen.scope",
-			Says:  "progress and log messages come on no stream of a subscription",
+			Says:  "the server sends no progress and no log messages on the stream of a subscription",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-scoped-notifications"},
-			// listenScope counts as evidence what came on another stream while one of a
-			// subscription was open.
+			Idle:  "no progress or log message came while the stream of a subscription was open",
 			Judge: func(j *check.J) {
-				var open []*check.Heard
-				for _, x := range j.Exchanges() {
-					if posted := x.Posted(); len(posted) == 1 && posted[0].Method() == "subscriptions/listen" {
-						open = append(open, x)
-					}
-				}
-				for _, e := range j.Sent() {
+				subscriptions := transcript.Filter(j.Exchanges(), func(x *check.Heard) bool {
+					posted := x.Posted()
+					return len(posted) == 1 && posted[0].Method() == "subscriptions/listen"
+				})
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					method := e.Message.Method()
-					on := j.ExchangeOf(e)
-					switch {
-					case method != "notifications/progress" && method != "notifications/message" || on == nil:
-					case slices.Contains(open, on):
-						j.Fail(e, "%s came on the stream of a subscription", method)
-					case slices.ContainsFunc(open, func(x *check.Heard) bool { return x.Open(j.FrameOf(e)) }):
-						j.Saw()
+					exchange := j.ExchangeOf(e)
+					if method != "notifications/progress" && method != "notifications/message" || exchange == nil {
+						return false
 					}
-				}
+					if slices.Contains(subscriptions, exchange) {
+						j.Fail(e, "%s came on the stream of a subscription", method)
+					}
+					isOpen := func(x *check.Heard) bool { return x.Open(j.FrameOf(e)) }
+					return slices.ContainsFunc(subscriptions, isOpen)
+				})
 			},
 		},
 	}
 }
 
-// statusOf judges the status of the errors that a rule is about. A stream has
-// said 200 before anything comes on it. An error to a request that names no
-// version may be one of an earlier revision.
-func statusOf(j *check.J, about func(request wire.Message, code int) bool) {
-
-	for _, e := range transcript.ErrorResponses(j) {
+// judgeStatus judges the status of the errors that a rule is about. Only an error that
+// comes first in its exchange can have a status of its own. An error for a request
+// that names no version may be one of an earlier revision.
+func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) {
+	check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 		request, ok := j.RequestOf(e)
-		in := j.ExchangeOf(e)
-		if !ok || in == nil || in.Head == nil || transcript.AnswersLegacyRequest(j, e) || !first(j, in, e) {
-			continue
+		x := j.ExchangeOf(e)
+		if !ok || x == nil || x.Head == nil || transcript.AnswersLegacyRequest(j, e) || !isFirst(j, x, e) {
+			return false
 		}
 		code, _ := e.Message.Code()
-		switch status := in.Head.HTTP.Status; {
-		case !about(request.Message, code):
-		case status != http.StatusBadRequest:
-			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code, status)
-		default:
-			j.Saw()
+		if !isAbout(request.Message, code) {
+			return false
 		}
-	}
-
+		if status := x.Head.HTTP.Status; status != http.StatusBadRequest {
+			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code, status)
+		}
+		return true
+	})
 }
 
-// first tells whether an error was the first thing said in an exchange. A server
-// that finds out later has told its status already.
-func first(j *check.J, in *check.Heard, e wire.Entry) bool {
-	for _, m := range in.Came {
+// isFirst reports whether an error is the first message of its exchange. A server that
+// notices the error later has sent its status already.
+func isFirst(j *check.J, x *check.Heard, e wire.Entry) bool {
+	for _, m := range x.Came {
 		if !m.Wordless() {
 			return m.At == j.FrameOf(e)
 		}

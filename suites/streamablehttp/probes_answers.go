@@ -13,23 +13,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// answerProbes are the probes of
-// basic/transports#sending-messages-to-the-server
+// answerProbes returns the probes of basic/transports#sending-messages-to-the-server
 // (basic/transports/streamable-http#sending-messages since 2026-07-28).
 func answerProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "streamable-http.answer.type",
-			Says:  "a request is answered as application/json or as text/event-stream, also to a client that takes more than these",
+			Says:  "the server answers a request as application/json or text/event-stream, whatever else the client accepts",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-request-content-type"},
-			// answerType: a failure status says that the request is not served, in a form
-			// that is not stated.
+			Idle:  "no request was answered with a status of success",
+			// With a failure status the server does not serve the request, and the page does
+			// not state the form of the answer.
 			Probe: func(t *check.T) {
-				seen := 0
-				for _, a := range accepted(t) {
+				for _, a := range answersByAccept(t) {
 					switch {
 					case a.x == nil:
 					case !posting.Ok2xx(a.x):
@@ -38,16 +37,13 @@ func answerProbes() []check.Check {
 						}
 					case a.x.MediaType() != "application/json" && !a.x.Streams():
 						t.HTTP().Mark(a.x)
-						t.Fail("application/json or text/event-stream", check.Describe(a.x), "%s was answered with %s", a, check.Describe(a.x))
-					case a.x.Streams() && a.whole && !heldEvents(a.x):
+						t.Fail("application/json or text/event-stream", check.Describe(a.x), "%s was posted", a)
+					case a.x.Streams() && a.complete && !hasValidEvents(a.x):
 						t.HTTP().Mark(a.x)
-						t.Fail("an event stream", "something else", "the answer to %s is declared as text/event-stream, but holds no event", a)
+						t.Fail("an event stream", "no event", "the answer to %s has type text/event-stream and holds no event", a)
 					default:
-						seen++
+						t.Saw()
 					}
-				}
-				if seen == 0 {
-					t.NotObserved("no request was answered with a status of success", "")
 				}
 			},
 		},
@@ -58,10 +54,10 @@ func answerProbes() []check.Check {
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-json-single-object"},
+			Idle:  "no request was answered as application/json",
 			Probe: func(t *check.T) {
-				seen := 0
-				for _, a := range accepted(t) {
-					if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.whole {
+				for _, a := range answersByAccept(t) {
+					if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.complete {
 						continue
 					}
 					t.HTTP().Mark(a.x)
@@ -69,126 +65,125 @@ func answerProbes() []check.Check {
 					m := wire.Parse(body)
 					switch {
 					case m.Fault != nil:
-						t.Fail("one JSON object", wire.Clip(string(body), 200), "the body of the answer to %s is no JSON object: %v", a, m.Fault)
+						t.Fail("one JSON object", wire.Clip(string(body), 200), "the answer to %s is no JSON: %v", a, m.Fault)
 					case m.Kind == wire.Batch:
 						t.Fail("one JSON object", m.Summary(), "%s was answered with an array", a)
 					case !m.IsResponse() || !m.ID().Equal(a.request.ID()):
 						t.Fail("the response to the request", m.Summary(), "%s was answered with %s", a, m.Summary())
 					}
-					seen++
-				}
-				if seen == 0 {
-					t.NotObserved("no request was answered as application/json", "")
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "streamable-http.refusal.status",
-			Says:  "a notification that the server cannot accept gets a status of failure",
+			Says:  "the server answers a notification that it refuses with a status of failure",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-rejected-4xx"},
-			// refusalStatus posts notifications that a server may refuse, of a method that
-			// no revision has and into a session that has ended, and looks whether what is
-			// refused has a status that says so.
+			Idle:  "the server accepted every notification",
+			// A server may refuse a notification of a method that no revision has, and one in
+			// a session that has ended.
 			Probe: func(t *check.T) {
-				unknown := `{"jsonrpc":"2.0","method":"notifications/mcpcheck/none"}`
 				b := posting.OpenSession(t)
 				defer b.End()
-				refused := refuses(t, "a notification of an unknown method", b.Post(unknown))
-				if b.End() {
-					x := b.Post(posting.Initialized)
-					refused = refuses(t, "a notification into a session that has ended", x) || refused
+				unknown := b.Post(`{"jsonrpc":"2.0","method":"notifications/mcpcheck/none"}`)
+				if isRefused(t, "a notification of an unknown method", unknown) {
+					t.Saw()
 				}
-				if !refused {
-					t.NotObserved("the server accepted every notification", "")
+				if b.End() && isRefused(t, "a notification in an ended session", b.Post(posting.Initialized)) {
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:       "streamable-http.batch.refused",
-			Says:     "an array of requests is refused where the revision has no batches",
+			Says:     "the server refuses an array of requests where the revision has no batches",
 			Level:    spec.Robust,
 			In:       spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
-			// batchRefused: an array in answer is judged by jsonrpc.batch.none. What no
-			// clause states is what a server does with an array that no client may send;
-			// one that processes or swallows it speaks another revision than agreed.
+			Idle:     "other checks judge the answer to the array",
+			// No clause states how an array is answered that no client may send. A server that
+			// processes it, or accepts it without an answer, speaks another revision than the
+			// one agreed on.
 			Probe: func(t *check.T) {
 				ids, elements := check.PingBatch(t, 2)
 				b := posting.OpenSession(t)
 				defer b.End()
-				x := b.Post(check.Batch(elements...))
+				x := posting.SayingSomething(t, b.Post(check.Batch(elements...)))
 				if !posting.Ok2xx(x) {
+					t.Saw()
 					return
 				}
-				m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool { return m.IsResponse() })
+				m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), wire.Message.IsResponse)
+				isArray := bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("["))
 				switch {
-				case ok && m.Kind == wire.Result && bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("[")):
-					t.NotObserved("the array was answered with an array, which is judged apart", "")
-				case ok && m.Kind == wire.Result && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
-					t.Fail("a refusal", check.Describe(x), "an array of two requests was processed, though %s has no batches: it was answered with %s", t.Rev, check.Describe(x))
 				case !ok:
-					t.Fail("a refusal", check.Describe(x), "an array of two requests was swallowed: it was answered with %s and nothing else", check.Describe(x))
+					t.Fail("a refusal", check.Describe(x), "an array of two requests was accepted and not answered")
+				case m.Kind == wire.Error:
+					t.Saw()
+				case !isArray && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
+					t.Fail("a refusal", check.Describe(x), "an array of two requests was processed, though %s has no batches", t.Rev)
 				}
 			},
 		},
 		{
 			ID:       "streamable-http.odd-fields.survived",
-			Says:     "a session goes on after requests with media types that the server may refuse",
+			Says:     "a session continues after requests with media types that the server may refuse",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_03_26),
 			On:       transport.OnHTTP,
 			Spec:     "basic/transports#sending-messages-to-the-server",
 			Malforms: true,
-			// oddFieldsSurvived notes what the server makes of media types, since no clause
-			// states it.
+			Idle:     "no request was posted",
+			// No clause states which of these requests are served.
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
-				var processed, refused []string
-				for _, odd := range []struct {
-					what  string
-					edits []check.Edit
-				}{
-					{"Content-Type text/plain", []check.Edit{check.With("Content-Type", "text/plain")}},
-					{"Content-Type application/x-www-form-urlencoded", []check.Edit{check.With("Content-Type", "application/x-www-form-urlencoded")}},
-					{"no Content-Type", []check.Edit{check.Without("Content-Type")}},
-					{"Content-Type application/json; charset=utf-8", []check.Edit{check.With("Content-Type", "application/json; charset=utf-8")}},
-					{"Accept application/json alone", []check.Edit{check.With("Accept", "application/json")}},
-					{"Accept text/event-stream alone", []check.Edit{check.With("Accept", "text/event-stream")}},
-					{"Accept */*", []check.Edit{check.With("Accept", "*/*")}},
-					{"no Accept", []check.Edit{check.Without("Accept")}},
-				} {
-					x, err := b.TryPost(posting.Barrier(t), odd.edits...)
+				var served, refused []string
+				for _, f := range mediaTypeFields() {
+					x, err := b.TryPost(posting.Barrier(t), f.edit)
 					switch {
 					case err != nil:
-						refused = append(refused, fmt.Sprintf("%s (%v)", odd.what, err))
+						refused = append(refused, fmt.Sprintf("%s (%v)", f.what, err))
 					case posting.Served(t, x):
-						processed = append(processed, odd.what)
+						served = append(served, f.what)
 					default:
-						refused = append(refused, fmt.Sprintf("%s (%d)", odd.what, x.Status))
+						refused = append(refused, fmt.Sprintf("%s (%d)", f.what, x.Status))
 					}
 				}
-				t.Note("served: %s; refused: %s", inWords(processed), inWords(refused))
-				if x, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, x) {
-					told := "no answer"
-					if err == nil {
-						told = check.Describe(x)
-					}
-					t.Fail("a result", told, "after requests with odd media types %s is answered with %s", t.Facts.Barrier, told)
+				t.Note("served: %s; refused: %s", joinOrNone(served), joinOrNone(refused))
+				x, err := b.TryPost(posting.Barrier(t))
+				switch {
+				case err != nil:
+					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v", t.Facts.Barrier, err)
+				case !posting.Served(t, x):
+					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types", t.Facts.Barrier)
 				}
+				t.Saw()
 			},
 		},
 	}
 }
 
-// accepting are headers by which a client takes both of the media types that it
-// must, some in another order, some with more beside them.
-func accepting() []string {
+// An acceptedAnswer is the answer to a request with an Accept field.
+type acceptedAnswer struct {
+	accept   string
+	request  wire.Message
+	x        *check.Exchange // nil if there is none
+	complete bool
+}
+
+func (a acceptedAnswer) String() string {
+	return fmt.Sprintf("%s with Accept: %s", a.request.Summary(), a.accept)
+}
+
+// acceptFields returns Accept fields with both of the media types that a client must
+// accept, in different orders and with more beside them.
+func acceptFields() []string {
 	return []string{
 		"application/json, text/event-stream",
 		"text/event-stream, application/json",
@@ -197,36 +192,25 @@ func accepting() []string {
 	}
 }
 
-// An acceptance is a request that was posted with one of these headers.
-type acceptance struct {
-	accept  string
-	request wire.Message
-	x       *check.Exchange // nil if there was no answer
-	whole   bool
-}
+var acceptedAnswersKey = check.NewKey[[]acceptedAnswer]("answers by accept field")
 
-func (a acceptance) String() string {
-	return fmt.Sprintf("%s with Accept: %s", a.request.Summary(), a.accept)
-}
-
-var answersOverHTTPKey = check.NewKey[[]acceptance]("answers over HTTP")
-
-// accepted returns what came of them, of requests that are answered with a
-// result and of ones that are not.
-func accepted(t *check.T) []acceptance {
-	return check.Once(t, answersOverHTTPKey, func() (all []acceptance) {
-		for _, accept := range accepting() {
+// answersByAccept posts requests with each Accept field, one that is answered with a
+// result and one that is answered with an error.
+func answersByAccept(t *check.T) []acceptedAnswer {
+	return check.Once(t, acceptedAnswersKey, func() []acceptedAnswer {
+		var all []acceptedAnswer
+		for _, accept := range acceptFields() {
 			for _, method := range []string{t.Facts.Barrier, "mcpcheck/no-such-method"} {
 				raw := t.Frame(t.NextID(), method, nil)
-				a := acceptance{accept: accept, request: wire.Parse([]byte(raw))}
+				a := acceptedAnswer{accept: accept, request: wire.Parse([]byte(raw))}
 				if x, err := t.HTTP().TryPost(raw, check.With("Accept", accept)); err == nil {
 					a.x = x
 					if x.Streams() {
-						t.HTTP().Response(x) // behind which it need not end
+						t.HTTP().Response(x) // the stream may stay open
 					} else {
 						t.HTTP().Complete(x)
 					}
-					_, a.whole = x.Over()
+					_, a.complete = x.Over()
 				}
 				all = append(all, a)
 			}
@@ -235,36 +219,57 @@ func accepted(t *check.T) []acceptance {
 	})
 }
 
-// heldEvents tells whether a stream that is over held an event, or nothing: that an
-// answer is missing is judged apart.
-func heldEvents(x *check.Exchange) bool {
-	odd := false
+// hasValidEvents reports whether a complete stream holds an event, or nothing: other
+// checks judge that the answer is missing.
+func hasValidEvents(x *check.Exchange) bool {
+	hasOddLines := false
 	for _, e := range x.Events() {
 		if e.Dispatched() || e.HasID || e.HasRetry || len(e.Comments) > 0 {
 			return true
 		}
-		odd = odd || len(e.Odd) > 0
+		hasOddLines = hasOddLines || len(e.Odd) > 0
 	}
-	return !odd
+	return !hasOddLines
 }
 
-// refuses tells whether a notification was refused, and fails where that is said
-// under a status of success.
-func refuses(t *check.T, what string, x *check.Exchange) bool {
+// isRefused reports whether a notification was refused. It fails the check if an error
+// comes with a status of success.
+func isRefused(t *check.T, what string, x *check.Exchange) bool {
 	if !posting.Ok2xx(x) {
-		return true
+		return !posting.Unavailable(x.Status)
 	}
 	if x.Status == http.StatusAccepted && !x.Streams() && !t.HTTP().Complete(x) {
 		return false
 	}
 	m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), wire.Message.IsResponse)
 	if ok && m.Kind == wire.Error {
-		t.Fail("a status of failure", check.Describe(x), "%s was refused with %s", what, check.Describe(x))
+		t.Fail("a status of failure", check.Describe(x), "%s was refused by an error with a status of success", what)
 	}
 	return false
 }
 
-func inWords(all []string) string {
+// A mediaTypeField is a change of the Content-Type or Accept field of a POST.
+type mediaTypeField struct {
+	what string
+	edit check.Edit
+}
+
+// mediaTypeFields returns fields that a server may refuse or accept.
+func mediaTypeFields() []mediaTypeField {
+	return []mediaTypeField{
+		{"Content-Type text/plain", check.With("Content-Type", "text/plain")},
+		{"Content-Type application/x-www-form-urlencoded", check.With("Content-Type", "application/x-www-form-urlencoded")},
+		{"no Content-Type", check.Without("Content-Type")},
+		{"Content-Type application/json; charset=utf-8", check.With("Content-Type", "application/json; charset=utf-8")},
+		{"Accept application/json alone", check.With("Accept", "application/json")},
+		{"Accept text/event-stream alone", check.With("Accept", "text/event-stream")},
+		{"Accept */*", check.With("Accept", "*/*")},
+		{"no Accept", check.Without("Accept")},
+	}
+}
+
+// joinOrNone returns the texts with commas between them, or "none".
+func joinOrNone(all []string) string {
 	if len(all) == 0 {
 		return "none"
 	}

@@ -1,9 +1,22 @@
-// Package streamablehttp checks basic/transports/streamable-http.
+// Package streamablehttp checks basic/transports/streamable-http. Its event streams
+// are checked by package streams.
 package streamablehttp
 
-import "github.com/mcpcheck/mcpcheck/suites/check"
+import (
+	"slices"
 
-// Checks returns the probes and judges of servers, and the judges of clients.
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/streamablehttp/streams"
+)
+
+// Checks returns the probes and judges of servers.
 func Checks() []check.Check {
-	return check.Servers(endpointProbes(), originProbes(), answerProbes(), versionProbes(), streamProbes(), statelessProbes(), sessionProbes(), acceptanceJudges(), streamJudges(), statelessJudges())
+	return slices.Concat(
+		check.Servers(endpointProbes(), originProbes(), answerProbes(), versionProbes()),
+		streams.Checks(),
+		check.Servers(statelessProbes(), sessionProbes(), judges(), statelessJudges()),
+	)
 }
+
+// acceptStream sets the Accept field of a GET for a stream.
+func acceptStream() check.Edit { return check.With("Accept", "text/event-stream") }

@@ -1,0 +1,181 @@
+package streamablehttp
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+// originProbes returns the probes of the Origin field of
+// basic/transports#security-warning
+// (basic/transports/streamable-http#security-endpoint since 2026-07-28).
+func originProbes() []check.Check {
+	return []check.Check{
+		{
+			ID:    "streamable-http.origin.validated",
+			Says:  "a server on the loopback interface processes no request with a foreign Origin",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_03_26),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-validate-origin"},
+			Idle:  "no request with a foreign Origin was served or refused",
+			// No clause states which names the server accepts in Host, or whether it accepts
+			// an Origin that is no other site's: that is noted.
+			Probe: func(t *check.T) {
+				trial := tryOrigins(t)
+				for _, note := range trial.notes {
+					t.Note("%s", note)
+				}
+				var served []originRequest
+				for _, r := range trial.requests {
+					if r.served {
+						served = append(served, r)
+					}
+				}
+				if len(served) > 0 {
+					t.HTTP().Mark(served[0].x)
+					t.Fail("a refusal", served[0].answer, "%s was served (%d of %d requests with a foreign Origin were)",
+						served[0].what, len(served), len(trial.requests))
+				}
+				for _, r := range trial.requests {
+					if r.x != nil && posting.IsRefusal(r.x.Status) {
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.origin.forbidden",
+			Says:  "the server refuses a request for its Origin with status 403",
+			Level: spec.Must,
+			In:    spec.Since(spec.V2025_11_25),
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-origin-403"},
+			Idle:  "no request was refused for its Origin",
+			// A request that was served is judged by streamable-http.origin.validated. GET and
+			// DELETE need not be offered at all.
+			Probe: func(t *check.T) {
+				for _, r := range tryOrigins(t).requests {
+					switch {
+					case !r.isPost || r.served, r.x != nil && posting.Unavailable(r.x.Status):
+					case r.x == nil:
+						t.Fail("HTTP status 403", r.answer, "%s was not answered: %s", r.what, r.answer)
+					case r.x.Status != http.StatusForbidden:
+						t.HTTP().Mark(r.x)
+						t.Fail("HTTP status 403", r.answer, "%s was refused with another status", r.what)
+					default:
+						t.Saw()
+					}
+				}
+			},
+		},
+	}
+}
+
+// An originRequest is a request as a page of another site has a browser send it, and
+// how it was answered.
+type originRequest struct {
+	what   string
+	isPost bool
+	x      *check.Exchange // nil if there is no answer
+	served bool
+	answer string // in words
+}
+
+// An originTrial holds requests with foreign origins, if the same request is served
+// without Origin.
+type originTrial struct {
+	servedWithout bool
+	requests      []originRequest
+	notes         []string // what no clause judges
+}
+
+var originTrialKey = check.NewKey[originTrial]("foreign origins")
+
+// tryOrigins sends requests with foreign origins, once at this revision. The check is
+// not observed unless the server is used over the loopback interface and serves the
+// same request without Origin.
+func tryOrigins(t *check.T) originTrial {
+	requireLoopback(t, "its operator decides which origins it accepts")
+	trial := check.Once(t, originTrialKey, func() originTrial {
+		var o originTrial
+		x, err := t.HTTP().TryPost(posting.Barrier(t))
+		if o.servedWithout = err == nil && posting.Served(t, x); o.servedWithout {
+			o.send(t)
+		}
+		return o
+	})
+	if !trial.servedWithout {
+		t.NotObserved("a request without Origin is not served either", "")
+	}
+	return trial
+}
+
+// send sends the requests.
+func (o *originTrial) send(t *check.T) {
+	port := t.HTTP().URL().Port()
+	post := func(edit check.Edit) (*check.Exchange, error) { return t.HTTP().TryPost(posting.Barrier(t), edit) }
+	isServed := func(x *check.Exchange) bool { return posting.Served(t, x) }
+	for _, origin := range posting.ForeignOrigins(port) {
+		o.try("a POST of "+t.Facts.Barrier, origin, true, post, isServed)
+	}
+	if !t.Facts.Stateless {
+		o.trySessions(t, posting.ForeignOrigins(port)[1])
+	}
+	for _, r := range []struct {
+		what string
+		edit check.Edit
+	}{
+		{"Origin null", check.With("Origin", "null")},
+		{"an Origin of another port of this machine", check.With("Origin", "http://localhost:1")},
+		{"Host evil.example", check.Host("evil.example:" + port)},
+		{"Host localhost.evil.example", check.Host("localhost.evil.example:" + port)},
+	} {
+		result := "refused"
+		if x, err := post(r.edit); err == nil && posting.Served(t, x) {
+			result = "served"
+		}
+		o.notes = append(o.notes, "a request with "+r.what+" is "+result)
+	}
+}
+
+// try sends a request with an Origin; isServed reports whether an answer shows that it
+// was processed.
+func (o *originTrial) try(what, origin string, isPost bool,
+	send func(check.Edit) (*check.Exchange, error), isServed func(*check.Exchange) bool) {
+	r := originRequest{what: fmt.Sprintf("%s with Origin %s", what, origin), isPost: isPost}
+	x, err := send(check.With("Origin", origin))
+	if err != nil {
+		r.answer = err.Error()
+	} else {
+		r.x, r.served, r.answer = x, isServed(x), check.Describe(x)
+		x.Close()
+	}
+	o.requests = append(o.requests, r)
+}
+
+// trySessions opens a session, opens a stream and ends a session with an Origin.
+func (o *originTrial) trySessions(t *check.T, origin string) {
+	o.try("a POST of initialize", origin, true, func(edit check.Edit) (*check.Exchange, error) {
+		return t.HTTP().TryPost(posting.Initializing(t), edit,
+			check.Without(posting.SessionField), check.Without(posting.VersionField))
+	}, func(x *check.Exchange) bool {
+		isServed := posting.Served(t, x)
+		(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()
+		return isServed
+	})
+	b := posting.OpenSession(t)
+	defer b.End()
+	o.try("a GET", origin, false, func(edit check.Edit) (*check.Exchange, error) {
+		return b.TryAsk(http.MethodGet, edit, acceptStream())
+	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.Streams() })
+	if b.Id != "" {
+		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.Exchange, error) {
+			return b.TryAsk(http.MethodDelete, edit)
+		}, posting.Ok2xx)
+	}
+}

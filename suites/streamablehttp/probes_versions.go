@@ -1,0 +1,86 @@
+package streamablehttp
+
+import (
+	"net/http"
+
+	"github.com/mcpcheck/mcpcheck/internal/match"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+// versionProbes returns the probes of basic/transports#protocol-version-header of
+// 2025-06-18 and 2025-11-25. In 2026-07-28 the field is one of those that repeat the
+// message, which area headers checks.
+func versionProbes() []check.Check {
+	in := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+	return []check.Check{
+		{
+			ID:    "streamable-http.version.invalid",
+			Says:  "the server answers a request with an invalid MCP-Protocol-Version with status 400",
+			Level: spec.Must,
+			In:    in,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-version-header-invalid-400"},
+			Idle:  "no message was posted",
+			// No server can know these versions. The session tells the right one.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				for _, version := range []string{spec.UnknownVersion, spec.FutureVersion, "garbage"} {
+					for _, raw := range []string{posting.Barrier(t), posting.Initialized} {
+						x := posting.SayingSomething(t, b.Post(raw, check.With(posting.VersionField, version)))
+						match.Expect(t, x.Status).To(match.BeStatus(http.StatusBadRequest),
+							"%s with MCP-Protocol-Version: %s was posted", wire.Parse([]byte(raw)).Summary(), version)
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.version.absent",
+			Says:  "the server serves a request without MCP-Protocol-Version",
+			Level: spec.Should,
+			In:    in,
+			On:    transport.OnHTTP,
+			Rules: []string{"streamable-http-version-header-default"},
+			Idle:  "no request was posted",
+			// Without a session nothing else tells the version, and the server should assume
+			// 2025-03-26, which has no such field. A server that does not speak 2025-03-26
+			// must refuse the request. A session may tell the version, and the page does not
+			// state how the request is answered then.
+			Probe: func(t *check.T) {
+				b := posting.OpenSession(t)
+				defer b.End()
+				x := posting.SayingSomething(t, b.Post(posting.Barrier(t), check.Without(posting.VersionField)))
+				switch {
+				case posting.Served(t, x):
+					t.Saw()
+				case b.Id != "":
+					t.NotObserved("the session may tell the version: a request without MCP-Protocol-Version was answered with "+
+						check.Describe(x), "")
+				case x.Status == http.StatusBadRequest && !agreesTo(t, spec.V2025_03_26):
+					t.NotApplicable("the server does not speak 2025-03-26, the version of a request without MCP-Protocol-Version")
+				default:
+					posting.LeftToPoll(t, x)
+					t.Fail("a result", check.Describe(x), "%s without MCP-Protocol-Version was posted", t.Facts.Barrier)
+				}
+			},
+		},
+	}
+}
+
+// agreesTo reports whether the server answers initialize of a revision with that
+// revision.
+func agreesTo(t *check.T, rev spec.Revision) bool {
+	raw := t.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev)))
+	x, err := t.HTTP().TryPost(raw, check.Without(posting.SessionField), check.Without(posting.VersionField))
+	if err != nil || !posting.Served(t, x) {
+		return false
+	}
+	m, _ := t.HTTP().Response(x)
+	(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()
+	return m.Result().Get("protocolVersion").String() == string(rev)
+}

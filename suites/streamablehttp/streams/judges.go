@@ -1,0 +1,153 @@
+package streams
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// judges returns the judges of how streams begin and end
+// (basic/transports#sending-messages-to-the-server and
+// #listening-for-messages-from-the-server).
+func judges() []check.Check {
+	return []check.Check{
+		{
+			ID:    "streamable-http.stream.early-close",
+			Says:  "the server does not close the stream of a request before its response",
+			Level: spec.Should,
+			In:    beforePolling(),
+			Rules: []string{"streamable-http-sse-no-early-close", "streamable-http-sse-carries-response"},
+			Idle:  "no stream of a request has ended",
+			Judge: func(j *check.J) {
+				check.Each(j, requestStreams(j), func(s requestStream) bool {
+					h := s.first()
+					if h.End == nil {
+						return false
+					}
+					open := unanswered(j, s.posted, h.Came, h.End.At)
+					if len(open) > 0 && isClosedInSession(j, h) {
+						j.FailAt(*h.End, "the stream opened for the %s was closed before its response", open[0].Summary())
+					}
+					return len(open) == 0
+				})
+			},
+		},
+		{
+			ID:    "streamable-http.stream.response",
+			Says:  "the stream of a request carries its response",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_11_25),
+			Rules: []string{"streamable-http-sse-carries-response"},
+			Idle:  "no stream of a request has ended",
+			// Up to 2025-11-25 the response may still come if the stream can be resumed: the
+			// server may close its connection
+			// (basic/transports#sending-messages-to-the-server).
+			Judge: func(j *check.J) {
+				check.Each(j, requestStreams(j), func(s requestStream) bool {
+					h := s.last()
+					if h.End == nil {
+						return false
+					}
+					isRefused := s.refused != nil && isFinalRefusal(s.refused)
+					isResumable := s.hasEventIDs() && !j.Facts.Stateless && !isRefused
+					open := unanswered(j, s.posted, s.moments(), h.End.At)
+					if len(open) > 0 && !isResumable && isClosedInSession(j, h) {
+						j.FailAt(*h.End, "the stream opened for the %s ended without its response", open[0].Summary())
+					}
+					return len(open) == 0
+				})
+			},
+		},
+		{
+			ID:    "streamable-http.stream.retry",
+			Says:  "the server sends a retry field before it closes the connection of an unfinished stream",
+			Level: spec.Should,
+			In:    polling(),
+			Rules: []string{"streamable-http-retry-before-close"},
+			Idle:  "the server closed no connection of an unfinished stream",
+			// The retry may be anywhere on the connection: a client keeps the last one. A
+			// stream without event ids cannot be resumed; streamable-http.stream.response
+			// judges its end.
+			Judge: func(j *check.J) {
+				for _, s := range requestStreams(j) {
+					var moments []check.Moment
+					for _, h := range s.exchanges {
+						moments = append(moments, h.Came...)
+						if h.End == nil || len(unanswered(j, s.posted, moments, h.End.At)) == 0 ||
+							!s.hasEventIDs() || !isClosedInSession(j, h) {
+							continue
+						}
+						if !slices.ContainsFunc(h.Came, hasRetry) {
+							j.FailAt(*h.End, "the connection of the stream opened for the %s was closed early without a retry field",
+								s.posted[0].Summary())
+							continue
+						}
+						j.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.get.answer",
+			Says:  "the server answers a GET with an event stream or status 405",
+			Level: spec.Must,
+			In:    handshake(),
+			Rules: []string{"streamable-http-get-sse-or-405"},
+			Idle:  "no GET was sent with the header fields of an open session",
+			// Only the first GET of a session is judged, if it has all header fields that a
+			// client must send: the page does not say how a second stream is answered.
+			Judge: func(j *check.J) {
+				isGet := func(h *check.Heard) bool { return h.Begun.HTTP.Method == http.MethodGet }
+				at := slices.IndexFunc(j.Exchanges(), isGet)
+				if at < 0 {
+					return
+				}
+				h := j.Exchanges()[at]
+				switch {
+				case h.Head == nil || h.Field("Last-Event-ID") != "" || h.Field("Accept") != "text/event-stream":
+				case !followsInitialized(j, h):
+				case h.Streams(), h.Head.HTTP.Status == http.StatusMethodNotAllowed:
+					j.Saw()
+				case isFinalRefusal(h):
+					j.FailAt(*h.Head, "a GET was answered with HTTP status %d %s and the type %q, not with an event stream or 405",
+						h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status), http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+				}
+			},
+		},
+		{
+			ID:    "tasks.get.plain",
+			Says:  "the server answers tasks/get without an event stream where possible",
+			Level: spec.Should,
+			In:    spec.Only(spec.V2025_11_25),
+			Rules: []string{"tasks-no-sse-for-get"},
+			Idle:  "no tasks/get was answered, or the server answers every request with an event stream",
+			// The server can do without a stream if it answered another request as plain JSON.
+			Judge: func(j *check.J) {
+				isPlain := func(h *check.Heard) bool {
+					posted := h.Posted()
+					return len(posted) == 1 && posted[0].Kind == wire.Request && isOK(h) && !h.Streams()
+				}
+				check.Each(j, j.Exchanges(), func(h *check.Heard) bool {
+					posted := h.Posted()
+					if len(posted) != 1 || posted[0].Method() != "tasks/get" || !isOK(h) {
+						return false
+					}
+					if h.Streams() && slices.ContainsFunc(j.Exchanges(), isPlain) {
+						j.FailAt(*h.Head, "tasks/get (id %s) was answered with an event stream, and other requests with plain JSON",
+							posted[0].ID())
+					}
+					return !h.Streams()
+				})
+			},
+		},
+	}
+}
+
+// hasRetry reports whether a frame is an event with a retry field.
+func hasRetry(m check.Moment) bool { return m.HTTP.Event != nil && m.HTTP.Event.Retry != "" }
+
+// isOK reports whether an exchange was answered with status 200.
+func isOK(h *check.Heard) bool { return h.Head != nil && h.Head.HTTP.Status == http.StatusOK }

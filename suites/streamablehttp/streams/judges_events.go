@@ -1,0 +1,169 @@
+package streams
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// eventJudges returns the judges of the events of streams.
+func eventJudges() []check.Check {
+	return []check.Check{
+		{
+			ID:    "streamable-http.event.data",
+			Says:  "the server sends each message on a stream as the data of one event",
+			Level: spec.Should,
+			In:    spec.Since(spec.V2025_03_26),
+			Rules: []string{"streamable-http-sse-data-json"},
+			Idle:  "no message came on an event stream",
+			// Invalid UTF-8 has a rule of its own, and JSON that is no message is judged with
+			// the messages.
+			Judge: func(j *check.J) {
+				for _, s := range streamsOf(j) {
+					check.Each(j, s.moments(), func(m check.Moment) bool {
+						if m.HTTP.Event == nil || m.Cut {
+							return false
+						}
+						for _, line := range m.HTTP.Event.Odd {
+							if v := gjson.Parse(line); gjson.Valid(line) && v.Get("jsonrpc").Exists() {
+								j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
+							}
+						}
+						fault := m.Message.Fault
+						if !m.Wordless() && fault != nil && !fault.Encoding {
+							j.FailAt(m, "the data of an event is no message: %v", fault)
+						}
+						return !m.Wordless() && fault == nil
+					})
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.event.id.unique",
+			Says:  "the server gives no two events on the streams of a session the same id",
+			Level: spec.Must,
+			In:    handshake(),
+			Rules: []string{"streamable-http-event-id-unique"},
+			Idle:  "no event has an id",
+			// A resumed stream may repeat an event, and a stream an event without message.
+			// Events are compared within a session: other checks may open further ones.
+			Judge: func(j *check.J) {
+				type key struct{ session, id string }
+				first := map[key]identifiedEvent{}
+				check.Each(j, identifiedEvents(j), func(e identifiedEvent) bool {
+					k := key{sessionOf(e.exchange), eventID(e.Moment)}
+					before, known := first[k]
+					isResumed := e.exchange.Field("Last-Event-ID") != ""
+					isRepeated := bytes.Equal(before.data(), e.data()) && (isResumed || before.stream == e.stream)
+					switch {
+					case !known:
+						first[k] = e
+						return true
+					case isRepeated:
+					case before.stream != e.stream:
+						j.FailAt(e.Moment, "the event id %q was used on another stream of the session before", wire.Clip(k.id, 80))
+					case len(before.data()) > 0 && len(e.data()) > 0:
+						j.FailAt(e.Moment, "the event id %q was used for another message of the stream before", wire.Clip(k.id, 80))
+					}
+					return false
+				})
+			},
+		},
+		{
+			ID:    "streamable-http.event.priming",
+			Says:  "the server begins the stream of a request with an event that has an id and empty data",
+			Level: spec.Should,
+			In:    polling(),
+			Rules: []string{"streamable-http-sse-priming-event"},
+			Idle:  "no request was answered with an event stream",
+			// Before the answer to initialize no revision is agreed on. Comments are no events.
+			Judge: func(j *check.J) {
+				check.Each(j, requestStreams(j), func(s requestStream) bool {
+					if s.posted[0].Method() == "initialize" {
+						return false
+					}
+					m, ok := firstEvent(s.first())
+					if !ok {
+						return false
+					}
+					isPriming := m.Wordless() && eventID(m) != "" && !m.HTTP.Event.NoData
+					if !isPriming {
+						j.FailAt(m, "the stream opened for the %s begins with %s, not with an event that has an id and empty data",
+							s.posted[0].Summary(), describeEvent(m))
+					}
+					return isPriming
+				})
+			},
+		},
+	}
+}
+
+// firstEvent returns the first event of an exchange that has a field; ok is false if
+// there is none that was received completely.
+func firstEvent(h *check.Heard) (m check.Moment, ok bool) {
+	for _, m := range h.Came {
+		e := m.HTTP.Event
+		switch {
+		case e == nil || e.Lost:
+			return m, false
+		case e.NoData && e.ID == nil && e.Retry == "":
+			continue
+		}
+		return m, true
+	}
+	return m, false
+}
+
+// An identifiedEvent is an event with an id.
+type identifiedEvent struct {
+	check.Moment
+	exchange *check.Heard
+	stream   *stream
+}
+
+// identifiedEvents returns the events with ids in the order in which they came.
+func identifiedEvents(j *check.J) []identifiedEvent {
+	var all []identifiedEvent
+	for _, s := range streamsOf(j) {
+		for _, h := range s.exchanges {
+			for _, m := range h.Came {
+				if eventID(m) != "" {
+					all = append(all, identifiedEvent{m, h, s})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b identifiedEvent) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
+
+// data returns the data of the event: a message, or the text that was recorded of an
+// exchange that a check made.
+func (e identifiedEvent) data() []byte {
+	switch {
+	case e.HTTP == nil:
+		return nil
+	case e.Wordless():
+		return []byte(e.HTTP.Body)
+	}
+	return e.Raw
+}
+
+// describeEvent names what an event lacks to begin a stream, or the message in it.
+func describeEvent(m check.Moment) string {
+	switch e := m.HTTP.Event; {
+	case !m.Wordless():
+		return "the " + m.Message.Summary()
+	case e.ID == nil:
+		return "an event without id"
+	case e.NoData:
+		return "an event without a data field"
+	}
+	return "an event with an empty id"
+}

@@ -1,0 +1,207 @@
+package streams
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+)
+
+// routeJudges returns the judges of which stream carries which message.
+func routeJudges() []check.Check {
+	return []check.Check{
+		{
+			ID:    "streamable-http.stream.related",
+			Says:  "the stream of a request carries only messages about that request",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
+			Idle:  "no notification came that names its request or subscription",
+			Hint:  "offer a tool that reports progress",
+			Judge: func(j *check.J) {
+				judgeProgressRoutes(j)
+				judgeSubscriptionRoutes(j)
+			},
+		},
+		{
+			ID:    "streamable-http.stream.related.advised",
+			Says:  "the stream of a request carries only messages about that request",
+			Level: spec.Should,
+			In:    handshake(),
+			Rules: []string{"streamable-http-sse-server-messages-related"},
+			Idle:  "no notification came that names its request",
+			Hint:  "offer a tool that reports progress",
+			Judge: func(j *check.J) { judgeProgressRoutes(j) },
+		},
+		{
+			ID:    "streamable-http.get.unrelated",
+			Says:  "the stream of a GET carries no message about a request in flight",
+			Level: spec.Should,
+			In:    handshake(),
+			Rules: []string{"streamable-http-get-messages-unrelated"},
+			Idle:  "no progress was reported while the stream of a GET was open",
+			Hint:  "offer a tool that reports progress",
+			// A request is in flight until its answer came: a message that came after it may
+			// have been sent before it.
+			Judge: func(j *check.J) {
+				check.Each(j, progressRoutes(j), func(r progressRoute) bool {
+					s := streamOf(j, r.exchange)
+					isInFlight := r.About.Answered == 0 || r.About.Answered > r.Index
+					switch {
+					case r.isOwn(j):
+						return hasOpenGet(j, j.FrameOf(r.Entry))
+					case s == nil || !s.isOpenedByGet() || r.Cancelled || r.isRepeated(j):
+					case isInFlight:
+						j.Fail(r.Entry, "progress of the %s, which is in flight, came on the stream of a GET", r.About.Request.Summary())
+					}
+					return false
+				})
+			},
+		},
+		{
+			ID:    "streamable-http.get.no-responses",
+			Says:  "the stream of a GET carries no response unless it resumes the stream of a request",
+			Level: spec.Must,
+			In:    handshake(),
+			Rules: []string{"streamable-http-get-no-responses"},
+			Idle:  "no response came while the stream of a GET was open",
+			// A stream whose first event is not in the recording may be that of a request.
+			Judge: func(j *check.J) {
+				opened := transcript.Filter(streamsOf(j), func(s *stream) bool {
+					return s.isOpenedByGet() && s.first().Field("Last-Event-ID") == ""
+				})
+				for _, e := range j.Sent() {
+					if !e.Message.IsResponse() || e.HTTP == nil {
+						continue
+					}
+					exchange := j.ExchangeOf(e)
+					check.Each(j, opened, func(s *stream) bool {
+						if slices.Contains(s.exchanges, exchange) {
+							j.Fail(e, "a %s came on the stream of a GET", e.Message.Summary())
+							return false
+						}
+						return s.last().Open(j.FrameOf(e))
+					})
+				}
+			},
+		},
+		{
+			ID:    "streamable-http.message.once",
+			Says:  "the server sends each message on only one of its streams",
+			Level: spec.Must,
+			In:    handshake(),
+			Rules: []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"},
+			Idle:  "no request or progress notification came while several streams were open",
+			// Two equal messages are one message if the stream of the second was requested
+			// before the first came. A resumed stream may repeat a message.
+			Judge: func(j *check.J) {
+				first := map[uniqueKey]wire.Entry{}
+				check.Each(j, uniqueMessages(j), func(m uniqueMessage) bool {
+					exchange := j.ExchangeOf(m.Entry)
+					if exchange == nil || !exchange.Streams() {
+						return false
+					}
+					before, known := first[m.key]
+					if !known {
+						first[m.key] = m.Entry
+						return openStreams(j, j.FrameOf(m.Entry)) > 1
+					}
+					other := j.ExchangeOf(before)
+					isOtherStream := streamOf(j, other) != streamOf(j, exchange)
+					if isOtherStream && exchange.Begun.At < j.FrameOf(before) && exchange.Field("Last-Event-ID") == "" {
+						j.Fail(m.Entry, "the %s came on the stream of a %s (exchange %d) and on that of a %s (exchange %d)",
+							m.Message.Summary(), other.Begun.HTTP.Method, other.Number, exchange.Begun.HTTP.Method, exchange.Number)
+					}
+					return false
+				})
+			},
+		},
+		{
+			ID:    "subscriptions.closed",
+			Says:  "the server sends no notification of a subscription whose stream the client has closed",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"subscriptions-client-cancel-http"},
+			Idle:  "no change notification came after the client had closed the stream of a subscription",
+			Hint:  "offer a tool that changes a list or a resource",
+			// Evidence is a change that was sent on another subscription after one was closed.
+			Judge: func(j *check.J) {
+				check.Each(j, subscriptionRoutes(j), func(r subscriptionRoute) bool {
+					frame := j.FrameOf(r.Entry)
+					if r.exchange == r.own {
+						return r.Message.Method() != transcript.AcknowledgedMethod && hasClosedSubscription(j, frame)
+					}
+					if isLeftBefore(r.own, frame) {
+						j.Fail(r.Entry, "the client had closed the stream of exchange %d, and %s of its subscription came in exchange %d",
+							r.own.Number, r.Message.Method(), r.exchange.Number)
+					}
+					return false
+				})
+			},
+		},
+		{
+			ID:    "cancellation.closed",
+			Says:  "the server sends no further message for a request whose stream the client has closed",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"cancellation-http-close-is-signal"},
+			Idle:  "the client closed the stream of no request, or no later request was answered",
+			// Closing the stream cancels the request. Its answer or its progress could come on
+			// another stream. A later request that was answered shows that there was time for
+			// such a message.
+			Judge: func(j *check.J) {
+				for _, h := range j.Exchanges() {
+					request, ok := closedRequest(j, h)
+					if !ok {
+						continue
+					}
+					check.Each(j, j.Sent(), func(e wire.Entry) bool {
+						exchange := j.ExchangeOf(e)
+						switch {
+						case exchange == nil || j.FrameOf(e) < h.Left.At:
+							return false
+						case exchange != h && isAbout(e.Message, request):
+							j.Fail(e, "the client had closed the stream of the %s, and the %s came on another one",
+								request.Summary(), e.Message.Summary())
+							return false
+						}
+						return exchange.Begun.At > h.Left.At && e.Message.IsResponse()
+					})
+				}
+			},
+		},
+	}
+}
+
+// judgeProgressRoutes judges that progress comes on the stream of its request. A
+// request whose stream the client has closed is judged as a cancelled one
+// (cancellation.closed), and the streams of subscriptions by
+// streamable-http.listen.scope.
+func judgeProgressRoutes(j *check.J) {
+	check.Each(j, progressRoutes(j), func(r progressRoute) bool {
+		posted := r.exchange.Posted()
+		switch {
+		case r.isOwn(j):
+			return true
+		case len(posted) == 0, posted[0].Method() == listenMethod:
+		case isLeftBefore(r.own, j.FrameOf(r.Entry)), r.isRepeated(j):
+		default:
+			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.About.Request.Summary(), posted[0].Summary())
+		}
+		return false
+	})
+}
+
+// judgeSubscriptionRoutes judges that a notification that names a subscription comes
+// on the stream of that subscription.
+func judgeSubscriptionRoutes(j *check.J) {
+	check.Each(j, subscriptionRoutes(j), func(r subscriptionRoute) bool {
+		if r.exchange != r.own && !isLeftBefore(r.own, j.FrameOf(r.Entry)) {
+			j.Fail(r.Entry, "%s of the subscription of exchange %d came in exchange %d",
+				r.Message.Method(), r.own.Number, r.exchange.Number)
+		}
+		return r.exchange == r.own
+	})
+}
