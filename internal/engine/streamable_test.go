@@ -228,7 +228,7 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})},
-		{"streamable-http.session.ended", "a session id that was never given is answered with HTTP status 400", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		{"streamable-http.session.ended", "a session id that the server never gave is answered with HTTP status 400", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
 				refused(w, http.StatusBadRequest)
 				return
