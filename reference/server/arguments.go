@@ -37,7 +37,7 @@ func compileText(text []byte) (*jsonschema.Schema, error) {
 }
 
 // check tells in one line why arguments do not fit the tool, or "".
-func (t *Tool) check(args Object) string {
+func (t *Tool) argumentsError(args Object) string {
 	if t.Lenient {
 		return ""
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // eliciting are the revisions that have elicitation.
-var eliciting = spec.Since(spec.V2025_06_18)
+var elicitationRevisions = spec.Since(spec.V2025_06_18)
 
 // askingTools are the tools that need input from the client.
-func askingTools() []*Tool {
+func libraryInputTools() []*Tool {
 	return []*Tool{
 		{
 			Name: "suggest_reading", Title: "Suggest a book",
@@ -21,18 +21,18 @@ func askingTools() []*Tool {
 				"type": "object", "properties": Object{"mood": Object{"type": "string", "minLength": 1, "maxLength": 100}},
 				"required": []any{"mood"}, "additionalProperties": false,
 			},
-			Hints: looks, TaskSupport: "optional",
+			Hints: readOnlyTool, TaskSupport: "optional",
 			Asks: func(call *Call) []Ask {
 				return []Ask{{Key: "suggestion", Method: "sampling/createMessage", Params: Object{
-					"messages":     []any{Object{"role": "user", "content": textBlock("Name one book for this mood: " + text(call.Args["mood"]))}},
-					"systemPrompt": "You are a librarian. Answer with one title from this list: " + titles() + ".",
+					"messages":     []any{Object{"role": "user", "content": textBlock("Name one book for this mood: " + stringOf(call.Args["mood"]))}},
+					"systemPrompt": "You are a librarian. Answer with one title from this list: " + bookTitles() + ".",
 					"maxTokens":    60,
 					"modelPreferences": Object{"hints": []any{Object{"name": "small"}}, "speedPriority": 0.8,
 						"costPriority": 0.5, "intelligencePriority": 0.2},
 				}}}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
-				return said("The model suggests: " + sampleText(call.Answers["suggestion"]))
+				return textOutcome("The model suggests: " + sampleText(call.Answers["suggestion"]))
 			},
 		},
 		{
@@ -42,16 +42,16 @@ func askingTools() []*Tool {
 				"type": "object", "properties": Object{"uri": Object{"type": "string", "pattern": "^file://", "maxLength": 2000, "examples": []any{"file:///home/reader/list.txt"}}},
 				"required": []any{"uri"}, "additionalProperties": false,
 			},
-			Hints: looks,
+			Hints: readOnlyTool,
 			Asks:  func(call *Call) []Ask { return []Ask{{Key: "roots", Method: "roots/list"}} },
 			Run:   checkFile,
 		},
 		{
 			Name: "register_reader", Title: "Register a reader",
 			Description: "Asks for the particulars of a new reader and writes a card.",
-			Input:       nothing(), Hints: changes, In: eliciting,
+			Input:       noArguments(), Hints: stateChangingTool, In: elicitationRevisions,
 			Asks: func(*Call) []Ask {
-				return []Ask{form("particulars", "Who is the card for?", Object{
+				return []Ask{formElicitation("particulars", "Who is the card for?", Object{
 					"name":   Object{"type": "string", "title": "Name", "description": "As it shall stand on the card", "minLength": 1, "maxLength": 60},
 					"email":  Object{"type": "string", "title": "E-mail", "format": "email"},
 					"wing":   Object{"type": "string", "title": "Favourite wing", "enum": []any{"A", "B", "C"}, "default": "A"},
@@ -62,27 +62,27 @@ func askingTools() []*Tool {
 			Run: func(_ context.Context, call *Call) Outcome {
 				answer := call.Answers["particulars"]
 				if answer["action"] != "accept" {
-					return said("No card was written.")
+					return textOutcome("No card was written.")
 				}
-				return said(fmt.Sprintf("Welcome, %s. Your card is ready.", text(answer["content"].(Object)["name"])))
+				return textOutcome(fmt.Sprintf("Welcome, %s. Your card is ready.", stringOf(answer["content"].(Object)["name"])))
 			},
 		},
 		{
 			Name: "plan_visit", Title: "Plan a visit",
 			Description: "Asks for a day and for company, and plans a visit.",
-			Input:       nothing(), Hints: changes, In: eliciting, TaskSupport: "optional",
+			Input:       noArguments(), Hints: stateChangingTool, In: elicitationRevisions, TaskSupport: "optional",
 			Asks: func(*Call) []Ask {
 				return []Ask{
-					form("day", "On which day will you come?", Object{"day": Object{"type": "string", "title": "Day", "format": "date"}}, "day"),
-					form("company", "How many of you?", Object{"people": Object{"type": "integer", "title": "People", "minimum": 1, "maximum": 30}}, "people"),
+					formElicitation("day", "On which day will you come?", Object{"day": Object{"type": "string", "title": "Day", "format": "date"}}, "day"),
+					formElicitation("company", "How many of you?", Object{"people": Object{"type": "integer", "title": "People", "minimum": 1, "maximum": 30}}, "people"),
 				}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				day, company := call.Answers["day"], call.Answers["company"]
 				if day["action"] != "accept" || company["action"] != "accept" {
-					return said("No visit was planned.")
+					return textOutcome("No visit was planned.")
 				}
-				return said(fmt.Sprintf("We expect %v of you on %v.", company["content"].(Object)["people"], day["content"].(Object)["day"]))
+				return textOutcome(fmt.Sprintf("We expect %v of you on %v.", company["content"].(Object)["people"], day["content"].(Object)["day"]))
 			},
 		},
 	}
@@ -90,7 +90,7 @@ func askingTools() []*Tool {
 
 // form is an elicitation in form mode; it asks for nothing sensitive
 // (client/elicitation#user-interaction-model).
-func form(key, message string, properties Object, needed ...string) Ask {
+func formElicitation(key, message string, properties Object, needed ...string) Ask {
 	names := []any{}
 	for _, n := range needed {
 		names = append(names, n)
@@ -101,7 +101,7 @@ func form(key, message string, properties Object, needed ...string) Ask {
 	}}
 }
 
-func titles() string {
+func bookTitles() string {
 	var out []string
 	for _, b := range books() {
 		out = append(out, b.title)
@@ -112,16 +112,16 @@ func titles() string {
 // checkFile keeps to the roots of the client and to paths that do not climb
 // out of them (client/roots#security-considerations). It opens nothing.
 func checkFile(_ context.Context, call *Call) Outcome {
-	uri := text(call.Args["uri"])
+	uri := stringOf(call.Args["uri"])
 	if strings.Contains(uri, "..") || strings.Contains(uri, "%") {
-		return failed("The library takes plain paths only.")
+		return errorOutcome("The library takes plain paths only.")
 	}
 	list, _ := call.Answers["roots"]["roots"].([]any)
 	for _, v := range list {
-		root := strings.TrimSuffix(text(v.(Object)["uri"]), "/")
+		root := strings.TrimSuffix(stringOf(v.(Object)["uri"]), "/")
 		if uri == root || strings.HasPrefix(uri, root+"/") {
-			return said("The file lies in a folder of yours.")
+			return textOutcome("The file lies in a folder of yours.")
 		}
 	}
-	return failed("The file lies in none of the folders that you opened to the library.")
+	return errorOutcome("The file lies in none of the folders that you opened to the library.")
 }

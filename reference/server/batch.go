@@ -13,14 +13,14 @@ import (
 // of the responses, none for notifications, a single error for an empty
 // array, and an error without id for each element that is no request. finally
 // is called exactly once, with the array or an empty frame. Elsewhere the array as a whole is no valid request.
-func (c *conn) batch(m wire.Message, x *exchange, finally func(Frame)) {
+func (c *conn) handleBatch(m wire.Message, x *exchange, finally func(Frame)) {
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:
-		finally(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A message is an object, not an array"))))
+		finally(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "A message is an object, not an array"))))
 		return
 	case len(elements) == 0:
-		finally(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "The batch is empty"))))
+		finally(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "The batch is empty"))))
 		return
 	}
 	var (
@@ -41,22 +41,22 @@ func (c *conn) batch(m wire.Message, x *exchange, finally func(Frame)) {
 			finally(Frame{})
 			return
 		}
-		finally(Frame{Raw: join(replies), Kind: wire.Batch})
+		finally(Frame{Raw: joinBatch(replies), Kind: wire.Batch})
 	}
 	for _, e := range elements {
 		switch {
 		case e.Kind == wire.Batch:
-			collect(refusal(c.refuse(wire.Message{}, errorf(spec.InvalidRequest, "A batch holds no batches"))))
+			collect(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "A batch holds no batches"))))
 		case e.Kind == wire.Request && e.Method() == "initialize":
 			// basic/lifecycle#initialization: never part of a batch.
-			collect(refusal(c.refuse(e, errorf(spec.InvalidRequest, "The initialize request is not part of a batch"))))
+			collect(errorFrame(c.errorResponse(e, newError(spec.InvalidRequest, "The initialize request is not part of a batch"))))
 		default:
 			c.dispatch(e, x, collect)
 		}
 	}
 }
 
-func join(parts [][]byte) []byte {
+func joinBatch(parts [][]byte) []byte {
 	b := append([]byte("["), bytes.Join(parts, []byte(","))...)
 	return append(b, ']')
 }

@@ -14,82 +14,82 @@ import (
 
 // maxValues is how many values a completion may have
 // (schema.ts#CompleteResult).
-const maxValues = 100
+const maxCompletionValues = 100
 
 // contextual are the revisions whose requests say what was filled in before.
-var contextual = spec.Since(spec.V2025_06_18)
+var completionContextRevisions = spec.Since(spec.V2025_06_18)
 
 // complete answers completion/complete (server/utilities/completion).
-func complete(_ context.Context, r *Request) (any, *Error) {
+func completeArgument(_ context.Context, r *Request) (any, *Error) {
 	ref, ok := r.Params["ref"].(Object)
 	if !ok {
-		return nil, invalid("The parameter ref must be an object")
+		return nil, invalidParams("The parameter ref must be an object")
 	}
 	argument, ok := r.Params["argument"].(Object)
 	if !ok || !isString(argument["name"]) || !isString(argument["value"]) {
-		return nil, invalid("The parameter argument must hold a name and a value, both strings")
+		return nil, invalidParams("The parameter argument must hold a name and a value, both strings")
 	}
-	filled, problem := r.filledIn()
+	filled, problem := r.contextArguments()
 	if problem != nil {
 		return nil, problem
 	}
-	name := text(argument["name"])
-	known, problem := r.completable(ref)
+	name := stringOf(argument["name"])
+	known, problem := r.completableArguments(ref)
 	switch {
 	case problem != nil:
 		return nil, problem
 	case !slices.Contains(known, name):
-		return nil, invalid("There is no argument %s to complete", clip(name))
+		return nil, invalidParams("There is no argument %s to complete", clip(name))
 	}
-	values := rank(candidates(name, filled), text(argument["value"]))
+	values := matchingValues(completionValues(name, filled), stringOf(argument["value"]))
 	total := len(values)
 	list := []any{}
-	for _, v := range values[:min(total, maxValues)] {
+	for _, v := range values[:min(total, maxCompletionValues)] {
 		list = append(list, v)
 	}
-	return Object{"completion": Object{"values": list, "total": total, "hasMore": total > maxValues}}, nil
+	return Object{"completion": Object{"values": list, "total": total, "hasMore": total > maxCompletionValues}}, nil
 }
 
 // filledIn returns the arguments that the client has already (context).
-func (r *Request) filledIn() (map[string]string, *Error) {
+func (r *Request) contextArguments() (map[string]string, *Error) {
 	filled := map[string]string{}
 	v, ok := r.Params["context"]
-	if !ok || !contextual.Has(r.Revision) {
+	if !ok || !completionContextRevisions.Has(r.Revision) {
 		return filled, nil
 	}
 	o, ok := v.(Object)
 	if !ok {
-		return nil, invalid("The parameter context must be an object")
+		return nil, invalidParams("The parameter context must be an object")
 	}
 	args, ok := o["arguments"].(Object)
 	if _, given := o["arguments"]; given && !ok {
-		return nil, invalid("The parameter context.arguments must be an object")
+		return nil, invalidParams("The parameter context.arguments must be an object")
 	}
 	for name, v := range args {
 		if !isString(v) {
-			return nil, invalid("The parameter context.arguments.%s must be a string", clip(name))
+			return nil, invalidParams("The parameter context.arguments.%s must be a string", clip(name))
 		}
-		filled[name] = text(v)
+		filled[name] = stringOf(v)
 	}
 	return filled, nil
 }
 
 // completable returns the argument names of what the reference names
 // (server/utilities/completion#reference-types).
-func (r *Request) completable(ref Object) ([]string, *Error) {
+func (r *Request) completableArguments(ref Object) ([]string, *Error) {
 	var out []string
 	switch ref["type"] {
 	case "ref/prompt":
-		p := r.prompt(text(ref["name"]))
+		p := r.findPrompt(stringOf(ref["name"]))
 		if p == nil {
-			return nil, invalid("Unknown prompt: %s", clip(text(ref["name"])))
+			return nil, invalidParams("Unknown prompt: %s", clip(stringOf(ref["name"])))
 		}
 		for _, a := range p.Args {
 			out = append(out, a.Name)
 		}
 		return out, nil
 	case "ref/resource":
-		for _, t := range r.conn.library.Templates {
+		for _, t := range r.conn.features.Templates {
 			if t.URI != ref["uri"] {
 				continue
 			}
@@ -99,14 +99,14 @@ func (r *Request) completable(ref Object) ([]string, *Error) {
 			}
 			return parsed.Varnames(), nil
 		}
-		return nil, invalid("Unknown resource template: %s", clip(text(ref["uri"])))
+		return nil, invalidParams("Unknown resource template: %s", clip(stringOf(ref["uri"])))
 	}
-	return nil, invalid("The parameter ref has an unknown type")
+	return nil, invalidParams("The parameter ref has an unknown type")
 }
 
 // candidates are the values of an argument, by its name; titles are those of
 // the author that was filled in.
-func candidates(name string, filled map[string]string) []string {
+func completionValues(name string, filled map[string]string) []string {
 	var out []string
 	for _, b := range books() {
 		switch name {
@@ -144,7 +144,7 @@ func candidates(name string, filled map[string]string) []string {
 }
 
 // rank keeps what matches the typed text, the beginnings first.
-func rank(values []string, typed string) []string {
+func matchingValues(values []string, typed string) []string {
 	typed = strings.ToLower(typed)
 	var begins, contains []string
 	for _, v := range values {

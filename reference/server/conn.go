@@ -19,33 +19,33 @@ import (
 // A conn is one connection: what is in flight in both directions, and the
 // order in which messages leave.
 type conn struct {
-	ctx     context.Context
-	stop    context.CancelCauseFunc
-	o       Options
-	library *Library
-	session *Session
-	methods map[string]method
+	ctx      context.Context
+	stop     context.CancelCauseFunc
+	options  Options
+	features *Library
+	session  *Session
+	methods  map[string]method
 	// extension are the methods of the extensions that the library declares.
-	extension map[string]method
-	handle    Handler
-	receive   Receiver
+	extensionMethods map[string]method
+	handle           Handler
+	receive          Receiver
 
-	out  sync.Mutex // serialises outgoing frames, so that notifications keep their order
-	sink FrameSink
+	sendMu sync.Mutex // serialises outgoing frames, so that notifications keep their order
+	sink   FrameSink
 
-	mu       sync.Mutex
-	inflight map[string]*job // by key of the id
-	asked    map[string]chan wire.Message
-	asks     int
-	streams  []*subscription
-	calls    chan struct{} // a place for each tool call in progress
-	tasks    taskShelf
-	work     sync.WaitGroup
-	turn     chan struct{}            // held while an HTTP message is taken up
-	current  atomic.Pointer[exchange] // the HTTP message that is being taken up
-	about    atomic.Pointer[exchange] // that the frame in the sink belongs to; nil where a seam lets one go later
-	ending   bool                     // no new work is begun
-	closing  chan struct{}            // closed when no more input is taken
+	mu               sync.Mutex
+	inflight         map[string]*job // by key of the id
+	awaitedResponses map[string]chan wire.Message
+	requestCount     int
+	subscriptions    []*subscription
+	callSlots        chan struct{} // a place for each tool call in progress
+	tasks            taskStore
+	work             sync.WaitGroup
+	receiveTurn      chan struct{}            // held while an HTTP message is taken up
+	receiving        atomic.Pointer[exchange] // the HTTP message that is being taken up
+	sending          atomic.Pointer[exchange] // that the frame in the sink belongs to; nil where a seam lets one go later
+	ending           bool                     // no new work is begun
+	closing          chan struct{}            // closed when no more input is taken
 }
 
 // maxInFlight bounds the requests in progress, and with them the memory that a
@@ -57,12 +57,12 @@ type job struct {
 	cancel    context.CancelCauseFunc
 	key       string      // under which it is in flight
 	cancelled atomic.Bool // nothing more is sent for it
-	parked    chan struct{}
+	yielded   chan struct{}
 	once      sync.Once
 	reply     func(raw []byte, kind wire.Kind) // takes the response; nil raw for none
 }
 
-func (t *job) park() { t.once.Do(func() { close(t.parked) }) }
+func (t *job) yield() { t.once.Do(func() { close(t.yielded) }) }
 
 var (
 	errCancelled = errors.New("cancelled by the client")
@@ -72,25 +72,25 @@ var (
 // newConn makes a connection whose messages leave through write.
 func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink, o Options) *conn {
 	c := &conn{
-		ctx: ctx, stop: stop, o: o,
-		library:  newLibrary(),
-		session:  newSession(),
-		methods:  methods(),
-		inflight: map[string]*job{},
-		asked:    map[string]chan wire.Message{},
-		closing:  make(chan struct{}),
-		calls:    make(chan struct{}, maxCalls),
-		turn:     make(chan struct{}, 1),
+		ctx: ctx, stop: stop, options: o,
+		features:         newFeatures(),
+		session:          newSession(),
+		methods:          methods(),
+		inflight:         map[string]*job{},
+		awaitedResponses: map[string]chan wire.Message{},
+		closing:          make(chan struct{}),
+		callSlots:        make(chan struct{}, maxCalls),
+		receiveTurn:      make(chan struct{}, 1),
 	}
 	if o.Official {
-		c.library.addOfficial(o.Pace)
+		c.features.addOfficial(o.Pace)
 	}
 	if o.Library != nil {
-		o.Library(c.library)
+		o.Library(c.features)
 	}
-	c.library.shelveSkills()
-	c.extension = c.library.extensions()
-	c.sink, c.handle, c.receive = c.placing(write), c.admit, c.take
+	c.features.addSkillResources()
+	c.extensionMethods = c.features.extensionMethods()
+	c.sink, c.handle, c.receive = c.withSendingExchange(write), c.serveRequest, c.receiveMessage
 	if o.Frames != nil {
 		c.sink = o.Frames(c.sink)
 	}
@@ -100,7 +100,7 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink,
 	if o.Incoming != nil {
 		c.receive = o.Incoming(c.receive, func(f Frame) {
 			if f.exchange == nil {
-				f.exchange = c.current.Load()
+				f.exchange = c.receiving.Load()
 			}
 			write(f)
 		})
@@ -110,10 +110,10 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink,
 
 // placing gives a frame that says nothing of where it belongs the place of the
 // frame that it came along with, if a seam made it of that.
-func (c *conn) placing(write FrameSink) FrameSink {
+func (c *conn) withSendingExchange(write FrameSink) FrameSink {
 	return func(f Frame) {
 		if f.exchange == nil && f.Request == nil {
-			f.exchange = c.about.Load()
+			f.exchange = c.sending.Load()
 		}
 		write(f)
 	}
@@ -121,13 +121,13 @@ func (c *conn) placing(write FrameSink) FrameSink {
 
 // start begins what the server does of itself.
 func (c *conn) start() {
-	if a := c.library.annex; a != nil {
-		c.work.Go(func() { c.change(a) })
+	if a := c.features.official; a != nil {
+		c.work.Go(func() { c.changeWatchedResource(a) })
 	}
 }
 
 // read takes lines until the input ends.
-func (c *conn) read(lines *transport.LineReader) error {
+func (c *conn) readLines(lines *transport.LineReader) error {
 	for {
 		line, err := lines.Next()
 		switch {
@@ -151,24 +151,24 @@ func (c *conn) read(lines *transport.LineReader) error {
 
 // take handles one line, or the body of one POST. A blank line is no message
 // and is passed over.
-func (c *conn) take(line []byte) error {
-	x := c.current.Load()
+func (c *conn) receiveMessage(line []byte) error {
+	x := c.receiving.Load()
 	if x == nil && len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
 	m := wire.Parse(line)
-	x.begin()
+	x.beginMessage()
 	finally := func(f Frame) {
 		if f.Raw != nil {
 			if f.exchange == nil {
 				f.exchange = x
 			}
-			c.emit(f)
+			c.send(f)
 		}
-		x.end()
+		x.endMessage()
 	}
 	if m.Kind == wire.Batch {
-		c.batch(m, x, finally)
+		c.handleBatch(m, x, finally)
 		return nil
 	}
 	c.dispatch(m, x, finally)
@@ -176,23 +176,23 @@ func (c *conn) take(line []byte) error {
 }
 
 // refusal is the frame of an error about a message that is no request.
-func refusal(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
+func errorFrame(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
 
 // dispatch routes one message. reply is called exactly once, with the
 // response or an empty frame if there is none; it may be called later.
 func (c *conn) dispatch(m wire.Message, x *exchange, reply func(Frame)) {
-	problem := flaw(m)
+	problem := requestProblem(m)
 	switch {
-	case problem != nil && !silent(m):
-		reply(refusal(c.refuse(m, problem)))
+	case problem != nil && !isUnanswerable(m):
+		reply(errorFrame(c.errorResponse(m, problem)))
 	case m.Kind == wire.Request:
-		c.request(m, x, reply)
+		c.handleRequest(m, x, reply)
 		return
 	case m.Kind == wire.Notification && problem == nil:
-		c.notice(m)
+		c.handleNotification(m)
 		reply(Frame{})
 	case m.IsResponse():
-		c.answered(m)
+		c.handleResponse(m)
 		reply(Frame{})
 	default:
 		reply(Frame{})
@@ -200,50 +200,50 @@ func (c *conn) dispatch(m wire.Message, x *exchange, reply func(Frame)) {
 }
 
 // request starts work on a request and returns once it was answered or waits.
-func (c *conn) request(m wire.Message, x *exchange, reply func(Frame)) {
+func (c *conn) handleRequest(m wire.Message, x *exchange, reply func(Frame)) {
 	params := Object{}
 	if p := m.Params(); p.Exists() {
 		var err error
 		if params, err = decode(p.Raw); err != nil {
-			reply(refusal(c.refuse(m, invalid("Params cannot be read: %v", err))))
+			reply(errorFrame(c.errorResponse(m, invalidParams("Params cannot be read: %v", err))))
 			return
 		}
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	t := &job{cancel: cancel, parked: make(chan struct{})}
+	t := &job{cancel: cancel, yielded: make(chan struct{})}
 	r := &Request{ID: m.ID(), Method: m.Method(), Params: params, Session: c.session, conn: c, job: t, exchange: x}
 	t.reply = func(raw []byte, kind wire.Kind) { reply(Frame{Raw: raw, Kind: kind, Method: r.Method, Request: r}) }
-	r.Revision, r.Modern = c.era(r)
-	key := x.scope() + r.ID.Key()
+	r.Revision, r.Modern = c.eraOf(r)
+	key := x.jobKeyPrefix() + r.ID.Key()
 	t.key = key
 	c.mu.Lock()
 	busy, full := c.inflight[key] != nil, len(c.inflight) >= maxInFlight
 	if !busy && !full {
 		c.inflight[key] = t
-		x.add(t)
+		x.addJob(t)
 	}
 	c.mu.Unlock()
 	switch {
 	case full:
 		cancel(nil)
-		t.reply(failure(r.ID, errorf(spec.InternalError, "Too many requests are in progress")), wire.Error)
+		t.reply(errorMessage(r.ID, newError(spec.InternalError, "Too many requests are in progress")), wire.Error)
 		return
 	case busy:
 		// basic/index#requests: an id in flight names that request alone.
 		cancel(nil)
-		t.reply(failure(r.ID, errorf(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
+		t.reply(errorMessage(r.ID, newError(spec.InvalidRequest, "A request with this id is still in progress")), wire.Error)
 		return
 	}
-	c.begin(t, func() {
+	c.startJob(t, func() {
 		defer cancel(nil)
-		v, problem := guarded(func() (any, *Error) { return c.handle(ctx, r) })
-		c.finish(r, v, problem)
+		v, problem := callRecovering(func() (any, *Error) { return c.handle(ctx, r) })
+		c.finishRequest(r, v, problem)
 	})
 }
 
 // begin starts work and returns once it is done or waits. When the server is
 // ending it does nothing.
-func (c *conn) begin(t *job, work func()) {
+func (c *conn) startJob(t *job, work func()) {
 	c.mu.Lock()
 	if c.ending {
 		c.mu.Unlock()
@@ -253,18 +253,18 @@ func (c *conn) begin(t *job, work func()) {
 	c.mu.Unlock()
 	go func() {
 		defer c.work.Done()
-		defer t.park()
+		defer t.yield()
 		work()
 	}()
-	<-t.parked
+	<-t.yielded
 }
 
 // guarded serves and turns a panic into an internal error.
-func guarded(serve func() (any, *Error)) (v any, problem *Error) {
+func callRecovering(serve func() (any, *Error)) (v any, problem *Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, problem = nil, errorf(spec.InternalError, "Internal error")
-			if err, ok := p.(error); !ok || !errors.Is(err, errMechanism) {
+			v, problem = nil, newError(spec.InternalError, "Internal error")
+			if err, ok := p.(error); !ok || !errors.Is(err, errDeliberatePanic) {
 				debug.PrintStack()
 			}
 		}
@@ -273,10 +273,10 @@ func guarded(serve func() (any, *Error)) (v any, problem *Error) {
 }
 
 // errMechanism is what the tool that breaks on purpose panics with.
-var errMechanism = errors.New("the date stamp is jammed")
+var errDeliberatePanic = errors.New("the date stamp is jammed")
 
 // finish answers a request, unless it was cancelled.
-func (c *conn) finish(r *Request, v any, problem *Error) {
+func (c *conn) finishRequest(r *Request, v any, problem *Error) {
 	c.mu.Lock()
 	if c.inflight[r.job.key] == r.job {
 		delete(c.inflight, r.job.key)
@@ -286,9 +286,9 @@ func (c *conn) finish(r *Request, v any, problem *Error) {
 	case r.job.cancelled.Load():
 		r.job.reply(nil, wire.Invalid)
 	case problem != nil:
-		r.job.reply(failure(r.ID, problem), wire.Error)
+		r.job.reply(errorMessage(r.ID, problem), wire.Error)
 	default:
-		r.job.reply(result(r.ID, v), wire.Result)
+		r.job.reply(resultMessage(r.ID, v), wire.Result)
 	}
 	if r.after != nil {
 		r.after()
@@ -297,25 +297,25 @@ func (c *conn) finish(r *Request, v any, problem *Error) {
 
 // emit hands one frame to the sink. What belongs to a cancelled request is
 // not sent any more; sent tells whether it was.
-func (c *conn) emit(f Frame) (sent bool) {
-	c.out.Lock()
-	defer c.out.Unlock()
+func (c *conn) send(f Frame) (sent bool) {
+	c.sendMu.Lock()
+	defer c.sendMu.Unlock()
 	if f.Request != nil && f.Request.job.cancelled.Load() {
 		return false
 	}
-	c.about.Store(f.post())
+	c.sending.Store(f.postExchange())
 	c.sink(f)
-	c.about.Store(nil)
+	c.sending.Store(nil)
 	return true
 }
 
 // revision is the one that faulty messages are judged by: the negotiated one,
 // or the newest the server speaks.
-func (c *conn) revision() spec.Revision {
+func (c *conn) errorRevision() spec.Revision {
 	if v := c.session.Revision(); v != "" {
 		return v
 	}
-	return c.o.Revisions.Newest()
+	return c.options.Revisions.Newest()
 }
 
 // drain ends the work in flight: quickly finished requests are still
@@ -327,18 +327,18 @@ func (c *conn) drain() {
 	close(c.closing)
 	done := make(chan struct{})
 	go func() { c.work.Wait(); close(done) }()
-	if c.within(done, c.ctx.Done()) {
+	if c.waitGrace(done, c.ctx.Done()) {
 		return
 	}
-	c.drop()
+	c.discardInFlight()
 	c.stop(errStopped)
-	c.within(done, nil)
+	c.waitGrace(done, nil)
 }
 
 // within waits for done at most for the grace period, and no longer than
 // until hurry is closed.
-func (c *conn) within(done, hurry <-chan struct{}) bool {
-	timer := time.NewTimer(c.o.Grace)
+func (c *conn) waitGrace(done, hurry <-chan struct{}) bool {
+	timer := time.NewTimer(c.options.Grace)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -352,7 +352,7 @@ func (c *conn) within(done, hurry <-chan struct{}) bool {
 var errStopped = errors.New("the server stopped")
 
 // drop marks all that is in flight as not to be answered.
-func (c *conn) drop() {
+func (c *conn) discardInFlight() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range c.inflight {

@@ -29,7 +29,7 @@ func audioBlock(data []byte) Object {
 
 func linkBlock(b book) Object {
 	return Object{"type": "resource_link", "uri": b.uri(), "name": b.id, "title": b.title, "mimeType": "text/markdown",
-		"description": "The record of " + b.title, "size": len(b.text()),
+		"description": "The record of " + b.title, "size": len(b.markdown()),
 		"annotations": Object{"audience": []any{"user", "assistant"}, "priority": 1, "lastModified": "2026-03-01T09:00:00Z"}}
 }
 
@@ -44,12 +44,12 @@ func blobContents(uri, mimeType string, data []byte) Object {
 }
 
 // contents returns the blocks that the revision knows.
-func contents(v spec.Revision, blocks []Object) []any {
+func contentAt(v spec.Revision, blocks []Object) []any {
 	kinds := v.Facts().ContentTypes
 	out := []any{}
 	for _, b := range blocks {
-		if slices.Contains(kinds, text(b["type"])) {
-			out = append(out, shape(v, "Content", b))
+		if slices.Contains(kinds, stringOf(b["type"])) {
+			out = append(out, membersAt(v, "Content", b))
 		}
 	}
 	return out
@@ -58,18 +58,18 @@ func contents(v spec.Revision, blocks []Object) []any {
 func encode64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 // cover returns the cover of the n-th book, from 1, as a PNG.
-func cover(n int) []byte { return covers()[n-1] }
+func coverPNG(n int) []byte { return coverPNGs()[n-1] }
 
-var covers = sync.OnceValue(func() [][]byte {
+var coverPNGs = sync.OnceValue(func() [][]byte {
 	var all [][]byte
 	for i := range books() {
-		all = append(all, paint(i+1))
+		all = append(all, drawCover(i+1))
 	}
 	return all
 })
 
 // paint makes a small picture in two colours.
-func paint(n int) []byte {
+func drawCover(n int) []byte {
 	m := image.NewPaletted(image.Rect(0, 0, 8, 8), color.Palette{color.Gray{240}, color.RGBA{uint8(40 * n), 90, 140, 255}})
 	for i := range 8 {
 		m.SetColorIndex(i, (i*n)%8, 1)
@@ -82,7 +82,7 @@ func paint(n int) []byte {
 }
 
 // bell is the sound of the desk bell: 8 samples at 8 kHz in a WAV container.
-func bell() []byte {
+func bellWAV() []byte {
 	samples := []byte{128, 200, 240, 200, 128, 56, 16, 56}
 	b := []byte("RIFF")
 	b = binary.LittleEndian.AppendUint32(b, uint32(36+len(samples)))
@@ -97,5 +97,5 @@ func bell() []byte {
 
 // icons is the picture of the library, inline so that nobody has to fetch it.
 var icons = sync.OnceValue(func() []any {
-	return []any{Object{"src": "data:image/png;base64," + encode64(cover(3)), "mimeType": "image/png", "sizes": []any{"8x8"}}}
+	return []any{Object{"src": "data:image/png;base64," + encode64(coverPNG(3)), "mimeType": "image/png", "sizes": []any{"8x8"}}}
 })

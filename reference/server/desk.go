@@ -13,16 +13,16 @@ import (
 // The hints of tools (schema.ts#ToolAnnotations): those that only look, and
 // those that change the state of the desk.
 var (
-	looks   = Object{"readOnlyHint": true, "openWorldHint": false}
-	changes = Object{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false}
+	readOnlyTool      = Object{"readOnlyHint": true, "openWorldHint": false}
+	stateChangingTool = Object{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false}
 )
 
 // nothing is the schema of a tool without arguments, as recommended in
 // server/tools#tool.
-func nothing() Object { return Object{"type": "object", "additionalProperties": false} }
+func noArguments() Object { return Object{"type": "object", "additionalProperties": false} }
 
 // record is the schema of a book in structured results.
-func record() Object {
+func bookSchema() Object {
 	return Object{
 		"type": "object",
 		"properties": Object{
@@ -33,18 +33,18 @@ func record() Object {
 	}
 }
 
-func bookID() Object {
+func bookIDSchema() Object {
 	return Object{"type": "string", "pattern": "^b[0-9]{1,3}$", "description": "The id of a book, such as b7", "examples": []any{"b7"}}
 }
 
 // tools returns the tools of the desk, in the order in which they are listed.
-func tools() []*Tool {
+func libraryTools() []*Tool {
 	list := []*Tool{
 		{
 			Name: "opening_hours", Title: "Opening hours", Description: "Tells when the library is open.",
-			Input: nothing(), Hints: looks, TaskSupport: "forbidden",
+			Input: noArguments(), Hints: readOnlyTool, TaskSupport: "forbidden",
 			Run: func(context.Context, *Call) Outcome {
-				return said("Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.")
+				return textOutcome("Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.")
 			},
 		},
 		{
@@ -60,26 +60,26 @@ func tools() []*Tool {
 			},
 			Output: Object{
 				"type":       "object",
-				"properties": Object{"matches": Object{"type": "array", "items": record()}, "total": Object{"type": "integer", "minimum": 0}},
+				"properties": Object{"matches": Object{"type": "array", "items": bookSchema()}, "total": Object{"type": "integer", "minimum": 0}},
 				"required":   []any{"matches", "total"},
 			},
-			Hints: looks, Run: searchCatalogue,
+			Hints: readOnlyTool, Run: searchCatalogue,
 		},
 		{
 			Name: "new_arrivals", Title: "New arrivals", Description: "Lists the books that came in last.",
-			Input: nothing(), Output: Object{"type": "array", "items": record()}, Wrap: "books", Hints: looks,
+			Input: noArguments(), Output: Object{"type": "array", "items": bookSchema()}, WrapMember: "books", Hints: readOnlyTool,
 			Run: func(context.Context, *Call) Outcome {
 				arrivals := []any{}
 				for _, b := range books()[9:] {
 					arrivals = append(arrivals, b.object())
 				}
-				return structured(arrivals)
+				return structuredOutcome(arrivals)
 			},
 		},
 		{
 			Name: "show_exhibits", Title: "Show the exhibits",
 			Description: "Shows the glass case at the entrance: a notice, a cover, the desk bell and two books.",
-			Input:       nothing(), Hints: looks, Run: showExhibits,
+			Input:       noArguments(), Hints: readOnlyTool, Run: showExhibits,
 		},
 		{
 			Name: "stocktake", Title: "Take stock",
@@ -92,12 +92,12 @@ func tools() []*Tool {
 				},
 				"additionalProperties": false,
 			},
-			Hints: looks, TaskSupport: "optional", Run: stocktake,
+			Hints: readOnlyTool, TaskSupport: "optional", Run: stocktake,
 		},
 		{
 			Name: "bind_catalogue", Title: "Bind the catalogue",
 			Description: "Lays out the printed catalogue, which nobody should wait for at the desk.",
-			Input:       nothing(), Hints: looks, In: tasking, TaskSupport: "required", Run: bindCatalogue,
+			Input:       noArguments(), Hints: readOnlyTool, In: taskRevisions, TaskSupport: "required", Run: bindCatalogue,
 		},
 		{
 			Name: "check_shelfmark", Title: "Check a shelf mark",
@@ -111,41 +111,41 @@ func tools() []*Tool {
 				},
 				"required": []any{"mark"}, "dependentRequired": Object{"stack": []any{"floor"}}, "additionalProperties": false,
 			},
-			Hints: looks,
+			Hints: readOnlyTool,
 			Run: func(_ context.Context, call *Call) Outcome {
 				mark := call.Args["mark"].([]any)
-				return said(fmt.Sprintf("%v%v is a shelf mark.", mark[0], mark[1]))
+				return textOutcome(fmt.Sprintf("%v%v is a shelf mark.", mark[0], mark[1]))
 			},
 		},
 		{
 			Name: "scan_card", Title: "Scan a card",
 			Description: "Scans the card on the desk. The scanner has been out of order for years.",
-			Input:       nothing(), Hints: looks, TaskSupport: "optional",
+			Input:       noArguments(), Hints: readOnlyTool, TaskSupport: "optional",
 			Run: func(context.Context, *Call) Outcome {
-				return failed("The scanner is out of order; type the name instead.")
+				return errorOutcome("The scanner is out of order; type the name instead.")
 			},
 		},
 		{
 			Name: "read_desk_log", Title: "Read the desk log",
 			Description: "Reads out the desk log, one message for each severity.",
-			Input:       nothing(), Hints: looks, Run: readDeskLog,
+			Input:       noArguments(), Hints: readOnlyTool, Run: readDeskLog,
 		},
 		{
 			Name: "borrow_book", Title: "Borrow a book", Description: "Lends a book to a reader.",
 			Input: Object{
 				"type":       "object",
-				"properties": Object{"book": bookID(), "reader": Object{"type": "string", "minLength": 1, "maxLength": 60}},
+				"properties": Object{"book": bookIDSchema(), "reader": Object{"type": "string", "minLength": 1, "maxLength": 60}},
 				"required":   []any{"book", "reader"}, "additionalProperties": false,
 			},
-			Output: loanSchema(), Hints: changes, Run: borrowBook,
+			Output: loanSchema(), Hints: stateChangingTool, Run: borrowBook,
 		},
 		{
 			Name: "return_book", Title: "Return a book", Description: "Takes a book back.",
 			Input: Object{
-				"type": "object", "properties": Object{"book": bookID()},
+				"type": "object", "properties": Object{"book": bookIDSchema()},
 				"required": []any{"book"}, "additionalProperties": false,
 			},
-			Output: loanSchema(), Hints: changes, Run: returnBook,
+			Output: loanSchema(), Hints: stateChangingTool, Run: returnBook,
 		},
 		{
 			Name: "set_reading_room", Title: "Open or close the reading room",
@@ -154,22 +154,24 @@ func tools() []*Tool {
 				"type": "object", "properties": Object{"open": Object{"type": "boolean"}},
 				"required": []any{"open"}, "additionalProperties": false,
 			},
-			Hints: changes, Run: setReadingRoom,
+			Hints: stateChangingTool, Run: setReadingRoom,
 		},
 		{
 			Name: "reset_stamp", Title: "Reset the date stamp",
 			Description: "Resets the date stamp, which jams: the server fails inside.",
-			Input:       nothing(), Hints: changes, TaskSupport: "optional",
-			Run: func(context.Context, *Call) Outcome { panic(errMechanism) },
+			Input:       noArguments(), Hints: stateChangingTool, TaskSupport: "optional",
+			Run: func(context.Context, *Call) Outcome { panic(errDeliberatePanic) },
 		},
 		branchTool(),
 		{
 			Name: "reserve_seat", Title: "Reserve a seat", Description: "Reserves a seat in the reading room, while it is open.",
-			Input: nothing(), Hints: changes, Room: true,
-			Run: func(context.Context, *Call) Outcome { return said("Seat 4 by the window is yours until closing time.") },
+			Input: noArguments(), Hints: stateChangingTool, Room: true,
+			Run: func(context.Context, *Call) Outcome {
+				return textOutcome("Seat 4 by the window is yours until closing time.")
+			},
 		},
 	}
-	return slices.Concat(list, askingTools(), visitTools(), researchTools())
+	return slices.Concat(list, libraryInputTools(), libraryURLTools(), librarySamplingTools())
 }
 
 // branchTool is the tool whose arguments go-betweens can read over HTTP: one of
@@ -191,19 +193,19 @@ func branchTool() *Tool {
 			},
 			"required": []any{"branch"}, "additionalProperties": false,
 		},
-		Hints: looks, In: spec.Stateless,
+		Hints: readOnlyTool, In: spec.Stateless,
 		Run: func(_ context.Context, call *Call) Outcome {
-			return said(fmt.Sprintf("The branch %s can send %d.", text(call.Args["branch"]), integer(call.Args["copies"], 1)))
+			return textOutcome(fmt.Sprintf("The branch %s can send %d.", stringOf(call.Args["branch"]), intOr(call.Args["copies"], 1)))
 		},
 	}
 }
 
 func searchCatalogue(_ context.Context, call *Call) Outcome {
-	query := strings.ToLower(text(call.Args["query"]))
-	limit := integer(call.Args["limit"], 10)
+	query := strings.ToLower(stringOf(call.Args["query"]))
+	limit := intOr(call.Args["limit"], 10)
 	matches, total := []any{}, 0
 	for _, b := range books() {
-		if !strings.Contains(strings.ToLower(b.text()), query) {
+		if !strings.Contains(strings.ToLower(b.markdown()), query) {
 			continue
 		}
 		if total++; total <= limit {
@@ -211,26 +213,26 @@ func searchCatalogue(_ context.Context, call *Call) Outcome {
 		}
 	}
 	call.Log("info", "catalogue", Object{"event": "search", "found": total})
-	return structured(Object{"matches": matches, "total": total})
+	return structuredOutcome(Object{"matches": matches, "total": total})
 }
 
 func showExhibits(context.Context, *Call) Outcome {
 	all := books()
 	return Outcome{Content: []Object{
 		textBlock("The case shows Mara Quist's first book.\nPlease do not lean on the glass. Grüße, 図書館 \u2603"),
-		imageBlock(cover(1)),
-		audioBlock(bell()),
+		imageBlock(coverPNG(1)),
+		audioBlock(bellWAV()),
 		linkBlock(all[0]),
-		embeddedBlock(textContents(all[0].uri(), "text/markdown", all[0].text())),
-		embeddedBlock(blobContents("library://covers/b1", "image/png", cover(1))),
+		embeddedBlock(textContents(all[0].uri(), "text/markdown", all[0].markdown())),
+		embeddedBlock(blobContents("library://covers/b1", "image/png", coverPNG(1))),
 	}}
 }
 
 // stocktake waits in even steps and reports each of them. It ends early when
 // the call is cancelled.
 func stocktake(ctx context.Context, call *Call) Outcome {
-	duration := time.Duration(integer(call.Args["duration_ms"], 100)) * time.Millisecond
-	steps := integer(call.Args["steps"], 5)
+	duration := time.Duration(intOr(call.Args["duration_ms"], 100)) * time.Millisecond
+	steps := intOr(call.Args["steps"], 5)
 	call.Park()
 	for i := range steps {
 		tick := time.NewTimer(duration / time.Duration(steps))
@@ -238,11 +240,11 @@ func stocktake(ctx context.Context, call *Call) Outcome {
 		case <-tick.C:
 		case <-ctx.Done():
 			tick.Stop()
-			return failed("The stocktake was broken off.")
+			return errorOutcome("The stocktake was broken off.")
 		}
 		call.Progress(i+1, steps, fmt.Sprintf("Shelf %d of %d counted", i+1, steps))
 	}
-	return said(fmt.Sprintf("All %d books are accounted for.", len(books())))
+	return textOutcome(fmt.Sprintf("All %d books are accounted for.", len(books())))
 }
 
 // bindCatalogue takes a moment, and ends early when the call is cancelled.
@@ -253,17 +255,17 @@ func bindCatalogue(ctx context.Context, call *Call) Outcome {
 	select {
 	case <-press.C:
 	case <-ctx.Done():
-		return failed("The press was stopped.")
+		return errorOutcome("The press was stopped.")
 	}
 	call.Log("info", "press", Object{"pages": len(books())})
-	return said("The catalogue has one page for each of these: " + titles() + ".")
+	return textOutcome("The catalogue has one page for each of these: " + bookTitles() + ".")
 }
 
 func readDeskLog(_ context.Context, call *Call) Outcome {
-	for i, level := range levels {
+	for i, level := range logLevels {
 		call.Log(level, "desk", Object{"line": i + 1, "text": "an entry of severity " + level})
 	}
-	return said(fmt.Sprintf("The log has %d lines.", len(levels)))
+	return textOutcome(fmt.Sprintf("The log has %d lines.", len(logLevels)))
 }
 
 func loanSchema() Object {
@@ -275,29 +277,29 @@ func loanSchema() Object {
 }
 
 func borrowBook(_ context.Context, call *Call) Outcome {
-	b, ok := find(text(call.Args["book"]))
+	b, ok := findBook(stringOf(call.Args["book"]))
 	if !ok {
-		return failed("There is no such book in the catalogue.")
+		return errorOutcome("There is no such book in the catalogue.")
 	}
-	reader := text(call.Args["reader"])
+	reader := stringOf(call.Args["reader"])
 	if holder, ok := call.Library.lend(b.id, reader); !ok {
-		return failed(fmt.Sprintf("%s is out; %s has it.", b.title, holder))
+		return errorOutcome(fmt.Sprintf("%s is out; %s has it.", b.title, holder))
 	}
-	call.conn.updated(b.uri(), loansURI(reader))
-	return structured(Object{"book": b.id, "reader": reader, "out": true})
+	call.conn.notifyUpdated(b.uri(), loansURI(reader))
+	return structuredOutcome(Object{"book": b.id, "reader": reader, "out": true})
 }
 
 func returnBook(_ context.Context, call *Call) Outcome {
-	b, ok := find(text(call.Args["book"]))
+	b, ok := findBook(stringOf(call.Args["book"]))
 	if !ok {
-		return failed("There is no such book in the catalogue.")
+		return errorOutcome("There is no such book in the catalogue.")
 	}
-	reader, ok := call.Library.takeBack(b.id)
+	reader, ok := call.Library.endLoan(b.id)
 	if !ok {
-		return failed(b.title + " is on its shelf.")
+		return errorOutcome(b.title + " is on its shelf.")
 	}
-	call.conn.updated(b.uri(), loansURI(reader))
-	return structured(Object{"book": b.id, "reader": reader, "out": false})
+	call.conn.notifyUpdated(b.uri(), loansURI(reader))
+	return structuredOutcome(Object{"book": b.id, "reader": reader, "out": false})
 }
 
 // setReadingRoom changes what is offered. server/tools#capabilities of
@@ -306,13 +308,13 @@ func returnBook(_ context.Context, call *Call) Outcome {
 // library that changes, and everybody who listens is told.
 func setReadingRoom(_ context.Context, call *Call) Outcome {
 	open, _ := call.Args["open"].(bool)
-	if call.Library.setRoom(open) {
+	if call.Library.setReadingRoom(open) {
 		for _, list := range []string{"tools", "prompts", "resources"} {
-			call.conn.listChanged(list)
+			call.conn.notifyListChanged(list)
 		}
 	}
 	if open {
-		return said("The reading room is open.")
+		return textOutcome("The reading room is open.")
 	}
-	return said("The reading room is closed.")
+	return textOutcome("The reading room is closed.")
 }

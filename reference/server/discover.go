@@ -11,8 +11,8 @@ import (
 func discover(_ context.Context, r *Request) (any, *Error) {
 	return Object{
 		"supportedVersions": r.conn.versions(),
-		"capabilities":      shape(r.Revision, "ServerCapabilities", r.conn.library.Capabilities),
-		"instructions":      r.conn.library.Instructions,
-		"_meta":             Object{spec.MetaServerInfo: shape(r.Revision, "Implementation", r.conn.library.Info)},
+		"capabilities":      membersAt(r.Revision, "ServerCapabilities", r.conn.features.Capabilities),
+		"instructions":      r.conn.features.Instructions,
+		"_meta":             Object{spec.MetaServerInfo: membersAt(r.Revision, "Implementation", r.conn.features.Info)},
 	}, nil
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func mismatch(format string, args ...any) *Error {
-	return errorf(spec.HeaderMismatch, format, args...)
+func headerMismatch(format string, args ...any) *Error {
+	return newError(spec.HeaderMismatch, format, args...)
 }
 
 // namedBy returns the parameter that requests of a method repeat in Mcp-Name
 // (basic/transports/streamable-http#standard-request-headers; SEP-2663, routing
 // headers), "" where they repeat none.
-func (c *conn) namedBy(method string) string {
+func (c *conn) nameParam(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
 		return "name"
 	case "resources/read":
 		return "uri"
 	}
-	if _, ok := taskMethods()[method]; ok && extends(c.library.Capabilities) {
+	if _, ok := taskMethods()[method]; ok && declaresTasks(c.features.Capabilities) {
 		return "taskId"
 	}
 	return ""
@@ -41,25 +41,25 @@ func (c *conn) checkHeaders(r *Request) *Error {
 	}
 	meta, _ := r.Params["_meta"].(Object)
 	asked, inBody := meta[spec.MetaProtocolVersion].(string)
-	version, given, problem := r.header("MCP-Protocol-Version")
+	version, given, problem := r.headerValue("MCP-Protocol-Version")
 	switch {
 	case problem != nil:
 		return problem
 	case !given:
-		return mismatch("The header MCP-Protocol-Version is missing")
+		return headerMismatch("The header MCP-Protocol-Version is missing")
 	case inBody && version != asked:
-		return mismatch("MCP-Protocol-Version is %q and the version in _meta %q", clip(version), clip(asked))
+		return headerMismatch("MCP-Protocol-Version is %q and the version in _meta %q", clip(version), clip(asked))
 	}
-	method, given, problem := r.header("Mcp-Method")
+	method, given, problem := r.headerValue("Mcp-Method")
 	switch {
 	case problem != nil:
 		return problem
 	case !given:
-		return mismatch("The header Mcp-Method is missing")
+		return headerMismatch("The header Mcp-Method is missing")
 	case method != r.Method:
-		return mismatch("Mcp-Method is %q and the method %q", clip(method), clip(r.Method))
+		return headerMismatch("Mcp-Method is %q and the method %q", clip(method), clip(r.Method))
 	}
-	param := c.namedBy(r.Method)
+	param := c.nameParam(r.Method)
 	if param == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (c *conn) checkHeaders(r *Request) *Error {
 	if !ok {
 		return nil
 	}
-	return r.repeats("Mcp-Name", name)
+	return r.checkHeaderValue("Mcp-Name", name)
 }
 
 // checkParamHeaders holds the headers Mcp-Param-* of a tool call against its
@@ -79,29 +79,29 @@ func (c *conn) checkParamHeaders(r *Request) *Error {
 		return nil
 	}
 	args, _ := r.Params["arguments"].(Object)
-	i := slices.IndexFunc(c.library.Tools, func(t *Tool) bool { return t.Name == r.Params["name"] && t.offered(r) })
+	i := slices.IndexFunc(c.features.Tools, func(t *Tool) bool { return t.Name == r.Params["name"] && t.isOffered(r) })
 	if i < 0 {
 		return nil
 	}
-	return r.checkMirrored(c.library.Tools[i].Input, args)
+	return r.checkArgumentHeaders(c.features.Tools[i].Input, args)
 }
 
 // checkMirrored walks the properties of a schema along with the arguments. An
 // annotation stands on a primitive property that a chain of properties leads
 // to (basic/transports/streamable-http#schema-extension).
-func (r *Request) checkMirrored(schema, args Object) *Error {
+func (r *Request) checkArgumentHeaders(schema, args Object) *Error {
 	properties, _ := schema["properties"].(Object)
 	for property, v := range properties {
 		s, _ := v.(Object)
 		name, annotated := s["x-mcp-header"].(string)
 		if !annotated {
 			inner, _ := args[property].(Object)
-			if problem := r.checkMirrored(s, inner); problem != nil {
+			if problem := r.checkArgumentHeaders(s, inner); problem != nil {
 				return problem
 			}
 			continue
 		}
-		if problem := r.repeats("Mcp-Param-"+name, args[property]); problem != nil {
+		if problem := r.checkHeaderValue("Mcp-Param-"+name, args[property]); problem != nil {
 			return problem
 		}
 	}
@@ -111,38 +111,38 @@ func (r *Request) checkMirrored(schema, args Object) *Error {
 // repeats checks that a header holds the value of the body, in plain or
 // encoded form (basic/transports/streamable-http#value-encoding); nil is a
 // value that is not there.
-func (r *Request) repeats(header string, value any) *Error {
+func (r *Request) checkHeaderValue(header string, value any) *Error {
 	switch value.(type) {
 	case Object, []any:
 		value = nil // a header cannot hold it: the inputSchema refuses it
 	}
-	text, given, problem := r.header(header)
+	text, given, problem := r.headerValue(header)
 	switch {
 	case problem != nil:
 		return problem
 	case value == nil && given:
-		return mismatch("The header %s stands for a value that the body has not", header)
+		return headerMismatch("The header %s stands for a value that the body has not", header)
 	case value == nil:
 		return nil
 	case !given:
-		return mismatch("The header %s is missing", header)
+		return headerMismatch("The header %s is missing", header)
 	}
 	if encoded, ok := strings.CutPrefix(text, "=?base64?"); ok && strings.HasSuffix(encoded, "?=") {
 		plain, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(encoded, "?="))
 		if err != nil || !utf8.Valid(plain) {
-			return mismatch("The header %s cannot be decoded", header)
+			return headerMismatch("The header %s cannot be decoded", header)
 		}
 		text = string(plain)
 	}
-	if !equalText(text, value) {
-		return mismatch("The header %s does not hold the value of the body", header)
+	if !textEqualsValue(text, value) {
+		return headerMismatch("The header %s does not hold the value of the body", header)
 	}
 	return nil
 }
 
 // equalText tells whether a text is the value. Numbers are compared as such:
 // 42.0 is 42 (basic/transports/streamable-http#server-validation).
-func equalText(text string, value any) bool {
+func textEqualsValue(text string, value any) bool {
 	n, ok := value.(json.Number)
 	if !ok {
 		return text == fmt.Sprint(value)
@@ -150,7 +150,7 @@ func equalText(text string, value any) bool {
 	if text == n.String() {
 		return true
 	}
-	if len(text) > maxNumber || len(n) > maxNumber || !json.Valid([]byte(text)) {
+	if len(text) > maxComparedNumber || len(n) > maxComparedNumber || !json.Valid([]byte(text)) {
 		return false
 	}
 	a, okA := new(big.Float).SetString(text)
@@ -159,12 +159,12 @@ func equalText(text string, value any) bool {
 }
 
 // maxNumber bounds the numbers that are calculated with.
-const maxNumber = 100
+const maxComparedNumber = 100
 
 // header returns the value of a header of the request. It may stand there once
 // and hold what a header may: visible ASCII, space and tab (RFC 9110 section
 // 5.5). White space around it is no part of it.
-func (r *Request) header(name string) (value string, given bool, problem *Error) {
+func (r *Request) headerValue(name string) (value string, given bool, problem *Error) {
 	values := r.exchange.header.Values(name)
 	switch len(values) {
 	case 0:
@@ -172,10 +172,10 @@ func (r *Request) header(name string) (value string, given bool, problem *Error)
 	case 1:
 		value = strings.Trim(values[0], " \t")
 	default:
-		return "", true, mismatch("The header %s stands there more than once", name)
+		return "", true, headerMismatch("The header %s stands there more than once", name)
 	}
 	if strings.ContainsFunc(value, func(c rune) bool { return c != '\t' && (c < 0x20 || c > 0x7e) }) {
-		return "", true, mismatch("The header %s holds characters that no header may", name)
+		return "", true, headerMismatch("The header %s holds characters that no header may", name)
 	}
 	return value, true, nil
 }

@@ -15,14 +15,14 @@ func TestACutOffClientSeesNoGap(t *testing.T) {
 		reader := s.connect(0)
 		var i int
 		for range 3 {
-			s.put(Frame{Raw: []byte("x")})
-			i = s.look(reader, i).next
+			s.append(Frame{Raw: []byte("x")})
+			i = s.state(reader, i).next
 		}
-		for n := range 2 * keptEvents {
-			s.put(Frame{Raw: []byte{byte(n)}})
+		for n := range 2 * maxKeptEvents {
+			s.append(Frame{Raw: []byte{byte(n)}})
 		}
-		l := s.look(reader, i)
-		if !l.ended || len(l.events) != keptEvents || l.next != i+keptEvents {
+		l := s.state(reader, i)
+		if !l.ended || len(l.events) != maxKeptEvents || l.next != i+maxKeptEvents {
 			t.Fatalf("ended %v with %d events up to %d, from %d on", l.ended, len(l.events), l.next, i)
 		}
 		for n, e := range l.events {
@@ -38,11 +38,11 @@ func TestACutOffClientSeesNoGap(t *testing.T) {
 func TestWhoComesBackToAFullStreamIsNotCutOff(t *testing.T) {
 	s := newStream()
 	s.resumable = true
-	for range keptEvents {
-		s.put(Frame{})
+	for range maxKeptEvents {
+		s.append(Frame{})
 	}
-	s.connect(s.look(0, 1).next)
-	if !s.put(Frame{}) || s.over() {
+	s.connect(s.state(0, 1).next)
+	if !s.append(Frame{}) || s.isEnded() {
 		t.Error("a client that had read all was cut off")
 	}
 }
@@ -53,45 +53,45 @@ func TestStreamsAreBoundedInBytes(t *testing.T) {
 	unread, read := newStream(), newStream()
 	unread.resumable = true
 	reader := read.connect(0)
-	for range 2 * keptBytes / len(part) {
-		if !unread.put(Frame{Raw: part}) {
+	for range 2 * maxKeptBytes / len(part) {
+		if !unread.append(Frame{Raw: part}) {
 			t.Fatal("a stream has ended that nobody reads")
 		}
-		read.put(Frame{Raw: part})
+		read.append(Frame{Raw: part})
 	}
-	if n := unread.held(); n != keptBytes || len(unread.Events())*len(part) != n {
+	if n := unread.keptSize(); n != maxKeptBytes || len(unread.Events())*len(part) != n {
 		t.Errorf("%d bytes are kept of %d events", n, len(unread.Events()))
 	}
-	if l := read.look(reader, 0); !l.ended || len(l.events)*len(part) != keptBytes {
+	if l := read.state(reader, 0); !l.ended || len(l.events)*len(part) != maxKeptBytes {
 		t.Errorf("ended %v, with %d events", l.ended, len(l.events))
 	}
-	if read.held() != 0 {
-		t.Errorf("%d bytes are kept of what was read", read.held())
+	if read.keptSize() != 0 {
+		t.Errorf("%d bytes are kept of what was read", read.keptSize())
 	}
 	large := newStream()
-	if large.put(Frame{Raw: make([]byte, 2*keptBytes)}); len(large.Events()) != 1 {
+	if large.append(Frame{Raw: make([]byte, 2*maxKeptBytes)}); len(large.Events()) != 1 {
 		t.Error("a large message is not kept at all")
 	}
 }
 
 // placed is a session whose web is not served.
-func placed() *webSession { return &webSession{web: &Web{route: route}} }
+func placed() *httpSession { return &httpSession{handler: &HTTPHandler{route: routeFrame}} }
 
 func TestSessionsAreBoundedInBytes(t *testing.T) {
 	s, part := placed(), make([]byte, 1<<20)
 	var last *Stream
-	for range 2 * keptInStreams / len(part) {
+	for range 2 * maxKeptStreamBytes / len(part) {
 		last = newStream()
 		last.resumable = true
-		s.keep(last)
-		s.put(Frame{Raw: part, exchange: &exchange{stream: last}})
+		s.keepStream(last)
+		s.send(Frame{Raw: part, exchange: &exchange{stream: last}})
 		last.end()
-		s.put(Frame{Raw: part})
+		s.send(Frame{Raw: part})
 	}
-	if n := len(s.kept); n != keptInStreams/len(part) || s.kept[n-1] != last {
+	if n := len(s.keptStreams); n != maxKeptStreamBytes/len(part) || s.keptStreams[n-1] != last {
 		t.Errorf("%d streams are kept", n)
 	}
-	if n := len(s.backlog); n != backlogBytes/len(part) {
+	if n := len(s.backlog); n != maxBacklogBytes/len(part) {
 		t.Errorf("%d messages wait", n)
 	}
 }
@@ -102,15 +102,15 @@ func TestAResponseGoesOnNoOtherStream(t *testing.T) {
 	s, over, standing := placed(), newStream(), newStream()
 	over.end()
 	for _, kind := range []wire.Kind{wire.Result, wire.Error, wire.Batch} {
-		s.standing = nil
-		s.put(Frame{Kind: kind, exchange: &exchange{stream: over}})
-		s.standing = []*Stream{standing}
-		s.put(Frame{Kind: kind, exchange: &exchange{stream: over}})
+		s.getStreams = nil
+		s.send(Frame{Kind: kind, exchange: &exchange{stream: over}})
+		s.getStreams = []*Stream{standing}
+		s.send(Frame{Kind: kind, exchange: &exchange{stream: over}})
 		if len(s.backlog) > 0 || len(standing.Events()) > 0 {
 			t.Errorf("kind %v: %d messages wait, %d stand on the GET stream", kind, len(s.backlog), len(standing.Events()))
 		}
 	}
-	if s.put(Frame{Kind: wire.Notification}); len(standing.Events()) != 1 {
+	if s.send(Frame{Kind: wire.Notification}); len(standing.Events()) != 1 {
 		t.Error("a notification stands on no stream")
 	}
 }

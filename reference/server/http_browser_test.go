@@ -177,7 +177,7 @@ func (b *browser) session(rev spec.Revision, capabilities string) *session {
 	if s.id != "" {
 		s.headers = append(s.headers, "Mcp-Session-Id: "+s.id)
 	}
-	if versioned.Has(rev) {
+	if versionHeaderRevisions.Has(rev) {
 		s.headers = append(s.headers, "MCP-Protocol-Version: "+string(rev))
 	}
 	s.want(s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), 202)

@@ -20,7 +20,7 @@ type Event struct {
 
 // bytesOf is the honest Eventer. A message is one line of data, since JSON
 // text needs no newline; what a seam put newlines into is one line for each.
-func bytesOf(e Event) []byte {
+func encodeEvent(e Event) []byte {
 	if e.Comment {
 		return []byte(":\n\n")
 	}

@@ -15,78 +15,78 @@ import (
 // and the stream of what is said to them. Its methods do nothing where there
 // is none, as on stdio.
 type exchange struct {
-	modern bool        // it is served statelessly
-	header http.Header // of the POST
+	stateless bool        // it is served statelessly
+	header    http.Header // of the POST
 	// guard is that of the server, nil for none; subject who its token was issued
 	// for.
-	guard   *protection
-	subject string
-	prefix  string // of the keys of its requests
-	asks    bool   // it brought a request, or what is no message
-	stream  *Stream
-	polls   bool // its client can be told to come back for the rest
+	authorization *authorization
+	subject       string
+	keyPrefix     string // of the keys of its requests
+	needsAnswer   bool   // it brought a request, or what is no message
+	stream        *Stream
+	canPoll       bool // its client can be told to come back for the rest
 
-	mu    sync.Mutex
-	open  int  // messages that are not done with
-	taken int  // messages taken up
-	all   bool // the whole body was handed over
-	jobs  []*job
+	mu            sync.Mutex
+	openMessages  int  // messages that are not done with
+	takenMessages int  // messages taken up
+	bodyTaken     bool // the whole body was handed over
+	jobs          []*job
 }
 
 // scope sets the requests of one stateless POST apart from those of another:
 // their ids are unique among those of one client only.
-func (x *exchange) scope() string {
+func (x *exchange) jobKeyPrefix() string {
 	if x == nil {
 		return ""
 	}
-	return x.prefix
+	return x.keyPrefix
 }
 
 // begin and end enclose the work on one message of the exchange, or on a batch.
-func (x *exchange) begin() {
+func (x *exchange) beginMessage() {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.open++
-	x.taken++
+	x.openMessages++
+	x.takenMessages++
 }
 
-func (x *exchange) end() {
+func (x *exchange) endMessage() {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.open--
-	x.settle()
+	x.openMessages--
+	x.endStreamIfComplete()
 }
 
 // settle ends the stream when all was said. What brought a request that was
 // never taken up goes on without an answer.
-func (x *exchange) settle() {
-	if x.all && x.open == 0 && (x.taken > 0 || !x.asks) {
+func (x *exchange) endStreamIfComplete() {
+	if x.bodyTaken && x.openMessages == 0 && (x.takenMessages > 0 || !x.needsAnswer) {
 		x.stream.end()
 	}
 }
 
 // done tells whether nothing is left to do.
-func (x *exchange) done() bool {
+func (x *exchange) isComplete() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.all && x.open == 0
+	return x.bodyTaken && x.openMessages == 0
 }
 
 // handed tells that all of the body was handed over.
-func (x *exchange) handed() {
+func (x *exchange) setBodyTaken() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.all = true
-	x.settle()
+	x.bodyTaken = true
+	x.endStreamIfComplete()
 }
 
-func (x *exchange) add(t *job) {
+func (x *exchange) addJob(t *job) {
 	if x == nil {
 		return
 	}
@@ -96,52 +96,52 @@ func (x *exchange) add(t *job) {
 }
 
 // cancel ends the work on the requests of the exchange.
-func (x *exchange) cancel(c *conn) {
+func (x *exchange) cancelJobs(c *conn) {
 	x.mu.Lock()
 	jobs := slices.Clone(x.jobs)
 	x.mu.Unlock()
 	for _, t := range jobs {
-		c.abort(t)
+		c.cancelJob(t)
 	}
 }
 
 // hand gives the body of a POST to the connection and returns when the next
 // one may be taken up; false if the context ended before, or the connection.
-func (c *conn) hand(ctx context.Context, x *exchange, body []byte) bool {
+func (c *conn) receivePost(ctx context.Context, x *exchange, body []byte) bool {
 	if c.ctx.Err() != nil || ctx.Err() != nil {
 		return false
 	}
 	select {
-	case c.turn <- struct{}{}:
+	case c.receiveTurn <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	case <-c.ctx.Done():
 		return false
 	}
-	defer func() { <-c.turn }()
-	c.current.Store(x)
+	defer func() { <-c.receiveTurn }()
+	c.receiving.Store(x)
 	err := c.receive(body)
-	c.current.Store(nil)
+	c.receiving.Store(nil)
 	if err != nil {
 		c.stop(err)
 		return false
 	}
 	if x != nil {
-		x.handed()
+		x.setBodyTaken()
 	}
 	return true
 }
 
 // answers tells whether a frame answers what the client sent, and so can be
 // all that is said in an exchange.
-func (f Frame) answers() bool {
+func (f Frame) isAnswer() bool {
 	return f.Kind == wire.Result || f.Kind == wire.Error || f.Kind == wire.Batch
 }
 
 // status is that of HTTP for an exchange that holds nothing but the frame.
-func (x *exchange) status(f Frame) int {
+func (x *exchange) httpStatus(f Frame) int {
 	switch {
-	case f.Kind == wire.Batch && !x.asks:
+	case f.Kind == wire.Batch && !x.needsAnswer:
 		return http.StatusBadRequest // all of it was refused
 	case f.Kind != wire.Error:
 		return http.StatusOK
@@ -149,7 +149,7 @@ func (x *exchange) status(f Frame) int {
 		return http.StatusBadRequest // no request was made out
 	case f.Request.status != 0:
 		return f.Request.status
-	case x.modern:
+	case x.stateless:
 		code, _ := wire.Parse(f.Raw).Code()
 		return statusOf(code)
 	}
@@ -158,13 +158,13 @@ func (x *exchange) status(f Frame) int {
 
 // A responder answers one POST.
 type responder struct {
-	carrier
-	prefer bool // a stream where there is a choice
+	streamWriter
+	preferStream bool // a stream where there is a choice
 	// head adds to the headers of a successful answer; kept is called before a
 	// stream is begun, so that it can be resumed.
-	head func(stream bool)
-	kept func()
-	lost int // the status if the session ends before anything was said
+	setHeaders        func(stream bool)
+	beforeStream      func()
+	sessionLostStatus int // the status if the session ends before anything was said
 }
 
 // respond waits for what is said in the exchange and writes it as the one JSON
@@ -172,40 +172,40 @@ type responder struct {
 // (basic/transports#sending-messages-to-the-server).
 func (x *exchange) respond(p responder) {
 	for last := false; ; {
-		l := x.stream.look(0, 0)
+		l := x.stream.state(0, 0)
 		n := len(l.events)
 		var first Frame
 		status := http.StatusOK
 		if n > 0 {
 			first = *l.events[0].Frame
-			status = x.status(first)
+			status = x.httpStatus(first)
 		}
-		stream := p.prefer && status == http.StatusOK
+		stream := p.preferStream && status == http.StatusOK
 		switch {
-		case l.ended && n == 0 && !x.asks:
-			p.head(false)
+		case l.ended && n == 0 && !x.needsAnswer:
+			p.setHeaders(false)
 			p.w.WriteHeader(http.StatusAccepted)
 			return
-		case l.ended && n == 1 && first.answers() && !stream:
+		case l.ended && n == 1 && first.isAnswer() && !stream:
 			if first.Kind != wire.Error {
-				p.head(false)
+				p.setHeaders(false)
 			}
 			writeJSON(p.w, status, first.Raw)
 			return
-		case n > 1, n == 1 && !first.answers(), l.ended, l.hangup, n == 0 && p.prefer && x.asks:
-			p.head(true)
-			p.kept()
-			p.carry(x.stream, x.stream.connect(0), 0, nil)
+		case n > 1, n == 1 && !first.isAnswer(), l.ended, l.closeRequested, n == 0 && p.preferStream && x.needsAnswer:
+			p.setHeaders(true)
+			p.beforeStream()
+			p.writeStream(x.stream, x.stream.connect(0), 0, nil)
 			return
 		case last:
-			p.w.WriteHeader(p.lost)
+			p.w.WriteHeader(p.sessionLostStatus)
 			return
 		}
 		select {
-		case <-l.wake:
-		case <-p.gone:
+		case <-l.change:
+		case <-p.clientGone:
 			return
-		case <-p.over:
+		case <-p.serverDone:
 			last = true
 		}
 	}
@@ -220,30 +220,30 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 // polling are the revisions in which a server may close the connection of a
 // stream and have the client come back
 // (basic/transports#sending-messages-to-the-server).
-var polling = spec.Only(spec.V2025_11_25)
+var pollingRevisions = spec.Only(spec.V2025_11_25)
 
 // Poll closes the connection of the stream on which the request is answered,
 // where client and transport know that, and waits until the client has come
 // back, at most for Options.Patience.
-func (r *Request) Poll(ctx context.Context) {
+func (r *Request) closeStreamToPoll(ctx context.Context) {
 	x := r.exchange
-	if x == nil || !x.polls {
+	if x == nil || !x.canPoll {
 		return
 	}
 	r.Park()
 	s := x.stream
 	s.mu.Lock()
-	before := s.readers
+	before := s.readerCount
 	s.mu.Unlock()
 	if before == 0 {
 		before = 1 // the connection that is still to be made of the POST
 	}
-	s.hang()
-	patience := time.NewTimer(r.conn.o.Patience)
+	s.requestClose()
+	patience := time.NewTimer(r.conn.options.Patience)
 	defer patience.Stop()
 	for {
 		s.mu.Lock()
-		back, wake := s.readers > before, s.wake
+		back, wake := s.readerCount > before, s.change
 		s.mu.Unlock()
 		if back {
 			return

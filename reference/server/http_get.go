@@ -9,53 +9,53 @@ import (
 // get gives a client of a session a stream: the one of which it names an
 // event, from there on, else one for what belongs to none of its requests
 // (basic/transports#listening-for-messages-from-the-server).
-func (h *Web) get(w http.ResponseWriter, r *http.Request) {
-	if !h.bare(w, r) {
+func (h *HTTPHandler) serveGet(w http.ResponseWriter, r *http.Request) {
+	if !h.checkWithoutMessage(w, r) {
 		return
 	}
 	if !accepts(r, "text/event-stream") {
 		refuseHTTP(w, http.StatusNotAcceptable, "The client must accept text/event-stream")
 		return
 	}
-	s := h.sessionOf(w, r, wire.Message{})
+	s := h.requireSession(w, r, wire.Message{})
 	if s == nil {
 		return
 	}
-	s.enter()
-	defer s.exit()
-	t, after := s.resumed(r.Header.Get("Last-Event-ID"))
+	s.beginRequest()
+	defer s.endRequest()
+	t, after := s.findResumable(r.Header.Get("Last-Event-ID"))
 	var missed []Event
 	next := 0
 	if t == nil {
-		t = s.stream("g")
-		t.standing = true
-		s.keep(t)
+		t = s.newStream("g")
+		t.ofGet = true
+		s.keepStream(t)
 	} else {
-		l := t.look(0, after+1)
-		missed, next = h.replay(t, l.events, s.others(t)), l.next
+		l := t.state(0, after+1)
+		missed, next = h.replay(t, l.events, s.otherStreams(t)), l.next
 	}
-	c := h.carrier(w, r, s.conn)
+	c := h.newStreamWriter(w, r, s.conn)
 	if t.primed {
-		c.hold = h.o.HTTP.Hold
+		c.pollAfter = h.options.HTTP.Hold
 	}
 	reader := t.connect(next)
-	if t.standing {
-		s.stand(t)
-		defer s.leave(t)
+	if t.ofGet {
+		s.addGetStream(t)
+		defer s.removeGetStream(t)
 	}
-	c.carry(t, reader, next, missed)
+	c.writeStream(t, reader, next, missed)
 }
 
 // resumed returns the stream of an event, and the place of the event in it; nil
 // where there is none, and the client is served as if it had not asked.
-func (s *webSession) resumed(id string) (*Stream, int) {
-	label, i, ok := eventPlace(id)
+func (s *httpSession) findResumable(id string) (*Stream, int) {
+	label, i, ok := parseEventID(id)
 	if !ok {
 		return nil, 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.kept {
+	for _, t := range s.keptStreams {
 		if t.Label == label {
 			return t, i
 		}
@@ -64,11 +64,11 @@ func (s *webSession) resumed(id string) (*Stream, int) {
 }
 
 // others are the streams that the session keeps but for one.
-func (s *webSession) others(t *Stream) []*Stream {
+func (s *httpSession) otherStreams(t *Stream) []*Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*Stream
-	for _, other := range s.kept {
+	for _, other := range s.keptStreams {
 		if other != t {
 			out = append(out, other)
 		}
@@ -77,24 +77,24 @@ func (s *webSession) others(t *Stream) []*Stream {
 }
 
 // delete ends a session (basic/transports#session-management).
-func (h *Web) delete(w http.ResponseWriter, r *http.Request) {
-	if !h.bare(w, r) {
+func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request) {
+	if !h.checkWithoutMessage(w, r) {
 		return
 	}
-	s := h.sessionOf(w, r, wire.Message{})
+	s := h.requireSession(w, r, wire.Message{})
 	if s == nil {
 		return
 	}
-	h.end(s)
+	h.endSession(s)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // bare tells whether a request without message may be served; a body that it has
 // nevertheless means nothing (RFC 9110 section 9.3.1).
-func (h *Web) bare(w http.ResponseWriter, r *http.Request) bool {
-	if !h.guard.permits(w, r, wire.Message{}) {
+func (h *HTTPHandler) checkWithoutMessage(w http.ResponseWriter, r *http.Request) bool {
+	if !h.authorization.checkScopes(w, r, wire.Message{}) {
 		return false
 	}
-	_, ok := h.read(w, r)
+	_, ok := h.readBody(w, r)
 	return ok
 }

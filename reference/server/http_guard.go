@@ -14,9 +14,9 @@ import (
 // Host must be a name of this server, so that a name that was rebound to it
 // does not do; Origin, where a browser sends it, must be that of the server
 // under such a name (basic/transports#security-warning).
-func (h *Web) foreign(r *http.Request) string {
+func (h *HTTPHandler) foreignCaller(r *http.Request) string {
 	host, port, ok := splitHost(r.Host)
-	if !ok || !h.named(host) {
+	if !ok || !h.isOwnName(host) {
 		return "The header Host names another server"
 	}
 	origins := r.Header.Values("Origin")
@@ -24,7 +24,7 @@ func (h *Web) foreign(r *http.Request) string {
 	case 0:
 		return ""
 	case 1:
-		if h.domestic(origins[0], port, r.TLS != nil) {
+		if h.isOwnOrigin(origins[0], port, r.TLS != nil) {
 			return ""
 		}
 	}
@@ -32,8 +32,8 @@ func (h *Web) foreign(r *http.Request) string {
 }
 
 // named tells whether a name is one of this server.
-func (h *Web) named(host string) bool {
-	return isLoopback(host) || slices.ContainsFunc(h.o.HTTP.Hosts, func(s string) bool { return strings.EqualFold(s, host) })
+func (h *HTTPHandler) isOwnName(host string) bool {
+	return isLoopback(host) || slices.ContainsFunc(h.options.HTTP.Hosts, func(s string) bool { return strings.EqualFold(s, host) })
 }
 
 // isLoopback tells whether a name, as it stands in Host without its port, is
@@ -64,8 +64,8 @@ func splitHost(s string) (host, port string, ok bool) {
 // domestic tells whether an origin is the server's own, or one that the
 // options allow. An origin is scheme, host and port and nothing else (RFC 6454
 // section 6.2); null is that of nobody.
-func (h *Web) domestic(origin, port string, tls bool) bool {
-	if slices.Contains(h.o.HTTP.Origins, origin) {
+func (h *HTTPHandler) isOwnOrigin(origin, port string, tls bool) bool {
+	if slices.Contains(h.options.HTTP.Origins, origin) {
 		return true
 	}
 	scheme, usual := "http", "80"
@@ -77,7 +77,7 @@ func (h *Web) domestic(origin, port string, tls bool) bool {
 		return false
 	}
 	host, of, ok := splitHost(rest)
-	if !ok || !h.named(host) {
+	if !ok || !h.isOwnName(host) {
 		return false
 	}
 	if of == "" {

@@ -41,10 +41,10 @@ func TestAClientThatLeavesAtOnceCancels(t *testing.T) {
 	}
 	<-taken
 	eventually(t, "the subscription has ended", func() bool {
-		c := b.server.web.commons
+		c := b.server.handler.statelessConn
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.inflight) == 0 && len(c.streams) == 0
+		return len(c.inflight) == 0 && len(c.subscriptions) == 0
 	})
 }
 

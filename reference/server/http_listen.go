@@ -16,10 +16,10 @@ import (
 
 // A Listener is a server over HTTP that listens.
 type Listener struct {
-	web    *Web
-	server *http.Server
-	addr   net.Addr
-	ended  chan error
+	handler *HTTPHandler
+	server  *http.Server
+	addr    net.Addr
+	ended   chan error
 }
 
 // Listen serves over HTTP on an address, as host:port, of which the port may be
@@ -47,15 +47,15 @@ func Listen(addr string, o Options) (*Listener, error) {
 		Handler: web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is no news
 	}
-	out := &Listener{web: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
-	go func() { out.ended <- server.Serve(seam(l, o.HTTP.Connections)) }()
+	out := &Listener{handler: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
+	go func() { out.ended <- server.Serve(wrapped(l, o.HTTP.Connections)) }()
 	for _, host := range o.HTTP.Also {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		more, err := net.Listen("tcp", net.JoinHostPort(host, port))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on %s too: %w", host, err), out.Close())
 		}
-		go func() { _ = server.Serve(seam(more, o.HTTP.Connections)) }() // which ends when the first does
+		go func() { _ = server.Serve(wrapped(more, o.HTTP.Connections)) }() // which ends when the first does
 	}
 	return out, nil
 }
@@ -105,10 +105,10 @@ func (l *Listener) SSE() string { return "http://" + l.addr.String() + pathSSE }
 // only the oldest revision is spoken, and that of HTTP+SSE if it is.
 func (l *Listener) URLs() []string {
 	var out []string
-	if l.web.o.Revisions&streamable != 0 {
+	if l.handler.options.Revisions&streamableRevisions != 0 {
 		out = append(out, l.URL())
 	}
-	if l.web.o.Revisions&ssing != 0 {
+	if l.handler.options.Revisions&sseRevisions != 0 {
 		out = append(out, l.SSE())
 	}
 	return out
@@ -119,7 +119,7 @@ func (l *Listener) URLs() []string {
 func (l *Listener) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	l.web.Close()
+	l.handler.Close()
 	err := l.server.Shutdown(ctx)
 	if err != nil {
 		err = l.server.Close() // who still reads has had its time

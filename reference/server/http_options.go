@@ -106,11 +106,11 @@ type Leaver func(stateless bool, cancel func())
 // (basic/transports#multiple-connections), but for a response, which a GET stream
 // may not carry unless it is resumed
 // (basic/transports#listening-for-messages-from-the-server).
-func route(f Frame, p Places) []*Stream {
+func routeFrame(f Frame, p Places) []*Stream {
 	switch {
 	case p.Own != nil:
 		return []*Stream{p.Own}
-	case f.answers():
+	case f.isAnswer():
 		return nil
 	case len(p.Standing) > 0:
 		return p.Standing[len(p.Standing)-1:]
@@ -120,20 +120,20 @@ func route(f Frame, p Places) []*Stream {
 
 // replay is the honest Replayer: what was missed of that stream, and nothing
 // else (basic/transports#resumability-and-redelivery).
-func replay(_ *Stream, missed []Event, _ []*Stream) []Event { return missed }
+func replayMissed(_ *Stream, missed []Event, _ []*Stream) []Event { return missed }
 
 // leave is the honest Leaver: in the stateless revisions the client cancels by
 // leaving, in the others it may come back.
-func leave(stateless bool, cancel func()) {
+func cancelIfStateless(stateless bool, cancel func()) {
 	if stateless {
 		cancel()
 	}
 }
 
-func named(r *http.Request) string { return r.Header.Get("Mcp-Session-Id") }
+func sessionIDHeader(r *http.Request) string { return r.Header.Get("Mcp-Session-Id") }
 
 // seam is the honest part, decorated if there is a decorator.
-func seam[T any](honest T, decorate func(next T) T) T {
+func wrapped[T any](honest T, decorate func(next T) T) T {
 	if decorate == nil {
 		return honest
 	}

@@ -102,7 +102,7 @@ const (
 
 const (
 	wellKnownResource = "/.well-known/oauth-protected-resource"
-	subjectKey        = contextKey("grant")
+	grantKey          = contextKey("grant")
 )
 
 type contextKey string
@@ -121,43 +121,43 @@ func needs(m wire.Message) []string {
 }
 
 // binds is the honest Binder: what belongs to one is of no use to another.
-func binds(_, owner, caller string) bool { return owner == caller }
+func isSameUser(_, owner, caller string) bool { return owner == caller }
 
 // A protection is the guard of a server with its seams in place.
-type protection struct {
-	guard *Guard
-	hosts []string // the names of Options.HTTP.Hosts
-	admit Admitter
-	needs Needer
-	bind  Binder
+type authorization struct {
+	guard     *Guard
+	hosts     []string // the names of Options.HTTP.Hosts
+	authorize Admitter
+	needs     Needer
+	mayUse    Binder
 }
 
-func protectionOf(g *Guard, hosts []string) *protection {
+func newAuthorization(g *Guard, hosts []string) *authorization {
 	if g == nil {
 		return nil
 	}
-	p := &protection{guard: g, hosts: hosts}
-	p.admit = seam[Admitter](p.admitted, g.Admit)
-	p.needs = seam[Needer](needs, g.Needs)
-	p.bind = seam[Binder](binds, g.Bind)
+	p := &authorization{guard: g, hosts: hosts}
+	p.authorize = wrapped[Admitter](p.authorizeByToken, g.Admit)
+	p.needs = wrapped[Needer](needs, g.Needs)
+	p.mayUse = wrapped[Binder](isSameUser, g.Bind)
 	return p
 }
 
 // owned tells whether a caller may use what belongs to an owner. Where nobody is
 // told apart everybody may.
-func (p *protection) owned(what, owner, caller string) bool {
-	return p == nil || p.bind(what, owner, caller)
+func (p *authorization) isUsableBy(what, owner, caller string) bool {
+	return p == nil || p.mayUse(what, owner, caller)
 }
 
 // enter serves what needs no token, and lets in who has one: it returns the
 // request with what its token grants, nil if it was answered.
-func (p *protection) enter(w http.ResponseWriter, r *http.Request) *http.Request {
+func (p *authorization) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	if p == nil {
 		return r
 	}
 	switch path := r.URL.Path; {
 	case path == wellKnownResource+pathMCP, path == wellKnownResource+pathSSE:
-		p.document(w, r)
+		p.serveMetadata(w, r)
 		return nil
 	case path != pathMCP && path != pathSSE && path != pathMessages:
 		if p.guard.Hosted != nil {
@@ -166,18 +166,18 @@ func (p *protection) enter(w http.ResponseWriter, r *http.Request) *http.Request
 		}
 		return r
 	}
-	grant, refusal := p.admit(r)
+	grant, refusal := p.authorize(r)
 	if refusal != nil {
 		p.challenge(w, r, refusal)
 		return nil
 	}
-	return r.WithContext(context.WithValue(r.Context(), subjectKey, grant))
+	return r.WithContext(context.WithValue(r.Context(), grantKey, grant))
 }
 
 // challenge refuses a request, with what the client needs to do better
 // (basic/authorization#error-handling, RFC 6750 section 3).
-func (p *protection) challenge(w http.ResponseWriter, r *http.Request, f *Refusal) {
-	parts := []string{fmt.Sprintf("resource_metadata=%q", p.origin(r)+wellKnownResource+endpointOf(r))}
+func (p *authorization) challenge(w http.ResponseWriter, r *http.Request, f *Refusal) {
+	parts := []string{fmt.Sprintf("resource_metadata=%q", p.calledOrigin(r)+wellKnownResource+endpointPath(r))}
 	if len(f.Scopes) > 0 {
 		parts = append(parts, fmt.Sprintf("scope=%q", strings.Join(f.Scopes, " ")))
 	}
@@ -191,9 +191,9 @@ func (p *protection) challenge(w http.ResponseWriter, r *http.Request, f *Refusa
 // admitted is the honest Admitter: the token stands in the header alone
 // (basic/authorization#token-requirements), is of the authority, is not over,
 // and was issued for this server (basic/authorization#token-handling).
-func (p *protection) admitted(r *http.Request) (Grant, *Refusal) {
+func (p *authorization) authorizeByToken(r *http.Request) (Grant, *Refusal) {
 	basic := []string{ScopeEnter, ScopeRead}
-	token, given, err := bearer(r)
+	token, given, err := bearerToken(r)
 	switch {
 	case err != nil:
 		return Grant{}, &Refusal{Status: http.StatusBadRequest, Reason: RefusedMalformed, Code: "invalid_request", Why: err.Error(), Scopes: basic}
@@ -207,7 +207,7 @@ func (p *protection) admitted(r *http.Request) (Grant, *Refusal) {
 	switch {
 	case err != nil:
 		return refuse(RefusedUnknown, "The access token is not one of the authorization server", Grant{})
-	case !slices.ContainsFunc(grant.Audience, func(a string) bool { return p.identifies(r, a) }):
+	case !slices.ContainsFunc(grant.Audience, func(a string) bool { return p.isOwnAudience(r, a) }):
 		return refuse(RefusedAudience, "The access token was not issued for this server", grant)
 	case !time.Now().Before(grant.Expires):
 		return refuse(RefusedExpired, "The access token has expired", grant)
@@ -217,7 +217,7 @@ func (p *protection) admitted(r *http.Request) (Grant, *Refusal) {
 
 // bearer returns the token in the header of a request. One of another scheme is
 // no token.
-func bearer(r *http.Request) (token string, given bool, err error) {
+func bearerToken(r *http.Request) (token string, given bool, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
 		return "", true, errors.New("the header Authorization stands there more than once")
@@ -230,21 +230,21 @@ func bearer(r *http.Request) (token string, given bool, err error) {
 		return "", false, nil
 	}
 	token = strings.TrimLeft(token, " ")
-	if token == "" || strings.ContainsFunc(token, notOfToken) {
+	if token == "" || strings.ContainsFunc(token, isNoTokenCharacter) {
 		return "", true, errors.New("the header Authorization holds no access token")
 	}
 	return token, true, nil
 }
 
 // notOfToken tells which characters no token has (RFC 6750 section 2.1).
-func notOfToken(r rune) bool {
+func isNoTokenCharacter(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/=", r))
 }
 
 // permits tells whether the token of a request suffices for a message, and else
 // refuses it, naming all that is needed
 // (basic/authorization#runtime-insufficient-scope-errors).
-func (p *protection) permits(w http.ResponseWriter, r *http.Request, m wire.Message) bool {
+func (p *authorization) checkScopes(w http.ResponseWriter, r *http.Request, m wire.Message) bool {
 	if p == nil {
 		return true
 	}
@@ -274,12 +274,12 @@ func (g Grant) covers(scope string) bool {
 // grantOf returns what the token of a request grants; the zero Grant where no
 // token is needed.
 func grantOf(r *http.Request) Grant {
-	g, _ := r.Context().Value(subjectKey).(Grant)
+	g, _ := r.Context().Value(grantKey).(Grant)
 	return g
 }
 
 // principal is who sent a request, "" where nobody is told apart.
-func (r *Request) principal() string {
+func (r *Request) user() string {
 	if r.exchange == nil {
 		return ""
 	}
@@ -289,5 +289,5 @@ func (r *Request) principal() string {
 // owns tells whether what belongs to an owner is of use to the sender of a
 // request.
 func (r *Request) owns(what, owner string) bool {
-	return r.exchange == nil || r.exchange.guard.owned(what, owner, r.principal())
+	return r.exchange == nil || r.exchange.authorization.isUsableBy(what, owner, r.user())
 }

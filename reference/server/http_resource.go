@@ -10,13 +10,13 @@ import (
 
 // document answers with the protected resource metadata
 // (basic/authorization#authorization-server-location, RFC 9728 section 2).
-func (p *protection) document(w http.ResponseWriter, r *http.Request) {
+func (p *authorization) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		notAllowed(w, "GET, HEAD")
+		refuseMethod(w, "GET, HEAD")
 		return
 	}
 	writeJSON(w, http.StatusOK, encode(Object{
-		"resource":                 p.origin(r) + endpointOf(r),
+		"resource":                 p.calledOrigin(r) + endpointPath(r),
 		"authorization_servers":    []any{p.guard.Authority.Issuer()},
 		"scopes_supported":         []any{ScopeEnter, ScopeRead},
 		"bearer_methods_supported": []any{"header"},
@@ -26,7 +26,7 @@ func (p *protection) document(w http.ResponseWriter, r *http.Request) {
 
 // endpointOf is the path of the endpoint that a request is made to, or to whose
 // metadata: RFC 9728 section 3.3 wants the resource to be what the client calls.
-func endpointOf(r *http.Request) string {
+func endpointPath(r *http.Request) string {
 	switch strings.TrimPrefix(r.URL.Path, wellKnownResource) {
 	case pathSSE, pathMessages:
 		return pathSSE
@@ -38,7 +38,7 @@ func endpointOf(r *http.Request) string {
 // on, and at the usual one of the scheme those that may be of a proxy. What port a
 // caller names counts for nothing: a token for another server of this machine
 // would come with that of the other.
-func (p *protection) origins(r *http.Request) (out []string) {
+func (p *authorization) origins(r *http.Request) (out []string) {
 	scheme := schemeOf(r)
 	port := ""
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
@@ -62,7 +62,7 @@ func schemeOf(r *http.Request) string {
 
 // origin is the one of them that a request calls the server by, or at another
 // port.
-func (p *protection) origin(r *http.Request) string {
+func (p *authorization) calledOrigin(r *http.Request) string {
 	called := schemeOf(r) + r.Host
 	name, _, _ := splitHost(r.Host)
 	named := ""
@@ -79,7 +79,7 @@ func (p *protection) origin(r *http.Request) string {
 
 // identifies tells whether an audience is this server, by whichever name and
 // endpoint.
-func (p *protection) identifies(r *http.Request, audience string) bool {
+func (p *authorization) isOwnAudience(r *http.Request, audience string) bool {
 	for _, origin := range p.origins(r) {
 		if sameResource(audience, origin+pathMCP) || sameResource(audience, origin+pathSSE) {
 			return true
@@ -93,12 +93,12 @@ func (p *protection) identifies(r *http.Request, audience string) bool {
 func sameResource(a, b string) bool {
 	x, err := url.Parse(a)
 	y, bad := url.Parse(b)
-	return err == nil && bad == nil && strings.EqualFold(x.Scheme, y.Scheme) && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) &&
+	return err == nil && bad == nil && strings.EqualFold(x.Scheme, y.Scheme) && strings.EqualFold(x.Hostname(), y.Hostname()) && effectivePort(x) == effectivePort(y) &&
 		x.EscapedPath() == y.EscapedPath() && x.RawQuery == y.RawQuery && x.Fragment == "" && x.User == nil
 }
 
 // portOf is the port of a URL, that of its scheme if it names none.
-func portOf(u *url.URL) string {
+func effectivePort(u *url.URL) string {
 	switch {
 	case u.Port() != "":
 		return u.Port()

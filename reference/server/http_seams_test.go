@@ -72,8 +72,8 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 			}},
 			func(s *session) bool {
 				l := s.listen()
-				web := s.server.web.find(s.id)
-				eventually(s.t, "the stream stands", func() bool { web.mu.Lock(); defer web.mu.Unlock(); return len(web.standing) == 1 })
+				web := s.server.handler.findSession(s.id)
+				eventually(s.t, "the stream stands", func() bool { web.mu.Lock(); defer web.mu.Unlock(); return len(web.getStreams) == 1 })
 				s.post(watched)
 				s.send("DELETE", pathMCP, "", s.headers...)
 				return slices.ContainsFunc(l.rest(), func(e event) bool { return strings.Contains(e.data, progress) })
@@ -207,14 +207,14 @@ func TestAllEndsWithTheServer(t *testing.T) {
 		}
 		slow := make(chan reply, 1)
 		go func() { slow <- s.post(toolCall("b", "stocktake", `{"duration_ms":5000,"steps":1}`)) }()
-		web := b.server.web.find(s.id)
+		web := b.server.handler.findSession(s.id)
 		eventually(t, "two calls are in flight", func() bool {
 			web.conn.mu.Lock()
 			defer web.conn.mu.Unlock()
 			return len(web.conn.inflight) == 2
 		})
 		began := time.Now()
-		b.server.web.Close()
+		b.server.handler.Close()
 		for _, l := range streams {
 			l.rest()
 			l.cancel()

@@ -11,45 +11,45 @@ import (
 // A webSession is a session over HTTP: one of the handshake revisions behind
 // its id, or the connection of HTTP+SSE. It has a connection, and with it a
 // desk, of its own.
-type webSession struct {
-	id    string
-	owner string // its user, "" where nobody is told apart
-	web   *Web
-	conn  *conn
-	only  *Stream // of HTTP+SSE, on which everything is said; else nil
+type httpSession struct {
+	id        string
+	owner     string // its user, "" where nobody is told apart
+	handler   *HTTPHandler
+	conn      *conn
+	sseStream *Stream // of HTTP+SSE, on which everything is said; else nil
 
-	mu       sync.Mutex
-	labels   int
-	kept     []*Stream // that can be resumed, oldest first
-	standing []*Stream // of a GET and connected, newest last
-	backlog  []Frame   // for the next GET stream
-	busy     int       // HTTP requests in progress
-	used     time.Time
-	idle     *time.Timer
+	mu             sync.Mutex
+	streamCount    int
+	keptStreams    []*Stream // that can be resumed, oldest first
+	getStreams     []*Stream // of a GET and connected, newest last
+	backlog        []Frame   // for the next GET stream
+	activeRequests int       // HTTP requests in progress
+	lastUsed       time.Time
+	idleTimer      *time.Timer
 }
 
 // Bounds of what a session may take: streams kept for who comes back and the
 // bytes in them, GET streams at a time, and messages that wait for one and their
 // bytes.
 const (
-	keptStreams     = 100
-	keptInStreams   = 2 * keptBytes
-	standingStreams = 8
-	maxBacklog      = 256
-	backlogBytes    = keptBytes
+	maxKeptStreams     = 100
+	maxKeptStreamBytes = 2 * maxKeptBytes
+	maxGetStreams      = 8
+	maxBacklog         = 256
+	maxBacklogBytes    = maxKeptBytes
 )
 
 // open makes a session of a user under a new id; nil if there is no room for it.
-func (h *Web) open(o Options, owner string, sse bool) *webSession {
-	s := &webSession{id: h.mint(), owner: owner, web: h, used: time.Now()}
+func (h *HTTPHandler) openSession(o Options, owner string, sse bool) *httpSession {
+	s := &httpSession{id: h.newSessionID(), owner: owner, handler: h, lastUsed: time.Now()}
 	if sse {
-		s.only = newStream()
-		s.only.Session, s.only.name = s.id, "message"
+		s.sseStream = newStream()
+		s.sseStream.Session, s.sseStream.eventName = s.id, "message"
 	}
 	ctx, stop := context.WithCancelCause(h.ctx)
-	s.conn = newConn(ctx, stop, s.put, o)
+	s.conn = newConn(ctx, stop, s.send, o)
 	h.mu.Lock()
-	if h.closed || len(h.sessions) >= h.o.HTTP.MaxSessions && !h.makeRoom() {
+	if h.closed || len(h.sessions) >= h.options.HTTP.MaxSessions && !h.evictIdleSession() {
 		h.mu.Unlock()
 		stop(errStopped)
 		return nil
@@ -58,20 +58,20 @@ func (h *Web) open(o Options, owner string, sse bool) *webSession {
 	h.mu.Unlock()
 	s.conn.start()
 	s.mu.Lock()
-	s.idle = time.AfterFunc(h.o.HTTP.Idle, s.expire)
+	s.idleTimer = time.AfterFunc(h.options.HTTP.Idle, s.expire)
 	s.mu.Unlock()
 	return s
 }
 
 // makeRoom ends the session that was idle the longest, and tells whether there
 // was one that is; h.mu is held.
-func (h *Web) makeRoom() bool {
-	var oldest *webSession
+func (h *HTTPHandler) evictIdleSession() bool {
+	var oldest *httpSession
 	var since time.Time
 	for _, s := range h.sessions {
 		s.mu.Lock()
-		if s.busy == 0 && (oldest == nil || s.used.Before(since)) {
-			oldest, since = s, s.used
+		if s.activeRequests == 0 && (oldest == nil || s.lastUsed.Before(since)) {
+			oldest, since = s, s.lastUsed
 		}
 		s.mu.Unlock()
 	}
@@ -84,7 +84,7 @@ func (h *Web) makeRoom() bool {
 }
 
 // find returns the session of an id, nil for none.
-func (h *Web) find(id string) *webSession {
+func (h *HTTPHandler) findSession(id string) *httpSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[id]
@@ -93,7 +93,7 @@ func (h *Web) find(id string) *webSession {
 // end ends a session: whoever names it from now on finds none
 // (basic/transports#session-management). It does not wait for what is still in
 // flight.
-func (h *Web) end(s *webSession) {
+func (h *HTTPHandler) endSession(s *httpSession) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sessions[s.id] == s {
@@ -103,131 +103,131 @@ func (h *Web) end(s *webSession) {
 }
 
 // close ends what is in flight, and every stream.
-func (s *webSession) close() {
+func (s *httpSession) close() {
 	s.mu.Lock()
-	if s.idle != nil {
-		s.idle.Stop()
+	if s.idleTimer != nil {
+		s.idleTimer.Stop()
 	}
 	s.mu.Unlock()
 	s.conn.drain()
 	s.conn.stop(errStopped)
-	if s.only != nil {
-		s.only.end()
+	if s.sseStream != nil {
+		s.sseStream.end()
 	}
 }
 
 // enter and exit enclose one HTTP request of the session.
-func (s *webSession) enter() {
+func (s *httpSession) beginRequest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy++
-	s.used = time.Now()
+	s.activeRequests++
+	s.lastUsed = time.Now()
 }
 
-func (s *webSession) exit() {
+func (s *httpSession) endRequest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy--
-	s.used = time.Now()
+	s.activeRequests--
+	s.lastUsed = time.Now()
 }
 
 // expire ends the session if it was idle for long enough, or looks again when
 // it would be.
-func (s *webSession) expire() {
+func (s *httpSession) expire() {
 	s.mu.Lock()
-	rest := s.web.o.HTTP.Idle
-	if s.busy == 0 {
-		rest -= time.Since(s.used)
+	rest := s.handler.options.HTTP.Idle
+	if s.activeRequests == 0 {
+		rest -= time.Since(s.lastUsed)
 	}
 	if rest > 0 {
-		s.idle.Reset(rest)
+		s.idleTimer.Reset(rest)
 	}
 	s.mu.Unlock()
 	if rest <= 0 {
-		s.web.end(s)
+		s.handler.endSession(s)
 	}
 }
 
 // stream makes a stream of the session. kind begins its label.
-func (s *webSession) stream(kind string) *Stream {
+func (s *httpSession) newStream(kind string) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.labels++
+	s.streamCount++
 	t := newStream()
-	t.Session, t.Label, t.resumable = s.id, fmt.Sprintf("%s%d", kind, s.labels), true
-	t.primed = polling.Has(s.conn.session.Revision())
+	t.Session, t.Label, t.resumable = s.id, fmt.Sprintf("%s%d", kind, s.streamCount), true
+	t.primed = pollingRevisions.Has(s.conn.session.Revision())
 	return t
 }
 
 // keep keeps a stream for who comes back to it.
-func (s *webSession) keep(t *Stream) {
+func (s *httpSession) keepStream(t *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept = append(s.kept, t)
-	s.trim()
+	s.keptStreams = append(s.keptStreams, t)
+	s.dropExcessStreams()
 }
 
 // trim forgets streams, first those that are over, as long as more is kept than
 // may be; s.mu is held.
-func (s *webSession) trim() {
+func (s *httpSession) dropExcessStreams() {
 	size := 0
-	for _, t := range s.kept {
-		size += t.held()
+	for _, t := range s.keptStreams {
+		size += t.keptSize()
 	}
-	for len(s.kept) > keptStreams || len(s.kept) > 1 && size > keptInStreams {
-		i := max(slices.IndexFunc(s.kept, (*Stream).over), 0)
-		size -= s.kept[i].held()
-		s.kept = slices.Delete(s.kept, i, i+1)
+	for len(s.keptStreams) > maxKeptStreams || len(s.keptStreams) > 1 && size > maxKeptStreamBytes {
+		i := max(slices.IndexFunc(s.keptStreams, (*Stream).isEnded), 0)
+		size -= s.keptStreams[i].keptSize()
+		s.keptStreams = slices.Delete(s.keptStreams, i, i+1)
 	}
 }
 
 // stand makes a stream one of those that carry what belongs to no POST, and
 // gives it what has waited for one.
-func (s *webSession) stand(t *Stream) {
+func (s *httpSession) addGetStream(t *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.standing = slices.DeleteFunc(s.standing, func(other *Stream) bool { return other == t })
-	if len(s.standing) >= standingStreams {
-		s.standing[0].hang()
-		s.standing = slices.Delete(s.standing, 0, 1)
+	s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == t })
+	if len(s.getStreams) >= maxGetStreams {
+		s.getStreams[0].requestClose()
+		s.getStreams = slices.Delete(s.getStreams, 0, 1)
 	}
-	s.standing = append(s.standing, t)
+	s.getStreams = append(s.getStreams, t)
 	for _, f := range s.backlog {
-		t.put(f)
+		t.append(f)
 	}
 	s.backlog = nil
 }
 
 // leave takes a stream whose client has left from them.
-func (s *webSession) leave(t *Stream) {
+func (s *httpSession) removeGetStream(t *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.reading { // else the client came back by another connection
-		s.standing = slices.DeleteFunc(s.standing, func(other *Stream) bool { return other == t })
+	if !t.hasReader { // else the client came back by another connection
+		s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == t })
 	}
 }
 
 // put puts a message of the session on the streams that the seam Route names.
 // Without one it waits for the next, unless it is a response, which belongs on
 // no other stream than that of its request.
-func (s *webSession) put(f Frame) {
-	if s.only != nil {
-		s.only.put(f)
+func (s *httpSession) send(f Frame) {
+	if s.sseStream != nil {
+		s.sseStream.append(f)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	streams := s.web.route(f, Places{Own: ownStream(f), Standing: slices.Clone(s.standing)})
+	streams := s.handler.route(f, Places{Own: postStream(f), Standing: slices.Clone(s.getStreams)})
 	for _, t := range streams {
-		t.put(f)
+		t.append(f)
 	}
 	if len(streams) > 0 {
-		s.trim()
+		s.dropExcessStreams()
 		return
 	}
-	if f.answers() {
+	if f.isAnswer() {
 		return
 	}
 	s.backlog = append(s.backlog, f)
@@ -235,7 +235,7 @@ func (s *webSession) put(f Frame) {
 	for _, waiting := range s.backlog {
 		size += len(waiting.Raw)
 	}
-	for len(s.backlog) > maxBacklog || len(s.backlog) > 1 && size > backlogBytes {
+	for len(s.backlog) > maxBacklog || len(s.backlog) > 1 && size > maxBacklogBytes {
 		size -= len(s.backlog[0].Raw)
 		s.backlog = s.backlog[1:]
 	}
@@ -243,8 +243,8 @@ func (s *webSession) put(f Frame) {
 
 // ownStream is the stream of the POST that a message belongs to, if that is not
 // over.
-func ownStream(f Frame) *Stream {
-	if x := f.post(); x != nil && !x.stream.over() {
+func postStream(f Frame) *Stream {
+	if x := f.postExchange(); x != nil && !x.stream.isEnded() {
 		return x.stream
 	}
 	return nil

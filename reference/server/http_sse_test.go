@@ -60,7 +60,7 @@ func TestHTTPWithSSE(t *testing.T) {
 	_, id, _ := strings.Cut(endpoint, "=")
 	b.want(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":4,"method":"ping"}`, "Mcp-Session-Id: "+id), 404)
 	l.cancel()
-	eventually(t, "the session ends with its stream", func() bool { return b.server.web.find(id) == nil })
+	eventually(t, "the session ends with its stream", func() bool { return b.server.handler.findSession(id) == nil })
 	b.want(b.send("POST", endpoint, `{"jsonrpc":"2.0","id":4,"method":"ping"}`), 404)
 }
 
@@ -136,11 +136,11 @@ func TestLimits(t *testing.T) {
 	b = listening(t, Options{HTTP: HTTP{Idle: 50 * time.Millisecond}})
 	quiet, busy := b.session(spec.V2025_11_25, "{}"), b.session(spec.V2025_11_25, "{}")
 	l := busy.listen()
-	eventually(t, "the session expires", func() bool { return b.server.web.find(quiet.id) == nil })
+	eventually(t, "the session expires", func() bool { return b.server.handler.findSession(quiet.id) == nil })
 	b.want(quiet.post(ping), 404)
-	if b.server.web.find(busy.id) == nil {
+	if b.server.handler.findSession(busy.id) == nil {
 		t.Error("a session that listens expires")
 	}
 	l.cancel()
-	eventually(t, "the other one expires", func() bool { return b.server.web.find(busy.id) == nil })
+	eventually(t, "the other one expires", func() bool { return b.server.handler.findSession(busy.id) == nil })
 }

@@ -17,14 +17,14 @@ import (
 // mirrored adds tools that want arguments repeated in headers.
 func mirrored(l *Library) {
 	l.Tools = append(l.Tools, &Tool{
-		Name: "weigh", Description: "Weighs", Hints: looks, In: spec.Stateless,
+		Name: "weigh", Description: "Weighs", Hints: readOnlyTool, In: spec.Stateless,
 		Input: Object{"type": "object", "properties": Object{
 			"count": Object{"type": "integer", "x-mcp-header": "Count"},
 			"fine":  Object{"type": "boolean", "x-mcp-header": "Fine"},
 			"place": Object{"type": "object", "properties": Object{"room": Object{"type": "string", "x-mcp-header": "Room"}}},
 			"plain": Object{"type": "string"},
 		}},
-		Run: func(context.Context, *Call) Outcome { return said("weighed") },
+		Run: func(context.Context, *Call) Outcome { return textOutcome("weighed") },
 	})
 }
 
@@ -258,7 +258,7 @@ func TestASubscriptionIsAStream(t *testing.T) {
 	if m := l.message(); m.Get("method").String() != "notifications/tools/list_changed" {
 		t.Errorf("it goes on with %s", m)
 	}
-	go b.server.web.Close()
+	go b.server.handler.Close()
 	if m := l.message(); !m.Get("result").Exists() || m.Get("id").Int() != 1 {
 		t.Errorf("it ends with %s", m)
 	}
@@ -325,7 +325,7 @@ func TestAClientThatDawdlesIsCutOff(t *testing.T) {
 	}
 	// Who takes its time with nothing else in hand is not.
 	l := b.session(spec.V2025_11_25, "{}").listen()
-	time.AfterFunc(150*time.Millisecond, func() { b.server.web.Close() })
+	time.AfterFunc(150*time.Millisecond, func() { b.server.handler.Close() })
 	began := time.Now()
 	for _, e := range l.rest() {
 		if e.data != "" {

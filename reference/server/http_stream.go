@@ -15,66 +15,66 @@ import (
 // client can come back for what it missed
 // (basic/transports#resumability-and-redelivery).
 type Stream struct {
-	Session string // the id of its session, "" for none
-	Label   string // names it among the streams of its session
-	name    string // of its events, "" for none
+	Session   string // the id of its session, "" for none
+	Label     string // names it among the streams of its session
+	eventName string // of its events, "" for none
 
 	resumable bool // its events have ids and are kept
 	primed    bool // it begins with an event without data, to come back to
-	standing  bool // it is of a GET, for what belongs to no POST
+	ofGet     bool // it is of a GET, for what belongs to no POST
 
-	mu      sync.Mutex
-	log     []Event       // event i of the stream is log[i-first]; the priming one is event 0
-	first   int           // starts at 1
-	size    int           // of the messages in the log, in bytes
-	ended   bool          // nothing more comes
-	hangup  bool          // the connection is to be closed once all is written
-	readers int           // connections so far; only the last one reads
-	reading bool          // whether that one still does
-	read    int           // the place that it has come to
-	wake    chan struct{} // closed when any of these changes
+	mu             sync.Mutex
+	kept           []Event       // event i of the stream is log[i-first]; the priming one is event 0
+	first          int           // starts at 1
+	size           int           // of the messages in the log, in bytes
+	ended          bool          // nothing more comes
+	closeRequested bool          // the connection is to be closed once all is written
+	readerCount    int           // connections so far; only the last one reads
+	hasReader      bool          // whether that one still does
+	readUpTo       int           // the place that it has come to
+	change         chan struct{} // closed when any of these changes
 }
 
 // keptEvents and keptBytes bound what a stream keeps, and how far a client may
 // fall behind. One message is kept whatever its size.
 const (
-	keptEvents = 4000
-	keptBytes  = 8 << 20
+	maxKeptEvents = 4000
+	maxKeptBytes  = 8 << 20
 )
 
-func newStream() *Stream { return &Stream{first: 1, wake: make(chan struct{})} }
+func newStream() *Stream { return &Stream{first: 1, change: make(chan struct{})} }
 
 // changed wakes who waits; s.mu is held.
-func (s *Stream) changed() {
-	close(s.wake)
-	s.wake = make(chan struct{})
+func (s *Stream) notifyChange() {
+	close(s.change)
+	s.change = make(chan struct{})
 }
 
 // put adds a message. It tells whether the stream still took it. Who has yet to
 // read what there is no more room for is cut off, rather than to go on with a gap.
-func (s *Stream) put(f Frame) bool {
+func (s *Stream) append(f Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return false
 	}
-	for len(s.log) >= keptEvents || len(s.log) > 0 && s.size+len(f.Raw) > keptBytes {
-		if s.reading && s.read <= s.first {
+	for len(s.kept) >= maxKeptEvents || len(s.kept) > 0 && s.size+len(f.Raw) > maxKeptBytes {
+		if s.hasReader && s.readUpTo <= s.first {
 			s.ended = true
-			s.changed()
+			s.notifyChange()
 			return false
 		}
-		s.size -= len(s.log[0].Data)
-		s.log = slices.Delete(s.log, 0, 1)
+		s.size -= len(s.kept[0].Data)
+		s.kept = slices.Delete(s.kept, 0, 1)
 		s.first++
 	}
-	e := Event{Stream: s, Name: s.name, Data: f.Raw, Frame: &f}
+	e := Event{Stream: s, Name: s.eventName, Data: f.Raw, Frame: &f}
 	if s.resumable {
-		e.ID = s.id(s.first + len(s.log))
+		e.ID = s.id(s.first + len(s.kept))
 	}
-	s.log = append(s.log, e)
+	s.kept = append(s.kept, e)
 	s.size += len(f.Raw)
-	s.changed()
+	s.notifyChange()
 	return true
 }
 
@@ -83,7 +83,7 @@ func (s *Stream) put(f Frame) bool {
 func (s *Stream) id(i int) string { return fmt.Sprintf("%s-%d", s.Label, i) }
 
 // eventPlace takes an event id apart.
-func eventPlace(id string) (label string, i int, ok bool) {
+func parseEventID(id string) (label string, i int, ok bool) {
 	label, n, ok := strings.Cut(id, "-")
 	i, err := strconv.Atoi(n)
 	return label, i, ok && err == nil && i >= 0
@@ -95,26 +95,26 @@ func (s *Stream) end() {
 	defer s.mu.Unlock()
 	if !s.ended {
 		s.ended = true
-		s.changed()
+		s.notifyChange()
 	}
 }
 
 // hang has the connection closed once all was written.
-func (s *Stream) hang() {
+func (s *Stream) requestClose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hangup = true
-	s.changed()
+	s.closeRequested = true
+	s.notifyChange()
 }
 
-func (s *Stream) over() bool {
+func (s *Stream) isEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
 // held is how many bytes of messages the stream keeps.
-func (s *Stream) held() int {
+func (s *Stream) keptSize() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.size
@@ -124,31 +124,31 @@ func (s *Stream) held() int {
 func (s *Stream) Events() []Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.log)
+	return slices.Clone(s.kept)
 }
 
 // A look is the state of a stream at one moment.
-type look struct {
-	events        []Event // from the place asked for
-	next          int     // the place behind them
-	ended, hangup bool
-	mine          bool // whether the reader is the last one
-	wake          <-chan struct{}
+type streamState struct {
+	events                []Event // from the place asked for
+	next                  int     // the place behind them
+	ended, closeRequested bool
+	isLastReader          bool // whether the reader is the last one
+	change                <-chan struct{}
 }
 
 // look returns what there is from event i on, for a reader. Events of a stream
 // that nobody can resume are forgotten once they were looked at.
-func (s *Stream) look(reader, i int) look {
+func (s *Stream) state(reader, i int) streamState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := look{ended: s.ended, hangup: s.hangup, mine: s.readers == reader, wake: s.wake}
-	from := min(max(i-s.first, 0), len(s.log))
-	l.events = slices.Clone(s.log[from:])
-	l.next = s.first + len(s.log)
-	if reader > 0 && l.mine {
-		s.read = l.next
+	l := streamState{ended: s.ended, closeRequested: s.closeRequested, isLastReader: s.readerCount == reader, change: s.change}
+	from := min(max(i-s.first, 0), len(s.kept))
+	l.events = slices.Clone(s.kept[from:])
+	l.next = s.first + len(s.kept)
+	if reader > 0 && l.isLastReader {
+		s.readUpTo = l.next
 		if !s.resumable {
-			s.log, s.first, s.size = nil, l.next, 0
+			s.kept, s.first, s.size = nil, l.next, 0
 		}
 	}
 	return l
@@ -159,37 +159,37 @@ func (s *Stream) look(reader, i int) look {
 func (s *Stream) connect(i int) (reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.readers++
-	s.reading, s.read = true, max(i, s.first)
-	s.changed()
-	return s.readers
+	s.readerCount++
+	s.hasReader, s.readUpTo = true, max(i, s.first)
+	s.notifyChange()
+	return s.readerCount
 }
 
 func (s *Stream) disconnect(reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.readers == reader {
-		s.reading, s.hangup = false, false
-		s.changed()
+	if s.readerCount == reader {
+		s.hasReader, s.closeRequested = false, false
+		s.notifyChange()
 	}
 }
 
 // A carrier writes a stream to one connection.
-type carrier struct {
-	w         http.ResponseWriter
-	gone      <-chan struct{} // the client left
-	over      <-chan struct{} // the server or the session ends
-	event     Eventer
-	keepAlive time.Duration
-	retry     time.Duration // that a client which is told to poll shall wait
-	slow      time.Duration // how long the client may take to read
-	hold      time.Duration // how long the connection is held; 0: for ever
+type streamWriter struct {
+	w           http.ResponseWriter
+	clientGone  <-chan struct{} // the client left
+	serverDone  <-chan struct{} // the server or the session ends
+	encodeEvent Eventer
+	keepAlive   time.Duration
+	retry       time.Duration // that a client which is told to poll shall wait
+	writeLimit  time.Duration // how long the client may take to read
+	pollAfter   time.Duration // how long the connection is held; 0: for ever
 }
 
 // carry writes the stream from event i on, after the events missed, until it
 // ends, the client leaves, another connection takes it over or this one is to
 // be closed.
-func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
+func (c streamWriter) writeStream(s *Stream, reader, i int, missed []Event) {
 	defer s.disconnect(reader)
 	head := c.w.Header()
 	head.Set("Content-Type", "text/event-stream")
@@ -197,28 +197,28 @@ func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
 	head.Set("X-Accel-Buffering", "no")
 	c.w.WriteHeader(http.StatusOK)
 	if i == 0 && s.primed {
-		c.write(Event{Stream: s, ID: s.id(0)})
+		c.writeEvent(Event{Stream: s, ID: s.id(0)})
 	}
 	for _, e := range missed {
-		c.write(e)
+		c.writeEvent(e)
 	}
 	c.flush()
 	quiet := time.NewTicker(c.keepAlive)
 	defer quiet.Stop()
 	var held <-chan time.Time
-	if c.hold > 0 {
-		t := time.NewTimer(c.hold)
+	if c.pollAfter > 0 {
+		t := time.NewTimer(c.pollAfter)
 		defer t.Stop()
 		held = t.C
 	}
 	for last := false; ; {
-		l := s.look(reader, i)
-		if !l.mine {
+		l := s.state(reader, i)
+		if !l.isLastReader {
 			return
 		}
 		i = l.next
 		for _, e := range l.events {
-			c.write(e)
+			c.writeEvent(e)
 		}
 		if len(l.events) > 0 {
 			c.flush()
@@ -226,25 +226,25 @@ func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
 		switch {
 		case l.ended, last:
 			return
-		case l.hangup:
+		case l.closeRequested:
 			// basic/transports#sending-messages-to-the-server of 2025-11-25: say
 			// when to come back before the connection is closed.
 			if s.primed {
-				c.write(Event{Stream: s, Retry: c.retry})
+				c.writeEvent(Event{Stream: s, Retry: c.retry})
 				c.flush()
 			}
 			return
 		}
 		select {
-		case <-l.wake:
+		case <-l.change:
 		case <-held:
-			s.hang()
+			s.requestClose()
 		case <-quiet.C:
-			c.write(Event{Stream: s, Comment: true})
+			c.writeEvent(Event{Stream: s, Comment: true})
 			c.flush()
-		case <-c.gone:
+		case <-c.clientGone:
 			return
-		case <-c.over:
+		case <-c.serverDone:
 			last = true
 		}
 	}
@@ -252,12 +252,12 @@ func (c carrier) carry(s *Stream, reader, i int, missed []Event) {
 
 // write writes one event. Who cannot be written to has left, which the
 // connection tells.
-func (c carrier) write(e Event) {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.slow))
-	_, _ = c.w.Write(c.event(e))
+func (c streamWriter) writeEvent(e Event) {
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.writeLimit))
+	_, _ = c.w.Write(c.encodeEvent(e))
 }
 
-func (c carrier) flush() {
+func (c streamWriter) flush() {
 	control := http.NewResponseController(c.w)
 	_ = control.Flush()
 	_ = control.SetWriteDeadline(time.Time{})

@@ -42,7 +42,7 @@ func TestWhatComesBeforeAnAnswerMakesItAStream(t *testing.T) {
 				}
 				seen[e.id] = true
 			}
-			if primed := r.events[0].data == "" && r.events[0].id != ""; primed != polling.Has(rev) {
+			if primed := r.events[0].data == "" && r.events[0].id != ""; primed != pollingRevisions.Has(rev) {
 				t.Errorf("%s: it begins with %+v", name, r.events[0])
 			}
 			for header, want := range map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Mcp-Session-Id": ""} {
@@ -58,7 +58,7 @@ func TestInitializeCanBeAnsweredByAStream(t *testing.T) {
 	b := listening(t, Options{HTTP: HTTP{PreferSSE: true}})
 	for _, rev := range sessions.Revisions() {
 		r := b.send("POST", pathMCP, fmt.Sprintf(initializing, rev, "{}"))
-		if primed := r.events[0].data == ""; primed != polling.Has(rev) || r.header.Get("Mcp-Session-Id") == "" {
+		if primed := r.events[0].data == ""; primed != pollingRevisions.Has(rev) || r.header.Get("Mcp-Session-Id") == "" {
 			t.Errorf("%s: %v %+v", rev, r.header, r.events)
 		}
 	}
@@ -74,22 +74,22 @@ func TestAStreamHasNoGaps(t *testing.T) {
 	for _, resumable := range []bool{true, false} {
 		s := newStream()
 		s.resumable = resumable
-		for range 3 * keptEvents { // while nobody reads
-			s.put(Frame{})
+		for range 3 * maxKeptEvents { // while nobody reads
+			s.append(Frame{})
 		}
-		if n := len(s.Events()); n != keptEvents || s.over() {
+		if n := len(s.Events()); n != maxKeptEvents || s.isEnded() {
 			t.Errorf("%d events are kept", n)
 		}
 		reader := s.connect(0)
-		s.look(reader, s.first)
-		for range keptEvents {
-			s.put(Frame{})
+		s.state(reader, s.first)
+		for range maxKeptEvents {
+			s.append(Frame{})
 		}
-		if s.over() {
+		if s.isEnded() {
 			t.Error("a client was cut off that had read all but what is kept")
 		}
-		s.put(Frame{})
-		if s.put(Frame{}); !s.over() {
+		s.append(Frame{})
+		if s.append(Frame{}); !s.isEnded() {
 			t.Error("a client is left behind")
 		}
 	}
@@ -150,11 +150,11 @@ func TestEachMessageIsOnOneStream(t *testing.T) {
 			t.Errorf("the first stream carries %s", m)
 		}
 		second = s.listen()
-		web, _ := s.server.web.find(s.id), 0
+		web, _ := s.server.handler.findSession(s.id), 0
 		eventually(t, "both are connected", func() bool {
 			web.mu.Lock()
 			defer web.mu.Unlock()
-			return len(web.standing) == 2
+			return len(web.getStreams) == 2
 		})
 		room(false)
 		for range 3 {
@@ -228,11 +228,11 @@ func TestAGETStreamIsResumedToo(t *testing.T) {
 		at, _ = l.next()
 	}
 	l.cancel()
-	web := s.server.web.find(s.id)
+	web := s.server.handler.findSession(s.id)
 	eventually(t, "the client has left", func() bool {
 		web.mu.Lock()
 		defer web.mu.Unlock()
-		return len(web.standing) == 0
+		return len(web.getStreams) == 0
 	})
 	s.post(toolCall("b", "set_reading_room", `{"open":false}`))
 	again := s.listen("Last-Event-ID: " + at.id)
@@ -252,7 +252,7 @@ func TestAClientIsToldToPoll(t *testing.T) {
 		l := s.open("POST", pathMCP, toolCall("a", "stocktake", `{"duration_ms":150,"steps":2}`), s.headers...)
 		events := l.rest()
 		last := events[len(events)-1]
-		if !polling.Has(rev) {
+		if !pollingRevisions.Has(rev) {
 			if gjson.Get(last.data, "id").String() != "a" {
 				t.Errorf("%s: the stream ended with %+v", rev, last)
 			}
@@ -299,7 +299,7 @@ func TestACancelledCallEndsItsStream(t *testing.T) {
 		go func() {
 			done <- s.post(toolCall("a", "stocktake", fmt.Sprintf(`{"duration_ms":5000,"steps":%d}`, steps)))
 		}()
-		web := s.server.web.find(s.id)
+		web := s.server.handler.findSession(s.id)
 		eventually(t, "the call is in flight", func() bool {
 			web.conn.mu.Lock()
 			defer web.conn.mu.Unlock()

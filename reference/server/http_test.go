@@ -11,7 +11,7 @@ import (
 )
 
 // Streamable HTTP begins with 2025-03-26.
-var sessions = streamable & spec.Handshake
+var sessions = streamableRevisions & spec.Handshake
 
 func TestASessionIsMintedKeptAndEnded(t *testing.T) {
 	eachRevision(t, sessions, func(t *testing.T, rev spec.Revision) {
@@ -39,9 +39,9 @@ func TestARefusedInitializeOpensNoSession(t *testing.T) {
 		t.Errorf("got %v %s", r.header, r.body)
 	}
 	eventually(t, "the session is gone", func() bool {
-		b.server.web.mu.Lock()
-		defer b.server.web.mu.Unlock()
-		return len(b.server.web.sessions) == 0
+		b.server.handler.mu.Lock()
+		defer b.server.handler.mu.Unlock()
+		return len(b.server.handler.sessions) == 0
 	})
 }
 
@@ -77,7 +77,7 @@ func TestTheRevisionsOfEachEndpoint(t *testing.T) {
 func TestStatusesInASession(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	const batch = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
-	since := versioned & spec.Handshake
+	since := versionHeaderRevisions & spec.Handshake
 	for _, c := range []struct {
 		name, method, body string
 		headers            []string

@@ -20,10 +20,10 @@ type Ask struct {
 
 // Input is what came of the asks. At most one of its fields is set; none if
 // nothing was asked.
-type Input struct {
-	Answers map[string]Object // all of them, by key
-	Interim Object            // the result that asks the client to come again
-	Lacking string            // why the client could not be asked
+type inputResult struct {
+	answers map[string]Object // all of them, by key
+	interim Object            // the result that asks the client to come again
+	missing string            // why the client could not be asked
 }
 
 // capability is the client capability that a method needs.
@@ -40,7 +40,7 @@ func (a Ask) capability() string {
 // allowed tells whether the client declared what the ask needs. A client with
 // an empty elicitation capability shows forms; one that names modes shows the
 // ones it names (client/elicitation#capabilities).
-func (a Ask) allowed(p Peer) bool {
+func (a Ask) isSupportedBy(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
 	}
@@ -54,14 +54,14 @@ func (a Ask) allowed(p Peer) bool {
 	modes := p.Capabilities["elicitation"].(Object)
 	_, form := modes["form"]
 	_, url := modes["url"]
-	if a.visits() {
+	if a.isURLMode() {
 		return url
 	}
 	return form || !url
 }
 
 // visits tells whether the ask is an elicitation in URL mode.
-func (a Ask) visits() bool { return a.Params["mode"] == "url" }
+func (a Ask) isURLMode() bool { return a.Params["mode"] == "url" }
 
 // offersTools tells whether the ask lets the client's model use tools
 // (client/sampling#tools-in-sampling).
@@ -71,9 +71,9 @@ func (a Ask) offersTools() bool {
 }
 
 // requirement is what a client lacks that is not allowed the ask.
-func (a Ask) requirement() Object {
+func (a Ask) requiredSettings() Object {
 	switch {
-	case a.visits():
+	case a.isURLMode():
 		return Object{"url": Object{}}
 	case a.offersTools():
 		return Object{"tools": Object{}}
@@ -82,18 +82,18 @@ func (a Ask) requirement() Object {
 }
 
 // shaped returns the params at a revision.
-func (a Ask) shaped(v spec.Revision) Object {
+func (a Ask) paramsAt(v spec.Revision) Object {
 	if a.Params == nil || a.Method != "elicitation/create" {
 		return a.Params
 	}
-	o := shape(v, "ElicitRequest", a.Params)
-	if a.visits() {
+	o := membersAt(v, "ElicitRequest", a.Params)
+	if a.isURLMode() {
 		return o
 	}
-	s := shape(v, "", o["requestedSchema"].(Object))
+	s := membersAt(v, "", o["requestedSchema"].(Object))
 	properties := Object{}
 	for name, p := range s["properties"].(Object) {
-		properties[name] = shape(v, "PrimitiveSchema", p.(Object))
+		properties[name] = membersAt(v, "PrimitiveSchema", p.(Object))
 	}
 	s["properties"], o["requestedSchema"] = properties, s
 	return o
@@ -101,30 +101,30 @@ func (a Ask) shaped(v spec.Revision) Object {
 
 // obtain gets the answers in the way of the request's era. Once all are there,
 // more tells what else is needed; nil for nothing.
-func (r *Request) obtain(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
+func (r *Request) obtainInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) (inputResult, *Error) {
 	if more == nil {
 		more = func(map[string]Object) []Ask { return nil }
 	}
 	switch {
 	case r.answers != nil:
-		return Input{Answers: r.answers}, nil
+		return inputResult{answers: r.answers}, nil
 	case r.task != nil && r.task.extended:
-		return r.awaitInput(ctx, asks, more), nil
+		return r.inputByTask(ctx, asks, more), nil
 	case r.Modern:
-		return r.requireInput(asks, more)
+		return r.inputByResult(asks, more)
 	}
-	return r.requestInput(ctx, asks, more), nil
+	return r.inputByRequests(ctx, asks, more), nil
 }
 
 // usable tells why an answer of the client is not one to its ask, or "".
-func (a Ask) usable(answer Object) string {
+func (a Ask) checkAnswer(answer Object) string {
 	switch a.Method {
 	case "roots/list":
 		return checkRoots(answer)
 	case "sampling/createMessage":
 		return checkSample(answer, a.offersTools())
 	}
-	if a.visits() {
+	if a.isURLMode() {
 		return checkAction(answer)
 	}
 	return checkElicited(a.Params["requestedSchema"].(Object), answer)
@@ -167,7 +167,7 @@ func sampleText(o Object) string {
 	}
 	for _, b := range blocks {
 		if block, ok := b.(Object); ok && block["type"] == "text" && isString(block["text"]) {
-			return text(block["text"])
+			return stringOf(block["text"])
 		}
 	}
 	return ""

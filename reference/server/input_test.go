@@ -245,10 +245,10 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("too late", func(t *testing.T) {
-		c := &conn{o: Options{StateKey: key}}
+		c := &conn{options: Options{StateKey: key}}
 		r := &Request{Method: "tools/call", Modern: true, Params: Object{"name": "plan_visit"}, conn: c}
-		r.Params["requestState"] = c.seal(requestState{For: r.digest(), Until: time.Now().Add(-time.Second).UnixMilli()})
-		if _, problem := r.presented(); problem == nil || !strings.Contains(problem.Message, "lapsed") {
+		r.Params["requestState"] = c.seal(requestState{Digest: r.digest(), Until: time.Now().Add(-time.Second).UnixMilli()})
+		if _, problem := r.presentedState(); problem == nil || !strings.Contains(problem.Message, "lapsed") {
 			t.Errorf("got %v", problem)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 // nullIDs are the revisions in which an error about a message whose id cannot
 // be read has the id null, as JSON-RPC 2.0 section 5 wants it. From 2025-11-25
 // on the id is absent, as schema.ts#JSONRPCErrorResponse allows.
-var nullIDs = spec.Until(spec.V2025_06_18)
+var nullIDRevisions = spec.Until(spec.V2025_06_18)
 
 // encode writes JSON on one line. It fails for no value that the server or a
 // fault makes of JSON values.
@@ -30,9 +30,9 @@ func encode(v any) []byte {
 
 // longestNumber bounds the numbers of a message, each in bytes: what checks them
 // does exact arithmetic, which takes the square of their length.
-const longestNumber = 10_000
+const maxNumberLength = 10_000
 
-var errLongNumber = fmt.Errorf("a number is longer than %d bytes", longestNumber)
+var errLongNumber = fmt.Errorf("a number is longer than %d bytes", maxNumberLength)
 
 // decode reads an object. One that holds a number which is too long comes with
 // errLongNumber, and is to be looked at but not worked on.
@@ -52,7 +52,7 @@ func decode(raw string) (Object, error) {
 func hasLongNumber(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
-		return len(v) > longestNumber
+		return len(v) > maxNumberLength
 	case []any:
 		return slices.ContainsFunc(v, hasLongNumber)
 	case Object:
@@ -65,11 +65,11 @@ func hasLongNumber(v any) bool {
 	return false
 }
 
-func result(id wire.ID, v any) []byte {
+func resultMessage(id wire.ID, v any) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(v))
 }
 
-func failure(id wire.ID, e *Error) []byte {
+func errorMessage(id wire.ID, e *Error) []byte {
 	o := e.object()
 	if !id.Present() {
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","error":%s}`, encode(o))
@@ -86,7 +86,7 @@ func (e *Error) object() Object {
 	return o
 }
 
-func notification(method string, params Object) []byte {
+func notificationMessage(method string, params Object) []byte {
 	o := Object{"jsonrpc": "2.0", "method": method}
 	if params != nil {
 		o["params"] = params
@@ -94,7 +94,7 @@ func notification(method string, params Object) []byte {
 	return encode(o)
 }
 
-func request(id, method string, params Object) []byte {
+func requestMessage(id, method string, params Object) []byte {
 	o := Object{"jsonrpc": "2.0", "id": id, "method": method}
 	if params != nil {
 		o["params"] = params
@@ -104,44 +104,44 @@ func request(id, method string, params Object) []byte {
 
 // refuse answers a message that is no valid request, as far as it may be
 // answered: its id is echoed if it can name a request.
-func (c *conn) refuse(m wire.Message, e *Error) []byte {
+func (c *conn) errorResponse(m wire.Message, e *Error) []byte {
 	id := m.ID()
 	if !id.Usable() || slices.Contains(m.Duplicates, "/id") {
 		id = wire.ID{}
-		if nullIDs.Has(c.revision()) {
+		if nullIDRevisions.Has(c.errorRevision()) {
 			id = wire.ID{Raw: "null"}
 		}
 	}
-	return failure(id, e)
+	return errorMessage(id, e)
 }
 
 // flaw tells why a message is no valid request, or nil. It follows JSON-RPC
 // 2.0 section 5.1: -32700 for what is no JSON, -32600 for what is no request.
 // An array of params is a request by JSON-RPC, but holds none of the named
 // parameters that MCP knows.
-func flaw(m wire.Message) *Error {
+func requestProblem(m wire.Message) *Error {
 	if m.Fault != nil {
-		return errorf(spec.ParseError, "Message %s", m.Fault)
+		return newError(spec.ParseError, "Message %s", m.Fault)
 	}
 	for _, at := range m.Duplicates {
 		if strings.Count(at, "/") == 1 {
-			return errorf(spec.InvalidRequest, "Member %s occurs twice", at[1:])
+			return newError(spec.InvalidRequest, "Member %s occurs twice", at[1:])
 		}
 	}
 	switch {
 	case m.Misfit != nil && m.Misfit.Member == "params" && m.Params().IsArray():
-		return invalid("Params must be an object")
+		return invalidParams("Params must be an object")
 	case m.Misfit != nil:
-		return errorf(spec.InvalidRequest, "Message %s", m.Misfit)
+		return newError(spec.InvalidRequest, "Message %s", m.Misfit)
 	case m.Kind == wire.Request && !m.ID().Usable():
-		return errorf(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
+		return newError(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
 	}
 	return nil
 }
 
 // silent tells whether a message may not be answered even if it is faulty:
 // what is meant as a notification (JSON-RPC 2.0 section 4.1), and responses.
-func silent(m wire.Message) bool {
+func isUnanswerable(m wire.Message) bool {
 	named := m.Misfit == nil || m.Misfit.Member != "method"
 	return m.Kind == wire.Notification && named || m.IsResponse()
 }

@@ -85,7 +85,7 @@ func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
 				}
 				wantCode(t, m, c.code)
 				want := c.id
-				if want == "" && nullIDs.Has(rev) {
+				if want == "" && nullIDRevisions.Has(rev) {
 					want = "null"
 				}
 				if got := m.ID().Raw; got != want {

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-func user(content Object) Message { return Message{"user", content} }
+func userMessage(content Object) Message { return Message{"user", content} }
 
 func bookArgument(name string) Argument {
 	return Argument{name, "Book", "The id of a book, such as b7", true}
@@ -14,13 +14,13 @@ func bookArgument(name string) Argument {
 
 // prompts returns the prompts of the library, in the order in which they are
 // listed.
-func prompts() []*Prompt {
+func libraryPrompts() []*Prompt {
 	return []*Prompt{
 		{
 			Name: "story_hour", Title: "Story hour", Description: "Opens the story hour for children",
-			Messages: func(*Prompting) []Message {
+			Messages: func(*promptGet) []Message {
 				return []Message{
-					user(textBlock("Tell a short story in which a book is returned a hundred years late.")),
+					userMessage(textBlock("Tell a short story in which a book is returned a hundred years late.")),
 					{"assistant", textBlock("Once the tide had turned, the librarian heard a knock.")},
 				}
 			},
@@ -31,98 +31,98 @@ func prompts() []*Prompt {
 				{"genre", "Genre", "What kind of book it shall be", true},
 				{"mood", "Mood", "What it shall feel like", false},
 			},
-			Messages: func(p *Prompting) []Message {
-				return []Message{user(textBlock(fmt.Sprintf("Recommend a book of the genre %q in the mood %q. The collection holds: %s.", p.Args["genre"], p.Args["mood"], titles())))}
+			Messages: func(p *promptGet) []Message {
+				return []Message{userMessage(textBlock(fmt.Sprintf("Recommend a book of the genre %q in the mood %q. The collection holds: %s.", p.Args["genre"], p.Args["mood"], bookTitles())))}
 			},
 		},
 		{
 			Name: "summarise_book", Title: "Summarise a book", Description: "Asks for a summary of the record of a book",
 			Args: []Argument{bookArgument("book")},
-			Messages: func(p *Prompting) []Message {
-				b, ok := find(p.Args["book"])
+			Messages: func(p *promptGet) []Message {
+				b, ok := findBook(p.Args["book"])
 				if !ok {
 					return nil
 				}
-				return []Message{user(textBlock("Summarise this record in one sentence.")), user(embeddedBlock(textContents(b.uri(), markdown, b.text())))}
+				return []Message{userMessage(textBlock("Summarise this record in one sentence.")), userMessage(embeddedBlock(textContents(b.uri(), markdown, b.markdown())))}
 			},
 		},
 		{
 			Name: "compare_books", Title: "Compare two books", Description: "Asks what two books have in common",
 			Args: []Argument{bookArgument("first"), bookArgument("second")},
-			Messages: func(p *Prompting) []Message {
-				a, okA := find(p.Args["first"])
-				b, okB := find(p.Args["second"])
+			Messages: func(p *promptGet) []Message {
+				a, okA := findBook(p.Args["first"])
+				b, okB := findBook(p.Args["second"])
 				if !okA || !okB {
 					return nil
 				}
-				return []Message{user(textBlock(fmt.Sprintf("What do %q and %q have in common?", a.title, b.title)))}
+				return []Message{userMessage(textBlock(fmt.Sprintf("What do %q and %q have in common?", a.title, b.title)))}
 			},
 		},
 		{
 			Name: "find_title", Title: "Find a title", Description: "Asks for a title by its author",
 			Args: []Argument{{"author", "Author", "Who wrote it", true}, {"title", "Title", "The title or its beginning", false}},
-			Messages: func(p *Prompting) []Message {
-				return []Message{user(textBlock(fmt.Sprintf("Is there a book by %q whose title begins with %q?", p.Args["author"], p.Args["title"])))}
+			Messages: func(p *promptGet) []Message {
+				return []Message{userMessage(textBlock(fmt.Sprintf("Is there a book by %q whose title begins with %q?", p.Args["author"], p.Args["title"])))}
 			},
 		},
 		{
 			Name: "describe_cover", Title: "Describe a cover", Description: "Asks for a description of a cover",
-			Messages: func(*Prompting) []Message {
-				return []Message{user(textBlock("Describe this cover to somebody who cannot see it.")), user(imageBlock(cover(2)))}
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(textBlock("Describe this cover to somebody who cannot see it.")), userMessage(imageBlock(coverPNG(2)))}
 			},
 		},
 		{
 			Name: "overdue_notice", Title: "Overdue notice", Description: "Asks for a friendly notice to a reader",
 			Args: []Argument{{"reader", "Reader", "The first name of the reader", true}},
-			Messages: func(p *Prompting) []Message {
-				return []Message{user(textBlock(fmt.Sprintf("Write a friendly notice to %s about a book that is due.", p.Args["reader"])))}
+			Messages: func(p *promptGet) []Message {
+				return []Message{userMessage(textBlock(fmt.Sprintf("Write a friendly notice to %s about a book that is due.", p.Args["reader"])))}
 			},
 		},
 		{
 			Name: "shelve_cart", Title: "Shelve the cart", Description: "Asks in which order to shelve a cart of books",
 			Args: []Argument{{"shelf", "Shelf", "Where the cart stands", false}},
-			Messages: func(p *Prompting) []Message {
-				return []Message{user(textBlock("In which order do I shelve b2, b5 and b9, starting at shelf " + p.Args["shelf"] + "?"))}
+			Messages: func(p *promptGet) []Message {
+				return []Message{userMessage(textBlock("In which order do I shelve b2, b5 and b9, starting at shelf " + p.Args["shelf"] + "?"))}
 			},
 		},
 		{
 			Name: "daily_quiz", Title: "Quiz of the day", Description: "Asks a question about the collection",
-			Messages: func(*Prompting) []Message {
-				return []Message{user(textBlock("Which author of the collection wrote about fog?"))}
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(textBlock("Which author of the collection wrote about fog?"))}
 			},
 		},
 		{
 			Name: "name_the_bell", Title: "Name the bell", Description: "Asks for a name for the desk bell", In: spec.Since(spec.V2025_03_26),
-			Messages: func(*Prompting) []Message { return []Message{user(audioBlock(bell()))} },
+			Messages: func(*promptGet) []Message { return []Message{userMessage(audioBlock(bellWAV()))} },
 		},
 		{
 			Name: "follow_link", Title: "Follow a link", Description: "Asks to read a record and say what it is about", In: spec.Since(spec.V2025_06_18),
-			Messages: func(*Prompting) []Message { return []Message{user(linkBlock(books()[4]))} },
+			Messages: func(*promptGet) []Message { return []Message{userMessage(linkBlock(books()[4]))} },
 		},
 		{
 			// No header can hold the name as it is.
 			Name: "märchenstunde", Title: "Fairy-tale hour", Description: "Asks for a fairy tale from the harbour", In: spec.Stateless,
-			Messages: func(*Prompting) []Message {
-				return []Message{user(textBlock("Tell a fairy tale of a lighthouse, in German."))}
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(textBlock("Tell a fairy tale of a lighthouse, in German."))}
 			},
 		},
 		{
 			Name: "room_etiquette", Title: "Etiquette", Description: "Asks for the manners of the reading room", Room: true,
-			Messages: func(*Prompting) []Message {
-				return []Message{user(textBlock("How does one turn a page without being heard?"))}
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(textBlock("How does one turn a page without being heard?"))}
 			},
 		},
 		{
-			Name: "welcome_letter", Title: "Welcome letter", Description: "Asks for a letter to a new reader, whose name it asks for", In: eliciting,
+			Name: "welcome_letter", Title: "Welcome letter", Description: "Asks for a letter to a new reader, whose name it asks for", In: elicitationRevisions,
 			Asks: func() []Ask {
-				return []Ask{form("reader", "Who shall get the letter?", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
+				return []Ask{formElicitation("reader", "Who shall get the letter?", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
 			},
-			Messages: func(p *Prompting) []Message {
+			Messages: func(p *promptGet) []Message {
 				name := "a reader who would not be named"
 				if content, ok := p.Answers["reader"]["content"].(Object); ok {
-					name = text(content["name"])
+					name = stringOf(content["name"])
 				}
-				return []Message{user(textBlock("Write a letter of welcome to " + name + "."))}
+				return []Message{userMessage(textBlock("Write a letter of welcome to " + name + "."))}
 			},
 		},
 	}

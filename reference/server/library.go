@@ -12,27 +12,27 @@ type Library struct {
 	Capabilities Object // ServerCapabilities
 	Instructions string
 	PageSize     int
-	ToolPage     int // entries of a page of tools; 0: PageSize
+	toolPageSize int // entries of a page of tools; 0: PageSize
 	Tools        []*Tool
 	Resources    []*Resource
 	Templates    []*Template
 	Prompts      []*Prompt
 	Skills       []*Skill
 
-	mu       sync.Mutex
-	loans    map[string]string // reader by id of the book
-	roomOpen bool
-	annex    *annex // nil where the public conformance contract is not offered
+	mu              sync.Mutex
+	loans           map[string]string // reader by id of the book
+	readingRoomOpen bool
+	official        *officialFeatures // nil where the public conformance contract is not offered
 }
 
 // A book of the collection.
 type book struct {
 	id, title, author, shelf string
 	year                     int
-	blurb                    string
+	description              string
 }
 
-func newLibrary() *Library {
+func newFeatures() *Library {
 	return &Library{
 		Info: Object{
 			"name": "harbour-street-library", "title": "Harbour Street Library", "version": "1.0.0",
@@ -50,10 +50,10 @@ func newLibrary() *Library {
 		},
 		Instructions: "Search the catalogue before you lend a book. Book ids look like b7, readers are called by their first name.",
 		PageSize:     4,
-		Tools:        tools(),
-		Resources:    resources(),
-		Templates:    templates(),
-		Prompts:      prompts(),
+		Tools:        libraryTools(),
+		Resources:    libraryResources(),
+		Templates:    libraryTemplates(),
+		Prompts:      libraryPrompts(),
 		loans:        map[string]string{"b3": "ines"},
 	}
 }
@@ -76,7 +76,7 @@ func books() []book {
 	}
 }
 
-func find(id string) (book, bool) {
+func findBook(id string) (book, bool) {
 	for _, b := range books() {
 		if b.id == id {
 			return b, true
@@ -87,8 +87,8 @@ func find(id string) (book, bool) {
 
 func (b book) uri() string { return "library://books/" + b.id }
 
-func (b book) text() string {
-	return fmt.Sprintf("# %s\n\n%s, %d, shelf %s\n\n%s\n", b.title, b.author, b.year, b.shelf, b.blurb)
+func (b book) markdown() string {
+	return fmt.Sprintf("# %s\n\n%s, %d, shelf %s\n\n%s\n", b.title, b.author, b.year, b.shelf, b.description)
 }
 
 func (b book) object() Object {
@@ -107,7 +107,7 @@ func (l *Library) lend(id, reader string) (holder string, ok bool) {
 }
 
 // takeBack ends a loan; it fails for a book that is in.
-func (l *Library) takeBack(id string) (holder string, ok bool) {
+func (l *Library) endLoan(id string) (holder string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	holder, ok = l.loans[id]
@@ -123,16 +123,16 @@ func (l *Library) holder(id string) string {
 }
 
 // setRoom opens or closes the reading room and tells whether that changed it.
-func (l *Library) setRoom(open bool) (changed bool) {
+func (l *Library) setReadingRoom(open bool) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	changed = l.roomOpen != open
-	l.roomOpen = open
+	changed = l.readingRoomOpen != open
+	l.readingRoomOpen = open
 	return changed
 }
 
-func (l *Library) roomIsOpen() bool {
+func (l *Library) readingRoomIsOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.roomOpen
+	return l.readingRoomOpen
 }

@@ -12,21 +12,21 @@ import (
 // A Session is what initialize opens (basic/lifecycle of the handshake
 // revisions). Stateless requests neither read nor change it.
 type Session struct {
-	mu         sync.Mutex
-	revision   spec.Revision
-	client     Peer
-	ready      bool
-	level      string
-	subscribed map[string]bool
-	roots      Object // the last ListRootsResult, or nil
-	listed     bool   // roots were asked for
-	changes    int    // of roots, that the client told of
-	sent       bool   // to a page, by renew_card
-	visit      string // the id of that visit, "" once the client was told that it is over
+	mu                  sync.Mutex
+	revision            spec.Revision
+	client              Peer
+	ready               bool
+	level               string
+	subscribed          map[string]bool
+	roots               Object // the last ListRootsResult, or nil
+	rootsRequested      bool   // roots were asked for
+	rootsChanges        int    // of roots, that the client told of
+	identificationBegun bool   // to a page, by renew_card
+	pendingElicitation  string // the id of that visit, "" once the client was told that it is over
 }
 
 func newSession() *Session {
-	return &Session{level: defaultLevel, subscribed: map[string]bool{}}
+	return &Session{level: defaultLogLevel, subscribed: map[string]bool{}}
 }
 
 // Revision returns the negotiated revision, "" before initialize.
@@ -75,15 +75,15 @@ func (s *Session) setReady() {
 func initialize(_ context.Context, r *Request) (any, *Error) {
 	c := r.conn
 	if r.Session.Revision() != "" {
-		return nil, errorf(spec.InvalidRequest, "The session is already initialized")
+		return nil, newError(spec.InvalidRequest, "The session is already initialized")
 	}
 	asked, ok := r.Params["protocolVersion"].(string)
 	if !ok {
-		return nil, invalid("The parameter protocolVersion must be a string")
+		return nil, invalidParams("The parameter protocolVersion must be a string")
 	}
 	capabilities, ok := r.Params["capabilities"].(Object)
 	if !ok {
-		return nil, invalid("The parameter capabilities must be an object")
+		return nil, invalidParams("The parameter capabilities must be an object")
 	}
 	if problem := checkCapabilities(capabilities); problem != nil {
 		return nil, problem
@@ -91,7 +91,7 @@ func initialize(_ context.Context, r *Request) (any, *Error) {
 	if problem := checkImplementation("clientInfo", r.Params["clientInfo"]); problem != nil {
 		return nil, problem
 	}
-	spoken := c.o.Revisions & spec.Handshake
+	spoken := c.options.Revisions & spec.Handshake
 	v := spec.Revision(asked)
 	if !spoken.Has(v) {
 		v = spoken.Newest()
@@ -99,9 +99,9 @@ func initialize(_ context.Context, r *Request) (any, *Error) {
 	r.Session.Open(v, Peer{Capabilities: capabilities})
 	return Object{
 		"protocolVersion": string(v),
-		"capabilities":    shape(v, "ServerCapabilities", c.library.Capabilities),
-		"serverInfo":      shape(v, "Implementation", c.library.Info),
-		"instructions":    c.library.Instructions,
+		"capabilities":    membersAt(v, "ServerCapabilities", c.features.Capabilities),
+		"serverInfo":      membersAt(v, "Implementation", c.features.Info),
+		"instructions":    c.features.Instructions,
 	}, nil
 }
 
@@ -110,38 +110,38 @@ func ping(context.Context, *Request) (any, *Error) { return Object{}, nil }
 
 // admitHandshake lets requests pass that a session may carry: before
 // initialize nothing but initialize and ping (basic/lifecycle#initialization).
-func (c *conn) admitHandshake(r *Request) *Error {
+func (c *conn) checkHandshake(r *Request) *Error {
 	if v := r.Session.Revision(); v != "" {
 		r.Revision, r.Client = v, r.Session.Client()
 		return checkToken(r)
 	}
-	r.Revision = (c.o.Revisions & spec.Handshake).Newest()
+	r.Revision = (c.options.Revisions & spec.Handshake).Newest()
 	switch {
 	case r.Method == "initialize" || r.Method == "ping":
 		return checkToken(r)
-	case c.serves(r.Method, c.o.Revisions&spec.Handshake):
-		return errorf(spec.InvalidRequest, "The session is not initialized")
+	case c.hasMethod(r.Method, c.options.Revisions&spec.Handshake):
+		return newError(spec.InvalidRequest, "The session is not initialized")
 	}
 	return nil // an unknown method, which the table refuses
 }
 
 // notice handles a notification; what is unknown or malformed is ignored
 // (basic/index#notifications: it may not be answered).
-func (c *conn) notice(m wire.Message) {
+func (c *conn) handleNotification(m wire.Message) {
 	switch m.Method() {
 	case "notifications/initialized":
 		c.session.setReady()
 	case "notifications/cancelled":
-		c.cancelled(m)
+		c.handleCancelled(m)
 	case "notifications/roots/list_changed":
-		c.relist()
+		c.refreshRoots()
 	}
 }
 
 func checkCapabilities(o Object) *Error {
 	for _, name := range []string{"roots", "sampling", "elicitation", "experimental", "extensions", "tasks"} {
 		if v, ok := o[name]; ok && !isObject(v) {
-			return invalid("The capability %s must be an object", name)
+			return invalidParams("The capability %s must be an object", name)
 		}
 	}
 	return nil
@@ -150,11 +150,11 @@ func checkCapabilities(o Object) *Error {
 func checkImplementation(what string, v any) *Error {
 	o, ok := v.(Object)
 	if !ok {
-		return invalid("%s must be an object", what)
+		return invalidParams("%s must be an object", what)
 	}
 	for _, member := range []string{"name", "version"} {
 		if !isString(o[member]) {
-			return invalid("%s.%s must be a string", what, member)
+			return invalidParams("%s.%s must be a string", what, member)
 		}
 	}
 	return nil
@@ -169,10 +169,10 @@ func checkToken(r *Request) *Error {
 	}
 	o, ok := meta.(Object)
 	if !ok {
-		return invalid("_meta must be an object")
+		return invalidParams("_meta must be an object")
 	}
 	if v, ok := o["progressToken"]; ok && !isString(v) && !isInteger(v) {
-		return invalid("_meta.progressToken must be a string or an integer")
+		return invalidParams("_meta.progressToken must be a string or an integer")
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func checkToken(r *Request) *Error {
 // versions names the revisions the server speaks, newest first.
 func (c *conn) versions() []any {
 	var out []any
-	for _, v := range slices.Backward(c.o.Revisions.Revisions()) {
+	for _, v := range slices.Backward(c.options.Revisions.Revisions()) {
 		out = append(out, string(v))
 	}
 	return out
@@ -190,17 +190,17 @@ func (c *conn) versions() []any {
 // them were told before. keepRoots remembers the answer of a client that tells of
 // changes, unless there was another meanwhile; forgetRoots drops it and tells
 // whether roots were ever asked for (client/roots#implementation-guidelines).
-func (s *Session) listRoots() (changes int) {
+func (s *Session) beginRootsRequest() (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listed = true
-	return s.changes
+	s.rootsRequested = true
+	return s.rootsChanges
 }
 
 func (s *Session) keepRoots(o Object, changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if changes == s.changes {
+	if changes == s.rootsChanges {
 		s.roots = o
 	}
 }
@@ -208,9 +208,9 @@ func (s *Session) keepRoots(o Object, changes int) {
 func (s *Session) forgetRoots() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changes++
+	s.rootsChanges++
 	s.roots = nil
-	return s.listed
+	return s.rootsRequested
 }
 
 func (s *Session) knownRoots() Object {
@@ -225,7 +225,7 @@ const maxSubscriptions = 1000
 // watch notes or forgets that the client subscribed to a resource
 // (server/resources#subscriptions) and tells whether there was room for it;
 // watches tells whether it did.
-func (s *Session) watch(uri string, on bool) bool {
+func (s *Session) setSubscribed(uri string, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.subscribed, uri)
@@ -235,14 +235,14 @@ func (s *Session) watch(uri string, on bool) bool {
 	return !on || s.subscribed[uri]
 }
 
-func (s *Session) watches(uri string) bool {
+func (s *Session) isSubscribed(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.subscribed[uri]
 }
 
 // tellsOfRoots tells whether the client declared roots.listChanged.
-func (p Peer) tellsOfRoots() bool {
+func (p Peer) notifiesRootsChanges() bool {
 	o, _ := p.Capabilities["roots"].(Object)
 	return o["listChanged"] == true
 }

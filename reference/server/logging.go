@@ -9,11 +9,11 @@ import (
 )
 
 // levels are the severities, mildest first (server/utilities/logging#log-levels).
-var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // defaultLevel holds until logging/setLevel: the server may decide then
 // (server/utilities/logging#setting-log-level).
-const defaultLevel = "warning"
+const defaultLogLevel = "warning"
 
 // requestLevel reads the level that a stateless request asks for, "" for none
 // (server/utilities/logging#per-request-log-level).
@@ -23,8 +23,8 @@ func requestLevel(meta Object) (string, *Error) {
 		return "", nil
 	}
 	level, ok := v.(string)
-	if !ok || !slices.Contains(levels, level) {
-		return "", invalid("_meta names an unknown log level in %s", spec.MetaLogLevel)
+	if !ok || !slices.Contains(logLevels, level) {
+		return "", invalidParams("_meta names an unknown log level in %s", spec.MetaLogLevel)
 	}
 	return level, nil
 }
@@ -32,8 +32,8 @@ func requestLevel(meta Object) (string, *Error) {
 // setLevel answers logging/setLevel (server/utilities/logging#setting-log-level).
 func setLevel(_ context.Context, r *Request) (any, *Error) {
 	level, ok := r.Params["level"].(string)
-	if !ok || !slices.Contains(levels, level) {
-		return nil, invalid("The level must be one of %s", strings.Join(levels, ", "))
+	if !ok || !slices.Contains(logLevels, level) {
+		return nil, invalidParams("The level must be one of %s", strings.Join(logLevels, ", "))
 	}
 	r.Session.setLevel(level)
 	return Object{}, nil
@@ -59,7 +59,7 @@ func (r *Request) Log(level, logger string, data any) {
 	if !r.Modern {
 		threshold = r.Session.logLevel()
 	}
-	if threshold == "" || !r.conn.library.declares("logging") || slices.Index(levels, level) < slices.Index(levels, threshold) {
+	if threshold == "" || !r.conn.features.declares("logging") || slices.Index(logLevels, level) < slices.Index(logLevels, threshold) {
 		return
 	}
 	r.Notify("notifications/message", Object{"level": level, "logger": logger, "data": data})

@@ -13,15 +13,15 @@ import (
 // protocol fields of _meta, or if the server speaks nothing else, or if only
 // stateless revisions have the method and no session was opened. Handshake
 // requests belong to the negotiated revision.
-func (c *conn) era(r *Request) (v spec.Revision, modern bool) {
+func (c *conn) eraOf(r *Request) (v spec.Revision, modern bool) {
 	switch {
 	case r.exchange != nil:
-		modern = r.exchange.modern // which the header has a say in
-	case c.o.Revisions&spec.Stateless == 0:
-	case c.o.Revisions&spec.Handshake == 0, carriesProtocolFields(r.Params):
+		modern = r.exchange.stateless // which the header has a say in
+	case c.options.Revisions&spec.Stateless == 0:
+	case c.options.Revisions&spec.Handshake == 0, carriesProtocolFields(r.Params):
 		modern = true
 	default:
-		modern = r.Session.Revision() == "" && !c.serves(r.Method, spec.Handshake) && c.serves(r.Method, spec.Stateless)
+		modern = r.Session.Revision() == "" && !c.hasMethod(r.Method, spec.Handshake) && c.hasMethod(r.Method, spec.Stateless)
 	}
 	if modern {
 		return spec.Stateless.Newest(), true
@@ -40,10 +40,10 @@ func carriesProtocolFields(params Object) bool {
 }
 
 // admit checks what comes before the method: the era's own preconditions.
-func (c *conn) admit(ctx context.Context, r *Request) (any, *Error) {
-	checks := []func(*Request) *Error{c.admitHandshake}
+func (c *conn) serveRequest(ctx context.Context, r *Request) (any, *Error) {
+	checks := []func(*Request) *Error{c.checkHandshake}
 	if r.Modern {
-		checks = []func(*Request) *Error{c.checkHeaders, c.admitStateless, c.checkParamHeaders}
+		checks = []func(*Request) *Error{c.checkHeaders, c.checkStateless, c.checkParamHeaders}
 	}
 	for _, check := range checks {
 		if problem := check(r); problem != nil {
@@ -53,7 +53,7 @@ func (c *conn) admit(ctx context.Context, r *Request) (any, *Error) {
 			return nil, problem
 		}
 	}
-	v, problem := c.route(ctx, r)
+	v, problem := c.callMethod(ctx, r)
 	if problem != nil && r.Modern {
 		r.status = statusOf(problem.Code)
 	}
@@ -77,30 +77,30 @@ func statusOf(code int) int {
 // admitStateless checks the per-request protocol fields
 // (basic/index#per-request-protocol-fields): -32602 if a required one is
 // missing or one is ill-typed, -32022 for a version that is not spoken.
-func (c *conn) admitStateless(r *Request) *Error {
+func (c *conn) checkStateless(r *Request) *Error {
 	if r.Method == "initialize" && !carriesProtocolFields(r.Params) {
 		// basic/versioning#backward-compatibility-with-initialization-based-versions:
 		// the client can show its user nothing but this message.
-		e := invalid("This server has no initialize; it speaks %s", strings.Join(names(c.versions()), ", "))
+		e := invalidParams("This server has no initialize; it speaks %s", strings.Join(stringsOf(c.versions()), ", "))
 		e.Data = Object{"supported": c.versions()}
 		return e
 	}
 	meta, ok := r.Params["_meta"].(Object)
 	if !ok {
-		return invalid("The request has no _meta")
+		return invalidParams("The request has no _meta")
 	}
 	version, ok := meta[spec.MetaProtocolVersion].(string)
 	if !ok {
-		return invalid("_meta must name the protocol version in %s", spec.MetaProtocolVersion)
+		return invalidParams("_meta must name the protocol version in %s", spec.MetaProtocolVersion)
 	}
 	v := spec.Revision(version)
-	if !(c.o.Revisions & spec.Stateless).Has(v) {
+	if !(c.options.Revisions & spec.Stateless).Has(v) {
 		others := slices.DeleteFunc(c.versions(), func(s any) bool { return s == version })
 		return &Error{spec.UnsupportedVersion, "Unsupported protocol version", Object{"supported": others, "requested": version}}
 	}
 	capabilities, ok := meta[spec.MetaClientCapabilities].(Object)
 	if !ok {
-		return invalid("_meta must hold the client's capabilities in %s", spec.MetaClientCapabilities)
+		return invalidParams("_meta must hold the client's capabilities in %s", spec.MetaClientCapabilities)
 	}
 	if problem := checkCapabilities(capabilities); problem != nil {
 		return problem
@@ -118,7 +118,7 @@ func (c *conn) admitStateless(r *Request) *Error {
 	return checkToken(r)
 }
 
-func names(vs []any) []string {
+func stringsOf(vs []any) []string {
 	out := make([]string, len(vs))
 	for i, v := range vs {
 		out[i], _ = v.(string)

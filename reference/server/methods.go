@@ -10,10 +10,10 @@ import (
 // A method is one request that the server serves, in the revisions that have
 // it and if the library declares the capability that it belongs to.
 type method struct {
-	name  string
-	in    spec.Set
-	needs string // "" for none
-	serve func(context.Context, *Request) (any, *Error)
+	name       string
+	in         spec.Set
+	capability string // "" for none
+	serve      func(context.Context, *Request) (any, *Error)
 	// hint is what the result says of being kept
 	// (server/utilities/caching#cacheable-results); nil for what is not
 	// cacheable.
@@ -49,12 +49,12 @@ func methods() map[string]method {
 		{"resources/unsubscribe", spec.Handshake, "resources.subscribe", unsubscribe, nil},
 		{"prompts/list", spec.Every, "prompts", listPrompts, listHint},
 		{"prompts/get", spec.Every, "prompts", getPrompt, nil},
-		{"completion/complete", spec.Every, "completions", complete, nil},
+		{"completion/complete", spec.Every, "completions", completeArgument, nil},
 		{"logging/setLevel", spec.Handshake, "logging", setLevel, nil},
-		{"tasks/get", tasking, "tasks", getTask, nil},
-		{"tasks/result", tasking, "tasks", taskResult, nil},
-		{"tasks/list", tasking, "tasks.list", listTasks, nil},
-		{"tasks/cancel", tasking, "tasks.cancel", cancelTask, nil},
+		{"tasks/get", taskRevisions, "tasks", getTask, nil},
+		{"tasks/result", taskRevisions, "tasks", taskResult, nil},
+		{"tasks/list", taskRevisions, "tasks.list", listTasks, nil},
+		{"tasks/cancel", taskRevisions, "tasks.cancel", cancelTask, nil},
 		{"subscriptions/listen", spec.Stateless, "", listen, nil},
 	} {
 		table[m.name] = m
@@ -64,36 +64,36 @@ func methods() map[string]method {
 
 // route serves a request that was admitted by the method table, and puts
 // around its result what every result of the revision has.
-func (c *conn) route(ctx context.Context, r *Request) (any, *Error) {
-	m, ok := c.method(r)
+func (c *conn) callMethod(ctx context.Context, r *Request) (any, *Error) {
+	m, ok := c.findMethod(r)
 	if !ok {
-		return nil, errorf(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
+		return nil, newError(spec.MethodNotFound, "Method %q is not known here", clip(r.Method))
 	}
 	v, problem := m.serve(ctx, r)
 	if problem != nil {
 		return nil, problem
 	}
-	v = own(v)
+	v = deepCopy(v)
 	if o, ok := v.(Object); ok && r.Revision.Facts().ResultType {
-		c.envelop(o, m.hinted(r))
+		c.addResultMembers(o, m.cacheHintFor(r))
 	}
 	return v, nil
 }
 
 // method returns the method of a request, if the library has it: one of the
 // extensions before one of the protocol.
-func (c *conn) method(r *Request) (method, bool) {
-	if m, ok := c.extension[r.Method]; ok && m.in.Has(r.Revision) {
+func (c *conn) findMethod(r *Request) (method, bool) {
+	if m, ok := c.extensionMethods[r.Method]; ok && m.in.Has(r.Revision) {
 		return m, true
 	}
 	m, ok := c.methods[r.Method]
-	return m, ok && m.in.Has(r.Revision) && c.library.declares(m.needs)
+	return m, ok && m.in.Has(r.Revision) && c.features.declares(m.capability)
 }
 
 // envelop adds the members that stateless results have: their type
 // (basic/index#resulttype), the identity of the server
 // (basic/index#per-response-protocol-fields) and the caching hints.
-func (c *conn) envelop(o Object, hint *cacheHint) {
+func (c *conn) addResultMembers(o Object, hint *cacheHint) {
 	if o["resultType"] == nil {
 		o["resultType"] = "complete"
 	}
@@ -103,7 +103,7 @@ func (c *conn) envelop(o Object, hint *cacheHint) {
 		o["_meta"] = meta
 	}
 	if meta[spec.MetaServerInfo] == nil {
-		meta[spec.MetaServerInfo] = pick(c.library.Info, "name", "title", "version")
+		meta[spec.MetaServerInfo] = pick(c.features.Info, "name", "title", "version")
 	}
 	if hint != nil && o["resultType"] == "complete" {
 		o["ttlMs"], o["cacheScope"] = hint.ttlMs, hint.scope
@@ -132,4 +132,4 @@ func (l *Library) declares(name string) bool {
 }
 
 // serves tells whether some revision of the set has the method.
-func (c *conn) serves(name string, in spec.Set) bool { return c.methods[name].in&in != 0 }
+func (c *conn) hasMethod(name string, in spec.Set) bool { return c.methods[name].in&in != 0 }

@@ -13,68 +13,68 @@ import (
 )
 
 // stateLife is how long a client may take from being asked to its retry.
-const stateLife = 10 * time.Minute
+const stateLifetime = 10 * time.Minute
 
 // A requestState is what the client keeps for the server between an
 // input_required result and the retry (basic/patterns/mrtr#core-types): the
 // request it belongs to, when it lapses, and what was answered so far. The
 // server keeps nothing itself.
 type requestState struct {
-	For     string            `json:"for"`
-	Of      string            `json:"of,omitempty"` // the user, where one is told apart
+	Digest  string            `json:"for"`
+	User    string            `json:"of,omitempty"` // the user, where one is told apart
 	Until   int64             `json:"until"`        // Unix milliseconds
 	Answers map[string]Object `json:"answers,omitempty"`
 }
 
 // requireInput takes the answers that a retry brings, and asks for those that
 // are missing.
-func (r *Request) requireInput(asks []Ask, more func(answers map[string]Object) []Ask) (Input, *Error) {
-	if problem := r.mayAsk(asks); problem != nil {
-		return Input{}, problem
+func (r *Request) inputByResult(asks []Ask, more func(answers map[string]Object) []Ask) (inputResult, *Error) {
+	if problem := r.checkClientSupports(asks); problem != nil {
+		return inputResult{}, problem
 	}
-	kept, problem := r.presented()
+	kept, problem := r.presentedState()
 	if problem != nil {
-		return Input{}, problem
+		return inputResult{}, problem
 	}
 	responses, problem := r.inputResponses()
 	if problem != nil {
-		return Input{}, problem
+		return inputResult{}, problem
 	}
 	answers, missing, open := map[string]Object{}, Object{}, true
 	for len(asks) > 0 && len(missing) == 0 {
 		open = open && !slices.ContainsFunc(asks, func(a Ask) bool { return !a.Open })
-		if problem := r.collect(asks, kept, responses, answers, missing); problem != nil {
-			return Input{}, problem
+		if problem := r.collectAnswers(asks, kept, responses, answers, missing); problem != nil {
+			return inputResult{}, problem
 		}
 		if len(missing) == 0 {
 			asks = more(answers)
 		}
 	}
 	if len(missing) == 0 {
-		return Input{Answers: answers}, nil
+		return inputResult{answers: answers}, nil
 	}
 	interim := Object{"resultType": "input_required", "inputRequests": missing}
 	if !open {
-		interim["requestState"] = r.conn.seal(requestState{r.digest(), r.principal(), time.Now().Add(stateLife).UnixMilli(), answers})
+		interim["requestState"] = r.conn.seal(requestState{r.digest(), r.user(), time.Now().Add(stateLifetime).UnixMilli(), answers})
 	}
-	return Input{Interim: interim}, nil
+	return inputResult{interim: interim}, nil
 }
 
 // mayAsk refuses what the client did not declare that it answers.
-func (r *Request) mayAsk(asks []Ask) *Error {
+func (r *Request) checkClientSupports(asks []Ask) *Error {
 	for _, a := range asks {
-		if !a.allowed(r.Client) {
+		if !a.isSupportedBy(r.Client) {
 			return &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
-				Object{"requiredCapabilities": required(asks, r.Client)}}
+				Object{"requiredCapabilities": missingCapabilities(asks, r.Client)}}
 		}
 	}
 	return nil
 }
 
 // entry is the ask as an entry of inputRequests at a revision.
-func (a Ask) entry(v spec.Revision) Object {
+func (a Ask) entryAt(v spec.Revision) Object {
 	o := Object{"method": a.Method}
-	if p := a.shaped(v); p != nil {
+	if p := a.paramsAt(v); p != nil {
 		o["params"] = p
 	}
 	return o
@@ -82,32 +82,32 @@ func (a Ask) entry(v spec.Revision) Object {
 
 // collect takes what was answered of the asks, now or before, into answers, and
 // what was not into missing.
-func (r *Request) collect(asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object) *Error {
+func (r *Request) collectAnswers(asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object) *Error {
 	for _, a := range asks {
 		answer, fresh := responses[a.Key].(Object)
 		switch {
 		case kept == nil && !a.Open: // without our state nothing was asked yet
 		case fresh:
-			if why := a.usable(answer); why != "" {
-				return invalid("inputResponses.%s %s", a.Key, why)
+			if why := a.checkAnswer(answer); why != "" {
+				return invalidParams("inputResponses.%s %s", a.Key, why)
 			}
 			answers[a.Key] = answer
 		case kept != nil && kept.Answers[a.Key] != nil:
 			answers[a.Key] = kept.Answers[a.Key]
 		}
 		if answers[a.Key] == nil {
-			missing[a.Key] = a.entry(r.Revision)
+			missing[a.Key] = a.entryAt(r.Revision)
 		}
 	}
 	return nil
 }
 
 // required names the capabilities that the client lacks.
-func required(asks []Ask, p Peer) Object {
+func missingCapabilities(asks []Ask, p Peer) Object {
 	o := Object{}
 	for _, a := range asks {
-		if !a.allowed(p) {
-			o[a.capability()] = a.requirement()
+		if !a.isSupportedBy(p) {
+			o[a.capability()] = a.requiredSettings()
 		}
 	}
 	return o
@@ -122,11 +122,11 @@ func (r *Request) inputResponses() (Object, *Error) {
 	}
 	o, ok := v.(Object)
 	if !ok {
-		return nil, invalid("The parameter inputResponses must be an object")
+		return nil, invalidParams("The parameter inputResponses must be an object")
 	}
 	for key, answer := range o {
 		if !isObject(answer) {
-			return nil, invalid("The entry %q of inputResponses must be an object", clip(key))
+			return nil, invalidParams("The entry %q of inputResponses must be an object", clip(key))
 		}
 	}
 	return o, nil
@@ -135,25 +135,25 @@ func (r *Request) inputResponses() (Object, *Error) {
 // presented returns the state that the request carries, nil if there is none.
 // State that does not verify, lapsed or belongs to another request is
 // rejected (basic/patterns/mrtr#server-requirements-basic-workflow).
-func (r *Request) presented() (*requestState, *Error) {
+func (r *Request) presentedState() (*requestState, *Error) {
 	v, ok := r.Params["requestState"]
 	if !ok || !r.Modern {
 		return nil, nil
 	}
 	sealed, ok := v.(string)
 	if !ok {
-		return nil, invalid("The parameter requestState must be a string")
+		return nil, invalidParams("The parameter requestState must be a string")
 	}
 	s, ok := r.conn.unseal(sealed)
 	switch {
 	case !ok:
-		return nil, invalid("The requestState does not verify")
-	case s.For != r.digest():
-		return nil, invalid("The requestState belongs to another request")
-	case !r.owns(BoundState, s.Of):
-		return nil, invalid("The requestState belongs to another user")
+		return nil, invalidParams("The requestState does not verify")
+	case s.Digest != r.digest():
+		return nil, invalidParams("The requestState belongs to another request")
+	case !r.owns(BoundState, s.User):
+		return nil, invalidParams("The requestState belongs to another user")
 	case time.Now().UnixMilli() > s.Until:
-		return nil, invalid("The requestState has lapsed")
+		return nil, invalidParams("The requestState has lapsed")
 	}
 	return s, nil
 }
@@ -192,7 +192,7 @@ func (c *conn) unseal(sealed string) (*requestState, bool) {
 }
 
 func (c *conn) sign(body string) string {
-	h := hmac.New(sha256.New, c.o.StateKey)
+	h := hmac.New(sha256.New, c.options.StateKey)
 	h.Write([]byte(body))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

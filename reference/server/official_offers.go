@@ -8,7 +8,7 @@ import (
 const watchedURI = "test://watched-resource"
 
 // resources are the resources of the contract.
-func (a *annex) resources() []*Resource {
+func (a *officialFeatures) resources() []*Resource {
 	return []*Resource{
 		{
 			URI: "test://static-text", Name: "static-text", Title: "Static text", Description: "One sentence", MIME: "text/plain",
@@ -18,12 +18,12 @@ func (a *annex) resources() []*Resource {
 		},
 		{
 			URI: "test://static-binary", Name: "static-binary", Title: "Static picture", Description: "One picture", MIME: "image/png",
-			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", cover(1))} },
+			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(1))} },
 		},
 		{
 			URI: watchedURI, Name: "watched-resource", Title: "Watched resource", Description: "Changes all by itself", MIME: "text/plain",
 			Read: func(r *Reading) []Object {
-				return []Object{textContents(r.URI, "text/plain", fmt.Sprintf("This resource has changed %d times.", a.watchedResources.Load()))}
+				return []Object{textContents(r.URI, "text/plain", fmt.Sprintf("This resource has changed %d times.", a.watchedChanges.Load()))}
 			},
 		},
 	}
@@ -31,8 +31,8 @@ func (a *annex) resources() []*Resource {
 
 // change changes the watched resource every so often until the connection
 // ends, and tells those who subscribed to it.
-func (c *conn) change(a *annex) {
-	tick := time.NewTicker(a.pace * paces)
+func (c *conn) changeWatchedResource(a *officialFeatures) {
+	tick := time.NewTicker(a.stepDelay * stepsPerWatchedChange)
 	defer tick.Stop()
 	for {
 		select {
@@ -41,8 +41,8 @@ func (c *conn) change(a *annex) {
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
-			a.watchedResources.Add(1)
-			c.updated(watchedURI)
+			a.watchedChanges.Add(1)
+			c.notifyUpdated(watchedURI)
 		}
 	}
 }
@@ -58,51 +58,53 @@ func officialTemplate() *Template {
 }
 
 // prompts are the prompts of the contract.
-func (a *annex) prompts() []*Prompt {
+func (a *officialFeatures) prompts() []*Prompt {
 	return []*Prompt{
 		{
 			Name: "test_simple_prompt", Description: "One sentence",
-			Messages: func(*Prompting) []Message { return []Message{user(textBlock("This is a simple prompt for testing."))} },
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(textBlock("This is a simple prompt for testing."))}
+			},
 		},
 		{
 			Name: "test_prompt_with_arguments", Description: "Says its arguments",
 			Args: []Argument{{"arg1", "First", "First test argument", true}, {"arg2", "Second", "Second test argument", true}},
-			Messages: func(p *Prompting) []Message {
-				return []Message{user(textBlock(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", p.Args["arg1"], p.Args["arg2"])))}
+			Messages: func(p *promptGet) []Message {
+				return []Message{userMessage(textBlock(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", p.Args["arg1"], p.Args["arg2"])))}
 			},
 		},
 		{
 			Name: "test_prompt_with_embedded_resource", Description: "Holds a resource",
 			Args: []Argument{{"resourceUri", "Resource", "URI of the resource to embed", true}},
-			Messages: func(p *Prompting) []Message {
+			Messages: func(p *promptGet) []Message {
 				return []Message{
-					user(embeddedBlock(textContents(p.Args["resourceUri"], "text/plain", "Embedded resource content for testing."))),
-					user(textBlock("Please process the embedded resource above.")),
+					userMessage(embeddedBlock(textContents(p.Args["resourceUri"], "text/plain", "Embedded resource content for testing."))),
+					userMessage(textBlock("Please process the embedded resource above.")),
 				}
 			},
 		},
 		{
 			Name: "test_prompt_with_image", Description: "Shows a picture",
-			Messages: func(*Prompting) []Message {
-				return []Message{user(plainImage()), user(textBlock("Please analyze the image above."))}
+			Messages: func(*promptGet) []Message {
+				return []Message{userMessage(unannotatedImage()), userMessage(textBlock("Please analyze the image above."))}
 			},
 		},
 		{
-			Name: "test_input_required_result_prompt", Description: "Asks the user for its context", In: eliciting,
+			Name: "test_input_required_result_prompt", Description: "Asks the user for its context", In: elicitationRevisions,
 			Asks: func() []Ask {
-				return []Ask{ask("user_context", "What context should the prompt use?", "context", "string")}
+				return []Ask{fieldElicitation("user_context", "What context should the prompt use?", "context", "string")}
 			},
-			Messages: func(p *Prompting) []Message {
+			Messages: func(p *promptGet) []Message {
 				context := "no context"
 				if o, ok := p.Answers["user_context"]["content"].(Object); ok {
-					context = text(o["context"])
+					context = stringOf(o["context"])
 				}
-				return []Message{user(textBlock("Answer in this context: " + context))}
+				return []Message{userMessage(textBlock("Answer in this context: " + context))}
 			},
 		},
 		{
-			Name: "test_dynamic_prompt", Description: "Comes and goes", Offered: a.prompt.Load,
-			Messages: func(*Prompting) []Message { return []Message{user(textBlock("I am still here."))} },
+			Name: "test_dynamic_prompt", Description: "Comes and goes", Offered: a.promptListed.Load,
+			Messages: func(*promptGet) []Message { return []Message{userMessage(textBlock("I am still here."))} },
 		},
 	}
 }

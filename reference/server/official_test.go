@@ -140,7 +140,7 @@ func TestOffersOfTheContract(t *testing.T) {
 			"test://static-text":        `{"uri":"test://static-text","mimeType":"text/plain","text":"This is the content of the static text resource."}`,
 			"test://template/123/data":  `{"uri":"test://template/123/data","mimeType":"application/json","text":"{\"id\":\"123\",\"templateTest\":true,\"data\":\"Data for ID: 123\"}"}`,
 			"test://template/%7B/data":  `{"uri":"test://template/%7B/data","mimeType":"application/json","text":"{\"id\":\"{\",\"templateTest\":true,\"data\":\"Data for ID: {\"}"}`,
-			"test://static-binary":      fmt.Sprintf(`{"uri":"test://static-binary","mimeType":"image/png","blob":%q}`, encode64(cover(1))),
+			"test://static-binary":      fmt.Sprintf(`{"uri":"test://static-binary","mimeType":"image/png","blob":%q}`, encode64(coverPNG(1))),
 			"test://nonexistent-x/data": "",
 		} {
 			m := p.ask("resources/read", fmt.Sprintf(`"uri":%q`, uri))
@@ -154,11 +154,11 @@ func TestOffersOfTheContract(t *testing.T) {
 			`"name":"test_simple_prompt"`: `[{"role":"user","content":{"type":"text","text":"This is a simple prompt for testing."}}]`,
 			`"name":"test_prompt_with_arguments","arguments":{"arg1":"a","arg2":"b"}`:                           `[{"role":"user","content":{"type":"text","text":"Prompt with arguments: arg1='a', arg2='b'"}}]`,
 			`"name":"test_prompt_with_embedded_resource","arguments":{"resourceUri":"test://example-resource"}`: `[{"role":"user","content":{"type":"resource","resource":{"uri":"test://example-resource","mimeType":"text/plain","text":"Embedded resource content for testing."}}},{"role":"user","content":{"type":"text","text":"Please process the embedded resource above."}}]`,
-			`"name":"test_prompt_with_image"`: fmt.Sprintf(`[{"role":"user","content":{"type":"image","mimeType":"image/png","data":%q}},{"role":"user","content":{"type":"text","text":"Please analyze the image above."}}]`, encode64(cover(1))),
+			`"name":"test_prompt_with_image"`: fmt.Sprintf(`[{"role":"user","content":{"type":"image","mimeType":"image/png","data":%q}},{"role":"user","content":{"type":"text","text":"Please analyze the image above."}}]`, encode64(coverPNG(1))),
 		} {
 			same(t, `{"m":`+wantResult(t, p.conversation("prompts/get", members)).Result().Get("messages").Raw+`}`, `{"m":`+want+`}`)
 		}
-		if eliciting.Has(rev) {
+		if elicitationRevisions.Has(rev) {
 			m := wantResult(t, p.conversation("prompts/get", `"name":"test_input_required_result_prompt"`))
 			if got := m.Result().Get("messages.0.content.text").String(); got != "Answer in this context: tea" {
 				t.Errorf("the prompt says %q", got)

@@ -22,14 +22,14 @@ func paginateAs[T any](r *Request, list, member string, items []T, offered func(
 	if v, ok := r.Params["cursor"]; ok {
 		s, ok := v.(string)
 		if !ok {
-			return nil, invalid("The cursor must be a string")
+			return nil, invalidParams("The cursor must be a string")
 		}
-		if from, ok = place(list, s); !ok || from > len(items) {
-			return nil, invalid("The cursor is not one of this list")
+		if from, ok = cursorPosition(list, s); !ok || from > len(items) {
+			return nil, invalidParams("The cursor is not one of this list")
 		}
 	}
-	size := r.conn.library.PageSize
-	if n := r.conn.library.ToolPage; n > 0 && member == "tools" {
+	size := r.conn.features.PageSize
+	if n := r.conn.features.toolPageSize; n > 0 && member == "tools" {
 		size = n
 	}
 	page := []any{}
@@ -52,7 +52,7 @@ func cursor(list string, at int) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, cursorDigest(list, at)...))
 }
 
-func place(list, s string) (at int, ok bool) {
+func cursorPosition(list, s string) (at int, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) < 2 {
 		return 0, false

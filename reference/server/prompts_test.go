@@ -46,7 +46,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("authors: %s", got)
 		}
 		narrowed := values(title, `"argument":{"name":"title","value":""}`, `"context":{"arguments":{"author":"Tomas Reed"}}`)
-		if got := narrowed == `["On Borrowing","The Clockmaker's Orchard"]`; got != contextual.Has(rev) {
+		if got := narrowed == `["On Borrowing","The Clockmaker's Orchard"]`; got != completionContextRevisions.Has(rev) {
 			t.Errorf("titles of Tomas Reed: %s", narrowed)
 		}
 		r := wantResult(t, p.ask("completion/complete", `"ref":{"type":"ref/resource","uri":"library://shelves/{shelf}"}`, `"argument":{"name":"shelf","value":""}`)).Result().Get("completion")

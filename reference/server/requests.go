@@ -13,48 +13,48 @@ import (
 // requestInput asks the client by requests of the server's own
 // (client/roots, client/sampling, client/elicitation of the handshake
 // revisions), one after the other.
-func (r *Request) requestInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) Input {
-	in := Input{Answers: map[string]Object{}}
+func (r *Request) inputByRequests(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) inputResult {
+	in := inputResult{answers: map[string]Object{}}
 	for len(asks) > 0 {
 		a := asks[0]
 		switch {
-		case !a.allowed(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
-			return Input{Lacking: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
+		case !a.isSupportedBy(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
+			return inputResult{missing: fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())}
 		case !r.Session.Ready():
 			// basic/lifecycle#initialization: no requests but ping before.
-			return Input{Lacking: "The client has not yet sent notifications/initialized."}
+			return inputResult{missing: "The client has not yet sent notifications/initialized."}
 		}
 		if known := r.Session.knownRoots(); a.Method == "roots/list" && known != nil {
-			in.Answers[a.Key] = known
-			asks = next(asks, in, more)
+			in.answers[a.Key] = known
+			asks = remainingAsks(asks, in, more)
 			continue
 		}
 		changes := 0
 		if a.Method == "roots/list" {
-			changes = r.Session.listRoots()
+			changes = r.Session.beginRootsRequest()
 		}
-		answer, err := r.Ask(ctx, a.Method, a.shaped(r.Revision))
+		answer, err := r.Ask(ctx, a.Method, a.paramsAt(r.Revision))
 		if err != nil {
-			return Input{Lacking: fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)}
+			return inputResult{missing: fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)}
 		}
-		if why := a.usable(answer); why != "" {
-			return Input{Lacking: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
+		if why := a.checkAnswer(answer); why != "" {
+			return inputResult{missing: fmt.Sprintf("The client's answer to %s %s.", a.Method, why)}
 		}
-		if a.Method == "roots/list" && r.Client.tellsOfRoots() {
+		if a.Method == "roots/list" && r.Client.notifiesRootsChanges() {
 			r.Session.keepRoots(answer, changes)
 		}
-		in.Answers[a.Key] = answer
-		asks = next(asks, in, more)
+		in.answers[a.Key] = answer
+		asks = remainingAsks(asks, in, more)
 	}
 	return in
 }
 
 // next returns what is left to ask once the first of the asks was answered.
-func next(asks []Ask, in Input, more func(answers map[string]Object) []Ask) []Ask {
+func remainingAsks(asks []Ask, in inputResult, more func(answers map[string]Object) []Ask) []Ask {
 	if len(asks) > 1 {
 		return asks[1:]
 	}
-	return more(in.Answers)
+	return more(in.answers)
 }
 
 // Ask sends a request to the client and returns its result. It fails with the
@@ -63,26 +63,26 @@ func next(asks []Ask, in Input, more func(answers map[string]Object) []Ask) []As
 // that the answer is not needed any more (basic/utilities/cancellation).
 func (r *Request) Ask(ctx context.Context, method string, params Object) (Object, error) {
 	r.Park()
-	return r.await(func() (Object, error) { return r.ask(ctx, method, r.related(params)) })
+	return r.whileInputRequired(func() (Object, error) { return r.requestClient(ctx, method, r.withRelatedTask(params)) })
 }
 
-func (r *Request) ask(ctx context.Context, method string, params Object) (Object, error) {
+func (r *Request) requestClient(ctx context.Context, method string, params Object) (Object, error) {
 	c := r.conn
 	answer := make(chan wire.Message, 1)
 	c.mu.Lock()
-	c.asks++
-	id := fmt.Sprintf("desk-%d", c.asks)
-	c.asked[wire.StringID(id).Key()] = answer
+	c.requestCount++
+	id := fmt.Sprintf("desk-%d", c.requestCount)
+	c.awaitedResponses[wire.StringID(id).Key()] = answer
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		delete(c.asked, wire.StringID(id).Key())
+		delete(c.awaitedResponses, wire.StringID(id).Key())
 		c.mu.Unlock()
 	}()
-	if !c.emit(Frame{Raw: request(id, method, params), Kind: wire.Request, Method: method, Request: r}) {
+	if !c.send(Frame{Raw: requestMessage(id, method, params), Kind: wire.Request, Method: method, Request: r}) {
 		return nil, errCancelled
 	}
-	patience := time.NewTimer(c.o.Patience)
+	patience := time.NewTimer(c.options.Patience)
 	defer patience.Stop()
 	select {
 	case m := <-answer:
@@ -100,10 +100,10 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 	case <-c.closing:
 		return nil, fmt.Errorf("it closed the connection")
 	case <-patience.C:
-		r.abandon(id, method, "no answer in time")
-		return nil, fmt.Errorf("no answer within %s", c.o.Patience)
+		r.cancelClientRequest(id, method, "no answer in time")
+		return nil, fmt.Errorf("no answer within %s", c.options.Patience)
 	case <-ctx.Done():
-		r.abandon(id, method, "the call was cancelled")
+		r.cancelClientRequest(id, method, "the call was cancelled")
 		return nil, context.Cause(ctx)
 	}
 }
@@ -111,43 +111,43 @@ func (r *Request) ask(ctx context.Context, method string, params Object) (Object
 // abandon tells the client that a request of the server is void, unless its
 // answer has come meanwhile (basic/utilities/cancellation#behavior-requirements).
 // An answer that comes now is taken up behind the notification.
-func (r *Request) abandon(id, method, reason string) {
+func (r *Request) cancelClientRequest(id, method, reason string) {
 	c, key := r.conn, wire.StringID(id).Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked[key] == nil {
+	if c.awaitedResponses[key] == nil {
 		return
 	}
-	delete(c.asked, key)
-	c.emit(Frame{
-		Raw:  notification("notifications/cancelled", r.related(Object{"requestId": id, "reason": reason})),
+	delete(c.awaitedResponses, key)
+	c.send(Frame{
+		Raw:  notificationMessage("notifications/cancelled", r.withRelatedTask(Object{"requestId": id, "reason": reason})),
 		Kind: wire.Notification, Method: "notifications/cancelled", Cancels: method, exchange: r.exchange,
 	})
 }
 
 // answered takes a response of the client; one that nobody waits for is
 // ignored. Stateless clients send none (basic/patterns/index).
-func (c *conn) answered(m wire.Message) {
+func (c *conn) handleResponse(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waiting := c.asked[m.ID().Key()]
+	waiting := c.awaitedResponses[m.ID().Key()]
 	if waiting == nil || m.Flaw() != nil {
 		return
 	}
-	delete(c.asked, m.ID().Key())
+	delete(c.awaitedResponses, m.ID().Key())
 	waiting <- m
 }
 
 // relist asks again for the roots after the client announced a change, if
 // they had been asked for (client/roots#root-list-changes).
-func (c *conn) relist() {
+func (c *conn) refreshRoots() {
 	if !spec.Handshake.Has(c.session.Revision()) || !c.session.forgetRoots() {
 		return
 	}
-	t := &job{parked: make(chan struct{})}
+	t := &job{yielded: make(chan struct{})}
 	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: t}
-	changes := c.session.listRoots()
-	c.begin(t, func() {
+	changes := c.session.beginRootsRequest()
+	c.startJob(t, func() {
 		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
 			c.session.keepRoots(o, changes)
 		}

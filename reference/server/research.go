@@ -10,10 +10,10 @@ import (
 
 // researching are the revisions in which a client's model may be offered tools
 // (client/sampling#tools-in-sampling).
-var researching = spec.Since(spec.V2025_11_25)
+var samplingToolsRevisions = spec.Since(spec.V2025_11_25)
 
 // researchTools are the tools that let the client's model use tools.
-func researchTools() []*Tool {
+func librarySamplingTools() []*Tool {
 	return []*Tool{{
 		Name: "answer_question", Title: "Answer a question",
 		Description: "Lets the client's model answer a question with the help of the catalogue.",
@@ -23,20 +23,20 @@ func researchTools() []*Tool {
 		},
 		// A model that never comes to an end is left after so many turns
 		// (client/sampling#security-considerations).
-		Hints: looks, In: researching, Turns: 4,
-		Asks: func(call *Call) []Ask { return []Ask{turn(call, 1)} },
+		Hints: readOnlyTool, In: samplingToolsRevisions, Turns: 4,
+		Asks: func(call *Call) []Ask { return []Ask{samplingTurn(call, 1)} },
 		More: func(call *Call) []Ask {
 			n := len(call.Answers)
 			if len(toolUses(call.Answers[turnKey(n)])) == 0 || n >= call.Turns {
 				return nil
 			}
-			return []Ask{turn(call, n+1)}
+			return []Ask{samplingTurn(call, n+1)}
 		},
 		Run: func(_ context.Context, call *Call) Outcome {
 			if answer := sampleText(call.Answers[turnKey(len(call.Answers))]); answer != "" {
-				return said("The model says: " + answer)
+				return textOutcome("The model says: " + answer)
 			}
-			return failed("The model came to no answer.")
+			return errorOutcome("The model came to no answer.")
 		},
 	}}
 }
@@ -44,7 +44,7 @@ func researchTools() []*Tool {
 func turnKey(n int) string { return fmt.Sprintf("turn-%d", n) }
 
 // lookUp is the tool that the model is offered.
-func lookUp() Object {
+func lookUpTool() Object {
 	return Object{
 		"name": "look_up", "description": "Finds books by a word of their title, author or description.",
 		"inputSchema": Object{
@@ -53,7 +53,7 @@ func lookUp() Object {
 		},
 		"outputSchema": Object{
 			"type":       "object",
-			"properties": Object{"books": Object{"type": "array", "items": record()}},
+			"properties": Object{"books": Object{"type": "array", "items": bookSchema()}},
 			"required":   []any{"books"},
 		},
 	}
@@ -62,31 +62,31 @@ func lookUp() Object {
 // turn asks the model for its n-th message. Each of its messages that uses
 // tools is followed by one with a result for every use, and nothing else
 // (client/sampling#tool-use-and-result-balance).
-func turn(call *Call, n int) Ask {
-	messages := []any{Object{"role": "user", "content": textBlock(text(call.Args["question"]))}}
+func samplingTurn(call *Call, n int) Ask {
+	messages := []any{Object{"role": "user", "content": textBlock(stringOf(call.Args["question"]))}}
 	for i := 1; i < n; i++ {
 		answer := call.Answers[turnKey(i)]
 		results := []any{}
 		for _, use := range toolUses(answer) {
-			results = append(results, lookedUp(use))
+			results = append(results, lookUpResult(use))
 		}
 		messages = append(messages, Object{"role": "assistant", "content": answer["content"]}, Object{"role": "user", "content": results})
 	}
 	return Ask{Key: turnKey(n), Method: "sampling/createMessage", Params: Object{
-		"messages": messages, "maxTokens": 200, "tools": []any{lookUp()}, "toolChoice": Object{"mode": "auto"},
+		"messages": messages, "maxTokens": 200, "tools": []any{lookUpTool()}, "toolChoice": Object{"mode": "auto"},
 	}}
 }
 
 // lookedUp is the result of one use of the tool.
-func lookedUp(use Object) Object {
+func lookUpResult(use Object) Object {
 	input, _ := use["input"].(Object)
-	word := strings.ToLower(text(input["word"]))
+	word := strings.ToLower(stringOf(input["word"]))
 	if use["name"] != "look_up" || word == "" {
 		return Object{"type": "tool_result", "toolUseId": use["id"], "isError": true, "content": []any{textBlock("There is no such tool, or nothing to look up.")}}
 	}
 	found := []any{}
 	for _, b := range books() {
-		if strings.Contains(strings.ToLower(b.text()), word) {
+		if strings.Contains(strings.ToLower(b.markdown()), word) {
 			found = append(found, b.object())
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type Resource struct {
 	URI, Name, Title, Description, MIME string
 	Size                                int      // in bytes; 0: not told
-	Hints, Meta                         Object   // annotations and _meta, or nil
+	Annotations, Meta                   Object   // annotations and _meta, or nil
 	Room                                bool     // offered while the reading room is open
 	Unlisted                            bool     // readable, but not listed
 	In                                  spec.Set // revisions that know what it needs; zero: all
@@ -42,7 +42,7 @@ type Reading struct {
 // maxURI bounds the URIs that are looked at.
 const maxURI = 2000
 
-func described(title, description, mime string) Object {
+func describe(title, description, mime string) Object {
 	o := Object{"title": title, "description": description}
 	if mime != "" {
 		o["mimeType"] = mime
@@ -52,14 +52,14 @@ func described(title, description, mime string) Object {
 
 // listResources answers resources/list (server/resources#listing-resources).
 func listResources(_ context.Context, r *Request) (any, *Error) {
-	l := r.conn.library
+	l := r.conn.features
 	all := l.Resources
-	if card := r.card(); card != nil {
+	if card := r.libraryCard(); card != nil {
 		all = append(slices.Clone(all), card)
 	}
 	o, problem := paginate(r, "resources", all,
-		func(res *Resource) bool { return !res.Unlisted && res.offered(r) },
-		func(res *Resource) Object { return res.object(r) })
+		func(res *Resource) bool { return !res.Unlisted && res.isOffered(r) },
+		func(res *Resource) Object { return res.listEntry(r) })
 	if problem != nil {
 		return nil, problem
 	}
@@ -67,33 +67,33 @@ func listResources(_ context.Context, r *Request) (any, *Error) {
 }
 
 // object is the resource as it is listed.
-func (res *Resource) object(r *Request) Object {
-	o := described(res.Title, res.Description, res.MIME)
+func (res *Resource) listEntry(r *Request) Object {
+	o := describe(res.Title, res.Description, res.MIME)
 	o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
 	if res.Size > 0 {
 		o["size"] = res.Size
 	}
-	if res.Hints != nil {
-		o["annotations"] = res.Hints
+	if res.Annotations != nil {
+		o["annotations"] = res.Annotations
 	}
 	if res.Meta != nil {
 		o["_meta"] = res.Meta
 	}
-	return shape(r.Revision, "Resource", o)
+	return membersAt(r.Revision, "Resource", o)
 }
 
-func (res *Resource) offered(r *Request) bool {
-	return (res.In == 0 || res.In.Has(r.Revision)) && (!res.Room || r.conn.library.roomIsOpen())
+func (res *Resource) isOffered(r *Request) bool {
+	return (res.In == 0 || res.In.Has(r.Revision)) && (!res.Room || r.conn.features.readingRoomIsOpen())
 }
 
 // listTemplates answers resources/templates/list (server/resources#resource-templates).
 func listTemplates(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "resourceTemplates", r.conn.library.Templates,
+	o, problem := paginate(r, "resourceTemplates", r.conn.features.Templates,
 		func(*Template) bool { return true },
 		func(t *Template) Object {
-			o := described(t.Title, t.Description, t.MIME)
+			o := describe(t.Title, t.Description, t.MIME)
 			o["uriTemplate"], o["name"], o["icons"] = t.URI, t.Name, icons()
-			return shape(r.Revision, "ResourceTemplate", o)
+			return membersAt(r.Revision, "ResourceTemplate", o)
 		})
 	if problem != nil {
 		return nil, problem
@@ -107,39 +107,39 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	if _, problem := r.presented(); problem != nil {
+	if _, problem := r.presentedState(); problem != nil {
 		return nil, problem
 	}
-	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
-	res := r.resource(uri)
+	reading := &Reading{Request: r, URI: uri, Library: r.conn.features}
+	res := r.findResource(uri)
 	if res == nil {
-		return found(r, reading.throughTemplate())
+		return readResult(r, reading.readByTemplate())
 	}
 	if res.Asks != nil {
-		in, problem := r.obtain(ctx, res.Asks(), nil)
+		in, problem := r.obtainInput(ctx, res.Asks(), nil)
 		switch {
 		case problem != nil:
 			return nil, problem
-		case in.Interim != nil:
-			return in.Interim, nil
-		case in.Lacking != "":
-			return nil, errorf(spec.InternalError, "%s", in.Lacking)
+		case in.interim != nil:
+			return in.interim, nil
+		case in.missing != "":
+			return nil, newError(spec.InternalError, "%s", in.missing)
 		}
-		reading.Answers = in.Answers
+		reading.Answers = in.answers
 	}
-	return found(r, res.Read(reading))
+	return readResult(r, res.Read(reading))
 }
 
 // found makes the result of a read; no contents at all means that there is no
 // such resource, for which each revision has its code
 // (server/resources#error-handling).
-func found(r *Request, contents []Object) (any, *Error) {
+func readResult(r *Request, contents []Object) (any, *Error) {
 	if len(contents) == 0 {
 		return nil, &Error{r.Revision.Facts().ResourceNotFound, "Resource not found", Object{"uri": r.Params["uri"]}}
 	}
 	list := []any{}
 	for _, o := range contents {
-		list = append(list, shape(r.Revision, "ResourceContents", o))
+		list = append(list, membersAt(r.Revision, "ResourceContents", o))
 	}
 	return Object{"contents": list}, nil
 }
@@ -149,28 +149,28 @@ func found(r *Request, contents []Object) (any, *Error) {
 func resourceURI(r *Request) (string, *Error) {
 	uri, ok := r.Params["uri"].(string)
 	if !ok {
-		return "", invalid("The parameter uri must be a string")
+		return "", invalidParams("The parameter uri must be a string")
 	}
 	if u, err := url.Parse(uri); err != nil || !u.IsAbs() || len(uri) > maxURI {
-		return "", invalid("The parameter uri is no usable URI")
+		return "", invalidParams("The parameter uri is no usable URI")
 	}
 	return uri, nil
 }
 
-func (r *Request) resource(uri string) *Resource {
-	for _, res := range r.conn.library.Resources {
-		if res.URI == uri && res.offered(r) {
+func (r *Request) findResource(uri string) *Resource {
+	for _, res := range r.conn.features.Resources {
+		if res.URI == uri && res.isOffered(r) {
 			return res
 		}
 	}
-	if card := r.card(); card != nil && card.URI == uri {
+	if card := r.libraryCard(); card != nil && card.URI == uri {
 		return card
 	}
 	return nil
 }
 
 // throughTemplate reads by the first template that the URI is an expansion of.
-func (r *Reading) throughTemplate() []Object {
+func (r *Reading) readByTemplate() []Object {
 	for _, t := range r.Library.Templates {
 		parsed, err := uritemplate.New(t.URI)
 		if err != nil {
@@ -193,21 +193,21 @@ func (r *Reading) throughTemplate() []Object {
 
 // subscribe and unsubscribe answer resources/subscribe and
 // resources/unsubscribe (server/resources#subscriptions).
-func subscribe(_ context.Context, r *Request) (any, *Error) { return r.watch(true) }
+func subscribe(_ context.Context, r *Request) (any, *Error) { return r.setSubscription(true) }
 
-func unsubscribe(_ context.Context, r *Request) (any, *Error) { return r.watch(false) }
+func unsubscribe(_ context.Context, r *Request) (any, *Error) { return r.setSubscription(false) }
 
-func (r *Request) watch(on bool) (any, *Error) {
+func (r *Request) setSubscription(on bool) (any, *Error) {
 	uri, problem := resourceURI(r)
 	if problem != nil {
 		return nil, problem
 	}
-	reading := &Reading{Request: r, URI: uri, Library: r.conn.library}
-	if on && r.resource(uri) == nil && len(reading.throughTemplate()) == 0 {
-		return found(r, nil)
+	reading := &Reading{Request: r, URI: uri, Library: r.conn.features}
+	if on && r.findResource(uri) == nil && len(reading.readByTemplate()) == 0 {
+		return readResult(r, nil)
 	}
-	if !r.Session.watch(uri, on) {
-		return nil, errorf(spec.InternalError, "Too many subscriptions")
+	if !r.Session.setSubscribed(uri, on) {
+		return nil, newError(spec.InternalError, "Too many subscriptions")
 	}
 	return Object{}, nil
 }

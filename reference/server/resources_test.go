@@ -53,7 +53,7 @@ func TestTemplatesAreReadable(t *testing.T) {
 		wantResult(t, p.ask("resources/read", fmt.Sprintf(`"uri":%q`, uri)))
 	}
 	b, err := base64.StdEncoding.DecodeString(wantResult(t, p.ask("resources/read", `"uri":"library://covers/b2"`)).Result().Get("contents.0.blob").String())
-	if err != nil || !bytes.Equal(b, cover(2)) {
+	if err != nil || !bytes.Equal(b, coverPNG(2)) {
 		t.Errorf("the cover does not come back: %v", err)
 	}
 }

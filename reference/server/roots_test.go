@@ -8,14 +8,14 @@ func TestRootsFromBeforeAChangeAreNotKept(t *testing.T) {
 	if s.forgetRoots() {
 		t.Error("roots that were never asked for were listed")
 	}
-	before := s.listRoots()
+	before := s.beginRootsRequest()
 	if s.keepRoots(Object{"roots": "first"}, before); s.knownRoots()["roots"] != "first" {
 		t.Errorf("it keeps %v", s.knownRoots())
 	}
 	if !s.forgetRoots() || s.knownRoots() != nil {
 		t.Errorf("after a change it keeps %v", s.knownRoots())
 	}
-	after := s.listRoots()
+	after := s.beginRootsRequest()
 	if s.keepRoots(Object{"roots": "old"}, before); s.knownRoots() != nil {
 		t.Errorf("it keeps %v from before the change", s.knownRoots())
 	}

@@ -46,7 +46,7 @@ func officialSchema(t *testing.T, rev spec.Revision) *official {
 	s := &official{t: t, compiler: jsonschema.NewCompiler(), defs: "$defs", byMethod: map[string]string{}}
 	// The library's own check refuses expressions in a query, which RFC 6570 has.
 	s.compiler.RegisterFormat(&jsonschema.Format{Name: "uri-template", Validate: func(v any) error {
-		_, err := uritemplate.New(text(v))
+		_, err := uritemplate.New(stringOf(v))
 		return err
 	}})
 	if _, ok := doc["definitions"]; ok {
@@ -207,11 +207,11 @@ func everything(t *testing.T, rev spec.Revision) *peer {
 			}
 		}
 	}
-	if tasking.Has(rev) {
+	if taskRevisions.Has(rev) {
 		p.all("tasks/list", "tasks")
 		p.ask("tasks/cancel", `"taskId":`+p.create("stocktake", `{"duration_ms":5000}`).Get("taskId").Raw)
 	}
-	if eliciting.Has(rev) {
+	if elicitationRevisions.Has(rev) {
 		wantResult(t, p.conversation("resources/read", `"uri":"library://desk/visitors-book"`))
 	}
 	p.conversation("tools/call", `"name":"return_book","arguments":{"book":"b1"}`)
@@ -258,7 +258,7 @@ func promptArguments(raw string) Object {
 	out := Object{}
 	list, _ := decode(`{"x":` + cmpOr(raw, "[]") + `}`)
 	for _, a := range list["x"].([]any) {
-		name := text(a.(Object)["name"])
+		name := stringOf(a.(Object)["name"])
 		out[name] = "b1"
 	}
 	return out
@@ -298,7 +298,7 @@ func (p *peer) conversation(method, members string) wire.Message {
 		responses := Object{}
 		o, _ := decode(m.Result().Get("inputRequests").Raw)
 		for key, v := range o {
-			answer, _ := decode(answers[text(v.(Object)["method"])])
+			answer, _ := decode(answers[stringOf(v.(Object)["method"])])
 			responses[key] = answer
 		}
 		extra = fmt.Sprintf(`,"inputResponses":%s`, encode(responses))
@@ -356,7 +356,7 @@ func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
 		} else {
 			want = append(want, "EmptyResult", "CreateMessageRequest", "ListRootsRequest")
 		}
-		if refusing.Has(rev) {
+		if urlRequiredErrorRevisions.Has(rev) {
 			want = append(want, "CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification",
 				"ElicitationCompleteNotification", "URLElicitationRequiredError")
 		}

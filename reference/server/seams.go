@@ -38,7 +38,7 @@ type Frame struct {
 
 // post returns the POST that the frame belongs to; nil for one that
 // belongs to none, and on stdio.
-func (f Frame) post() *exchange {
+func (f Frame) postExchange() *exchange {
 	if f.exchange == nil && f.Request != nil {
 		return f.Request.exchange
 	}
@@ -54,12 +54,12 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-func errorf(code int, format string, args ...any) *Error {
+func newError(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func invalid(format string, args ...any) *Error {
-	return errorf(spec.InvalidParams, format, args...)
+func invalidParams(format string, args ...any) *Error {
+	return newError(spec.InvalidParams, format, args...)
 }
 
 // A Request is one request of the client.
@@ -81,7 +81,7 @@ type Request struct {
 
 	conn *conn
 	job  *job
-	task *Task // that the request goes on as, or nil
+	task *task // that the request goes on as, or nil
 	// answers are those of the client to what was asked before the request
 	// became a task, or nil.
 	answers map[string]Object
@@ -107,14 +107,14 @@ func (p Peer) Declares(capability string) bool {
 // Park tells that the request is about to wait. Until then, or until it was
 // answered, the next message is not taken up: requests that need not wait are
 // answered in the order in which they came.
-func (r *Request) Park() { r.job.park() }
+func (r *Request) Park() { r.job.yield() }
 
 // Send sends a frame as it is, unless the request that it names was cancelled.
 func (r *Request) Send(f Frame) {
 	if f.exchange == nil {
 		f.exchange = r.exchange
 	}
-	r.conn.emit(f)
+	r.conn.send(f)
 }
 
 // Notify sends a notification that belongs to the request. After the request
@@ -125,5 +125,5 @@ func (r *Request) Notify(method string, params Object) {
 	if r.task != nil && r.task.extended {
 		return
 	}
-	r.Send(Frame{Raw: notification(method, r.related(params)), Kind: wire.Notification, Method: method, Request: r})
+	r.Send(Frame{Raw: notificationMessage(method, r.withRelatedTask(params)), Kind: wire.Notification, Method: method, Request: r})
 }

@@ -91,7 +91,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}, o)
 	c.start()
 	ended := make(chan error, 1)
-	go func() { ended <- c.read(transport.NewLineReader(in, 0)) }()
+	go func() { ended <- c.readLines(transport.NewLineReader(in, 0)) }()
 	select {
 	case err := <-ended:
 		c.drain()

@@ -9,17 +9,17 @@ import (
 // members tells for the objects of the schema which revisions have a member
 // that not all of them have (schema.ts of each revision). Objects are written
 // once, complete, and cut to the revision by shape.
-var members = func() map[string]map[string]spec.Set {
+var membersSince = func() map[string]map[string]spec.Set {
 	title, icons, meta := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Since(spec.V2025_06_18)
 	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
 	return map[string]map[string]spec.Set{
 		"Implementation":     {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
-		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": tasking, "extensions": spec.Stateless},
+		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": taskRevisions, "extensions": spec.Stateless},
 		"Tool": {
 			"title": title, "icons": icons, "_meta": meta,
 			"annotations":  spec.Since(spec.V2025_03_26),
 			"outputSchema": spec.Since(spec.V2025_06_18),
-			"execution":    tasking,
+			"execution":    taskRevisions,
 		},
 		"CallToolResult":   {"structuredContent": spec.Since(spec.V2025_06_18)},
 		"Resource":         named,
@@ -36,15 +36,15 @@ var members = func() map[string]map[string]spec.Set {
 }()
 
 // shape returns a copy of the object with the members that the revision has.
-func shape(v spec.Revision, kind string, o Object) Object {
+func membersAt(v spec.Revision, kind string, o Object) Object {
 	out := maps.Clone(o)
-	for member, in := range members[kind] {
+	for member, in := range membersSince[kind] {
 		if !in.Has(v) {
 			delete(out, member)
 		}
 	}
 	if a, ok := out["annotations"].(Object); ok && kind != "Tool" {
-		out["annotations"] = shape(v, "Annotations", a)
+		out["annotations"] = membersAt(v, "Annotations", a)
 	}
 	return out
 }

@@ -13,25 +13,25 @@ const markdown = "text/markdown"
 // shelfMarks are the shelves that hold the collection.
 var shelfMarks = []string{"A1", "A2", "B1", "B2", "C1", "C2"}
 
-const hours = "Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.\n"
+const openingHours = "Monday to Friday from 9 to 18, Saturday from 10 to 13.\nThe reading room opens on request.\n"
 
 func loansURI(reader string) string { return "library://loans/" + url.PathEscape(reader) }
 
 // resources returns the resources of the library, in the order in which they
 // are listed.
-func resources() []*Resource {
+func libraryResources() []*Resource {
 	all := []*Resource{{
 		URI: "library://desk/hours", Name: "hours", Title: "Opening hours", Description: "When the library is open",
-		MIME: "text/plain", Size: len(hours),
-		Hints: Object{"audience": []any{"user"}, "priority": 0.9, "lastModified": "2026-01-02T08:00:00Z"},
-		Read:  func(r *Reading) []Object { return []Object{textContents(r.URI, "text/plain", hours)} },
+		MIME: "text/plain", Size: len(openingHours),
+		Annotations: Object{"audience": []any{"user"}, "priority": 0.9, "lastModified": "2026-01-02T08:00:00Z"},
+		Read:        func(r *Reading) []Object { return []Object{textContents(r.URI, "text/plain", openingHours)} },
 	}, {
 		URI: "library://shelves", Name: "shelves", Title: "The shelves", Description: "All shelves with what stands on them, one content for each",
 		MIME: markdown,
 		Read: func(r *Reading) []Object {
 			var out []Object
 			for _, mark := range shelfMarks {
-				out = append(out, shelf(mark)...)
+				out = append(out, shelfContents(mark)...)
 			}
 			return out
 		},
@@ -45,8 +45,8 @@ func resources() []*Resource {
 	for i, b := range books()[:3] {
 		all = append(all, &Resource{
 			URI: "library://covers/" + b.id, Name: "cover-" + b.id, Title: "Cover of " + b.title, Description: "A picture of the cover",
-			MIME: "image/png", Size: len(cover(i + 1)),
-			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", cover(i+1))} },
+			MIME: "image/png", Size: len(coverPNG(i + 1)),
+			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(i+1))} },
 		})
 	}
 	return append(all, &Resource{
@@ -56,20 +56,20 @@ func resources() []*Resource {
 			return []Object{textContents(r.URI, "text/plain", "Ink stays at the desk.\n")}
 		},
 	}, &Resource{
-		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain", Unlisted: true, In: eliciting,
+		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain", Unlisted: true, In: elicitationRevisions,
 		Asks: func() []Ask {
-			return []Ask{form("entry", "Sign the visitors' book before you read it.", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
+			return []Ask{formElicitation("entry", "Sign the visitors' book before you read it.", Object{"name": Object{"type": "string", "title": "Name", "minLength": 1}}, "name")}
 		},
 		Read: func(r *Reading) []Object {
 			name := "somebody"
 			if content, ok := r.Answers["entry"]["content"].(Object); ok {
-				name = text(content["name"])
+				name = stringOf(content["name"])
 			}
 			return []Object{textContents(r.URI, "text/plain", "Ines was here.\n"+name+" was here.\n")}
 		},
 	}, &Resource{
 		URI: "library://desk/stamp", Name: "stamp", Unlisted: true,
-		Read: func(*Reading) []Object { panic(errMechanism) },
+		Read: func(*Reading) []Object { panic(errDeliberatePanic) },
 	})
 }
 
@@ -78,10 +78,10 @@ func recordContents(r *Reading, b book) []Object {
 	if reader := r.Library.holder(b.id); reader != "" {
 		status = fmt.Sprintf("It is out; %s has it.\n", reader)
 	}
-	return []Object{textContents(r.URI, markdown, b.text()+"\n"+status)}
+	return []Object{textContents(r.URI, markdown, b.markdown()+"\n"+status)}
 }
 
-func shelf(mark string) []Object {
+func shelfContents(mark string) []Object {
 	var lines []string
 	for _, b := range books() {
 		if b.shelf == mark {
@@ -95,25 +95,25 @@ func shelf(mark string) []Object {
 }
 
 // templates returns the URI templates, in the order in which they are listed.
-func templates() []*Template {
+func libraryTemplates() []*Template {
 	return []*Template{
 		{"library://books/{book}", "book", "Book", "The record of a book by its id", markdown, func(r *Reading) []Object {
-			if b, ok := find(r.Vars["book"]); ok {
+			if b, ok := findBook(r.Vars["book"]); ok {
 				return recordContents(r, b)
 			}
 			return nil
 		}},
 		{"library://covers/{book}", "cover", "Cover", "The cover of a book by its id", "image/png", func(r *Reading) []Object {
-			b, ok := find(r.Vars["book"])
+			b, ok := findBook(r.Vars["book"])
 			n, err := strconv.Atoi(strings.TrimPrefix(b.id, "b"))
 			if !ok || err != nil {
 				return nil
 			}
-			return []Object{blobContents(r.URI, "image/png", cover(n))}
+			return []Object{blobContents(r.URI, "image/png", coverPNG(n))}
 		}},
-		{"library://shelves/{shelf}", "shelf", "Shelf", "What stands on a shelf", markdown, func(r *Reading) []Object { return shelf(r.Vars["shelf"]) }},
+		{"library://shelves/{shelf}", "shelf", "Shelf", "What stands on a shelf", markdown, func(r *Reading) []Object { return shelfContents(r.Vars["shelf"]) }},
 		{"library://authors/{author}", "author", "Author", "The books of an author", "application/json", func(r *Reading) []Object {
-			return selection(r, func(b book) bool { return b.author == r.Vars["author"] })
+			return existingBooks(r, func(b book) bool { return b.author == r.Vars["author"] })
 		}},
 		{"library://authors/{author}/{title}", "title", "Title", "A book by its author and title", markdown, func(r *Reading) []Object {
 			for _, b := range books() {
@@ -124,14 +124,14 @@ func templates() []*Template {
 			return nil
 		}},
 		{"library://years/{year}", "year", "Year", "The books of a year", "application/json", func(r *Reading) []Object {
-			return selection(r, func(b book) bool { return strconv.Itoa(b.year) == r.Vars["year"] })
+			return existingBooks(r, func(b book) bool { return strconv.Itoa(b.year) == r.Vars["year"] })
 		}},
 		{"library://loans/{reader}", "loans", "Loans", "The books that a reader has", "application/json", func(r *Reading) []Object {
-			return list(r, func(b book) bool { return r.Library.holder(b.id) == r.Vars["reader"] })
+			return bookList(r, func(b book) bool { return r.Library.holder(b.id) == r.Vars["reader"] })
 		}},
 		{"library://catalogue/search{?words}", "search", "Search", "The books that a search finds", "application/json", func(r *Reading) []Object {
 			words := strings.ToLower(r.Vars["words"])
-			return selection(r, func(b book) bool { return words != "" && strings.Contains(strings.ToLower(b.text()), words) })
+			return existingBooks(r, func(b book) bool { return words != "" && strings.Contains(strings.ToLower(b.markdown()), words) })
 		}},
 		{"library://maps/{+room}", "map", "Map", "The way to a room of the house, such as east/attic", "text/plain", func(r *Reading) []Object {
 			if room := r.Vars["room"]; room == "east/attic" || room == "west/cellar" {
@@ -143,15 +143,15 @@ func templates() []*Template {
 }
 
 // selection is the list of some books; no contents if there are none.
-func selection(r *Reading, chosen func(book) bool) []Object {
+func existingBooks(r *Reading, chosen func(book) bool) []Object {
 	if !slices.ContainsFunc(books(), chosen) {
 		return nil
 	}
-	return list(r, chosen)
+	return bookList(r, chosen)
 }
 
 // list is the list of some books, or of none, as JSON.
-func list(r *Reading, chosen func(book) bool) []Object {
+func bookList(r *Reading, chosen func(book) bool) []Object {
 	records := []any{}
 	for _, b := range books() {
 		if chosen(b) {

@@ -28,7 +28,7 @@ type SkillFile struct {
 }
 
 // skillFile is the name of the file that every skill has.
-const skillFile = "SKILL.md"
+const skillFileName = "SKILL.md"
 
 // The places of the skills of the library.
 const (
@@ -40,17 +40,17 @@ const (
 )
 
 // skills are the skills that the library serves beside the public contract.
-func skills() []*Skill {
+func librarySkills() []*Skill {
 	renewals := newSkill(renewalsSkill, "Renew a loan at the lending desk.", nil,
 		"Ask for the id of the book. A loan is renewed once, unless another reader waits for the book.\n",
-		sheet("references/waiting.md", "# Who waits\n\nReaders who wait for a book are served in the order in which they asked.\n"),
+		markdownFile("references/waiting.md", "# Who waits\n\nReaders who wait for a book are served in the order in which they asked.\n"),
 	)
 	lending := newSkill(lendingSkill, "Lend a book to a reader at the lending desk.", Object{
 		"license": "CC0-1.0", "metadata": Object{"version": "1.2", "audience": "staff"},
 	},
 		"Look the book up first, then note the loan as references/loans.md says. A slip is in assets/forms.\n",
-		sheet("references/loans.md", "# Loans\n\nA book that is out cannot be lent. Readers are noted by their first name.\n"),
-		SkillFile{Path: "assets/stamp.png", MIME: "image/png", Content: cover(2), Binary: true},
+		markdownFile("references/loans.md", "# Loans\n\nA book that is out cannot be lent. Readers are noted by their first name.\n"),
+		SkillFile{Path: "assets/stamp.png", MIME: "image/png", Content: coverPNG(2), Binary: true},
 		SkillFile{Path: "assets/forms/slip.txt", MIME: "text/plain", Content: []byte("Book:\nReader:\nBack on:\n")},
 	)
 	// What a nested skill holds is supporting content of the one around it
@@ -61,7 +61,7 @@ func skills() []*Skill {
 	}
 	shelving := newSkill(shelvingSkill, "Find the shelf that a book belongs on.", nil, "Each row of shelves has a file in rows.\n")
 	for _, row := range []string{"A1", "A2", "B1", "B2", "C1", "C2"} {
-		shelving.Files = append(shelving.Files, sheet("rows/"+row+".md", shelved(row)))
+		shelving.Files = append(shelving.Files, markdownFile("rows/"+row+".md", rowListing(row)))
 	}
 	today := newSkill(todaySkill, "Tell which books are at hand today.", nil, "Read library://loans before you promise a book.\n")
 	today.Dynamic = true
@@ -72,7 +72,7 @@ func skills() []*Skill {
 }
 
 // shelved says what stands in a row of shelves.
-func shelved(row string) string {
+func rowListing(row string) string {
 	s := "# Row " + row + "\n\n"
 	for _, b := range books() {
 		if b.shelf == row {
@@ -82,7 +82,7 @@ func shelved(row string) string {
 	return s
 }
 
-func sheet(path, text string) SkillFile {
+func markdownFile(path, text string) SkillFile {
 	return SkillFile{Path: path, MIME: markdown, Content: []byte(text)}
 }
 
@@ -91,17 +91,17 @@ func sheet(path, text string) SkillFile {
 func newSkill(root, description string, more Object, body string, files ...SkillFile) *Skill {
 	front := Object{"name": path.Base(root), "description": description}
 	maps.Copy(front, more)
-	return &Skill{Root: root, Frontmatter: front, Files: append([]SkillFile{skillText(front, body)}, files...)}
+	return &Skill{Root: root, Frontmatter: front, Files: append([]SkillFile{skillMarkdown(front, body)}, files...)}
 }
 
 // skillText is a SKILL.md. The values of its frontmatter are written as JSON,
 // which is YAML, so that the file and the entry of the skill say the same.
-func skillText(front Object, body string) SkillFile {
+func skillMarkdown(front Object, body string) SkillFile {
 	s := "---\n"
 	for _, k := range slices.Sorted(maps.Keys(front)) {
 		s += k + ": " + string(encode(front[k])) + "\n"
 	}
-	return sheet(skillFile, s+"---\n\n"+body)
+	return markdownFile(skillFileName, s+"---\n\n"+body)
 }
 
 // uri is that of a file of the skill.
@@ -113,7 +113,7 @@ func (s *Skill) uri(f SkillFile) string { return s.Root + "/" + f.Path }
 func (s *Skill) resource(f SkillFile) *Resource {
 	uri := s.uri(f)
 	res := &Resource{
-		URI: uri, Name: path.Base(f.Path), Title: f.Path, Description: "A file of the skill " + text(s.Frontmatter["name"]),
+		URI: uri, Name: path.Base(f.Path), Title: f.Path, Description: "A file of the skill " + stringOf(s.Frontmatter["name"]),
 		MIME: f.MIME, Size: len(f.Content), Unlisted: true, In: spec.Stateless,
 		Read: func(r *Reading) []Object {
 			if f.Binary {
@@ -122,9 +122,9 @@ func (s *Skill) resource(f SkillFile) *Resource {
 			return []Object{textContents(uri, f.MIME, string(f.Content))}
 		},
 	}
-	if f.Path == skillFile {
-		res.Name, res.Title, res.Unlisted = text(s.Frontmatter["name"]), "Skill: "+text(s.Frontmatter["name"]), false
-		res.Description = text(s.Frontmatter["description"])
+	if f.Path == skillFileName {
+		res.Name, res.Title, res.Unlisted = stringOf(s.Frontmatter["name"]), "Skill: "+stringOf(s.Frontmatter["name"]), false
+		res.Description = stringOf(s.Frontmatter["description"])
 		if license := s.Frontmatter["license"]; license != nil {
 			res.Meta = Object{"io.modelcontextprotocol.skills/license": license}
 		}

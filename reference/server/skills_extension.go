@@ -37,7 +37,7 @@ func skillMethods(declared Object) map[string]method {
 // shelveSkills offers the files of the skills as resources. A file that two of
 // them hold, since one is in the other, is read by the first entry that names it
 // as its own.
-func (l *Library) shelveSkills() {
+func (l *Library) addSkillResources() {
 	byURI := map[string]*Resource{}
 	for _, s := range l.Skills {
 		for _, f := range s.Files {
@@ -54,7 +54,7 @@ func (l *Library) shelveSkills() {
 
 // entry describes a skill (SEP-2640, skill entries).
 func (s *Skill) entry() Object {
-	o := Object{"uri": s.Root + "/" + skillFile, "frontmatter": s.Frontmatter, "resources": "dynamic"}
+	o := Object{"uri": s.Root + "/" + skillFileName, "frontmatter": s.Frontmatter, "resources": "dynamic"}
 	if s.Dynamic {
 		return o
 	}
@@ -68,7 +68,7 @@ func (s *Skill) entry() Object {
 
 // listSkills answers skills/list (SEP-2640, listing skills).
 func listSkills(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "skills", r.conn.library.Skills, func(*Skill) bool { return true }, (*Skill).entry)
+	o, problem := paginate(r, "skills", r.conn.features.Skills, func(*Skill) bool { return true }, (*Skill).entry)
 	if problem != nil {
 		return nil, problem
 	}
@@ -81,12 +81,12 @@ func getSkill(_ context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	for _, s := range r.conn.library.Skills {
-		if s.Root+"/"+skillFile == uri {
+	for _, s := range r.conn.features.Skills {
+		if s.Root+"/"+skillFileName == uri {
 			return Object{"skill": s.entry()}, nil
 		}
 	}
-	return nil, invalid("No skill is served at %s", clip(uri))
+	return nil, invalidParams("No skill is served at %s", clip(uri))
 }
 
 // readDirectory answers resources/directory/read (SEP-2640, reading directories).
@@ -95,13 +95,13 @@ func readDirectory(_ context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	children := r.conn.library.children(uri)
+	children := r.conn.features.children(uri)
 	if children == nil {
-		return nil, invalid("%s is no directory resource", clip(uri))
+		return nil, invalidParams("%s is no directory resource", clip(uri))
 	}
 	o, problem := paginateAs(r, "directory "+uri, "resources", children,
-		func(res *Resource) bool { return res.offered(r) },
-		func(res *Resource) Object { return res.object(r) })
+		func(res *Resource) bool { return res.isOffered(r) },
+		func(res *Resource) Object { return res.listEntry(r) })
 	if problem != nil {
 		return nil, problem
 	}
@@ -125,7 +125,7 @@ func (l *Library) children(uri string) []*Resource {
 			child := uri + "/" + name
 			if deeper {
 				found[child] = &Resource{URI: child, Name: name, Title: name, Description: "A directory", MIME: directoryType, In: spec.Stateless}
-			} else if res := l.at(child); res != nil {
+			} else if res := l.resourceAt(child); res != nil {
 				found[child] = res
 			}
 		}
@@ -138,7 +138,7 @@ func (l *Library) children(uri string) []*Resource {
 }
 
 // at returns the resource of a URI, listed or not; nil for none.
-func (l *Library) at(uri string) *Resource {
+func (l *Library) resourceAt(uri string) *Resource {
 	if i := slices.IndexFunc(l.Resources, func(res *Resource) bool { return res.URI == uri }); i >= 0 {
 		return l.Resources[i]
 	}

@@ -19,7 +19,7 @@ type subscription struct {
 }
 
 // filters are the members of the filter that switch on a list.
-var filters = map[string]string{
+var listFilters = map[string]string{
 	"toolsListChanged": "tools", "promptsListChanged": "prompts", "resourcesListChanged": "resources",
 }
 
@@ -28,17 +28,17 @@ var filters = map[string]string{
 func listen(ctx context.Context, r *Request) (any, *Error) {
 	filter, ok := r.Params["notifications"].(Object)
 	if !ok {
-		return nil, invalid("The parameter notifications must be an object")
+		return nil, invalidParams("The parameter notifications must be an object")
 	}
 	s := &subscription{r, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	agreed := Object{}
-	for member, list := range filters {
+	for member, list := range listFilters {
 		v, ok := filter[member]
 		on, isBool := v.(bool)
 		switch {
 		case ok && !isBool:
-			return nil, invalid("The parameter notifications.%s must be a boolean", member)
-		case on && r.conn.library.declares(list+".listChanged"):
+			return nil, invalidParams("The parameter notifications.%s must be a boolean", member)
+		case on && r.conn.features.declares(list+".listChanged"):
 			s.lists[list], agreed[member] = true, true
 		}
 	}
@@ -46,10 +46,10 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	if uris != nil && r.conn.library.declares("resources.subscribe") {
+	if uris != nil && r.conn.features.declares("resources.subscribe") {
 		agreed["resourceSubscriptions"] = uris
 		for _, v := range uris {
-			s.uris[text(v)] = true
+			s.uris[stringOf(v)] = true
 		}
 	}
 	tasks, problem := r.subscriptionTasks(filter)
@@ -59,17 +59,17 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	if len(tasks) > 0 {
 		agreed["taskIds"] = tasks
 		for _, v := range tasks {
-			s.tasks[text(v)] = true
+			s.tasks[stringOf(v)] = true
 		}
 	}
 	// The acknowledgment is the first message of the subscription.
 	s.notify("notifications/subscriptions/acknowledged", Object{"notifications": agreed})
-	r.conn.subscribe(s)
-	defer r.conn.unsubscribe(s)
+	r.conn.addSubscription(s)
+	defer r.conn.removeSubscription(s)
 	r.Park()
 	select {
 	case <-ctx.Done():
-		return nil, errorf(spec.InternalError, "The subscription was cancelled")
+		return nil, newError(spec.InternalError, "The subscription was cancelled")
 	case <-r.conn.closing:
 	}
 	// basic/patterns/cancellation asks for a notification when the server
@@ -94,7 +94,7 @@ func subscriptionURIs(filter Object) ([]any, *Error) {
 func filterStrings(member string, v any) ([]any, *Error) {
 	list, ok := v.([]any)
 	if !ok || slices.ContainsFunc(list, func(e any) bool { return !isString(e) }) {
-		return nil, invalid("The parameter notifications.%s must be an array of strings", member)
+		return nil, invalidParams("The parameter notifications.%s must be an array of strings", member)
 	}
 	return list, nil
 }
@@ -109,35 +109,35 @@ func (s *subscription) notify(method string, params Object) {
 	s.request.Notify(method, params)
 }
 
-func (c *conn) subscribe(s *subscription) {
+func (c *conn) addSubscription(s *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.streams = append(c.streams, s)
+	c.subscriptions = append(c.subscriptions, s)
 }
 
-func (c *conn) unsubscribe(s *subscription) {
+func (c *conn) removeSubscription(s *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.streams = slices.DeleteFunc(c.streams, func(other *subscription) bool { return other == s })
+	c.subscriptions = slices.DeleteFunc(c.subscriptions, func(other *subscription) bool { return other == s })
 }
 
-func (c *conn) listening() []*subscription {
+func (c *conn) openSubscriptions() []*subscription {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.streams)
+	return slices.Clone(c.subscriptions)
 }
 
 // listChanged tells everyone who may be told that a list has changed: the
 // session, and the streams that asked for it.
-func (c *conn) listChanged(list string) {
+func (c *conn) notifyListChanged(list string) {
 	method := "notifications/" + list + "/list_changed"
-	if !c.library.declares(list + ".listChanged") {
+	if !c.features.declares(list + ".listChanged") {
 		return
 	}
 	if c.session.Ready() {
-		c.emit(Frame{Raw: notification(method, nil), Kind: wire.Notification, Method: method})
+		c.send(Frame{Raw: notificationMessage(method, nil), Kind: wire.Notification, Method: method})
 	}
-	for _, s := range c.listening() {
+	for _, s := range c.openSubscriptions() {
 		if s.lists[list] {
 			s.notify(method, nil)
 		}
@@ -145,13 +145,13 @@ func (c *conn) listChanged(list string) {
 }
 
 // updated tells everyone who watches one of the resources that it changed.
-func (c *conn) updated(uris ...string) {
+func (c *conn) notifyUpdated(uris ...string) {
 	const method = "notifications/resources/updated"
 	for _, uri := range uris {
-		if c.session.Ready() && c.session.watches(uri) {
-			c.emit(Frame{Raw: notification(method, Object{"uri": uri}), Kind: wire.Notification, Method: method})
+		if c.session.Ready() && c.session.isSubscribed(uri) {
+			c.send(Frame{Raw: notificationMessage(method, Object{"uri": uri}), Kind: wire.Notification, Method: method})
 		}
-		for _, s := range c.listening() {
+		for _, s := range c.openSubscriptions() {
 			if s.uris[uri] {
 				s.notify(method, Object{"uri": uri})
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // tasking are the revisions that have tasks (basic/utilities/tasks).
-var tasking = spec.Only(spec.V2025_11_25)
+var taskRevisions = spec.Only(spec.V2025_11_25)
 
 // relatedTask is the key of _meta that names the task a message belongs to.
 const relatedTask = "io.modelcontextprotocol/related-task"
@@ -21,26 +21,26 @@ const relatedTask = "io.modelcontextprotocol/related-task"
 // How long tasks are kept, how often it makes sense to ask for them, and how
 // many of them a connection may have.
 const (
-	shortestTTL  = time.Second
-	usualTTL     = 5 * time.Minute
-	longestTTL   = 10 * time.Minute
+	minTTL       = time.Second
+	defaultTTL   = 5 * time.Minute
+	maxTTL       = 10 * time.Minute
 	pollInterval = 20 * time.Millisecond
 	maxTasks     = 1000
 )
 
 // The states of a task.
 const (
-	taskWorking   = "working"
-	taskAsks      = "input_required"
-	taskCompleted = "completed"
-	taskFailed    = "failed"
-	taskCancelled = "cancelled"
+	taskWorking       = "working"
+	taskInputRequired = "input_required"
+	taskCompleted     = "completed"
+	taskFailed        = "failed"
+	taskCancelled     = "cancelled"
 )
 
 // A Task is a tool call that goes on after its request was answered. It
 // belongs to the connection on which it was made: only there it can be asked
 // for, so that nobody needs to be told apart.
-type Task struct {
+type task struct {
 	id      string
 	owner   string // who made it, "" where nobody is told apart
 	created time.Time
@@ -49,7 +49,7 @@ type Task struct {
 	// extended tasks are those of the extension (tasks_extension.go).
 	extended bool
 
-	telling sync.Mutex // keeps what is told of it in the order in which it came about
+	notifyMu sync.Mutex // keeps what is told of it in the order in which it came about
 
 	mu        sync.Mutex
 	status    string
@@ -58,76 +58,76 @@ type Task struct {
 	result    any // what the call came to, once done is closed
 	problem   *Error
 	done      chan struct{}
-	questions // what an extended task asks its client
+	taskInput // what an extended task asks its client
 }
 
 // show is the task as an object (schema.ts#Task).
-func (t *Task) show() Object {
+func (t *task) object() Object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state("ttl", "pollInterval")
+	return t.baseObject("ttl", "pollInterval")
 }
 
 // state is what any task tells of itself, its times in milliseconds under the
 // names given. t.mu is held.
-func (t *Task) state(ttl, interval string) Object {
+func (t *task) baseObject(ttl, interval string) Object {
 	o := Object{
 		"taskId": t.id, "status": t.status, "statusMessage": t.message,
-		"createdAt": stamp(t.created), "lastUpdatedAt": stamp(t.updated), ttl: t.ttl.Milliseconds(),
+		"createdAt": timestamp(t.created), "lastUpdatedAt": timestamp(t.updated), ttl: t.ttl.Milliseconds(),
 	}
-	if !terminal(t.status) {
+	if !isTerminal(t.status) {
 		o[interval] = pollInterval.Milliseconds()
 	}
 	return o
 }
 
-func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-func terminal(status string) bool {
+func isTerminal(status string) bool {
 	return status == taskCompleted || status == taskFailed || status == taskCancelled
 }
 
-func (t *Task) expired() bool { return time.Since(t.created) > t.ttl }
+func (t *task) isExpired() bool { return time.Since(t.created) > t.ttl }
 
 // move changes the status and tells whether it did: a terminal one is final
 // (basic/utilities/tasks#task-status-lifecycle).
-func (t *Task) move(status, message string) bool {
+func (t *task) setStatus(status, message string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if terminal(t.status) {
+	if isTerminal(t.status) {
 		return false
 	}
-	t.change(status, message)
+	t.changeStatus(status, message)
 	return true
 }
 
 // change notes a new status. t.mu is held.
-func (t *Task) change(status, message string) {
+func (t *task) changeStatus(status, message string) {
 	t.status, t.message, t.updated = status, message, time.Now()
 }
 
 // augmented tells whether calls can be tasks at the revision of the request.
-func (r *Request) augmented() bool {
-	return tasking.Has(r.Revision) && r.conn.library.declares("tasks.requests.tools.call")
+func (r *Request) allowsTaskAugmentation() bool {
+	return taskRevisions.Has(r.Revision) && r.conn.features.declares("tasks.requests.tools.call")
 }
 
 func (t *Tool) canBeTask() bool { return t.TaskSupport == "optional" || t.TaskSupport == "required" }
 
 // checkSupport refuses a call that is a task and may be none, or the reverse
 // (basic/utilities/tasks#tool-level-negotiation).
-func (t *Tool) checkSupport(task bool) *Error {
+func (t *Tool) checkTaskSupport(task bool) *Error {
 	switch {
 	case task && !t.canBeTask():
-		return errorf(spec.MethodNotFound, "The tool %s cannot be called as a task", t.Name)
+		return newError(spec.MethodNotFound, "The tool %s cannot be called as a task", t.Name)
 	case !task && t.TaskSupport == "required":
-		return errorf(spec.MethodNotFound, "The tool %s can only be called as a task", t.Name)
+		return newError(spec.MethodNotFound, "The tool %s can only be called as a task", t.Name)
 	}
 	return nil
 }
 
 // augment accepts a call as a task and answers it with the task.
-func (t *Tool) augment(r *Request, args Object) (any, *Error) {
-	ttl, problem := r.lifetime()
+func (t *Tool) callAsTask(r *Request, args Object) (any, *Error) {
+	ttl, problem := r.requestedTTL()
 	if problem != nil {
 		return nil, problem
 	}
@@ -135,33 +135,33 @@ func (t *Tool) augment(r *Request, args Object) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	return Object{"task": task.show()}, nil
+	return Object{"task": task.object()}, nil
 }
 
 // createTask makes a task of a call, which begins when the request is answered,
 // so that the client knows the task before it hears of it.
-func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*Task, *Error) {
+func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*task, *Error) {
 	c := r.conn
-	task := &Task{
-		id: rand.Text(), owner: r.principal(), created: time.Now(), ttl: ttl, extended: r.Modern,
+	task := &task{
+		id: rand.Text(), owner: r.user(), created: time.Now(), ttl: ttl, extended: r.Modern,
 		status: taskWorking, message: "The desk works on it.", done: make(chan struct{}),
 	}
 	task.updated = task.created
 	if !c.tasks.add(task) {
-		return nil, errorf(spec.InternalError, "Too many tasks are kept; wait until some have expired")
+		return nil, newError(spec.InternalError, "Too many tasks are kept; wait until some have expired")
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	ctx, stop := context.WithTimeoutCause(ctx, ttl, errExpired)
-	task.job = &job{cancel: cancel, parked: make(chan struct{})}
-	task.job.park()
+	task.job = &job{cancel: cancel, yielded: make(chan struct{})}
+	task.job.yield()
 	own := *r
 	own.job, own.task, own.after = task.job, task, nil
 	r.after = func() {
-		c.begin(task.job, func() {
+		c.startJob(task.job, func() {
 			defer cancel(nil)
 			defer stop()
-			v, problem := guarded(func() (any, *Error) { return t.serve(ctx, &own, args) })
-			c.settle(task, v, problem)
+			v, problem := callRecovering(func() (any, *Error) { return t.run(ctx, &own, args) })
+			c.finishTask(task, v, problem)
 		})
 	}
 	return task, nil
@@ -169,44 +169,44 @@ func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*Task, *E
 
 // lifetime is how long the task of the request is kept: as long as is asked
 // for, within bounds (basic/utilities/tasks#ttl-and-resource-management).
-func (r *Request) lifetime() (time.Duration, *Error) {
+func (r *Request) requestedTTL() (time.Duration, *Error) {
 	o, ok := r.Params["task"].(Object)
 	if !ok {
-		return 0, invalid("The parameter task must be an object")
+		return 0, invalidParams("The parameter task must be an object")
 	}
 	v, given := o["ttl"]
 	if !given {
-		return usualTTL, nil
+		return defaultTTL, nil
 	}
 	n, ok := v.(json.Number)
 	if !ok {
-		return 0, invalid("The parameter task.ttl must be a number")
+		return 0, invalidParams("The parameter task.ttl must be a number")
 	}
 	ms, err := n.Float64()
-	if err != nil || ms > float64(longestTTL.Milliseconds()) {
-		return longestTTL, nil
+	if err != nil || ms > float64(maxTTL.Milliseconds()) {
+		return maxTTL, nil
 	}
-	return max(shortestTTL, time.Duration(ms)*time.Millisecond), nil
+	return max(minTTL, time.Duration(ms)*time.Millisecond), nil
 }
 
 // settle notes what the call of a task came to. A call that ended in an error
 // of the protocol or of the tool is a failed task
 // (basic/utilities/tasks#task-execution-errors); under the extension an error of
 // the tool is a result like any other (SEP-2663, task execution errors).
-func (c *conn) settle(t *Task, v any, problem *Error) {
+func (c *conn) finishTask(t *task, v any, problem *Error) {
 	status, message := taskCompleted, "The desk is done with it."
 	o, _ := v.(Object)
 	switch {
 	case problem != nil:
 		status, message = taskFailed, problem.Message
 	case t.extended:
-		v = c.inlined(o)
+		v = c.inlineResult(o)
 	case o["isError"] == true:
 		status, message = taskFailed, firstText(o)
 	}
 	t.result, t.problem = v, problem
-	if t.move(status, message) {
-		c.tellStatus(t) // before anybody who waits for the result gets it
+	if t.setStatus(status, message) {
+		c.notifyTaskStatus(t) // before anybody who waits for the result gets it
 	}
 	close(t.done)
 }
@@ -215,7 +215,7 @@ func (c *conn) settle(t *Task, v any, problem *Error) {
 func firstText(result Object) string {
 	blocks, _ := result["content"].([]any)
 	for _, b := range blocks {
-		if s := text(b.(Object)["text"]); s != "" {
+		if s := stringOf(b.(Object)["text"]); s != "" {
 			return s
 		}
 	}
@@ -225,31 +225,31 @@ func firstText(result Object) string {
 // tellStatus tells the client of the state of a task. The notification names
 // the task itself, so it carries no related-task metadata
 // (basic/utilities/tasks#task-notifications).
-func (c *conn) tellStatus(t *Task) {
+func (c *conn) notifyTaskStatus(t *task) {
 	const method = "notifications/tasks/status"
-	t.telling.Lock()
-	defer t.telling.Unlock()
+	t.notifyMu.Lock()
+	defer t.notifyMu.Unlock()
 	switch {
 	case c.ctx.Err() != nil:
 	case t.extended:
-		c.tellListeners(t)
+		c.notifyTaskSubscribers(t)
 	default:
-		c.emit(Frame{Raw: notification(method, t.show()), Kind: wire.Notification, Method: method})
+		c.send(Frame{Raw: notificationMessage(method, t.object()), Kind: wire.Notification, Method: method})
 	}
 }
 
 // await runs ask, which waits for the client, while the task of the request,
 // if it is one, is in need of input.
-func (r *Request) await(ask func() (Object, error)) (Object, error) {
+func (r *Request) whileInputRequired(ask func() (Object, error)) (Object, error) {
 	if r.task == nil {
 		return ask()
 	}
-	if r.task.move(taskAsks, "The desk has a question.") {
-		r.conn.tellStatus(r.task)
+	if r.task.setStatus(taskInputRequired, "The desk has a question.") {
+		r.conn.notifyTaskStatus(r.task)
 	}
 	defer func() {
-		if r.task.move(taskWorking, "The desk goes on with it.") {
-			r.conn.tellStatus(r.task)
+		if r.task.setStatus(taskWorking, "The desk goes on with it.") {
+			r.conn.notifyTaskStatus(r.task)
 		}
 	}()
 	return ask()
@@ -258,14 +258,14 @@ func (r *Request) await(ask func() (Object, error)) (Object, error) {
 // related puts the name of the task that the request is part of, if any, into
 // the _meta of params
 // (basic/utilities/tasks#associating-task-related-messages).
-func (r *Request) related(params Object) Object {
+func (r *Request) withRelatedTask(params Object) Object {
 	if r.task == nil {
 		return params
 	}
-	return relate(r.task, params)
+	return addRelatedTask(r.task, params)
 }
 
-func relate(t *Task, o Object) Object {
+func addRelatedTask(t *task, o Object) Object {
 	out, meta := maps.Clone(o), Object{}
 	if out == nil {
 		out = Object{}
@@ -281,31 +281,31 @@ func relate(t *Task, o Object) Object {
 // taskOf returns the task that a request names by its parameter; what its
 // _meta says counts for nothing
 // (basic/utilities/tasks#associating-task-related-messages).
-func (r *Request) taskOf() (*Task, *Error) {
+func (r *Request) namedTask() (*task, *Error) {
 	id, ok := r.Params["taskId"].(string)
 	if !ok {
-		return nil, invalid("The parameter taskId must be a string")
+		return nil, invalidParams("The parameter taskId must be a string")
 	}
 	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Modern && r.owns(BoundTask, t.owner) {
 		return t, nil
 	}
-	return nil, invalid("There is no task %q, or it has expired", clip(id))
+	return nil, invalidParams("There is no task %q, or it has expired", clip(id))
 }
 
 // getTask answers tasks/get (basic/utilities/tasks#getting-tasks).
 func getTask(_ context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
-	return t.show(), nil
+	return t.object(), nil
 }
 
 // taskResult answers tasks/result when the call of the task has ended, with
 // what the call came to (basic/utilities/tasks#result-retrieval). That of a
 // cancelled task ends at once.
 func taskResult(ctx context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
@@ -313,23 +313,23 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 	select {
 	case <-t.done:
 	case <-ctx.Done():
-		return nil, errorf(spec.InternalError, "The wait for the task was cancelled")
+		return nil, newError(spec.InternalError, "The wait for the task was cancelled")
 	}
 	switch o, ok := t.result.(Object); {
-	case t.expired():
-		return nil, invalid("The task %q has expired", t.id)
+	case t.isExpired():
+		return nil, invalidParams("The task %q has expired", t.id)
 	case t.problem != nil:
 		return nil, t.problem
 	case !ok:
-		return nil, errorf(spec.InternalError, "The task ended without a result")
+		return nil, newError(spec.InternalError, "The task ended without a result")
 	default:
-		return relate(t, o), nil
+		return addRelatedTask(t, o), nil
 	}
 }
 
 // listTasks answers tasks/list (basic/utilities/tasks#task-listing).
 func listTasks(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *Task) bool { return t != nil && r.owns(BoundTask, t.owner) }, (*Task).show)
+	o, problem := paginate(r, "tasks", r.conn.tasks.list(), func(t *task) bool { return t != nil && r.owns(BoundTask, t.owner) }, (*task).object)
 	if problem != nil {
 		return nil, problem
 	}
@@ -339,23 +339,23 @@ func listTasks(_ context.Context, r *Request) (any, *Error) {
 // cancelTask answers tasks/cancel: the task is cancelled before the answer,
 // and its call is told to stop (basic/utilities/tasks#task-cancellation).
 func cancelTask(_ context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
 	if !r.conn.cancelTask(t) {
-		return nil, invalid("The task has already ended: %s", text(t.show()["status"]))
+		return nil, invalidParams("The task has already ended: %s", stringOf(t.object()["status"]))
 	}
-	return t.show(), nil
+	return t.object(), nil
 }
 
 // cancelTask cancels a task, unless it has ended, and tells whether it did.
-func (c *conn) cancelTask(t *Task) bool {
-	if !t.move(taskCancelled, "The client cancelled it.") {
+func (c *conn) cancelTask(t *task) bool {
+	if !t.setStatus(taskCancelled, "The client cancelled it.") {
 		return false
 	}
-	c.silence(t.job)
+	c.suppressOutput(t.job)
 	t.job.cancel(errCancelled)
-	c.tellStatus(t)
+	c.notifyTaskStatus(t)
 	return true
 }

@@ -20,38 +20,38 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 // taskMethods returns the methods of the extension by name.
 func taskMethods() map[string]method {
 	return map[string]method{
-		"tasks/get":    {"tasks/get", spec.Stateless, "", declared(getDetails), nil},
-		"tasks/update": {"tasks/update", spec.Stateless, "", declared(updateTask), nil},
-		"tasks/cancel": {"tasks/cancel", spec.Stateless, "", declared(endTask), nil},
+		"tasks/get":    {"tasks/get", spec.Stateless, "", requireTasksExtension(getExtensionTask), nil},
+		"tasks/update": {"tasks/update", spec.Stateless, "", requireTasksExtension(updateTask), nil},
+		"tasks/cancel": {"tasks/cancel", spec.Stateless, "", requireTasksExtension(cancelExtensionTask), nil},
 	}
 }
 
 // extends tells whether capabilities hold the extension.
-func extends(capabilities Object) bool {
-	_, ok := settings(capabilities, tasksExtension)
+func declaresTasks(capabilities Object) bool {
+	_, ok := extensionSettings(capabilities, tasksExtension)
 	return ok
 }
 
 // settings returns what capabilities say of an extension; ok is false where they
 // do not hold it.
-func settings(capabilities Object, extension string) (o Object, ok bool) {
+func extensionSettings(capabilities Object, extension string) (o Object, ok bool) {
 	extensions, _ := capabilities["extensions"].(Object)
 	o, ok = extensions[extension].(Object)
 	return o, ok
 }
 
 // extended tells whether the extension is there at the revision of a request.
-func (r *Request) extended() bool {
-	return spec.Stateless.Has(r.Revision) && extends(r.conn.library.Capabilities)
+func (r *Request) hasTasksExtension() bool {
+	return spec.Stateless.Has(r.Revision) && declaresTasks(r.conn.features.Capabilities)
 }
 
 // extensions returns the methods of the extensions that the library declares.
-func (l *Library) extensions() map[string]method {
+func (l *Library) extensionMethods() map[string]method {
 	table := map[string]method{}
-	if extends(l.Capabilities) {
+	if declaresTasks(l.Capabilities) {
 		maps.Copy(table, taskMethods())
 	}
-	if declared, ok := settings(l.Capabilities, skillsExtension); ok {
+	if declared, ok := extensionSettings(l.Capabilities, skillsExtension); ok {
 		maps.Copy(table, skillMethods(declared))
 	}
 	return table
@@ -65,9 +65,9 @@ func errUndeclared() *Error {
 }
 
 // declared serves clients alone that declared the extension.
-func declared(serve func(context.Context, *Request) (any, *Error)) func(context.Context, *Request) (any, *Error) {
+func requireTasksExtension(serve func(context.Context, *Request) (any, *Error)) func(context.Context, *Request) (any, *Error) {
 	return func(ctx context.Context, r *Request) (any, *Error) {
-		if !extends(r.Client.Capabilities) {
+		if !declaresTasks(r.Client.Capabilities) {
 			return nil, errUndeclared()
 		}
 		return serve(ctx, r)
@@ -77,30 +77,30 @@ func declared(serve func(context.Context, *Request) (any, *Error)) func(context.
 // extend makes a task of a call for a client that declared the extension, and
 // else serves it at once if it can. The parameter task of other revisions is
 // not looked at.
-func (t *Tool) extend(ctx context.Context, r *Request, args Object) (any, *Error) {
-	switch known := extends(r.Client.Capabilities); {
+func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Object) (any, *Error) {
+	switch known := declaresTasks(r.Client.Capabilities); {
 	case !known && t.TaskSupport == "required":
 		return nil, errUndeclared()
-	case !known, t.check(args) != "":
-		return t.serve(ctx, r, args)
+	case !known, t.argumentsError(args) != "":
+		return t.run(ctx, r, args)
 	}
 	if t.Asks != nil {
-		asks := t.Asks(&Call{Request: r, Args: args, Library: r.conn.library, Turns: t.Turns})
-		if problem := r.mayAsk(asks); problem != nil {
+		asks := t.Asks(&Call{Request: r, Args: args, Library: r.conn.features, Turns: t.Turns})
+		if problem := r.checkClientSupports(asks); problem != nil {
 			return nil, problem
 		}
 		if t.AsksFirst {
-			in, problem := r.obtain(ctx, asks, nil)
+			in, problem := r.obtainInput(ctx, asks, nil)
 			switch {
 			case problem != nil:
 				return nil, problem
-			case in.Interim != nil:
-				return in.Interim, nil
+			case in.interim != nil:
+				return in.interim, nil
 			}
-			r.answers = in.Answers
+			r.answers = in.answers
 		}
 	}
-	task, problem := t.createTask(r, args, usualTTL)
+	task, problem := t.createTask(r, args, defaultTTL)
 	if problem != nil {
 		return nil, problem
 	}
@@ -111,15 +111,15 @@ func (t *Tool) extend(ctx context.Context, r *Request, args Object) (any, *Error
 
 // details is the task as an object with what belongs to its status: what it
 // asks, or what it came to (SEP-2663, DetailedTask).
-func (t *Task) details(v spec.Revision) Object {
+func (t *task) details(v spec.Revision) Object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o := t.state("ttlMs", "pollIntervalMs")
+	o := t.baseObject("ttlMs", "pollIntervalMs")
 	switch t.status {
-	case taskAsks:
+	case taskInputRequired:
 		open := Object{}
 		for _, a := range t.open {
-			open[a.Key] = a.entry(v)
+			open[a.Key] = a.entryAt(v)
 		}
 		o["inputRequests"] = open
 	case taskCompleted:
@@ -131,59 +131,59 @@ func (t *Task) details(v spec.Revision) Object {
 }
 
 // inlined is the result of a call as its request would have been answered.
-func (c *conn) inlined(result Object) any {
-	o, ok := own(result).(Object)
+func (c *conn) inlineResult(result Object) any {
+	o, ok := deepCopy(result).(Object)
 	if ok {
-		c.envelop(o, nil)
+		c.addResultMembers(o, nil)
 	}
 	return o
 }
 
 // questions are what a task asks its client, guarded by the mutex of the task.
-type questions struct {
+type taskInput struct {
 	open     []Ask // not yet answered
-	taken    map[string]Object
+	answers  map[string]Object
 	answered chan struct{} // closed when none is open
 }
 
 // ask has the task ask, unless it has ended.
-func (t *Task) ask(asks []Ask) (answered <-chan struct{}, ok bool) {
+func (t *task) requestInput(asks []Ask) (answered <-chan struct{}, ok bool) {
 	t.mu.Lock()
-	t.questions = questions{slices.Clone(asks), map[string]Object{}, make(chan struct{})}
+	t.taskInput = taskInput{slices.Clone(asks), map[string]Object{}, make(chan struct{})}
 	answered = t.answered
 	t.mu.Unlock()
-	return answered, t.move(taskAsks, "The desk has a question.")
+	return answered, t.setStatus(taskInputRequired, "The desk has a question.")
 }
 
 // awaitInput asks by the task of the request, and waits for tasks/update.
-func (r *Request) awaitInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) Input {
-	in := Input{Answers: map[string]Object{}}
+func (r *Request) inputByTask(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) inputResult {
+	in := inputResult{answers: map[string]Object{}}
 	for len(asks) > 0 {
-		answered, ok := r.task.ask(asks)
+		answered, ok := r.task.requestInput(asks)
 		if !ok {
-			return Input{Lacking: "The task has ended."}
+			return inputResult{missing: "The task has ended."}
 		}
-		r.conn.tellStatus(r.task)
+		r.conn.notifyTaskStatus(r.task)
 		select {
 		case <-answered:
 		case <-ctx.Done():
-			return Input{Lacking: "The task was ended before its questions were answered."}
+			return inputResult{missing: "The task was ended before its questions were answered."}
 		}
-		r.conn.tellStatus(r.task)
+		r.conn.notifyTaskStatus(r.task)
 		r.task.mu.Lock()
-		maps.Copy(in.Answers, r.task.taken)
+		maps.Copy(in.answers, r.task.answers)
 		r.task.mu.Unlock()
-		asks = more(in.Answers)
+		asks = more(in.answers)
 	}
 	return in
 }
 
 // take takes the answers to what is open; others are passed over (SEP-2663, task
 // update requests). With the last of them the task goes on.
-func (t *Task) take(responses Object) *Error {
+func (t *task) acceptAnswers(responses Object) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.status != taskAsks {
+	if t.status != taskInputRequired {
 		return nil
 	}
 	fresh := map[string]Object{}
@@ -194,25 +194,25 @@ func (t *Task) take(responses Object) *Error {
 		}
 		answer, ok := v.(Object)
 		if !ok {
-			return invalid("The entry %q of inputResponses must be an object", clip(a.Key))
+			return invalidParams("The entry %q of inputResponses must be an object", clip(a.Key))
 		}
-		if why := a.usable(answer); why != "" {
-			return invalid("inputResponses.%s %s", a.Key, why)
+		if why := a.checkAnswer(answer); why != "" {
+			return invalidParams("inputResponses.%s %s", a.Key, why)
 		}
 		fresh[a.Key] = answer
 	}
-	maps.Copy(t.taken, fresh)
+	maps.Copy(t.answers, fresh)
 	t.open = slices.DeleteFunc(t.open, func(a Ask) bool { return fresh[a.Key] != nil })
 	if len(t.open) == 0 {
-		t.change(taskWorking, "The desk goes on with it.")
+		t.changeStatus(taskWorking, "The desk goes on with it.")
 		close(t.answered)
 	}
 	return nil
 }
 
 // getDetails answers tasks/get (SEP-2663, task polling).
-func getDetails(_ context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+func getExtensionTask(_ context.Context, r *Request) (any, *Error) {
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
@@ -221,15 +221,15 @@ func getDetails(_ context.Context, r *Request) (any, *Error) {
 
 // updateTask answers tasks/update (SEP-2663, task update requests).
 func updateTask(_ context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
 	responses, ok := r.Params["inputResponses"].(Object)
 	if !ok {
-		return nil, invalid("The parameter inputResponses must be an object")
+		return nil, invalidParams("The parameter inputResponses must be an object")
 	}
-	if problem := t.take(responses); problem != nil {
+	if problem := t.acceptAnswers(responses); problem != nil {
 		return nil, problem
 	}
 	return Object{}, nil
@@ -237,8 +237,8 @@ func updateTask(_ context.Context, r *Request) (any, *Error) {
 
 // endTask answers tasks/cancel, also of a task that has ended (SEP-2663, task
 // cancellation).
-func endTask(_ context.Context, r *Request) (any, *Error) {
-	t, problem := r.taskOf()
+func cancelExtensionTask(_ context.Context, r *Request) (any, *Error) {
+	t, problem := r.namedTask()
 	if problem != nil {
 		return nil, problem
 	}
@@ -250,10 +250,10 @@ func endTask(_ context.Context, r *Request) (any, *Error) {
 // (SEP-2663, task status notifications).
 func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
 	v, ok := filter["taskIds"]
-	if !ok || !r.extended() {
+	if !ok || !r.hasTasksExtension() {
 		return nil, nil
 	}
-	if !extends(r.Client.Capabilities) {
+	if !declaresTasks(r.Client.Capabilities) {
 		return nil, errUndeclared()
 	}
 	ids, problem := filterStrings("taskIds", v)
@@ -261,14 +261,14 @@ func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
 		return nil, problem
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
-		t := r.conn.tasks.find(text(id))
+		t := r.conn.tasks.find(stringOf(id))
 		return t == nil || !t.extended || !r.owns(BoundTask, t.owner)
 	}), nil
 }
 
 // tellListeners tells the streams that were opened for a task of its state.
-func (c *conn) tellListeners(t *Task) {
-	for _, s := range c.listening() {
+func (c *conn) notifyTaskSubscribers(t *task) {
+	for _, s := range c.openSubscriptions() {
 		if s.tasks[t.id] {
 			s.notify("notifications/tasks", t.details(s.request.Revision))
 		}

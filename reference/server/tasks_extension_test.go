@@ -42,7 +42,7 @@ func (p *peer) until(task gjson.Result, status string) gjson.Result {
 		if o.Get("resultType").String() != "complete" {
 			p.t.Fatalf("tasks/get was answered with %s", o.Raw)
 		}
-		if s := o.Get("status").String(); s == status || terminal(s) {
+		if s := o.Get("status").String(); s == status || isTerminal(s) {
 			return o
 		}
 	}
@@ -67,7 +67,7 @@ func TestACallBecomesATaskForWhoKnowsTheExtension(t *testing.T) {
 				t.Errorf("%s has the member %s", c.tool, member)
 			}
 		}
-		if task.Get("ttlMs").Int() != usualTTL.Milliseconds() || task.Get("pollIntervalMs").Int() != pollInterval.Milliseconds() || task.Get("createdAt").Raw != o.Get("createdAt").Raw {
+		if task.Get("ttlMs").Int() != defaultTTL.Milliseconds() || task.Get("pollIntervalMs").Int() != pollInterval.Milliseconds() || task.Get("createdAt").Raw != o.Get("createdAt").Raw {
 			t.Errorf("%s: the task is %s, then %s", c.tool, task.Raw, o.Raw)
 		}
 	}

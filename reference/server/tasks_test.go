@@ -230,14 +230,14 @@ func TestElsewhereThereAreNoTasks(t *testing.T) {
 	none := Options{Library: func(l *Library) { delete(l.Capabilities, "tasks") }}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		o := Options{}
-		if tasking.Has(rev) {
+		if taskRevisions.Has(rev) {
 			o = none
 		}
 		p := open(t, rev, rich, o)
 		for _, method := range []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"} {
 			wantCode(t, p.ask(method, `"taskId":"x"`), spec.MethodNotFound)
 		}
-		if !tasking.Has(rev) {
+		if !taskRevisions.Has(rev) {
 			for _, tool := range p.all("tools/list", "tools") {
 				if tool.Get("execution").Exists() || tool.Get("name").String() == "bind_catalogue" {
 					t.Errorf("lists %s", tool.Raw)
@@ -308,18 +308,18 @@ func TestTheLifetimeOfATask(t *testing.T) {
 }
 
 func TestThereIsALimitToTasks(t *testing.T) {
-	s := taskShelf{}
+	s := taskStore{}
 	at := time.Now()
 	for range maxTasks {
-		if !s.add(&Task{created: at, ttl: time.Hour}) {
+		if !s.add(&task{created: at, ttl: time.Hour}) {
 			t.Fatal("full too early")
 		}
 	}
-	if s.add(&Task{created: at, ttl: time.Hour}) {
+	if s.add(&task{created: at, ttl: time.Hour}) {
 		t.Error("there is no limit")
 	}
-	s.all[3].created = at.Add(-2 * time.Hour)
-	if !s.add(&Task{created: at, ttl: time.Hour}) || s.all[3] != nil {
+	s.listed[3].created = at.Add(-2 * time.Hour)
+	if !s.add(&task{created: at, ttl: time.Hour}) || s.listed[3] != nil {
 		t.Error("the place of an expired task is not used")
 	}
 }
@@ -327,12 +327,12 @@ func TestThereIsALimitToTasks(t *testing.T) {
 // Tasks of the extension are in no list, so that there is room for any number of
 // them, one after another, and cursors into the list stay good.
 func TestExpiredTasksOfTheExtensionLeaveNoPlace(t *testing.T) {
-	s := taskShelf{}
+	s := taskStore{}
 	at := time.Now()
-	listed := &Task{id: "listed", created: at, ttl: time.Hour}
+	listed := &task{id: "listed", created: at, ttl: time.Hour}
 	s.add(listed)
 	for n := range 2 * math.MaxUint16 {
-		task := &Task{id: fmt.Sprint(n), created: at, ttl: time.Hour, extended: true}
+		task := &task{id: fmt.Sprint(n), created: at, ttl: time.Hour, extended: true}
 		if !s.add(task) || s.find(task.id) != task {
 			t.Fatalf("there is no room for task %d", n)
 		}
@@ -345,9 +345,9 @@ func TestExpiredTasksOfTheExtensionLeaveNoPlace(t *testing.T) {
 		t.Errorf("%d places are listed", len(got))
 	}
 	for range maxTasks - 1 {
-		s.add(&Task{created: at, ttl: time.Hour, extended: true})
+		s.add(&task{created: at, ttl: time.Hour, extended: true})
 	}
-	if s.add(&Task{created: at, ttl: time.Hour, extended: true}) || s.add(&Task{created: at, ttl: time.Hour}) {
+	if s.add(&task{created: at, ttl: time.Hour, extended: true}) || s.add(&task{created: at, ttl: time.Hour}) {
 		t.Error("there is no limit to those that live")
 	}
 }

@@ -17,9 +17,9 @@ type Tool struct {
 	Output                   Object // JSON Schema of the structured result, or nil
 	// Wrap names the member under which a structured result that is no
 	// object stands in the revisions that want one.
-	Wrap  string
-	Hints Object   // annotations
-	In    spec.Set // revisions that know what it needs; zero: all
+	WrapMember string
+	Hints      Object   // annotations
+	In         spec.Set // revisions that know what it needs; zero: all
 	// Room tools are offered while the reading room is open.
 	Room bool
 	// Offered tells whether the tool is there just now; nil: always.
@@ -62,21 +62,21 @@ type Outcome struct {
 	Problem    *Error // answers the call instead of a result
 }
 
-func said(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
-func failed(s string) Outcome  { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
-func structured(v any) Outcome { return Outcome{Structured: v} }
-func (t *Tool) anyRoot() bool  { return t.Wrap != "" }
+func textOutcome(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
+func errorOutcome(s string) Outcome   { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
+func structuredOutcome(v any) Outcome { return Outcome{Structured: v} }
+func (t *Tool) wrapsOutput() bool     { return t.WrapMember != "" }
 
-func (t *Tool) offered(r *Request) bool {
-	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.library.roomIsOpen()) && (t.Offered == nil || t.Offered())
+func (t *Tool) isOffered(r *Request) bool {
+	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.features.readingRoomIsOpen()) && (t.Offered == nil || t.Offered())
 }
 
 // rootless are the revisions in which a structured result may be any JSON
 // value (server/tools#structured-content).
-var rootless = spec.Stateless
+var anyOutputRevisions = spec.Stateless
 
 // show is the definition of the tool at a revision.
-func (t *Tool) show(v spec.Revision) Object {
+func (t *Tool) definition(v spec.Revision) Object {
 	o := Object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons()}
 	if t.Hints != nil {
 		o["annotations"] = t.Hints
@@ -86,20 +86,20 @@ func (t *Tool) show(v spec.Revision) Object {
 	}
 	switch {
 	case t.Output == nil:
-	case t.anyRoot() && !rootless.Has(v):
-		o["outputSchema"] = Object{"type": "object", "properties": Object{t.Wrap: t.Output}, "required": []any{t.Wrap}}
+	case t.wrapsOutput() && !anyOutputRevisions.Has(v):
+		o["outputSchema"] = Object{"type": "object", "properties": Object{t.WrapMember: t.Output}, "required": []any{t.WrapMember}}
 	default:
 		o["outputSchema"] = t.Output
 	}
-	return shape(v, "Tool", o)
+	return membersAt(v, "Tool", o)
 }
 
 // listTools answers tools/list (server/tools#listing-tools).
 func listTools(_ context.Context, r *Request) (any, *Error) {
-	l := r.conn.library
+	l := r.conn.features
 	o, problem := paginate(r, "tools", l.Tools,
-		func(t *Tool) bool { return t.offered(r) },
-		func(t *Tool) Object { return t.show(r.Revision) })
+		func(t *Tool) bool { return t.isOffered(r) },
+		func(t *Tool) Object { return t.definition(r.Revision) })
 	if problem != nil {
 		return nil, problem
 	}
@@ -113,64 +113,64 @@ const maxCalls = 128
 // inResult are the revisions in which arguments that do not fit are reported
 // in the result, for the model to correct itself; before, they are a protocol
 // error (server/tools#error-handling).
-var inResult = spec.Since(spec.V2025_11_25)
+var argumentErrorResultRevisions = spec.Since(spec.V2025_11_25)
 
 // callTool answers tools/call (server/tools#calling-tools).
 func callTool(ctx context.Context, r *Request) (any, *Error) {
 	c := r.conn
 	name, ok := r.Params["name"].(string)
 	if !ok {
-		return nil, invalid("The parameter name must be a string")
+		return nil, invalidParams("The parameter name must be a string")
 	}
 	args, ok := r.Params["arguments"].(Object)
 	if _, given := r.Params["arguments"]; given && !ok {
-		return nil, invalid("The parameter arguments must be an object")
+		return nil, invalidParams("The parameter arguments must be an object")
 	}
 	if args == nil {
 		args = Object{}
 	}
-	if _, problem := r.presented(); problem != nil {
+	if _, problem := r.presentedState(); problem != nil {
 		return nil, problem
 	}
-	i := slices.IndexFunc(c.library.Tools, func(t *Tool) bool { return t.Name == name && t.offered(r) })
+	i := slices.IndexFunc(c.features.Tools, func(t *Tool) bool { return t.Name == name && t.isOffered(r) })
 	if i < 0 {
-		return nil, invalid("Unknown tool: %s", clip(name))
+		return nil, invalidParams("Unknown tool: %s", clip(name))
 	}
-	t := c.library.Tools[i]
-	if r.extended() && t.canBeTask() {
-		return t.extend(ctx, r, args)
+	t := c.features.Tools[i]
+	if r.hasTasksExtension() && t.canBeTask() {
+		return t.callWithTasksExtension(ctx, r, args)
 	}
-	if r.augmented() {
+	if r.allowsTaskAugmentation() {
 		_, task := r.Params["task"]
-		if problem := t.checkSupport(task); problem != nil {
+		if problem := t.checkTaskSupport(task); problem != nil {
 			return nil, problem
 		}
 		if task {
-			return t.augment(r, args)
+			return t.callAsTask(r, args)
 		}
 	}
-	return t.serve(ctx, r, args)
+	return t.run(ctx, r, args)
 }
 
 // serve carries a call out.
-func (t *Tool) serve(ctx context.Context, r *Request, args Object) (any, *Error) {
+func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 	c := r.conn
-	if why := t.check(args); why != "" {
-		if inResult.Has(r.Revision) {
-			return t.result(r.Revision, failed("The arguments do not fit: "+why)), nil
+	if why := t.argumentsError(args); why != "" {
+		if argumentErrorResultRevisions.Has(r.Revision) {
+			return t.result(r.Revision, errorOutcome("The arguments do not fit: "+why)), nil
 		}
-		return nil, invalid("The arguments do not fit: %s", why)
+		return nil, invalidParams("The arguments do not fit: %s", why)
 	}
 	select {
-	case c.calls <- struct{}{}:
-		defer func() { <-c.calls }()
+	case c.callSlots <- struct{}{}:
+		defer func() { <-c.callSlots }()
 	default:
-		return t.result(r.Revision, failed("The desk is busy; try again in a moment.")), nil
+		return t.result(r.Revision, errorOutcome("The desk is busy; try again in a moment.")), nil
 	}
-	call := &Call{Request: r, Args: args, Library: c.library, Turns: t.Turns}
+	call := &Call{Request: r, Args: args, Library: c.features, Turns: t.Turns}
 	if t.Asks != nil {
 		call.Asked = t.Asks(call)
-		in, problem := r.obtain(ctx, call.Asked, func(answers map[string]Object) []Ask {
+		in, problem := r.obtainInput(ctx, call.Asked, func(answers map[string]Object) []Ask {
 			if t.More == nil {
 				return nil
 			}
@@ -180,12 +180,12 @@ func (t *Tool) serve(ctx context.Context, r *Request, args Object) (any, *Error)
 		switch {
 		case problem != nil:
 			return nil, problem
-		case in.Interim != nil:
-			return in.Interim, nil
-		case in.Lacking != "":
-			return t.result(r.Revision, failed(in.Lacking)), nil
+		case in.interim != nil:
+			return in.interim, nil
+		case in.missing != "":
+			return t.result(r.Revision, errorOutcome(in.missing)), nil
 		}
-		call.Answers = in.Answers
+		call.Answers = in.answers
 	}
 	out := t.Run(ctx, call)
 	if out.Problem != nil {
@@ -200,8 +200,8 @@ func (t *Tool) result(v spec.Revision, out Outcome) Object {
 	o := Object{}
 	if out.Structured != nil {
 		value := out.Structured
-		if t.anyRoot() && !rootless.Has(v) {
-			value = Object{t.Wrap: value}
+		if t.wrapsOutput() && !anyOutputRevisions.Has(v) {
+			value = Object{t.WrapMember: value}
 		}
 		o["structuredContent"] = value
 		out.Content = append(out.Content, textBlock(string(encode(value))))
@@ -209,6 +209,6 @@ func (t *Tool) result(v spec.Revision, out Outcome) Object {
 	if out.Failed {
 		o["isError"] = true
 	}
-	o["content"] = contents(v, out.Content)
-	return shape(v, "CallToolResult", o)
+	o["content"] = contentAt(v, out.Content)
+	return membersAt(v, "CallToolResult", o)
 }

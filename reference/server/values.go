@@ -18,7 +18,7 @@ func isInteger(v any) bool {
 }
 
 // integer returns the value of an integral argument, or other if there is none.
-func integer(v any, other int) int {
+func intOr(v any, other int) int {
 	n, ok := v.(json.Number)
 	if !ok {
 		return other
@@ -34,7 +34,7 @@ func integer(v any, other int) int {
 }
 
 // text returns the string v, or "".
-func text(v any) string { s, _ := v.(string); return s }
+func stringOf(v any) string { s, _ := v.(string); return s }
 
 func clip(s string) string { return wire.Clip(s, 60) }
 
@@ -42,18 +42,18 @@ func clip(s string) string { return wire.Clip(s, 60) }
 func rawID(id wire.ID) json.RawMessage { return json.RawMessage(id.Raw) }
 
 // own copies a value deeply, so that whoever gets it may change it.
-func own(v any) any {
+func deepCopy(v any) any {
 	switch v := v.(type) {
 	case Object:
 		o := make(Object, len(v))
 		for k, e := range v {
-			o[k] = own(e)
+			o[k] = deepCopy(e)
 		}
 		return o
 	case []any:
 		a := make([]any, len(v))
 		for i, e := range v {
-			a[i] = own(e)
+			a[i] = deepCopy(e)
 		}
 		return a
 	}

@@ -11,37 +11,37 @@ import (
 
 // visiting are the revisions in which a client can be sent to a page
 // (client/elicitation#url-mode-elicitation-requests).
-var visiting = spec.Since(spec.V2025_11_25)
+var urlElicitationRevisions = spec.Since(spec.V2025_11_25)
 
 // refusing are those in which a server may refuse a request until a page
 // was visited (client/elicitation#url-elicitation-required-error); the next
 // revision forbids the code again.
-var refusing = spec.Only(spec.V2025_11_25)
+var urlRequiredErrorRevisions = spec.Only(spec.V2025_11_25)
 
 // visitTools are the tools that send the reader to a page of the library. The
 // pages are nowhere: their host is reserved for documentation. The desk takes
 // a visit for done as soon as the client had the chance to make it.
-func visitTools() []*Tool {
+func libraryURLTools() []*Tool {
 	return []*Tool{
 		{
 			Name: "read_archive", Title: "Read in the closed archive",
 			Description: "Reads out a page of the closed archive. The reader agrees to the rules of the archive on a page of the library first.",
-			Input:       nothing(), Hints: looks, In: visiting,
+			Input:       noArguments(), Hints: readOnlyTool, In: urlElicitationRevisions,
 			Asks: func(*Call) []Ask {
-				return []Ask{visit("rules", "archive/rules", "Please agree to the rules of the archive.")}
+				return []Ask{urlElicitation("rules", "archive/rules", "Please agree to the rules of the archive.")}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				if call.Answers["rules"]["action"] != "accept" {
-					return said("The archive stays closed.")
+					return textOutcome("The archive stays closed.")
 				}
-				call.visited(text(call.Asked[0].Params["elicitationId"]))
-				return said("Ledger of 1931, page 4: lamp oil, string, one ladder.")
+				call.notifyElicitationComplete(stringOf(call.Asked[0].Params["elicitationId"]))
+				return textOutcome("Ledger of 1931, page 4: lamp oil, string, one ladder.")
 			},
 		},
 		{
 			Name: "renew_card", Title: "Renew a card",
 			Description: "Renews the card of the reader, who identifies on a page of the library before the first renewal.",
-			Input:       nothing(), Hints: changes, In: refusing, Run: renewCard,
+			Input:       noArguments(), Hints: stateChangingTool, In: urlRequiredErrorRevisions, Run: renewCard,
 		},
 	}
 }
@@ -49,23 +49,23 @@ func visitTools() []*Tool {
 // renewCard refuses until the page was visited, and takes it for visited when
 // the client comes again.
 func renewCard(_ context.Context, call *Call) Outcome {
-	page := visit("identity", "card/identity", "Please tell on this page who you are.")
-	if !page.allowed(call.Client) {
-		return failed("This needs a client that can send its user to a page.")
+	page := urlElicitation("identity", "card/identity", "Please tell on this page who you are.")
+	if !page.isSupportedBy(call.Client) {
+		return errorOutcome("This needs a client that can send its user to a page.")
 	}
-	pending, first := call.Session.sendTo(text(page.Params["elicitationId"]))
+	pending, first := call.Session.beginIdentification(stringOf(page.Params["elicitationId"]))
 	if first {
 		return Outcome{Problem: &Error{spec.LegacyURLElicitationError, "The reader must identify first", Object{"elicitations": []any{page.Params}}}}
 	}
 	if pending != "" {
-		call.visited(pending)
+		call.notifyElicitationComplete(pending)
 	}
-	return said("The card is good for another year.")
+	return textOutcome("The card is good for another year.")
 }
 
 // visit is an elicitation in URL mode. The address tells nothing about the
 // reader and opens nothing by itself (client/elicitation#safe-url-handling).
-func visit(key, path, message string) Ask {
+func urlElicitation(key, path, message string) Ask {
 	id := rand.Text()
 	return Ask{Key: key, Method: "elicitation/create", Params: Object{
 		"mode": "url", "elicitationId": id, "url": fmt.Sprintf("https://library.example/%s?visit=%s", path, id), "message": message,
@@ -74,22 +74,22 @@ func visit(key, path, message string) Ask {
 
 // visited tells the client that a page was visited, in the revisions that have
 // a message for it (client/elicitation#completion-notifications-for-url-mode-elicitation).
-func (r *Request) visited(id string) {
+func (r *Request) notifyElicitationComplete(id string) {
 	const method = "notifications/elicitation/complete"
-	if refusing.Has(r.Revision) {
-		r.Send(Frame{Raw: notification(method, Object{"elicitationId": id}), Kind: wire.Notification, Method: method, Request: r})
+	if urlRequiredErrorRevisions.Has(r.Revision) {
+		r.Send(Frame{Raw: notificationMessage(method, Object{"elicitationId": id}), Kind: wire.Notification, Method: method, Request: r})
 	}
 }
 
 // sendTo notes that the reader was sent to a page under an id, if nobody was
 // before. Else it returns the id that is still pending, once.
-func (s *Session) sendTo(id string) (pending string, first bool) {
+func (s *Session) beginIdentification(id string) (pending string, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.sent {
-		s.sent, s.visit = true, id
+	if !s.identificationBegun {
+		s.identificationBegun, s.pendingElicitation = true, id
 		return "", true
 	}
-	pending, s.visit = s.visit, ""
+	pending, s.pendingElicitation = s.pendingElicitation, ""
 	return pending, false
 }

@@ -41,11 +41,11 @@ func isVisit(t *testing.T, raw string, members string) string {
 		t.Errorf("the members are %s, want %s: %s", got, members, raw)
 	}
 	o := unmarshal(t, raw)
-	u, err := url.Parse(text(o["url"]))
-	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") || text(o["message"]) == "" || o["mode"] != "url" {
+	u, err := url.Parse(stringOf(o["url"]))
+	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") || stringOf(o["message"]) == "" || o["mode"] != "url" {
 		t.Errorf("no visit: %s", raw)
 	}
-	return text(o["elicitationId"])
+	return stringOf(o["elicitationId"])
 }
 
 func TestAVisitToAPageIsAskedForAndItsEndIsTold(t *testing.T) {
