@@ -13,13 +13,14 @@ import (
 )
 
 // compile compiles a schema under its own dialect, 2020-12 if it names none
-// (basic/index#schema-dialect). References to the network are not followed.
+// (basic/index#schema-dialect). It does not follow references to the network.
 func compile(schema Object) (*jsonschema.Schema, error) {
 	text := encode(schema)
 	return compiled.Get(string(text), func() (*jsonschema.Schema, error) { return compileText(text) })
 }
 
-// What compile made of texts: every instance of the server has the same tools.
+// compiled caches schemas by their text: every instance of the server has the same
+// tools.
 var compiled = memo.Cache[*jsonschema.Schema]{Most: 512}
 
 func compileText(text []byte) (*jsonschema.Schema, error) {
@@ -36,7 +37,8 @@ func compileText(text []byte) (*jsonschema.Schema, error) {
 	return c.Compile("schema.json")
 }
 
-// check tells in one line why arguments do not fit the tool, or "".
+// argumentsError returns in one line why arguments do not match the input schema of
+// the tool, or "".
 func (t *Tool) argumentsError(args Object) string {
 	if t.Lenient {
 		return ""

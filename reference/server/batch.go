@@ -8,55 +8,59 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// batch handles an array of messages. Only 2025-03-26 has them
-// (basic/index#batching), with the rules of JSON-RPC 2.0 section 6: one array
-// of the responses, none for notifications, a single error for an empty
-// array, and an error without id for each element that is no request. finally
-// is called exactly once, with the array or an empty frame. Elsewhere the array as a whole is no valid request.
-func (c *conn) handleBatch(m wire.Message, x *exchange, finally func(Frame)) {
+// handleBatch handles an array of messages. Only 2025-03-26 has them
+// (basic/index#batching), with the rules of JSON-RPC 2.0 section 6: one array of
+// the responses, none for notifications, a single error for an empty array, and an
+// error without id for each element that is no request. In the other revisions the
+// array as a whole is no valid request. reply is called exactly once, with the
+// array or an empty frame.
+func (c *conn) handleBatch(m wire.Message, x *exchange, reply func(Frame)) {
+	refuse := func(element wire.Message, why string) Frame {
+		return errorFrame(c.errorResponse(element, newError(spec.InvalidRequest, "%s", why)))
+	}
 	elements := m.Elements()
 	switch {
 	case m.Fault != nil || !c.session.Revision().Facts().Batches:
-		finally(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "A message is an object, not an array"))))
+		reply(refuse(wire.Message{}, "A message is an object, not an array"))
 		return
 	case len(elements) == 0:
-		finally(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "The batch is empty"))))
+		reply(refuse(wire.Message{}, "The batch is empty"))
 		return
 	}
 	var (
-		mu      sync.Mutex
-		replies [][]byte
-		open    = len(elements)
+		mu        sync.Mutex
+		responses [][]byte
+		open      = len(elements)
 	)
 	collect := func(f Frame) {
 		mu.Lock()
 		defer mu.Unlock()
 		if f.Raw != nil {
-			replies = append(replies, f.Raw)
+			responses = append(responses, f.Raw)
 		}
 		if open--; open > 0 {
 			return
 		}
-		if len(replies) == 0 {
-			finally(Frame{})
+		if len(responses) == 0 {
+			reply(Frame{})
 			return
 		}
-		finally(Frame{Raw: joinBatch(replies), Kind: wire.Batch})
+		reply(Frame{Raw: joinBatch(responses), Kind: wire.Batch})
 	}
 	for _, e := range elements {
 		switch {
 		case e.Kind == wire.Batch:
-			collect(errorFrame(c.errorResponse(wire.Message{}, newError(spec.InvalidRequest, "A batch holds no batches"))))
+			collect(refuse(wire.Message{}, "A batch holds no batches"))
 		case e.Kind == wire.Request && e.Method() == "initialize":
 			// basic/lifecycle#initialization: never part of a batch.
-			collect(errorFrame(c.errorResponse(e, newError(spec.InvalidRequest, "The initialize request is not part of a batch"))))
+			collect(refuse(e, "The initialize request is not part of a batch"))
 		default:
 			c.dispatch(e, x, collect)
 		}
 	}
 }
 
-func joinBatch(parts [][]byte) []byte {
-	b := append([]byte("["), bytes.Join(parts, []byte(","))...)
+func joinBatch(responses [][]byte) []byte {
+	b := append([]byte("["), bytes.Join(responses, []byte(","))...)
 	return append(b, ']')
 }

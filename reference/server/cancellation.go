@@ -4,34 +4,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// cancelled stops the work on a request and sees to it that nothing more is
-// sent for it (basic/utilities/cancellation). Unknown, finished and malformed
-// ones are ignored.
+// handleCancelled stops the work on the request that a notification names and
+// keeps everything from being sent for it (basic/utilities/cancellation). A
+// notification that names no request in flight is ignored.
 func (c *conn) handleCancelled(m wire.Message) {
 	id := wire.ID{Raw: m.Params().Get("requestId").Raw}
 	c.mu.Lock()
-	t := c.inflight[id.Key()]
+	j := c.inflight[id.Key()]
 	c.mu.Unlock()
-	if t != nil {
-		c.cancelJob(t)
+	if j != nil {
+		c.cancelJob(j)
 	}
 }
 
-// abort stops a job and sees to it that nothing more is sent for it.
-func (c *conn) cancelJob(t *job) {
-	c.mu.Lock()
-	if c.inflight[t.key] == t {
-		delete(c.inflight, t.key) // the id is free again
-	}
-	c.mu.Unlock()
-	c.suppressOutput(t)
-	t.cancel(errCancelled)
+// cancelJob stops a job and keeps everything from being sent for it.
+func (c *conn) cancelJob(j *job) {
+	c.unregister(j)
+	c.suppressOutput(j)
+	j.cancel(errCancelled)
 }
 
-// silence sees to it that nothing more is sent for a job. What is being sent
-// is out before anything that follows.
-func (c *conn) suppressOutput(t *job) {
+// suppressOutput keeps everything from being sent for a job. A frame that is being
+// sent is written before suppressOutput returns.
+func (c *conn) suppressOutput(j *job) {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
-	t.cancelled.Store(true)
+	j.cancelled.Store(true)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// maxValues is how many values a completion may have
-// (schema.ts#CompleteResult).
+// maxCompletionValues bounds the values of a completion (schema.ts#CompleteResult).
 const maxCompletionValues = 100
 
-// contextual are the revisions whose requests say what was filled in before.
+// completionContextRevisions are the revisions whose completion requests carry the
+// arguments that the client already has.
 var completionContextRevisions = spec.Since(spec.V2025_06_18)
 
-// complete answers completion/complete (server/utilities/completion).
+// completeArgument answers completion/complete (server/utilities/completion).
 func completeArgument(_ context.Context, r *Request) (any, *Error) {
 	ref, ok := r.Params["ref"].(Object)
 	if !ok {
@@ -29,7 +29,7 @@ func completeArgument(_ context.Context, r *Request) (any, *Error) {
 	if !ok || !isString(argument["name"]) || !isString(argument["value"]) {
 		return nil, invalidParams("The parameter argument must hold a name and a value, both strings")
 	}
-	filled, problem := r.contextArguments()
+	given, problem := r.contextArguments()
 	if problem != nil {
 		return nil, problem
 	}
@@ -41,7 +41,7 @@ func completeArgument(_ context.Context, r *Request) (any, *Error) {
 	case !slices.Contains(known, name):
 		return nil, invalidParams("There is no argument %s to complete", clip(name))
 	}
-	values := matchingValues(completionValues(name, filled), stringOf(argument["value"]))
+	values := matchingValues(completionValues(name, given), stringOf(argument["value"]))
 	total := len(values)
 	list := []any{}
 	for _, v := range values[:min(total, maxCompletionValues)] {
@@ -50,40 +50,40 @@ func completeArgument(_ context.Context, r *Request) (any, *Error) {
 	return Object{"completion": Object{"values": list, "total": total, "hasMore": total > maxCompletionValues}}, nil
 }
 
-// filledIn returns the arguments that the client has already (context).
+// contextArguments returns the arguments that the client already has (context).
 func (r *Request) contextArguments() (map[string]string, *Error) {
-	filled := map[string]string{}
+	given := map[string]string{}
 	v, ok := r.Params["context"]
 	if !ok || !completionContextRevisions.Has(r.Revision) {
-		return filled, nil
+		return given, nil
 	}
 	o, ok := v.(Object)
 	if !ok {
 		return nil, invalidParams("The parameter context must be an object")
 	}
 	args, ok := o["arguments"].(Object)
-	if _, given := o["arguments"]; given && !ok {
+	if _, present := o["arguments"]; present && !ok {
 		return nil, invalidParams("The parameter context.arguments must be an object")
 	}
 	for name, v := range args {
 		if !isString(v) {
 			return nil, invalidParams("The parameter context.arguments.%s must be a string", clip(name))
 		}
-		filled[name] = stringOf(v)
+		given[name] = stringOf(v)
 	}
-	return filled, nil
+	return given, nil
 }
 
-// completable returns the argument names of what the reference names
-// (server/utilities/completion#reference-types).
+// completableArguments returns the names of the arguments of the prompt or template
+// that a reference names (server/utilities/completion#reference-types).
 func (r *Request) completableArguments(ref Object) ([]string, *Error) {
-	var out []string
 	switch ref["type"] {
 	case "ref/prompt":
 		p := r.findPrompt(stringOf(ref["name"]))
 		if p == nil {
 			return nil, invalidParams("Unknown prompt: %s", clip(stringOf(ref["name"])))
 		}
+		var out []string
 		for _, a := range p.Args {
 			out = append(out, a.Name)
 		}
@@ -104,9 +104,9 @@ func (r *Request) completableArguments(ref Object) ([]string, *Error) {
 	return nil, invalidParams("The parameter ref has an unknown type")
 }
 
-// candidates are the values of an argument, by its name; titles are those of
-// the author that was filled in.
-func completionValues(name string, filled map[string]string) []string {
+// completionValues returns the values of an argument, by its name, sorted. Titles
+// are those of the author in given.
+func completionValues(name string, given map[string]string) []string {
 	var out []string
 	for _, b := range books() {
 		switch name {
@@ -115,7 +115,7 @@ func completionValues(name string, filled map[string]string) []string {
 		case "author":
 			out = append(out, b.author)
 		case "title":
-			if author, ok := filled["author"]; !ok || author == b.author {
+			if author, ok := given["author"]; !ok || author == b.author {
 				out = append(out, b.title)
 			}
 		case "year":
@@ -138,12 +138,13 @@ func completionValues(name string, filled map[string]string) []string {
 			}
 		}
 	}
-	out = append(out, officialCandidates(name)...)
+	out = append(out, officialCompletionValues(name)...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// rank keeps what matches the typed text, the beginnings first.
+// matchingValues returns the values that contain the typed text, in any case; those
+// that begin with it come first.
 func matchingValues(values []string, typed string) []string {
 	typed = strings.ToLower(typed)
 	var begins, contains []string

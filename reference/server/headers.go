@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,9 +15,9 @@ func headerMismatch(format string, args ...any) *Error {
 	return newError(spec.HeaderMismatch, format, args...)
 }
 
-// namedBy returns the parameter that requests of a method repeat in Mcp-Name
+// nameParam returns the parameter that requests of a method repeat in Mcp-Name
 // (basic/transports/streamable-http#standard-request-headers; SEP-2663, routing
-// headers), "" where they repeat none.
+// headers), "" if they repeat none.
 func (c *conn) nameParam(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -32,23 +31,23 @@ func (c *conn) nameParam(method string) string {
 	return ""
 }
 
-// checkHeaders holds the headers of a stateless request over HTTP against its
-// body (basic/transports/streamable-http#server-validation). What the body
-// lacks is not found here: the version and the name are asked for later.
+// checkHeaders compares the headers of a stateless request over HTTP with its body
+// (basic/transports/streamable-http#server-validation). It does not report what the
+// body lacks: the version and the name are required later.
 func (c *conn) checkHeaders(r *Request) *Error {
 	if r.exchange == nil || r.Method == "initialize" && !carriesProtocolFields(r.Params) {
 		return nil
 	}
 	meta, _ := r.Params["_meta"].(Object)
-	asked, inBody := meta[spec.MetaProtocolVersion].(string)
+	requested, inBody := meta[spec.MetaProtocolVersion].(string)
 	version, given, problem := r.headerValue("MCP-Protocol-Version")
 	switch {
 	case problem != nil:
 		return problem
 	case !given:
 		return headerMismatch("The header MCP-Protocol-Version is missing")
-	case inBody && version != asked:
-		return headerMismatch("MCP-Protocol-Version is %q and the version in _meta %q", clip(version), clip(asked))
+	case inBody && version != requested:
+		return headerMismatch("MCP-Protocol-Version is %q and the version in _meta %q", clip(version), clip(requested))
 	}
 	method, given, problem := r.headerValue("Mcp-Method")
 	switch {
@@ -70,25 +69,26 @@ func (c *conn) checkHeaders(r *Request) *Error {
 	return r.checkHeaderValue("Mcp-Name", name)
 }
 
-// checkParamHeaders holds the headers Mcp-Param-* of a tool call against its
-// arguments: a value that the tool wants repeated must be, and one that is not
-// there must not (basic/transports/streamable-http#server-behavior-for-custom-headers).
-// Headers that the tool says nothing of are ignored.
+// checkParamHeaders compares the headers Mcp-Param-* of a tool call with its
+// arguments: an argument that the tool annotates must be repeated, and a header for
+// an absent one is refused
+// (basic/transports/streamable-http#server-behavior-for-custom-headers). Headers
+// that the tool does not name are ignored.
 func (c *conn) checkParamHeaders(r *Request) *Error {
 	if r.exchange == nil || r.Method != "tools/call" {
 		return nil
 	}
-	args, _ := r.Params["arguments"].(Object)
-	i := slices.IndexFunc(c.features.Tools, func(t *Tool) bool { return t.Name == r.Params["name"] && t.isOffered(r) })
-	if i < 0 {
+	t := r.findTool(r.Params["name"])
+	if t == nil {
 		return nil
 	}
-	return r.checkArgumentHeaders(c.features.Tools[i].Input, args)
+	args, _ := r.Params["arguments"].(Object)
+	return r.checkArgumentHeaders(t.Input, args)
 }
 
-// checkMirrored walks the properties of a schema along with the arguments. An
-// annotation stands on a primitive property that a chain of properties leads
-// to (basic/transports/streamable-http#schema-extension).
+// checkArgumentHeaders compares the annotated properties of a schema with the
+// headers. An annotation is on a primitive property that a chain of properties
+// leads to (basic/transports/streamable-http#schema-extension).
 func (r *Request) checkArgumentHeaders(schema, args Object) *Error {
 	properties, _ := schema["properties"].(Object)
 	for property, v := range properties {
@@ -108,9 +108,9 @@ func (r *Request) checkArgumentHeaders(schema, args Object) *Error {
 	return nil
 }
 
-// repeats checks that a header holds the value of the body, in plain or
-// encoded form (basic/transports/streamable-http#value-encoding); nil is a
-// value that is not there.
+// checkHeaderValue checks that a header holds the value of the body, in plain or
+// encoded form (basic/transports/streamable-http#value-encoding); nil is an absent
+// value.
 func (r *Request) checkHeaderValue(header string, value any) *Error {
 	switch value.(type) {
 	case Object, []any:
@@ -140,8 +140,8 @@ func (r *Request) checkHeaderValue(header string, value any) *Error {
 	return nil
 }
 
-// equalText tells whether a text is the value. Numbers are compared as such:
-// 42.0 is 42 (basic/transports/streamable-http#server-validation).
+// textEqualsValue reports whether a text is the value. Numbers are compared by
+// value: 42.0 is 42 (basic/transports/streamable-http#server-validation).
 func textEqualsValue(text string, value any) bool {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -158,12 +158,12 @@ func textEqualsValue(text string, value any) bool {
 	return okA && okB && a.Cmp(b) == 0
 }
 
-// maxNumber bounds the numbers that are calculated with.
+// maxComparedNumber bounds the length of the numbers that are compared by value.
 const maxComparedNumber = 100
 
-// header returns the value of a header of the request. It may stand there once
-// and hold what a header may: visible ASCII, space and tab (RFC 9110 section
-// 5.5). White space around it is no part of it.
+// headerValue returns the value of a header of the request. The header may occur
+// once and hold visible ASCII, space and tab (RFC 9110 section 5.5). White space
+// around the value is removed.
 func (r *Request) headerValue(name string) (value string, given bool, problem *Error) {
 	values := r.exchange.header.Values(name)
 	switch len(values) {

@@ -11,31 +11,38 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// streamable are the revisions that have streamable HTTP, with sessions or
-// without; HTTP+SSE is of the one before them (basic/transports of each).
+// streamableRevisions are the revisions that have streamable HTTP, with sessions or
+// without; sseRevisions has the one before them, with HTTP+SSE (basic/transports of
+// each).
 var (
 	streamableRevisions = spec.Since(spec.V2025_03_26)
 	sseRevisions        = spec.Only(spec.V2024_11_05)
 )
 
-// A Web serves all revisions over HTTP: streamable HTTP of both eras on /mcp,
-// and HTTP+SSE on /sse, for who has to do with older clients
+// The paths of the endpoints.
+const (
+	pathMCP      = "/mcp"
+	pathSSE      = "/sse"
+	pathMessages = "/messages"
+)
+
+// An HTTPHandler serves all revisions over HTTP: streamable HTTP of both eras on
+// /mcp, and HTTP+SSE on /sse for older clients
 // (basic/transports#backwards-compatibility).
 type HTTPHandler struct {
 	options       Options
 	ctx           context.Context
 	stop          context.CancelCauseFunc
 	handler       http.Handler
-	statelessConn *conn // which all stateless requests share; nil if none are served
+	statelessConn *conn // shared by all stateless requests; nil if none are served
 
-	newSessionID       func() string
-	requestedSessionID func(r *http.Request) string
-	route              Router
-	replay             Replayer
-	encodeEvent        Eventer
-	clientLeft         Leaver
-	authorization      *authorization // nil where everybody is served
-	postCount          atomic.Int64
+	newSessionID  func() string
+	route         Router
+	replay        Replayer
+	encodeEvent   Eventer
+	clientLeft    Leaver
+	authorization *authorization // nil: no tokens are required
+	postCount     atomic.Int64
 
 	mu       sync.Mutex
 	sessions map[string]*httpSession
@@ -44,43 +51,47 @@ type HTTPHandler struct {
 	work     sync.WaitGroup // connections that are ending
 }
 
-// NewWeb returns a server that its caller lets listen, and closes.
+// NewWeb returns a handler. The caller serves it, and closes it at the end.
 func NewWeb(o Options) *HTTPHandler {
-	o.complete()
-	o.HTTP.complete()
+	o.setDefaults()
+	o.HTTP.setDefaults()
 	ctx, stop := context.WithCancelCause(context.Background())
 	h := &HTTPHandler{
 		options: o, ctx: ctx, stop: stop, sessions: map[string]*httpSession{}, closing: make(chan struct{}),
-		newSessionID:       wrapped(rand.Text, o.HTTP.Mint),
-		requestedSessionID: wrapped(sessionIDHeader, o.HTTP.Lookup),
-		route:              wrapped[Router](routeFrame, o.HTTP.Route),
-		replay:             wrapped[Replayer](replayMissed, o.HTTP.Replay),
-		encodeEvent:        wrapped[Eventer](encodeEvent, o.HTTP.Event),
-		clientLeft:         wrapped[Leaver](cancelIfStateless, o.HTTP.Disconnect),
+		newSessionID:  wrapped(rand.Text, o.HTTP.Mint),
+		route:         wrapped[Router](routeFrame, o.HTTP.Route),
+		replay:        wrapped[Replayer](replayMissed, o.HTTP.Replay),
+		encodeEvent:   wrapped[Eventer](encodeEvent, o.HTTP.Event),
+		clientLeft:    wrapped[Leaver](cancelIfStateless, o.HTTP.Disconnect),
+		authorization: newAuthorization(o.HTTP.Guard, o.HTTP.Hosts),
 	}
-	h.authorization = newAuthorization(o.HTTP.Guard, o.HTTP.Hosts)
 	h.handler = wrapped[http.Handler](http.HandlerFunc(h.serve), o.HTTP.Middleware)
 	if o.Revisions&spec.Stateless != 0 {
-		shared := h.optionsFor(streamableRevisions)
-		ctx, stop := context.WithCancelCause(h.ctx)
-		h.statelessConn = newConn(ctx, stop, func(f Frame) {
-			for _, s := range h.route(f, Places{Own: postStream(f)}) {
-				s.append(f)
-			}
-		}, shared)
+		h.statelessConn = h.newSessionlessConn()
 		h.statelessConn.start()
 	}
 	return h
 }
 
-// optionsFor returns the options for the revisions of an endpoint.
+// optionsFor returns the options with the revisions of an endpoint.
 func (h *HTTPHandler) optionsFor(in spec.Set) Options {
 	o := h.options
 	o.Revisions &= in
 	return o
 }
 
-// spoken are the handshake revisions that /mcp speaks.
+// newSessionlessConn returns a connection of streamable HTTP whose messages belong
+// to no session.
+func (h *HTTPHandler) newSessionlessConn() *conn {
+	ctx, stop := context.WithCancelCause(h.ctx)
+	return newConn(ctx, stop, func(f Frame) {
+		for _, s := range h.route(f, Places{Own: postStream(f)}) {
+			s.append(f)
+		}
+	}, h.optionsFor(streamableRevisions))
+}
+
+// handshakeRevisions returns the handshake revisions that /mcp speaks.
 func (h *HTTPHandler) handshakeRevisions() spec.Set {
 	return h.options.Revisions & streamableRevisions & spec.Handshake
 }
@@ -88,6 +99,7 @@ func (h *HTTPHandler) handshakeRevisions() spec.Set {
 // ServeHTTP answers one HTTP request.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.handler.ServeHTTP(w, r) }
 
+// serve is the conforming part of ServeHTTP.
 func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	w = h.withDeadlines(w, r)
 	select {
@@ -117,41 +129,61 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request) {
-	// Of a server without sessions a GET or DELETE wants what it has not.
-	lacking := h.handshakeRevisions() == 0 || h.options.HTTP.SessionLess || spec.Stateless.Has(versionHeader(r))
+	// GET and DELETE need a session, which some servers do not have.
+	withoutSessions := h.handshakeRevisions() == 0 || h.options.HTTP.SessionLess ||
+		spec.Stateless.Has(versionHeader(r))
 	switch {
 	case r.Method == http.MethodPost:
 		h.servePost(w, r)
-	case r.Method == http.MethodGet && !lacking:
+	case r.Method == http.MethodGet && !withoutSessions:
 		h.serveGet(w, r)
-	case r.Method == http.MethodDelete && !lacking:
+	case r.Method == http.MethodDelete && !withoutSessions:
 		h.serveDelete(w, r)
-	case lacking:
+	case withoutSessions:
 		refuseMethod(w, "POST")
 	default:
 		refuseMethod(w, "GET, POST, DELETE")
 	}
 }
 
-// version is the one that a request names in its header, "" for none.
+// versionHeader returns the version that a request names in its header, "" for
+// none.
 func versionHeader(r *http.Request) spec.Revision {
 	return spec.Revision(r.Header.Get("MCP-Protocol-Version"))
 }
 
+// refuseMethod refuses a request whose HTTP method is not one of the given.
 func refuseMethod(w http.ResponseWriter, methods string) {
 	w.Header().Set("Allow", methods)
 	refuseHTTP(w, http.StatusMethodNotAllowed, "This is done with %s here", methods)
 }
 
-// refuseHTTP answers what is refused before any message is made out, by an
-// error without id (basic/transports#sending-messages-to-the-server).
+// refuseHTTP refuses a request before its message is parsed, by an error without id
+// (basic/transports#sending-messages-to-the-server).
 func refuseHTTP(w http.ResponseWriter, status int, format string, args ...any) {
 	writeJSON(w, status, errorMessage(wire.ID{}, newError(spec.InvalidRequest, format, args...)))
 }
 
-// Close ends all sessions and streams: what is quickly done is still answered,
-// and subscriptions are told. It returns when all work has ended, or a moment
-// after work that does not end.
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // fails only if the client has left
+}
+
+// runInBackground runs work that continues after an answer. Close waits for it.
+func (h *HTTPHandler) runInBackground(work func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		go work() // ends by itself, since no more requests are taken
+		return
+	}
+	h.work.Go(work)
+}
+
+// Close ends all sessions and streams: requests that end within the grace period
+// are answered, and subscriptions get their final result. It returns when all work
+// has ended, or after the grace period.
 func (h *HTTPHandler) Close() {
 	h.mu.Lock()
 	if h.closed {

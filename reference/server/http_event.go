@@ -12,14 +12,14 @@ type Event struct {
 	Stream  *Stream
 	ID      string        // "" for none
 	Name    string        // "" for none, which means message
-	Data    []byte        // the bytes of a message; empty to prime a client, or to tell it when to come back
+	Data    []byte        // the bytes of a message; empty in an event that only sets ID or Retry
 	Retry   time.Duration // 0 for none
-	Comment bool          // a comment, to keep the connection alive; nothing else is set
+	Comment bool          // a comment, which keeps the connection alive; no other member is set
 	Frame   *Frame        // the message, or nil
 }
 
-// bytesOf is the honest Eventer. A message is one line of data, since JSON
-// text needs no newline; what a seam put newlines into is one line for each.
+// encodeEvent is the conforming Eventer. A message is one line of data, since JSON
+// text needs no newline; data that holds newlines is one line of data for each.
 func encodeEvent(e Event) []byte {
 	if e.Comment {
 		return []byte(":\n\n")

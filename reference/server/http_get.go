@@ -6,8 +6,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// get gives a client of a session a stream: the one of which it names an
-// event, from there on, else one for what belongs to none of its requests
+// serveGet opens a stream for the client of a session. If the request names an
+// event, it resumes the stream of that event; otherwise the new stream carries
+// messages that belong to no request
 // (basic/transports#listening-for-messages-from-the-server).
 func (h *HTTPHandler) serveGet(w http.ResponseWriter, r *http.Request) {
 	if !h.checkWithoutMessage(w, r) {
@@ -23,31 +24,31 @@ func (h *HTTPHandler) serveGet(w http.ResponseWriter, r *http.Request) {
 	}
 	s.beginRequest()
 	defer s.endRequest()
-	t, after := s.findResumable(r.Header.Get("Last-Event-ID"))
+	stream, after := s.findResumable(r.Header.Get("Last-Event-ID"))
 	var missed []Event
 	next := 0
-	if t == nil {
-		t = s.newStream("g")
-		t.ofGet = true
-		s.keepStream(t)
+	if stream == nil {
+		stream = s.newStream("g")
+		stream.ofGet = true
+		s.keepStream(stream)
 	} else {
-		l := t.state(0, after+1)
-		missed, next = h.replay(t, l.events, s.otherStreams(t)), l.next
+		state := stream.state(0, after+1)
+		missed, next = h.replay(stream, state.events, s.otherStreams(stream)), state.next
 	}
-	c := h.newStreamWriter(w, r, s.conn)
-	if t.primed {
-		c.pollAfter = h.options.HTTP.Hold
+	writer := h.newStreamWriter(w, r, s.conn)
+	if stream.primed {
+		writer.pollAfter = h.options.HTTP.Hold
 	}
-	reader := t.connect(next)
-	if t.ofGet {
-		s.addGetStream(t)
-		defer s.removeGetStream(t)
+	reader := stream.connect(next)
+	if stream.ofGet {
+		s.addGetStream(stream)
+		defer s.removeGetStream(stream)
 	}
-	c.writeStream(t, reader, next, missed)
+	writer.writeStream(stream, reader, next, missed)
 }
 
-// resumed returns the stream of an event, and the place of the event in it; nil
-// where there is none, and the client is served as if it had not asked.
+// findResumable returns the stream of an event, and the number of the event; nil if
+// there is none, and the client is served as if it had not named it.
 func (s *httpSession) findResumable(id string) (*Stream, int) {
 	label, i, ok := parseEventID(id)
 	if !ok {
@@ -55,28 +56,28 @@ func (s *httpSession) findResumable(id string) (*Stream, int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.keptStreams {
-		if t.Label == label {
-			return t, i
+	for _, stream := range s.keptStreams {
+		if stream.Label == label {
+			return stream, i
 		}
 	}
 	return nil, 0
 }
 
-// others are the streams that the session keeps but for one.
-func (s *httpSession) otherStreams(t *Stream) []*Stream {
+// otherStreams returns the streams that the session keeps except for one.
+func (s *httpSession) otherStreams(stream *Stream) []*Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*Stream
 	for _, other := range s.keptStreams {
-		if other != t {
+		if other != stream {
 			out = append(out, other)
 		}
 	}
 	return out
 }
 
-// delete ends a session (basic/transports#session-management).
+// serveDelete ends a session (basic/transports#session-management).
 func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request) {
 	if !h.checkWithoutMessage(w, r) {
 		return
@@ -89,8 +90,8 @@ func (h *HTTPHandler) serveDelete(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// bare tells whether a request without message may be served; a body that it has
-// nevertheless means nothing (RFC 9110 section 9.3.1).
+// checkWithoutMessage reports whether a request without message may be served, and
+// else refuses it. A body has no meaning in such a request (RFC 9110 section 9.3.1).
 func (h *HTTPHandler) checkWithoutMessage(w http.ResponseWriter, r *http.Request) bool {
 	if !h.authorization.checkScopes(w, r, wire.Message{}) {
 		return false

@@ -22,16 +22,18 @@ type Listener struct {
 	ended   chan error
 }
 
-// Listen serves over HTTP on an address, as host:port, of which the port may be
-// 0. Unless Options.HTTP.Hosts names who may be called by, the host must be one
-// of the loopback interface (basic/transports#security-warning).
+// Listen serves over HTTP on an address, as host:port; port 0 means any free port.
+// Unless Options.HTTP.Hosts names the server, the host must be one of the loopback
+// interface (basic/transports#security-warning).
 func Listen(addr string, o Options) (*Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	if ip := net.ParseIP(host); len(o.HTTP.Hosts) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("listen on %s: this is not the loopback interface, such as 127.0.0.1, and nothing says by which names the server may be called there", addr)
+	ip := net.ParseIP(host)
+	if len(o.HTTP.Hosts) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("listen on %s: this is not an address of the loopback interface, such as 127.0.0.1, "+
+			"and the options name no hosts that the server may be reached by", addr)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -42,27 +44,27 @@ func Listen(addr string, o Options) (*Listener, error) {
 		guard.Authority, guard.Hosted = guard.For("http://" + l.Addr().String())
 		o.HTTP.Guard = &guard
 	}
-	web := NewWeb(o)
+	handler := NewWeb(o)
 	server := &http.Server{
-		Handler: web, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is no news
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0), // aborted connections are expected
 	}
-	out := &Listener{handler: web, server: server, addr: l.Addr(), ended: make(chan error, 1)}
+	out := &Listener{handler: handler, server: server, addr: l.Addr(), ended: make(chan error, 1)}
 	go func() { out.ended <- server.Serve(wrapped(l, o.HTTP.Connections)) }()
 	for _, host := range o.HTTP.Also {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		more, err := net.Listen("tcp", net.JoinHostPort(host, port))
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("listen on %s too: %w", host, err), out.Close())
+			return nil, errors.Join(fmt.Errorf("listen on %s as well: %w", host, err), out.Close())
 		}
-		go func() { _ = server.Serve(wrapped(more, o.HTTP.Connections)) }() // which ends when the first does
+		go func() { _ = server.Serve(wrapped(more, o.HTTP.Connections)) }() // ends when the first one does
 	}
 	return out, nil
 }
 
-// Beside returns an address of the loopback interface that is not 127.0.0.1 and
-// can be listened on; ok is false if there is none. A server that listens on it
-// too stands for one that is reached from other machines.
+// Beside returns an address of the loopback interface that is not 127.0.0.1 and can
+// be listened on; ok is false if there is none. A server that listens on it as well
+// stands for one that is reached from other machines.
 func Beside() (address netip.Addr, ok bool) {
 	for _, host := range []string{"127.0.0.2", "::1"} {
 		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
@@ -73,8 +75,8 @@ func Beside() (address netip.Addr, ok bool) {
 }
 
 // Serving returns the server as a target over HTTP: it listens on a port of the
-// loopback interface in this process, until end is called. Over HTTP+SSE that is
-// its endpoint for the revision that has it alone.
+// loopback interface in this process, until end is called. If over is HTTP+SSE the
+// target is the endpoint for the revision that has it.
 func Serving(over transport.Kind, o Options) (target transport.Site, end func(), err error) {
 	l, err := Listen("127.0.0.1:0", o)
 	if err != nil {
@@ -90,19 +92,18 @@ func Serving(over transport.Kind, o Options) (target transport.Site, end func(),
 	}
 	return transport.Site{Endpoint: at, Kind: over}, func() {
 		at.Close()
-		// Connections that are cut while the server ends are no news.
-		_ = l.Close()
+		_ = l.Close() // fails if a connection did not end in time, which then is cut
 	}, nil
 }
 
-// URL returns that of the MCP endpoint, and SSE that of HTTP+SSE.
+// URL returns the URL of the MCP endpoint.
 func (l *Listener) URL() string { return "http://" + l.addr.String() + pathMCP }
 
 // SSE returns the URL of the endpoint of HTTP+SSE.
 func (l *Listener) SSE() string { return "http://" + l.addr.String() + pathSSE }
 
-// URLs returns those of the endpoints that are there: the MCP endpoint unless
-// only the oldest revision is spoken, and that of HTTP+SSE if it is.
+// URLs returns the URLs of the available endpoints: the MCP endpoint unless the
+// server speaks only the oldest revision, and that of HTTP+SSE if it speaks it.
 func (l *Listener) URLs() []string {
 	var out []string
 	if l.handler.options.Revisions&streamableRevisions != 0 {
@@ -114,7 +115,7 @@ func (l *Listener) URLs() []string {
 	return out
 }
 
-// Close ends sessions and streams, lets what is quickly done be answered, and
+// Close ends sessions and streams, gives requests in flight the grace period, and
 // closes all connections.
 func (l *Listener) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -122,20 +123,10 @@ func (l *Listener) Close() error {
 	l.handler.Close()
 	err := l.server.Shutdown(ctx)
 	if err != nil {
-		err = l.server.Close() // who still reads has had its time
+		err = l.server.Close() // cuts the connections of clients that still read
 	}
 	if end := <-l.ended; !errors.Is(end, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", l.addr, end)
 	}
 	return err
-}
-
-// Start serves over HTTP on a loopback port of its own, and returns the URL of
-// the MCP endpoint and what ends it.
-func Start(o Options) (url string, stop func(), err error) {
-	l, err := Listen("127.0.0.1:0", o)
-	if err != nil {
-		return "", nil, err
-	}
-	return l.URL(), func() { _ = l.Close() }, nil
 }

@@ -8,140 +8,65 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// HTTP says how a server is served over HTTP. The zero value is the honest,
-// secure server: loopback names only, sessions, answers as JSON where nothing
-// comes before them.
+// HTTP configures a server over HTTP. The zero value is the conforming, secure
+// server: it answers to names of the loopback interface only, has sessions, and
+// answers with JSON unless other messages precede the answer.
 type HTTP struct {
-	// SessionLess: the handshake revisions are served without sessions. No id is
-	// minted, nothing is kept between two POSTs, GET and DELETE are refused, and
+	// SessionLess serves the handshake revisions without sessions: no session id is
+	// created, no state is kept between two POSTs, GET and DELETE are refused, and
 	// the capabilities that need a session are not declared.
 	SessionLess bool
-	// PreferSSE: each request that is served at all is answered by a stream, not
-	// only one that is more than an answer.
+	// PreferSSE answers every request that is not refused by a stream, even if the
+	// answer is its only message.
 	PreferSSE bool
-	// Hosts are names, without port, that may stand in Host besides those of the
-	// loopback interface, at the port that is listened on or, of a proxy, the usual
-	// one of the scheme; Origins are origins of browsers that may call besides
-	// the server's own (basic/transports/streamable-http#security-endpoint).
+	// Hosts are names, without port, that are accepted in the header Host besides
+	// those of the loopback interface, at the port of the listener or, for a proxy,
+	// the default one of the scheme. Origins are origins that browsers may call from
+	// besides the server's own (basic/transports/streamable-http#security-endpoint).
 	Hosts, Origins []string
 
 	// Also are further hosts to listen on, on the same port.
 	Also []string
-	// Guard has only who brings an access token be served; nil serves everybody.
+	// Guard requires an access token of each request; nil requires none.
 	Guard *Guard
 
 	MaxBody     int64         // of a POST in bytes; 0 means that of a line of stdio
-	MaxSessions int           // 0 means 500; then the one that was idle the longest ends
+	MaxSessions int           // 0 means 500; beyond it the session that was idle the longest ends
 	Idle        time.Duration // after which a session ends; 0 means 10 min
-	KeepAlive   time.Duration // between comments on a quiet stream; 0 means 15 s
-	// Slow is how long a client may take to send a body, or to read what it was
-	// sent; 0 means 1 min.
+	KeepAlive   time.Duration // between comments on a stream without events; 0 means 15 s
+	// Slow is the time that a client has to send a body, and to read its answer; 0
+	// means 1 min.
 	Slow time.Duration
-	// Retry is what a client that is told to poll is asked to wait; 0 means
-	// 100 ms. Hold is how long a stream of a POST is held open before its client
-	// is told to poll, in the revisions that have that; 0 means for ever.
+	// Retry is the reconnection time that a client is sent before its stream is
+	// closed to make it poll; 0 means 100 ms. Hold is the time after which the
+	// stream of a POST is closed for that, in the revisions that have polling; 0
+	// means never.
 	Retry, Hold time.Duration
 
-	// The seams. Each wraps the honest part, is called once for the server, and
-	// may be nil; what they make runs on several goroutines at once.
+	// The hooks. Each wraps the conforming part, is called once for the server, and
+	// may be nil. What a hook returns runs on several goroutines at once.
 
-	// Middleware sees each HTTP request first and each byte of its answer last:
-	// status, headers and content types of both are its to change. A request
-	// header that it takes away or adds is what the honest part judges by, so
-	// that any duty to refuse can be lifted here.
+	// Middleware sees each HTTP request first and each byte of its answer last, and
+	// may change the status, headers and body of both. The conforming part judges
+	// the request headers as Middleware leaves them.
 	Middleware func(next http.Handler) http.Handler
-	// Mint makes the id of a new session: short, shared, ill-formed, predictable.
+	// Mint makes the id of a new session.
 	Mint func(next func() string) func() string
-	// Lookup tells which session a request names, "" for none: it may take it
-	// from elsewhere, or answer for a session that ended with one that lives.
-	Lookup func(next func(r *http.Request) string) func(r *http.Request) string
-	// Route tells on which streams a message is put, none for the next GET
-	// stream: on two, on another session's, responses on that of a GET.
+	// Route returns the streams that a message is put on.
 	Route func(next Router) Router
-	// Replay tells what a client that resumes a stream is sent at first: too
-	// much, too little, what belongs to another stream.
+	// Replay returns the events that a client which resumes a stream is sent first.
 	Replay func(next Replayer) Replayer
-	// Event makes the bytes of an event or comment, nil for none: ids that occur
-	// twice, no priming, no retry, data that is no JSON, broken framing.
+	// Event makes the bytes of an event or comment, nil for none.
 	Event func(next Eventer) Eventer
-	// Connections makes the connections on which requests come: it sees each byte
-	// of them before net/http, which mends and sorts what the others see. Of
-	// servers that listen by themselves.
+	// Connections wraps the listener of a server that Listen starts: it sees each
+	// byte of a request before net/http, which normalizes header names and values.
 	Connections func(next net.Listener) net.Listener
-	// Disconnect says what happens when a client leaves before the answer to its
-	// POST; cancel ends the work on its requests.
+	// Disconnect is called when a client leaves before the answer to its POST.
 	Disconnect func(next Leaver) Leaver
 }
 
-// The paths of the endpoints.
-const (
-	pathMCP      = "/mcp"
-	pathSSE      = "/sse"
-	pathMessages = "/messages"
-)
-
-// A Router tells on which streams a message is put; on none it waits for the
-// next GET stream, or is dropped where there is no such thing.
-type Router func(f Frame, p Places) []*Stream
-
-// Places are the streams that a message could be put on.
-type Places struct {
-	Own      *Stream   // of the POST that it belongs to, if that is not over
-	Standing []*Stream // the connected GET streams of the session, newest last
-}
-
-// A Replayer tells what is sent first to a client that resumes a stream: what
-// it missed of it. others are the other streams of the session.
-type Replayer func(s *Stream, missed []Event, others []*Stream) []Event
-
-// An Eventer makes the bytes of an event.
-type Eventer func(e Event) []byte
-
-// A Leaver says what happens when the client left before the answer to a POST
-// of a stateless revision, or of a handshake one.
-type Leaver func(stateless bool, cancel func())
-
-// route is the honest Router: each message goes on one stream only, that of
-// its request, and what belongs to none on the newest GET stream
-// (basic/transports#multiple-connections), but for a response, which a GET stream
-// may not carry unless it is resumed
-// (basic/transports#listening-for-messages-from-the-server).
-func routeFrame(f Frame, p Places) []*Stream {
-	switch {
-	case p.Own != nil:
-		return []*Stream{p.Own}
-	case f.isAnswer():
-		return nil
-	case len(p.Standing) > 0:
-		return p.Standing[len(p.Standing)-1:]
-	}
-	return nil
-}
-
-// replay is the honest Replayer: what was missed of that stream, and nothing
-// else (basic/transports#resumability-and-redelivery).
-func replayMissed(_ *Stream, missed []Event, _ []*Stream) []Event { return missed }
-
-// leave is the honest Leaver: in the stateless revisions the client cancels by
-// leaving, in the others it may come back.
-func cancelIfStateless(stateless bool, cancel func()) {
-	if stateless {
-		cancel()
-	}
-}
-
-func sessionIDHeader(r *http.Request) string { return r.Header.Get("Mcp-Session-Id") }
-
-// seam is the honest part, decorated if there is a decorator.
-func wrapped[T any](honest T, decorate func(next T) T) T {
-	if decorate == nil {
-		return honest
-	}
-	return decorate(honest)
-}
-
-// complete puts the defaults where nothing was said.
-func (o *HTTP) complete() {
+// setDefaults replaces the zero values by the defaults.
+func (o *HTTP) setDefaults() {
 	if o.MaxBody == 0 {
 		o.MaxBody = transport.DefaultLineLimit
 	}
@@ -159,5 +84,57 @@ func (o *HTTP) complete() {
 	}
 	if o.Retry == 0 {
 		o.Retry = 100 * time.Millisecond
+	}
+}
+
+// A Router returns the streams that a message is put on. If it returns none, the
+// message waits for the next GET stream, or is dropped if there can be none.
+type Router func(f Frame, p Places) []*Stream
+
+// Places are the open streams that a message can be put on.
+type Places struct {
+	Own      *Stream   // of the POST that it belongs to; nil if that has ended
+	Standing []*Stream // the connected GET streams of the session, newest last
+}
+
+// A Replayer returns the events that are sent first to a client that resumes a
+// stream. missed are those that the client missed, others the other streams of the
+// session.
+type Replayer func(s *Stream, missed []Event, others []*Stream) []Event
+
+// An Eventer makes the bytes of an event.
+type Eventer func(e Event) []byte
+
+// A Leaver handles the departure of a client before the answer to its POST.
+// stateless reports whether the POST is of a stateless revision; cancel ends the
+// work on its requests.
+type Leaver func(stateless bool, cancel func())
+
+// routeFrame is the conforming Router: each message is put on one stream only, that
+// of its request, and a message of no request on the newest GET stream
+// (basic/transports#multiple-connections). A response is not put on a GET stream,
+// which may carry it only when it is resumed
+// (basic/transports#listening-for-messages-from-the-server).
+func routeFrame(f Frame, p Places) []*Stream {
+	switch {
+	case p.Own != nil:
+		return []*Stream{p.Own}
+	case f.isAnswer():
+		return nil
+	case len(p.Standing) > 0:
+		return p.Standing[len(p.Standing)-1:]
+	}
+	return nil
+}
+
+// replayMissed is the conforming Replayer: the events that were missed of that
+// stream, and nothing else (basic/transports#resumability-and-redelivery).
+func replayMissed(_ *Stream, missed []Event, _ []*Stream) []Event { return missed }
+
+// cancelIfStateless is the conforming Leaver: a client cancels a request of a
+// stateless revision by leaving; in the others it may resume the stream.
+func cancelIfStateless(stateless bool, cancel func()) {
+	if stateless {
+		cancel()
 	}
 }

@@ -53,19 +53,6 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 			func(s *session) bool { return s.id == "1" },
 		},
 		{
-			"a session is found without its id",
-			HTTP{Lookup: func(func(*http.Request) string) func(*http.Request) string {
-				last := ""
-				return func(r *http.Request) string {
-					if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-						last = id
-					}
-					return last
-				}
-			}},
-			func(s *session) bool { return s.post(ping, "Mcp-Session-Id:").status == 200 },
-		},
-		{
 			"messages of a call are on the GET stream too",
 			HTTP{Route: func(next Router) Router {
 				return func(f Frame, p Places) []*Stream { return slices.Concat(next(f, p), p.Standing) }

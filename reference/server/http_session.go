@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A webSession is a session over HTTP: one of the handshake revisions behind
-// its id, or the connection of HTTP+SSE. It has a connection, and with it a
-// desk, of its own.
+// An httpSession is a session over HTTP: one of the handshake revisions with its
+// id, or the connection of HTTP+SSE. It has a conn, and with it a library, of its
+// own.
 type httpSession struct {
 	id        string
-	owner     string // its user, "" where nobody is told apart
+	owner     string // its user, "" if the server does not distinguish users
 	handler   *HTTPHandler
 	conn      *conn
-	sseStream *Stream // of HTTP+SSE, on which everything is said; else nil
+	sseStream *Stream // the one stream of HTTP+SSE; nil in streamable HTTP
 
 	mu             sync.Mutex
 	streamCount    int
@@ -28,9 +28,8 @@ type httpSession struct {
 	idleTimer      *time.Timer
 }
 
-// Bounds of what a session may take: streams kept for who comes back and the
-// bytes in them, GET streams at a time, and messages that wait for one and their
-// bytes.
+// The bounds of a session: streams that can be resumed and the bytes in them, GET
+// streams at a time, and messages that wait for a GET stream and their bytes.
 const (
 	maxKeptStreams     = 100
 	maxKeptStreamBytes = 2 * maxKeptBytes
@@ -39,7 +38,8 @@ const (
 	maxBacklogBytes    = maxKeptBytes
 )
 
-// open makes a session of a user under a new id; nil if there is no room for it.
+// openSession opens a session of a user under a new id; nil if there is no room for
+// it.
 func (h *HTTPHandler) openSession(o Options, owner string, sse bool) *httpSession {
 	s := &httpSession{id: h.newSessionID(), owner: owner, handler: h, lastUsed: time.Now()}
 	if sse {
@@ -63,8 +63,8 @@ func (h *HTTPHandler) openSession(o Options, owner string, sse bool) *httpSessio
 	return s
 }
 
-// makeRoom ends the session that was idle the longest, and tells whether there
-// was one that is; h.mu is held.
+// evictIdleSession ends the session that was idle the longest, and reports whether
+// there was one; h.mu is held.
 func (h *HTTPHandler) evictIdleSession() bool {
 	var oldest *httpSession
 	var since time.Time
@@ -83,14 +83,14 @@ func (h *HTTPHandler) evictIdleSession() bool {
 	return true
 }
 
-// find returns the session of an id, nil for none.
+// findSession returns the session of an id, nil for none.
 func (h *HTTPHandler) findSession(id string) *httpSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[id]
 }
 
-// end ends a session: whoever names it from now on finds none
+// endSession ends a session: its id names none from now on
 // (basic/transports#session-management). It does not wait for what is still in
 // flight.
 func (h *HTTPHandler) endSession(s *httpSession) {
@@ -116,22 +116,20 @@ func (s *httpSession) close() {
 	}
 }
 
-// enter and exit enclose one HTTP request of the session.
-func (s *httpSession) beginRequest() {
+// beginRequest begins one HTTP request of the session, which keeps it from expiring.
+func (s *httpSession) beginRequest() { s.addActiveRequests(1) }
+
+// endRequest ends the HTTP request that beginRequest began.
+func (s *httpSession) endRequest() { s.addActiveRequests(-1) }
+
+func (s *httpSession) addActiveRequests(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.activeRequests++
+	s.activeRequests += n
 	s.lastUsed = time.Now()
 }
 
-func (s *httpSession) endRequest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.activeRequests--
-	s.lastUsed = time.Now()
-}
-
-// expire ends the session if it was idle for long enough, or looks again when
+// expire ends the session if it was idle for long enough, or sets the timer to when
 // it would be.
 func (s *httpSession) expire() {
 	s.mu.Lock()
@@ -148,31 +146,31 @@ func (s *httpSession) expire() {
 	}
 }
 
-// stream makes a stream of the session. kind begins its label.
+// newStream makes a stream of the session. kind begins its label.
 func (s *httpSession) newStream(kind string) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streamCount++
-	t := newStream()
-	t.Session, t.Label, t.resumable = s.id, fmt.Sprintf("%s%d", kind, s.streamCount), true
-	t.primed = pollingRevisions.Has(s.conn.session.Revision())
-	return t
+	stream := newStream()
+	stream.Session, stream.Label, stream.resumable = s.id, fmt.Sprintf("%s%d", kind, s.streamCount), true
+	stream.primed = pollingRevisions.Has(s.conn.session.Revision())
+	return stream
 }
 
-// keep keeps a stream for who comes back to it.
-func (s *httpSession) keepStream(t *Stream) {
+// keepStream keeps a stream for a client that resumes it.
+func (s *httpSession) keepStream(stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keptStreams = append(s.keptStreams, t)
+	s.keptStreams = append(s.keptStreams, stream)
 	s.dropExcessStreams()
 }
 
-// trim forgets streams, first those that are over, as long as more is kept than
-// may be; s.mu is held.
+// dropExcessStreams drops kept streams until the bounds hold, ended ones first;
+// s.mu is held.
 func (s *httpSession) dropExcessStreams() {
 	size := 0
-	for _, t := range s.keptStreams {
-		size += t.keptSize()
+	for _, stream := range s.keptStreams {
+		size += stream.keptSize()
 	}
 	for len(s.keptStreams) > maxKeptStreams || len(s.keptStreams) > 1 && size > maxKeptStreamBytes {
 		i := max(slices.IndexFunc(s.keptStreams, (*Stream).isEnded), 0)
@@ -181,37 +179,37 @@ func (s *httpSession) dropExcessStreams() {
 	}
 }
 
-// stand makes a stream one of those that carry what belongs to no POST, and
-// gives it what has waited for one.
-func (s *httpSession) addGetStream(t *Stream) {
+// addGetStream makes a stream the newest GET stream, and puts the backlog on it.
+func (s *httpSession) addGetStream(stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == t })
+	s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == stream })
 	if len(s.getStreams) >= maxGetStreams {
 		s.getStreams[0].requestClose()
 		s.getStreams = slices.Delete(s.getStreams, 0, 1)
 	}
-	s.getStreams = append(s.getStreams, t)
+	s.getStreams = append(s.getStreams, stream)
 	for _, f := range s.backlog {
-		t.append(f)
+		stream.append(f)
 	}
 	s.backlog = nil
 }
 
-// leave takes a stream whose client has left from them.
-func (s *httpSession) removeGetStream(t *Stream) {
+// removeGetStream removes a stream that its client has left, unless the client is
+// connected again.
+func (s *httpSession) removeGetStream(stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.hasReader { // else the client came back by another connection
-		s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == t })
+	stream.mu.Lock()
+	defer stream.mu.Unlock()
+	if !stream.hasReader {
+		s.getStreams = slices.DeleteFunc(s.getStreams, func(other *Stream) bool { return other == stream })
 	}
 }
 
-// put puts a message of the session on the streams that the seam Route names.
-// Without one it waits for the next, unless it is a response, which belongs on
-// no other stream than that of its request.
+// send puts a message of the session on the streams that the hook Route returns.
+// Without one the message waits for the next GET stream, unless it is a response,
+// which belongs on no stream but that of its request.
 func (s *httpSession) send(f Frame) {
 	if s.sseStream != nil {
 		s.sseStream.append(f)
@@ -220,16 +218,21 @@ func (s *httpSession) send(f Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	streams := s.handler.route(f, Places{Own: postStream(f), Standing: slices.Clone(s.getStreams)})
-	for _, t := range streams {
-		t.append(f)
+	for _, stream := range streams {
+		stream.append(f)
 	}
 	if len(streams) > 0 {
 		s.dropExcessStreams()
 		return
 	}
-	if f.isAnswer() {
-		return
+	if !f.isAnswer() {
+		s.addToBacklog(f)
 	}
+}
+
+// addToBacklog makes a message wait for the next GET stream, and drops the oldest
+// ones beyond the bounds; s.mu is held.
+func (s *httpSession) addToBacklog(f Frame) {
 	s.backlog = append(s.backlog, f)
 	size := 0
 	for _, waiting := range s.backlog {
@@ -241,8 +244,8 @@ func (s *httpSession) send(f Frame) {
 	}
 }
 
-// ownStream is the stream of the POST that a message belongs to, if that is not
-// over.
+// postStream returns the stream of the POST that a message belongs to, unless that
+// stream has ended.
 func postStream(f Frame) *Stream {
 	if x := f.postExchange(); x != nil && !x.stream.isEnded() {
 		return x.stream

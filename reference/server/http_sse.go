@@ -7,9 +7,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// connect opens a connection of HTTP+SSE: its first event tells where the
-// client sends its messages, and all that the server says follows
-// (basic/transports#http-with-sse of 2024-11-05). The session ends with it.
+// serveSSE opens a connection of HTTP+SSE: its first event names the endpoint of
+// the client's messages, and all messages of the server follow
+// (basic/transports#http-with-sse of 2024-11-05). The session ends with the
+// connection.
 func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodGet:
@@ -35,8 +36,8 @@ func (h *HTTPHandler) serveSSE(w http.ResponseWriter, r *http.Request) {
 		[]Event{{Stream: s.sseStream, Name: "endpoint", Data: []byte(endpoint)}})
 }
 
-// message takes a message of a client that is connected over HTTP+SSE. The
-// text names no status for it; what is to be said to the message is an event.
+// serveSSEMessage receives a message of a client that is connected over HTTP+SSE.
+// The specification names no status for it; the answer to the message is an event.
 func (h *HTTPHandler) serveSSEMessage(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		refuseMethod(w, "POST")
@@ -47,7 +48,8 @@ func (h *HTTPHandler) serveSSEMessage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := h.findSession(r.URL.Query().Get("session"))
-	if s == nil || s.sseStream == nil || !h.authorization.isUsableBy(BoundSession, s.owner, grantOf(r).Subject) {
+	user := grantOf(r).Subject
+	if s == nil || s.sseStream == nil || !h.authorization.isUsableBy(BoundSession, s.owner, user) {
 		refuseHTTP(w, http.StatusNotFound, "There is no such session, or it has ended")
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // mirrored adds tools that want arguments repeated in headers.
 func mirrored(l *Library) {
 	l.Tools = append(l.Tools, &Tool{
-		Name: "weigh", Description: "Weighs", Hints: readOnlyTool, In: spec.Stateless,
+		Name: "weigh", Description: "Weighs", Hints: readOnly, In: spec.Stateless,
 		Input: Object{"type": "object", "properties": Object{
 			"count": Object{"type": "integer", "x-mcp-header": "Count"},
 			"fine":  Object{"type": "boolean", "x-mcp-header": "Fine"},

@@ -2,41 +2,38 @@ package server
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
-// A Stream is a sequence of messages to one client. It outlives the
-// connections that carry it: a resumable one keeps its events, so that the
-// client can come back for what it missed
-// (basic/transports#resumability-and-redelivery).
+// A Stream is a sequence of messages to one client. It outlives the connections
+// that carry it: a resumable one keeps its events, so that the client can resume it
+// and receive what it missed (basic/transports#resumability-and-redelivery).
 type Stream struct {
 	Session   string // the id of its session, "" for none
-	Label     string // names it among the streams of its session
+	Label     string // unique among the streams of its session
 	eventName string // of its events, "" for none
 
 	resumable bool // its events have ids and are kept
-	primed    bool // it begins with an event without data, to come back to
-	ofGet     bool // it is of a GET, for what belongs to no POST
+	primed    bool // it begins with an event without data, which a client can resume from
+	ofGet     bool // it is the stream of a GET, for messages of no POST
 
 	mu             sync.Mutex
-	kept           []Event       // event i of the stream is log[i-first]; the priming one is event 0
-	first          int           // starts at 1
-	size           int           // of the messages in the log, in bytes
-	ended          bool          // nothing more comes
-	closeRequested bool          // the connection is to be closed once all is written
-	readerCount    int           // connections so far; only the last one reads
-	hasReader      bool          // whether that one still does
-	readUpTo       int           // the place that it has come to
-	change         chan struct{} // closed when any of these changes
+	kept           []Event // event i of the stream is kept[i-first]; the priming event is event 0
+	first          int     // starts at 1
+	size           int     // of the kept messages, in bytes
+	ended          bool    // no more messages come
+	closeRequested bool    // the connection is to be closed once all is written
+	readerCount    int     // connections so far; only the last one reads
+	hasReader      bool    // whether that one still reads
+	readUpTo       int     // the number of the event that it reads next
+	change         chan struct{}
 }
 
-// keptEvents and keptBytes bound what a stream keeps, and how far a client may
-// fall behind. One message is kept whatever its size.
+// maxKeptEvents and maxKeptBytes bound what a stream keeps, and how far a client
+// may fall behind. One message is kept even if it is larger.
 const (
 	maxKeptEvents = 4000
 	maxKeptBytes  = 8 << 20
@@ -44,14 +41,16 @@ const (
 
 func newStream() *Stream { return &Stream{first: 1, change: make(chan struct{})} }
 
-// changed wakes who waits; s.mu is held.
+// notifyChange closes s.change, which is what waits for a change of the stream; s.mu
+// is held.
 func (s *Stream) notifyChange() {
 	close(s.change)
 	s.change = make(chan struct{})
 }
 
-// put adds a message. It tells whether the stream still took it. Who has yet to
-// read what there is no more room for is cut off, rather than to go on with a gap.
+// append adds a message, unless the stream has ended, and reports whether it did. If
+// there is no room and the connected client has not yet read the oldest message, the
+// stream ends: a client never sees a stream with a gap.
 func (s *Stream) append(f Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,18 +77,19 @@ func (s *Stream) append(f Frame) bool {
 	return true
 }
 
-// id is the id of event i: it names the stream, and so is unique in the
-// session, and the place in it.
+// id returns the id of event i. It holds the label of the stream, so that it is
+// unique in the session, and the number of the event.
 func (s *Stream) id(i int) string { return fmt.Sprintf("%s-%d", s.Label, i) }
 
-// eventPlace takes an event id apart.
+// parseEventID splits an event id into the label of the stream and the number of
+// the event.
 func parseEventID(id string) (label string, i int, ok bool) {
 	label, n, ok := strings.Cut(id, "-")
 	i, err := strconv.Atoi(n)
 	return label, i, ok && err == nil && i >= 0
 }
 
-// end tells that nothing more comes.
+// end ends the stream: no more messages come.
 func (s *Stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Stream) end() {
 	}
 }
 
-// hang has the connection closed once all was written.
+// requestClose makes the connection close once all is written.
 func (s *Stream) requestClose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Stream) isEnded() bool {
 	return s.ended
 }
 
-// held is how many bytes of messages the stream keeps.
+// keptSize returns the size of the kept messages in bytes.
 func (s *Stream) keptSize() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,35 +127,38 @@ func (s *Stream) Events() []Event {
 	return slices.Clone(s.kept)
 }
 
-// A look is the state of a stream at one moment.
+// A streamState is the state of a stream at one moment.
 type streamState struct {
-	events                []Event // from the place asked for
-	next                  int     // the place behind them
+	events                []Event // from the requested one on
+	next                  int     // the number of the event after them
 	ended, closeRequested bool
-	isLastReader          bool // whether the reader is the last one
-	change                <-chan struct{}
+	isLastReader          bool            // whether the caller is the last one that connected
+	change                <-chan struct{} // closed when the stream changes
 }
 
-// look returns what there is from event i on, for a reader. Events of a stream
-// that nobody can resume are forgotten once they were looked at.
+// state returns the state of the stream and its events from event i on, for a
+// reader; reader 0 is no reader. The events of a stream that cannot be resumed are
+// dropped once they are read.
 func (s *Stream) state(reader, i int) streamState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := streamState{ended: s.ended, closeRequested: s.closeRequested, isLastReader: s.readerCount == reader, change: s.change}
+	out := streamState{
+		ended: s.ended, closeRequested: s.closeRequested, isLastReader: s.readerCount == reader, change: s.change,
+	}
 	from := min(max(i-s.first, 0), len(s.kept))
-	l.events = slices.Clone(s.kept[from:])
-	l.next = s.first + len(s.kept)
-	if reader > 0 && l.isLastReader {
-		s.readUpTo = l.next
+	out.events = slices.Clone(s.kept[from:])
+	out.next = s.first + len(s.kept)
+	if reader > 0 && out.isLastReader {
+		s.readUpTo = out.next
 		if !s.resumable {
-			s.kept, s.first, s.size = nil, l.next, 0
+			s.kept, s.first, s.size = nil, out.next, 0
 		}
 	}
-	return l
+	return out
 }
 
-// connect makes the caller the reader, who has what comes before event i; one
-// before it stops reading.
+// connect makes the caller the reader, which already has the events before event i.
+// An earlier reader stops.
 func (s *Stream) connect(i int) (reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,93 +175,4 @@ func (s *Stream) disconnect(reader int) {
 		s.hasReader, s.closeRequested = false, false
 		s.notifyChange()
 	}
-}
-
-// A carrier writes a stream to one connection.
-type streamWriter struct {
-	w           http.ResponseWriter
-	clientGone  <-chan struct{} // the client left
-	serverDone  <-chan struct{} // the server or the session ends
-	encodeEvent Eventer
-	keepAlive   time.Duration
-	retry       time.Duration // that a client which is told to poll shall wait
-	writeLimit  time.Duration // how long the client may take to read
-	pollAfter   time.Duration // how long the connection is held; 0: for ever
-}
-
-// carry writes the stream from event i on, after the events missed, until it
-// ends, the client leaves, another connection takes it over or this one is to
-// be closed.
-func (c streamWriter) writeStream(s *Stream, reader, i int, missed []Event) {
-	defer s.disconnect(reader)
-	head := c.w.Header()
-	head.Set("Content-Type", "text/event-stream")
-	head.Set("Cache-Control", "no-cache, no-transform")
-	head.Set("X-Accel-Buffering", "no")
-	c.w.WriteHeader(http.StatusOK)
-	if i == 0 && s.primed {
-		c.writeEvent(Event{Stream: s, ID: s.id(0)})
-	}
-	for _, e := range missed {
-		c.writeEvent(e)
-	}
-	c.flush()
-	quiet := time.NewTicker(c.keepAlive)
-	defer quiet.Stop()
-	var held <-chan time.Time
-	if c.pollAfter > 0 {
-		t := time.NewTimer(c.pollAfter)
-		defer t.Stop()
-		held = t.C
-	}
-	for last := false; ; {
-		l := s.state(reader, i)
-		if !l.isLastReader {
-			return
-		}
-		i = l.next
-		for _, e := range l.events {
-			c.writeEvent(e)
-		}
-		if len(l.events) > 0 {
-			c.flush()
-		}
-		switch {
-		case l.ended, last:
-			return
-		case l.closeRequested:
-			// basic/transports#sending-messages-to-the-server of 2025-11-25: say
-			// when to come back before the connection is closed.
-			if s.primed {
-				c.writeEvent(Event{Stream: s, Retry: c.retry})
-				c.flush()
-			}
-			return
-		}
-		select {
-		case <-l.change:
-		case <-held:
-			s.requestClose()
-		case <-quiet.C:
-			c.writeEvent(Event{Stream: s, Comment: true})
-			c.flush()
-		case <-c.clientGone:
-			return
-		case <-c.serverDone:
-			last = true
-		}
-	}
-}
-
-// write writes one event. Who cannot be written to has left, which the
-// connection tells.
-func (c streamWriter) writeEvent(e Event) {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.writeLimit))
-	_, _ = c.w.Write(c.encodeEvent(e))
-}
-
-func (c streamWriter) flush() {
-	control := http.NewResponseController(c.w)
-	_ = control.Flush()
-	_ = control.SetWriteDeadline(time.Time{})
 }

@@ -6,27 +6,58 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// An Ask is input that a tool, prompt or resource needs from the client: a
-// request of its own in the handshake revisions (requests.go), an entry of an
-// input_required result in the stateless ones (mrtr.go).
+// An Ask is input that a tool, prompt or resource needs from the client: a request
+// of the server in the handshake revisions (client_requests.go), an entry of an
+// input_required result in the stateless ones (input_required.go).
 type Ask struct {
 	Key    string // names the answer
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Params Object // nil for none
-	// Open: nothing is kept with the client between the rounds, so that its
-	// answer is taken without state.
+	// Open makes the server keep no requestState with the client between the
+	// rounds: the answer is accepted without it.
 	Open bool
 }
 
-// Input is what came of the asks. At most one of its fields is set; none if
-// nothing was asked.
+// A moreAsks returns the input that is needed in addition once the given answers
+// are there; none if they suffice.
+type moreAsks = func(answers map[string]Object) []Ask
+
+// An inputResult is the outcome of asking for input. At most one of its fields is
+// set; none if nothing was asked.
 type inputResult struct {
 	answers map[string]Object // all of them, by key
-	interim Object            // the result that asks the client to come again
-	missing string            // why the client could not be asked
+	interim Object            // the result that asks the client to retry
+	failure string            // why the input could not be obtained
 }
 
-// capability is the client capability that a method needs.
+// obtainInput obtains the answers in the way of the request's era. Once all are
+// there, more returns the input that is needed in addition; a nil more needs none.
+func (r *Request) obtainInput(ctx context.Context, asks []Ask, more moreAsks) (inputResult, *Error) {
+	if more == nil {
+		more = func(map[string]Object) []Ask { return nil }
+	}
+	switch {
+	case r.answers != nil:
+		return inputResult{answers: r.answers}, nil
+	case r.task != nil && r.task.extended:
+		return r.inputByTask(ctx, asks, more), nil
+	case r.Modern:
+		return r.inputByResult(asks, more)
+	}
+	return r.inputByRequests(ctx, asks, more), nil
+}
+
+// obtainInputOrFail is obtainInput for requests that have no other way to report a
+// failure than an error.
+func (r *Request) obtainInputOrFail(ctx context.Context, asks []Ask) (inputResult, *Error) {
+	in, problem := r.obtainInput(ctx, asks, nil)
+	if in.failure != "" {
+		problem = newError(spec.InternalError, "%s", in.failure)
+	}
+	return in, problem
+}
+
+// capability returns the client capability that the method needs.
 func (a Ask) capability() string {
 	switch a.Method {
 	case "roots/list":
@@ -37,9 +68,9 @@ func (a Ask) capability() string {
 	return "elicitation"
 }
 
-// allowed tells whether the client declared what the ask needs. A client with
-// an empty elicitation capability shows forms; one that names modes shows the
-// ones it names (client/elicitation#capabilities).
+// isSupportedBy reports whether the client declared what the ask needs. A client
+// with an empty elicitation capability supports forms; one that names modes
+// supports those (client/elicitation#capabilities).
 func (a Ask) isSupportedBy(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
@@ -60,17 +91,17 @@ func (a Ask) isSupportedBy(p Peer) bool {
 	return form || !url
 }
 
-// visits tells whether the ask is an elicitation in URL mode.
+// isURLMode reports whether the ask is an elicitation in URL mode.
 func (a Ask) isURLMode() bool { return a.Params["mode"] == "url" }
 
-// offersTools tells whether the ask lets the client's model use tools
+// offersTools reports whether the ask lets the client's model use tools
 // (client/sampling#tools-in-sampling).
 func (a Ask) offersTools() bool {
 	_, ok := a.Params["tools"]
 	return ok
 }
 
-// requirement is what a client lacks that is not allowed the ask.
+// requiredSettings returns the settings of the capability that the ask needs.
 func (a Ask) requiredSettings() Object {
 	switch {
 	case a.isURLMode():
@@ -81,7 +112,7 @@ func (a Ask) requiredSettings() Object {
 	return Object{}
 }
 
-// shaped returns the params at a revision.
+// paramsAt returns the params at a revision.
 func (a Ask) paramsAt(v spec.Revision) Object {
 	if a.Params == nil || a.Method != "elicitation/create" {
 		return a.Params
@@ -99,24 +130,7 @@ func (a Ask) paramsAt(v spec.Revision) Object {
 	return o
 }
 
-// obtain gets the answers in the way of the request's era. Once all are there,
-// more tells what else is needed; nil for nothing.
-func (r *Request) obtainInput(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) (inputResult, *Error) {
-	if more == nil {
-		more = func(map[string]Object) []Ask { return nil }
-	}
-	switch {
-	case r.answers != nil:
-		return inputResult{answers: r.answers}, nil
-	case r.task != nil && r.task.extended:
-		return r.inputByTask(ctx, asks, more), nil
-	case r.Modern:
-		return r.inputByResult(asks, more)
-	}
-	return r.inputByRequests(ctx, asks, more), nil
-}
-
-// usable tells why an answer of the client is not one to its ask, or "".
+// checkAnswer returns why an answer of the client is invalid, or "".
 func (a Ask) checkAnswer(answer Object) string {
 	switch a.Method {
 	case "roots/list":
@@ -144,8 +158,8 @@ func checkRoots(o Object) string {
 	return ""
 }
 
-// checkSample checks a CreateMessageResult (client/sampling). A client may
-// answer with one block or an array of them from 2025-11-25 on.
+// checkSample checks a CreateMessageResult (client/sampling). From 2025-11-25 on a
+// client may answer with one block or an array of them.
 func checkSample(o Object, tools bool) string {
 	switch {
 	case tools && len(toolUses(o)) > 0:
@@ -160,14 +174,49 @@ func checkSample(o Object, tools bool) string {
 	return ""
 }
 
-func sampleText(o Object) string {
-	blocks, ok := o["content"].([]any)
+// contentBlocks returns the content of a sampled message, which is one block or an
+// array of them.
+func contentBlocks(message Object) []Object {
+	blocks, ok := message["content"].([]any)
 	if !ok {
-		blocks = []any{o["content"]}
+		blocks = []any{message["content"]}
 	}
+	var out []Object
 	for _, b := range blocks {
-		if block, ok := b.(Object); ok && block["type"] == "text" && isString(block["text"]) {
+		if block, ok := b.(Object); ok {
+			out = append(out, block)
+		}
+	}
+	return out
+}
+
+// sampleText returns the first text of a sampled message, or "".
+func sampleText(message Object) string {
+	for _, block := range contentBlocks(message) {
+		if block["type"] == "text" && isString(block["text"]) {
 			return stringOf(block["text"])
+		}
+	}
+	return ""
+}
+
+// toolUses returns the uses of tools in a sampled message.
+func toolUses(message Object) []Object {
+	var out []Object
+	for _, block := range contentBlocks(message) {
+		if block["type"] == "tool_use" {
+			out = append(out, block)
+		}
+	}
+	return out
+}
+
+// checkToolUses checks the blocks by which a model uses tools
+// (schema.ts#ToolUseContent).
+func checkToolUses(uses []Object) string {
+	for _, use := range uses {
+		if !isString(use["id"]) || !isString(use["name"]) || !isObject(use["input"]) {
+			return "holds a use of a tool without id, name or input"
 		}
 	}
 	return ""

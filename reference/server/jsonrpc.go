@@ -11,13 +11,39 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// nullIDs are the revisions in which an error about a message whose id cannot
-// be read has the id null, as JSON-RPC 2.0 section 5 wants it. From 2025-11-25
-// on the id is absent, as schema.ts#JSONRPCErrorResponse allows.
+// nullIDRevisions are the revisions in which an error about a message whose id
+// cannot be read has the id null, as JSON-RPC 2.0 section 5 requires. From
+// 2025-11-25 on the id is absent, as schema.ts#JSONRPCErrorResponse allows.
 var nullIDRevisions = spec.Until(spec.V2025_06_18)
 
-// encode writes JSON on one line. It fails for no value that the server or a
-// fault makes of JSON values.
+// An Error is a JSON-RPC error object.
+type Error struct {
+	Code    int
+	Message string
+	Data    any // nil: no data member
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+func newError(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func invalidParams(format string, args ...any) *Error {
+	return newError(spec.InvalidParams, format, args...)
+}
+
+// object returns the error as it is on the wire.
+func (e *Error) object() Object {
+	o := Object{"code": e.Code, "message": e.Message}
+	if e.Data != nil {
+		o["data"] = e.Data
+	}
+	return o
+}
+
+// encode writes JSON on one line. Every value that the server or a fault makes of
+// JSON values can be encoded.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -28,14 +54,14 @@ func encode(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// longestNumber bounds the numbers of a message, each in bytes: what checks them
-// does exact arithmetic, which takes the square of their length.
+// maxNumberLength bounds the numbers of a message, each in bytes: the validation
+// does exact arithmetic, whose time grows with the square of their length.
 const maxNumberLength = 10_000
 
 var errLongNumber = fmt.Errorf("a number is longer than %d bytes", maxNumberLength)
 
-// decode reads an object. One that holds a number which is too long comes with
-// errLongNumber, and is to be looked at but not worked on.
+// decode reads an object. With an object that holds a number that is too long it
+// returns errLongNumber; such an object may be examined but not validated.
 func decode(raw string) (Object, error) {
 	d := json.NewDecoder(strings.NewReader(raw))
 	d.UseNumber()
@@ -77,23 +103,6 @@ func errorMessage(id wire.ID, e *Error) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id.Raw, encode(o))
 }
 
-// object is the error as it is written.
-func (e *Error) object() Object {
-	o := Object{"code": e.Code, "message": e.Message}
-	if e.Data != nil {
-		o["data"] = e.Data
-	}
-	return o
-}
-
-func notificationMessage(method string, params Object) []byte {
-	o := Object{"jsonrpc": "2.0", "method": method}
-	if params != nil {
-		o["params"] = params
-	}
-	return encode(o)
-}
-
 func requestMessage(id, method string, params Object) []byte {
 	o := Object{"jsonrpc": "2.0", "id": id, "method": method}
 	if params != nil {
@@ -102,8 +111,21 @@ func requestMessage(id, method string, params Object) []byte {
 	return encode(o)
 }
 
-// refuse answers a message that is no valid request, as far as it may be
-// answered: its id is echoed if it can name a request.
+// notificationFrame returns the frame of a notification that belongs to no
+// request.
+func notificationFrame(method string, params Object) Frame {
+	o := Object{"jsonrpc": "2.0", "method": method}
+	if params != nil {
+		o["params"] = params
+	}
+	return Frame{Raw: encode(o), Kind: wire.Notification, Method: method}
+}
+
+// errorFrame returns the frame of an error about a message that is no request.
+func errorFrame(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
+
+// errorResponse returns the error about a message that is no valid request. Its id
+// is that of the message if that can name a request.
 func (c *conn) errorResponse(m wire.Message, e *Error) []byte {
 	id := m.ID()
 	if !id.Usable() || slices.Contains(m.Duplicates, "/id") {
@@ -115,10 +137,19 @@ func (c *conn) errorResponse(m wire.Message, e *Error) []byte {
 	return errorMessage(id, e)
 }
 
-// flaw tells why a message is no valid request, or nil. It follows JSON-RPC
-// 2.0 section 5.1: -32700 for what is no JSON, -32600 for what is no request.
-// An array of params is a request by JSON-RPC, but holds none of the named
-// parameters that MCP knows.
+// errorRevision returns the revision that errors about malformed messages follow:
+// the negotiated one, or the newest that the server speaks.
+func (c *conn) errorRevision() spec.Revision {
+	if v := c.session.Revision(); v != "" {
+		return v
+	}
+	return c.options.Revisions.Newest()
+}
+
+// requestProblem returns why a message is no valid request, or nil. It follows
+// JSON-RPC 2.0 section 5.1: -32700 for what is no JSON, -32600 for what is no
+// request. An array of params is a request by JSON-RPC, but holds none of the named
+// parameters of MCP.
 func requestProblem(m wire.Message) *Error {
 	if m.Fault != nil {
 		return newError(spec.ParseError, "Message %s", m.Fault)
@@ -139,8 +170,8 @@ func requestProblem(m wire.Message) *Error {
 	return nil
 }
 
-// silent tells whether a message may not be answered even if it is faulty:
-// what is meant as a notification (JSON-RPC 2.0 section 4.1), and responses.
+// isUnanswerable reports whether a message may not be answered even if it is
+// malformed: a notification (JSON-RPC 2.0 section 4.1) or a response.
 func isUnanswerable(m wire.Message) bool {
 	named := m.Misfit == nil || m.Misfit.Member != "method"
 	return m.Kind == wire.Notification && named || m.IsResponse()

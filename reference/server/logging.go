@@ -8,14 +8,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// levels are the severities, mildest first (server/utilities/logging#log-levels).
+// logLevels are the severities in ascending order (server/utilities/logging#log-levels).
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// defaultLevel holds until logging/setLevel: the server may decide then
+// defaultLogLevel applies until logging/setLevel: the server may choose it
 // (server/utilities/logging#setting-log-level).
 const defaultLogLevel = "warning"
 
-// requestLevel reads the level that a stateless request asks for, "" for none
+// requestLevel returns the level that a stateless request names, "" for none
 // (server/utilities/logging#per-request-log-level).
 func requestLevel(meta Object) (string, *Error) {
 	v, ok := meta[spec.MetaLogLevel]
@@ -51,15 +51,18 @@ func (s *Session) logLevel() string {
 	return s.level
 }
 
-// Log sends a log message of a request if the client wants messages of that
-// severity: by the level of the session, or by that of the request, without
-// which a stateless request gets none.
+// Log sends a log message of a request if the level of the session, or that of the
+// stateless request, includes its severity. A stateless request without a level
+// gets none.
 func (r *Request) Log(level, logger string, data any) {
 	threshold := r.Client.LogLevel
 	if !r.Modern {
 		threshold = r.Session.logLevel()
 	}
-	if threshold == "" || !r.conn.features.declares("logging") || slices.Index(logLevels, level) < slices.Index(logLevels, threshold) {
+	if threshold == "" || !r.conn.features.declares("logging") {
+		return
+	}
+	if slices.Index(logLevels, level) < slices.Index(logLevels, threshold) {
 		return
 	}
 	r.Notify("notifications/message", Object{"level": level, "logger": logger, "data": data})

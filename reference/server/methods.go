@@ -2,34 +2,34 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A method is one request that the server serves, in the revisions that have
-// it and if the library declares the capability that it belongs to.
+// A method is one request that the server serves, in the revisions that have it and
+// if the library declares the capability that it belongs to.
 type method struct {
 	name       string
 	in         spec.Set
 	capability string // "" for none
 	serve      func(context.Context, *Request) (any, *Error)
-	// hint is what the result says of being kept
-	// (server/utilities/caching#cacheable-results); nil for what is not
-	// cacheable.
+	// hint is the caching hint of the result
+	// (server/utilities/caching#cacheable-results); nil if it is not cacheable.
 	hint *cacheHint
 }
 
-// A cacheHint goes onto complete results of the revisions that have it.
+// A cacheHint is put into complete results of the revisions that have it.
 type cacheHint struct {
 	ttlMs int
 	scope string
 }
 
 var (
-	// The lists are the same for everyone, and their changes are notified.
+	// The lists are the same for every client, and their changes are notified.
 	listHint = &cacheHint{60_000, "public"}
-	// What is read may tell of the loans of one reader.
+	// A resource may show the loans of one reader.
 	readHint = &cacheHint{5_000, "private"}
 )
 
@@ -62,8 +62,30 @@ func methods() map[string]method {
 	return table
 }
 
-// route serves a request that was admitted by the method table, and puts
-// around its result what every result of the revision has.
+// serveRequest is the conforming Handler: it checks the preconditions of the era
+// and calls the method.
+func (c *conn) serveRequest(ctx context.Context, r *Request) (any, *Error) {
+	checks := []func(*Request) *Error{c.checkHandshake}
+	if r.Modern {
+		checks = []func(*Request) *Error{c.checkHeaders, c.checkStateless, c.checkParamHeaders}
+	}
+	for _, check := range checks {
+		if problem := check(r); problem != nil {
+			if r.Modern {
+				r.status = http.StatusBadRequest
+			}
+			return nil, problem
+		}
+	}
+	v, problem := c.callMethod(ctx, r)
+	if problem != nil && r.Modern {
+		r.status = statusOf(problem.Code)
+	}
+	return v, problem
+}
+
+// callMethod serves a request by the table of methods and adds the members that
+// every result of the revision has.
 func (c *conn) callMethod(ctx context.Context, r *Request) (any, *Error) {
 	m, ok := c.findMethod(r)
 	if !ok {
@@ -80,8 +102,8 @@ func (c *conn) callMethod(ctx context.Context, r *Request) (any, *Error) {
 	return v, nil
 }
 
-// method returns the method of a request, if the library has it: one of the
-// extensions before one of the protocol.
+// findMethod returns the method of a request if the library has it: a method of an
+// extension before one of the protocol.
 func (c *conn) findMethod(r *Request) (method, bool) {
 	if m, ok := c.extensionMethods[r.Method]; ok && m.in.Has(r.Revision) {
 		return m, true
@@ -90,9 +112,22 @@ func (c *conn) findMethod(r *Request) (method, bool) {
 	return m, ok && m.in.Has(r.Revision) && c.features.declares(m.capability)
 }
 
-// envelop adds the members that stateless results have: their type
+// hasMethod reports whether some revision of the set has the method.
+func (c *conn) hasMethod(name string, in spec.Set) bool { return c.methods[name].in&in != 0 }
+
+// cacheHintFor returns the caching hint for the client of a request: a list that
+// holds entries for one user alone is private
+// (server/utilities/caching#security-considerations).
+func (m method) cacheHintFor(r *Request) *cacheHint {
+	if m.name == "resources/list" && r.user() != "" {
+		return &cacheHint{m.hint.ttlMs, "private"}
+	}
+	return m.hint
+}
+
+// addResultMembers adds the members that stateless results have: their type
 // (basic/index#resulttype), the identity of the server
-// (basic/index#per-response-protocol-fields) and the caching hints.
+// (basic/index#per-response-protocol-fields) and the caching hint.
 func (c *conn) addResultMembers(o Object, hint *cacheHint) {
 	if o["resultType"] == nil {
 		o["resultType"] = "complete"
@@ -110,9 +145,9 @@ func (c *conn) addResultMembers(o Object, hint *cacheHint) {
 	}
 }
 
-// declares tells whether the capabilities hold the one named, "" for any. A
-// feature of one, as in "resources.subscribe" or "tasks.requests.tools.call",
-// is declared by being true or an object.
+// declares reports whether the capabilities hold the named one; "" is always
+// declared. A feature of a capability, as in "resources.subscribe" or
+// "tasks.requests.tools.call", is declared by being true or an object.
 func (l *Library) declares(name string) bool {
 	if name == "" {
 		return true
@@ -130,6 +165,3 @@ func (l *Library) declares(name string) bool {
 	}
 	return ok
 }
-
-// serves tells whether some revision of the set has the method.
-func (c *conn) hasMethod(name string, in spec.Set) bool { return c.methods[name].in&in != 0 }

@@ -7,17 +7,21 @@ import (
 	"fmt"
 )
 
-// paginate returns the page of a list that the request asks for
-// (server/utilities/pagination). The list has a fixed order, and a cursor
-// names a place in it, so that it stays good while items come and go and on
-// any other connection.
-func paginate[T any](r *Request, member string, items []T, offered func(T) bool, show func(T) Object) (Object, *Error) {
-	return paginateAs(r, member, member, items, offered, show)
+// paginate returns the page of a list that the request names
+// (server/utilities/pagination). The list has a fixed order and a cursor names a
+// position in it, so that a cursor stays valid while items are added and removed,
+// and on any other connection.
+func paginate[T any](
+	r *Request, member string, items []T, isOffered func(T) bool, entry func(T) Object,
+) (any, *Error) {
+	return paginateAs(r, member, member, items, isOffered, entry)
 }
 
 // paginateAs is paginate for one of several lists under the same member; list
-// tells them apart.
-func paginateAs[T any](r *Request, list, member string, items []T, offered func(T) bool, show func(T) Object) (Object, *Error) {
+// distinguishes their cursors.
+func paginateAs[T any](
+	r *Request, list, member string, items []T, isOffered func(T) bool, entry func(T) Object,
+) (any, *Error) {
 	from := 0
 	if v, ok := r.Params["cursor"]; ok {
 		s, ok := v.(string)
@@ -35,33 +39,33 @@ func paginateAs[T any](r *Request, list, member string, items []T, offered func(
 	page := []any{}
 	for i := from; i < len(items); i++ {
 		switch {
-		case !offered(items[i]):
+		case !isOffered(items[i]):
 		case len(page) == size:
 			return Object{member: page, "nextCursor": cursor(list, i)}, nil
 		default:
-			page = append(page, show(items[i]))
+			page = append(page, entry(items[i]))
 		}
 	}
 	return Object{member: page}, nil
 }
 
-// cursor names a place in a list. The digest keeps places apart that the
-// server did not give out; it is no secret.
-func cursor(list string, at int) string {
-	b := binary.BigEndian.AppendUint16(nil, uint16(at))
-	return base64.RawURLEncoding.EncodeToString(append(b, cursorDigest(list, at)...))
+// cursor names a position in a list. The digest makes the server refuse cursors
+// that it did not issue; it is no secret.
+func cursor(list string, position int) string {
+	b := binary.BigEndian.AppendUint16(nil, uint16(position))
+	return base64.RawURLEncoding.EncodeToString(append(b, cursorDigest(list, position)...))
 }
 
-func cursorPosition(list, s string) (at int, ok bool) {
+func cursorPosition(list, s string) (position int, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) < 2 {
 		return 0, false
 	}
-	at = int(binary.BigEndian.Uint16(b))
-	return at, cursor(list, at) == s
+	position = int(binary.BigEndian.Uint16(b))
+	return position, cursor(list, position) == s
 }
 
-func cursorDigest(list string, at int) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "place %d of %s", at, list))
+func cursorDigest(list string, position int) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "place %d of %s", position, list))
 	return sum[:7]
 }

@@ -1,8 +1,8 @@
 package server
 
-// Progress reports how far a request has come, if its client gave a token for
-// it (basic/utilities/progress). done must grow from report to report; a message
-// of "" is left out.
+// Progress sends a progress notification if the request holds a progress token
+// (basic/utilities/progress). done must increase with each notification; a message
+// of "" is omitted.
 func (r *Request) Progress(done, total int, message string) {
 	meta, _ := r.Params["_meta"].(Object)
 	token, ok := meta["progressToken"]

@@ -7,14 +7,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A Prompt is one prompt of the library (server/prompts).
+// A Prompt is one prompt (server/prompts).
 type Prompt struct {
 	Name, Title, Description string
 	Args                     []Argument
-	In                       spec.Set    // revisions that know its content; zero: all
-	Room                     bool        // offered while the reading room is open
-	Offered                  func() bool // tells whether the prompt is there just now; nil: always
-	// Asks tells what input the prompt needs from the client.
+	In                       spec.Set            // revisions that know its content; zero: all
+	Offered                  func(*Library) bool // whether the library offers it at present; nil: always
+	// Asks returns the input that the prompt needs from the client.
 	Asks func() []Ask
 	// Messages returns the messages, or nil if an argument names nothing.
 	Messages func(p *promptGet) []Message
@@ -32,39 +31,38 @@ type Message struct {
 	Content Object
 }
 
-// A Prompting is one get of a prompt.
+func userMessage(content Object) Message { return Message{"user", content} }
+
+// A promptGet is one prompts/get.
 type promptGet struct {
 	*Request
 	Args    map[string]string
 	Answers map[string]Object // of the client, by key of the Ask
 }
 
-func (p *Prompt) isOffered(r *Request) bool {
-	return (p.In == 0 || p.In.Has(r.Revision)) && (!p.Room || r.conn.features.readingRoomIsOpen()) && (p.Offered == nil || p.Offered())
-}
+func (p *Prompt) isOffered(r *Request) bool { return isOffered(r, p.In, p.Offered) }
 
 // listPrompts answers prompts/list (server/prompts#listing-prompts).
 func listPrompts(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "prompts", r.conn.features.Prompts,
+	return paginate(r, "prompts", r.conn.features.Prompts,
 		func(p *Prompt) bool { return p.isOffered(r) },
-		func(p *Prompt) Object {
-			o := describe(p.Title, p.Description, "")
-			o["name"], o["icons"] = p.Name, icons()
-			args := []any{}
-			for _, a := range p.Args {
-				arg := describe(a.Title, a.Description, "")
-				arg["name"], arg["required"] = a.Name, a.Required
-				args = append(args, membersAt(r.Revision, "PromptArgument", arg))
-			}
-			if len(args) > 0 {
-				o["arguments"] = args
-			}
-			return membersAt(r.Revision, "Prompt", o)
-		})
-	if problem != nil {
-		return nil, problem
+		func(p *Prompt) Object { return p.listEntry(r.Revision) })
+}
+
+// listEntry returns the prompt as an entry of prompts/list.
+func (p *Prompt) listEntry(v spec.Revision) Object {
+	o := describe(p.Title, p.Description, "")
+	o["name"], o["icons"] = p.Name, icons()
+	args := []any{}
+	for _, a := range p.Args {
+		arg := describe(a.Title, a.Description, "")
+		arg["name"], arg["required"] = a.Name, a.Required
+		args = append(args, membersAt(v, "PromptArgument", arg))
 	}
-	return o, nil
+	if len(args) > 0 {
+		o["arguments"] = args
+	}
+	return membersAt(v, "Prompt", o)
 }
 
 // getPrompt answers prompts/get (server/prompts#getting-a-prompt).
@@ -84,20 +82,18 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	prompting := &promptGet{Request: r, Args: args}
+	get := &promptGet{Request: r, Args: args}
 	if p.Asks != nil {
-		in, problem := r.obtainInput(ctx, p.Asks(), nil)
+		in, problem := r.obtainInputOrFail(ctx, p.Asks())
 		switch {
 		case problem != nil:
 			return nil, problem
 		case in.interim != nil:
 			return in.interim, nil
-		case in.missing != "":
-			return nil, newError(spec.InternalError, "%s", in.missing)
 		}
-		prompting.Answers = in.answers
+		get.Answers = in.answers
 	}
-	messages := p.Messages(prompting)
+	messages := p.Messages(get)
 	if messages == nil {
 		return nil, invalidParams("An argument of the prompt names nothing in the library")
 	}
@@ -110,16 +106,18 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 	return Object{"description": p.Description, "messages": list}, nil
 }
 
+// findPrompt returns the offered prompt of a name, or nil.
 func (r *Request) findPrompt(name string) *Prompt {
-	i := slices.IndexFunc(r.conn.features.Prompts, func(p *Prompt) bool { return p.Name == name && p.isOffered(r) })
+	prompts := r.conn.features.Prompts
+	i := slices.IndexFunc(prompts, func(p *Prompt) bool { return p.Name == name && p.isOffered(r) })
 	if i < 0 {
 		return nil
 	}
-	return r.conn.features.Prompts[i]
+	return prompts[i]
 }
 
-// arguments checks the arguments: strings, each one known, all required ones
-// there (server/prompts#implementation-considerations).
+// parseArguments checks the arguments: they must be strings and known, and hold all
+// required ones (server/prompts#implementation-considerations).
 func (p *Prompt) parseArguments(v any) (map[string]string, *Error) {
 	given, ok := v.(Object)
 	if v != nil && !ok {

@@ -10,15 +10,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A Resource is one resource of the library (server/resources).
+// A Resource is one resource (server/resources).
 type Resource struct {
 	URI, Name, Title, Description, MIME string
-	Size                                int      // in bytes; 0: not told
-	Annotations, Meta                   Object   // annotations and _meta, or nil
-	Room                                bool     // offered while the reading room is open
-	Unlisted                            bool     // readable, but not listed
-	In                                  spec.Set // revisions that know what it needs; zero: all
-	// Asks tells what input reading needs from the client.
+	Size                                int                 // in bytes; 0: not listed
+	Annotations, Meta                   Object              // annotations and _meta, or nil
+	Unlisted                            bool                // readable, but not listed
+	In                                  spec.Set            // revisions that know what it needs; zero: all
+	Offered                             func(*Library) bool // whether the library offers it at present; nil: always
+	// Asks returns the input that reading needs from the client.
 	Asks func() []Ask
 	Read func(r *Reading) []Object
 }
@@ -39,9 +39,11 @@ type Reading struct {
 	Library *Library
 }
 
-// maxURI bounds the URIs that are looked at.
+// maxURI bounds the length of the URIs of requests.
 const maxURI = 2000
 
+// describe returns the members that all features have, without the MIME type if
+// there is none.
 func describe(title, description, mime string) Object {
 	o := Object{"title": title, "description": description}
 	if mime != "" {
@@ -52,21 +54,16 @@ func describe(title, description, mime string) Object {
 
 // listResources answers resources/list (server/resources#listing-resources).
 func listResources(_ context.Context, r *Request) (any, *Error) {
-	l := r.conn.features
-	all := l.Resources
+	all := r.conn.features.Resources
 	if card := r.libraryCard(); card != nil {
 		all = append(slices.Clone(all), card)
 	}
-	o, problem := paginate(r, "resources", all,
+	return paginate(r, "resources", all,
 		func(res *Resource) bool { return !res.Unlisted && res.isOffered(r) },
 		func(res *Resource) Object { return res.listEntry(r) })
-	if problem != nil {
-		return nil, problem
-	}
-	return o, nil
 }
 
-// object is the resource as it is listed.
+// listEntry returns the resource as an entry of resources/list.
 func (res *Resource) listEntry(r *Request) Object {
 	o := describe(res.Title, res.Description, res.MIME)
 	o["uri"], o["name"], o["icons"] = res.URI, res.Name, icons()
@@ -82,23 +79,17 @@ func (res *Resource) listEntry(r *Request) Object {
 	return membersAt(r.Revision, "Resource", o)
 }
 
-func (res *Resource) isOffered(r *Request) bool {
-	return (res.In == 0 || res.In.Has(r.Revision)) && (!res.Room || r.conn.features.readingRoomIsOpen())
-}
+func (res *Resource) isOffered(r *Request) bool { return isOffered(r, res.In, res.Offered) }
 
 // listTemplates answers resources/templates/list (server/resources#resource-templates).
 func listTemplates(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "resourceTemplates", r.conn.features.Templates,
+	return paginate(r, "resourceTemplates", r.conn.features.Templates,
 		func(*Template) bool { return true },
 		func(t *Template) Object {
 			o := describe(t.Title, t.Description, t.MIME)
 			o["uriTemplate"], o["name"], o["icons"] = t.URI, t.Name, icons()
 			return membersAt(r.Revision, "ResourceTemplate", o)
 		})
-	if problem != nil {
-		return nil, problem
-	}
-	return o, nil
 }
 
 // readResource answers resources/read (server/resources#reading-resources).
@@ -116,26 +107,25 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 		return readResult(r, reading.readByTemplate())
 	}
 	if res.Asks != nil {
-		in, problem := r.obtainInput(ctx, res.Asks(), nil)
+		in, problem := r.obtainInputOrFail(ctx, res.Asks())
 		switch {
 		case problem != nil:
 			return nil, problem
 		case in.interim != nil:
 			return in.interim, nil
-		case in.missing != "":
-			return nil, newError(spec.InternalError, "%s", in.missing)
 		}
 		reading.Answers = in.answers
 	}
 	return readResult(r, res.Read(reading))
 }
 
-// found makes the result of a read; no contents at all means that there is no
-// such resource, for which each revision has its code
-// (server/resources#error-handling).
+// readResult makes the result of a read. Without contents there is no such
+// resource, for which each revision has its code (server/resources#error-handling).
 func readResult(r *Request, contents []Object) (any, *Error) {
 	if len(contents) == 0 {
-		return nil, &Error{r.Revision.Facts().ResourceNotFound, "Resource not found", Object{"uri": r.Params["uri"]}}
+		return nil, &Error{
+			r.Revision.Facts().ResourceNotFound, "Resource not found", Object{"uri": r.Params["uri"]},
+		}
 	}
 	list := []any{}
 	for _, o := range contents {
@@ -144,7 +134,7 @@ func readResult(r *Request, contents []Object) (any, *Error) {
 	return Object{"contents": list}, nil
 }
 
-// resourceURI returns the parameter uri, checked
+// resourceURI returns the parameter uri if it is a valid one
 // (server/resources#security-considerations).
 func resourceURI(r *Request) (string, *Error) {
 	uri, ok := r.Params["uri"].(string)
@@ -157,6 +147,7 @@ func resourceURI(r *Request) (string, *Error) {
 	return uri, nil
 }
 
+// findResource returns the offered resource of a URI, or nil.
 func (r *Request) findResource(uri string) *Resource {
 	for _, res := range r.conn.features.Resources {
 		if res.URI == uri && res.isOffered(r) {
@@ -169,7 +160,7 @@ func (r *Request) findResource(uri string) *Resource {
 	return nil
 }
 
-// throughTemplate reads by the first template that the URI is an expansion of.
+// readByTemplate reads by the first template that the URI is an expansion of.
 func (r *Reading) readByTemplate() []Object {
 	for _, t := range r.Library.Templates {
 		parsed, err := uritemplate.New(t.URI)
@@ -191,10 +182,10 @@ func (r *Reading) readByTemplate() []Object {
 	return nil
 }
 
-// subscribe and unsubscribe answer resources/subscribe and
-// resources/unsubscribe (server/resources#subscriptions).
+// subscribe answers resources/subscribe (server/resources#subscriptions).
 func subscribe(_ context.Context, r *Request) (any, *Error) { return r.setSubscription(true) }
 
+// unsubscribe answers resources/unsubscribe.
 func unsubscribe(_ context.Context, r *Request) (any, *Error) { return r.setSubscription(false) }
 
 func (r *Request) setSubscription(on bool) (any, *Error) {

@@ -1,13 +1,3 @@
-// Package server is an honest MCP server: a small public library with a
-// lending desk that speaks every published revision from one code base. It is
-// what the checks are proven on, so it does what the specification says and
-// nothing that a seeded fault would do; faults are decorators at the seams of
-// Options.
-//
-// Files are named after the pages of the specification. What differs between
-// revisions is data: the table of methods (methods.go), the members that a
-// revision knows (shape.go) and the two ways to obtain input from the client
-// (input.go).
 package server
 
 import (
@@ -21,36 +11,36 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// Options say what the server speaks, and hold the seams at which it can be
-// made to deviate. The zero value is the honest server.
+// Options configures a server and holds the hooks that make it deviate. The zero
+// value is the conforming server.
 type Options struct {
-	// Revisions are those it speaks; zero means all. A set without
-	// handshake revisions is a server that knows no initialize, one without
-	// stateless revisions a server that knows no per-request _meta.
+	// Revisions are those that the server speaks; zero means all. A server without
+	// handshake revisions does not know initialize, one without stateless revisions
+	// does not know the per-request _meta.
 	Revisions spec.Set
 
-	// StateKey signs what the server hands to the client for safekeeping
+	// StateKey signs the requestState that the client returns
 	// (basic/patterns/mrtr#server-requirements-basic-workflow). Instances that
-	// share it can finish what another began. Empty: random for each Serve.
+	// share it accept each other's. Empty: random for each Serve.
 	StateKey []byte
-	// Grace is how long work in flight may still take after the input ended;
-	// 0 means 250 ms.
+	// Grace is the time that work in flight has after the input ended; 0 means
+	// 250 ms.
 	Grace time.Duration
-	// Patience is how long the client may take to answer a request of the
-	// server; 0 means 30 s.
+	// Patience is the time that the client has to answer a request of the server;
+	// 0 means 30 s.
 	Patience time.Duration
 
-	// Official: it offers the public conformance contract as well (official.go).
+	// Official adds what the public conformance contract requires (official.go).
 	Official bool
-	// Pace is how long a tool of that contract rests between two steps; 0
-	// means 50 ms. Its watched resource changes every 50 paces.
+	// Pace is the pause between two steps of a tool of that contract; 0 means
+	// 50 ms. Its watched resource changes every 50 steps.
 	Pace time.Duration
 
-	// HTTP says how it is served over HTTP, and holds the seams of that.
+	// HTTP configures the server over HTTP.
 	HTTP HTTP
 
-	// The seams. Each wraps the honest part, is called once per connection, and
-	// may be nil. A connection is a Serve on stdio, a session over HTTP; all
+	// The hooks. Each wraps the conforming part, is called once per connection, and
+	// may be nil. A connection is a Serve on stdio and a session over HTTP; all
 	// stateless requests over HTTP share one.
 
 	// Library changes what the server offers, before it starts.
@@ -60,11 +50,11 @@ type Options struct {
 	Handler func(next Handler) Handler
 	// Frames sees each outgoing message, one at a time.
 	Frames func(next FrameSink) FrameSink
-	// Incoming sees each incoming line before it is parsed, one at a time;
-	// out writes a frame past the seam Frames.
+	// Incoming sees each incoming line before it is parsed, one at a time. out
+	// writes a frame past the hook Frames.
 	Incoming func(next Receiver, out FrameSink) Receiver
-	// Bytes and Input see the streams of stdio themselves. The context ends when the
-	// server is told to stop.
+	// Bytes and Input wrap the output and the input on stdio. The context ends
+	// when the server is stopped.
 	Bytes func(w io.Writer) io.Writer
 	Input func(ctx context.Context, r io.Reader) io.Reader
 }
@@ -74,7 +64,7 @@ type Options struct {
 // writing. A read of in that is still blocked when ctx is done ends when the
 // caller closes in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
-	o.complete()
+	o.setDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if o.Input != nil {
@@ -102,8 +92,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 }
 
-// complete puts the defaults where nothing was said.
-func (o *Options) complete() {
+// setDefaults replaces the zero values by the defaults.
+func (o *Options) setDefaults() {
 	if o.Revisions == 0 {
 		o.Revisions = spec.Every
 	}

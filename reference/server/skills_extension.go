@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// The skills extension (SEP-2640), which a library may declare at 2026-07-28.
-// Entries are made from the bytes that resources/read serves.
+// The skills extension (SEP-2640), which a library may declare at 2026-07-28. Its
+// entries are made from the bytes that resources/read serves.
 
 // skillsExtension identifies the extension, in the capabilities of the server.
 const skillsExtension = "io.modelcontextprotocol/skills"
@@ -20,23 +20,23 @@ const skillsExtension = "io.modelcontextprotocol/skills"
 // directoryType is the media type of a directory (SEP-2640, directory resources).
 const directoryType = "inode/directory"
 
-// skillMethods returns the methods of the extension by name. What is listed is
-// the same for everyone; what is in a directory is not cacheable, and is told
-// only by who declares it.
+// skillMethods returns the methods of the extension by name. The list of skills is
+// the same for every client. The content of a directory is not cacheable, and only
+// served if the capability directoryRead is declared.
 func skillMethods(declared Object) map[string]method {
 	table := map[string]method{
 		"skills/list": {"skills/list", spec.Stateless, "", listSkills, listHint},
 		"skills/get":  {"skills/get", spec.Stateless, "", getSkill, listHint},
 	}
 	if declared["directoryRead"] == true {
-		table["resources/directory/read"] = method{"resources/directory/read", spec.Stateless, "", readDirectory, nil}
+		const name = "resources/directory/read"
+		table[name] = method{name, spec.Stateless, "", readDirectory, nil}
 	}
 	return table
 }
 
-// shelveSkills offers the files of the skills as resources. A file that two of
-// them hold, since one is in the other, is read by the first entry that names it
-// as its own.
+// addSkillResources adds the files of the skills to the resources. A file of a
+// nested skill is in two skills: it is one resource, which the nested skill lists.
 func (l *Library) addSkillResources() {
 	byURI := map[string]*Resource{}
 	for _, s := range l.Skills {
@@ -60,7 +60,8 @@ func (s *Skill) entry() Object {
 	}
 	files := []any{}
 	for _, f := range s.Files {
-		files = append(files, Object{"uri": s.uri(f), "digest": fmt.Sprintf("sha256:%x", sha256.Sum256(f.Content)), "size": len(f.Content)})
+		digest := fmt.Sprintf("sha256:%x", sha256.Sum256(f.Content))
+		files = append(files, Object{"uri": s.uri(f), "digest": digest, "size": len(f.Content)})
 	}
 	o["resources"] = files
 	return o
@@ -68,11 +69,7 @@ func (s *Skill) entry() Object {
 
 // listSkills answers skills/list (SEP-2640, listing skills).
 func listSkills(_ context.Context, r *Request) (any, *Error) {
-	o, problem := paginate(r, "skills", r.conn.features.Skills, func(*Skill) bool { return true }, (*Skill).entry)
-	if problem != nil {
-		return nil, problem
-	}
-	return o, nil
+	return paginate(r, "skills", r.conn.features.Skills, func(*Skill) bool { return true }, (*Skill).entry)
 }
 
 // getSkill answers skills/get (SEP-2640, getting a skill).
@@ -99,17 +96,13 @@ func readDirectory(_ context.Context, r *Request) (any, *Error) {
 	if children == nil {
 		return nil, invalidParams("%s is no directory resource", clip(uri))
 	}
-	o, problem := paginateAs(r, "directory "+uri, "resources", children,
+	return paginateAs(r, "directory "+uri, "resources", children,
 		func(res *Resource) bool { return res.isOffered(r) },
 		func(res *Resource) Object { return res.listEntry(r) })
-	if problem != nil {
-		return nil, problem
-	}
-	return o, nil
 }
 
-// children returns what stands in a directory of a skill, in the order of the
-// URIs; nil where the URI is of no such directory.
+// children returns the content of a directory of a skill, in the order of the URIs;
+// nil if the URI is of no such directory.
 func (l *Library) children(uri string) []*Resource {
 	found := map[string]*Resource{}
 	for _, s := range l.Skills {
@@ -121,10 +114,10 @@ func (l *Library) children(uri string) []*Resource {
 			if !ok {
 				continue
 			}
-			name, _, deeper := strings.Cut(below, "/")
+			name, _, isDirectory := strings.Cut(below, "/")
 			child := uri + "/" + name
-			if deeper {
-				found[child] = &Resource{URI: child, Name: name, Title: name, Description: "A directory", MIME: directoryType, In: spec.Stateless}
+			if isDirectory {
+				found[child] = directoryResource(child, name)
 			} else if res := l.resourceAt(child); res != nil {
 				found[child] = res
 			}
@@ -137,7 +130,13 @@ func (l *Library) children(uri string) []*Resource {
 	return out
 }
 
-// at returns the resource of a URI, listed or not; nil for none.
+func directoryResource(uri, name string) *Resource {
+	return &Resource{
+		URI: uri, Name: name, Title: name, Description: "A directory", MIME: directoryType, In: spec.Stateless,
+	}
+}
+
+// resourceAt returns the resource of a URI, listed or not; nil for none.
 func (l *Library) resourceAt(uri string) *Resource {
 	if i := slices.IndexFunc(l.Resources, func(res *Resource) bool { return res.URI == uri }); i >= 0 {
 		return l.Resources[i]

@@ -115,7 +115,7 @@ func TestNestedSkillsAreListedTwice(t *testing.T) {
 			}
 		}
 	}
-	if len(listed) != len(librarySkills()) || listed[renewalsSkill+"/SKILL.md"] != 1 {
+	if len(listed) != len(officialSkills()) || listed[renewalsSkill+"/SKILL.md"] != 1 {
 		t.Errorf("resources/list has %v", listed)
 	}
 }

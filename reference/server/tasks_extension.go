@@ -8,44 +8,46 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// The tasks extension (SEP-2663), which a library may declare at 2026-07-28.
-// Tasks, the shelf that they stand on and what ends them are those of tasks.go;
-// here is what the extension has of its own: the server decides what becomes a
-// task, a task tells its result or error itself, and it asks its client by
-// entries that tasks/update answers.
+// The tasks extension (SEP-2663), which a library may declare at 2026-07-28. Tasks,
+// their store and what ends them are those of tasks.go. Here is what the extension
+// adds: the server decides which calls become tasks, a task holds its result or
+// error itself, and it asks its client by entries that tasks/update answers.
 
 // tasksExtension identifies the extension, in the capabilities of both sides.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // taskMethods returns the methods of the extension by name.
 func taskMethods() map[string]method {
-	return map[string]method{
-		"tasks/get":    {"tasks/get", spec.Stateless, "", requireTasksExtension(getExtensionTask), nil},
-		"tasks/update": {"tasks/update", spec.Stateless, "", requireTasksExtension(updateTask), nil},
-		"tasks/cancel": {"tasks/cancel", spec.Stateless, "", requireTasksExtension(cancelExtensionTask), nil},
+	table := map[string]method{}
+	for name, serve := range map[string]func(context.Context, *Request) (any, *Error){
+		"tasks/get": getExtensionTask, "tasks/update": updateTask, "tasks/cancel": cancelExtensionTask,
+	} {
+		table[name] = method{name, spec.Stateless, "", requireTasksExtension(serve), nil}
 	}
+	return table
 }
 
-// extends tells whether capabilities hold the extension.
+// declaresTasks reports whether capabilities hold the extension.
 func declaresTasks(capabilities Object) bool {
 	_, ok := extensionSettings(capabilities, tasksExtension)
 	return ok
 }
 
-// settings returns what capabilities say of an extension; ok is false where they
-// do not hold it.
+// extensionSettings returns the settings of an extension in capabilities; ok is
+// false if they do not hold it.
 func extensionSettings(capabilities Object, extension string) (o Object, ok bool) {
 	extensions, _ := capabilities["extensions"].(Object)
 	o, ok = extensions[extension].(Object)
 	return o, ok
 }
 
-// extended tells whether the extension is there at the revision of a request.
+// hasTasksExtension reports whether the server has the extension at the revision of
+// a request.
 func (r *Request) hasTasksExtension() bool {
 	return spec.Stateless.Has(r.Revision) && declaresTasks(r.conn.features.Capabilities)
 }
 
-// extensions returns the methods of the extensions that the library declares.
+// extensionMethods returns the methods of the extensions that the library declares.
 func (l *Library) extensionMethods() map[string]method {
 	table := map[string]method{}
 	if declaresTasks(l.Capabilities) {
@@ -57,15 +59,19 @@ func (l *Library) extensionMethods() map[string]method {
 	return table
 }
 
-// errUndeclared is the error for a client that did not declare the extension in
-// a request that cannot do without (SEP-2663, protocol errors).
+// errUndeclared returns the error for a client that did not declare the extension
+// in a request that needs it (SEP-2663, protocol errors).
 func errUndeclared() *Error {
-	return &Error{spec.MissingClientCapability, "The client did not declare the tasks extension",
-		Object{"requiredCapabilities": Object{"extensions": Object{tasksExtension: Object{}}}}}
+	return &Error{
+		spec.MissingClientCapability, "The client did not declare the tasks extension",
+		Object{"requiredCapabilities": Object{"extensions": Object{tasksExtension: Object{}}}},
+	}
 }
 
-// declared serves clients alone that declared the extension.
-func requireTasksExtension(serve func(context.Context, *Request) (any, *Error)) func(context.Context, *Request) (any, *Error) {
+// requireTasksExtension serves only clients that declared the extension.
+func requireTasksExtension(
+	serve func(context.Context, *Request) (any, *Error),
+) func(context.Context, *Request) (any, *Error) {
 	return func(ctx context.Context, r *Request) (any, *Error) {
 		if !declaresTasks(r.Client.Capabilities) {
 			return nil, errUndeclared()
@@ -74,18 +80,18 @@ func requireTasksExtension(serve func(context.Context, *Request) (any, *Error)) 
 	}
 }
 
-// extend makes a task of a call for a client that declared the extension, and
-// else serves it at once if it can. The parameter task of other revisions is
-// not looked at.
+// callWithTasksExtension makes a task of a call for a client that declared the
+// extension; for other clients it runs the call at once if the tool allows that.
+// The parameter task of other revisions is ignored.
 func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Object) (any, *Error) {
-	switch known := declaresTasks(r.Client.Capabilities); {
-	case !known && t.TaskSupport == "required":
+	switch declared := declaresTasks(r.Client.Capabilities); {
+	case !declared && t.TaskSupport == "required":
 		return nil, errUndeclared()
-	case !known, t.argumentsError(args) != "":
+	case !declared, t.argumentsError(args) != "":
 		return t.run(ctx, r, args)
 	}
 	if t.Asks != nil {
-		asks := t.Asks(&Call{Request: r, Args: args, Library: r.conn.features, Turns: t.Turns})
+		asks := t.Asks(t.newCall(r, args))
 		if problem := r.checkClientSupports(asks); problem != nil {
 			return nil, problem
 		}
@@ -109,8 +115,8 @@ func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Obje
 	return o, nil
 }
 
-// details is the task as an object with what belongs to its status: what it
-// asks, or what it came to (SEP-2663, DetailedTask).
+// details returns the task with the members of its status: its requests for input,
+// or its result or error (SEP-2663, DetailedTask).
 func (t *task) details(v spec.Revision) Object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +136,8 @@ func (t *task) details(v spec.Revision) Object {
 	return o
 }
 
-// inlined is the result of a call as its request would have been answered.
+// inlineResult returns the result of a call as the answer to its request would hold
+// it.
 func (c *conn) inlineResult(result Object) any {
 	o, ok := deepCopy(result).(Object)
 	if ok {
@@ -139,14 +146,14 @@ func (c *conn) inlineResult(result Object) any {
 	return o
 }
 
-// questions are what a task asks its client, guarded by the mutex of the task.
+// A taskInput is what a task asks its client. The mutex of the task guards it.
 type taskInput struct {
 	open     []Ask // not yet answered
 	answers  map[string]Object
 	answered chan struct{} // closed when none is open
 }
 
-// ask has the task ask, unless it has ended.
+// requestInput makes the task ask for input, unless it has ended.
 func (t *task) requestInput(asks []Ask) (answered <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	t.taskInput = taskInput{slices.Clone(asks), map[string]Object{}, make(chan struct{})}
@@ -155,38 +162,38 @@ func (t *task) requestInput(asks []Ask) (answered <-chan struct{}, ok bool) {
 	return answered, t.setStatus(taskInputRequired, "The desk has a question.")
 }
 
-// awaitInput asks by the task of the request, and waits for tasks/update.
-func (r *Request) inputByTask(ctx context.Context, asks []Ask, more func(answers map[string]Object) []Ask) inputResult {
-	in := inputResult{answers: map[string]Object{}}
+// inputByTask obtains input by the task of the request: it waits for tasks/update.
+func (r *Request) inputByTask(ctx context.Context, asks []Ask, more moreAsks) inputResult {
+	answers := map[string]Object{}
 	for len(asks) > 0 {
 		answered, ok := r.task.requestInput(asks)
 		if !ok {
-			return inputResult{missing: "The task has ended."}
+			return inputResult{failure: "The task has ended."}
 		}
 		r.conn.notifyTaskStatus(r.task)
 		select {
 		case <-answered:
 		case <-ctx.Done():
-			return inputResult{missing: "The task was ended before its questions were answered."}
+			return inputResult{failure: "The task was ended before its questions were answered."}
 		}
 		r.conn.notifyTaskStatus(r.task)
 		r.task.mu.Lock()
-		maps.Copy(in.answers, r.task.answers)
+		maps.Copy(answers, r.task.answers)
 		r.task.mu.Unlock()
-		asks = more(in.answers)
+		asks = more(answers)
 	}
-	return in
+	return inputResult{answers: answers}
 }
 
-// take takes the answers to what is open; others are passed over (SEP-2663, task
-// update requests). With the last of them the task goes on.
+// acceptAnswers takes the answers to what is open; others are ignored (SEP-2663,
+// task update requests). With the last of them the task continues.
 func (t *task) acceptAnswers(responses Object) *Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.status != taskInputRequired {
 		return nil
 	}
-	fresh := map[string]Object{}
+	accepted := map[string]Object{}
 	for _, a := range t.open {
 		v, given := responses[a.Key]
 		if !given {
@@ -199,10 +206,10 @@ func (t *task) acceptAnswers(responses Object) *Error {
 		if why := a.checkAnswer(answer); why != "" {
 			return invalidParams("inputResponses.%s %s", a.Key, why)
 		}
-		fresh[a.Key] = answer
+		accepted[a.Key] = answer
 	}
-	maps.Copy(t.answers, fresh)
-	t.open = slices.DeleteFunc(t.open, func(a Ask) bool { return fresh[a.Key] != nil })
+	maps.Copy(t.answers, accepted)
+	t.open = slices.DeleteFunc(t.open, func(a Ask) bool { return accepted[a.Key] != nil })
 	if len(t.open) == 0 {
 		t.changeStatus(taskWorking, "The desk goes on with it.")
 		close(t.answered)
@@ -210,7 +217,7 @@ func (t *task) acceptAnswers(responses Object) *Error {
 	return nil
 }
 
-// getDetails answers tasks/get (SEP-2663, task polling).
+// getExtensionTask answers tasks/get (SEP-2663, task polling).
 func getExtensionTask(_ context.Context, r *Request) (any, *Error) {
 	t, problem := r.namedTask()
 	if problem != nil {
@@ -235,8 +242,8 @@ func updateTask(_ context.Context, r *Request) (any, *Error) {
 	return Object{}, nil
 }
 
-// endTask answers tasks/cancel, also of a task that has ended (SEP-2663, task
-// cancellation).
+// cancelExtensionTask answers tasks/cancel, also for a task that has ended
+// (SEP-2663, task cancellation).
 func cancelExtensionTask(_ context.Context, r *Request) (any, *Error) {
 	t, problem := r.namedTask()
 	if problem != nil {
@@ -246,17 +253,16 @@ func cancelExtensionTask(_ context.Context, r *Request) (any, *Error) {
 	return Object{}, nil
 }
 
-// subscriptionTasks returns the tasks of the filter that there are; nil if none
+// subscriptionTasks returns the existing tasks that the filter names; nil if none
 // (SEP-2663, task status notifications).
 func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
-	v, ok := filter["taskIds"]
-	if !ok || !r.hasTasksExtension() {
+	if _, ok := filter["taskIds"]; !ok || !r.hasTasksExtension() {
 		return nil, nil
 	}
 	if !declaresTasks(r.Client.Capabilities) {
 		return nil, errUndeclared()
 	}
-	ids, problem := filterStrings("taskIds", v)
+	ids, problem := filterStrings(filter, "taskIds")
 	if problem != nil {
 		return nil, problem
 	}
@@ -266,7 +272,7 @@ func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
 	}), nil
 }
 
-// tellListeners tells the streams that were opened for a task of its state.
+// notifyTaskSubscribers notifies the subscriptions that name a task of its state.
 func (c *conn) notifyTaskSubscribers(t *task) {
 	for _, s := range c.openSubscriptions() {
 		if s.tasks[t.id] {

@@ -10,33 +10,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A Tool is one tool of the desk (server/tools).
+// A Tool is one tool (server/tools).
 type Tool struct {
 	Name, Title, Description string
 	Input                    Object // JSON Schema of the arguments, 2020-12
 	Output                   Object // JSON Schema of the structured result, or nil
-	// Wrap names the member under which a structured result that is no
-	// object stands in the revisions that want one.
+	// WrapMember names the member that holds a structured result that is no object,
+	// in the revisions that require an object.
 	WrapMember string
 	Hints      Object   // annotations
 	In         spec.Set // revisions that know what it needs; zero: all
-	// Room tools are offered while the reading room is open.
-	Room bool
-	// Offered tells whether the tool is there just now; nil: always.
-	Offered func() bool
-	// TaskSupport tells whether calls can be tasks: forbidden, optional or
-	// required; "" says nothing, which means forbidden.
+	// Offered reports whether the library offers the tool at present; nil: always.
+	Offered func(*Library) bool
+	// TaskSupport is the execution.taskSupport of the tool: forbidden, optional or
+	// required; "" is not listed, which means forbidden.
 	TaskSupport string
-	// AsksFirst: before a call becomes a task under the extension, it asks
-	// what it asks by input_required results.
+	// AsksFirst makes a call obtain its input by input_required results before it
+	// becomes a task under the tasks extension.
 	AsksFirst bool
-	// Lenient tools take any arguments, whatever Input says.
+	// Lenient makes the tool accept arguments that do not match Input.
 	Lenient bool
-	// Asks tells what input the call needs from the client, and More what else
-	// it needs once all of that was answered, again and again until it returns
-	// nothing.
+	// Asks returns the input that a call needs from the client. More returns the
+	// input that it needs in addition once the client answered all of that; it is
+	// called again until it returns none.
 	Asks, More func(call *Call) []Ask
-	// Turns bounds the asks of a conversation with the client's model.
+	// Turns bounds the requests of a conversation with the client's model.
 	Turns int
 	Run   func(ctx context.Context, call *Call) Outcome
 
@@ -48,7 +46,7 @@ type Tool struct {
 type Call struct {
 	*Request
 	Args    Object
-	Asked   []Ask             // what the tool asked for
+	Asked   []Ask             // what Tool.Asks returned
 	Answers map[string]Object // of the client, by key of the Ask
 	Library *Library
 	Turns   int // of the tool
@@ -65,19 +63,31 @@ type Outcome struct {
 func textOutcome(s string) Outcome    { return Outcome{Content: []Object{textBlock(s)}} }
 func errorOutcome(s string) Outcome   { return Outcome{Content: []Object{textBlock(s)}, Failed: true} }
 func structuredOutcome(v any) Outcome { return Outcome{Structured: v} }
-func (t *Tool) wrapsOutput() bool     { return t.WrapMember != "" }
 
-func (t *Tool) isOffered(r *Request) bool {
-	return (t.In == 0 || t.In.Has(r.Revision)) && (!t.Room || r.conn.features.readingRoomIsOpen()) && (t.Offered == nil || t.Offered())
+// isOffered reports whether the tool is offered to the client of a request.
+func (t *Tool) isOffered(r *Request) bool { return isOffered(r, t.In, t.Offered) }
+
+// isOffered reports whether a feature is offered to the client of a request: its
+// revisions include that of the request, and the library offers it at present.
+func isOffered(r *Request, in spec.Set, offered func(*Library) bool) bool {
+	return (in == 0 || in.Has(r.Revision)) && (offered == nil || offered(r.conn.features))
 }
 
-// rootless are the revisions in which a structured result may be any JSON
+// anyOutputRevisions are the revisions in which a structured result may be any JSON
 // value (server/tools#structured-content).
 var anyOutputRevisions = spec.Stateless
 
-// show is the definition of the tool at a revision.
+// wrapsOutput reports whether the structured result is wrapped in an object at a
+// revision.
+func (t *Tool) wrapsOutput(v spec.Revision) bool {
+	return t.WrapMember != "" && !anyOutputRevisions.Has(v)
+}
+
+// definition returns the definition of the tool at a revision.
 func (t *Tool) definition(v spec.Revision) Object {
-	o := Object{"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons()}
+	o := Object{
+		"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons(),
+	}
 	if t.Hints != nil {
 		o["annotations"] = t.Hints
 	}
@@ -86,8 +96,8 @@ func (t *Tool) definition(v spec.Revision) Object {
 	}
 	switch {
 	case t.Output == nil:
-	case t.wrapsOutput() && !anyOutputRevisions.Has(v):
-		o["outputSchema"] = Object{"type": "object", "properties": Object{t.WrapMember: t.Output}, "required": []any{t.WrapMember}}
+	case t.wrapsOutput(v):
+		o["outputSchema"] = objectSchema(Object{t.WrapMember: t.Output}, t.WrapMember)
 	default:
 		o["outputSchema"] = t.Output
 	}
@@ -96,28 +106,22 @@ func (t *Tool) definition(v spec.Revision) Object {
 
 // listTools answers tools/list (server/tools#listing-tools).
 func listTools(_ context.Context, r *Request) (any, *Error) {
-	l := r.conn.features
-	o, problem := paginate(r, "tools", l.Tools,
+	return paginate(r, "tools", r.conn.features.Tools,
 		func(t *Tool) bool { return t.isOffered(r) },
 		func(t *Tool) Object { return t.definition(r.Revision) })
-	if problem != nil {
-		return nil, problem
-	}
-	return o, nil
 }
 
-// maxCalls bounds the tool calls in progress: server/tools#security-considerations
-// wants a limit on their rate.
-const maxCalls = 128
-
-// inResult are the revisions in which arguments that do not fit are reported
-// in the result, for the model to correct itself; before, they are a protocol
-// error (server/tools#error-handling).
-var argumentErrorResultRevisions = spec.Since(spec.V2025_11_25)
+// findTool returns the offered tool of a name, or nil.
+func (r *Request) findTool(name any) *Tool {
+	tools := r.conn.features.Tools
+	if i := slices.IndexFunc(tools, func(t *Tool) bool { return t.Name == name && t.isOffered(r) }); i >= 0 {
+		return tools[i]
+	}
+	return nil
+}
 
 // callTool answers tools/call (server/tools#calling-tools).
 func callTool(ctx context.Context, r *Request) (any, *Error) {
-	c := r.conn
 	name, ok := r.Params["name"].(string)
 	if !ok {
 		return nil, invalidParams("The parameter name must be a string")
@@ -132,11 +136,10 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	if _, problem := r.presentedState(); problem != nil {
 		return nil, problem
 	}
-	i := slices.IndexFunc(c.features.Tools, func(t *Tool) bool { return t.Name == name && t.isOffered(r) })
-	if i < 0 {
+	t := r.findTool(name)
+	if t == nil {
 		return nil, invalidParams("Unknown tool: %s", clip(name))
 	}
-	t := c.features.Tools[i]
 	if r.hasTasksExtension() && t.canBeTask() {
 		return t.callWithTasksExtension(ctx, r, args)
 	}
@@ -152,7 +155,16 @@ func callTool(ctx context.Context, r *Request) (any, *Error) {
 	return t.run(ctx, r, args)
 }
 
-// serve carries a call out.
+// maxCalls bounds the tool calls in progress: server/tools#security-considerations
+// requires a limit on their rate.
+const maxCalls = 128
+
+// argumentErrorResultRevisions are the revisions in which arguments that do not
+// match the input schema are reported in the result, so that the model can correct
+// itself; before, they are a protocol error (server/tools#error-handling).
+var argumentErrorResultRevisions = spec.Since(spec.V2025_11_25)
+
+// run executes a call.
 func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 	c := r.conn
 	if why := t.argumentsError(args); why != "" {
@@ -167,7 +179,7 @@ func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 	default:
 		return t.result(r.Revision, errorOutcome("The desk is busy; try again in a moment.")), nil
 	}
-	call := &Call{Request: r, Args: args, Library: c.features, Turns: t.Turns}
+	call := t.newCall(r, args)
 	if t.Asks != nil {
 		call.Asked = t.Asks(call)
 		in, problem := r.obtainInput(ctx, call.Asked, func(answers map[string]Object) []Ask {
@@ -182,8 +194,8 @@ func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 			return nil, problem
 		case in.interim != nil:
 			return in.interim, nil
-		case in.missing != "":
-			return t.result(r.Revision, errorOutcome(in.missing)), nil
+		case in.failure != "":
+			return t.result(r.Revision, errorOutcome(in.failure)), nil
 		}
 		call.Answers = in.answers
 	}
@@ -194,13 +206,18 @@ func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 	return t.result(r.Revision, out), nil
 }
 
-// result is the CallToolResult of an outcome. A structured result also stands
-// in a text block, for clients that know none (server/tools#structured-content).
+func (t *Tool) newCall(r *Request, args Object) *Call {
+	return &Call{Request: r, Args: args, Library: r.conn.features, Turns: t.Turns}
+}
+
+// result returns the CallToolResult of an outcome. A structured result is repeated
+// in a text block, for clients that do not know it
+// (server/tools#structured-content).
 func (t *Tool) result(v spec.Revision, out Outcome) Object {
 	o := Object{}
 	if out.Structured != nil {
 		value := out.Structured
-		if t.wrapsOutput() && !anyOutputRevisions.Has(v) {
+		if t.wrapsOutput(v) {
 			value = Object{t.WrapMember: value}
 		}
 		o["structuredContent"] = value

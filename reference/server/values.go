@@ -10,14 +10,14 @@ import (
 func isString(v any) bool { _, ok := v.(string); return ok }
 func isObject(v any) bool { _, ok := v.(Object); return ok }
 
-// isInteger tells whether v is a number without fractional part, however it
-// is spelled.
+// isInteger reports whether v is a number without fractional part, in any
+// notation.
 func isInteger(v any) bool {
 	n, ok := v.(json.Number)
 	return ok && wire.ID{Raw: n.String()}.Usable()
 }
 
-// integer returns the value of an integral argument, or other if there is none.
+// intOr returns v as an integer, or other if v is no number.
 func intOr(v any, other int) int {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -33,15 +33,16 @@ func intOr(v any, other int) int {
 	return int(f)
 }
 
-// text returns the string v, or "".
+// stringOf returns the string v, or "" if v is none.
 func stringOf(v any) string { s, _ := v.(string); return s }
 
+// clip shortens a value of the client for an error message.
 func clip(s string) string { return wire.Clip(s, 60) }
 
-// rawID is an id as a value that is encoded as it came.
+// rawID returns an id as a value that is encoded byte for byte.
 func rawID(id wire.ID) json.RawMessage { return json.RawMessage(id.Raw) }
 
-// own copies a value deeply, so that whoever gets it may change it.
+// deepCopy copies a JSON value, so that the copy can be changed.
 func deepCopy(v any) any {
 	switch v := v.(type) {
 	case Object:
@@ -60,7 +61,7 @@ func deepCopy(v any) any {
 	return v
 }
 
-// pick returns the members of those names.
+// pick returns the members with the given names.
 func pick(o Object, names ...string) Object {
 	out := Object{}
 	for _, name := range names {

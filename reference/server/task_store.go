@@ -6,16 +6,17 @@ import (
 	"sync"
 )
 
-// taskShelf holds the tasks of a connection in the order in which they were
-// made. Places of expired ones stay empty, so that cursors stay good; those of the
-// extension are in no list, and leave none.
+// A taskStore holds the tasks of a connection in the order of their creation. The
+// positions of expired tasks stay empty, so that cursors stay valid. Tasks of the
+// extension are in no list and leave no position.
 type taskStore struct {
 	mu          sync.Mutex
 	listed      []*task
-	listedCount int // how many places are not empty
+	listedCount int // of the positions that are not empty
 	extended    []*task
 }
 
+// add stores a task and reports whether there was room for it.
 func (s *taskStore) add(t *task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +33,7 @@ func (s *taskStore) add(t *task) bool {
 	return true
 }
 
-// purge forgets tasks whose time is over.
+// removeExpired removes the tasks that have expired. s.mu is held.
 func (s *taskStore) removeExpired() {
 	for i, t := range s.listed {
 		if t != nil && t.isExpired() {
@@ -43,7 +44,7 @@ func (s *taskStore) removeExpired() {
 	s.extended = slices.DeleteFunc(s.extended, (*task).isExpired)
 }
 
-// list returns the tasks that are listed, with nil for those that are gone.
+// list returns the listed tasks, with nil for those that have expired.
 func (s *taskStore) list() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,16 +52,16 @@ func (s *taskStore) list() []*task {
 	return slices.Clone(s.listed)
 }
 
+// find returns the task of an id, or nil.
 func (s *taskStore) find(id string) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removeExpired()
-	named := func(t *task) bool { return t != nil && t.id == id }
-	if i := slices.IndexFunc(s.extended, named); i >= 0 {
-		return s.extended[i]
-	}
-	if i := slices.IndexFunc(s.listed, named); i >= 0 {
-		return s.listed[i]
+	hasID := func(t *task) bool { return t != nil && t.id == id }
+	for _, tasks := range [][]*task{s.extended, s.listed} {
+		if i := slices.IndexFunc(tasks, hasID); i >= 0 {
+			return tasks[i]
+		}
 	}
 	return nil
 }

@@ -6,15 +6,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// members tells for the objects of the schema which revisions have a member
-// that not all of them have (schema.ts of each revision). Objects are written
-// once, complete, and cut to the revision by shape.
-var membersSince = func() map[string]map[string]spec.Set {
+// memberRevisions lists, for the objects of the schema, the members that only some
+// revisions have (schema.ts of each revision). The server writes its objects with
+// all members; membersAt removes those that a revision lacks.
+var memberRevisions = func() map[string]map[string]spec.Set {
 	title, icons, meta := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Since(spec.V2025_06_18)
 	named := map[string]spec.Set{"title": title, "icons": icons, "_meta": meta}
 	return map[string]map[string]spec.Set{
-		"Implementation":     {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
-		"ServerCapabilities": {"completions": spec.Since(spec.V2025_03_26), "tasks": taskRevisions, "extensions": spec.Stateless},
+		"Implementation": {"title": title, "icons": icons, "description": icons, "websiteUrl": icons},
+		"ServerCapabilities": {
+			"completions": spec.Since(spec.V2025_03_26), "tasks": taskRevisions, "extensions": spec.Stateless,
+		},
 		"Tool": {
 			"title": title, "icons": icons, "_meta": meta,
 			"annotations":  spec.Since(spec.V2025_03_26),
@@ -35,10 +37,10 @@ var membersSince = func() map[string]map[string]spec.Set {
 	}
 }()
 
-// shape returns a copy of the object with the members that the revision has.
+// membersAt returns a copy of the object with the members that the revision has.
 func membersAt(v spec.Revision, kind string, o Object) Object {
 	out := maps.Clone(o)
-	for member, in := range membersSince[kind] {
+	for member, in := range memberRevisions[kind] {
 		if !in.Has(v) {
 			delete(out, member)
 		}

@@ -12,23 +12,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// stateLife is how long a client may take from being asked to its retry.
+// stateLifetime is the time that a client has from an input_required result to its
+// retry.
 const stateLifetime = 10 * time.Minute
 
-// A requestState is what the client keeps for the server between an
-// input_required result and the retry (basic/patterns/mrtr#core-types): the
-// request it belongs to, when it lapses, and what was answered so far. The
-// server keeps nothing itself.
+// A requestState is what the client keeps for the server between an input_required
+// result and the retry (basic/patterns/mrtr#core-types): the request that it
+// belongs to, when it expires, and the answers so far. The server keeps nothing
+// itself.
 type requestState struct {
 	Digest  string            `json:"for"`
-	User    string            `json:"of,omitempty"` // the user, where one is told apart
+	User    string            `json:"of,omitempty"` // "" if the server does not distinguish users
 	Until   int64             `json:"until"`        // Unix milliseconds
 	Answers map[string]Object `json:"answers,omitempty"`
 }
 
-// requireInput takes the answers that a retry brings, and asks for those that
-// are missing.
-func (r *Request) inputByResult(asks []Ask, more func(answers map[string]Object) []Ask) (inputResult, *Error) {
+// inputByResult takes the answers of a retry, and asks for the missing ones by an
+// input_required result.
+func (r *Request) inputByResult(asks []Ask, more moreAsks) (inputResult, *Error) {
 	if problem := r.checkClientSupports(asks); problem != nil {
 		return inputResult{}, problem
 	}
@@ -55,23 +56,28 @@ func (r *Request) inputByResult(asks []Ask, more func(answers map[string]Object)
 	}
 	interim := Object{"resultType": "input_required", "inputRequests": missing}
 	if !open {
-		interim["requestState"] = r.conn.seal(requestState{r.digest(), r.user(), time.Now().Add(stateLifetime).UnixMilli(), answers})
+		interim["requestState"] = r.conn.seal(requestState{
+			r.digest(), r.user(), time.Now().Add(stateLifetime).UnixMilli(), answers,
+		})
 	}
 	return inputResult{interim: interim}, nil
 }
 
-// mayAsk refuses what the client did not declare that it answers.
+// checkClientSupports returns an error if the client did not declare what one of
+// the asks needs.
 func (r *Request) checkClientSupports(asks []Ask) *Error {
 	for _, a := range asks {
 		if !a.isSupportedBy(r.Client) {
-			return &Error{spec.MissingClientCapability, "The client did not declare a capability that this needs",
-				Object{"requiredCapabilities": missingCapabilities(asks, r.Client)}}
+			return &Error{
+				spec.MissingClientCapability, "The client did not declare a capability that this needs",
+				Object{"requiredCapabilities": missingCapabilities(asks, r.Client)},
+			}
 		}
 	}
 	return nil
 }
 
-// entry is the ask as an entry of inputRequests at a revision.
+// entryAt returns the ask as an entry of inputRequests at a revision.
 func (a Ask) entryAt(v spec.Revision) Object {
 	o := Object{"method": a.Method}
 	if p := a.paramsAt(v); p != nil {
@@ -80,14 +86,16 @@ func (a Ask) entryAt(v spec.Revision) Object {
 	return o
 }
 
-// collect takes what was answered of the asks, now or before, into answers, and
-// what was not into missing.
-func (r *Request) collectAnswers(asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object) *Error {
+// collectAnswers puts the answers to the asks, those of this retry and those of the
+// kept state, into answers, and the asks without one into missing.
+func (r *Request) collectAnswers(
+	asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object,
+) *Error {
 	for _, a := range asks {
-		answer, fresh := responses[a.Key].(Object)
+		answer, isNew := responses[a.Key].(Object)
 		switch {
 		case kept == nil && !a.Open: // without our state nothing was asked yet
-		case fresh:
+		case isNew:
 			if why := a.checkAnswer(answer); why != "" {
 				return invalidParams("inputResponses.%s %s", a.Key, why)
 			}
@@ -102,7 +110,8 @@ func (r *Request) collectAnswers(asks []Ask, kept *requestState, responses Objec
 	return nil
 }
 
-// required names the capabilities that the client lacks.
+// missingCapabilities returns the capabilities that the asks need and the client
+// lacks.
 func missingCapabilities(asks []Ask, p Peer) Object {
 	o := Object{}
 	for _, a := range asks {
@@ -113,8 +122,8 @@ func missingCapabilities(asks []Ask, p Peer) Object {
 	return o
 }
 
-// inputResponses returns that member of the params; its values are objects.
-// Entries that nobody asked for are ignored.
+// inputResponses returns that member of the params, whose values must be objects.
+// Entries that were not asked for are ignored.
 func (r *Request) inputResponses() (Object, *Error) {
 	v, ok := r.Params["inputResponses"]
 	if !ok {
@@ -132,9 +141,9 @@ func (r *Request) inputResponses() (Object, *Error) {
 	return o, nil
 }
 
-// presented returns the state that the request carries, nil if there is none.
-// State that does not verify, lapsed or belongs to another request is
-// rejected (basic/patterns/mrtr#server-requirements-basic-workflow).
+// presentedState returns the state that the request carries, nil if there is none.
+// State that does not verify, has expired or belongs to another request is rejected
+// (basic/patterns/mrtr#server-requirements-basic-workflow).
 func (r *Request) presentedState() (*requestState, *Error) {
 	v, ok := r.Params["requestState"]
 	if !ok || !r.Modern {
@@ -158,8 +167,7 @@ func (r *Request) presentedState() (*requestState, *Error) {
 	return s, nil
 }
 
-// digest identifies a request and its retries: the method and what it is
-// asked of.
+// digest identifies a request and its retries by the method and its subject.
 func (r *Request) digest() string {
 	o := Object{"method": r.Method}
 	for _, member := range []string{"name", "uri", "arguments"} {
@@ -171,11 +179,13 @@ func (r *Request) digest() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
+// seal encodes and signs a state.
 func (c *conn) seal(s requestState) string {
 	body := base64.RawURLEncoding.EncodeToString(encode(s))
 	return body + "." + c.sign(body)
 }
 
+// unseal decodes a state; ok is false if its signature is not ours.
 func (c *conn) unseal(sealed string) (*requestState, bool) {
 	body, signature, ok := strings.Cut(sealed, ".")
 	if !ok || !hmac.Equal([]byte(signature), []byte(c.sign(body))) {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// hurry gives a client as long as Options.HTTP.Slow to send the body, which
-// net/http waits for even behind a refusal, and then to read the answer. A
-// request without body has no deadline to read: net/http already looks there for
-// the client to leave.
+// withDeadlines gives a client the time Options.HTTP.Slow to send the body, which
+// net/http awaits even after a refusal, and then to read the answer. A request
+// without body gets no read deadline: net/http already reads there, to notice that
+// the client leaves.
 func (h *HTTPHandler) withDeadlines(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 	control := http.NewResponseController(w)
 	if r.Body != http.NoBody {
 		_ = control.SetReadDeadline(time.Now().Add(h.options.HTTP.Slow))
 	}
-	_ = control.SetWriteDeadline(time.Time{}) // that of the answer before
+	_ = control.SetWriteDeadline(time.Time{}) // clears that of the previous answer
 	return deadlineWriter{w, h.options.HTTP.Slow}
 }
 
-// hurried is an answer whose client has so long to read it, after as long for what
-// is left of the body, which net/http awaits in between.
+// A deadlineWriter sets the write deadline when the answer begins. It is twice the
+// limit, since net/http may first await the rest of the body.
 type deadlineWriter struct {
 	http.ResponseWriter
 	limit time.Duration

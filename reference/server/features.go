@@ -1,0 +1,108 @@
+package server
+
+import "sync"
+
+// A Library is what the server offers: its identity, capabilities and features.
+// Faults may change it before the server starts; afterwards only its loans and its
+// reading room change.
+type Library struct {
+	Info         Object // Implementation
+	Capabilities Object // ServerCapabilities
+	Instructions string
+	PageSize     int
+	Tools        []*Tool
+	Resources    []*Resource
+	Templates    []*Template
+	Prompts      []*Prompt
+	Skills       []*Skill
+
+	toolPageSize int               // entries of a page of tools; 0: PageSize
+	official     *officialFeatures // nil unless the public conformance contract is offered
+
+	mu              sync.Mutex
+	loans           map[string]string // reader by id of the book
+	readingRoomOpen bool
+}
+
+func newFeatures() *Library {
+	return &Library{
+		Info: Object{
+			"name": "harbour-street-library", "title": "Harbour Street Library", "version": "1.0.0",
+			"description": "The lending desk of a small library that never was",
+			"websiteUrl":  "https://library.example/desk",
+			"icons":       icons(),
+		},
+		Capabilities: Object{
+			"logging":     Object{},
+			"completions": Object{},
+			"prompts":     Object{"listChanged": true},
+			"resources":   Object{"subscribe": true, "listChanged": true},
+			"tools":       Object{"listChanged": true},
+			"tasks": Object{
+				"list": Object{}, "cancel": Object{}, "requests": Object{"tools": Object{"call": Object{}}},
+			},
+		},
+		Instructions: "Search the catalogue before you lend a book. " +
+			"Book ids look like b7, readers are called by their first name.",
+		PageSize:  4,
+		Tools:     libraryTools(),
+		Resources: libraryResources(),
+		Templates: libraryTemplates(),
+		Prompts:   libraryPrompts(),
+		loans:     map[string]string{"b3": "ines"},
+	}
+}
+
+// removeSessionCapabilities removes the capabilities that need a session.
+func (l *Library) removeSessionCapabilities() {
+	delete(l.Capabilities, "tasks")
+	delete(l.Capabilities, "logging")
+	for _, name := range []string{"prompts", "resources", "tools"} {
+		if _, ok := l.Capabilities[name]; ok {
+			l.Capabilities[name] = Object{}
+		}
+	}
+}
+
+// lend records a loan; it fails for a book that is lent.
+func (l *Library) lend(id, reader string) (holder string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if holder, lent := l.loans[id]; lent {
+		return holder, false
+	}
+	l.loans[id] = reader
+	return reader, true
+}
+
+// endLoan ends a loan; it fails for a book that is not lent.
+func (l *Library) endLoan(id string) (holder string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	holder, ok = l.loans[id]
+	delete(l.loans, id)
+	return holder, ok
+}
+
+// holder returns the reader who has the book, "" for none.
+func (l *Library) holder(id string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.loans[id]
+}
+
+// setReadingRoom opens or closes the reading room and reports whether that changed
+// it.
+func (l *Library) setReadingRoom(open bool) (changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed = l.readingRoomOpen != open
+	l.readingRoomOpen = open
+	return changed
+}
+
+func (l *Library) readingRoomIsOpen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.readingRoomOpen
+}
