@@ -1,10 +1,19 @@
-// Package authserver is a small honest OAuth 2.1 authorization server for tests:
-// it gives tokens to whoever asks, on the loopback interface alone. The
-// reference server trusts it, and so may any server under test. It publishes its
-// metadata (RFC 8414), registers clients (RFC 7591), has the authorization code
-// flow with PKCE (RFC 7636) in which the user always agrees, and rotates refresh
-// tokens. What no real one has is an endpoint that mints the tokens that tests
-// need: of a second user, expired, for another server, with less scope or more.
+// Package authserver is a small conforming OAuth 2.1 authorization server for
+// tests: it gives a token to every client that asks, on the loopback interface
+// alone. The reference server trusts it, and any server under test may.
+//
+// A Server is an http.Handler with these endpoints:
+//
+//   - metadata (RFC 8414) and the key that verifies its tokens (authserver.go)
+//   - registration of clients (RFC 7591) and the authorization endpoint of the code
+//     flow with PKCE (RFC 7636), where the user always agrees (authorize.go)
+//   - the token endpoint, which exchanges codes and rotates refresh tokens
+//     (token_endpoint.go)
+//   - an endpoint that no real authorization server has: it mints the tokens that
+//     tests need, such as expired ones or ones for another server (mint.go)
+//
+// Listen serves it on its own. Protect and Serving run it at the origin of a
+// reference server (reference_server.go).
 package authserver
 
 import (
@@ -20,31 +29,31 @@ import (
 
 // A Server is an authorization server. It serves at the root of its issuer.
 type Server struct {
-	issuer  string
-	key     ed25519.PrivateKey
-	public  ed25519.PublicKey
-	foreign ed25519.PrivateKey // of nobody that anybody trusts
-	scopes  Scopes
-	// resource is the server that tokens are for where clients name none, as those
-	// of 2025-03-26 do; "" where that is not known.
+	issuer    string
+	key       ed25519.PrivateKey
+	publicKey ed25519.PublicKey
+	otherKey  ed25519.PrivateKey // that no server trusts
+	scopes    Scopes
+	// resource is the server that tokens are for if clients name none, as those of
+	// 2025-03-26 do; "" if it is not known.
 	resource string
 	mux      *http.ServeMux
 
-	mu         sync.Mutex
-	clients    map[string]client
-	registered []string // their ids, oldest first
-	codes      map[string]grant
-	refresh    map[string]grant
+	mu            sync.Mutex
+	clients       map[string]client
+	clientIDs     []string // oldest first
+	codes         map[string]grant
+	refreshTokens map[string]grant
 }
 
-// Scopes are what minted tokens may hold by default, each separated by spaces:
-// usually, too little, and more than is needed in a broader scope. "" where that
-// is not known.
+// Scopes are the default scopes of minted tokens, each separated by spaces: those
+// usually required, fewer than required, and one that implies more than required.
+// "" if they are not known.
 type Scopes struct {
 	Usual, Narrow, Broad string
 }
 
-// The paths of the endpoints, which are those that servers without metadata have
+// The paths of the endpoints, which are those of servers without metadata
 // (basic/authorization#fallbacks-for-servers-without-metadata-discovery, of
 // 2025-03-26).
 const (
@@ -56,14 +65,14 @@ const (
 	pathMint      = "/mint"
 )
 
-// How long access tokens are good: those of the flow, and those that are minted,
+// The lifetimes of access tokens: of those of the code flow, and of minted ones,
 // which outlast any run of checks.
 const (
-	Life       = 10 * time.Minute
-	mintedLife = time.Hour
+	accessTokenLifetime = 10 * time.Minute
+	mintedTokenLifetime = time.Hour
 )
 
-// Bounds of what is kept.
+// The bounds of what is kept, and of the bodies of requests.
 const (
 	maxClients = 1000
 	maxGrants  = 1000
@@ -74,16 +83,17 @@ const (
 func New(issuer string, scopes Scopes) *Server {
 	key := newKey()
 	s := &Server{
-		issuer: issuer, key: key, public: key.Public().(ed25519.PublicKey), foreign: newKey(), scopes: scopes, mux: http.NewServeMux(),
-		clients: map[string]client{}, codes: map[string]grant{}, refresh: map[string]grant{},
+		issuer: issuer, key: key, publicKey: key.Public().(ed25519.PublicKey), otherKey: newKey(),
+		scopes: scopes, mux: http.NewServeMux(),
+		clients: map[string]client{}, codes: map[string]grant{}, refreshTokens: map[string]grant{},
 	}
 	for pattern, serve := range map[string]http.HandlerFunc{
-		"GET " + pathMetadata:  s.metadata,
-		"GET " + pathKeys:      s.keys,
+		"GET " + pathMetadata:  s.serveMetadata,
+		"GET " + pathKeys:      s.serveKeys,
 		"GET " + pathAuthorize: s.authorize,
-		"POST " + pathToken:    s.token,
+		"POST " + pathToken:    s.serveToken,
 		"POST " + pathRegister: s.register,
-		"POST " + pathMint:     s.mint,
+		"POST " + pathMint:     s.serveMint,
 	} {
 		s.mux.HandleFunc(pattern, serve)
 	}
@@ -93,12 +103,12 @@ func New(issuer string, scopes Scopes) *Server {
 // Issuer identifies the server.
 func (s *Server) Issuer() string { return s.issuer }
 
-// ServeHTTP answers one request of somebody who called us by a name of the
-// loopback interface, and is no page of somebody else: whoever reaches us gets
-// tokens.
+// ServeHTTP answers one request. It refuses a request that names no host of the
+// loopback interface or comes from a web page: every client gets tokens here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if host := hostOf(r.Host); !loopback(host) || r.Header.Get("Origin") != "" {
-		refuse(w, http.StatusForbidden, "access_denied", "tokens for tests are given on the loopback interface alone")
+	if host := hostOf(r.Host); !isLoopback(host) || r.Header.Get("Origin") != "" {
+		const description = "tokens for tests are given on the loopback interface alone"
+		writeError(w, http.StatusForbidden, "access_denied", description)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -112,13 +122,13 @@ func hostOf(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// metadata answers with the metadata of the server (RFC 8414 section 3).
-func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
+// serveMetadata answers with the metadata of the server (RFC 8414 section 3).
+func (s *Server) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 	o := map[string]any{
 		"issuer":                                         s.issuer,
 		"authorization_endpoint":                         s.issuer + pathAuthorize,
@@ -135,25 +145,25 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	if s.scopes.Usual != "" {
 		o["scopes_supported"] = strings.Fields(s.scopes.Usual)
 	}
-	write(w, http.StatusOK, o)
+	writeJSON(w, http.StatusOK, o)
 }
 
-// keys answers with the key that tokens are verified by (RFC 7517, RFC 8037).
-func (s *Server) keys(w http.ResponseWriter, _ *http.Request) {
-	write(w, http.StatusOK, map[string]any{"keys": []any{map[string]any{
-		"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": algorithm.Algorithm, "kid": keyID,
-		"x": base64.RawURLEncoding.EncodeToString(s.public),
+// serveKeys answers with the key that verifies tokens (RFC 7517, RFC 8037).
+func (s *Server) serveKeys(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"keys": []any{map[string]any{
+		"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": tokenHeader.Algorithm, "kid": keyID,
+		"x": base64.RawURLEncoding.EncodeToString(s.publicKey),
 	}}})
 }
 
-func write(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who cannot be written to has left
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client has left
 }
 
-// refuse answers with an error of OAuth (RFC 6749 section 5.2).
-func refuse(w http.ResponseWriter, status int, code, why string) {
-	write(w, status, map[string]any{"error": code, "error_description": why})
+// writeError answers with an OAuth error (RFC 6749 section 5.2).
+func writeError(w http.ResponseWriter, status int, code, description string) {
+	writeJSON(w, status, map[string]any{"error": code, "error_description": description})
 }

@@ -115,7 +115,7 @@ func TestCodeFlow(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("a code was answered with %d %v", status, o)
 	}
-	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != FirstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
+	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != firstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
 	again := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {o["refresh_token"].(string)}, "client_id": {id}}
@@ -152,7 +152,7 @@ func TestMetadataAndKeys(t *testing.T) {
 
 func TestKindsOfTokens(t *testing.T) {
 	const at = "http://localhost:1/mcp"
-	s := New("http://127.0.0.1:2", Library())
+	s := New("http://127.0.0.1:2", referenceScopes())
 	for _, kind := range Kinds() {
 		token, err := s.Mint(kind, at, "")
 		if err != nil {
@@ -167,7 +167,7 @@ func TestKindsOfTokens(t *testing.T) {
 			continue
 		}
 		got := map[Kind]bool{
-			First: g.Subject == FirstUser, Second: g.Subject == SecondUser, Expired: time.Now().After(g.Expires), Audience: g.Audience[0] != at,
+			First: g.Subject == firstUser, Second: g.Subject == secondUser, Expired: time.Now().After(g.Expires), Audience: g.Audience[0] != at,
 			Narrow: len(g.Scopes) == 1, Broad: g.Scopes[0] == "library", Upper: g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
 		}
 		if !got[kind] {
@@ -181,18 +181,18 @@ func TestKindsOfTokens(t *testing.T) {
 
 // What was altered, is of another key or has no signature is not verified.
 func TestForgeriesAreRefused(t *testing.T) {
-	s := New("http://127.0.0.1:2", Library())
+	s := New("http://127.0.0.1:2", referenceScopes())
 	token, err := s.Mint(First, "http://h/mcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(token, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt","kid":"mcpcheck-1"}`))
-	other, err := New("http://127.0.0.1:2", Library()).Mint(First, "http://h/mcp", "")
+	other, err := New("http://127.0.0.1:2", referenceScopes()).Mint(First, "http://h/mcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, forged := range []string{"", "x", parts[0] + "." + parts[1], none + "." + parts[1] + ".", parts[0] + "." + part(Claims{Issuer: s.Issuer()}) + "." + parts[2], other} {
+	for _, forged := range []string{"", "x", parts[0] + "." + parts[1], none + "." + parts[1] + ".", parts[0] + "." + encodePart(claims{Issuer: s.Issuer()}) + "." + parts[2], other} {
 		if g, err := s.Verify(forged); err == nil {
 			t.Errorf("%.40q was verified: %+v", forged, g)
 		}

@@ -149,7 +149,7 @@ func TestABodyThatNeverComesIsNotWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := s.web(50 * time.Millisecond)
+	web := s.httpServer(50 * time.Millisecond)
 	go func() { _ = web.Serve(l) }() // until it is closed
 	defer web.Close()
 	for _, path := range []string{"/token", "/register", "/mint", "/jwks"} {

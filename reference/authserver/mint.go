@@ -9,22 +9,22 @@ import (
 )
 
 // MintEndpoint is the member of the metadata that names the endpoint which mints
-// tokens for tests; no other authorization server has it.
+// tokens for tests. No other authorization server has it.
 const MintEndpoint = "mcpcheck_mint_endpoint"
 
-// A Kind is what is particular about a minted token.
+// A Kind is the kind of a minted token.
 type Kind string
 
-// The kinds of tokens. All but that of the second user are issued for the first.
+// The kinds of tokens. All except Second are issued for the first user.
 const (
 	First    Kind = "first"
 	Second   Kind = "second"   // of another user
 	Expired  Kind = "expired"  // an hour ago
 	Audience Kind = "audience" // issued for another server
-	Foreign  Kind = "foreign"  // signed by nobody that is trusted
-	Narrow   Kind = "narrow"   // with less scope than most needs
-	Broad    Kind = "broad"    // with a broader scope that implies what is needed
-	Upper    Kind = "upper"    // whose audience is spelt in upper case
+	Foreign  Kind = "foreign"  // signed with a key that no server trusts
+	Narrow   Kind = "narrow"   // with fewer scopes than most requests require
+	Broad    Kind = "broad"    // with a broader scope that implies the required ones
+	Upper    Kind = "upper"    // with the scheme and host of its audience in upper case
 )
 
 // Kinds returns the kinds of tokens.
@@ -32,35 +32,28 @@ func Kinds() []Kind {
 	return []Kind{First, Second, Expired, Audience, Foreign, Narrow, Broad, Upper}
 }
 
-// Mint returns a token for a server. The scope is that of its kind where none is
-// given; an error tells that none is known.
+// Mint returns a token for a server. If scope is "" it is the default of the kind;
+// it is an error if there is none.
 func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 	if scope == "" {
-		switch kind {
-		case Narrow:
-			scope = s.scopes.Narrow
-		case Broad:
-			scope = s.scopes.Broad
-		default:
-			scope = s.scopes.Usual
-		}
+		scope = s.defaultScope(kind)
 		if scope == "" && (kind == Narrow || kind == Broad) {
 			return "", fmt.Errorf("mint a token: no scope is known that is %s", kind)
 		}
 	}
-	c := s.claims(FirstUser, resource, scope, "mcpcheck", mintedLife)
+	c := s.newClaims(firstUser, resource, scope, "mcpcheck", mintedTokenLifetime)
 	key := s.key
 	switch kind {
 	case First, Narrow, Broad:
 	case Second:
-		c.Subject = SecondUser
+		c.Subject = secondUser
 	case Expired:
 		before := time.Now().Add(-time.Hour)
-		c.Issued, c.Expires = before.Add(-mintedLife).Unix(), before.Unix()
+		c.Issued, c.Expires = before.Add(-mintedTokenLifetime).Unix(), before.Unix()
 	case Audience:
 		c.Audience = "https://another.example/mcp"
 	case Foreign:
-		key = s.foreign
+		key = s.otherKey
 	case Upper:
 		u, err := url.Parse(resource)
 		if err != nil {
@@ -74,8 +67,18 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 	return sign(key, c), nil
 }
 
-// Tokens returns tokens for a server by their kinds; one whose scope is not known
-// is left out.
+func (s *Server) defaultScope(kind Kind) string {
+	switch kind {
+	case Narrow:
+		return s.scopes.Narrow
+	case Broad:
+		return s.scopes.Broad
+	}
+	return s.scopes.Usual
+}
+
+// Tokens returns tokens for a server by their kinds, except those whose scope is not
+// known.
 func (s *Server) Tokens(resource string) map[string]string {
 	out := map[string]string{}
 	for _, kind := range Kinds() {
@@ -86,16 +89,17 @@ func (s *Server) Tokens(resource string) map[string]string {
 	return out
 }
 
-// mint answers with a token of the kind that a form asks for.
-func (s *Server) mint(w http.ResponseWriter, r *http.Request) {
+// serveMint answers with a token of the kind that a form names.
+func (s *Server) serveMint(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request", "the body is no form")
+		writeError(w, http.StatusBadRequest, "invalid_request", "the body is no form")
 		return
 	}
-	token, err := s.Mint(Kind(r.PostForm.Get("kind")), r.PostForm.Get("resource"), r.PostForm.Get("scope"))
+	form := r.PostForm
+	token, err := s.Mint(Kind(form.Get("kind")), form.Get("resource"), form.Get("scope"))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request", err.Error())
+		writeError(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return
 	}
-	write(w, http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
+	writeJSON(w, http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

@@ -1,7 +1,13 @@
-// Package client is an honest little MCP client of all published revisions, over
-// stdio, streamable HTTP and HTTP+SSE: it opens a session, looks at what the server offers, calls a
-// read-only tool, reads a resource, gets a prompt, and closes. It shares no
-// code with what judges it.
+// Package client is a small conforming MCP client of all published revisions, over
+// stdio, streamable HTTP and HTTP+SSE. It opens a session, lists what the server
+// offers, calls a read-only tool, reads a resource, gets a prompt, and closes. It
+// shares no code with the checks that judge it, and deviates only by its Hooks.
+//
+// A conn correlates requests with their responses and answers the requests of the
+// server. It sends through a link: a processLink for a server on stdio (stdio.go),
+// an httpLink for one at a URL (http.go). A session is a conn at one revision:
+// session.open finds the revision by server/discover or initialize, and
+// session.useFeatures sends the requests of ordinary use (features.go).
 package client
 
 import (
@@ -15,61 +21,61 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// The identity that the client gives.
+// The identity that the client sends.
 const (
 	Name    = "mcpcheck-reference-client"
 	Version = "0.1.0"
 )
 
-// Options say what the client speaks and how long it waits.
+// Options configures a client and holds the hooks that make it deviate.
 type Options struct {
-	// Revisions it speaks; nil for all.
+	// Revisions are those that the client speaks; nil means all.
 	Revisions []spec.Revision
-	// LegacyFirst opens with initialize also where a stateless revision is
-	// spoken, instead of probing.
+	// LegacyFirst makes a client that speaks a stateless revision open with
+	// initialize, instead of probing with server/discover.
 	LegacyFirst bool
-	// Timeout bounds the wait for one answer, Probe that for the answer to
-	// the probe for a stateless server, Grace each step of ending the server.
+	// Timeout bounds the wait for one response, Probe that for the response to the
+	// probe, and Grace each step of ending the server.
 	Timeout, Probe, Grace time.Duration
-	// Log is told each step; nil for nobody.
+	// Log receives a line for each step; nil for none.
 	Log func(format string, args ...any)
 
-	Seams
+	Hooks
 }
 
-// Defaults are the options of a client for use.
+// Defaults returns the options for ordinary use.
 func Defaults() Options {
 	return Options{Timeout: 30 * time.Second, Probe: 5 * time.Second, Grace: 2 * time.Second}
 }
 
-// Run starts the server, makes the tour and ends it. It returns an error if
-// server and client have no revision in common or the server fails it.
+// Run starts the server, uses its features and ends it. It returns an error if
+// server and client have no revision in common, or if a request fails.
 func Run(ctx context.Context, server transport.Starter, o Options) error {
-	o.complete()
+	o.setDefaults()
 	stream, err := server.Start(ctx)
 	if err != nil {
 		return err
 	}
 	c := newConn(o)
-	c.over(&child{stream: stream, c: c})
+	c.link = &processLink{stream: stream, c: c}
 	return c.run(ctx)
 }
 
-// RunAt does the same with a server that serves at a URL: over HTTP+SSE, or else
-// over streamable HTTP.
+// RunAt does the same with a server at a URL, over HTTP+SSE if kind is that, and
+// else over streamable HTTP.
 func RunAt(ctx context.Context, url string, kind transport.Kind, o Options) error {
-	o.complete()
+	o.setDefaults()
 	c := newConn(o)
-	r, err := newRemote(c, url, kind)
+	l, err := newHTTPLink(c, url, kind)
 	if err != nil {
 		return err
 	}
-	c.over(r)
+	c.link = l
 	return c.run(ctx)
 }
 
-// complete puts the defaults where nothing was said.
-func (o *Options) complete() {
+// setDefaults replaces the zero values that have a default.
+func (o *Options) setDefaults() {
 	if o.Revisions == nil {
 		o.Revisions = spec.Revisions()
 	}
@@ -78,22 +84,21 @@ func (o *Options) complete() {
 	}
 }
 
-// run makes the tour, and ends the connection.
+// run uses the features of the server, and closes the connection.
 func (c *conn) run(ctx context.Context) error {
-	defer c.close(ctx)
-	o := c.o
-	s := &session{conn: c, o: o}
+	defer c.link.close(ctx)
+	s := &session{conn: c}
 	if err := c.link.open(ctx); err != nil {
 		return err
 	}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	o.Log("connected to %s %s at %s", s.info.Get("name").String(), s.info.Get("version").String(), s.rev)
-	return s.tour(ctx)
+	c.options.Log("connected to %s %s at %s", s.info.Get("name").String(), s.info.Get("version").String(), s.revision)
+	return s.useFeatures(ctx)
 }
 
-// speaks tells whether the client speaks a version.
+// speaks reports whether the client speaks a version.
 func (o Options) speaks(version string) (spec.Revision, bool) {
 	accept := func(v string) bool {
 		for _, r := range o.Revisions {
@@ -103,10 +108,7 @@ func (o Options) speaks(version string) (spec.Revision, bool) {
 		}
 		return false
 	}
-	if o.Accept != nil {
-		accept = o.Accept(accept)
-	}
-	return spec.Revision(version), accept(version)
+	return spec.Revision(version), wrapped(accept, o.Accept)(version)
 }
 
 // newest returns the newest revision of an era that the client speaks, or "".
@@ -118,14 +120,14 @@ func (o Options) newest(era spec.Set) spec.Revision {
 	return (own & era).Newest()
 }
 
-// An Unserved error tells that a server refused a request.
-type Unserved struct {
-	Method string
-	Answer wire.Message
+// A requestError is the error response to a request.
+type requestError struct {
+	method   string
+	response wire.Message
 }
 
-func (e *Unserved) Error() string {
-	return fmt.Sprintf("server answered %s with %s", e.Method, e.Answer.Summary())
+func (e *requestError) Error() string {
+	return fmt.Sprintf("server answered %s with %s", e.method, e.response.Summary())
 }
 
 var errClosed = errors.New("server closed the connection")

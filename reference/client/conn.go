@@ -9,234 +9,163 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // An object is a JSON object.
 type object = map[string]any
 
-// A link is how the server is spoken to. What it says is taken by the conn on
-// goroutines of the link's, so that requests of it are answered whatever the
-// client waits for.
+// A link carries messages to and from the server. It passes the messages of the
+// server to conn.receive on goroutines of its own, so that requests of the server
+// are answered while the client waits for a response.
 type link interface {
 	// open begins to read.
 	open(ctx context.Context) error
-	// send gives the server one message.
+	// send sends one message.
 	send(m Message) error
-	// speaks is told the revision that was agreed on.
-	speaks(rev spec.Revision)
-	// close ends the connection and returns once nothing more is read.
+	// setRevision sets the negotiated revision.
+	setRevision(rev spec.Revision)
+	// close ends the connection, and returns once nothing more is read.
 	close(ctx context.Context)
 }
 
 // A conn is a connection to a server.
 type conn struct {
-	link   link
-	o      Options
-	send   Sender
-	answer Answerer
-	heard  Listener
-	nextID func() wire.ID
+	link               link
+	options            Options
+	send               Sender
+	answerRequest      Answerer
+	handleNotification Listener
+	nextID             func() wire.ID
 
-	mu      sync.Mutex
-	last    int64
-	pending map[string]chan reply // by the key of the request's id
-	gone    chan struct{}         // closed once the server says no more
-	mute    bool                  // the era is one whose clients answer nothing
+	mu        sync.Mutex
+	lastID    int64
+	pending   map[string]chan outcome // by the key of the request's id
+	closed    chan struct{}           // closed once the server sends no more
+	stateless bool                    // the era is the stateless one, whose clients send no responses
 }
 
-// A reply is the answer to a request, or why none will come.
-type reply struct {
-	m   wire.Message
-	err error
+// An outcome is the response to a request, or the error that keeps it from coming.
+type outcome struct {
+	response wire.Message
+	err      error
 }
 
 func newConn(o Options) *conn {
-	c := &conn{o: o, pending: map[string]chan reply{}, gone: make(chan struct{})}
-	c.send = func(m Message) error { return c.link.send(m) }
-	c.answer = func(m wire.Message) []byte {
-		if c.silent() {
-			return nil
-		}
-		return answer(m)
-	}
-	c.heard = func(wire.Message) []byte { return nil }
-	c.nextID = func() wire.ID {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.last++
-		return wire.IntID(c.last)
-	}
-	if o.Send != nil {
-		c.send = o.Send(c.send)
-	}
-	if o.NextID != nil {
-		c.nextID = o.NextID(c.nextID)
-	}
-	if o.Answer != nil {
-		c.answer = o.Answer(c.answer)
-	}
-	if o.Heard != nil {
-		c.heard = o.Heard(c.heard)
-	}
+	c := &conn{options: o, pending: map[string]chan outcome{}, closed: make(chan struct{})}
+	c.send = wrapped[Sender](func(m Message) error { return c.link.send(m) }, o.Send)
+	c.nextID = wrapped(c.incrementID, o.NextID)
+	c.answerRequest = wrapped[Answerer](c.conformingAnswer, o.Answer)
+	c.handleNotification = wrapped[Listener](func(wire.Message) []byte { return nil }, o.Heard)
 	return c
 }
 
-// over sets what the connection goes over.
-func (c *conn) over(l link) { c.link = l }
-
-// child is a link to a server that was started.
-type child struct {
-	stream *transport.Stream
-	c      *conn
+func (c *conn) incrementID() wire.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastID++
+	return wire.IntID(c.lastID)
 }
 
-func (l *child) open(context.Context) error {
-	go l.read()
-	return nil
-}
-
-func (l *child) read() {
-	defer close(l.c.gone)
-	for {
-		line, err := l.stream.ReadLine()
-		if err != nil {
-			return
-		}
-		for _, m := range wire.Parse(line.Bytes).Elements() {
-			l.c.take(m)
-		}
+// conformingAnswer is the conforming Answerer. It answers a ping
+// (basic/utilities/ping); every other request is of a capability that the client
+// did not declare.
+func (c *conn) conformingAnswer(m wire.Message) []byte {
+	switch {
+	case c.isStateless():
+		return nil
+	case m.Method() == "ping":
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
 	}
+	const format = `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Method not found"}}`
+	return fmt.Appendf(nil, format, m.ID().Raw, spec.MethodNotFound)
 }
 
-func (l *child) send(m Message) error {
-	ctx, cancel := context.WithTimeout(context.Background(), l.c.o.Timeout)
-	defer cancel()
-	return l.stream.WriteLine(ctx, m.Raw)
+func (c *conn) isStateless() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stateless
 }
 
-func (*child) speaks(spec.Revision) {}
-
-// close ends the server: its input is closed, then it is waited for, then
-// signalled (basic/lifecycle#shutdown).
-func (l *child) close(ctx context.Context) {
-	grace := l.c.o.Grace
-	end := Closer(func(_ context.Context, s *transport.Stream) {
-		s.CloseInput()
-		if !done(s, grace) {
-			s.Terminate()
-			done(s, grace)
-		}
-	})
-	if l.c.o.Close != nil {
-		end = l.c.o.Close(end)
-	}
-	end(ctx, l.stream)
-	l.stream.Kill()
-	<-l.c.gone
+func (c *conn) setStateless() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stateless = true
 }
 
-func (c *conn) close(ctx context.Context) { c.link.close(ctx) }
-
-// settle gives a request its answer, or tells why none will come.
-func (c *conn) settle(id wire.ID, r reply) {
+// resolve gives a request its outcome.
+func (c *conn) resolve(id wire.ID, o outcome) {
 	c.mu.Lock()
 	waiting := c.pending[id.Key()]
 	delete(c.pending, id.Key())
 	c.mu.Unlock()
 	if waiting != nil {
-		waiting <- r
+		waiting <- o
 	}
 }
 
-func (c *conn) take(m wire.Message) {
+// receive handles one message of the server.
+func (c *conn) receive(m wire.Message) {
 	var out []byte
 	switch {
 	case m.IsResponse():
-		c.settle(m.ID(), reply{m: m})
+		c.resolve(m.ID(), outcome{response: m})
 		return
 	case m.Kind == wire.Request:
-		out = c.answer(m)
+		out = c.answerRequest(m)
 	case m.Kind == wire.Notification:
-		out = c.heard(m)
+		out = c.handleNotification(m)
 	}
 	if out == nil {
 		return
 	}
-	for line := range bytes.SplitSeq(out, []byte("\n")) { // a fault may say more than one thing
-		// A server that reads no more loses its answer.
+	for line := range bytes.SplitSeq(out, []byte("\n")) { // a fault may send several messages
+		// The answer is lost if the server does not read any more.
 		_ = c.send(Message{Raw: line, Kind: wire.Parse(line).Kind})
 	}
 }
 
-func (c *conn) silent() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mute
-}
-
-// answer answers a ping (basic/utilities/ping); every other request is of a
-// capability that the client did not declare.
-func answer(m wire.Message) []byte {
-	if m.Method() == "ping" {
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID().Raw)
-	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Method not found"}}`, m.ID().Raw, spec.MethodNotFound)
-}
-
-// request sends a request and waits for its answer.
-func (c *conn) request(ctx context.Context, method string, params object, within time.Duration) (wire.Message, error) {
+// request sends a request and waits for its response.
+func (c *conn) request(
+	ctx context.Context, method string, params object, within time.Duration,
+) (wire.Message, error) {
 	id := c.nextID()
-	waiting := make(chan reply, 1)
+	waiting := make(chan outcome, 1)
 	c.mu.Lock()
 	c.pending[id.Key()] = waiting
 	c.mu.Unlock()
-	if err := c.send(Message{Raw: message(id, method, params), Kind: wire.Request, Method: method}); err != nil {
+	if err := c.send(Message{Raw: encodeMessage(id, method, params), Kind: wire.Request, Method: method}); err != nil {
 		return wire.Message{}, fmt.Errorf("send %s: %w", method, err)
 	}
 	limit := time.NewTimer(within)
 	defer limit.Stop()
+	var got outcome
 	select {
-	case r := <-waiting:
-		return r.m, c.why(method, r.err)
-	case <-c.gone:
+	case got = <-waiting:
+	case <-c.closed:
 		select {
-		case r := <-waiting:
-			return r.m, c.why(method, r.err)
+		case got = <-waiting:
 		default:
-			return wire.Message{}, fmt.Errorf("%s was not answered: %w", method, errClosed)
+			got.err = errClosed
 		}
 	case <-ctx.Done():
 		return wire.Message{}, ctx.Err()
 	case <-limit.C:
 		return wire.Message{}, fmt.Errorf("%s was not answered within %s", method, within)
 	}
-}
-
-func (c *conn) why(method string, err error) error {
-	if err == nil {
-		return nil
+	if got.err != nil {
+		got.err = fmt.Errorf("%s was not answered: %w", method, got.err)
 	}
-	return fmt.Errorf("%s was not answered: %w", method, err)
+	return got.response, got.err
 }
 
 func (c *conn) notify(method string, params object) error {
-	return c.send(Message{Raw: message(wire.ID{}, method, params), Kind: wire.Notification, Method: method})
+	raw := encodeMessage(wire.ID{}, method, params)
+	return c.send(Message{Raw: raw, Kind: wire.Notification, Method: method})
 }
 
-func done(s *transport.Stream, within time.Duration) bool {
-	limit := time.NewTimer(within)
-	defer limit.Stop()
-	select {
-	case <-s.Done():
-		return true
-	case <-limit.C:
-		return false
-	}
-}
-
-func message(id wire.ID, method string, params object) []byte {
+// encodeMessage returns a request, or a notification if id is the zero ID.
+func encodeMessage(id wire.ID, method string, params object) []byte {
 	b := []byte(`{"jsonrpc":"2.0"`)
 	if id.Present() {
 		b = append(append(b, `,"id":`...), id.Raw...)
@@ -253,7 +182,7 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("client: %v", err)) // our own data
+		panic(fmt.Sprintf("client: %v", err)) // our own data always encodes
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }

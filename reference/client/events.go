@@ -13,28 +13,28 @@ import (
 // An event is one event of a stream (HTML, server-sent events).
 type event struct {
 	kind, id, data string
-	retry          time.Duration // 0: none was asked for
+	retry          time.Duration // 0: not set
 }
 
-// events reads a stream of events.
-type events struct{ lines *bufio.Scanner }
+// An eventReader reads a stream of events.
+type eventReader struct{ lines *bufio.Scanner }
 
-func newEvents(r io.Reader) *events {
+func newEventReader(r io.Reader) *eventReader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, transport.DefaultLineLimit)
-	return &events{lines}
+	return &eventReader{lines}
 }
 
-// next returns the next event, one without data too; io.EOF after the last one.
-// What the stream ends in without an empty line is thrown away.
-func (s *events) next() (event, error) {
+// next returns the next event, also one without data; io.EOF after the last one. An
+// event that is not followed by an empty line is discarded.
+func (r *eventReader) next() (event, error) {
 	var e event
 	var data []string
-	some := false
-	for s.lines.Scan() {
-		line := s.lines.Text() // without a CR before the line feed
+	hasField := false
+	for r.lines.Scan() {
+		line := r.lines.Text() // without a CR before the line feed
 		if line == "" {
-			if some {
+			if hasField {
 				e.data = strings.Join(data, "\n")
 				return e, nil
 			}
@@ -54,11 +54,11 @@ func (s *events) next() (event, error) {
 				e.retry = time.Duration(ms) * time.Millisecond
 			}
 		default:
-			continue // a comment, or what nobody knows
+			continue // a comment or an unknown field
 		}
-		some = true
+		hasField = true
 	}
-	if err := s.lines.Err(); err != nil {
+	if err := r.lines.Err(); err != nil {
 		return event{}, err
 	}
 	return event{}, io.EOF

@@ -11,131 +11,123 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A session is a connection used at one revision.
+// A session is a connection at one revision.
 type session struct {
 	*conn
-	o            Options
-	rev          spec.Revision
-	info         gjson.Result
+	revision     spec.Revision
+	info         gjson.Result // the Implementation of the server
 	capabilities gjson.Result
 }
 
-// open finds the revision to speak: it probes for a stateless server and falls
-// back to the handshake (basic/transports/stdio#backward-compatibility), or
-// does the one of the two that it can.
+// open finds the revision to speak: it probes for a stateless server and falls back
+// to the handshake (basic/transports/stdio#backward-compatibility), or does the one
+// of the two that the client speaks.
 func (s *session) open(ctx context.Context) error {
-	modern, legacy := s.o.newest(spec.Stateless), s.o.newest(spec.Handshake)
-	if modern != "" && !(s.o.LegacyFirst && legacy != "") {
-		found, err := s.probe(ctx, modern)
-		if found || err != nil || legacy == "" {
+	stateless, handshake := s.options.newest(spec.Stateless), s.options.newest(spec.Handshake)
+	if stateless != "" && !(s.options.LegacyFirst && handshake != "") {
+		found, err := s.probe(ctx, stateless)
+		if found || err != nil || handshake == "" {
 			if err == nil && !found {
-				err = fmt.Errorf("server does not speak %s", modern)
+				err = fmt.Errorf("server does not speak %s", stateless)
 			}
 			return err
 		}
 	}
-	return s.initialize(ctx, legacy)
+	return s.initialize(ctx, handshake)
 }
 
-// probe asks with server/discover. found is false if the server is of the
-// handshake era; an error tells that it is not, but speaks nothing in common.
+// probe sends server/discover. found is false if the server is of the handshake era;
+// an error means that it is not, but has no revision in common with the client.
 func (s *session) probe(ctx context.Context, rev spec.Revision) (found bool, err error) {
-	s.rev = rev
-	m, err := s.conn.request(ctx, "server/discover", s.stamp(nil), s.o.Probe)
+	s.revision = rev
+	m, err := s.conn.request(ctx, "server/discover", s.withMeta(nil), s.options.Probe)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
-	case err != nil || !s.modern(m):
-		return false, nil // silence tells a server of the handshake era too
+	case err != nil || !s.showsStateless(m):
+		return false, nil // a server of the handshake era may give no answer
 	case m.Kind == wire.Error:
-		return s.choose(m.Error().Get("data.supported"))
+		return s.chooseVersion(m.Error().Get("data.supported"))
 	}
-	found, err = s.choose(m.Result().Get("supportedVersions"))
+	found, err = s.chooseVersion(m.Result().Get("supportedVersions"))
 	s.capabilities = m.Result().Get("capabilities")
 	s.info = wire.Member(m.Result().Get("_meta"), spec.MetaServerInfo)
 	return found, err
 }
 
-// modern tells whether an answer to the probe shows a server of the stateless
-// era: a result, or an error that only that era has.
-func (s *session) modern(m wire.Message) bool {
-	shows := func(m wire.Message) bool {
+// showsStateless reports whether a response to the probe shows a server of the
+// stateless era: a result, or an error that only that era has.
+func (s *session) showsStateless(m wire.Message) bool {
+	return wrapped(func(m wire.Message) bool {
 		code, _ := m.Code()
 		return m.Kind == wire.Result || code == spec.UnsupportedVersion || code == spec.MissingClientCapability
-	}
-	if s.o.Modern != nil {
-		shows = s.o.Modern(shows)
-	}
-	return shows(m)
+	}, s.options.Modern)(m)
 }
 
-// choose takes the first version of a stateless server's list that the client
-// speaks and that is of its era.
-func (s *session) choose(versions gjson.Result) (bool, error) {
+// chooseVersion takes the first version of a stateless server's list that the client
+// speaks and that is of the stateless era.
+func (s *session) chooseVersion(versions gjson.Result) (bool, error) {
 	for _, v := range versions.Array() {
-		if rev, ok := s.o.speaks(v.String()); ok && spec.Stateless.Has(rev) {
-			s.rev = rev
-			s.conn.mu.Lock()
-			s.conn.mute = true // clients of this era answer nothing
-			s.conn.mu.Unlock()
+		if rev, ok := s.options.speaks(v.String()); ok && spec.Stateless.Has(rev) {
+			s.revision = rev
+			s.conn.setStateless()
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("server speaks %s, and nothing of it is spoken here", versions.Raw)
+	return false, fmt.Errorf("server speaks %s, and the client none of these", versions.Raw)
 }
 
+// initialize opens a session of the handshake era.
 func (s *session) initialize(ctx context.Context, rev spec.Revision) error {
-	s.rev = rev
-	m, err := s.conn.request(ctx, "initialize", object{
-		"protocolVersion": string(rev), "capabilities": object{}, "clientInfo": object{"name": Name, "version": Version},
-	}, s.o.Timeout)
+	s.revision = rev
+	result, err := s.request(ctx, "initialize", object{
+		"protocolVersion": string(rev), "capabilities": object{}, "clientInfo": implementation(),
+	})
 	if err != nil {
 		return err
 	}
-	if m.Kind != wire.Result {
-		return &Unserved{"initialize", m}
-	}
-	version := m.Result().Get("protocolVersion").String()
-	agreed, ok := s.o.speaks(version)
+	version := result.Get("protocolVersion").String()
+	negotiated, ok := s.options.speaks(version)
 	if !ok {
-		return fmt.Errorf("server offers %q, which is not spoken here", version)
+		return fmt.Errorf("server offers %q, which the client does not speak", version)
 	}
-	s.rev, s.capabilities, s.info = agreed, m.Result().Get("capabilities"), m.Result().Get("serverInfo")
-	s.conn.link.speaks(agreed)
+	s.revision, s.capabilities, s.info = negotiated, result.Get("capabilities"), result.Get("serverInfo")
+	s.conn.link.setRevision(negotiated)
 	return s.conn.notify("notifications/initialized", nil)
 }
 
-// stamp adds what every request of a stateless revision carries
+func implementation() object { return object{"name": Name, "version": Version} }
+
+// withMeta adds the _meta that every request of a stateless revision carries
 // (basic/index#per-request-protocol-fields).
-func (s *session) stamp(params object) object {
-	if !spec.Stateless.Has(s.rev) {
+func (s *session) withMeta(params object) object {
+	if !spec.Stateless.Has(s.revision) {
 		return params
 	}
 	out := object{"_meta": object{
-		spec.MetaProtocolVersion:    string(s.rev),
-		spec.MetaClientInfo:         object{"name": Name, "version": Version},
+		spec.MetaProtocolVersion:    string(s.revision),
+		spec.MetaClientInfo:         implementation(),
 		spec.MetaClientCapabilities: object{},
 	}}
 	maps.Copy(out, params)
 	return out
 }
 
-// ask sends a request of the session and returns its result.
-func (s *session) ask(ctx context.Context, method string, params object) (gjson.Result, error) {
-	m, err := s.conn.request(ctx, method, s.stamp(params), s.o.Timeout)
+// request sends a request of the session and returns its result.
+func (s *session) request(ctx context.Context, method string, params object) (gjson.Result, error) {
+	m, err := s.conn.request(ctx, method, s.withMeta(params), s.options.Timeout)
 	if err != nil {
 		return gjson.Result{}, err
 	}
 	if m.Kind != wire.Result {
-		return gjson.Result{}, &Unserved{method, m}
+		return gjson.Result{}, &requestError{method, m}
 	}
 	return m.Result(), nil
 }
 
-func (s *session) offers(capability string) bool {
-	offers := func(capability string) bool { return s.capabilities.Get(capability).IsObject() }
-	if s.o.Offers != nil {
-		offers = s.o.Offers(offers)
-	}
-	return offers(capability)
+// hasCapability reports whether the server declared a capability.
+func (s *session) hasCapability(capability string) bool {
+	return wrapped(func(capability string) bool {
+		return s.capabilities.Get(capability).IsObject()
+	}, s.options.Offers)(capability)
 }

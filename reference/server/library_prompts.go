@@ -92,8 +92,9 @@ func libraryPrompts() []*Prompt {
 			},
 		},
 		{
-			Name: "shelve_cart", Title: "Shelve the cart", Description: "Asks in which order to shelve a cart of books",
-			Args: []Argument{{"shelf", "Shelf", "Where the cart stands", false}},
+			Name: "shelve_cart", Title: "Shelve the cart",
+			Description: "Asks in which order to shelve a cart of books",
+			Args:        []Argument{{"shelf", "Shelf", "Where the cart stands", false}},
 			Messages: func(p *promptGet) []Message {
 				return textPrompt("In which order do I shelve b2, b5 and b9, starting at shelf %s?", p.Args["shelf"])
 			},

@@ -101,7 +101,8 @@ func showExhibitsTool() *Tool {
 		Description: "Shows the glass case at the entrance: a notice, a cover, the desk bell and two books.",
 		Input:       noArguments(), Hints: readOnly,
 		Run: func(context.Context, *Call) Outcome {
-			const notice = "The case shows Mara Quist's first book.\nPlease do not lean on the glass. Grüße, 図書館 \u2603"
+			const notice = "The case shows Mara Quist's first book.\n" +
+				"Please do not lean on the glass. Grüße, 図書館 \u2603"
 			first := books()[0]
 			return Outcome{Content: []Object{
 				textBlock(notice),

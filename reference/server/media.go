@@ -22,7 +22,8 @@ var coverPNGs = sync.OnceValue(func() [][]byte {
 
 // drawCover returns an 8x8 picture in two colors.
 func drawCover(n int) []byte {
-	m := image.NewPaletted(image.Rect(0, 0, 8, 8), color.Palette{color.Gray{240}, color.RGBA{uint8(40 * n), 90, 140, 255}})
+	colors := color.Palette{color.Gray{240}, color.RGBA{uint8(40 * n), 90, 140, 255}}
+	m := image.NewPaletted(image.Rect(0, 0, 8, 8), colors)
 	for i := range 8 {
 		m.SetColorIndex(i, (i*n)%8, 1)
 	}

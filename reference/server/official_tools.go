@@ -34,8 +34,8 @@ func (o *officialFeatures) tools() []*Tool {
 			Run: fixedOutcome(embeddedBlock(embedded)),
 		},
 		{
-			Name:        "test_multiple_content_types",
-			Description: "Says a sentence, shows a picture and holds a resource.", Input: noArguments(), Hints: readOnly,
+			Name: "test_multiple_content_types", Description: "Says a sentence, shows a picture and holds a resource.",
+			Input: noArguments(), Hints: readOnly,
 			Run: fixedOutcome(textBlock("Multiple content types test:"), unannotatedImage(), embeddedBlock(mixed)),
 		},
 		{

@@ -114,7 +114,8 @@ func officialInputTools() []*Tool {
 func reportElicitation(prefix, key string) func(context.Context, *Call) Outcome {
 	return func(_ context.Context, call *Call) Outcome {
 		answer := call.Answers[key]
-		return textOutcome(fmt.Sprintf("%s: action=%s, content=%s", prefix, stringOf(answer["action"]), elicitedJSON(answer)))
+		action := stringOf(answer["action"])
+		return textOutcome(fmt.Sprintf("%s: action=%s, content=%s", prefix, action, elicitedJSON(answer)))
 	}
 }
 

@@ -35,7 +35,8 @@ func officialRoundTools() []*Tool {
 		twoRoundTool(),
 		roundTool("tampered_state", "Keeps a signed state with the client.", fixedAsks(confirm),
 			func(*Call) string { return "The state came back whole." }),
-		roundTool("capabilities", "Asks for what the client declared only.", supportedAsks(capital, name, capital, roots),
+		roundTool("capabilities", "Asks for what the client declared only.",
+			supportedAsks(capital, name, capital, roots),
 			func(*Call) string { return "All that was asked for came." }),
 	}
 }
@@ -54,7 +55,8 @@ func twoRoundTool() *Tool {
 	tool := roundTool("multi_round", "Asks the user twice, one after the other.",
 		fixedAsks(fieldElicitation("step1", "Step 1: What is your name?", "name", "string")),
 		func(call *Call) string {
-			return fmt.Sprintf("%s likes %s.", elicitedField(call, "step1", "name"), elicitedField(call, "step2", "color"))
+			return fmt.Sprintf("%s likes %s.",
+				elicitedField(call, "step1", "name"), elicitedField(call, "step2", "color"))
 		})
 	tool.More = func(call *Call) []Ask {
 		if call.Answers["step2"] != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// Claims are those of an access token (RFC 9068 section 2.2).
-type Claims struct {
+// claims are those of an access token (RFC 9068 section 2.2).
+type claims struct {
 	Issuer   string `json:"iss"`
 	Subject  string `json:"sub"`
 	Audience string `json:"aud"`
@@ -35,15 +35,25 @@ type header struct {
 // keyID names the one key of an authorization server.
 const keyID = "mcpcheck-1"
 
-var algorithm = header{"EdDSA", "at+jwt", keyID}
+// tokenHeader is the header of every access token.
+var tokenHeader = header{"EdDSA", "at+jwt", keyID}
+
+// newClaims returns the claims of a token that is issued now.
+func (s *Server) newClaims(subject, resource, scope, client string, lifetime time.Duration) claims {
+	now := time.Now()
+	return claims{
+		Issuer: s.issuer, Subject: subject, Audience: resource, Client: client, Scope: scope,
+		ID: rand.Text(), Issued: now.Unix(), Expires: now.Add(lifetime).Unix(),
+	}
+}
 
 // sign makes a token of claims (RFC 7519, RFC 8037).
-func sign(key ed25519.PrivateKey, c Claims) string {
-	body := part(algorithm) + "." + part(c)
+func sign(key ed25519.PrivateKey, c claims) string {
+	body := encodePart(tokenHeader) + "." + encodePart(c)
 	return body + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(body)))
 }
 
-func part(v any) string {
+func encodePart(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("authserver: encode a token: %v", err)) // structs of strings and numbers always encode
@@ -51,33 +61,36 @@ func part(v any) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Verify returns what a token of this authorization server grants, be it over
-// or for whom it may. A token of anybody else is an error.
+// Verify returns what a token of this authorization server grants, even if it has
+// expired. A token with another signature or issuer is an error.
 func (s *Server) Verify(token string) (server.Grant, error) {
-	c, err := s.read(token)
+	c, err := s.verifiedClaims(token)
 	if err != nil {
 		return server.Grant{}, fmt.Errorf("verify an access token: %w", err)
 	}
-	return server.Grant{Subject: c.Subject, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope), Expires: time.Unix(c.Expires, 0)}, nil
+	return server.Grant{
+		Subject: c.Subject, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope),
+		Expires: time.Unix(c.Expires, 0),
+	}, nil
 }
 
-func (s *Server) read(token string) (c Claims, err error) {
+func (s *Server) verifiedClaims(token string) (c claims, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return c, fmt.Errorf("it has %d parts, not 3", len(parts))
 	}
 	var h header
-	if err := decode(parts[0], &h); err != nil {
+	if err := decodePart(parts[0], &h); err != nil {
 		return c, fmt.Errorf("its header: %w", err)
 	}
-	if h != algorithm {
+	if h != tokenHeader {
 		return c, fmt.Errorf("it is signed by %q with the key %q", h.Algorithm, h.Key)
 	}
 	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
-	if err != nil || !ed25519.Verify(s.public, []byte(parts[0]+"."+parts[1]), signature) {
+	if err != nil || !ed25519.Verify(s.publicKey, []byte(parts[0]+"."+parts[1]), signature) {
 		return c, errors.New("its signature is not ours")
 	}
-	if err := decode(parts[1], &c); err != nil {
+	if err := decodePart(parts[1], &c); err != nil {
 		return c, fmt.Errorf("its claims: %w", err)
 	}
 	if c.Issuer != s.issuer {
@@ -86,7 +99,7 @@ func (s *Server) read(token string) (c Claims, err error) {
 	return c, nil
 }
 
-func decode(part string, into any) error {
+func decodePart(part string, into any) error {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	if err != nil {
 		return err
