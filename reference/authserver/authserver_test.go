@@ -16,7 +16,7 @@ import (
 )
 
 // serving returns an authorization server that listens until the test ends.
-func serving(t *testing.T) *Server {
+func startServer(t *testing.T) *Server {
 	t.Helper()
 	s, stop, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -31,7 +31,7 @@ func serving(t *testing.T) *Server {
 }
 
 // ask sends a request without following redirects.
-func ask(t *testing.T, method, to, kind, body string, headers ...string) (*http.Response, map[string]any) {
+func send(t *testing.T, method, to, kind, body string, headers ...string) (*http.Response, map[string]any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -62,31 +62,35 @@ func ask(t *testing.T, method, to, kind, body string, headers ...string) (*http.
 	return answer, o
 }
 
-const form = "application/x-www-form-urlencoded"
+const formType = "application/x-www-form-urlencoded"
 
-func register(t *testing.T, s *Server, redirect string) string {
+func registerClient(t *testing.T, s *Server, redirect string) string {
 	t.Helper()
-	answer, o := ask(t, "POST", s.Issuer()+"/register", "application/json", `{"redirect_uris":["`+redirect+`"]}`)
+	answer, o := send(t, "POST", s.Issuer()+"/register", "application/json", `{"redirect_uris":["`+redirect+`"]}`)
 	if answer.StatusCode != http.StatusCreated || o["client_id"] == "" {
 		t.Fatalf("a client was registered with %s %v", answer.Status, o)
 	}
 	return o["client_id"].(string)
 }
 
-const verifier = "this-verifier-is-long-enough-for-any-server-to-take"
+const codeVerifier = "this-verifier-is-long-enough-for-any-server-to-take"
 
-func challenge() string {
-	sum := sha256.Sum256([]byte(verifier))
+func codeChallenge() string {
+	sum := sha256.Sum256([]byte(codeVerifier))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 func TestCodeFlow(t *testing.T) {
-	s := serving(t)
+	s := startServer(t)
 	const back = "http://127.0.0.1:9/callback"
-	id := register(t, s, back)
+	id := registerClient(t, s, back)
 	code := func(redirect string) (*http.Response, string) {
-		q := url.Values{"response_type": {"code"}, "client_id": {id}, "redirect_uri": {redirect}, "state": {"x y"}, "code_challenge": {challenge()}, "code_challenge_method": {"S256"}, "resource": {"http://127.0.0.1:1/mcp"}}
-		answer, _ := ask(t, "GET", s.Issuer()+"/authorize?"+q.Encode(), form, "")
+		q := url.Values{
+			"response_type": {"code"}, "client_id": {id}, "redirect_uri": {redirect}, "state": {"x y"},
+			"code_challenge": {codeChallenge()}, "code_challenge_method": {"S256"},
+			"resource": {"http://127.0.0.1:1/mcp"},
+		}
+		answer, _ := send(t, "GET", s.Issuer()+"/authorize?"+q.Encode(), formType, "")
 		to, err := url.Parse(answer.Header.Get("Location"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +104,7 @@ func TestCodeFlow(t *testing.T) {
 		t.Errorf("another redirect URI was answered with %s", answer.Status)
 	}
 	trade := func(values url.Values) (int, map[string]any) {
-		answer, o := ask(t, "POST", s.Issuer()+"/token", form, values.Encode())
+		answer, o := send(t, "POST", s.Issuer()+"/token", formType, values.Encode())
 		return answer.StatusCode, o
 	}
 	_, c := code(back)
@@ -110,7 +114,7 @@ func TestCodeFlow(t *testing.T) {
 	}
 	_, c = code(back)
 	by.Set("code", c)
-	by.Set("code_verifier", verifier)
+	by.Set("code_verifier", codeVerifier)
 	status, o := trade(by)
 	if status != http.StatusOK {
 		t.Fatalf("a code was answered with %d %v", status, o)
@@ -118,7 +122,9 @@ func TestCodeFlow(t *testing.T) {
 	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != firstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
-	again := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {o["refresh_token"].(string)}, "client_id": {id}}
+	again := url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {o["refresh_token"].(string)}, "client_id": {id},
+	}
 	if status, _ := trade(again); status != http.StatusOK {
 		t.Errorf("a refresh token was answered with %d", status)
 	}
@@ -132,17 +138,19 @@ func TestCodeFlow(t *testing.T) {
 
 // The metadata is that of RFC 8414, and its key verifies tokens.
 func TestMetadataAndKeys(t *testing.T) {
-	s := serving(t)
-	answer, o := ask(t, "GET", s.Issuer()+"/.well-known/oauth-authorization-server", form, "")
+	s := startServer(t)
+	answer, o := send(t, "GET", s.Issuer()+"/.well-known/oauth-authorization-server", formType, "")
 	if answer.StatusCode != http.StatusOK || o["issuer"] != s.Issuer() || o["token_endpoint"] == nil || o["authorization_endpoint"] == nil || o["response_types_supported"] == nil {
 		t.Fatalf("metadata: %s %v", answer.Status, o)
 	}
-	_, keys := ask(t, "GET", o["jwks_uri"].(string), form, "")
+	_, keys := send(t, "GET", o["jwks_uri"].(string), formType, "")
 	x, err := base64.RawURLEncoding.DecodeString(keys["keys"].([]any)[0].(map[string]any)["x"].(string))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, minted := ask(t, "POST", o[MintEndpoint].(string), form, url.Values{"kind": {"first"}, "resource": {"http://h/mcp"}}.Encode())
+	_, minted := send(t, "POST", o[MintEndpoint].(string), formType, url.Values{
+		"kind": {"first"}, "resource": {"http://h/mcp"},
+	}.Encode())
 	parts := strings.Split(minted["access_token"].(string), ".")
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil || !ed25519.Verify(x, []byte(parts[0]+"."+parts[1]), signature) {
@@ -150,7 +158,7 @@ func TestMetadataAndKeys(t *testing.T) {
 	}
 }
 
-func TestKindsOfTokens(t *testing.T) {
+func TestTokenKinds(t *testing.T) {
 	const at = "http://localhost:1/mcp"
 	s := New("http://127.0.0.1:2", referenceScopes())
 	for _, kind := range Kinds() {
@@ -167,8 +175,10 @@ func TestKindsOfTokens(t *testing.T) {
 			continue
 		}
 		got := map[Kind]bool{
-			First: g.Subject == firstUser, Second: g.Subject == secondUser, Expired: time.Now().After(g.Expires), Audience: g.Audience[0] != at,
-			Narrow: len(g.Scopes) == 1, Broad: g.Scopes[0] == "library", Upper: g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
+			First: g.Subject == firstUser, Second: g.Subject == secondUser, Expired: time.Now().After(g.Expires),
+			Audience: g.Audience[0] != at,
+			Narrow:   len(g.Scopes) == 1, Broad: g.Scopes[0] == "library",
+			Upper: g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
 		}
 		if !got[kind] {
 			t.Errorf("%s: grants %+v", kind, g)
@@ -180,7 +190,7 @@ func TestKindsOfTokens(t *testing.T) {
 }
 
 // What was altered, is of another key or has no signature is not verified.
-func TestForgeriesAreRefused(t *testing.T) {
+func TestRefusesForgedTokens(t *testing.T) {
 	s := New("http://127.0.0.1:2", referenceScopes())
 	token, err := s.Mint(First, "http://h/mcp", "")
 	if err != nil {
@@ -192,7 +202,10 @@ func TestForgeriesAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, forged := range []string{"", "x", parts[0] + "." + parts[1], none + "." + parts[1] + ".", parts[0] + "." + encodePart(claims{Issuer: s.Issuer()}) + "." + parts[2], other} {
+	for _, forged := range []string{
+		"", "x", parts[0] + "." + parts[1], none + "." + parts[1] + ".",
+		parts[0] + "." + encodePart(claims{Issuer: s.Issuer()}) + "." + parts[2], other,
+	} {
 		if g, err := s.Verify(forged); err == nil {
 			t.Errorf("%.40q was verified: %+v", forged, g)
 		}
@@ -200,9 +213,9 @@ func TestForgeriesAreRefused(t *testing.T) {
 }
 
 // Only who calls by a loopback name, and from no page, is given anything.
-func TestTokensAreGivenToNoPage(t *testing.T) {
-	s := serving(t)
-	if answer, _ := ask(t, "POST", s.Issuer()+"/mint", form, "kind=first", "Origin", "https://evil.example"); answer.StatusCode != http.StatusForbidden {
+func TestRefusesForeignHostAndOrigin(t *testing.T) {
+	s := startServer(t)
+	if answer, _ := send(t, "POST", s.Issuer()+"/mint", formType, "kind=first", "Origin", "https://evil.example"); answer.StatusCode != http.StatusForbidden {
 		t.Errorf("a page was answered with %s", answer.Status)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.Issuer()+"/jwks", nil)

@@ -24,11 +24,11 @@ func newPipe(t *testing.T) (io.Reader, io.Closer) {
 }
 
 // barrier returns a request that is answered at once, and its id.
-func (p *peer) barrier() (string, wire.ID) {
-	return `{"jsonrpc":"2.0","id":"barrier","method":"` + p.rev.Facts().Barrier + `","params":` + p.params("{}") + `}`, wire.StringID("barrier")
+func (p *testClient) barrier() (string, wire.ID) {
+	return `{"jsonrpc":"2.0","id":"barrier","method":"` + p.revision.Facts().Barrier + `","params":` + p.params("{}") + `}`, wire.StringID("barrier")
 }
 
-func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
+func TestMalformedLines(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
 		code       int    // 0: no answer
@@ -63,8 +63,14 @@ func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
 		{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/unheard-of"}`, 0, ""},
 		{"ill-typed notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, 0, ""},
 		{"bare cancellation", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
-		{"cancellation of null", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, ""},
-		{"cancellation of the unknown", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, ""},
+		{
+			"cancellation of null",
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, "",
+		},
+		{
+			"cancellation of the unknown",
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, "",
+		},
 		{"notification without jsonrpc", `{"method":"notifications/initialized"}`, 0, ""},
 		{"request as notification", `{"jsonrpc":"2.0","method":"ping"}`, 0, ""},
 		{"unasked result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
@@ -72,10 +78,10 @@ func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-				p := open(t, rev, "{}", Options{})
+				p := openSession(t, rev, "{}", Options{})
 				barrier, id := p.barrier()
 				p.send("%s\n%s", c.line, barrier)
-				m := p.next()
+				m := p.nextMessage()
 				if c.code == 0 {
 					if !m.ID().Equal(id) {
 						t.Fatalf("it was answered: %s", m.Raw)
@@ -91,36 +97,42 @@ func TestFaultyLinesAreAnsweredByTheirKindAndSurvived(t *testing.T) {
 				if got := m.ID().Raw; got != want {
 					t.Errorf("the error has the id %q, want %q", got, want)
 				}
-				wantResult(t, p.answer(id))
+				wantResult(t, p.responseTo(id))
 			})
 		})
 	}
 }
 
-func TestAVeryLongLineIsRefusedAndTheNextIsServed(t *testing.T) {
-	p := open(t, spec.V2025_11_25, "{}", Options{})
-	go p.s.WriteLine(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 20<<20)+`"}}`))
-	wantCode(t, p.next(), -32700)
-	wantResult(t, p.ask("ping"))
+func TestRefusesLongLineAndServesNext(t *testing.T) {
+	p := openSession(t, spec.V2025_11_25, "{}", Options{})
+	go p.stream.WriteLine(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 20<<20)+`"}}`))
+	wantCode(t, p.nextMessage(), -32700)
+	wantResult(t, p.request("ping"))
 }
 
-func TestIDsComeBackByteForByte(t *testing.T) {
+func TestEchoesIDs(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
-		for _, id := range []string{`1`, `"1"`, `""`, `0`, `-1`, `9007199254740993`, `123456789012345678901234567890`, `1.0`, `1e2`, `"\u0061\/é<>&"`, `"` + strings.Repeat("k", 1000) + `"`} {
+		p := openSession(t, rev, "{}", Options{})
+		for _, id := range []string{
+			`1`, `"1"`, `""`, `0`, `-1`, `9007199254740993`, `123456789012345678901234567890`, `1.0`, `1e2`,
+			`"\u0061\/é<>&"`, `"` + strings.Repeat("k", 1000) + `"`,
+		} {
 			p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, rev.Facts().Barrier, p.params("{}"))
-			if m := wantResult(t, p.next()); m.ID().Raw != id {
+			if m := wantResult(t, p.nextMessage()); m.ID().Raw != id {
 				t.Errorf("id %s came back as %s", id, m.ID().Raw)
 			}
 		}
 	})
 }
 
-func TestUnknownMethodsAreNotFound(t *testing.T) {
+func TestRefusesUnknownMethods(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
-		for _, method := range []string{"no/such", "", "PING", "tools/List", "rpc.discover", "constructor", "tasks/update", "notifications/initialized"} {
-			m := p.ask(method)
+		p := openSession(t, rev, "{}", Options{})
+		for _, method := range []string{
+			"no/such", "", "PING", "tools/List", "rpc.discover", "constructor", "tasks/update",
+			"notifications/initialized",
+		} {
+			m := p.request(method)
 			wantCode(t, m, -32601)
 			if m.Error().Get("message").String() == "" {
 				t.Errorf("%q: the error says nothing", method)
@@ -130,13 +142,13 @@ func TestUnknownMethodsAreNotFound(t *testing.T) {
 }
 
 // The methods of a revision are those of its schema and no others.
-func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
+func TestServesMethodsOfRevisionOnly(t *testing.T) {
 	var union []string
 	for _, rev := range spec.Revisions() {
 		union = append(union, rev.Facts().ClientRequests...)
 	}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		has := map[string]bool{}
 		for _, method := range rev.Facts().ClientRequests {
 			has[method] = true
@@ -145,7 +157,7 @@ func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
 			if method == "subscriptions/listen" && has[method] {
 				continue // stays open
 			}
-			m := p.ask(method)
+			m := p.request(method)
 			if got, _ := m.Code(); (got == -32601) == has[method] {
 				t.Errorf("%s: %s", method, m.Raw)
 			}
@@ -153,27 +165,29 @@ func TestMethodsOfARevisionAreServedInItAlone(t *testing.T) {
 	})
 }
 
-func TestTwoRequestsInFlightDoNotShareAnID(t *testing.T) {
+func TestRefusesDuplicateIDInFlight(t *testing.T) {
 	t.Parallel()
-	p := open(t, spec.V2025_11_25, "{}", Options{})
+	p := openSession(t, spec.V2025_11_25, "{}", Options{})
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}}`
 	p.send("%s\n%s", call, call)
-	wantCode(t, p.next(), -32600)
-	wantResult(t, p.next())
+	wantCode(t, p.nextMessage(), -32600)
+	wantResult(t, p.nextMessage())
 }
 
-func TestArraysAreOneInvalidRequestWhereThereAreNoBatches(t *testing.T) {
+func TestRefusesArraysWithoutBatches(t *testing.T) {
 	eachRevision(t, spec.Every&^spec.Only(spec.V2025_03_26), func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
-		for _, line := range []string{`[]`, `[1]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`} {
+		p := openSession(t, rev, "{}", Options{})
+		for _, line := range []string{
+			`[]`, `[1]`, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		} {
 			barrier, id := p.barrier()
 			p.send("%s\n%s", line, barrier)
-			m := p.next()
+			m := p.nextMessage()
 			wantCode(t, m, -32600)
 			if m.ID().Present() && !m.ID().Null() {
 				t.Errorf("%s: the error invents the id %s", line, m.ID())
 			}
-			if m := p.next(); !m.ID().Equal(id) {
+			if m := p.nextMessage(); !m.ID().Equal(id) {
 				t.Errorf("%s: a second answer: %s", line, m.Raw)
 			}
 		}
@@ -184,36 +198,48 @@ func TestBatches(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"two requests", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"2","method":"ping"}]`,
 			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"2","result":{}}]`},
-		{"a notification between", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		{"a notification between",
+			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
 			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`},
 		{"empty", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The batch is empty"}}`},
-		{"notifications only", `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]`, ``},
+		{
+			"notifications only",
+			`[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/y"}]`, ``,
+		},
 		{"responses only", `[{"jsonrpc":"2.0","id":7,"result":{}}]`, ``},
-		{"no requests", `[1,[]]`, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message a message is an object, not a number"}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A batch holds no batches"}}]`},
-		{"initialize inside", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, `[{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"The initialize request is not part of a batch"}}]`},
+		{
+			"no requests", `[1,[]]`,
+			`[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message a message is an object, not a number"}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A batch holds no batches"}}]`,
+		},
+		{
+			"initialize inside", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`,
+			`[{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"The initialize request is not part of a batch"}}]`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := open(t, spec.V2025_03_26, "{}", Options{})
+			p := openSession(t, spec.V2025_03_26, "{}", Options{})
 			barrier, id := p.barrier()
 			p.send("%s\n%s", c.line, barrier)
 			if c.want == "" {
-				if m := p.next(); !m.ID().Equal(id) {
+				if m := p.nextMessage(); !m.ID().Equal(id) {
 					t.Errorf("it was answered: %s", m.Raw)
 				}
 				return
 			}
-			got := p.line()
-			same(t, `{"x":`+got+`}`, `{"x":`+c.want+`}`)
+			got := p.nextLine()
+			wantSameJSON(t, `{"x":`+got+`}`, `{"x":`+c.want+`}`)
 		})
 	}
 }
 
-func TestABatchIsAnsweredWhenItsLastRequestIs(t *testing.T) {
+func TestAnswersBatchWhenLastRequestEnds(t *testing.T) {
 	t.Parallel()
-	p := open(t, spec.V2025_03_26, "{}", Options{})
-	p.send(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
-	wantResult(t, p.ask("ping")) // a slow batch does not block
-	m := p.next()
+	p := openSession(t, spec.V2025_03_26, "{}", Options{})
+	p.send(
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+	)
+	wantResult(t, p.request("ping")) // a slow batch does not block
+	m := p.nextMessage()
 	if m.Kind != wire.Batch || len(m.Elements()) != 2 {
 		t.Errorf("the batch was answered with %s", m.Raw)
 	}

@@ -13,7 +13,7 @@ func initializeLine(id int, version string) string {
 	return `{"jsonrpc":"2.0","id":` + wire.IntID(int64(id)).Raw + `,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 }
 
-func TestVersionsAreNegotiated(t *testing.T) {
+func TestNegotiatesVersion(t *testing.T) {
 	for _, c := range []struct {
 		speaks      spec.Set
 		asked, want string
@@ -28,38 +28,40 @@ func TestVersionsAreNegotiated(t *testing.T) {
 		{spec.Handshake, "2999-01-01", "2025-11-25"},
 		{spec.Only(spec.V2024_11_05), "2025-06-18", "2024-11-05"},
 	} {
-		p := start(t, Options{Revisions: c.speaks})
+		p := startServer(t, Options{Revisions: c.speaks})
 		p.send("%s", initializeLine(1, c.asked))
-		if got := wantResult(t, p.next()).Result().Get("protocolVersion").String(); got != c.want {
+		if got := wantResult(t, p.nextMessage()).Result().Get("protocolVersion").String(); got != c.want {
 			t.Errorf("%v asked for %q offers %q, want %q", c.speaks, c.asked, got, c.want)
 		}
 	}
 }
 
-func TestInitializeAnswersWithWhatTheRevisionKnows(t *testing.T) {
+func TestInitializeResultPerRevision(t *testing.T) {
 	for rev, want := range map[spec.Revision][2]string{
 		spec.V2024_11_05: {"name version", "logging prompts resources tools"},
 		spec.V2025_03_26: {"name version", "completions logging prompts resources tools"},
 		spec.V2025_06_18: {"name title version", "completions logging prompts resources tools"},
-		spec.V2025_11_25: {"description icons name title version websiteUrl", "completions logging prompts resources tasks tools"},
+		spec.V2025_11_25: {
+			"description icons name title version websiteUrl", "completions logging prompts resources tasks tools",
+		},
 	} {
-		p := start(t, Options{})
+		p := startServer(t, Options{})
 		p.send("%s", initializeLine(1, string(rev)))
-		r := wantResult(t, p.next()).Result()
-		if got := keys(t, r.Get("serverInfo").Raw); got != want[0] {
+		r := wantResult(t, p.nextMessage()).Result()
+		if got := memberNames(t, r.Get("serverInfo").Raw); got != want[0] {
 			t.Errorf("%s: serverInfo has %s, want %s", rev, got, want[0])
 		}
-		if got := keys(t, r.Get("capabilities").Raw); got != want[1] {
+		if got := memberNames(t, r.Get("capabilities").Raw); got != want[1] {
 			t.Errorf("%s: capabilities are %s, want %s", rev, got, want[1])
 		}
-		if got := keys(t, r.Raw); got != "capabilities instructions protocolVersion serverInfo" {
+		if got := memberNames(t, r.Raw); got != "capabilities instructions protocolVersion serverInfo" {
 			t.Errorf("%s: the result has %s", rev, got)
 		}
 	}
 }
 
 // keys returns the member names of an object, sorted, as one text.
-func keys(t *testing.T, raw string) string {
+func memberNames(t *testing.T, raw string) string {
 	t.Helper()
 	o := unmarshal(t, raw)
 	var names []string
@@ -69,8 +71,8 @@ func keys(t *testing.T, raw string) string {
 	return strings.Join(sorted(names), " ")
 }
 
-func TestInitializeWithoutItsParamsIsRefusedAndMayBeRepaired(t *testing.T) {
-	p := start(t, Options{})
+func TestRefusesInitializeWithInvalidParams(t *testing.T) {
+	p := startServer(t, Options{})
 	for _, params := range []string{
 		`{}`,
 		`{"capabilities":{},"clientInfo":{"name":"t","version":"1"}}`,
@@ -82,86 +84,89 @@ func TestInitializeWithoutItsParamsIsRefusedAndMayBeRepaired(t *testing.T) {
 		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t"}}`,
 	} {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":%s}`, params)
-		if m := p.next(); code(t, m) != -32602 {
+		if m := p.nextMessage(); errorCode(t, m) != -32602 {
 			t.Errorf("%s: %s", params, m.Raw)
 		}
 	}
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
-	wantCode(t, p.next(), -32602)
+	wantCode(t, p.nextMessage(), -32602)
 	p.send("%s", initializeLine(2, "2025-06-18"))
-	wantResult(t, p.next())
+	wantResult(t, p.nextMessage())
 }
 
-func TestBeforeInitializeOnlyPingIsServed(t *testing.T) {
+func TestServesOnlyPingBeforeInitialize(t *testing.T) {
 	for _, speaks := range []spec.Set{spec.Every, spec.Handshake} {
-		p := start(t, Options{Revisions: speaks})
-		wantResult(t, p.ask("ping"))
+		p := startServer(t, Options{Revisions: speaks})
+		wantResult(t, p.request("ping"))
 		for _, method := range []string{"tools/list", "resources/read", "logging/setLevel"} {
-			wantCode(t, p.ask(method), -32600)
+			wantCode(t, p.request(method), -32600)
 		}
-		wantCode(t, p.ask("no/such"), -32601)
+		wantCode(t, p.request("no/such"), -32601)
 		p.send("%s", initializeLine(1, "2025-06-18"))
-		wantResult(t, p.next())
-		wantResult(t, p.ask("tools/list"))
+		wantResult(t, p.nextMessage())
+		wantResult(t, p.request("tools/list"))
 	}
 }
 
-func TestASecondInitializeIsRefusedAndChangesNothing(t *testing.T) {
-	p := open(t, spec.V2025_06_18, "{}", Options{})
+func TestRefusesSecondInitialize(t *testing.T) {
+	p := openSession(t, spec.V2025_06_18, "{}", Options{})
 	p.send("%s", initializeLine(1, "2024-11-05"))
-	wantCode(t, p.next(), -32600)
-	if m := p.ask("tools/list"); !m.Result().Get("tools.0.title").Exists() {
+	wantCode(t, p.nextMessage(), -32600)
+	if m := p.request("tools/list"); !m.Result().Get("tools.0.title").Exists() {
 		t.Errorf("the session is not one of 2025-06-18 any more: %s", m.Raw)
 	}
 }
 
-func TestAModernOnlyServerNamesItsVersionsToInitialize(t *testing.T) {
-	p := start(t, Options{Revisions: spec.Stateless})
+func TestStatelessOnlyServerNamesVersionsToInitialize(t *testing.T) {
+	p := startServer(t, Options{Revisions: spec.Stateless})
 	p.send("%s", initializeLine(1, "2025-11-25"))
-	m := p.next()
+	m := p.nextMessage()
 	wantCode(t, m, -32602)
 	if !strings.Contains(m.Error().Get("message").String(), "2026-07-28") || m.Error().Get("data.supported").Raw != `["2026-07-28"]` {
 		t.Errorf("the error does not name 2026-07-28: %s", m.Raw)
 	}
-	wantCode(t, p.ask("ping"), -32602)
-	wantCode(t, p.ask("server/discover"), -32602)
-	p.rev = spec.V2026_07_28
-	wantResult(t, p.ask("server/discover"))
+	wantCode(t, p.request("ping"), -32602)
+	wantCode(t, p.request("server/discover"), -32602)
+	p.revision = spec.V2026_07_28
+	wantResult(t, p.request("server/discover"))
 }
 
-func TestAHandshakeOnlyServerKnowsNothingModern(t *testing.T) {
-	p := start(t, Options{Revisions: spec.Handshake})
-	p.rev = spec.V2026_07_28
-	wantCode(t, p.ask("server/discover"), -32601)
-	wantCode(t, p.ask("tools/list"), -32600)
+func TestHandshakeOnlyServerRefusesStatelessRequests(t *testing.T) {
+	p := startServer(t, Options{Revisions: spec.Handshake})
+	p.revision = spec.V2026_07_28
+	wantCode(t, p.request("server/discover"), -32601)
+	wantCode(t, p.request("tools/list"), -32600)
 	p.send("%s", initializeLine(1, "2025-06-18"))
-	wantResult(t, p.next())
-	if m := p.ask("tools/list"); m.Result().Get("resultType").Exists() {
+	wantResult(t, p.nextMessage())
+	if m := p.request("tools/list"); m.Result().Get("resultType").Exists() {
 		t.Errorf("it answers as 2026-07-28: %s", m.Raw)
 	}
 }
 
-func TestBothErasAreServedSideBySide(t *testing.T) {
-	p := open(t, spec.V2025_03_26, "{}", Options{})
-	legacy := wantResult(t, p.ask("tools/list"))
-	p.rev = spec.V2026_07_28
-	modern := wantResult(t, p.ask("tools/list"))
-	p.rev = spec.V2025_03_26
+func TestServesBothEras(t *testing.T) {
+	p := openSession(t, spec.V2025_03_26, "{}", Options{})
+	legacy := wantResult(t, p.request("tools/list"))
+	p.revision = spec.V2026_07_28
+	modern := wantResult(t, p.request("tools/list"))
+	p.revision = spec.V2025_03_26
 	if legacy.Result().Get("resultType").Exists() || modern.Result().Get("resultType").String() != "complete" {
 		t.Errorf("the eras are mixed: %s and %s", legacy.Raw, modern.Raw)
 	}
-	wantResult(t, p.ask("ping"))
+	wantResult(t, p.request("ping"))
 }
 
-func TestPerRequestFieldsAreChecked(t *testing.T) {
+func TestChecksPerRequestFields(t *testing.T) {
 	const version, capabilities = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`, `"io.modelcontextprotocol/clientCapabilities":{}`
-	p := start(t, Options{})
+	p := startServer(t, Options{})
 	for _, c := range []struct {
 		params string
 		code   int // 0: a result
 	}{
 		{`{"_meta":{` + version + `,` + capabilities + `}}`, 0},
-		{`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a","version":"b"},"io.modelcontextprotocol/logLevel":"debug","progressToken":5,"com.example/x":1}}`, 0},
+		{
+			`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a","version":"b"},"io.modelcontextprotocol/logLevel":"debug","progressToken":5,"com.example/x":1}}`,
+			0,
+		},
 		{`{}`, -32602},
 		{`{"_meta":{}}`, -32602},
 		{`{"_meta":[]}`, -32602},
@@ -170,24 +175,30 @@ func TestPerRequestFieldsAreChecked(t *testing.T) {
 		{`{"_meta":{"io.modelcontextprotocol/protocolVersion":5,` + capabilities + `}}`, -32602},
 		{`{"_meta":{` + version + `,"io.modelcontextprotocol/clientCapabilities":[]}}`, -32602},
 		{`{"_meta":{` + version + `,"io.modelcontextprotocol/clientCapabilities":{"sampling":true}}}`, -32602},
-		{`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a"}}}`, -32602},
+		{
+			`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a"}}}`,
+			-32602,
+		},
 		{`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/logLevel":"verbose"}}`, -32602},
 		{`{"_meta":{` + version + `,` + capabilities + `,"progressToken":1.5}}`, -32602},
 		{`{"_meta":{` + version + `,` + capabilities + `,"progressToken":null}}`, -32602},
 	} {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":%s}`, c.params)
-		m := p.next()
+		m := p.nextMessage()
 		if got, _ := m.Code(); got != c.code {
 			t.Errorf("%s: %s", c.params, m.Raw)
 		}
 	}
 }
 
-func TestAVersionThatIsNotSpokenIsRefusedForThatRequestAlone(t *testing.T) {
-	p := start(t, Options{})
+func TestRefusesUnsupportedVersionPerRequest(t *testing.T) {
+	p := startServer(t, Options{})
 	for _, version := range []string{"1900-01-01", "2025-06-18", ""} {
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, version)
-		m := p.next()
+		p.send(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			version,
+		)
+		m := p.nextMessage()
 		wantCode(t, m, -32022)
 		if got := m.Error().Get("data.requested").String(); got != version {
 			t.Errorf("data.requested is %q, want %q", got, version)
@@ -197,15 +208,15 @@ func TestAVersionThatIsNotSpokenIsRefusedForThatRequestAlone(t *testing.T) {
 			t.Errorf("asked for %q: supported are %s", version, supported)
 		}
 	}
-	p.rev = spec.V2026_07_28
-	wantResult(t, p.ask("tools/list"))
+	p.revision = spec.V2026_07_28
+	wantResult(t, p.request("tools/list"))
 }
 
 func TestDiscover(t *testing.T) {
-	p := start(t, Options{Revisions: spec.Since(spec.V2025_11_25)})
-	p.rev = spec.V2026_07_28
-	r := wantResult(t, p.ask("server/discover")).Result()
-	if got := keys(t, r.Raw); got != "_meta cacheScope capabilities instructions resultType supportedVersions ttlMs" {
+	p := startServer(t, Options{Revisions: spec.Since(spec.V2025_11_25)})
+	p.revision = spec.V2026_07_28
+	r := wantResult(t, p.request("server/discover")).Result()
+	if got := memberNames(t, r.Raw); got != "_meta cacheScope capabilities instructions resultType supportedVersions ttlMs" {
 		t.Errorf("the result has %s", got)
 	}
 	if got := r.Get("supportedVersions").Raw; got != `["2026-07-28","2025-11-25"]` {
@@ -217,53 +228,55 @@ func TestDiscover(t *testing.T) {
 }
 
 // What the library does not declare it does not serve.
-func TestMethodsOfUndeclaredCapabilitiesAreNotFound(t *testing.T) {
+func TestUndeclaredCapabilitiesHaveNoMethods(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{Library: func(l *Library) { l.Capabilities = Object{} }})
+		p := openSession(t, rev, "{}", Options{Library: func(l *Library) { l.Capabilities = Object{} }})
 		for _, method := range rev.Facts().ClientRequests {
 			switch method {
 			case "initialize", "ping", "server/discover", "subscriptions/listen":
 				continue
 			}
-			wantCode(t, p.ask(method), -32601)
+			wantCode(t, p.request(method), -32601)
 		}
-		wantResult(t, p.ask(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().Barrier))
 	})
 }
 
-func TestHugeNumbersAreRefusedAndSurvived(t *testing.T) {
-	p := open(t, spec.V2025_11_25, "{}", Options{})
-	for _, n := range []string{"1e400", "1e99999", "1e999999999", "-1e999999999", "1e-999999999", strings.Repeat("9", 5000)} {
-		if m := p.ask("tools/call", call("search_catalogue", `{"query":"x","limit":`+n+`}`)); !m.Result().Get("isError").Bool() {
+func TestRefusesHugeNumbers(t *testing.T) {
+	p := openSession(t, spec.V2025_11_25, "{}", Options{})
+	for _, n := range []string{
+		"1e400", "1e99999", "1e999999999", "-1e999999999", "1e-999999999", strings.Repeat("9", 5000),
+	} {
+		if m := p.request("tools/call", callParams("search_catalogue", `{"query":"x","limit":`+n+`}`)); !m.Result().Get("isError").Bool() {
 			t.Errorf("%.20s: %s", n, m.Raw)
 		}
 		p.send(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, n)
-		p.next()
+		p.nextMessage()
 	}
-	wantResult(t, p.ask("ping"))
+	wantResult(t, p.request("ping"))
 }
 
 // Who sends a number of a megabyte is told so, wherever it stands, and keeps
 // nobody busy.
-func TestEndlessNumbersAreRefusedAtOnce(t *testing.T) {
+func TestRefusesLongNumbersAtOnce(t *testing.T) {
 	endless := strings.Repeat("9", 1<<20)
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		began := time.Now()
 		for _, members := range []string{
-			call("search_catalogue", `{"query":"x","limit":`+endless+`}`),
-			call("search_catalogue", `{"query":["x",{"y":-`+endless+`}]}`),
-			call("search_catalogue", `{"query":"x"}`) + `,"_meta":{"progressToken":` + endless + `}`,
+			callParams("search_catalogue", `{"query":"x","limit":`+endless+`}`),
+			callParams("search_catalogue", `{"query":["x",{"y":-`+endless+`}]}`),
+			callParams("search_catalogue", `{"query":"x"}`) + `,"_meta":{"progressToken":` + endless + `}`,
 		} {
 			p.send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%s}}`, members)
-			m := p.next()
+			m := p.nextMessage()
 			if wantCode(t, m, spec.InvalidParams); !strings.Contains(m.Error().Get("message").String(), "number") {
 				t.Errorf("it is told %s", m.Error())
 			}
 		}
 		p.send(`{"jsonrpc":"2.0","id":%s,"method":"x/y"}`, endless)
-		wantCode(t, p.next(), spec.MethodNotFound)
-		if took := time.Since(began); took > patience/2 {
+		wantCode(t, p.nextMessage(), spec.MethodNotFound)
+		if took := time.Since(began); took > testTimeout/2 {
 			t.Errorf("it took %s", took)
 		}
 	})

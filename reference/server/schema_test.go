@@ -21,14 +21,14 @@ import (
 // An official is the published schema of a revision, closed: an object that
 // lists its properties has no others, so that a member of another revision is
 // found too. JSON Schemas inside of messages stay open.
-type official struct {
+type schemaChecker struct {
 	t        *testing.T
 	compiler *jsonschema.Compiler
 	defs     string // the name of the container of definitions
 	byMethod map[string]string
 }
 
-func officialSchema(t *testing.T, rev spec.Revision) *official {
+func newSchemaChecker(t *testing.T, rev spec.Revision) *schemaChecker {
 	t.Helper()
 	dir := os.Getenv("MCPCHECK_SCHEMA_DIR")
 	if dir == "" {
@@ -43,7 +43,7 @@ func officialSchema(t *testing.T, rev spec.Revision) *official {
 		t.Fatal(err)
 	}
 	doc := v.(map[string]any)
-	s := &official{t: t, compiler: jsonschema.NewCompiler(), defs: "$defs", byMethod: map[string]string{}}
+	s := &schemaChecker{t: t, compiler: jsonschema.NewCompiler(), defs: "$defs", byMethod: map[string]string{}}
 	// The library's own check refuses expressions in a query, which RFC 6570 has.
 	s.compiler.RegisterFormat(&jsonschema.Format{Name: "uri-template", Validate: func(v any) error {
 		_, err := uritemplate.New(stringOf(v))
@@ -107,7 +107,7 @@ func closeObjects(v any) {
 }
 
 // fits tells why a JSON text is no instance of a definition.
-func (s *official) fits(definition, raw string) error {
+func (s *schemaChecker) validate(definition, raw string) error {
 	s.t.Helper()
 	compiled, err := s.compiler.Compile("official.json#/" + s.defs + "/" + definition)
 	if err != nil {
@@ -120,29 +120,36 @@ func (s *official) fits(definition, raw string) error {
 	return compiled.Validate(v)
 }
 
-func (s *official) check(definition, raw string) {
+func (s *schemaChecker) check(definition, raw string) {
 	s.t.Helper()
-	if err := s.fits(definition, raw); err != nil {
+	if err := s.validate(definition, raw); err != nil {
 		s.t.Errorf("no valid %s: %v\n%s", definition, err, raw)
 	}
 }
 
 // The closed schema finds members of other revisions: each of these is valid
 // from the revision on.
-func TestTheClosedSchemaFindsMembersOfOtherRevisions(t *testing.T) {
+func TestClosedSchemaRejectsOtherMembers(t *testing.T) {
 	for _, c := range []struct {
 		definition, raw string
 		since           spec.Revision
 	}{
-		{"ListToolsResult", `{"tools":[{"name":"x","inputSchema":{"type":"object"},"annotations":{}}]}`, spec.V2025_03_26},
+		{
+			"ListToolsResult", `{"tools":[{"name":"x","inputSchema":{"type":"object"},"annotations":{}}]}`,
+			spec.V2025_03_26,
+		},
 		{"ListToolsResult", `{"tools":[{"name":"x","inputSchema":{"type":"object"},"title":"X"}]}`, spec.V2025_06_18},
 		{"ListToolsResult", `{"tools":[{"name":"x","inputSchema":{"type":"object"},"icons":[]}]}`, spec.V2025_11_25},
-		{"ProgressNotification", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"x"}}`, spec.V2025_03_26},
+		{
+			"ProgressNotification",
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"x"}}`,
+			spec.V2025_03_26,
+		},
 		{"CallToolResult", `{"content":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, spec.V2025_03_26},
 		{"CallToolResult", `{"content":[{"type":"text","text":"","_meta":{}}]}`, spec.V2025_06_18},
 	} {
 		for _, rev := range spec.Handshake.Revisions() {
-			if valid := officialSchema(t, rev).fits(c.definition, c.raw) == nil; valid != spec.Since(c.since).Has(rev) {
+			if valid := newSchemaChecker(t, rev).validate(c.definition, c.raw) == nil; valid != spec.Since(c.since).Has(rev) {
 				t.Errorf("%s: %s valid: %v", rev, c.raw, valid)
 			}
 		}
@@ -150,22 +157,25 @@ func TestTheClosedSchemaFindsMembersOfOtherRevisions(t *testing.T) {
 }
 
 // results names the definition of each method's result.
-var results = map[string]string{
+var resultDefinitions = map[string]string{
 	"initialize": "InitializeResult", "ping": "EmptyResult", "server/discover": "DiscoverResult",
 	"tools/list": "ListToolsResult", "tools/call": "CallToolResult",
 	"resources/list": "ListResourcesResult", "resources/templates/list": "ListResourceTemplatesResult",
-	"resources/read": "ReadResourceResult", "resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult",
-	"prompts/list": "ListPromptsResult", "prompts/get": "GetPromptResult", "completion/complete": "CompleteResult",
-	"tasks/get": "GetTaskResult", "tasks/result": "CallToolResult", "tasks/list": "ListTasksResult", "tasks/cancel": "CancelTaskResult",
+	"resources/read": "ReadResourceResult", "resources/subscribe": "EmptyResult",
+	"resources/unsubscribe": "EmptyResult",
+	"prompts/list":          "ListPromptsResult", "prompts/get": "GetPromptResult",
+	"completion/complete": "CompleteResult",
+	"tasks/get":           "GetTaskResult", "tasks/result": "CallToolResult", "tasks/list": "ListTasksResult",
+	"tasks/cancel":         "CancelTaskResult",
 	"tools/call as a task": "CreateTaskResult",
 	"logging/setLevel":     "EmptyResult", "subscriptions/listen": "SubscriptionsListenResult",
 }
 
 // rich is a client that declares everything.
-const rich = `{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`
+const fullCapabilities = `{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`
 
 // answers are what that client says to requests of the server.
-var answers = map[string]string{
+var clientAnswers = map[string]string{
 	"roots/list":             `{"roots":[{"uri":"file:///home/reader","name":"home"}]}`,
 	"sampling/createMessage": `{"role":"assistant","content":{"type":"text","text":"On Borrowing"},"model":"m"}`,
 	"elicitation/create": `{"action":"accept","content":{"name":"Ada","day":"2026-05-01","people":2,` +
@@ -174,83 +184,106 @@ var answers = map[string]string{
 
 // everything lets the server say all that it can say in a revision: every
 // method with its variants, every tool, every page, every resource, errors.
-func everything(t *testing.T, rev spec.Revision) *peer {
-	p := open(t, rev, rich, Options{})
+func useEverything(t *testing.T, rev spec.Revision) *testClient {
+	p := openSession(t, rev, fullCapabilities, Options{})
 	stateless := rev.Facts().Stateless
 	if stateless {
-		p.sent(wire.StringID("stream"), "subscriptions/listen")
+		p.recordMethod(wire.StringID("stream"), "subscriptions/listen")
 		p.send(`{"jsonrpc":"2.0","id":"stream","method":"subscriptions/listen","params":%s}`,
 			p.params("{}", `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["library://books/b1"]}`))
-		wantResult(t, p.ask("server/discover"))
+		wantResult(t, p.request("server/discover"))
 	} else {
-		wantResult(t, p.ask("ping"))
-		wantResult(t, p.ask("logging/setLevel", `"level":"debug"`))
-		wantResult(t, p.ask("resources/subscribe", `"uri":"library://books/b1"`))
+		wantResult(t, p.request("ping"))
+		wantResult(t, p.request("logging/setLevel", `"level":"debug"`))
+		wantResult(t, p.request("resources/subscribe", `"uri":"library://books/b1"`))
 	}
-	p.conversation("tools/call", `"name":"set_reading_room","arguments":{"open":true}`)
-	for method, member := range map[string]string{"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
-		for _, item := range p.all(method, member) {
+	p.requestAnswering("tools/call", `"name":"set_reading_room","arguments":{"open":true}`)
+	for method, member := range map[string]string{
+		"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+		"prompts/list": "prompts",
+	} {
+		for _, item := range p.listAll(method, member) {
 			switch method {
 			case "resources/list":
-				wantResult(t, p.ask("resources/read", `"uri":`+item.Get("uri").Raw))
+				wantResult(t, p.request("resources/read", `"uri":`+item.Get("uri").Raw))
 			case "prompts/list":
-				p.conversation("prompts/get", `"name":`+item.Get("name").Raw+`,"arguments":`+string(encode(promptArguments(item.Get("arguments").Raw))))
+				p.requestAnswering(
+					"prompts/get",
+					`"name":`+item.Get("name").Raw+`,"arguments":`+string(encode(promptArguments(item.Get("arguments").Raw))),
+				)
 			case "tools/list":
 				switch item.Get("execution.taskSupport").String() {
 				case "required":
-					p.asTask(item.Get("name").String())
+					p.runAsTask(item.Get("name").String())
 					continue
 				case "optional":
-					p.asTask(item.Get("name").String())
+					p.runAsTask(item.Get("name").String())
 				}
-				p.conversation("tools/call", `"name":`+item.Get("name").Raw+`,"arguments":`+arguments[item.Get("name").String()])
+				p.requestAnswering(
+					"tools/call",
+					`"name":`+item.Get("name").Raw+`,"arguments":`+toolArguments[item.Get("name").String()],
+				)
 			}
 		}
 	}
 	if taskRevisions.Has(rev) {
-		p.all("tasks/list", "tasks")
-		p.ask("tasks/cancel", `"taskId":`+p.create("stocktake", `{"duration_ms":5000}`).Get("taskId").Raw)
+		p.listAll("tasks/list", "tasks")
+		p.request("tasks/cancel", `"taskId":`+p.createTask("stocktake", `{"duration_ms":5000}`).Get("taskId").Raw)
 	}
 	if elicitationRevisions.Has(rev) {
-		wantResult(t, p.conversation("resources/read", `"uri":"library://desk/visitors-book"`))
+		wantResult(t, p.requestAnswering("resources/read", `"uri":"library://desk/visitors-book"`))
 	}
-	p.conversation("tools/call", `"name":"return_book","arguments":{"book":"b1"}`)
-	wantResult(t, p.ask("completion/complete", `"ref":{"type":"ref/resource","uri":"library://shelves/{shelf}"},"argument":{"name":"shelf","value":""}`))
+	p.requestAnswering("tools/call", `"name":"return_book","arguments":{"book":"b1"}`)
+	wantResult(
+		t,
+		p.request("completion/complete", `"ref":{"type":"ref/resource","uri":"library://shelves/{shelf}"},"argument":{"name":"shelf","value":""}`),
+	)
 	for _, c := range [][2]string{
-		{"no/such", ``}, {"tools/call", `"name":"no-such"`}, {"tools/call", `"name":"search_catalogue","arguments":{"limit":0}`},
-		{"resources/read", `"uri":"library://nowhere"`}, {"resources/read", `"uri":"library://desk/stamp"`}, {"resources/read", ``},
-		{"prompts/get", `"name":"no-such"`}, {"prompts/get", `"name":"recommend_book"`}, {"tools/list", `"cursor":"x"`},
+		{"no/such", ``}, {"tools/call", `"name":"no-such"`},
+		{"tools/call", `"name":"search_catalogue","arguments":{"limit":0}`},
+		{"resources/read", `"uri":"library://nowhere"`}, {"resources/read", `"uri":"library://desk/stamp"`},
+		{"resources/read", ``},
+		{"prompts/get", `"name":"no-such"`}, {"prompts/get", `"name":"recommend_book"`},
+		{"tools/list", `"cursor":"x"`},
 		{"completion/complete", ``},
 	} {
-		p.ask(c[0], c[1])
+		p.request(c[0], c[1])
 	}
 	p.send(`{"jsonrpc":"1.0","id":99,"method":"ping"}`)
 	if stateless {
-		p.conversation("tools/call", `"name":"register_reader"`) // asks again
-		p.askAs("{}", "tools/call", `"name":"register_reader"`)
-		p.send(`{"jsonrpc":"2.0","id":98,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		p.requestAnswering("tools/call", `"name":"register_reader"`) // asks again
+		p.requestAs("{}", "tools/call", `"name":"register_reader"`)
+		p.send(
+			`{"jsonrpc":"2.0","id":98,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		)
 	}
-	p.s.CloseInput()
+	p.stream.CloseInput()
 	for {
 		select {
 		case l, ok := <-p.lines:
 			if !ok {
 				return p
 			}
-			p.seen = append(p.seen, wire.Parse([]byte(l)))
-		case <-time.After(patience):
+			p.received = append(p.received, wire.Parse([]byte(l)))
+		case <-time.After(testTimeout):
 			t.Fatal("the server does not end")
 		}
 	}
 }
 
 // arguments are valid ones for each tool.
-var arguments = map[string]string{
-	"opening_hours": `{}`, "search_catalogue": `{"query":"fog","limit":1}`, "new_arrivals": `{}`, "show_exhibits": `{}`,
-	"stocktake": `{"duration_ms":5,"steps":3}`, "check_shelfmark": `{"mark":["A",3]}`, "scan_card": `{}`, "read_desk_log": `{}`,
-	"borrow_book": `{"book":"b1","reader":"ada"}`, "return_book": `{"book":"b3"}`, "set_reading_room": `{"open":true}`,
-	"reset_stamp": `{}`, "reserve_seat": `{}`, "suggest_reading": `{"mood":"foggy"}`, "check_file": `{"uri":"file:///home/reader/list.txt"}`,
-	"register_reader": `{}`, "plan_visit": `{}`, "bind_catalogue": `{}`, "read_archive": `{}`, "renew_card": `{}`, "check_branch": `{"branch":"Harbour","to":{"desk":"maps"}}`, "answer_question": `{"question":"Who wrote about fog?"}`,
+var toolArguments = map[string]string{
+	"opening_hours": `{}`, "search_catalogue": `{"query":"fog","limit":1}`, "new_arrivals": `{}`,
+	"show_exhibits": `{}`,
+	"stocktake":     `{"duration_ms":5,"steps":3}`, "check_shelfmark": `{"mark":["A",3]}`, "scan_card": `{}`,
+	"read_desk_log": `{}`,
+	"borrow_book":   `{"book":"b1","reader":"ada"}`, "return_book": `{"book":"b3"}`,
+	"set_reading_room": `{"open":true}`,
+	"reset_stamp":      `{}`, "reserve_seat": `{}`, "suggest_reading": `{"mood":"foggy"}`,
+	"check_file":      `{"uri":"file:///home/reader/list.txt"}`,
+	"register_reader": `{}`, "plan_visit": `{}`, "bind_catalogue": `{}`, "read_archive": `{}`, "renew_card": `{}`,
+	"check_branch":    `{"branch":"Harbour","to":{"desk":"maps"}}`,
+	"answer_question": `{"question":"Who wrote about fog?"}`,
 }
 
 // promptArguments fills in the arguments of a prompt.
@@ -273,24 +306,27 @@ func cmpOr(s, other string) string {
 
 // conversation sends a request with a progress token and sees it through:
 // requests of the server are answered, an input_required result is retried.
-func (p *peer) conversation(method, members string) wire.Message {
+func (p *testClient) requestAnswering(method, members string) wire.Message {
 	p.t.Helper()
 	extra := ""
 	for {
-		p.asked++
-		id := wire.StringID(fmt.Sprintf("ask-%d", p.asked))
-		params := fmt.Sprintf(`{%s%s,"_meta":{"progressToken":%d}}`, members, extra, p.asked)
-		if p.rev.Facts().Stateless {
-			params = fmt.Sprintf(`{%s%s,%s}`, members, extra, meta(rich, fmt.Sprintf(`,"progressToken":%d,"io.modelcontextprotocol/logLevel":"debug"`, p.asked)))
+		p.requestCount++
+		id := wire.StringID(fmt.Sprintf("ask-%d", p.requestCount))
+		params := fmt.Sprintf(`{%s%s,"_meta":{"progressToken":%d}}`, members, extra, p.requestCount)
+		if p.revision.Facts().Stateless {
+			params = fmt.Sprintf(
+				`{%s%s,%s}`, members, extra,
+				statelessMeta(fullCapabilities, fmt.Sprintf(`,"progressToken":%d,"io.modelcontextprotocol/logLevel":"debug"`, p.requestCount)),
+			)
 		}
-		p.sent(id, method)
+		p.recordMethod(id, method)
 		p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)
-		m := p.next()
+		m := p.nextMessage()
 		for !m.IsResponse() || !m.ID().Equal(id) {
 			if m.Kind == wire.Request {
-				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID(), answers[m.Method()])
+				p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID(), clientAnswers[m.Method()])
 			}
-			m = p.next()
+			m = p.nextMessage()
 		}
 		if m.Result().Get("resultType").String() != "input_required" {
 			return m
@@ -298,7 +334,7 @@ func (p *peer) conversation(method, members string) wire.Message {
 		responses := Object{}
 		o, _ := decode(m.Result().Get("inputRequests").Raw)
 		for key, v := range o {
-			answer, _ := decode(answers[stringOf(v.(Object)["method"])])
+			answer, _ := decode(clientAnswers[stringOf(v.(Object)["method"])])
 			responses[key] = answer
 		}
 		extra = fmt.Sprintf(`,"inputResponses":%s`, encode(responses))
@@ -308,16 +344,16 @@ func (p *peer) conversation(method, members string) wire.Message {
 	}
 }
 
-func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
+func TestMessagesMatchOfficialSchema(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		s := officialSchema(t, rev)
-		p := everything(t, rev)
+		s := newSchemaChecker(t, rev)
+		p := useEverything(t, rev)
 		said := map[string]bool{}
-		for _, m := range p.seen {
+		for _, m := range p.received {
 			raw := string(m.Raw)
 			switch m.Kind {
 			case wire.Result:
-				definition := results[p.methods[m.ID().Key()]]
+				definition := resultDefinitions[p.methods[m.ID().Key()]]
 				if m.Result().Get("resultType").String() == "input_required" {
 					definition = "InputRequiredResult"
 				}
@@ -348,16 +384,23 @@ func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
 				t.Errorf("no message: %s", raw)
 			}
 		}
-		want := []string{"error", "ListToolsResult", "CallToolResult", "ListResourcesResult", "ListResourceTemplatesResult", "ReadResourceResult",
-			"ListPromptsResult", "GetPromptResult", "CompleteResult", "ProgressNotification", "LoggingMessageNotification",
-			"ToolListChangedNotification", "PromptListChangedNotification", "ResourceListChangedNotification", "ResourceUpdatedNotification"}
+		want := []string{"error", "ListToolsResult", "CallToolResult", "ListResourcesResult",
+			"ListResourceTemplatesResult", "ReadResourceResult",
+			"ListPromptsResult", "GetPromptResult", "CompleteResult", "ProgressNotification",
+			"LoggingMessageNotification",
+			"ToolListChangedNotification", "PromptListChangedNotification", "ResourceListChangedNotification",
+			"ResourceUpdatedNotification"}
 		if rev.Facts().Stateless {
-			want = append(want, "DiscoverResult", "InputRequiredResult", "SubscriptionsAcknowledgedNotification", "SubscriptionsListenResult", "CancelledNotification")
+			want = append(
+				want, "DiscoverResult", "InputRequiredResult", "SubscriptionsAcknowledgedNotification",
+				"SubscriptionsListenResult", "CancelledNotification",
+			)
 		} else {
 			want = append(want, "EmptyResult", "CreateMessageRequest", "ListRootsRequest")
 		}
 		if urlRequiredErrorRevisions.Has(rev) {
-			want = append(want, "CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult", "TaskStatusNotification",
+			want = append(want, "CreateTaskResult", "GetTaskResult", "ListTasksResult", "CancelTaskResult",
+				"TaskStatusNotification",
 				"ElicitationCompleteNotification", "URLElicitationRequiredError")
 		}
 		if slices.Contains(rev.Facts().ServerRequests, "elicitation/create") {
@@ -371,7 +414,7 @@ func TestEveryMessageIsValidByTheOfficialSchema(t *testing.T) {
 	})
 }
 
-func (s *official) errorDefinition() string {
+func (s *schemaChecker) errorDefinition() string {
 	if _, err := s.compiler.Compile("official.json#/" + s.defs + "/JSONRPCErrorResponse"); err == nil {
 		return "JSONRPCErrorResponse"
 	}

@@ -18,29 +18,29 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const testTimeout = 10 * time.Second
 
 // A peer is a client of the tests: raw lines in, raw lines out.
-type peer struct {
-	t     *testing.T
-	s     *transport.Stream
-	rev   spec.Revision
-	lines chan string
-	seen  []wire.Message // everything the server sent
-	asked int
+type testClient struct {
+	t            *testing.T
+	stream       *transport.Stream
+	revision     spec.Revision
+	lines        chan string
+	received     []wire.Message // everything the server sent
+	requestCount int
 	// methods are those of the requests sent, by key of the id.
 	methods map[string]string
 }
 
-func (p *peer) sent(id wire.ID, method string) { p.methods[id.Key()] = method }
+func (p *testClient) recordMethod(id wire.ID, method string) { p.methods[id.Key()] = method }
 
 // all walks the pages of a list and returns its entries.
-func (p *peer) all(method, member string) []gjson.Result {
+func (p *testClient) listAll(method, member string) []gjson.Result {
 	p.t.Helper()
 	var out []gjson.Result
 	cursor := ""
 	for range 50 {
-		r := wantResult(p.t, p.ask(method, cursor)).Result()
+		r := wantResult(p.t, p.request(method, cursor)).Result()
 		out = append(out, r.Get(member).Array()...)
 		next := r.Get("nextCursor")
 		if !next.Exists() {
@@ -53,13 +53,13 @@ func (p *peer) all(method, member string) []gjson.Result {
 }
 
 // start starts a server and a client that has not yet said anything.
-func start(t *testing.T, o Options) *peer {
+func startServer(t *testing.T, o Options) *testClient {
 	t.Helper()
 	s, err := Target("library", o).Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, s: s, lines: make(chan string, 1000), methods: map[string]string{}}
+	p := &testClient{t: t, stream: s, lines: make(chan string, 1000), methods: map[string]string{}}
 	go func() {
 		defer close(p.lines)
 		for {
@@ -76,17 +76,20 @@ func start(t *testing.T, o Options) *peer {
 
 // open starts a server and opens a session of the revision; client is the
 // JSON of the client's capabilities.
-func open(t *testing.T, rev spec.Revision, client string, o Options) *peer {
+func openSession(t *testing.T, rev spec.Revision, client string, o Options) *testClient {
 	t.Helper()
-	p := start(t, o)
-	p.rev = rev
-	p.seen = nil
+	p := startServer(t, o)
+	p.revision = rev
+	p.received = nil
 	if rev.Facts().Stateless {
 		return p
 	}
-	p.sent(wire.StringID("open"), "initialize")
-	p.send(`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`, rev, client)
-	m := p.next()
+	p.recordMethod(wire.StringID("open"), "initialize")
+	p.send(
+		`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`,
+		rev, client,
+	)
+	m := p.nextMessage()
 	if got := m.Result().Get("protocolVersion").String(); got != string(rev) {
 		t.Fatalf("initialize at %s was answered with %s", rev, m.Raw)
 	}
@@ -94,75 +97,78 @@ func open(t *testing.T, rev spec.Revision, client string, o Options) *peer {
 	return p
 }
 
-func (p *peer) send(format string, args ...any) {
+func (p *testClient) send(format string, args ...any) {
 	p.t.Helper()
-	if err := p.s.WriteLine(p.t.Context(), fmt.Appendf(nil, format, args...)); err != nil {
+	if err := p.stream.WriteLine(p.t.Context(), fmt.Appendf(nil, format, args...)); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
 // line returns the next line of the server.
-func (p *peer) line() string {
+func (p *testClient) nextLine() string {
 	p.t.Helper()
 	select {
 	case l, ok := <-p.lines:
 		if !ok {
 			p.t.Fatal("the server closed its output")
 		}
-		p.seen = append(p.seen, wire.Parse([]byte(l)))
+		p.received = append(p.received, wire.Parse([]byte(l)))
 		return l
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		p.t.Fatal("the server sent nothing")
 	}
 	return ""
 }
 
-func (p *peer) next() wire.Message {
+func (p *testClient) nextMessage() wire.Message {
 	p.t.Helper()
-	return wire.Parse([]byte(p.line()))
+	return wire.Parse([]byte(p.nextLine()))
 }
 
 // params returns the JSON of params: in a stateless revision with the _meta
 // that every request carries, with client as the capabilities.
-func (p *peer) params(client string, members ...string) string {
+func (p *testClient) params(client string, members ...string) string {
 	members = slices.DeleteFunc(members, func(m string) bool { return m == "" })
-	if p.rev.Facts().Stateless {
-		members = append(members, meta(client))
+	if p.revision.Facts().Stateless {
+		members = append(members, statelessMeta(client))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-func meta(client string, more ...string) string {
-	return fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s%s}`, client, strings.Join(more, ""))
+func statelessMeta(client string, more ...string) string {
+	return fmt.Sprintf(
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s%s}`,
+		client, strings.Join(more, ""),
+	)
 }
 
 // ask sends a request and returns its answer; other messages before it are
 // passed over.
-func (p *peer) ask(method string, members ...string) wire.Message {
+func (p *testClient) request(method string, members ...string) wire.Message {
 	p.t.Helper()
-	return p.askAs("{}", method, members...)
+	return p.requestAs("{}", method, members...)
 }
 
-func (p *peer) askAs(client, method string, members ...string) wire.Message {
+func (p *testClient) requestAs(client, method string, members ...string) wire.Message {
 	p.t.Helper()
-	p.asked++
-	id := wire.StringID(fmt.Sprintf("ask-%d", p.asked))
-	p.sent(id, method)
+	p.requestCount++
+	id := wire.StringID(fmt.Sprintf("ask-%d", p.requestCount))
+	p.recordMethod(id, method)
 	p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, p.params(client, members...))
-	return p.answer(id)
+	return p.responseTo(id)
 }
 
-func (p *peer) answer(id wire.ID) wire.Message {
+func (p *testClient) responseTo(id wire.ID) wire.Message {
 	p.t.Helper()
 	for {
-		if m := p.next(); m.IsResponse() && m.ID().Equal(id) {
+		if m := p.nextMessage(); m.IsResponse() && m.ID().Equal(id) {
 			return m
 		}
 	}
 }
 
 // code requires an error and returns its code.
-func code(t *testing.T, m wire.Message) int {
+func errorCode(t *testing.T, m wire.Message) int {
 	t.Helper()
 	c, ok := m.Code()
 	if !ok {
@@ -173,7 +179,7 @@ func code(t *testing.T, m wire.Message) int {
 
 func wantCode(t *testing.T, m wire.Message, want int) {
 	t.Helper()
-	if got := code(t, m); got != want {
+	if got := errorCode(t, m); got != want {
 		t.Errorf("error code %d, want %d: %s", got, want, m.Raw)
 	}
 }
@@ -187,7 +193,7 @@ func wantResult(t *testing.T, m wire.Message) wire.Message {
 }
 
 // same compares JSON texts by value.
-func same(t *testing.T, got, want string) {
+func wantSameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	a, errA := decode(got)
 	b, errB := decode(want)
@@ -205,28 +211,28 @@ func eachRevision(t *testing.T, set spec.Set, f func(t *testing.T, rev spec.Revi
 	}
 }
 
-func TestTheServerEndsWithItsInput(t *testing.T) {
+func TestServeEndsWithInput(t *testing.T) {
 	before := runtime.NumGoroutine()
 	eachOf := []string{
 		"", // nothing in flight
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":5000}}}`,
 	}
 	for _, line := range eachOf {
-		p := open(t, spec.V2025_11_25, "{}", Options{Grace: 50 * time.Millisecond})
+		p := openSession(t, spec.V2025_11_25, "{}", Options{Grace: 50 * time.Millisecond})
 		p.send("%s", line)
-		wantResult(t, p.ask("ping"))
-		p.s.CloseInput()
+		wantResult(t, p.request("ping"))
+		p.stream.CloseInput()
 		select {
-		case <-p.s.Done():
-		case <-time.After(patience):
+		case <-p.stream.Done():
+		case <-time.After(testTimeout):
 			t.Fatal("the server lives on")
 		}
-		if p.s.Status() != "exit status 0" {
-			t.Errorf("the server ended with %s", p.s.Status())
+		if p.stream.Status() != "exit status 0" {
+			t.Errorf("the server ended with %s", p.stream.Status())
 		}
-		p.s.Kill()
+		p.stream.Kill()
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(testTimeout)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
@@ -236,14 +242,16 @@ func TestTheServerEndsWithItsInput(t *testing.T) {
 	}
 }
 
-func TestWhatIsInFlightAtTheEndIsStillAnsweredIfItIsQuick(t *testing.T) {
-	p := open(t, spec.V2025_11_25, "{}", Options{Grace: patience})
-	p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":50}}}`)
-	p.s.CloseInput()
-	wantResult(t, p.answer(wire.IntID(2)))
+func TestAnswersInFlightWithinGrace(t *testing.T) {
+	p := openSession(t, spec.V2025_11_25, "{}", Options{Grace: testTimeout})
+	p.send(
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":50}}}`,
+	)
+	p.stream.CloseInput()
+	wantResult(t, p.responseTo(wire.IntID(2)))
 }
 
-func TestTheServerEndsWhenItIsToldTo(t *testing.T) {
+func TestServeEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	in, w := newPipe(t)
@@ -255,17 +263,17 @@ func TestTheServerEndsWhenItIsToldTo(t *testing.T) {
 		if err == nil {
 			t.Error("it ended as if its input had")
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("it lives on")
 	}
 }
 
-func TestTheServerEndsWhenNobodyReadsIt(t *testing.T) {
-	p := start(t, Options{})
-	p.s.Kill()
+func TestServeEndsWhenOutputCloses(t *testing.T) {
+	p := startServer(t, Options{})
+	p.stream.Kill()
 	select {
-	case <-p.s.Done():
-	case <-time.After(patience):
+	case <-p.stream.Done():
+	case <-time.After(testTimeout):
 		t.Fatal("it lives on")
 	}
 }

@@ -10,44 +10,49 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func call(name, args string) string { return fmt.Sprintf(`"name":%q,"arguments":%s`, name, args) }
+func callParams(name, args string) string { return fmt.Sprintf(`"name":%q,"arguments":%s`, name, args) }
 
-func TestListsHaveMoreThanTwoPagesAndStableCursors(t *testing.T) {
+func TestPagesHaveStableCursors(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p, other := open(t, rev, "{}", Options{}), open(t, rev, "{}", Options{})
-		for method, member := range map[string]string{"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
-			first := wantResult(t, p.ask(method)).Result()
-			again := wantResult(t, p.ask(method)).Result()
+		p, other := openSession(t, rev, "{}", Options{}), openSession(t, rev, "{}", Options{})
+		for method, member := range map[string]string{
+			"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+			"prompts/list": "prompts",
+		} {
+			first := wantResult(t, p.request(method)).Result()
+			again := wantResult(t, p.request(method)).Result()
 			if first.Get(member).Raw != again.Get(member).Raw {
 				t.Errorf("%s: the first page changes", method)
 			}
 			cursor := `"cursor":` + first.Get("nextCursor").Raw
-			second := wantResult(t, p.ask(method, cursor)).Result()
-			if elsewhere := wantResult(t, other.ask(method, cursor)).Result(); elsewhere.Get(member).Raw != second.Get(member).Raw {
+			second := wantResult(t, p.request(method, cursor)).Result()
+			if elsewhere := wantResult(t, other.request(method, cursor)).Result(); elsewhere.Get(member).Raw != second.Get(member).Raw {
 				t.Errorf("%s: the cursor means something else on another connection", method)
 			}
 			if !second.Get("nextCursor").Exists() {
 				t.Errorf("%s has no third page", method)
 			}
 			seen := map[string]bool{}
-			for _, item := range p.all(method, member) {
+			for _, item := range p.listAll(method, member) {
 				key := item.Get("name").String() + item.Get("uri").String()
 				if seen[key] {
 					t.Errorf("%s: %s twice", method, key)
 				}
 				seen[key] = true
 			}
-			for _, bad := range []string{`"mcpcheck-invalid"`, `""`, `5`, `null`, `["x"]`, `"` + first.Get("nextCursor").String() + `x"`} {
-				wantCode(t, p.ask(method, `"cursor":`+bad), -32602)
+			for _, bad := range []string{
+				`"mcpcheck-invalid"`, `""`, `5`, `null`, `["x"]`, `"` + first.Get("nextCursor").String() + `x"`,
+			} {
+				wantCode(t, p.request(method, `"cursor":`+bad), -32602)
 			}
 		}
 		// A cursor belongs to its list.
-		foreign := wantResult(t, p.ask("tools/list")).Result().Get("nextCursor").Raw
-		wantCode(t, p.ask("prompts/list", `"cursor":`+foreign), -32602)
+		foreign := wantResult(t, p.request("tools/list")).Result().Get("nextCursor").Raw
+		wantCode(t, p.request("prompts/list", `"cursor":`+foreign), -32602)
 	})
 }
 
-func TestToolsHaveTheMembersOfTheRevision(t *testing.T) {
+func TestToolMembersPerRevision(t *testing.T) {
 	for rev, want := range map[spec.Revision]string{
 		spec.V2024_11_05: "description inputSchema name",
 		spec.V2025_03_26: "annotations description inputSchema name",
@@ -55,10 +60,10 @@ func TestToolsHaveTheMembersOfTheRevision(t *testing.T) {
 		spec.V2025_11_25: "annotations description icons inputSchema name outputSchema title",
 		spec.V2026_07_28: "annotations description icons inputSchema name outputSchema title",
 	} {
-		p := open(t, rev, "{}", Options{})
-		for _, tool := range p.all("tools/list", "tools") {
+		p := openSession(t, rev, "{}", Options{})
+		for _, tool := range p.listAll("tools/list", "tools") {
 			if tool.Get("name").String() == "search_catalogue" {
-				if got := keys(t, tool.Raw); got != want {
+				if got := memberNames(t, tool.Raw); got != want {
 					t.Errorf("%s: %s, want %s", rev, got, want)
 				}
 			}
@@ -66,11 +71,11 @@ func TestToolsHaveTheMembersOfTheRevision(t *testing.T) {
 	}
 }
 
-func TestEveryContentKindOfTheRevisionIsShown(t *testing.T) {
+func TestContentTypesPerRevision(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		got := map[string]bool{}
-		for _, block := range wantResult(t, p.ask("tools/call", call("show_exhibits", `{}`))).Result().Get("content").Array() {
+		for _, block := range wantResult(t, p.request("tools/call", callParams("show_exhibits", `{}`))).Result().Get("content").Array() {
 			got[block.Get("type").String()] = true
 			if data := block.Get("data"); data.Exists() {
 				if b, err := base64.StdEncoding.DecodeString(data.String()); err != nil || len(b) == 0 {
@@ -90,15 +95,15 @@ func TestEveryContentKindOfTheRevisionIsShown(t *testing.T) {
 	})
 }
 
-func TestStructuredResultsFitTheirSchemaAndStandInText(t *testing.T) {
+func TestStructuredResultsMatchSchemaAndText(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		output := map[string]string{}
-		for _, tool := range p.all("tools/list", "tools") {
+		for _, tool := range p.listAll("tools/list", "tools") {
 			output[tool.Get("name").String()] = tool.Get("outputSchema").Raw
 		}
 		for _, name := range []string{"search_catalogue", "new_arrivals", "borrow_book", "return_book"} {
-			r := wantResult(t, p.ask("tools/call", call(name, arguments[name]))).Result()
+			r := wantResult(t, p.request("tools/call", callParams(name, toolArguments[name]))).Result()
 			value := r.Get("structuredContent")
 			if (output[name] != "") != value.Exists() || value.Exists() != spec.Since(spec.V2025_06_18).Has(rev) {
 				t.Errorf("%s: outputSchema %q, structuredContent %q", name, output[name], value.Raw)
@@ -129,58 +134,64 @@ func TestStructuredResultsFitTheirSchemaAndStandInText(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatDoNotFitAreReportedAsTheRevisionSays(t *testing.T) {
+func TestReportsInvalidArgumentsPerRevision(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		for _, members := range []string{
 			`"name":"search_catalogue"`,
-			call("search_catalogue", `{"query":5}`), call("search_catalogue", `{"query":""}`),
-			call("search_catalogue", `{"query":"x","limit":51}`), call("search_catalogue", `{"query":"x","limit":1.5}`),
-			call("search_catalogue", `{"query":"x","extra":1}`), call("opening_hours", `{"x":1}`),
-			call("check_shelfmark", `{"mark":["A",41]}`), call("check_shelfmark", `{"mark":["A",4],"stack":true}`),
+			callParams("search_catalogue", `{"query":5}`), callParams("search_catalogue", `{"query":""}`),
+			callParams("search_catalogue", `{"query":"x","limit":51}`),
+			callParams("search_catalogue", `{"query":"x","limit":1.5}`),
+			callParams("search_catalogue", `{"query":"x","extra":1}`), callParams("opening_hours", `{"x":1}`),
+			callParams("check_shelfmark", `{"mark":["A",41]}`),
+			callParams("check_shelfmark", `{"mark":["A",4],"stack":true}`),
 		} {
-			m := p.ask("tools/call", members)
+			m := p.request("tools/call", members)
 			if !spec.Since(spec.V2025_11_25).Has(rev) {
 				wantCode(t, m, -32602)
 			} else if !wantResult(t, m).Result().Get("isError").Bool() {
 				t.Errorf("%s: %s", members, m.Raw)
 			}
 		}
-		for _, members := range []string{``, `"name":5`, `"name":null`, `"name":"opening_hours","arguments":[]`, `"name":"opening_hours","arguments":null`, `"name":"no_such"`, `"name":"OPENING_HOURS"`, `"name":"reserve_seat"`} {
-			wantCode(t, p.ask("tools/call", members), -32602)
+		for _, members := range []string{
+			``, `"name":5`, `"name":null`, `"name":"opening_hours","arguments":[]`,
+			`"name":"opening_hours","arguments":null`, `"name":"no_such"`, `"name":"OPENING_HOURS"`,
+			`"name":"reserve_seat"`,
+		} {
+			wantCode(t, p.request("tools/call", members), -32602)
 		}
 	})
 }
 
-func TestToolsThatFail(t *testing.T) {
+func TestFailingTools(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
-		r := wantResult(t, p.ask("tools/call", call("scan_card", `{}`))).Result()
+		p := openSession(t, rev, "{}", Options{})
+		r := wantResult(t, p.request("tools/call", callParams("scan_card", `{}`))).Result()
 		if !r.Get("isError").Bool() || r.Get("content.0.text").String() == "" {
 			t.Errorf("scan_card: %s", r.Raw)
 		}
-		m := p.ask("tools/call", call("reset_stamp", `{}`))
+		m := p.request("tools/call", callParams("reset_stamp", `{}`))
 		wantCode(t, m, -32603)
 		if strings.Contains(string(m.Raw), "jammed") {
 			t.Errorf("the error tells of the inside: %s", m.Raw)
 		}
-		wantResult(t, p.ask(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().Barrier))
 	})
 }
 
-func TestASlowToolDoesNotBlockAndReportsItsProgress(t *testing.T) {
+func TestSlowToolReportsProgressWithoutBlocking(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		for _, token := range []string{`"walk"`, `12345678901234567890`} {
-			params := `{` + call("stocktake", `{"duration_ms":400,"steps":4}`) + `,"_meta":{"progressToken":` + token + `}}`
+			params := `{` + callParams("stocktake", `{"duration_ms":400,"steps":4}`) + `,"_meta":{"progressToken":` + token + `}}`
 			if rev.Facts().Stateless {
-				params = `{` + call("stocktake", `{"duration_ms":400,"steps":4}`) + `,` + meta("{}", `,"progressToken":`+token) + `}`
+				params = `{` + callParams("stocktake", `{"duration_ms":400,"steps":4}`) + `,` + statelessMeta("{}", `,"progressToken":`+token) + `}`
 			}
 			barrier, id := p.barrier()
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}%s%s`, params, "\n", barrier)
 			steps, passed := 0.0, false
 			for {
-				m := p.next()
+				m := p.nextMessage()
 				if m.IsResponse() {
 					wantResult(t, m)
 					if m.ID().Equal(id) {
@@ -203,47 +214,56 @@ func TestASlowToolDoesNotBlockAndReportsItsProgress(t *testing.T) {
 		}
 		barrier, _ := p.barrier()
 		p.send("%s", barrier)
-		if m := p.next(); m.Kind != wire.Result {
+		if m := p.nextMessage(); m.Kind != wire.Result {
 			t.Errorf("after the end: %s", m.Raw)
 		}
 	})
 }
 
-func TestNothingIsSentForACancelledCall(t *testing.T) {
+func TestSendsNothingForCancelledCall(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		for _, id := range []string{`1`, `"one"`} {
-			p.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id, p.params("{}", call("stocktake", `{"duration_ms":5000,"steps":1}`)))
-			p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"enough"}}`, id)
+			p.send(
+				`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, id,
+				p.params("{}", callParams("stocktake", `{"duration_ms":5000,"steps":1}`)),
+			)
+			p.send(
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"enough"}}`,
+				id,
+			)
 			barrier, want := p.barrier()
 			p.send("%s", barrier)
-			if m := p.next(); !m.ID().Equal(want) {
+			if m := p.nextMessage(); !m.ID().Equal(want) {
 				t.Errorf("for a cancelled call: %s", m.Raw)
 			}
 		}
 		// The id is free again, and a cancellation that comes late is ignored.
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`, p.params("{}", call("opening_hours", `{}`)))
-		wantResult(t, p.next())
+		p.send(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`,
+			p.params("{}", callParams("opening_hours", `{}`)),
+		)
+		wantResult(t, p.nextMessage())
 		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		wantResult(t, p.ask(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().Barrier))
 	})
 }
 
-func TestLogMessagesFollowTheLevelAskedFor(t *testing.T) {
+func TestLogLevelFiltersMessages(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := open(t, rev, "{}", Options{})
+		p := openSession(t, rev, "{}", Options{})
 		logged := func(level string) int {
 			t.Helper()
-			params := p.params("{}", call("read_desk_log", `{}`))
+			params := p.params("{}", callParams("read_desk_log", `{}`))
 			switch {
 			case rev.Facts().Stateless && level != "":
-				params = `{` + call("read_desk_log", `{}`) + `,` + meta("{}", `,"io.modelcontextprotocol/logLevel":"`+level+`"`) + `}`
+				params = `{` + callParams("read_desk_log", `{}`) + `,` + statelessMeta("{}", `,"io.modelcontextprotocol/logLevel":"`+level+`"`) + `}`
 			case level != "":
-				wantResult(t, p.ask("logging/setLevel", `"level":"`+level+`"`))
+				wantResult(t, p.request("logging/setLevel", `"level":"`+level+`"`))
 			}
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`, params)
 			n := 0
-			for m := p.next(); m.Kind != wire.Result; m = p.next() {
+			for m := p.nextMessage(); m.Kind != wire.Result; m = p.nextMessage() {
 				if m.Method() != "notifications/message" || !m.Params().Get("data").Exists() {
 					t.Errorf("got %s", m.Raw)
 				}
@@ -260,14 +280,14 @@ func TestLogMessagesFollowTheLevelAskedFor(t *testing.T) {
 				t.Errorf("at %s: %d messages, want %d", level, got, want)
 			}
 		}
-		fresh := open(t, rev, "{}", Options{})
+		fresh := openSession(t, rev, "{}", Options{})
 		p = fresh
 		if got := logged(""); got != unasked {
 			t.Errorf("without a level: %d messages, want %d", got, unasked)
 		}
 		if !rev.Facts().Stateless {
 			for _, bad := range []string{`"level":"verbose"`, `"level":"INFO"`, `"level":3`, ``} {
-				wantCode(t, p.ask("logging/setLevel", bad), -32602)
+				wantCode(t, p.request("logging/setLevel", bad), -32602)
 			}
 		}
 	})

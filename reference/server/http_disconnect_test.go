@@ -11,10 +11,10 @@ import (
 
 // A client that has left before its request was taken up has cancelled it all
 // the same.
-func TestAClientThatLeavesAtOnceCancels(t *testing.T) {
+func TestLeavingBeforeReceiptCancels(t *testing.T) {
 	came, left, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	b := listening(t, Options{
+	b := startHTTP(t, Options{
 		Incoming: func(next Receiver, _ FrameSink) Receiver {
 			return func(line []byte) error {
 				close(came)
@@ -32,15 +32,15 @@ func TestAClientThatLeavesAtOnceCancels(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
-	body, headers := statelessly(1, "subscriptions/listen", `"notifications":{}`)
-	go func() { gone <- b.leave(ctx, body, headers...) }()
+	body, headers := statelessRequest(1, "subscriptions/listen", `"notifications":{}`)
+	go func() { gone <- b.postAndLeave(ctx, body, headers...) }()
 	<-came
 	cancel()
 	if err := <-gone; err == nil {
 		t.Fatal("the request was answered")
 	}
 	<-taken
-	eventually(t, "the subscription has ended", func() bool {
+	waitUntil(t, "the subscription has ended", func() bool {
 		c := b.server.handler.statelessConn
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -49,9 +49,9 @@ func TestAClientThatLeavesAtOnceCancels(t *testing.T) {
 }
 
 // The work on a stateless request whose client was cut off goes on for nobody.
-func TestACutOffStreamCancelsAStatelessRequest(t *testing.T) {
+func TestEndedStreamCancelsStatelessRequest(t *testing.T) {
 	streams, ended := make(chan *Stream, 1000), make(chan error, 1)
-	b := listening(t, Options{
+	b := startHTTP(t, Options{
 		Handler: func(next Handler) Handler {
 			return func(ctx context.Context, r *Request) (any, *Error) {
 				v, e := next(ctx, r)
@@ -66,9 +66,11 @@ func TestACutOffStreamCancelsAStatelessRequest(t *testing.T) {
 			}
 		}},
 	})
-	body, headers := statelessly(1, "tools/call", `"name":"stocktake","arguments":{"duration_ms":5000,"steps":50}`)
+	body, headers := statelessRequest(
+		1, "tools/call", `"name":"stocktake","arguments":{"duration_ms":5000,"steps":50}`,
+	)
 	body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
-	b.open("POST", pathMCP, body, append(headers, "Mcp-Name: stocktake")...).message()
+	b.openStream("POST", pathMCP, body, append(headers, "Mcp-Name: stocktake")...).nextMessage()
 	began := time.Now()
 	(<-streams).end()
 	if err := <-ended; err == nil {
@@ -77,17 +79,17 @@ func TestACutOffStreamCancelsAStatelessRequest(t *testing.T) {
 }
 
 // Without sessions a POST leaves nothing behind, however it ends.
-func TestNothingIsLeftOfAPOSTWithoutSession(t *testing.T) {
-	b := listening(t, Options{HTTP: HTTP{SessionLess: true}})
-	b.want(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
+func TestPOSTWithoutSessionLeavesNoGoroutine(t *testing.T) {
+	b := startHTTP(t, Options{HTTP: HTTP{SessionLess: true}})
+	b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
 	b.client.CloseIdleConnections()
 	before := runtime.NumGoroutine()
 	for range 20 {
-		b.want(b.send("POST", pathMCP, `{"method":"x"}`), 400)
+		b.wantStatus(b.send("POST", pathMCP, `{"method":"x"}`), 400)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
-		_ = b.leave(ctx, toolCall("a", "stocktake", `{"duration_ms":2,"steps":1}`)) // or it was answered
+		_ = b.postAndLeave(ctx, toolCallLine("a", "stocktake", `{"duration_ms":2,"steps":1}`)) // or it was answered
 		cancel()
 	}
 	b.client.CloseIdleConnections()
-	eventually(t, "all work has ended", func() bool { return runtime.NumGoroutine() <= before })
+	waitUntil(t, "all work has ended", func() bool { return runtime.NumGoroutine() <= before })
 }

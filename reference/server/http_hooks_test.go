@@ -16,14 +16,14 @@ import (
 )
 
 // Each seam of HTTP reaches what it is for, in a few lines.
-func TestTheSeamsOfHTTP(t *testing.T) {
+func TestHTTPHooks(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
-	watched := toolCall("a", "stocktake", `{"duration_ms":20,"steps":2}`)
+	watched := toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":2}`)
 	for _, c := range []struct {
 		name string
 		http HTTP
 		// deviates tells whether the server does; the honest one must not.
-		deviates func(s *session) bool
+		deviates func(s *httpTestSession) bool
 	}{
 		{
 			"a foreign Origin is served",
@@ -33,16 +33,16 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 					next.ServeHTTP(w, r)
 				})
 			}},
-			func(s *session) bool { return s.post(ping, "Origin: http://evil.example").status == 200 },
+			func(s *httpTestSession) bool { return s.post(ping, "Origin: http://evil.example").status == 200 },
 		},
 		{
 			"an unknown session is answered with 400",
 			HTTP{Middleware: func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					next.ServeHTTP(unfound{w}, r)
+					next.ServeHTTP(statusRewriter{w}, r)
 				})
 			}},
-			func(s *session) bool { return s.post(ping, "Mcp-Session-Id: nobody").status == 400 },
+			func(s *httpTestSession) bool { return s.post(ping, "Mcp-Session-Id: nobody").status == 400 },
 		},
 		{
 			"session ids are counted",
@@ -50,20 +50,25 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 				n := 0
 				return func() string { n++; return fmt.Sprint(n) }
 			}},
-			func(s *session) bool { return s.id == "1" },
+			func(s *httpTestSession) bool { return s.id == "1" },
 		},
 		{
 			"messages of a call are on the GET stream too",
 			HTTP{Route: func(next Router) Router {
 				return func(f Frame, p Places) []*Stream { return slices.Concat(next(f, p), p.Standing) }
 			}},
-			func(s *session) bool {
-				l := s.listen()
+			func(s *httpTestSession) bool {
+				l := s.openGetStream()
 				web := s.server.handler.findSession(s.id)
-				eventually(s.t, "the stream stands", func() bool { web.mu.Lock(); defer web.mu.Unlock(); return len(web.getStreams) == 1 })
+				waitUntil(
+					s.t, "the stream stands",
+					func() bool { web.mu.Lock(); defer web.mu.Unlock(); return len(web.getStreams) == 1 },
+				)
 				s.post(watched)
 				s.send("DELETE", pathMCP, "", s.headers...)
-				return slices.ContainsFunc(l.rest(), func(e event) bool { return strings.Contains(e.data, progress) })
+				return slices.ContainsFunc(
+					l.readRest(), func(e event) bool { return strings.Contains(e.data, progressMethod) },
+				)
 			},
 		},
 		{
@@ -76,11 +81,13 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 					return next(s, missed, others)
 				}
 			}},
-			func(s *session) bool {
+			func(s *httpTestSession) bool {
 				s.post(watched)
 				r := s.post(strings.ReplaceAll(watched, `"a"`, `"b"`))
-				again := s.listen("Last-Event-ID: " + r.events[0].id).rest()
-				return slices.ContainsFunc(again, func(e event) bool { return strings.Contains(e.data, `"progressToken":"a"`) })
+				again := s.openGetStream("Last-Event-ID: " + r.events[0].id).readRest()
+				return slices.ContainsFunc(
+					again, func(e event) bool { return strings.Contains(e.data, `"progressToken":"a"`) },
+				)
 			},
 		},
 		{
@@ -93,26 +100,26 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 					return next(e)
 				}
 			}},
-			func(s *session) bool { return s.post(watched).events[0].data != "" },
+			func(s *httpTestSession) bool { return s.post(watched).events[0].data != "" },
 		},
 		{
 			"who leaves cancels",
 			HTTP{Disconnect: func(Leaver) Leaver { return func(_ bool, cancel func()) { cancel() } }},
-			func(s *session) bool {
-				l := s.open("POST", pathMCP, toolCall("a", "stocktake", `{"duration_ms":100,"steps":2}`), s.headers...)
-				e, _ := l.next()
+			func(s *httpTestSession) bool {
+				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`), s.headers...)
+				e, _ := l.nextEvent()
 				l.cancel()
-				events := s.listen("Last-Event-ID: " + e.id).rest()
+				events := s.openGetStream("Last-Event-ID: " + e.id).readRest()
 				return len(events) == 0 || !strings.Contains(events[len(events)-1].data, "result")
 			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.deviates(listening(t, Options{}).session(spec.V2025_11_25, "{}")) {
+			if c.deviates(startHTTP(t, Options{}).openSession(spec.V2025_11_25, "{}")) {
 				t.Error("the honest server does so too")
 			}
-			if !c.deviates(listening(t, Options{HTTP: c.http}).session(spec.V2025_11_25, "{}")) {
+			if !c.deviates(startHTTP(t, Options{HTTP: c.http}).openSession(spec.V2025_11_25, "{}")) {
 				t.Error("the seam does not reach it")
 			}
 		})
@@ -120,19 +127,19 @@ func TestTheSeamsOfHTTP(t *testing.T) {
 }
 
 // unfound turns 404 into 400.
-type unfound struct{ http.ResponseWriter }
+type statusRewriter struct{ http.ResponseWriter }
 
-func (u unfound) WriteHeader(status int) {
+func (u statusRewriter) WriteHeader(status int) {
 	if status == http.StatusNotFound {
 		status = http.StatusBadRequest
 	}
 	u.ResponseWriter.WriteHeader(status)
 }
 
-func (u unfound) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+func (u statusRewriter) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // The seams of messages reach over HTTP what they reach over stdio.
-func TestTheSeamsOfMessagesHoldOverHTTP(t *testing.T) {
+func TestMessageHooksOverHTTP(t *testing.T) {
 	after := func(o *Options) {
 		o.Frames = func(next FrameSink) FrameSink {
 			return func(f Frame) {
@@ -173,29 +180,29 @@ func TestTheSeamsOfMessagesHoldOverHTTP(t *testing.T) {
 	} {
 		var o Options
 		c.with(&o)
-		s := listening(t, o).session(spec.V2025_11_25, "{}")
+		s := startHTTP(t, o).openSession(spec.V2025_11_25, "{}")
 		if r := s.post(c.body); !strings.Contains(r.body, c.says) || (c.says == "") != (r.status == 202) {
 			t.Errorf("%s: %d %s", c.name, r.status, r.body)
 		}
 	}
 }
 
-func TestAllEndsWithTheServer(t *testing.T) {
+func TestCloseEndsAllWork(t *testing.T) {
 	before := runtime.NumGoroutine()
 	func() {
-		b := listening(t, Options{Grace: 20 * time.Millisecond, Official: true})
-		s := b.session(spec.V2025_11_25, `{"sampling":{}}`)
-		body, headers := statelessly(1, "subscriptions/listen", `"notifications":{}`)
-		streams := []*live{
-			s.listen(), s.listen(),
-			b.open("GET", pathSSE, "", "Accept: text/event-stream"),
-			b.open("POST", pathMCP, body, headers...),
-			s.open("POST", pathMCP, toolCall("a", "suggest_reading", `{"mood":"calm"}`), s.headers...),
+		b := startHTTP(t, Options{Grace: 20 * time.Millisecond, Official: true})
+		s := b.openSession(spec.V2025_11_25, `{"sampling":{}}`)
+		body, headers := statelessRequest(1, "subscriptions/listen", `"notifications":{}`)
+		streams := []*liveStream{
+			s.openGetStream(), s.openGetStream(),
+			b.openStream("GET", pathSSE, "", "Accept: text/event-stream"),
+			b.openStream("POST", pathMCP, body, headers...),
+			s.openStream("POST", pathMCP, toolCallLine("a", "suggest_reading", `{"mood":"calm"}`), s.headers...),
 		}
-		slow := make(chan reply, 1)
-		go func() { slow <- s.post(toolCall("b", "stocktake", `{"duration_ms":5000,"steps":1}`)) }()
+		slow := make(chan httpResponse, 1)
+		go func() { slow <- s.post(toolCallLine("b", "stocktake", `{"duration_ms":5000,"steps":1}`)) }()
 		web := b.server.handler.findSession(s.id)
-		eventually(t, "two calls are in flight", func() bool {
+		waitUntil(t, "two calls are in flight", func() bool {
 			web.conn.mu.Lock()
 			defer web.conn.mu.Unlock()
 			return len(web.conn.inflight) == 2
@@ -203,14 +210,14 @@ func TestAllEndsWithTheServer(t *testing.T) {
 		began := time.Now()
 		b.server.handler.Close()
 		for _, l := range streams {
-			l.rest()
+			l.readRest()
 			l.cancel()
 		}
 		if r := <-slow; r.status != 404 && r.status != 200 {
 			t.Errorf("a call that was broken off is answered with %d %s", r.status, r.body)
 		}
-		b.want(b.send("POST", pathMCP, body, headers...), 503)
-		if took := time.Since(began); took > patience {
+		b.wantStatus(b.send("POST", pathMCP, body, headers...), 503)
+		if took := time.Since(began); took > testTimeout {
 			t.Errorf("it took %s", took)
 		}
 		b.client.CloseIdleConnections()
@@ -218,23 +225,29 @@ func TestAllEndsWithTheServer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+	waitUntil(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // The bytes of a connection can be changed before net/http reads them, which
 // takes white space off that stands around a value.
-func TestTheSeamOfConnections(t *testing.T) {
-	for _, o := range []Options{{}, {HTTP: HTTP{Connections: func(next net.Listener) net.Listener { return spaced{next} }}}} {
+func TestConnectionsHook(t *testing.T) {
+	for _, o := range []Options{
+		{}, {HTTP: HTTP{Connections: func(next net.Listener) net.Listener { return spacedListener{next} }}},
+	} {
 		l, err := Listen("127.0.0.1:0", o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, _ := statelessly(1, "server/discover")
+		body, _ := statelessRequest(1, "server/discover")
 		c, err := net.Dial("tcp", l.addr.String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:   server/discover\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		fmt.Fprintf(
+			c,
+			"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:   server/discover\r\nContent-Length: %d\r\n\r\n%s",
+			len(body), body,
+		)
 		r, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -251,9 +264,9 @@ func TestTheSeamOfConnections(t *testing.T) {
 }
 
 // spaced makes underscores of the white space before a value.
-type spaced struct{ net.Listener }
+type spacedListener struct{ net.Listener }
 
-func (l spaced) Accept() (net.Conn, error) {
+func (l spacedListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	return spacedConn{c}, err
 }

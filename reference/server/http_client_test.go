@@ -18,14 +18,14 @@ import (
 )
 
 // A browser is an HTTP client of the tests.
-type browser struct {
+type httpClient struct {
 	t      *testing.T
 	server *Listener
 	client *http.Client
 }
 
 // listening starts a server on a port of its own.
-func listening(t *testing.T, o Options) *browser {
+func startHTTP(t *testing.T, o Options) *httpClient {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0", o)
 	if err != nil {
@@ -38,11 +38,11 @@ func listening(t *testing.T, o Options) *browser {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &browser{t, l, &http.Client{Transport: transport}}
+	return &httpClient{t, l, &http.Client{Transport: transport}}
 }
 
 // A reply is an HTTP response that has been read to its end.
-type reply struct {
+type httpResponse struct {
 	status int
 	header http.Header
 	body   string
@@ -52,13 +52,13 @@ type reply struct {
 // An event is one event that a client reads.
 type event struct{ id, name, data, retry string }
 
-const both = "application/json, text/event-stream"
+const acceptBoth = "application/json, text/event-stream"
 
 // do sends a request and returns the response before its body was read.
 // Headers are "Name: value"; one without a value is left out.
-func (b *browser) do(ctx context.Context, method, path, body string, headers ...string) *http.Response {
+func (b *httpClient) do(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	b.t.Helper()
-	res, err := b.client.Do(b.request(ctx, method, path, body, headers...))
+	res, err := b.client.Do(b.newRequest(ctx, method, path, body, headers...))
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -66,21 +66,21 @@ func (b *browser) do(ctx context.Context, method, path, body string, headers ...
 }
 
 // leave posts a message and gives up when the context ends.
-func (b *browser) leave(ctx context.Context, body string, headers ...string) error {
-	res, err := b.client.Do(b.request(ctx, "POST", pathMCP, body, headers...))
+func (b *httpClient) postAndLeave(ctx context.Context, body string, headers ...string) error {
+	res, err := b.client.Do(b.newRequest(ctx, "POST", pathMCP, body, headers...))
 	if err == nil {
 		res.Body.Close()
 	}
 	return err
 }
 
-func (b *browser) request(ctx context.Context, method, path, body string, headers ...string) *http.Request {
+func (b *httpClient) newRequest(ctx context.Context, method, path, body string, headers ...string) *http.Request {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+b.server.addr.String()+path, strings.NewReader(body))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r.Header.Set("Accept", both)
+	r.Header.Set("Accept", acceptBoth)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -100,9 +100,9 @@ func (b *browser) request(ctx context.Context, method, path, body string, header
 }
 
 // send sends a request and reads the response to its end.
-func (b *browser) send(method, path, body string, headers ...string) reply {
+func (b *httpClient) send(method, path, body string, headers ...string) httpResponse {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testTimeout)
 	defer cancel()
 	res := b.do(ctx, method, path, body, headers...)
 	defer res.Body.Close()
@@ -110,7 +110,7 @@ func (b *browser) send(method, path, body string, headers ...string) reply {
 	if err != nil {
 		b.t.Fatalf("read the answer to %s %s: %v", method, path, err)
 	}
-	r := reply{status: res.StatusCode, header: res.Header, body: string(raw)}
+	r := httpResponse{status: res.StatusCode, header: res.Header, body: string(raw)}
 	if res.Header.Get("Content-Type") == "text/event-stream" {
 		events := readEvents(bytes.NewReader(raw))
 		for e := range events {
@@ -157,45 +157,48 @@ func readEvents(r io.Reader) <-chan event {
 
 // A session is a session of a handshake revision, or what stands for one in a
 // stateless revision.
-type session struct {
-	*browser
-	rev     spec.Revision
-	id      string
-	headers []string
+type httpTestSession struct {
+	*httpClient
+	revision spec.Revision
+	id       string
+	headers  []string
 }
 
-const initializing = `{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
+const initializeFormat = `{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
 
 // session opens a session.
-func (b *browser) session(rev spec.Revision, capabilities string) *session {
+func (b *httpClient) openSession(rev spec.Revision, capabilities string) *httpTestSession {
 	b.t.Helper()
-	r := b.send("POST", pathMCP, fmt.Sprintf(initializing, rev, capabilities))
-	if got := r.message().Get("result.protocolVersion").String(); r.status != 200 || got != string(rev) {
+	r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, rev, capabilities))
+	if got := r.lastMessage().Get("result.protocolVersion").String(); r.status != 200 || got != string(rev) {
 		b.t.Fatalf("initialize at %s: %d %s", rev, r.status, r.body)
 	}
-	s := &session{browser: b, rev: rev, id: r.header.Get("Mcp-Session-Id")}
+	s := &httpTestSession{httpClient: b, revision: rev, id: r.header.Get("Mcp-Session-Id")}
 	if s.id != "" {
 		s.headers = append(s.headers, "Mcp-Session-Id: "+s.id)
 	}
 	if versionHeaderRevisions.Has(rev) {
 		s.headers = append(s.headers, "MCP-Protocol-Version: "+string(rev))
 	}
-	s.want(s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), 202)
+	s.wantStatus(s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), 202)
 	return s
 }
 
-func (s *session) post(body string, headers ...string) reply {
+func (s *httpTestSession) post(body string, headers ...string) httpResponse {
 	s.t.Helper()
 	return s.send("POST", pathMCP, body, slices.Concat(s.headers, headers)...)
 }
 
 // toolCall calls a tool.
-func toolCall(id, tool, arguments string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%q}}}`, id, tool, arguments, id)
+func toolCallLine(id, tool, arguments string) string {
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%q}}}`,
+		id, tool, arguments, id,
+	)
 }
 
 // A live stream is one that is read as it comes.
-type live struct {
+type liveStream struct {
 	t      *testing.T
 	header http.Header
 	status int
@@ -204,7 +207,7 @@ type live struct {
 }
 
 // open sends a request whose answer is read as it comes.
-func (b *browser) open(method, path, body string, headers ...string) *live {
+func (b *httpClient) openStream(method, path, body string, headers ...string) *liveStream {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	res := b.do(ctx, method, path, body, headers...)
@@ -214,33 +217,33 @@ func (b *browser) open(method, path, body string, headers ...string) *live {
 		b.t.Fatalf("%s %s opened no stream: %d %s %s", method, path, res.StatusCode, got, raw)
 	}
 	events := readEvents(res.Body)
-	l := &live{b.t, res.Header, res.StatusCode, events, func() { cancel(); res.Body.Close() }}
+	l := &liveStream{b.t, res.Header, res.StatusCode, events, func() { cancel(); res.Body.Close() }}
 	b.t.Cleanup(l.cancel)
 	return l
 }
 
-func (s *session) listen(headers ...string) *live {
+func (s *httpTestSession) openGetStream(headers ...string) *liveStream {
 	s.t.Helper()
-	return s.open("GET", pathMCP, "", slices.Concat(s.headers, headers)...)
+	return s.openStream("GET", pathMCP, "", slices.Concat(s.headers, headers)...)
 }
 
 // next returns the next event; ok is false at the end of the stream.
-func (l *live) next() (e event, ok bool) {
+func (l *liveStream) nextEvent() (e event, ok bool) {
 	l.t.Helper()
 	select {
 	case e, ok = <-l.events:
 		return e, ok
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		l.t.Fatal("nothing comes on the stream")
 	}
 	return
 }
 
 // message returns the next event that is one.
-func (l *live) message() gjson.Result {
+func (l *liveStream) nextMessage() gjson.Result {
 	l.t.Helper()
 	for {
-		e, ok := l.next()
+		e, ok := l.nextEvent()
 		if !ok {
 			l.t.Fatal("the stream has ended")
 		}
@@ -251,10 +254,10 @@ func (l *live) message() gjson.Result {
 }
 
 // rest reads the stream to its end.
-func (l *live) rest() (out []event) {
+func (l *liveStream) readRest() (out []event) {
 	l.t.Helper()
 	for {
-		e, ok := l.next()
+		e, ok := l.nextEvent()
 		if !ok {
 			return out
 		}
@@ -263,7 +266,7 @@ func (l *live) rest() (out []event) {
 }
 
 // message is the last message of a reply.
-func (r reply) message() gjson.Result {
+func (r httpResponse) lastMessage() gjson.Result {
 	if r.events == nil {
 		return gjson.Parse(r.body)
 	}
@@ -271,7 +274,7 @@ func (r reply) message() gjson.Result {
 }
 
 // messages are all of them.
-func (r reply) messages() (out []gjson.Result) {
+func (r httpResponse) messages() (out []gjson.Result) {
 	for _, e := range r.events {
 		if e.data != "" {
 			out = append(out, gjson.Parse(e.data))
@@ -280,7 +283,7 @@ func (r reply) messages() (out []gjson.Result) {
 	return out
 }
 
-func (b *browser) want(r reply, status int) reply {
+func (b *httpClient) wantStatus(r httpResponse, status int) httpResponse {
 	b.t.Helper()
 	if r.status != status {
 		b.t.Errorf("status %d, want %d: %s", r.status, status, r.body)
@@ -292,11 +295,11 @@ func (b *browser) want(r reply, status int) reply {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
+func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(patience); !holds(); {
+	for deadline := time.After(testTimeout); !holds(); {
 		select {
 		case <-tick.C:
 		case <-deadline:

@@ -11,34 +11,34 @@ import (
 )
 
 // Streamable HTTP begins with 2025-03-26.
-var sessions = streamableRevisions & spec.Handshake
+var sessionRevisions = streamableRevisions & spec.Handshake
 
-func TestASessionIsMintedKeptAndEnded(t *testing.T) {
-	eachRevision(t, sessions, func(t *testing.T, rev spec.Revision) {
-		b := listening(t, Options{})
+func TestSessionLifecycle(t *testing.T) {
+	eachRevision(t, sessionRevisions, func(t *testing.T, rev spec.Revision) {
+		b := startHTTP(t, Options{})
 		ids := map[string]bool{}
 		for range 5 {
-			s := b.session(rev, "{}")
+			s := b.openSession(rev, "{}")
 			if len(s.id) < 22 || ids[s.id] || strings.ContainsFunc(s.id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
 				t.Errorf("the session id is %q", s.id)
 			}
 			ids[s.id] = true
-			b.want(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
-			b.want(s.send("DELETE", pathMCP, "", s.headers...), 204)
-			b.want(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 404)
-			b.want(s.send("GET", pathMCP, "", s.headers...), 404)
-			b.want(s.send("DELETE", pathMCP, "", s.headers...), 404)
+			b.wantStatus(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
+			b.wantStatus(s.send("DELETE", pathMCP, "", s.headers...), 204)
+			b.wantStatus(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 404)
+			b.wantStatus(s.send("GET", pathMCP, "", s.headers...), 404)
+			b.wantStatus(s.send("DELETE", pathMCP, "", s.headers...), 404)
 		}
 	})
 }
 
-func TestARefusedInitializeOpensNoSession(t *testing.T) {
-	b := listening(t, Options{})
-	r := b.want(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), 200)
-	if r.header.Get("Mcp-Session-Id") != "" || r.message().Get("error.code").Int() != spec.InvalidParams {
+func TestRefusedInitializeOpensNoSession(t *testing.T) {
+	b := startHTTP(t, Options{})
+	r := b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), 200)
+	if r.header.Get("Mcp-Session-Id") != "" || r.lastMessage().Get("error.code").Int() != spec.InvalidParams {
 		t.Errorf("got %v %s", r.header, r.body)
 	}
-	eventually(t, "the session is gone", func() bool {
+	waitUntil(t, "the session is gone", func() bool {
 		b.server.handler.mu.Lock()
 		defer b.server.handler.mu.Unlock()
 		return len(b.server.handler.sessions) == 0
@@ -46,25 +46,25 @@ func TestARefusedInitializeOpensNoSession(t *testing.T) {
 }
 
 // Without sessions each POST tells its version, but for the one that asks for it.
-func TestInitializeNamesNoVersion(t *testing.T) {
-	b := listening(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{SessionLess: true}})
-	r := b.want(b.send("POST", pathMCP, fmt.Sprintf(initializing, "2025-11-25", "{}")), 200)
-	if got := r.message().Get("result.protocolVersion").String(); got != "2025-11-25" {
+func TestInitializeNeedsNoVersionHeader(t *testing.T) {
+	b := startHTTP(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{SessionLess: true}})
+	r := b.wantStatus(b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 200)
+	if got := r.lastMessage().Get("result.protocolVersion").String(); got != "2025-11-25" {
 		t.Errorf("the server offers %q", got)
 	}
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	b.want(b.send("POST", pathMCP, ping), 400)
-	b.want(b.send("POST", pathMCP, ping, "MCP-Protocol-Version: 2025-11-25"), 200)
+	b.wantStatus(b.send("POST", pathMCP, ping), 400)
+	b.wantStatus(b.send("POST", pathMCP, ping, "MCP-Protocol-Version: 2025-11-25"), 200)
 }
 
-func TestTheRevisionsOfEachEndpoint(t *testing.T) {
-	b := listening(t, Options{})
+func TestNegotiatesRevisionsOfEndpoint(t *testing.T) {
+	b := startHTTP(t, Options{})
 	for asked, want := range map[string]spec.Revision{
 		"2024-11-05": spec.V2025_11_25, "2025-03-26": spec.V2025_03_26, "2025-06-18": spec.V2025_06_18,
 		"2025-11-25": spec.V2025_11_25, "2026-07-28": spec.V2025_11_25, "1999-01-01": spec.V2025_11_25,
 	} {
-		r := b.send("POST", pathMCP, fmt.Sprintf(initializing, asked, "{}"))
-		if got := r.message().Get("result.protocolVersion").String(); got != string(want) {
+		r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, asked, "{}"))
+		if got := r.lastMessage().Get("result.protocolVersion").String(); got != string(want) {
 			t.Errorf("asked for %s the server offers %s, want %s", asked, got, want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestTheRevisionsOfEachEndpoint(t *testing.T) {
 }
 
 // Statuses of POST, GET and DELETE in a session.
-func TestStatusesInASession(t *testing.T) {
+func TestSessionStatuses(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	const batch = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
 	since := versionHeaderRevisions & spec.Handshake
@@ -89,24 +89,34 @@ func TestStatusesInASession(t *testing.T) {
 		{"an error of a request", "POST", `{"jsonrpc":"2.0","id":7,"method":"x/y"}`, nil, 0, 200, -32601},
 		{"a notification", "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 0, 202, 0},
 		{"an unknown notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, 0, 202, 0},
-		{"a malformed notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x","params":7}`, nil, 0, 400, -32600},
+		{
+			"a malformed notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x","params":7}`, nil, 0,
+			400, -32600,
+		},
 		{"a response to nothing", "POST", `{"jsonrpc":"2.0","id":"nobody","result":{}}`, nil, 0, 202, 0},
 		{"a malformed response", "POST", `{"jsonrpc":"2.0","result":{}}`, nil, 0, 400, -32600},
 		{"no JSON", "POST", `{"jsonrpc":`, nil, 0, 400, -32700},
 		{"an empty body", "POST", " ", nil, 0, 400, -32700},
 		{"no message", "POST", `{"jsonrpc":"2.0","id":7}`, nil, 0, 400, -32600},
-		{"a batch", "POST", batch, nil, batching(), 200, 0},
-		{"a batch of notifications", "POST", `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"nobody","result":{}}]`, nil, batching(), 202, 0},
-		{"an empty batch", "POST", `[]`, nil, batching(), 400, -32600},
+		{"a batch", "POST", batch, nil, batchRevisions(), 200, 0},
+		{
+			"a batch of notifications", "POST",
+			`[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"nobody","result":{}}]`, nil,
+			batchRevisions(), 202, 0,
+		},
+		{"an empty batch", "POST", `[]`, nil, batchRevisions(), 400, -32600},
 		{"a batch where there is none", "POST", batch, nil, since, 400, -32600},
-		{"a second initialize", "POST", fmt.Sprintf(initializing, "2025-11-25", "{}"), nil, 0, 200, -32600},
+		{"a second initialize", "POST", fmt.Sprintf(initializeFormat, "2025-11-25", "{}"), nil, 0, 200, -32600},
 		{"no session id", "POST", ping, []string{"Mcp-Session-Id:"}, 0, 400, -32600},
 		{"a foreign session id", "POST", ping, []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
 		{"no version", "POST", ping, []string{"MCP-Protocol-Version:"}, 0, 200, 0},
 		{"another version that is spoken", "POST", ping, []string{"MCP-Protocol-Version: 2025-06-18"}, 0, 200, 0},
 		{"an unknown version", "POST", ping, []string{"MCP-Protocol-Version: 1999-01-01"}, since, 400, -32600},
 		{"garbage for a version", "POST", ping, []string{"MCP-Protocol-Version: garbage"}, since, 400, -32600},
-		{"a header that the revision does not know", "POST", ping, []string{"MCP-Protocol-Version: garbage"}, batching(), 200, 0},
+		{
+			"a header that the revision does not know", "POST", ping, []string{"MCP-Protocol-Version: garbage"},
+			batchRevisions(), 200, 0,
+		},
 		{"not JSON by its type", "POST", ping, []string{"Content-Type: text/plain"}, 0, 415, -32600},
 		{"no type", "POST", ping, []string{"Content-Type:"}, 0, 415, -32600},
 		{"not UTF-8", "POST", ping, []string{"Content-Type: application/json; charset=latin1"}, 0, 415, -32600},
@@ -122,20 +132,23 @@ func TestStatusesInASession(t *testing.T) {
 		{"a GET of a stateless revision", "GET", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
 		{"a DELETE without session", "DELETE", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
 		{"a DELETE of another session", "DELETE", "", []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
-		{"a DELETE of a stateless revision", "DELETE", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
+		{
+			"a DELETE of a stateless revision", "DELETE", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405,
+			-32600,
+		},
 		{"a PUT", "PUT", ping, nil, 0, 405, -32600},
 		{"OPTIONS", "OPTIONS", "", nil, 0, 405, -32600},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.in == 0 {
-				c.in = sessions
+				c.in = sessionRevisions
 			}
-			b := listening(t, Options{})
+			b := startHTTP(t, Options{})
 			for _, rev := range c.in.Revisions() {
-				s := b.session(rev, "{}")
-				r := b.want(b.send(c.method, pathMCP, c.body, slices.Concat(s.headers, c.headers)...), c.status)
-				if got := r.message().Get("error.code").Int(); got != c.code {
+				s := b.openSession(rev, "{}")
+				r := b.wantStatus(b.send(c.method, pathMCP, c.body, slices.Concat(s.headers, c.headers)...), c.status)
+				if got := r.lastMessage().Get("error.code").Int(); got != c.code {
 					t.Errorf("%s: code %d, want %d: %s", rev, got, c.code, r.body)
 				}
 				if r.body != "" && r.header.Get("Content-Type") != "application/json" {
@@ -150,7 +163,7 @@ func TestStatusesInASession(t *testing.T) {
 }
 
 // batching is the set of revisions that have batches.
-func batching() (out spec.Set) {
+func batchRevisions() (out spec.Set) {
 	for _, v := range spec.Revisions() {
 		if v.Facts().Batches {
 			out |= spec.Only(v)
@@ -160,7 +173,7 @@ func batching() (out spec.Set) {
 }
 
 // It listens on further hosts when it is told to, by the same port.
-func TestAServerListensOnFurtherHosts(t *testing.T) {
+func TestListensOnFurtherHosts(t *testing.T) {
 	other, ok := Beside()
 	if !ok {
 		t.Skip("the loopback interface has one address")

@@ -8,7 +8,7 @@ import (
 
 // A client that is cut off has got all up to a place: nothing is left out before
 // it.
-func TestACutOffClientSeesNoGap(t *testing.T) {
+func TestEndedStreamHasNoGap(t *testing.T) {
 	for _, resumable := range []bool{true, false} {
 		s := newStream()
 		s.resumable = resumable
@@ -35,7 +35,7 @@ func TestACutOffClientSeesNoGap(t *testing.T) {
 
 // Who comes back has what was missed in hand: it may be forgotten before the rest
 // is read.
-func TestWhoComesBackToAFullStreamIsNotCutOff(t *testing.T) {
+func TestResumingFullStreamKeepsItOpen(t *testing.T) {
 	s := newStream()
 	s.resumable = true
 	for range maxKeptEvents {
@@ -48,7 +48,7 @@ func TestWhoComesBackToAFullStreamIsNotCutOff(t *testing.T) {
 }
 
 // What is kept is bounded in bytes too.
-func TestStreamsAreBoundedInBytes(t *testing.T) {
+func TestStreamBoundsBytes(t *testing.T) {
 	part := make([]byte, 1<<20)
 	unread, read := newStream(), newStream()
 	unread.resumable = true
@@ -75,10 +75,10 @@ func TestStreamsAreBoundedInBytes(t *testing.T) {
 }
 
 // placed is a session whose web is not served.
-func placed() *httpSession { return &httpSession{handler: &HTTPHandler{route: routeFrame}} }
+func unservedSession() *httpSession { return &httpSession{handler: &HTTPHandler{route: routeFrame}} }
 
-func TestSessionsAreBoundedInBytes(t *testing.T) {
-	s, part := placed(), make([]byte, 1<<20)
+func TestSessionBoundsBytes(t *testing.T) {
+	s, part := unservedSession(), make([]byte, 1<<20)
 	var last *Stream
 	for range 2 * maxKeptStreamBytes / len(part) {
 		last = newStream()
@@ -98,8 +98,8 @@ func TestSessionsAreBoundedInBytes(t *testing.T) {
 
 // A response belongs on the stream of its request, or on none
 // (basic/transports#listening-for-messages-from-the-server).
-func TestAResponseGoesOnNoOtherStream(t *testing.T) {
-	s, over, standing := placed(), newStream(), newStream()
+func TestResponseStaysOnOwnStream(t *testing.T) {
+	s, over, standing := unservedSession(), newStream(), newStream()
 	over.end()
 	for _, kind := range []wire.Kind{wire.Result, wire.Error, wire.Batch} {
 		s.getStreams = nil
@@ -107,7 +107,10 @@ func TestAResponseGoesOnNoOtherStream(t *testing.T) {
 		s.getStreams = []*Stream{standing}
 		s.send(Frame{Kind: kind, exchange: &exchange{stream: over}})
 		if len(s.backlog) > 0 || len(standing.Events()) > 0 {
-			t.Errorf("kind %v: %d messages wait, %d stand on the GET stream", kind, len(s.backlog), len(standing.Events()))
+			t.Errorf(
+				"kind %v: %d messages wait, %d stand on the GET stream", kind, len(s.backlog),
+				len(standing.Events()),
+			)
 		}
 	}
 	if s.send(Frame{Kind: wire.Notification}); len(standing.Events()) != 1 {

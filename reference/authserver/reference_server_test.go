@@ -10,16 +10,18 @@ import (
 )
 
 // A library is a protected reference server that listens, and its tokens.
-type library struct {
+type protectedServer struct {
 	*Server
 	t   *testing.T
 	url string
 }
 
-func protected(t *testing.T, names ...string) *library {
+func startProtected(t *testing.T, names ...string) *protectedServer {
 	t.Helper()
-	l := &library{t: t}
-	listener, err := server.Listen("127.0.0.1:0", Protect(server.Options{HTTP: server.HTTP{Hosts: names}}, func(s *Server) { l.Server = s }))
+	l := &protectedServer{t: t}
+	listener, err := server.Listen("127.0.0.1:0", Protect(server.Options{
+		HTTP: server.HTTP{Hosts: names},
+	}, func(s *Server) { l.Server = s }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func protected(t *testing.T, names ...string) *library {
 	return l
 }
 
-func (l *library) token(kind Kind) string {
+func (l *protectedServer) token(kind Kind) string {
 	l.t.Helper()
 	token, err := l.Mint(kind, l.url, "")
 	if err != nil {
@@ -42,23 +44,23 @@ func (l *library) token(kind Kind) string {
 }
 
 // post posts a message with a header Authorization, "" for none.
-func (l *library) post(authorization, body string, headers ...string) (*http.Response, map[string]any) {
+func (l *protectedServer) post(authorization, body string, headers ...string) (*http.Response, map[string]any) {
 	l.t.Helper()
 	headers = append(headers, "Accept", "application/json, text/event-stream")
 	if authorization != "" {
 		headers = append(headers, "Authorization", authorization)
 	}
-	return ask(l.t, "POST", l.url, "application/json", body, headers...)
+	return send(l.t, "POST", l.url, "application/json", body, headers...)
 }
 
 const (
-	opening = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
-	listing = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
-	calling = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_catalogue","arguments":{"query":"fog"}}}`
+	initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	listLine       = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	callLine       = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_catalogue","arguments":{"query":"fog"}}}`
 )
 
-func TestTokensThatAreServed(t *testing.T) {
-	l := protected(t)
+func TestTokenStatuses(t *testing.T) {
+	l := startProtected(t)
 	for name, c := range map[string]struct {
 		authorization string
 		status        int
@@ -79,12 +81,15 @@ func TestTokensThatAreServed(t *testing.T) {
 		"upper":     {"Bearer " + l.token(Upper), 200, ""},
 		"narrow":    {"Bearer " + l.token(Narrow), 200, ""},
 	} {
-		answer, _ := l.post(c.authorization, opening)
+		answer, _ := l.post(c.authorization, initializeLine)
 		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != c.status || !strings.Contains(got, c.says) || c.says == "" && got != "" {
 			t.Errorf("%s: %s, challenge %q", name, answer.Status, got)
 		}
 	}
-	r, _ := ask(t, "POST", l.url+"?access_token="+l.token(First), "application/json", opening, "Accept", "application/json, text/event-stream")
+	r, _ := send(
+		t, "POST", l.url+"?access_token="+l.token(First), "application/json", initializeLine, "Accept",
+		"application/json, text/event-stream",
+	)
 	if r.StatusCode != 401 {
 		t.Errorf("a token in the query was answered with %s", r.Status)
 	}
@@ -92,9 +97,9 @@ func TestTokensThatAreServed(t *testing.T) {
 
 // A session is of its user, and each of its requests needs a token that reaches
 // as far.
-func TestSessionsAreOfTheirUsers(t *testing.T) {
-	l := protected(t)
-	opened, _ := l.post("Bearer "+l.token(First), opening)
+func TestSessionsBelongToUsers(t *testing.T) {
+	l := startProtected(t)
+	opened, _ := l.post("Bearer "+l.token(First), initializeLine)
 	session := opened.Header.Get("Mcp-Session-Id")
 	if session == "" {
 		t.Fatal("no session was opened")
@@ -104,12 +109,14 @@ func TestSessionsAreOfTheirUsers(t *testing.T) {
 		status              int
 		scope               string
 	}{
-		"its user":    {"Bearer " + l.token(First), listing, 200, ""},
-		"nobody":      {"", listing, 401, ""},
-		"another":     {"Bearer " + l.token(Second), listing, 404, ""},
-		"narrow":      {"Bearer " + l.token(Narrow), listing, 403, `scope="library:enter library:read"`},
-		"narrow call": {"Bearer " + l.token(Narrow), calling, 403, `scope="library:enter library:read library:desk"`},
-		"broad call":  {"Bearer " + l.token(Broad), calling, 200, ""},
+		"its user": {"Bearer " + l.token(First), listLine, 200, ""},
+		"nobody":   {"", listLine, 401, ""},
+		"another":  {"Bearer " + l.token(Second), listLine, 404, ""},
+		"narrow":   {"Bearer " + l.token(Narrow), listLine, 403, `scope="library:enter library:read"`},
+		"narrow call": {
+			"Bearer " + l.token(Narrow), callLine, 403, `scope="library:enter library:read library:desk"`,
+		},
+		"broad call": {"Bearer " + l.token(Broad), callLine, 200, ""},
 	} {
 		answer, _ := l.post(c.authorization, c.body, "Mcp-Session-Id", session)
 		if answer.StatusCode != c.status || !strings.Contains(answer.Header.Get("WWW-Authenticate"), c.scope) {
@@ -121,21 +128,21 @@ func TestSessionsAreOfTheirUsers(t *testing.T) {
 // The metadata names the server under the name that it was called by, and the
 // authorization server, which is there.
 func TestProtectedResourceMetadata(t *testing.T) {
-	l := protected(t)
+	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
-	answer, o := ask(t, "GET", at+"/.well-known/oauth-protected-resource/mcp", "", "")
+	answer, o := send(t, "GET", at+"/.well-known/oauth-protected-resource/mcp", "", "")
 	if answer.StatusCode != 200 || o["resource"] != l.url || o["authorization_servers"].([]any)[0] != l.Issuer() {
 		t.Errorf("%s %v", answer.Status, o)
 	}
-	if answer, o = ask(t, "GET", l.Issuer()+pathMetadata, "", ""); answer.StatusCode != 200 || o["issuer"] != l.Issuer() {
+	if answer, o = send(t, "GET", l.Issuer()+pathMetadata, "", ""); answer.StatusCode != 200 || o["issuer"] != l.Issuer() {
 		t.Errorf("%s %v", answer.Status, o)
 	}
 }
 
 // A reader's card is listed to the reader and read by nobody else, and the list
 // is not to be shared.
-func TestCardsAreOfTheirReaders(t *testing.T) {
-	l := protected(t)
+func TestPrivateResources(t *testing.T) {
+	l := startProtected(t)
 	ask := func(kind Kind, method, name, params string) map[string]any {
 		headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method}
 		if name != "" {

@@ -10,8 +10,8 @@ import (
 // A token is good for the server that it was issued for, whatever the caller says
 // that it calls: one for another server at another port comes with the name of
 // that. The metadata always names what a token is good for.
-func TestATokenIsGoodForThisServerAlone(t *testing.T) {
-	l := protected(t, "library.example")
+func TestAcceptsTokensForThisServerOnly(t *testing.T) {
+	l := startProtected(t, "library.example")
 	u, err := url.Parse(l.url)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,10 @@ func TestATokenIsGoodForThisServerAlone(t *testing.T) {
 		{"localhost:" + u.Port(), l.url, "http://localhost:" + u.Port() + "/mcp"},
 		{"library.example", "http://library.example/mcp", "http://library.example/mcp"},
 		{"library.example", "http://library.example:80/mcp", "http://library.example/mcp"},
-		{"library.example:" + u.Port(), "http://library.example:" + u.Port() + "/mcp", "http://library.example:" + u.Port() + "/mcp"},
+		{
+			"library.example:" + u.Port(), "http://library.example:" + u.Port() + "/mcp",
+			"http://library.example:" + u.Port() + "/mcp",
+		},
 		{"127.0.0.1:1", "http://127.0.0.1:1/mcp", ""},
 		{"localhost", "http://localhost/mcp", ""},
 		{"library.example:9", "http://library.example:9/mcp", ""},
@@ -33,11 +36,11 @@ func TestATokenIsGoodForThisServerAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, _ := l.post("Bearer "+token, opening, "Host", c.host)
+		answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host)
 		if served := answer.StatusCode == http.StatusOK; served != (c.resource != "") {
 			t.Errorf("a token for %s was answered at %s with %s", c.audience, c.host, answer.Status)
 		}
-		_, o := ask(t, "GET", "http://"+u.Host+metadata, "", "", "Host", c.host)
+		_, o := send(t, "GET", "http://"+u.Host+metadata, "", "", "Host", c.host)
 		named, _ := o["resource"].(string)
 		if c.resource != "" && named != c.resource || !strings.HasSuffix(named, "/mcp") {
 			t.Errorf("called %s it names itself %s", c.host, named)
@@ -45,25 +48,27 @@ func TestATokenIsGoodForThisServerAlone(t *testing.T) {
 		if token, err = l.Mint(First, named, ""); err != nil {
 			t.Fatal(err)
 		}
-		if answer, _ := l.post("Bearer "+token, opening, "Host", c.host); answer.StatusCode != http.StatusOK {
-			t.Errorf("called %s it names itself %s, and refuses a token for that with %s", c.host, named, answer.Status)
+		if answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host); answer.StatusCode != http.StatusOK {
+			t.Errorf(
+				"called %s it names itself %s, and refuses a token for that with %s", c.host, named, answer.Status,
+			)
 		}
 	}
 }
 
 // The endpoint of HTTP+SSE is a resource of its own (RFC 9728 section 3.3).
-func TestTheResourceIsTheEndpointThatIsCalled(t *testing.T) {
-	l := protected(t)
+func TestResourceIsCalledEndpoint(t *testing.T) {
+	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
 	for path, resource := range map[string]string{"/mcp": "/mcp", "/sse": "/sse", "/messages": "/sse"} {
-		answer, _ := ask(t, "GET", at+path, "", "", "Accept", "text/event-stream")
+		answer, _ := send(t, "GET", at+path, "", "", "Accept", "text/event-stream")
 		_, rest, _ := strings.Cut(answer.Header.Get("WWW-Authenticate"), `resource_metadata="`)
 		metadata, _, _ := strings.Cut(rest, `"`)
 		if answer.StatusCode != http.StatusUnauthorized || metadata != at+"/.well-known/oauth-protected-resource"+resource {
 			t.Errorf("%s: %s, metadata at %q", path, answer.Status, metadata)
 			continue
 		}
-		if answer, o := ask(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK || o["resource"] != at+resource {
+		if answer, o := send(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK || o["resource"] != at+resource {
 			t.Errorf("%s: %s %v", path, answer.Status, o)
 		}
 	}
@@ -89,22 +94,25 @@ func TestTheResourceIsTheEndpointThatIsCalled(t *testing.T) {
 }
 
 // Requests without body need a scope too.
-func TestStreamsAndEndsOfSessionsNeedScope(t *testing.T) {
-	l := protected(t)
+func TestBodylessRequestsNeedScope(t *testing.T) {
+	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
-	opened, _ := l.post("Bearer "+l.token(First), opening)
+	opened, _ := l.post("Bearer "+l.token(First), initializeLine)
 	session := opened.Header.Get("Mcp-Session-Id")
 	token, err := l.Mint(First, l.url, "another:scope")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ method, path string }{{"GET", "/mcp"}, {"DELETE", "/mcp"}, {"GET", "/sse"}} {
-		answer, _ := ask(t, c.method, at+c.path, "", "", "Accept", "text/event-stream", "Mcp-Session-Id", session, "Authorization", "Bearer "+token)
+		answer, _ := send(
+			t, c.method, at+c.path, "", "", "Accept", "text/event-stream", "Mcp-Session-Id", session,
+			"Authorization", "Bearer "+token,
+		)
 		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != http.StatusForbidden || !strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="library:enter"`) {
 			t.Errorf("%s %s: %s, challenge %q", c.method, c.path, answer.Status, got)
 		}
 	}
-	if answer, _ := ask(t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow)); answer.StatusCode != http.StatusNoContent {
+	if answer, _ := send(t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow)); answer.StatusCode != http.StatusNoContent {
 		t.Errorf("a token with that scope was answered with %s", answer.Status)
 	}
 }

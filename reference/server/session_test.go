@@ -3,7 +3,7 @@ package server
 import "testing"
 
 // An answer to a question from before a change is not kept, whenever it comes.
-func TestRootsFromBeforeAChangeAreNotKept(t *testing.T) {
+func TestDropsRootsFromBeforeChange(t *testing.T) {
 	s := newSession()
 	if s.forgetRoots() {
 		t.Error("roots that were never asked for were listed")
