@@ -100,7 +100,8 @@ func TestCodeFlow(t *testing.T) {
 		}
 		return answer, to.Query().Get("code")
 	}
-	if answer, _ := code(back + "/x"); answer.StatusCode != http.StatusBadRequest || answer.Header.Get("Location") != "" {
+	if answer, _ := code(back + "/x"); answer.StatusCode != http.StatusBadRequest ||
+		answer.Header.Get("Location") != "" {
 		t.Errorf("another redirect URI was answered with %s", answer.Status)
 	}
 	trade := func(values url.Values) (int, map[string]any) {
@@ -119,7 +120,8 @@ func TestCodeFlow(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("a code was answered with %d %v", status, o)
 	}
-	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != firstUser || !slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
+	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != firstUser ||
+		!slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
 	again := url.Values{
@@ -140,7 +142,8 @@ func TestCodeFlow(t *testing.T) {
 func TestMetadataAndKeys(t *testing.T) {
 	s := startServer(t)
 	answer, o := send(t, "GET", s.Issuer()+"/.well-known/oauth-authorization-server", formType, "")
-	if answer.StatusCode != http.StatusOK || o["issuer"] != s.Issuer() || o["token_endpoint"] == nil || o["authorization_endpoint"] == nil || o["response_types_supported"] == nil {
+	if answer.StatusCode != http.StatusOK || o["issuer"] != s.Issuer() || o["token_endpoint"] == nil ||
+		o["authorization_endpoint"] == nil || o["response_types_supported"] == nil {
 		t.Fatalf("metadata: %s %v", answer.Status, o)
 	}
 	_, keys := send(t, "GET", o["jwks_uri"].(string), formType, "")

@@ -82,7 +82,8 @@ func TestTokenStatuses(t *testing.T) {
 		"narrow":    {"Bearer " + l.token(Narrow), 200, ""},
 	} {
 		answer, _ := l.post(c.authorization, initializeLine)
-		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != c.status || !strings.Contains(got, c.says) || c.says == "" && got != "" {
+		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != c.status ||
+			!strings.Contains(got, c.says) || c.says == "" && got != "" {
 			t.Errorf("%s: %s, challenge %q", name, answer.Status, got)
 		}
 	}
@@ -134,7 +135,8 @@ func TestProtectedResourceMetadata(t *testing.T) {
 	if answer.StatusCode != 200 || o["resource"] != l.url || o["authorization_servers"].([]any)[0] != l.Issuer() {
 		t.Errorf("%s %v", answer.Status, o)
 	}
-	if answer, o = send(t, "GET", l.Issuer()+pathMetadata, "", ""); answer.StatusCode != 200 || o["issuer"] != l.Issuer() {
+	if answer, o = send(t, "GET", l.Issuer()+pathMetadata, "", ""); answer.StatusCode != 200 ||
+		o["issuer"] != l.Issuer() {
 		t.Errorf("%s %v", answer.Status, o)
 	}
 }

@@ -64,11 +64,13 @@ func TestResourceIsCalledEndpoint(t *testing.T) {
 		answer, _ := send(t, "GET", at+path, "", "", "Accept", "text/event-stream")
 		_, rest, _ := strings.Cut(answer.Header.Get("WWW-Authenticate"), `resource_metadata="`)
 		metadata, _, _ := strings.Cut(rest, `"`)
-		if answer.StatusCode != http.StatusUnauthorized || metadata != at+"/.well-known/oauth-protected-resource"+resource {
+		if answer.StatusCode != http.StatusUnauthorized ||
+			metadata != at+"/.well-known/oauth-protected-resource"+resource {
 			t.Errorf("%s: %s, metadata at %q", path, answer.Status, metadata)
 			continue
 		}
-		if answer, o := send(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK || o["resource"] != at+resource {
+		if answer, o := send(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK ||
+			o["resource"] != at+resource {
 			t.Errorf("%s: %s %v", path, answer.Status, o)
 		}
 	}
@@ -108,7 +110,8 @@ func TestBodylessRequestsNeedScope(t *testing.T) {
 			t, c.method, at+c.path, "", "", "Accept", "text/event-stream", "Mcp-Session-Id", session,
 			"Authorization", "Bearer "+token,
 		)
-		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != http.StatusForbidden || !strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="library:enter"`) {
+		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != http.StatusForbidden ||
+			!strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="library:enter"`) {
 			t.Errorf("%s %s: %s, challenge %q", c.method, c.path, answer.Status, got)
 		}
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A browser is an HTTP client of the tests.
+// An httpClient is an HTTP client of a server that listens.
 type httpClient struct {
 	t      *testing.T
 	server *Listener
 	client *http.Client
 }
 
-// listening starts a server on a port of its own.
+// startHTTP starts a server on a port of its own.
 func startHTTP(t *testing.T, o Options) *httpClient {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0", o)
@@ -41,7 +41,7 @@ func startHTTP(t *testing.T, o Options) *httpClient {
 	return &httpClient{t, l, &http.Client{Transport: transport}}
 }
 
-// A reply is an HTTP response that has been read to its end.
+// An httpResponse is an HTTP response that was read to its end.
 type httpResponse struct {
 	status int
 	header http.Header
@@ -54,8 +54,8 @@ type event struct{ id, name, data, retry string }
 
 const acceptBoth = "application/json, text/event-stream"
 
-// do sends a request and returns the response before its body was read.
-// Headers are "Name: value"; one without a value is left out.
+// do sends a request and returns the response before its body is read. Headers are
+// "Name: value"; one without a value is not sent.
 func (b *httpClient) do(ctx context.Context, method, path, body string, headers ...string) *http.Response {
 	b.t.Helper()
 	res, err := b.client.Do(b.newRequest(ctx, method, path, body, headers...))
@@ -65,7 +65,7 @@ func (b *httpClient) do(ctx context.Context, method, path, body string, headers 
 	return res
 }
 
-// leave posts a message and gives up when the context ends.
+// postAndLeave posts a message and closes the connection when the context ends.
 func (b *httpClient) postAndLeave(ctx context.Context, body string, headers ...string) error {
 	res, err := b.client.Do(b.newRequest(ctx, "POST", pathMCP, body, headers...))
 	if err == nil {
@@ -120,25 +120,25 @@ func (b *httpClient) send(method, path, body string, headers ...string) httpResp
 	return r
 }
 
-// readEvents reads the events of a stream until its end; it ends by itself.
+// readEvents reads the events of a stream to its end.
 func readEvents(r io.Reader) <-chan event {
 	out := make(chan event, 1000)
 	go func() {
 		defer close(out)
 		var e event
-		data, some := []string{}, false
+		data, hasField := []string{}, false
 		for lines := bufio.NewScanner(r); lines.Scan(); {
 			line := lines.Text()
 			name, value, _ := strings.Cut(line, ":")
 			value = strings.TrimPrefix(value, " ")
 			switch {
-			case line == "" && some:
+			case line == "" && hasField:
 				e.data = strings.Join(data, "\n")
 				out <- e
-				e, data, some = event{}, []string{}, false
-			case line == "" || name == "": // the end of nothing, or a comment
+				e, data, hasField = event{}, []string{}, false
+			case line == "" || name == "": // no field precedes it, or a comment
 			default:
-				some = true
+				hasField = true
 				switch name {
 				case "id":
 					e.id = value
@@ -155,8 +155,7 @@ func readEvents(r io.Reader) <-chan event {
 	return out
 }
 
-// A session is a session of a handshake revision, or what stands for one in a
-// stateless revision.
+// An httpTestSession is a session of a handshake revision.
 type httpTestSession struct {
 	*httpClient
 	revision spec.Revision
@@ -164,9 +163,11 @@ type httpTestSession struct {
 	headers  []string
 }
 
-const initializeFormat = `{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
+// initializeFormat is an initialize with a version and capabilities.
+const initializeFormat = `{"jsonrpc":"2.0","id":"open","method":"initialize","params":{` +
+	`"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
 
-// session opens a session.
+// openSession opens a session.
 func (b *httpClient) openSession(rev spec.Revision, capabilities string) *httpTestSession {
 	b.t.Helper()
 	r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, rev, capabilities))
@@ -189,7 +190,7 @@ func (s *httpTestSession) post(body string, headers ...string) httpResponse {
 	return s.send("POST", pathMCP, body, slices.Concat(s.headers, headers)...)
 }
 
-// toolCall calls a tool.
+// toolCallLine returns a tool call with a progress token.
 func toolCallLine(id, tool, arguments string) string {
 	return fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%q}}}`,
@@ -197,7 +198,7 @@ func toolCallLine(id, tool, arguments string) string {
 	)
 }
 
-// A live stream is one that is read as it comes.
+// A liveStream is a response that is read while it is sent.
 type liveStream struct {
 	t      *testing.T
 	header http.Header
@@ -206,7 +207,7 @@ type liveStream struct {
 	cancel context.CancelFunc
 }
 
-// open sends a request whose answer is read as it comes.
+// openStream sends a request whose response is read while it is sent.
 func (b *httpClient) openStream(method, path, body string, headers ...string) *liveStream {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -227,25 +228,25 @@ func (s *httpTestSession) openGetStream(headers ...string) *liveStream {
 	return s.openStream("GET", pathMCP, "", slices.Concat(s.headers, headers)...)
 }
 
-// next returns the next event; ok is false at the end of the stream.
+// nextEvent returns the next event; ok is false at the end of the stream.
 func (l *liveStream) nextEvent() (e event, ok bool) {
 	l.t.Helper()
 	select {
 	case e, ok = <-l.events:
 		return e, ok
 	case <-time.After(testTimeout):
-		l.t.Fatal("nothing comes on the stream")
+		l.t.Fatal("the stream carried no event in time")
 	}
 	return
 }
 
-// message returns the next event that is one.
+// nextMessage returns the next message.
 func (l *liveStream) nextMessage() gjson.Result {
 	l.t.Helper()
 	for {
 		e, ok := l.nextEvent()
 		if !ok {
-			l.t.Fatal("the stream has ended")
+			l.t.Fatal("the stream ended without a message")
 		}
 		if e.data != "" {
 			return gjson.Parse(e.data)
@@ -253,7 +254,7 @@ func (l *liveStream) nextMessage() gjson.Result {
 	}
 }
 
-// rest reads the stream to its end.
+// readRest reads the stream to its end.
 func (l *liveStream) readRest() (out []event) {
 	l.t.Helper()
 	for {
@@ -265,7 +266,7 @@ func (l *liveStream) readRest() (out []event) {
 	}
 }
 
-// message is the last message of a reply.
+// lastMessage returns the last message of a response.
 func (r httpResponse) lastMessage() gjson.Result {
 	if r.events == nil {
 		return gjson.Parse(r.body)
@@ -273,7 +274,7 @@ func (r httpResponse) lastMessage() gjson.Result {
 	return gjson.Parse(r.events[len(r.events)-1].data)
 }
 
-// messages are all of them.
+// messages returns the messages of a stream.
 func (r httpResponse) messages() (out []gjson.Result) {
 	for _, e := range r.events {
 		if e.data != "" {
@@ -283,18 +284,35 @@ func (r httpResponse) messages() (out []gjson.Result) {
 	return out
 }
 
+// wantStatus checks the status of a response and returns it.
 func (b *httpClient) wantStatus(r httpResponse, status int) httpResponse {
 	b.t.Helper()
 	if r.status != status {
 		b.t.Errorf("status %d, want %d: %s", r.status, status, r.body)
 	}
 	if status == 202 && (r.body != "" || r.header.Get("Content-Type") != "") {
-		b.t.Errorf("202 comes with %q %s", r.header.Get("Content-Type"), r.body)
+		b.t.Errorf("202 has a body of type %q: %s", r.header.Get("Content-Type"), r.body)
 	}
 	return r
 }
 
-// eventually waits until a condition holds.
+// openGetStreams returns the number of connected GET streams of the session.
+func (s *httpTestSession) openGetStreams() int {
+	session := s.server.handler.findSession(s.id)
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	return len(session.getStreams)
+}
+
+// inFlight returns the number of requests of the session that are in flight.
+func (s *httpTestSession) inFlight() int {
+	c := s.server.handler.findSession(s.id).conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.inflight)
+}
+
+// waitUntil waits until a condition holds.
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -303,7 +321,7 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("never: %s", what)
+			t.Fatalf("not within %s: %s", testTimeout, what)
 		}
 	}
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// slow is what the clients of these tests may take.
+// slowLimit is the HTTP.Slow of the servers of these tests.
 const slowLimit = 400 * time.Millisecond
 
-// Whoever is refused is answered, also if the body that was announced never comes.
 func TestRefusesWithoutAwaitingBody(t *testing.T) {
 	t.Parallel()
 	b := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit}})
@@ -51,13 +50,13 @@ func TestRefusesWithoutAwaitingBody(t *testing.T) {
 			}
 			res.Body.Close()
 			if res.StatusCode != c.status {
-				t.Errorf("it is answered with %s", res.Status)
+				t.Errorf("status %s, want %d", res.Status, c.status)
 			}
 		})
 	}
 }
 
-// dial opens a connection for a test that does not take long.
+// dial opens a connection with a deadline.
 func (b *httpClient) dial() net.Conn {
 	b.t.Helper()
 	conn, err := net.Dial("tcp", b.server.addr.String())
@@ -71,12 +70,12 @@ func (b *httpClient) dial() net.Conn {
 	return conn
 }
 
-// The time that a client has is for sending and reading: what the server takes
-// counts for nothing, on one connection after another request too.
+// The deadlines bound the sending and reading of the client, not the work of the
+// server, also for the second request on a connection.
 func TestDeadlinesExcludeServerWork(t *testing.T) {
 	t.Parallel()
-	// What reads bodies before has net/http look at once for the client to leave.
-	peeks := func(next http.Handler) http.Handler {
+	// Once the body is read, net/http reads on to notice that the client leaves.
+	readsBody := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
@@ -85,34 +84,32 @@ func TestDeadlinesExcludeServerWork(t *testing.T) {
 			}
 		})
 	}
-	s := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit, Middleware: peeks}}).openSession(spec.V2025_11_25, "{}")
+	s := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit, Middleware: readsBody}}).openSession(spec.V2025_11_25, "{}")
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`,
+		callParams("stocktake", `{"duration_ms":1000}`))
 	for range 2 {
-		r := s.wantStatus(
-			s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":1000}}}`),
-			200,
-		)
+		r := s.wantStatus(s.post(line), 200)
 		if !r.lastMessage().Get("result.content").Exists() {
-			t.Errorf("the call is answered with %s", r.body)
+			t.Errorf("the answer to the call is %s", r.body)
 		}
 	}
-	for _, body := range []string{"", "{}"} { // which means nothing
+	for _, body := range []string{"", "{}"} { // a body has no meaning here
 		l := s.openStream("GET", pathMCP, body, s.headers...)
 		select {
 		case e, ok := <-l.events:
 			if e.data != "" || !ok {
-				t.Errorf("the stream went on with %+v, %v", e, ok)
+				t.Errorf("the stream carried %+v, and is open: %v", e, ok)
 			}
 		case <-time.After(2 * slowLimit):
 		}
 		s.post(toolCallLine("a", "set_reading_room", fmt.Sprintf(`{"open":%v}`, body == "")))
 		if m := l.nextMessage(); !strings.HasSuffix(m.Get("method").String(), "list_changed") {
-			t.Errorf("the stream carries %s", m)
+			t.Errorf("the stream carried %s", m)
 		}
 		l.cancel()
 	}
 }
 
-// Who does not read an answer is not waited for.
 func TestUnreadAnswerTimesOut(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 1)
@@ -139,5 +136,37 @@ func TestUnreadAnswerTimesOut(t *testing.T) {
 	case <-ended:
 	case <-time.After(testTimeout):
 		t.Error("the answer is still being written")
+	}
+}
+
+func TestSlowBodyTimesOut(t *testing.T) {
+	t.Parallel()
+	b := startHTTP(t, Options{HTTP: HTTP{Slow: 50 * time.Millisecond}})
+	headers := "Host: localhost\r\nAccept: " + acceptBoth + "\r\nContent-Type: application/json\r\n"
+	c, err := net.Dial("tcp", b.server.addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\n%sContent-Length: 100\r\n\r\n{", headers)
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("the answer to half a body is %s", res.Status)
+	}
+	// A stream without events has no deadline.
+	l := b.openSession(spec.V2025_11_25, "{}").openGetStream()
+	time.AfterFunc(150*time.Millisecond, func() { b.server.handler.Close() })
+	began := time.Now()
+	for _, e := range l.readRest() {
+		if e.data != "" {
+			t.Errorf("the stream carried %+v", e)
+		}
+	}
+	if time.Since(began) < 100*time.Millisecond {
+		t.Error("a stream without events ended early")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A client that has left before its request was taken up has cancelled it all
-// the same.
 func TestLeavingBeforeReceiptCancels(t *testing.T) {
 	came, left, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -48,7 +48,6 @@ func TestLeavingBeforeReceiptCancels(t *testing.T) {
 	})
 }
 
-// The work on a stateless request whose client was cut off goes on for nobody.
 func TestEndedStreamCancelsStatelessRequest(t *testing.T) {
 	streams, ended := make(chan *Stream, 1000), make(chan error, 1)
 	b := startHTTP(t, Options{
@@ -74,11 +73,10 @@ func TestEndedStreamCancelsStatelessRequest(t *testing.T) {
 	began := time.Now()
 	(<-streams).end()
 	if err := <-ended; err == nil {
-		t.Errorf("the call went on for %s to its end", time.Since(began))
+		t.Errorf("the call was not cancelled, and took %s", time.Since(began))
 	}
 }
 
-// Without sessions a POST leaves nothing behind, however it ends.
 func TestPOSTWithoutSessionLeavesNoGoroutine(t *testing.T) {
 	b := startHTTP(t, Options{HTTP: HTTP{SessionLess: true}})
 	b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
@@ -92,4 +90,49 @@ func TestPOSTWithoutSessionLeavesNoGoroutine(t *testing.T) {
 	}
 	b.client.CloseIdleConnections()
 	waitUntil(t, "all work has ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestLeavingCancelsOnlyStatelessRequests(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	b := startHTTP(t, Options{Handler: func(next Handler) Handler {
+		return func(ctx context.Context, r *Request) (any, *Error) {
+			v, e := next(ctx, r)
+			if r.Method == "tools/call" {
+				ended <- ctx.Err()
+			}
+			return v, e
+		}
+	}})
+	body, headers := statelessRequest(
+		1, "tools/call", `"name":"stocktake","arguments":{"duration_ms":5000,"steps":50}`,
+	)
+	body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+	l := b.openStream("POST", pathMCP, body, append(headers, "Mcp-Name: stocktake")...)
+	l.nextMessage()
+	l.cancel()
+	if err := <-ended; err == nil {
+		t.Error("the call with a stream was not cancelled")
+	}
+
+	// The same while the client waits for JSON.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	body, headers = statelessRequest(
+		2, "tools/call", `"name":"stocktake","arguments":{"duration_ms":5000,"steps":50}`,
+	)
+	if err := b.postAndLeave(ctx, body, append(headers, "Mcp-Name: stocktake")...); err == nil {
+		t.Fatal("the call was answered")
+	}
+	if err := <-ended; err == nil {
+		t.Error("the call without a stream was not cancelled")
+	}
+
+	s := b.openSession(spec.V2025_11_25, "{}")
+	l = s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":200,"steps":2}`), s.headers...)
+	l.nextMessage()
+	l.cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the call of a session was cancelled: %v", err)
+	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// Each seam of HTTP reaches what it is for, in a few lines.
+// Each hook of HTTP can produce a deviation of its kind.
 func TestHTTPHooks(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	watched := toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":2}`)
 	for _, c := range []struct {
 		name string
 		http HTTP
-		// deviates tells whether the server does; the honest one must not.
+		// deviates reports whether the server deviates; the conforming one must not.
 		deviates func(s *httpTestSession) bool
 	}{
 		{
@@ -45,7 +45,7 @@ func TestHTTPHooks(t *testing.T) {
 			func(s *httpTestSession) bool { return s.post(ping, "Mcp-Session-Id: nobody").status == 400 },
 		},
 		{
-			"session ids are counted",
+			"session ids are consecutive numbers",
 			HTTP{Mint: func(func() string) func() string {
 				n := 0
 				return func() string { n++; return fmt.Sprint(n) }
@@ -59,20 +59,15 @@ func TestHTTPHooks(t *testing.T) {
 			}},
 			func(s *httpTestSession) bool {
 				l := s.openGetStream()
-				web := s.server.handler.findSession(s.id)
-				waitUntil(
-					s.t, "the stream stands",
-					func() bool { web.mu.Lock(); defer web.mu.Unlock(); return len(web.getStreams) == 1 },
-				)
+				waitUntil(s.t, "the GET stream is open", func() bool { return s.openGetStreams() == 1 })
 				s.post(watched)
 				s.send("DELETE", pathMCP, "", s.headers...)
-				return slices.ContainsFunc(
-					l.readRest(), func(e event) bool { return strings.Contains(e.data, progressMethod) },
-				)
+				hasProgress := func(e event) bool { return strings.Contains(e.data, progressMethod) }
+				return slices.ContainsFunc(l.readRest(), hasProgress)
 			},
 		},
 		{
-			"another stream is replayed",
+			"events of another stream are replayed",
 			HTTP{Replay: func(next Replayer) Replayer {
 				return func(s *Stream, missed []Event, others []*Stream) []Event {
 					for _, o := range others {
@@ -103,7 +98,7 @@ func TestHTTPHooks(t *testing.T) {
 			func(s *httpTestSession) bool { return s.post(watched).events[0].data != "" },
 		},
 		{
-			"who leaves cancels",
+			"leaving cancels a request of a session",
 			HTTP{Disconnect: func(Leaver) Leaver { return func(_ bool, cancel func()) { cancel() } }},
 			func(s *httpTestSession) bool {
 				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`), s.headers...)
@@ -117,16 +112,16 @@ func TestHTTPHooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.deviates(startHTTP(t, Options{}).openSession(spec.V2025_11_25, "{}")) {
-				t.Error("the honest server does so too")
+				t.Error("the conforming server deviates too")
 			}
 			if !c.deviates(startHTTP(t, Options{HTTP: c.http}).openSession(spec.V2025_11_25, "{}")) {
-				t.Error("the seam does not reach it")
+				t.Error("the hook has no effect")
 			}
 		})
 	}
 }
 
-// unfound turns 404 into 400.
+// A statusRewriter turns 404 into 400.
 type statusRewriter struct{ http.ResponseWriter }
 
 func (u statusRewriter) WriteHeader(status int) {
@@ -138,9 +133,8 @@ func (u statusRewriter) WriteHeader(status int) {
 
 func (u statusRewriter) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// The seams of messages reach over HTTP what they reach over stdio.
 func TestMessageHooksOverHTTP(t *testing.T) {
-	after := func(o *Options) {
+	sendsAfterPing := func(o *Options) {
 		o.Frames = func(next FrameSink) FrameSink {
 			return func(f Frame) {
 				next(f)
@@ -150,7 +144,7 @@ func TestMessageHooksOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	answered := func(o *Options) {
+	answersNotification := func(o *Options) {
 		o.Incoming = func(next Receiver, out FrameSink) Receiver {
 			return func(line []byte) error {
 				if bytes.Contains(line, []byte("notifications/x")) {
@@ -160,7 +154,7 @@ func TestMessageHooksOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	swallowed := func(o *Options) {
+	dropsNotification := func(o *Options) {
 		o.Incoming = func(next Receiver, _ FrameSink) Receiver {
 			return func(line []byte) error {
 				if bytes.Contains(line, []byte("notifications/x")) {
@@ -174,9 +168,9 @@ func TestMessageHooksOverHTTP(t *testing.T) {
 		name, body, says string
 		with             func(*Options)
 	}{
-		{"behind an answer", `{"jsonrpc":"2.0","id":7,"method":"ping"}`, "notifications/late", after},
-		{"to a notification", `{"jsonrpc":"2.0","method":"notifications/x"}`, `"id":"x"`, answered},
-		{"nothing at all", `{"jsonrpc":"2.0","method":"notifications/x"}`, "", swallowed},
+		{"after an answer", `{"jsonrpc":"2.0","id":7,"method":"ping"}`, "notifications/late", sendsAfterPing},
+		{"to a notification", `{"jsonrpc":"2.0","method":"notifications/x"}`, `"id":"x"`, answersNotification},
+		{"nothing", `{"jsonrpc":"2.0","method":"notifications/x"}`, "", dropsNotification},
 	} {
 		var o Options
 		c.with(&o)
@@ -201,12 +195,7 @@ func TestCloseEndsAllWork(t *testing.T) {
 		}
 		slow := make(chan httpResponse, 1)
 		go func() { slow <- s.post(toolCallLine("b", "stocktake", `{"duration_ms":5000,"steps":1}`)) }()
-		web := b.server.handler.findSession(s.id)
-		waitUntil(t, "two calls are in flight", func() bool {
-			web.conn.mu.Lock()
-			defer web.conn.mu.Unlock()
-			return len(web.conn.inflight) == 2
-		})
+		waitUntil(t, "two calls are in flight", func() bool { return s.inFlight() == 2 })
 		began := time.Now()
 		b.server.handler.Close()
 		for _, l := range streams {
@@ -214,11 +203,11 @@ func TestCloseEndsAllWork(t *testing.T) {
 			l.cancel()
 		}
 		if r := <-slow; r.status != 404 && r.status != 200 {
-			t.Errorf("a call that was broken off is answered with %d %s", r.status, r.body)
+			t.Errorf("the interrupted call is answered with %d %s", r.status, r.body)
 		}
 		b.wantStatus(b.send("POST", pathMCP, body, headers...), 503)
 		if took := time.Since(began); took > testTimeout {
-			t.Errorf("it took %s", took)
+			t.Errorf("closing took %s", took)
 		}
 		b.client.CloseIdleConnections()
 		if err := b.server.server.Shutdown(t.Context()); err != nil {
@@ -228,11 +217,12 @@ func TestCloseEndsAllWork(t *testing.T) {
 	waitUntil(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// The bytes of a connection can be changed before net/http reads them, which
-// takes white space off that stands around a value.
+// The hook sees the bytes of a connection before net/http, which removes white space
+// around header values.
 func TestConnectionsHook(t *testing.T) {
 	for _, o := range []Options{
-		{}, {HTTP: HTTP{Connections: func(next net.Listener) net.Listener { return spacedListener{next} }}},
+		{},
+		{HTTP: HTTP{Connections: func(next net.Listener) net.Listener { return spacedListener{next} }}},
 	} {
 		l, err := Listen("127.0.0.1:0", o)
 		if err != nil {
@@ -243,11 +233,9 @@ func TestConnectionsHook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(
-			c,
-			"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method:   server/discover\r\nContent-Length: %d\r\n\r\n%s",
-			len(body), body,
-		)
+		fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+			"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method:   server/discover\r\n"+
+			"Content-Length: %d\r\n\r\n%s", len(body), body)
 		r, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +251,7 @@ func TestConnectionsHook(t *testing.T) {
 	}
 }
 
-// spaced makes underscores of the white space before a value.
+// A spacedListener replaces the white space before a header value by underscores.
 type spacedListener struct{ net.Listener }
 
 func (l spacedListener) Accept() (net.Conn, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// methodsOf are the methods of messages, and "" for responses.
+// methodsOf returns the methods of messages, "" for responses.
 func methodsOf(ms []gjson.Result) (out []string) {
 	for _, m := range ms {
 		out = append(out, m.Get("method").String())
@@ -31,21 +31,21 @@ func TestMessagesBeforeAnswerMakeStream(t *testing.T) {
 			s := startHTTP(t, o).openSession(rev, "{}")
 			plain := s.wantStatus(s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
 			if (plain.events != nil) != o.HTTP.PreferSSE || plain.lastMessage().Get("result").Raw != "{}" {
-				t.Errorf("%s: ping is answered with %s", name, plain.body)
+				t.Errorf("%s: the answer to ping is %s", name, plain.body)
 			}
 			r := s.wantStatus(s.post(toolCallLine("a", "stocktake", `{"duration_ms":0,"steps":2}`)), 200)
 			if got := methodsOf(r.messages()); !slices.Equal(got, []string{progressMethod, progressMethod, ""}) {
-				t.Errorf("%s: the call is answered with %q", name, r.events)
+				t.Errorf("%s: the answer to the call is %q", name, r.events)
 			}
 			seen := map[string]bool{}
 			for _, e := range slices.Concat(r.events, plain.events) {
 				if e.id == "" || seen[e.id] || e.name != "" {
-					t.Errorf("%s: one of its events is %+v", name, e)
+					t.Errorf("%s: the stream has the event %+v", name, e)
 				}
 				seen[e.id] = true
 			}
 			if primed := r.events[0].data == "" && r.events[0].id != ""; primed != pollingRevisions.Has(rev) {
-				t.Errorf("%s: it begins with %+v", name, r.events[0])
+				t.Errorf("%s: the stream begins with %+v", name, r.events[0])
 			}
 			for header, want := range map[string]string{
 				"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Mcp-Session-Id": "",
@@ -62,23 +62,22 @@ func TestAnswersInitializeByStream(t *testing.T) {
 	b := startHTTP(t, Options{HTTP: HTTP{PreferSSE: true}})
 	for _, rev := range sessionRevisions.Revisions() {
 		r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, rev, "{}"))
-		if primed := r.events[0].data == ""; primed != pollingRevisions.Has(rev) || r.header.Get("Mcp-Session-Id") == "" {
+		if primed := r.events[0].data == ""; primed != pollingRevisions.Has(rev) ||
+			r.header.Get("Mcp-Session-Id") == "" {
 			t.Errorf("%s: %v %+v", rev, r.header, r.events)
 		}
 	}
 	r := b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)
 	if r.header.Get("Mcp-Session-Id") != "" || !r.lastMessage().Get("error").Exists() {
-		t.Errorf("a refused initialize is answered with %v %+v", r.header, r.events)
+		t.Errorf("the answer to an invalid initialize is %v %+v", r.header, r.events)
 	}
 }
 
-// A client that falls behind by more than is kept is cut off: it never sees a
-// stream with a gap.
 func TestStreamEndsInsteadOfDroppingUnreadEvents(t *testing.T) {
 	for _, resumable := range []bool{true, false} {
 		s := newStream()
 		s.resumable = resumable
-		for range 3 * maxKeptEvents { // while nobody reads
+		for range 3 * maxKeptEvents { // without a reader
 			s.append(Frame{})
 		}
 		if n := len(s.Events()); n != maxKeptEvents || s.isEnded() {
@@ -90,11 +89,11 @@ func TestStreamEndsInsteadOfDroppingUnreadEvents(t *testing.T) {
 			s.append(Frame{})
 		}
 		if s.isEnded() {
-			t.Error("a client was cut off that had read all but what is kept")
+			t.Error("the stream ended although all unread events are kept")
 		}
 		s.append(Frame{})
 		if s.append(Frame{}); !s.isEnded() {
-			t.Error("a client is left behind")
+			t.Error("the stream goes on with a gap")
 		}
 	}
 }
@@ -102,25 +101,23 @@ func TestStreamEndsInsteadOfDroppingUnreadEvents(t *testing.T) {
 func TestSendsRequestOnStreamOfCall(t *testing.T) {
 	eachRevision(t, sessionRevisions, func(t *testing.T, rev spec.Revision) {
 		s := startHTTP(t, Options{}).openSession(rev, `{"sampling":{}}`)
-		standing := s.openGetStream()
+		getStream := s.openGetStream()
 		l := s.openStream("POST", pathMCP, toolCallLine("a", "suggest_reading", `{"mood":"calm"}`), s.headers...)
-		ask := l.nextMessage()
-		if ask.Get("method").String() != "sampling/createMessage" {
-			t.Fatalf("the stream carries %s", ask)
+		request := l.nextMessage()
+		if request.Get("method").String() != "sampling/createMessage" {
+			t.Fatalf("the stream carried %s, want a request for sampling", request)
 		}
-		answer := fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":%s,"result":{"role":"assistant","content":{"type":"text","text":"On Borrowing"},"model":"m"}}`,
-			ask.Get("id").Raw,
-		)
-		s.wantStatus(s.post(answer), 202)
+		response := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`,
+			request.Get("id").Raw, clientAnswers["sampling/createMessage"])
+		s.wantStatus(s.post(response), 202)
 		if m := l.nextMessage(); !strings.Contains(m.Raw, "On Borrowing") || m.Get("id").String() != "a" {
-			t.Errorf("the call is answered with %s", m)
+			t.Errorf("the answer to the call is %s", m)
 		}
 		if more := l.readRest(); len(more) > 0 {
-			t.Errorf("behind the answer comes %v", more)
+			t.Errorf("after the answer the stream carried %v", more)
 		}
 		s.send("DELETE", pathMCP, "", s.headers...)
-		for _, e := range standing.readRest() {
+		for _, e := range getStream.readRest() {
 			if e.data != "" {
 				t.Errorf("the GET stream carried %s", e.data)
 			}
@@ -131,16 +128,14 @@ func TestSendsRequestOnStreamOfCall(t *testing.T) {
 func TestAnswersBatchWithOneArray(t *testing.T) {
 	eachRevision(t, batchRevisions(), func(t *testing.T, rev spec.Revision) {
 		s := startHTTP(t, Options{}).openSession(rev, "{}")
-		r := s.post(
-			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"x/y"}]`,
-		)
+		const ping, notification = `{"jsonrpc":"2.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/x"}`
+		r := s.post(`[` + ping + `,` + notification + `,{"jsonrpc":"2.0","id":3,"method":"x/y"}]`)
 		if all := r.lastMessage().Array(); len(all) != 2 || all[1].Get("error.code").Int() != spec.MethodNotFound {
 			t.Errorf("got %s", r.body)
 		}
-		r = s.post(
-			"[" + toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":1}`) + `,{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
-		)
-		if ms := r.messages(); len(ms) != 2 || ms[0].Get("method").String() != progressMethod || len(ms[1].Array()) != 2 {
+		r = s.post("[" + toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":1}`) + `,` + ping + `]`)
+		if ms := r.messages(); len(ms) != 2 || ms[0].Get("method").String() != progressMethod ||
+			len(ms[1].Array()) != 2 {
 			t.Errorf("got %v", r.events)
 		}
 	})
@@ -149,33 +144,28 @@ func TestAnswersBatchWithOneArray(t *testing.T) {
 func TestPutsMessageOnOneStream(t *testing.T) {
 	eachRevision(t, sessionRevisions, func(t *testing.T, rev spec.Revision) {
 		s := startHTTP(t, Options{}).openSession(rev, "{}")
-		room := func(open bool) {
+		setRoom := func(open bool) {
 			r := s.post(toolCallLine("a", "set_reading_room", fmt.Sprintf(`{"open":%v}`, open)))
 			if ms := r.messages(); ms != nil {
-				t.Errorf("the call is answered by a stream of %v", ms)
+				t.Errorf("the answer to the call is a stream of %v", ms)
 			}
 		}
-		room(true) // while nobody listens: it waits
-		first, second := s.openGetStream(), (*liveStream)(nil)
+		setRoom(true) // the notifications wait for a GET stream
+		first := s.openGetStream()
 		if m := first.nextMessage(); m.Get("method").String() != "notifications/tools/list_changed" {
-			t.Errorf("the first stream carries %s", m)
+			t.Errorf("the first stream carried %s", m)
 		}
-		second = s.openGetStream()
-		web, _ := s.server.handler.findSession(s.id), 0
-		waitUntil(t, "both are connected", func() bool {
-			web.mu.Lock()
-			defer web.mu.Unlock()
-			return len(web.getStreams) == 2
-		})
-		room(false)
+		second := s.openGetStream()
+		waitUntil(t, "both streams are open", func() bool { return s.openGetStreams() == 2 })
+		setRoom(false)
 		for range 3 {
 			second.nextMessage()
 		}
 		s.send("DELETE", pathMCP, "", s.headers...)
 		carried := slices.Concat(first.readRest(), second.readRest())
 		carried = slices.DeleteFunc(carried, func(e event) bool { return e.data == "" })
-		if len(carried) != 2 { // two of the three that had waited
-			t.Errorf("besides the streams carried %v", carried)
+		if len(carried) != 2 { // two of the three that waited
+			t.Errorf("the streams carried %v in addition", carried)
 		}
 	})
 }
@@ -184,8 +174,9 @@ func TestResumesStreamWithMissedEvents(t *testing.T) {
 	eachRevision(t, sessionRevisions, func(t *testing.T, rev spec.Revision) {
 		b := startHTTP(t, Options{})
 		s, other := b.openSession(rev, "{}"), b.openSession(rev, "{}")
-		slow := func(id string) *liveStream {
-			return s.openStream("POST", pathMCP, toolCallLine(id, "stocktake", `{"duration_ms":300,"steps":6}`), s.headers...)
+		slowCall := func(id string) *liveStream {
+			line := toolCallLine(id, "stocktake", `{"duration_ms":300,"steps":6}`)
+			return s.openStream("POST", pathMCP, line, s.headers...)
 		}
 		first := func(l *liveStream) event {
 			for {
@@ -194,37 +185,38 @@ func TestResumesStreamWithMissedEvents(t *testing.T) {
 				}
 			}
 		}
-		left, kept := slow("left"), slow("kept")
+		left, kept := slowCall("left"), slowCall("kept")
 		at := first(left)
-		left.cancel() // which cancels nothing
+		left.cancel() // does not cancel the call
 		if m := kept.nextMessage(); m.Get("params.progressToken").String() != "kept" {
-			t.Errorf("the stream of the one call carries %s", m)
+			t.Errorf("the stream of the other call carried %s", m)
 		}
 		resumed := s.openGetStream("Last-Event-ID: " + at.id)
 		var got []gjson.Result
 		for _, e := range resumed.readRest() {
 			if got = append(got, gjson.Parse(e.data)); e.data == at.data {
-				t.Errorf("%s comes again", e.data)
+				t.Errorf("%s was sent again", e.data)
 			}
 		}
-		if last := got[len(got)-1]; len(got) != 6 || last.Get("id").String() != "left" || !last.Get("result").Exists() {
-			t.Errorf("%d messages came after the resumption: %v", len(got), got)
+		if last := got[len(got)-1]; len(got) != 6 || last.Get("id").String() != "left" ||
+			!last.Get("result").Exists() {
+			t.Errorf("the resumed stream carried %d messages: %v", len(got), got)
 		}
 		for _, m := range got[:len(got)-1] {
 			if m.Get("params.progressToken").String() != "left" {
-				t.Errorf("the stream was resumed with %s", m)
+				t.Errorf("the resumed stream carried %s", m)
 			}
 		}
-		// Again from the same place, after its end; and a client of another
-		// session sees nothing of it.
+		// Again from the same event, after the end of the stream; another session
+		// cannot resume it.
 		if again := s.openGetStream("Last-Event-ID: " + at.id).readRest(); len(again) != len(got) {
-			t.Errorf("a second resumption gives %v", again)
+			t.Errorf("resumed again the stream carried %v", again)
 		}
 		foreign := other.openGetStream("Last-Event-ID: " + at.id)
 		other.send("DELETE", pathMCP, "", other.headers...)
 		for _, e := range foreign.readRest() {
 			if e.data != "" {
-				t.Errorf("another session is told %s", e.data)
+				t.Errorf("the stream of another session carried %s", e.data)
 			}
 		}
 	})
@@ -239,12 +231,7 @@ func TestResumesGetStream(t *testing.T) {
 		at, _ = l.nextEvent()
 	}
 	l.cancel()
-	web := s.server.handler.findSession(s.id)
-	waitUntil(t, "the client has left", func() bool {
-		web.mu.Lock()
-		defer web.mu.Unlock()
-		return len(web.getStreams) == 0
-	})
+	waitUntil(t, "the GET stream is closed", func() bool { return s.openGetStreams() == 0 })
 	s.post(toolCallLine("b", "set_reading_room", `{"open":false}`))
 	again := s.openGetStream("Last-Event-ID: " + at.id)
 	var got []string
@@ -252,7 +239,7 @@ func TestResumesGetStream(t *testing.T) {
 		got = append(got, again.nextMessage().Get("method").String())
 	}
 	if want := "notifications/prompts/list_changed"; got[0] != want || got[3] != want {
-		t.Errorf("it goes on with %q", got)
+		t.Errorf("the resumed stream carried %q", got)
 	}
 }
 
@@ -262,7 +249,8 @@ func TestMakesClientPoll(t *testing.T) {
 		s := startHTTP(t, Options{
 			HTTP: HTTP{Hold: 20 * time.Millisecond, Retry: 30 * time.Millisecond},
 		}).openSession(rev, "{}")
-		l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":150,"steps":2}`), s.headers...)
+		line := toolCallLine("a", "stocktake", `{"duration_ms":150,"steps":2}`)
+		l := s.openStream("POST", pathMCP, line, s.headers...)
 		events := l.readRest()
 		last := events[len(events)-1]
 		if !pollingRevisions.Has(rev) {
@@ -287,7 +275,7 @@ func TestMakesClientPoll(t *testing.T) {
 				break
 			}
 			if polls == 50 {
-				t.Fatal("there is no end to it")
+				t.Fatal("no answer after 50 polls")
 			}
 		}
 	}
@@ -301,27 +289,23 @@ func TestOfficialReconnection(t *testing.T) {
 		t.Fatalf("the stream was %+v", events)
 	}
 	if m := s.openGetStream("Last-Event-ID: " + events[0].id).nextMessage(); !m.Get("result").Exists() {
-		t.Errorf("it goes on with %s", m)
+		t.Errorf("the resumed stream carried %s", m)
 	}
 }
 
 func TestCancelledCallEndsStream(t *testing.T) {
-	for _, steps := range []int{1, 50} { // without and with a stream begun
+	for _, steps := range []int{1, 50} { // before and after the stream begins
 		s := startHTTP(t, Options{}).openSession(spec.V2025_11_25, "{}")
 		done := make(chan httpResponse, 1)
 		go func() {
 			done <- s.post(toolCallLine("a", "stocktake", fmt.Sprintf(`{"duration_ms":5000,"steps":%d}`, steps)))
 		}()
-		web := s.server.handler.findSession(s.id)
-		waitUntil(t, "the call is in flight", func() bool {
-			web.conn.mu.Lock()
-			defer web.conn.mu.Unlock()
-			return len(web.conn.inflight) == 1
-		})
+		waitUntil(t, "the call is in flight", func() bool { return s.inFlight() == 1 })
 		s.wantStatus(s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`), 202)
 		r := <-done
-		if strings.Contains(r.body, "result") || r.status != 200 || r.header.Get("Content-Type") != "text/event-stream" {
-			t.Errorf("it is answered with %d %s", r.status, r.body)
+		if strings.Contains(r.body, "result") || r.status != 200 ||
+			r.header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("the answer is %d %s", r.status, r.body)
 		}
 	}
 }
@@ -335,17 +319,18 @@ func TestSessionsAreSeparate(t *testing.T) {
 		both.Go(func() {
 			for id := range 20 {
 				r := s.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id))
-				// Icons came with the revision of the second one.
+				// Only the revision of the second session has icons.
 				icons := strings.Contains(r.body, `"icons"`)
 				if r.lastMessage().Get("id").Int() != int64(id) || icons != (s == two) {
-					t.Errorf("request %d at %s is answered with %s", id, s.revision, r.body)
+					t.Errorf("the answer to request %d at %s is %s", id, s.revision, r.body)
 				}
 			}
 		})
 	}
 	both.Wait()
 	one.post(toolCallLine("a", "borrow_book", `{"book":"b7","reader":"mara"}`))
-	if r := two.post(toolCallLine("a", "borrow_book", `{"book":"b7","reader":"oren"}`)); strings.Contains(r.body, "mara") {
-		t.Errorf("one session is told of the other: %s", r.body)
+	r := two.post(toolCallLine("a", "borrow_book", `{"book":"b7","reader":"oren"}`))
+	if strings.Contains(r.body, "mara") {
+		t.Errorf("one session has the loan of the other: %s", r.body)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// Streamable HTTP begins with 2025-03-26.
+// sessionRevisions are the revisions that have sessions over streamable HTTP.
 var sessionRevisions = streamableRevisions & spec.Handshake
 
 func TestSessionLifecycle(t *testing.T) {
@@ -19,7 +19,8 @@ func TestSessionLifecycle(t *testing.T) {
 		ids := map[string]bool{}
 		for range 5 {
 			s := b.openSession(rev, "{}")
-			if len(s.id) < 22 || ids[s.id] || strings.ContainsFunc(s.id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
+			isInvisible := func(c rune) bool { return c < 0x21 || c > 0x7e }
+			if len(s.id) < 22 || ids[s.id] || strings.ContainsFunc(s.id, isInvisible) {
 				t.Errorf("the session id is %q", s.id)
 			}
 			ids[s.id] = true
@@ -36,16 +37,16 @@ func TestRefusedInitializeOpensNoSession(t *testing.T) {
 	b := startHTTP(t, Options{})
 	r := b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`), 200)
 	if r.header.Get("Mcp-Session-Id") != "" || r.lastMessage().Get("error.code").Int() != spec.InvalidParams {
-		t.Errorf("got %v %s", r.header, r.body)
+		t.Errorf("the answer is %v %s", r.header, r.body)
 	}
-	waitUntil(t, "the session is gone", func() bool {
+	waitUntil(t, "the session is removed", func() bool {
 		b.server.handler.mu.Lock()
 		defer b.server.handler.mu.Unlock()
 		return len(b.server.handler.sessions) == 0
 	})
 }
 
-// Without sessions each POST tells its version, but for the one that asks for it.
+// Without sessions each POST names its version, except initialize.
 func TestInitializeNeedsNoVersionHeader(t *testing.T) {
 	b := startHTTP(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{SessionLess: true}})
 	r := b.wantStatus(b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 200)
@@ -65,15 +66,14 @@ func TestNegotiatesRevisionsOfEndpoint(t *testing.T) {
 	} {
 		r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, asked, "{}"))
 		if got := r.lastMessage().Get("result.protocolVersion").String(); got != string(want) {
-			t.Errorf("asked for %s the server offers %s, want %s", asked, got, want)
+			t.Errorf("the server offers %[2]s for %[1]s, want %[3]s", asked, got, want)
 		}
 	}
 	if _, err := Listen("0.0.0.0:0", Options{}); err == nil || !strings.Contains(err.Error(), "loopback") {
-		t.Errorf("it listens everywhere: %v", err)
+		t.Errorf("listening on all interfaces: %v, want an error", err)
 	}
 }
 
-// Statuses of POST, GET and DELETE in a session.
 func TestSessionStatuses(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	const batch = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
@@ -162,7 +162,7 @@ func TestSessionStatuses(t *testing.T) {
 	}
 }
 
-// batching is the set of revisions that have batches.
+// batchRevisions returns the revisions that have batches.
 func batchRevisions() (out spec.Set) {
 	for _, v := range spec.Revisions() {
 		if v.Facts().Batches {
@@ -172,7 +172,6 @@ func batchRevisions() (out spec.Set) {
 	return out
 }
 
-// It listens on further hosts when it is told to, by the same port.
 func TestListensOnFurtherHosts(t *testing.T) {
 	other, ok := Beside()
 	if !ok {
@@ -192,9 +191,9 @@ func TestListensOnFurtherHosts(t *testing.T) {
 		return err == nil
 	}
 	if reached() || !reached(other.String()) {
-		t.Errorf("%s is reached: by default %v, when told so %v", other, reached(), reached(other.String()))
+		t.Errorf("%s is reached: by default %v, with Also %v", other, reached(), reached(other.String()))
 	}
 	if _, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{Also: []string{"192.0.2.77"}}}); err == nil {
-		t.Error("it listens on an address that this machine has not")
+		t.Error("listening on an address that this machine lacks is no error")
 	}
 }

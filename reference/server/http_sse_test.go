@@ -15,7 +15,7 @@ func TestHTTPWithSSE(t *testing.T) {
 		l := b.openStream("GET", pathSSE, "", "Accept: text/event-stream")
 		e, _ := l.nextEvent()
 		if e.name != "endpoint" || !strings.HasPrefix(e.data, "/messages?session=") {
-			t.Fatalf("it begins with %+v", e)
+			t.Fatalf("the first event is %+v, want an endpoint", e)
 		}
 		return l, e.data
 	}
@@ -24,28 +24,28 @@ func TestHTTPWithSSE(t *testing.T) {
 	b.wantStatus(b.send("POST", endpoint, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 202)
 	e, _ := l.nextEvent()
 	if e.name != "message" || e.id != "" || !strings.Contains(e.data, `"protocolVersion":"2024-11-05"`) {
-		t.Errorf("initialize is answered with %+v", e)
+		t.Errorf("the answer to initialize is %+v", e)
 	}
 	b.wantStatus(b.send("POST", endpoint, `{"jsonrpc":"2.0","method":"notifications/initialized"}`), 202)
 	b.wantStatus(b.send("POST", endpoint, `{"jsonrpc":"2.0","id":2,"method":"x/y"}`), 202)
 	if m := l.nextMessage(); m.Get("error.code").Int() != spec.MethodNotFound {
-		t.Errorf("x/y is answered with %s", m)
+		t.Errorf("the answer to x/y is %s", m)
 	}
 	b.wantStatus(b.send("POST", endpoint, `{"jsonrpc"`), 202)
 	if m := l.nextMessage(); m.Get("error.code").Int() != spec.ParseError {
-		t.Errorf("no JSON is answered with %s", m)
+		t.Errorf("the answer to no JSON is %s", m)
 	}
 	// Another connection is a session of its own.
 	b.wantStatus(b.send("POST", other, `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`), 202)
 	b.wantStatus(b.send("POST", endpoint, `{"jsonrpc":"2.0","id":4,"method":"ping"}`), 202)
 	if m := l.nextMessage(); m.Get("id").Int() != 4 {
-		t.Errorf("the stream carries %s", m)
+		t.Errorf("the stream carried %s", m)
 	}
 	for _, c := range []struct {
 		method, path, header string
 		status               int
 	}{
-		{"POST", pathSSE, "", 405}, // what a newer client asks first, to find out what is here
+		{"POST", pathSSE, "", 405}, // the first request of a newer client
 		{"DELETE", pathSSE, "", 405},
 		{"GET", pathSSE, "Accept: application/json", 406},
 		{"GET", endpoint, "", 405},
@@ -56,7 +56,7 @@ func TestHTTPWithSSE(t *testing.T) {
 	} {
 		b.wantStatus(b.send(c.method, c.path, `{"jsonrpc":"2.0","id":4,"method":"ping"}`, c.header), c.status)
 	}
-	// Its session is none of streamable HTTP.
+	// Its session is not one of streamable HTTP.
 	_, id, _ := strings.Cut(endpoint, "=")
 	b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":4,"method":"ping"}`, "Mcp-Session-Id: "+id), 404)
 	l.cancel()
@@ -78,7 +78,7 @@ func TestServesEndpointsOfRevisions(t *testing.T) {
 		r := b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-06-18", "{}"))
 		b.wantStatus(r, c.mcp)
 		if len(b.server.URLs()) != c.urls {
-			t.Errorf("%s is served at %q", c.revisions, b.server.URLs())
+			t.Errorf("%s has the URLs %q", c.revisions, b.server.URLs())
 		}
 		if c.sse == 200 {
 			b.openStream("GET", pathSSE, "", "Accept: text/event-stream").cancel()
@@ -95,11 +95,11 @@ func TestWithoutSessionsPOSTsAreIndependent(t *testing.T) {
 			s := b.openSession(rev, "{}")
 			r := s.wantStatus(s.send("POST", pathMCP, fmt.Sprintf(initializeFormat, rev, "{}"), s.headers...), 200)
 			if s.id != "" {
-				t.Errorf("the session %q was minted", s.id)
+				t.Errorf("the session id %q was assigned", s.id)
 			}
 			for _, lacking := range []string{"tasks", "logging", "tools.listChanged", "resources.subscribe"} {
 				if r.lastMessage().Get("result.capabilities." + lacking).Exists() {
-					t.Errorf("%s is declared", lacking)
+					t.Errorf("the capability %s is declared", lacking)
 				}
 			}
 			s.wantStatus(s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), 200)
@@ -108,11 +108,11 @@ func TestWithoutSessionsPOSTsAreIndependent(t *testing.T) {
 			s.wantStatus(s.post(`{"jsonrpc":"2.0","id":"nobody","result":{}}`), 202)
 			r = s.wantStatus(s.post(toolCallLine("a", "stocktake", `{"duration_ms":10,"steps":1}`)), 200)
 			if got := methodsOf(r.messages()); len(got) != 2 || r.events[0].id != "" {
-				t.Errorf("a call is answered with %v", r.events)
+				t.Errorf("the answer to a call is %v", r.events)
 			}
 			r = s.post(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}`)
 			if got := r.lastMessage().Get("error.code").Int(); got != spec.MethodNotFound {
-				t.Errorf("a level that is not kept is answered with %d", got)
+				t.Errorf("the answer to logging/setLevel has the code %d", got)
 			}
 		})
 	}
@@ -124,13 +124,14 @@ func TestHTTPLimits(t *testing.T) {
 	b := startHTTP(t, Options{HTTP: HTTP{MaxBody: 1000, MaxSessions: 2, Idle: time.Minute}})
 	s := b.openSession(spec.V2025_11_25, "{}")
 	b.wantStatus(s.post(strings.Repeat(" ", 1000)+ping), 413)
-	s.openGetStream() // so that it is not idle
+	s.openGetStream() // keeps it from being idle
 	idle := b.openSession(spec.V2025_11_25, "{}")
 	b.openSession(spec.V2025_11_25, "{}").openGetStream()
 	b.wantStatus(s.post(ping), 200)
 	b.wantStatus(idle.post(ping), 404)
-	if r := b.wantStatus(b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 503); r.header.Get("Retry-After") == "" {
-		t.Errorf("its headers are %v", r.header)
+	r := b.wantStatus(b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 503)
+	if r.header.Get("Retry-After") == "" {
+		t.Errorf("the headers lack Retry-After: %v", r.header)
 	}
 
 	b = startHTTP(t, Options{HTTP: HTTP{Idle: 50 * time.Millisecond}})
@@ -139,8 +140,8 @@ func TestHTTPLimits(t *testing.T) {
 	waitUntil(t, "the session expires", func() bool { return b.server.handler.findSession(quiet.id) == nil })
 	b.wantStatus(quiet.post(ping), 404)
 	if b.server.handler.findSession(busy.id) == nil {
-		t.Error("a session that listens expires")
+		t.Error("a session with an open stream expired")
 	}
 	l.cancel()
-	waitUntil(t, "the other one expires", func() bool { return b.server.handler.findSession(busy.id) == nil })
+	waitUntil(t, "the other session expires", func() bool { return b.server.handler.findSession(busy.id) == nil })
 }

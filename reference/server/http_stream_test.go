@@ -6,8 +6,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A client that is cut off has got all up to a place: nothing is left out before
-// it.
 func TestEndedStreamHasNoGap(t *testing.T) {
 	for _, resumable := range []bool{true, false} {
 		s := newStream()
@@ -23,18 +21,18 @@ func TestEndedStreamHasNoGap(t *testing.T) {
 		}
 		l := s.state(reader, i)
 		if !l.ended || len(l.events) != maxKeptEvents || l.next != i+maxKeptEvents {
-			t.Fatalf("ended %v with %d events up to %d, from %d on", l.ended, len(l.events), l.next, i)
+			t.Fatalf("ended: %v, with %d events up to %d, from %d on", l.ended, len(l.events), l.next, i)
 		}
 		for n, e := range l.events {
 			if e.Data[0] != byte(n) {
-				t.Fatalf("event %d was left out", n)
+				t.Fatalf("event %d is missing", n)
 			}
 		}
 	}
 }
 
-// Who comes back has what was missed in hand: it may be forgotten before the rest
-// is read.
+// A client that resumes a stream already has the missed events: they may be dropped
+// before it reads on.
 func TestResumingFullStreamKeepsItOpen(t *testing.T) {
 	s := newStream()
 	s.resumable = true
@@ -43,11 +41,10 @@ func TestResumingFullStreamKeepsItOpen(t *testing.T) {
 	}
 	s.connect(s.state(0, 1).next)
 	if !s.append(Frame{}) || s.isEnded() {
-		t.Error("a client that had read all was cut off")
+		t.Error("the stream of a client that had read all ended")
 	}
 }
 
-// What is kept is bounded in bytes too.
 func TestStreamBoundsBytes(t *testing.T) {
 	part := make([]byte, 1<<20)
 	unread, read := newStream(), newStream()
@@ -55,7 +52,7 @@ func TestStreamBoundsBytes(t *testing.T) {
 	reader := read.connect(0)
 	for range 2 * maxKeptBytes / len(part) {
 		if !unread.append(Frame{Raw: part}) {
-			t.Fatal("a stream has ended that nobody reads")
+			t.Fatal("a stream without reader ended")
 		}
 		read.append(Frame{Raw: part})
 	}
@@ -63,10 +60,10 @@ func TestStreamBoundsBytes(t *testing.T) {
 		t.Errorf("%d bytes are kept of %d events", n, len(unread.Events()))
 	}
 	if l := read.state(reader, 0); !l.ended || len(l.events)*len(part) != maxKeptBytes {
-		t.Errorf("ended %v, with %d events", l.ended, len(l.events))
+		t.Errorf("ended: %v, with %d events", l.ended, len(l.events))
 	}
 	if read.keptSize() != 0 {
-		t.Errorf("%d bytes are kept of what was read", read.keptSize())
+		t.Errorf("%d bytes are kept although they were read", read.keptSize())
 	}
 	large := newStream()
 	if large.append(Frame{Raw: make([]byte, 2*maxKeptBytes)}); len(large.Events()) != 1 {
@@ -74,7 +71,7 @@ func TestStreamBoundsBytes(t *testing.T) {
 	}
 }
 
-// placed is a session whose web is not served.
+// unservedSession returns a session whose handler is not served.
 func unservedSession() *httpSession { return &httpSession{handler: &HTTPHandler{route: routeFrame}} }
 
 func TestSessionBoundsBytes(t *testing.T) {
@@ -99,21 +96,19 @@ func TestSessionBoundsBytes(t *testing.T) {
 // A response belongs on the stream of its request, or on none
 // (basic/transports#listening-for-messages-from-the-server).
 func TestResponseStaysOnOwnStream(t *testing.T) {
-	s, over, standing := unservedSession(), newStream(), newStream()
-	over.end()
+	s, ended, getStream := unservedSession(), newStream(), newStream()
+	ended.end()
 	for _, kind := range []wire.Kind{wire.Result, wire.Error, wire.Batch} {
+		response := Frame{Kind: kind, exchange: &exchange{stream: ended}}
 		s.getStreams = nil
-		s.send(Frame{Kind: kind, exchange: &exchange{stream: over}})
-		s.getStreams = []*Stream{standing}
-		s.send(Frame{Kind: kind, exchange: &exchange{stream: over}})
-		if len(s.backlog) > 0 || len(standing.Events()) > 0 {
-			t.Errorf(
-				"kind %v: %d messages wait, %d stand on the GET stream", kind, len(s.backlog),
-				len(standing.Events()),
-			)
+		s.send(response)
+		s.getStreams = []*Stream{getStream}
+		s.send(response)
+		if waiting, carried := len(s.backlog), len(getStream.Events()); waiting > 0 || carried > 0 {
+			t.Errorf("kind %v: %d messages wait, %d are on the GET stream", kind, waiting, carried)
 		}
 	}
-	if s.send(Frame{Kind: wire.Notification}); len(standing.Events()) != 1 {
-		t.Error("a notification stands on no stream")
+	if s.send(Frame{Kind: wire.Notification}); len(getStream.Events()) != 1 {
+		t.Error("the GET stream does not carry a notification")
 	}
 }

@@ -97,7 +97,8 @@ func TestCancelsClientRequest(t *testing.T) {
 		p := openSession(t, spec.V2025_06_18, fullCapabilities, Options{Patience: 20 * time.Millisecond})
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`, callParams("register_reader", `{}`))
 		asked := p.nextMessage()
-		if m := p.nextMessage(); m.Method() != "notifications/cancelled" || m.Params().Get("requestId").Raw != asked.ID().Raw {
+		if m := p.nextMessage(); m.Method() != "notifications/cancelled" ||
+			m.Params().Get("requestId").Raw != asked.ID().Raw {
 			t.Errorf("got %s", m.Raw)
 		}
 		if m := p.nextMessage(); !m.Result().Get("isError").Bool() {
@@ -111,7 +112,8 @@ func TestCancelsClientRequest(t *testing.T) {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`, callParams("register_reader", `{}`))
 		asked := p.nextMessage()
 		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		if m := p.nextMessage(); m.Method() != "notifications/cancelled" || m.Params().Get("requestId").Raw != asked.ID().Raw {
+		if m := p.nextMessage(); m.Method() != "notifications/cancelled" ||
+			m.Params().Get("requestId").Raw != asked.ID().Raw {
 			t.Errorf("got %s", m.Raw)
 		}
 		wantResult(t, p.request("ping"))
@@ -177,7 +179,8 @@ func TestStatelessCallAsksByInputRequired(t *testing.T) {
 		}
 		p.send("%s", statelessLine(2, fullCapabilities, "tools/call", callParams(name, c[0])))
 		r := wantResult(t, p.nextMessage()).Result()
-		if got := memberNames(t, r.Raw); got != "_meta inputRequests requestState resultType" || r.Get("resultType").String() != "input_required" {
+		if got := memberNames(t, r.Raw); got != "_meta inputRequests requestState resultType" ||
+			r.Get("resultType").String() != "input_required" {
 			t.Errorf("%s: %s", name, r.Raw)
 		}
 		r.Get("inputRequests").ForEach(func(_, v gjson.Result) bool {

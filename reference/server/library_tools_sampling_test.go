@@ -24,7 +24,8 @@ func wantToolResult(t *testing.T, params gjson.Result, id string) {
 	t.Helper()
 	messages := params.Get("messages").Array()
 	last := messages[len(messages)-1].Get("content")
-	if len(last.Array()) != 1 || last.Get("0.type").String() != "tool_result" || last.Get("0.toolUseId").String() != id ||
+	if len(last.Array()) != 1 || last.Get("0.type").String() != "tool_result" ||
+		last.Get("0.toolUseId").String() != id ||
 		!strings.Contains(last.Get("0.structuredContent").Raw, "A Field Guide to Fog") {
 		t.Errorf("the last message after the use %s holds %s", id, last.Raw)
 	}
@@ -39,7 +40,8 @@ func TestBoundsTurnsOfToolUse(t *testing.T) {
 		)
 		for i := 1; i <= turns; i++ {
 			asked := p.nextMessage()
-			if asked.Method() != "sampling/createMessage" || asked.Params().Get("tools.0.name").String() != "look_up" {
+			if asked.Method() != "sampling/createMessage" ||
+				asked.Params().Get("tools.0.name").String() != "look_up" {
 				t.Fatalf("turn %d: %s", i, asked.Raw)
 			}
 			if i > 1 {

@@ -45,7 +45,8 @@ func checkURLElicitation(t *testing.T, raw string, members string) string {
 	}
 	o := unmarshal(t, raw)
 	u, err := url.Parse(stringOf(o["url"]))
-	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") || stringOf(o["message"]) == "" || o["mode"] != "url" {
+	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") || stringOf(o["message"]) == "" ||
+		o["mode"] != "url" {
 		t.Errorf("no visit: %s", raw)
 	}
 	return stringOf(o["elicitationId"])

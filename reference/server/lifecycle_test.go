@@ -122,7 +122,8 @@ func TestStatelessOnlyServerNamesVersionsToInitialize(t *testing.T) {
 	p.send("%s", initializeLine(1, "2025-11-25"))
 	m := p.nextMessage()
 	wantCode(t, m, -32602)
-	if !strings.Contains(m.Error().Get("message").String(), "2026-07-28") || m.Error().Get("data.supported").Raw != `["2026-07-28"]` {
+	if !strings.Contains(m.Error().Get("message").String(), "2026-07-28") ||
+		m.Error().Get("data.supported").Raw != `["2026-07-28"]` {
 		t.Errorf("the error does not name 2026-07-28: %s", m.Raw)
 	}
 	wantCode(t, p.request("ping"), -32602)

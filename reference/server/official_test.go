@@ -332,7 +332,8 @@ func TestOfficialRounds(t *testing.T) {
 	)
 	first = say(fullCapabilities, "input_required_result_multi_round", "").Result()
 	second := say(fullCapabilities, "input_required_result_multi_round", `,"inputResponses":{"step1":{"action":"accept","content":{"name":"Ada"}}},"requestState":`+first.Get("requestState").Raw).Result()
-	if first.Get("requestState").Raw == second.Get("requestState").Raw || !second.Get("inputRequests.step2").Exists() || second.Get("inputRequests.step1").Exists() {
+	if first.Get("requestState").Raw == second.Get("requestState").Raw ||
+		!second.Get("inputRequests.step2").Exists() || second.Get("inputRequests.step1").Exists() {
 		t.Errorf("the second round is %s", second.Raw)
 	}
 }
@@ -391,7 +392,8 @@ func TestOfficialTriggersNotifySubscribers(t *testing.T) {
 			told[m.Params().Get(`_meta.io\.modelcontextprotocol/subscriptionId`).String()+" "+m.Method()]++
 		}
 	}
-	if len(told) != 2 || told["tools notifications/tools/list_changed"] != 2 || told["prompts notifications/prompts/list_changed"] != 2 {
+	if len(told) != 2 || told["tools notifications/tools/list_changed"] != 2 ||
+		told["prompts notifications/prompts/list_changed"] != 2 {
 		t.Errorf("those who listen were told %v", told)
 	}
 }

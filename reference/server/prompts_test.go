@@ -15,7 +15,8 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("the argument is not in the text: %s", got)
 		}
 		embedded := wantResult(t, p.request("prompts/get", `"name":"summarise_book","arguments":{"book":"b4"}`)).Result().Get("messages.1.content.resource")
-		if embedded.Get("uri").String() != "library://books/b4" || embedded.Get("mimeType").String() == "" || embedded.Get("text").String() == "" {
+		if embedded.Get("uri").String() != "library://books/b4" || embedded.Get("mimeType").String() == "" ||
+			embedded.Get("text").String() == "" {
 			t.Errorf("the embedded resource is %s", embedded.Raw)
 		}
 		for _, bad := range []string{

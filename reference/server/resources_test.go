@@ -85,7 +85,8 @@ func TestNotifiesResourceSubscribers(t *testing.T) {
 			t.Errorf("without a subscription: %v", told)
 		}
 		wantResult(t, p.request("resources/subscribe", `"uri":"library://books/b1"`))
-		if told := borrow(2, "return_book", `{"book":"b1"}`); len(told) != 1 || told[0] != "notifications/resources/updated library://books/b1" {
+		if told := borrow(2, "return_book", `{"book":"b1"}`); len(told) != 1 ||
+			told[0] != "notifications/resources/updated library://books/b1" {
 			t.Errorf("with a subscription: %v", told)
 		}
 		if told := borrow(3, "borrow_book", `{"book":"b2","reader":"ada"}`); told != nil {

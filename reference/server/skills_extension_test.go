@@ -46,11 +46,13 @@ func TestSkillEntriesMatchFiles(t *testing.T) {
 	for _, entry := range slices.Concat(pages...) {
 		uri := entry.Get("uri").String()
 		got := wantResult(t, p.request("skills/get", uriParam(uri))).Result()
-		if got.Get("skill").Raw != entry.Raw || got.Get("ttlMs").Type != gjson.Number || got.Get("cacheScope").String() != "public" || got.Get("nextCursor").Exists() {
+		if got.Get("skill").Raw != entry.Raw || got.Get("ttlMs").Type != gjson.Number ||
+			got.Get("cacheScope").String() != "public" || got.Get("nextCursor").Exists() {
 			t.Errorf("skills/get is %s, and the entry %s", got.Raw, entry.Raw)
 		}
 		root := strings.TrimSuffix(uri, "/SKILL.md")
-		if name := entry.Get("frontmatter.name").String(); !strings.HasSuffix(root, "/"+name) || entry.Get("frontmatter.description").String() == "" {
+		if name := entry.Get("frontmatter.name").String(); !strings.HasSuffix(root, "/"+name) ||
+			entry.Get("frontmatter.description").String() == "" {
 			t.Errorf("%s is named %s", uri, name)
 		}
 		text := wantResult(t, p.request("resources/read", uriParam(uri))).Result().Get("contents.0.text").String()
@@ -78,7 +80,8 @@ func TestSkillEntriesMatchFiles(t *testing.T) {
 				blobs++
 				content, _ = base64.StdEncoding.DecodeString(blob.String())
 			}
-			if want := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); f.Get("digest").String() != want || f.Get("size").Int() != int64(len(content)) {
+			if want := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); f.Get("digest").String() != want ||
+				f.Get("size").Int() != int64(len(content)) {
 				t.Errorf("%s has %d bytes and the digest %s, and its entry says %s", at, len(content), want, f.Raw)
 			}
 			if want := map[bool]string{
@@ -112,7 +115,8 @@ func TestNestedSkillsAreInBothSkills(t *testing.T) {
 		if uri := r.Get("uri").String(); strings.HasPrefix(uri, "skill:") {
 			listed[uri]++
 			entry := wantResult(t, p.request("skills/get", uriParam(uri))).Result().Get("skill.frontmatter")
-			if r.Get("name").String() != entry.Get("name").String() || r.Get("description").String() != entry.Get("description").String() {
+			if r.Get("name").String() != entry.Get("name").String() ||
+				r.Get("description").String() != entry.Get("description").String() {
 				t.Errorf("%s is listed as %s", uri, r.Raw)
 			}
 		}
@@ -187,7 +191,8 @@ func TestSkillsExtensionPerRevision(t *testing.T) {
 			}
 			for _, method := range methods {
 				m := p.request(method, uriParam(lendingSkill+"/references"))
-				if known := m.Kind.String() == "result" || m.Error().Get("code").Int() == spec.InvalidParams; known != declared {
+				if known := m.Kind.String() == "result" ||
+					m.Error().Get("code").Int() == spec.InvalidParams; known != declared {
 					t.Errorf(
 						"%s is answered with %s, and the extension declared is %v", method, m.Summary(), declared,
 					)

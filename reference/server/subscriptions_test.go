@@ -103,11 +103,13 @@ func TestClosesSubscriptionsAtEnd(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{})
 	p.subscribe(`"s"`, `{"toolsListChanged":true}`)
 	p.stream.CloseInput()
-	if m := p.nextMessage(); m.Method() != "notifications/cancelled" || m.Params().Get("requestId").Raw != `"s"` || m.Params().Get(subscriptionIDPath).Raw != `"s"` {
+	if m := p.nextMessage(); m.Method() != "notifications/cancelled" || m.Params().Get("requestId").Raw != `"s"` ||
+		m.Params().Get(subscriptionIDPath).Raw != `"s"` {
 		t.Errorf("got %s", m.Raw)
 	}
 	m := wantResult(t, p.nextMessage())
-	if !m.ID().Equal(wire.StringID("s")) || m.Result().Get(subscriptionIDPath).Raw != `"s"` || m.Result().Get("resultType").String() != "complete" {
+	if !m.ID().Equal(wire.StringID("s")) || m.Result().Get(subscriptionIDPath).Raw != `"s"` ||
+		m.Result().Get("resultType").String() != "complete" {
 		t.Errorf("got %s", m.Raw)
 	}
 	select {

@@ -64,7 +64,8 @@ func TestCallBecomesTaskIfExtensionDeclared(t *testing.T) {
 	} {
 		task := p.startExtensionTask(c.tool, c.args)
 		o := p.pollTask(task, c.status)
-		if o.Get("status").String() != c.status || !strings.Contains(o.Raw, c.says) || o.Get("result").Exists() == o.Get("error").Exists() {
+		if o.Get("status").String() != c.status || !strings.Contains(o.Raw, c.says) ||
+			o.Get("result").Exists() == o.Get("error").Exists() {
 			t.Errorf("%s came to %s", c.tool, o.Raw)
 		}
 		for _, member := range []string{
@@ -74,7 +75,9 @@ func TestCallBecomesTaskIfExtensionDeclared(t *testing.T) {
 				t.Errorf("%s has the member %s", c.tool, member)
 			}
 		}
-		if task.Get("ttlMs").Int() != defaultTTL.Milliseconds() || task.Get("pollIntervalMs").Int() != pollInterval.Milliseconds() || task.Get("createdAt").Raw != o.Get("createdAt").Raw {
+		if task.Get("ttlMs").Int() != defaultTTL.Milliseconds() ||
+			task.Get("pollIntervalMs").Int() != pollInterval.Milliseconds() ||
+			task.Get("createdAt").Raw != o.Get("createdAt").Raw {
 			t.Errorf("%s: the task is %s, then %s", c.tool, task.Raw, o.Raw)
 		}
 	}
@@ -87,7 +90,8 @@ func TestCallBecomesTaskIfExtensionDeclared(t *testing.T) {
 
 func wantText(t *testing.T, m wire.Message, text string) {
 	t.Helper()
-	if o := wantResult(t, m).Result(); o.Get("resultType").String() != "complete" || o.Get("content.0.text").String() != text {
+	if o := wantResult(t, m).Result(); o.Get("resultType").String() != "complete" ||
+		o.Get("content.0.text").String() != text {
 		t.Errorf("got %s, want the text %q", m.Raw, text)
 	}
 }
@@ -133,7 +137,8 @@ func TestExtensionTaskAsksForInput(t *testing.T) {
 	p := openTasksExtension(t)
 	task := p.startExtensionTask("multi_input", `{}`)
 	o := p.pollTask(task, "input_required")
-	if got := strings.Join(sorted(unsortedMembers(o.Get("inputRequests"))), " "); got != "sure who" || o.Get("inputRequests.who.method").String() != "elicitation/create" {
+	if got := strings.Join(sorted(unsortedMembers(o.Get("inputRequests"))), " "); got != "sure who" ||
+		o.Get("inputRequests.who.method").String() != "elicitation/create" {
 		t.Fatalf("it asks for %s: %s", got, o.Raw)
 	}
 	update := func(responses string) wire.Message {
@@ -179,7 +184,8 @@ func TestCancelsExtensionTaskIdempotently(t *testing.T) {
 			if got := unsortedMembers(wantResult(t, p.taskRequest("tasks/cancel", task)).Result()); len(got) != 2 {
 				t.Errorf("the answer has the members %v", got)
 			}
-			if o := p.pollTask(task, "cancelled"); o.Get("status").String() != "cancelled" || o.Get("result").Exists() || o.Get("inputRequests").Exists() {
+			if o := p.pollTask(task, "cancelled"); o.Get("status").String() != "cancelled" ||
+				o.Get("result").Exists() || o.Get("inputRequests").Exists() {
 				t.Errorf("the task is %s", o.Raw)
 			}
 		}
@@ -233,7 +239,8 @@ func TestNotifiesTaskSubscribers(t *testing.T) {
 			continue
 		}
 		told = append(told, m.Params().Get("status").String())
-		if m.Params().Get("taskId").Raw != task.Get("taskId").Raw || !strings.Contains(m.Params().Get("_meta").Raw, `"tasks"`) {
+		if m.Params().Get("taskId").Raw != task.Get("taskId").Raw ||
+			!strings.Contains(m.Params().Get("_meta").Raw, `"tasks"`) {
 			t.Errorf("told was %s", m.Raw)
 		}
 		if told[len(told)-1] == "completed" && m.Params().Get("result").Raw != last.Get("result").Raw {

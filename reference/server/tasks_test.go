@@ -66,7 +66,8 @@ func (p *testClient) runAsTask(tool string) {
 func (p *testClient) notifiedStatuses(task gjson.Result) string {
 	var out []string
 	for _, m := range p.received {
-		if m.Method() == "notifications/tasks/status" && m.Params().Get("taskId").String() == task.Get("taskId").String() {
+		if m.Method() == "notifications/tasks/status" &&
+			m.Params().Get("taskId").String() == task.Get("taskId").String() {
 			out = append(out, m.Params().Get("status").String())
 		}
 	}
@@ -93,7 +94,8 @@ func TestTaskResultEqualsCallResult(t *testing.T) {
 		if got := p.notifiedStatuses(task); got != c.statuses {
 			t.Errorf("%s was %s, want %s", c.tool, got, c.statuses)
 		}
-		if got := p.getTask(task); !strings.HasSuffix(c.statuses, got.Get("status").String()) || got.Get("statusMessage").String() == "" || got.Get("_meta").Exists() {
+		if got := p.getTask(task); !strings.HasSuffix(c.statuses, got.Get("status").String()) ||
+			got.Get("statusMessage").String() == "" || got.Get("_meta").Exists() {
 			t.Errorf("%s: the task is %s", c.tool, got.Raw)
 		}
 		if again := p.taskResult(task); string(again.Raw[len(`{"jsonrpc":"2.0","id":"ask-nn"`):]) != string(m.Raw[len(`{"jsonrpc":"2.0","id":"ask-nn"`):]) && len(again.ID().Raw) == len(m.ID().Raw) {
@@ -120,7 +122,8 @@ func TestInvalidArgumentsFailTask(t *testing.T) {
 	if m := p.taskResult(task); !wantResult(t, m).Result().Get("isError").Bool() {
 		t.Errorf("got %s", m.Raw)
 	}
-	if got := p.getTask(task); got.Get("status").String() != "failed" || !strings.Contains(got.Get("statusMessage").String(), "steps") {
+	if got := p.getTask(task); got.Get("status").String() != "failed" ||
+		!strings.Contains(got.Get("statusMessage").String(), "steps") {
 		t.Errorf("got %s", got.Raw)
 	}
 }
@@ -201,7 +204,8 @@ func TestCancelledTaskStaysCancelled(t *testing.T) {
 	if got := wantResult(t, m).Result().Get("status").String(); got != "cancelled" {
 		t.Errorf("got %s", m.Raw)
 	}
-	if m := p.taskResult(task); !wantResult(t, m).Result().Get("isError").Bool() || time.Since(began) > 4*time.Second {
+	if m := p.taskResult(task); !wantResult(t, m).Result().Get("isError").Bool() ||
+		time.Since(began) > 4*time.Second {
 		t.Errorf("after %s: %s", time.Since(began), m.Raw)
 	}
 	if got := p.getTask(task).Get("status").String(); got != "cancelled" || p.notifiedStatuses(task) != "cancelled" {

@@ -201,7 +201,8 @@ func TestSlowToolReportsProgressWithoutBlocking(t *testing.T) {
 					break
 				}
 				steps++
-				if m.Method() != "notifications/progress" || m.Params().Get("progressToken").Raw != token || m.Params().Get("progress").Float() != steps {
+				if m.Method() != "notifications/progress" || m.Params().Get("progressToken").Raw != token ||
+					m.Params().Get("progress").Float() != steps {
 					t.Errorf("step %v: %s", steps, m.Raw)
 				}
 				if got := m.Params().Get("message").Exists(); got != (rev != spec.V2024_11_05) {
