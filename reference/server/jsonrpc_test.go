@@ -1,8 +1,7 @@
 package server
 
 import (
-	"io"
-	"os"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,22 +9,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
-
-func newPipe(t *testing.T) (io.Reader, io.Closer) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r, w
-}
-
-// barrier returns a request that is answered at once, and its id.
+// barrier returns a request that is answered at once, and its id. Its answer follows
+// the answers to all lines before it.
 func (p *testClient) barrier() (string, wire.ID) {
-	return `{"jsonrpc":"2.0","id":"barrier","method":"` + p.revision.Facts().Barrier + `","params":` + p.params("{}") + `}`, wire.StringID("barrier")
+	const format = `{"jsonrpc":"2.0","id":"barrier","method":%q,"params":%s}`
+	return fmt.Sprintf(format, p.revision.Facts().Barrier, p.params("{}")), wire.StringID("barrier")
 }
 
 func TestMalformedLines(t *testing.T) {
@@ -62,19 +50,19 @@ func TestMalformedLines(t *testing.T) {
 		{"blank", `   `, 0, ""},
 		{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/unheard-of"}`, 0, ""},
 		{"ill-typed notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, 0, ""},
-		{"bare cancellation", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
+		{"cancellation without params", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
 		{
 			"cancellation of null",
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, "",
 		},
 		{
-			"cancellation of the unknown",
+			"cancellation of an unknown request",
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, "",
 		},
 		{"notification without jsonrpc", `{"method":"notifications/initialized"}`, 0, ""},
 		{"request as notification", `{"jsonrpc":"2.0","method":"ping"}`, 0, ""},
-		{"unasked result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
-		{"unasked error", `{"jsonrpc":"2.0","id":777,"error":{"code":1,"message":"x"}}`, 0, ""},
+		{"unexpected result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
+		{"unexpected error", `{"jsonrpc":"2.0","id":777,"error":{"code":1,"message":"x"}}`, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
@@ -84,7 +72,7 @@ func TestMalformedLines(t *testing.T) {
 				m := p.nextMessage()
 				if c.code == 0 {
 					if !m.ID().Equal(id) {
-						t.Fatalf("it was answered: %s", m.Raw)
+						t.Fatalf("the line was answered with %s", m.Raw)
 					}
 					wantResult(t, m)
 					return
@@ -105,7 +93,8 @@ func TestMalformedLines(t *testing.T) {
 
 func TestRefusesLongLineAndServesNext(t *testing.T) {
 	p := openSession(t, spec.V2025_11_25, "{}", Options{})
-	go p.stream.WriteLine(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 20<<20)+`"}}`))
+	long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 20<<20) + `"}}`
+	go p.stream.WriteLine(t.Context(), []byte(long))
 	wantCode(t, p.nextMessage(), -32700)
 	wantResult(t, p.request("ping"))
 }
@@ -119,7 +108,7 @@ func TestEchoesIDs(t *testing.T) {
 		} {
 			p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, rev.Facts().Barrier, p.params("{}"))
 			if m := wantResult(t, p.nextMessage()); m.ID().Raw != id {
-				t.Errorf("id %s came back as %s", id, m.ID().Raw)
+				t.Errorf("the answer to id %s has the id %s", id, m.ID().Raw)
 			}
 		}
 	})
@@ -135,13 +124,13 @@ func TestRefusesUnknownMethods(t *testing.T) {
 			m := p.request(method)
 			wantCode(t, m, -32601)
 			if m.Error().Get("message").String() == "" {
-				t.Errorf("%q: the error says nothing", method)
+				t.Errorf("%q: the error has no message", method)
 			}
 		}
 	})
 }
 
-// The methods of a revision are those of its schema and no others.
+// The methods of a revision are those of its schema.
 func TestServesMethodsOfRevisionOnly(t *testing.T) {
 	var union []string
 	for _, rev := range spec.Revisions() {
@@ -155,11 +144,11 @@ func TestServesMethodsOfRevisionOnly(t *testing.T) {
 		}
 		for _, method := range union {
 			if method == "subscriptions/listen" && has[method] {
-				continue // stays open
+				continue // is not answered until it ends
 			}
 			m := p.request(method)
 			if got, _ := m.Code(); (got == -32601) == has[method] {
-				t.Errorf("%s: %s", method, m.Raw)
+				t.Errorf("the answer to %s is %s, and the revision has it: %v", method, m.Raw, has[method])
 			}
 		}
 	})
@@ -185,7 +174,7 @@ func TestRefusesArraysWithoutBatches(t *testing.T) {
 			m := p.nextMessage()
 			wantCode(t, m, -32600)
 			if m.ID().Present() && !m.ID().Null() {
-				t.Errorf("%s: the error invents the id %s", line, m.ID())
+				t.Errorf("%s: the error has the id %s", line, m.ID())
 			}
 			if m := p.nextMessage(); !m.ID().Equal(id) {
 				t.Errorf("%s: a second answer: %s", line, m.Raw)
@@ -199,7 +188,8 @@ func TestBatches(t *testing.T) {
 		{"two requests", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"2","method":"ping"}]`,
 			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"2","result":{}}]`},
 		{"a notification between",
-			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},` +
+				`{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
 			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`},
 		{"empty", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The batch is empty"}}`},
 		{
@@ -209,7 +199,9 @@ func TestBatches(t *testing.T) {
 		{"responses only", `[{"jsonrpc":"2.0","id":7,"result":{}}]`, ``},
 		{
 			"no requests", `[1,[]]`,
-			`[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Message a message is an object, not a number"}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A batch holds no batches"}}]`,
+			`[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,` +
+				`"message":"Message a message is an object, not a number"}},` +
+				`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A batch holds no batches"}}]`,
 		},
 		{
 			"initialize inside", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`,
@@ -222,7 +214,7 @@ func TestBatches(t *testing.T) {
 			p.send("%s\n%s", c.line, barrier)
 			if c.want == "" {
 				if m := p.nextMessage(); !m.ID().Equal(id) {
-					t.Errorf("it was answered: %s", m.Raw)
+					t.Errorf("the line was answered with %s", m.Raw)
 				}
 				return
 			}
@@ -236,11 +228,12 @@ func TestAnswersBatchWhenLastRequestEnds(t *testing.T) {
 	t.Parallel()
 	p := openSession(t, spec.V2025_03_26, "{}", Options{})
 	p.send(
-		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		callParams("stocktake", `{"duration_ms":500}`),
 	)
-	wantResult(t, p.request("ping")) // a slow batch does not block
+	wantResult(t, p.request("ping")) // the batch does not block
 	m := p.nextMessage()
 	if m.Kind != wire.Batch || len(m.Elements()) != 2 {
-		t.Errorf("the batch was answered with %s", m.Raw)
+		t.Errorf("the answer to the batch is %s", m.Raw)
 	}
 }

@@ -11,33 +11,26 @@ import (
 )
 
 func TestURLElicitationRequiresCapability(t *testing.T) {
+	tools := []string{"read_archive", "renew_card"}
 	for _, client := range []string{`{}`, `{"elicitation":{}}`, `{"elicitation":{"form":{}}}`} {
-		for _, tool := range []string{"read_archive", "renew_card"} {
+		for _, tool := range tools {
 			p := openSession(t, spec.V2025_11_25, client, Options{})
-			m := p.request("tools/call", callParams(tool, `{}`))
-			if !wantResult(t, m).Result().Get("isError").Bool() {
-				t.Errorf("%s with the client %s: %s", tool, client, m.Raw)
-			}
+			wantToolError(t, p.request("tools/call", callParams(tool, `{}`)))
 		}
 		p := openSession(t, spec.V2026_07_28, client, Options{})
-		p.send("%s", statelessLine(1, client, "tools/call", callParams("read_archive", `{}`)))
-		m := p.nextMessage()
-		wantCode(t, m, spec.MissingClientCapability)
-		if got := m.Error().Get("data.requiredCapabilities").Raw; got != `{"elicitation":{"url":{}}}` {
-			t.Errorf("with the client %s it requires %s", client, got)
-		}
+		m := p.requestAs(client, "tools/call", callParams("read_archive", `{}`))
+		wantRequired(t, m, `{"elicitation":{"url":{}}}`)
 	}
 	eachRevision(t, spec.Until(spec.V2025_06_18), func(t *testing.T, rev spec.Revision) {
-		for _, tool := range []string{"read_archive", "renew_card"} {
-			wantCode(
-				t, openSession(t, rev, fullCapabilities, Options{}).request("tools/call", callParams(tool, `{}`)),
-				spec.InvalidParams,
-			)
+		for _, tool := range tools {
+			p := openSession(t, rev, fullCapabilities, Options{})
+			wantCode(t, p.request("tools/call", callParams(tool, `{}`)), spec.InvalidParams)
 		}
 	})
 }
 
-// isVisit checks the params of an elicitation in URL mode and returns its id.
+// checkURLElicitation checks the params of an elicitation in URL mode and returns
+// its id.
 func checkURLElicitation(t *testing.T, raw string, members string) string {
 	t.Helper()
 	if got := memberNames(t, raw); got != members {
@@ -45,9 +38,9 @@ func checkURLElicitation(t *testing.T, raw string, members string) string {
 	}
 	o := unmarshal(t, raw)
 	u, err := url.Parse(stringOf(o["url"]))
-	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") || stringOf(o["message"]) == "" ||
-		o["mode"] != "url" {
-		t.Errorf("no visit: %s", raw)
+	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".example") ||
+		stringOf(o["message"]) == "" || o["mode"] != "url" {
+		t.Errorf("not an elicitation in URL mode: %s", raw)
 	}
 	return stringOf(o["elicitationId"])
 }
@@ -55,47 +48,43 @@ func checkURLElicitation(t *testing.T, raw string, members string) string {
 func TestURLElicitationCompletes(t *testing.T) {
 	var ids []string
 	for _, c := range []struct {
-		action string
-		told   bool
+		action    string
+		completes bool
 	}{{"accept", true}, {"decline", false}, {"cancel", false}} {
 		p := openSession(t, spec.V2025_11_25, `{"elicitation":{"url":{}}}`, Options{})
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`, callParams("read_archive", `{}`))
-		asked := p.nextMessage()
-		id := checkURLElicitation(t, asked.Params().Raw, "elicitationId message mode url")
+		request := p.startCall(callParams("read_archive", `{}`))
+		id := checkURLElicitation(t, request.Params().Raw, "elicitationId message mode url")
 		ids = append(ids, id)
-		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, asked.ID(), c.action)
+		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, request.ID(), c.action)
 		m := p.nextMessage()
-		if told := m.Method() == "notifications/elicitation/complete"; told != c.told {
-			t.Errorf("after %s: %s", c.action, m.Raw)
-		} else if told {
+		if completes := m.Method() == "notifications/elicitation/complete"; completes != c.completes {
+			t.Errorf("after %s received %s", c.action, m.Raw)
+		} else if completes {
 			if got := m.Params().Get("elicitationId").String(); got != id {
-				t.Errorf("the visit %s ended, want %s", got, id)
+				t.Errorf("the elicitation %s is complete, want %s", got, id)
 			}
 			m = p.nextMessage()
 		}
-		if wantResult(t, m).Result().Get("isError").Bool() || strings.Contains(m.Result().Raw, "Ledger") != c.told {
-			t.Errorf("after %s: %s", c.action, m.Raw)
+		wantToolSuccess(t, m)
+		if strings.Contains(m.Result().Raw, "Ledger") != c.completes {
+			t.Errorf("after %s the result is %s", c.action, m.Raw)
 		}
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
-		t.Errorf("ids come again: %v", ids)
+		t.Errorf("the ids are not unique: %v", ids)
 	}
 }
 
 func TestStatelessURLElicitationHasNoID(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{})
-	p.send("%s", statelessLine(1, fullCapabilities, "tools/call", callParams("read_archive", `{}`)))
-	r := wantResult(t, p.nextMessage()).Result()
+	params := callParams("read_archive", `{}`)
+	r := wantInputRequired(t, p.requestAs(fullCapabilities, "tools/call", params))
 	checkURLElicitation(t, r.Get("inputRequests.rules.params").Raw, "message mode url")
-	p.send(
-		"%s",
-		statelessLine(2, fullCapabilities, "tools/call", callParams("read_archive", `{}`)+`,"requestState":`+r.Get("requestState").Raw+`,"inputResponses":{"rules":{"action":"accept"}}`),
-	)
-	if m := p.nextMessage(); !strings.Contains(m.Result().Raw, "Ledger") {
-		t.Errorf("got %s", m.Raw)
+	m := p.retry(params, r.Get("requestState").String(), `{"rules":{"action":"accept"}}`)
+	if !strings.Contains(m.Result().Raw, "Ledger") {
+		t.Errorf("the result lacks the page of the archive: %s", m.Raw)
 	}
-	p.send("%s", statelessLine(3, fullCapabilities, "tools/call", callParams("renew_card", `{}`)))
-	wantCode(t, p.nextMessage(), spec.InvalidParams)
+	wantCode(t, p.requestAs(fullCapabilities, "tools/call", callParams("renew_card", `{}`)), spec.InvalidParams)
 }
 
 func TestRefusesCallUntilURLElicitation(t *testing.T) {
@@ -104,24 +93,23 @@ func TestRefusesCallUntilURLElicitation(t *testing.T) {
 	wantCode(t, m, spec.LegacyURLElicitationError)
 	list := m.Error().Get("data.elicitations").Array()
 	if len(list) != 1 {
-		t.Fatalf("got %s", m.Raw)
+		t.Fatalf("the error has %d elicitations, want 1: %s", len(list), m.Raw)
 	}
 	id := checkURLElicitation(t, list[0].Raw, "elicitationId message mode url")
-	for _, told := range []string{id, ""} {
+	for _, completed := range []string{id, ""} {
 		from := len(p.received)
 		wantResult(t, p.request("tools/call", callParams("renew_card", `{}`)))
-		n := slices.IndexFunc(
-			p.received[from:],
-			func(m wire.Message) bool { return m.Method() == "notifications/elicitation/complete" },
-		)
-		if (n >= 0) != (told != "") || n >= 0 && p.received[from+n].Params().Get("elicitationId").String() != told {
-			t.Errorf("told of the end of %q: %v", told, p.received[from:])
+		isCompletion := func(m wire.Message) bool { return m.Method() == "notifications/elicitation/complete" }
+		got := ""
+		if i := slices.IndexFunc(p.received[from:], isCompletion); i >= 0 {
+			got = p.received[from+i].Params().Get("elicitationId").String()
+		}
+		if got != completed {
+			t.Errorf("the elicitation %q is complete, want %q: %v", got, completed, p.received[from:])
 		}
 	}
-	// Another session is another reader.
-	wantCode(
-		t,
-		openSession(t, spec.V2025_11_25, fullCapabilities, Options{}).request("tools/call", callParams("renew_card", `{}`)),
-		spec.LegacyURLElicitationError,
-	)
+	// Another session has another user.
+	m = openSession(t, spec.V2025_11_25, fullCapabilities, Options{}).
+		request("tools/call", callParams("renew_card", `{}`))
+	wantCode(t, m, spec.LegacyURLElicitationError)
 }

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,14 +12,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func initializeLine(id int, version string) string {
-	return `{"jsonrpc":"2.0","id":` + wire.IntID(int64(id)).Raw + `,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+// initialize sends an initialize without capabilities and returns the next message.
+func (p *testClient) initialize(version string) wire.Message {
+	p.t.Helper()
+	p.send(initializeFormat, version, "{}")
+	return p.nextMessage()
 }
 
 func TestNegotiatesVersion(t *testing.T) {
 	for _, c := range []struct {
-		speaks      spec.Set
-		asked, want string
+		speaks          spec.Set
+		requested, want string
 	}{
 		{spec.Every, "2024-11-05", "2024-11-05"},
 		{spec.Every, "2025-03-26", "2025-03-26"},
@@ -29,9 +35,9 @@ func TestNegotiatesVersion(t *testing.T) {
 		{spec.Only(spec.V2024_11_05), "2025-06-18", "2024-11-05"},
 	} {
 		p := startServer(t, Options{Revisions: c.speaks})
-		p.send("%s", initializeLine(1, c.asked))
-		if got := wantResult(t, p.nextMessage()).Result().Get("protocolVersion").String(); got != c.want {
-			t.Errorf("%v asked for %q offers %q, want %q", c.speaks, c.asked, got, c.want)
+		got := wantResult(t, p.initialize(c.requested)).Result().Get("protocolVersion").String()
+		if got != c.want {
+			t.Errorf("a server of %v offers %q for %q, want %q", c.speaks, got, c.requested, c.want)
 		}
 	}
 }
@@ -46,13 +52,12 @@ func TestInitializeResultPerRevision(t *testing.T) {
 		},
 	} {
 		p := startServer(t, Options{})
-		p.send("%s", initializeLine(1, string(rev)))
-		r := wantResult(t, p.nextMessage()).Result()
+		r := wantResult(t, p.initialize(string(rev))).Result()
 		if got := memberNames(t, r.Get("serverInfo").Raw); got != want[0] {
 			t.Errorf("%s: serverInfo has %s, want %s", rev, got, want[0])
 		}
 		if got := memberNames(t, r.Get("capabilities").Raw); got != want[1] {
-			t.Errorf("%s: capabilities are %s, want %s", rev, got, want[1])
+			t.Errorf("%s: capabilities has %s, want %s", rev, got, want[1])
 		}
 		if got := memberNames(t, r.Raw); got != "capabilities instructions protocolVersion serverInfo" {
 			t.Errorf("%s: the result has %s", rev, got)
@@ -60,15 +65,10 @@ func TestInitializeResultPerRevision(t *testing.T) {
 	}
 }
 
-// keys returns the member names of an object, sorted, as one text.
+// memberNames returns the member names of an object, sorted and joined.
 func memberNames(t *testing.T, raw string) string {
 	t.Helper()
-	o := unmarshal(t, raw)
-	var names []string
-	for k := range o {
-		names = append(names, k)
-	}
-	return strings.Join(sorted(names), " ")
+	return strings.Join(slices.Sorted(maps.Keys(unmarshal(t, raw))), " ")
 }
 
 func TestRefusesInitializeWithInvalidParams(t *testing.T) {
@@ -84,14 +84,11 @@ func TestRefusesInitializeWithInvalidParams(t *testing.T) {
 		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t"}}`,
 	} {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":%s}`, params)
-		if m := p.nextMessage(); errorCode(t, m) != -32602 {
-			t.Errorf("%s: %s", params, m.Raw)
-		}
+		wantCode(t, p.nextMessage(), -32602)
 	}
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
 	wantCode(t, p.nextMessage(), -32602)
-	p.send("%s", initializeLine(2, "2025-06-18"))
-	wantResult(t, p.nextMessage())
+	wantResult(t, p.initialize("2025-06-18"))
 }
 
 func TestServesOnlyPingBeforeInitialize(t *testing.T) {
@@ -102,25 +99,22 @@ func TestServesOnlyPingBeforeInitialize(t *testing.T) {
 			wantCode(t, p.request(method), -32600)
 		}
 		wantCode(t, p.request("no/such"), -32601)
-		p.send("%s", initializeLine(1, "2025-06-18"))
-		wantResult(t, p.nextMessage())
+		wantResult(t, p.initialize("2025-06-18"))
 		wantResult(t, p.request("tools/list"))
 	}
 }
 
 func TestRefusesSecondInitialize(t *testing.T) {
 	p := openSession(t, spec.V2025_06_18, "{}", Options{})
-	p.send("%s", initializeLine(1, "2024-11-05"))
-	wantCode(t, p.nextMessage(), -32600)
+	wantCode(t, p.initialize("2024-11-05"), -32600)
 	if m := p.request("tools/list"); !m.Result().Get("tools.0.title").Exists() {
-		t.Errorf("the session is not one of 2025-06-18 any more: %s", m.Raw)
+		t.Errorf("the session does not follow 2025-06-18 any more: %s", m.Raw)
 	}
 }
 
 func TestStatelessOnlyServerNamesVersionsToInitialize(t *testing.T) {
 	p := startServer(t, Options{Revisions: spec.Stateless})
-	p.send("%s", initializeLine(1, "2025-11-25"))
-	m := p.nextMessage()
+	m := p.initialize("2025-11-25")
 	wantCode(t, m, -32602)
 	if !strings.Contains(m.Error().Get("message").String(), "2026-07-28") ||
 		m.Error().Get("data.supported").Raw != `["2026-07-28"]` {
@@ -137,35 +131,40 @@ func TestHandshakeOnlyServerRefusesStatelessRequests(t *testing.T) {
 	p.revision = spec.V2026_07_28
 	wantCode(t, p.request("server/discover"), -32601)
 	wantCode(t, p.request("tools/list"), -32600)
-	p.send("%s", initializeLine(1, "2025-06-18"))
-	wantResult(t, p.nextMessage())
+	wantResult(t, p.initialize("2025-06-18"))
 	if m := p.request("tools/list"); m.Result().Get("resultType").Exists() {
-		t.Errorf("it answers as 2026-07-28: %s", m.Raw)
+		t.Errorf("the answer follows 2026-07-28: %s", m.Raw)
 	}
 }
 
 func TestServesBothEras(t *testing.T) {
 	p := openSession(t, spec.V2025_03_26, "{}", Options{})
-	legacy := wantResult(t, p.request("tools/list"))
+	handshake := wantResult(t, p.request("tools/list"))
 	p.revision = spec.V2026_07_28
-	modern := wantResult(t, p.request("tools/list"))
+	stateless := wantResult(t, p.request("tools/list"))
 	p.revision = spec.V2025_03_26
-	if legacy.Result().Get("resultType").Exists() || modern.Result().Get("resultType").String() != "complete" {
-		t.Errorf("the eras are mixed: %s and %s", legacy.Raw, modern.Raw)
+	if handshake.Result().Get("resultType").Exists() ||
+		stateless.Result().Get("resultType").String() != "complete" {
+		t.Errorf("the eras are mixed: %s and %s", handshake.Raw, stateless.Raw)
 	}
 	wantResult(t, p.request("ping"))
 }
 
 func TestChecksPerRequestFields(t *testing.T) {
-	const version, capabilities = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`, `"io.modelcontextprotocol/clientCapabilities":{}`
+	const (
+		version      = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
+		capabilities = `"io.modelcontextprotocol/clientCapabilities":{}`
+		required     = version + `,` + capabilities
+	)
 	p := startServer(t, Options{})
 	for _, c := range []struct {
 		params string
 		code   int // 0: a result
 	}{
-		{`{"_meta":{` + version + `,` + capabilities + `}}`, 0},
+		{`{"_meta":{` + required + `}}`, 0},
 		{
-			`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a","version":"b"},"io.modelcontextprotocol/logLevel":"debug","progressToken":5,"com.example/x":1}}`,
+			`{"_meta":{` + required + `,"io.modelcontextprotocol/clientInfo":{"name":"a","version":"b"},` +
+				`"io.modelcontextprotocol/logLevel":"debug","progressToken":5,"com.example/x":1}}`,
 			0,
 		},
 		{`{}`, -32602},
@@ -176,29 +175,27 @@ func TestChecksPerRequestFields(t *testing.T) {
 		{`{"_meta":{"io.modelcontextprotocol/protocolVersion":5,` + capabilities + `}}`, -32602},
 		{`{"_meta":{` + version + `,"io.modelcontextprotocol/clientCapabilities":[]}}`, -32602},
 		{`{"_meta":{` + version + `,"io.modelcontextprotocol/clientCapabilities":{"sampling":true}}}`, -32602},
-		{
-			`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/clientInfo":{"name":"a"}}}`,
-			-32602,
-		},
-		{`{"_meta":{` + version + `,` + capabilities + `,"io.modelcontextprotocol/logLevel":"verbose"}}`, -32602},
-		{`{"_meta":{` + version + `,` + capabilities + `,"progressToken":1.5}}`, -32602},
-		{`{"_meta":{` + version + `,` + capabilities + `,"progressToken":null}}`, -32602},
+		{`{"_meta":{` + required + `,"io.modelcontextprotocol/clientInfo":{"name":"a"}}}`, -32602},
+		{`{"_meta":{` + required + `,"io.modelcontextprotocol/logLevel":"verbose"}}`, -32602},
+		{`{"_meta":{` + required + `,"progressToken":1.5}}`, -32602},
+		{`{"_meta":{` + required + `,"progressToken":null}}`, -32602},
 	} {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":%s}`, c.params)
 		m := p.nextMessage()
 		if got, _ := m.Code(); got != c.code {
-			t.Errorf("%s: %s", c.params, m.Raw)
+			t.Errorf("the answer to %s is %s, want code %d", c.params, m.Raw, c.code)
 		}
 	}
 }
 
+// unsupportedVersionFormat is a stateless request with an id and a version.
+const unsupportedVersionFormat = `{"jsonrpc":"2.0","id":%d,"method":"tools/list","params":{"_meta":{` +
+	`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`
+
 func TestRefusesUnsupportedVersionPerRequest(t *testing.T) {
 	p := startServer(t, Options{})
 	for _, version := range []string{"1900-01-01", "2025-06-18", ""} {
-		p.send(
-			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-			version,
-		)
+		p.send(unsupportedVersionFormat, 1, version)
 		m := p.nextMessage()
 		wantCode(t, m, -32022)
 		if got := m.Error().Get("data.requested").String(); got != version {
@@ -206,7 +203,7 @@ func TestRefusesUnsupportedVersionPerRequest(t *testing.T) {
 		}
 		supported := m.Error().Get("data.supported").Raw
 		if !strings.Contains(supported, `"2026-07-28"`) || version != "" && strings.Contains(supported, version) {
-			t.Errorf("asked for %q: supported are %s", version, supported)
+			t.Errorf("for the version %q data.supported is %s", version, supported)
 		}
 	}
 	p.revision = spec.V2026_07_28
@@ -217,18 +214,18 @@ func TestDiscover(t *testing.T) {
 	p := startServer(t, Options{Revisions: spec.Since(spec.V2025_11_25)})
 	p.revision = spec.V2026_07_28
 	r := wantResult(t, p.request("server/discover")).Result()
-	if got := memberNames(t, r.Raw); got != "_meta cacheScope capabilities instructions resultType supportedVersions ttlMs" {
-		t.Errorf("the result has %s", got)
+	const members = "_meta cacheScope capabilities instructions resultType supportedVersions ttlMs"
+	if got := memberNames(t, r.Raw); got != members {
+		t.Errorf("the result has %s, want %s", got, members)
 	}
 	if got := r.Get("supportedVersions").Raw; got != `["2026-07-28","2025-11-25"]` {
-		t.Errorf("supported are %s", got)
+		t.Errorf("supportedVersions is %s", got)
 	}
 	if got := r.Get(`_meta.io\.modelcontextprotocol/serverInfo.version`).String(); got == "" {
-		t.Errorf("the server does not say what it is: %s", r.Raw)
+		t.Errorf("the result does not name the server: %s", r.Raw)
 	}
 }
 
-// What the library does not declare it does not serve.
 func TestUndeclaredCapabilitiesHaveNoMethods(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openSession(t, rev, "{}", Options{Library: func(l *Library) { l.Capabilities = Object{} }})
@@ -248,37 +245,34 @@ func TestRefusesHugeNumbers(t *testing.T) {
 	for _, n := range []string{
 		"1e400", "1e99999", "1e999999999", "-1e999999999", "1e-999999999", strings.Repeat("9", 5000),
 	} {
-		if m := p.request("tools/call", callParams("search_catalogue", `{"query":"x","limit":`+n+`}`)); !m.Result().Get("isError").Bool() {
-			t.Errorf("%.20s: %s", n, m.Raw)
-		}
+		wantToolError(t, p.request("tools/call", callParams("search_catalogue", `{"query":"x","limit":`+n+`}`)))
 		p.send(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, n)
 		p.nextMessage()
 	}
 	wantResult(t, p.request("ping"))
 }
 
-// Who sends a number of a megabyte is told so, wherever it stands, and keeps
-// nobody busy.
+// A number of a megabyte is refused anywhere in a message, without costly arithmetic.
 func TestRefusesLongNumbersAtOnce(t *testing.T) {
-	endless := strings.Repeat("9", 1<<20)
+	long := strings.Repeat("9", 1<<20)
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openSession(t, rev, "{}", Options{})
 		began := time.Now()
 		for _, members := range []string{
-			callParams("search_catalogue", `{"query":"x","limit":`+endless+`}`),
-			callParams("search_catalogue", `{"query":["x",{"y":-`+endless+`}]}`),
-			callParams("search_catalogue", `{"query":"x"}`) + `,"_meta":{"progressToken":` + endless + `}`,
+			callParams("search_catalogue", `{"query":"x","limit":`+long+`}`),
+			callParams("search_catalogue", `{"query":["x",{"y":-`+long+`}]}`),
+			callParams("search_catalogue", `{"query":"x"}`) + `,"_meta":{"progressToken":` + long + `}`,
 		} {
 			p.send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{%s}}`, members)
 			m := p.nextMessage()
 			if wantCode(t, m, spec.InvalidParams); !strings.Contains(m.Error().Get("message").String(), "number") {
-				t.Errorf("it is told %s", m.Error())
+				t.Errorf("the error does not name the number: %s", m.Error())
 			}
 		}
-		p.send(`{"jsonrpc":"2.0","id":%s,"method":"x/y"}`, endless)
+		p.send(`{"jsonrpc":"2.0","id":%s,"method":"x/y"}`, long)
 		wantCode(t, p.nextMessage(), spec.MethodNotFound)
 		if took := time.Since(began); took > testTimeout/2 {
-			t.Errorf("it took %s", took)
+			t.Errorf("the refusals took %s", took)
 		}
 	})
 }
@@ -305,7 +299,7 @@ func BenchmarkStart(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.WriteLine(b.Context(), []byte(initializeLine(1, "2025-11-25"))); err != nil {
+		if err := s.WriteLine(b.Context(), fmt.Appendf(nil, initializeFormat, "2025-11-25", "{}")); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := s.ReadLine(); err != nil {

@@ -401,10 +401,7 @@ func TestOfficialTriggersNotifySubscribers(t *testing.T) {
 // The ordinary library knows nothing of the contract.
 func TestOmitsOfficialFeaturesByDefault(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{})
-	for method, member := range map[string]string{
-		"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources",
-		"resources/templates/list": "resourceTemplates",
-	} {
+	for method, member := range listMembers {
 		for _, item := range p.listAll(method, member) {
 			if strings.Contains(item.Raw, `"test_`) || strings.Contains(item.Raw, `"test://`) {
 				t.Errorf("%s shows %s", method, item.Raw)

@@ -198,10 +198,7 @@ func useEverything(t *testing.T, rev spec.Revision) *testClient {
 		wantResult(t, p.request("resources/subscribe", `"uri":"library://books/b1"`))
 	}
 	p.requestAnswering("tools/call", `"name":"set_reading_room","arguments":{"open":true}`)
-	for method, member := range map[string]string{
-		"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
-		"prompts/list": "prompts",
-	} {
+	for method, member := range listMembers {
 		for _, item := range p.listAll(method, member) {
 			switch method {
 			case "resources/list":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// patience is how long a test waits for what must come.
+// testTimeout is how long a test waits for a message that must come.
 const testTimeout = 10 * time.Second
 
-// A peer is a client of the tests: raw lines in, raw lines out.
+// A testClient is a client on stdio that sends and receives raw lines.
 type testClient struct {
 	t            *testing.T
 	stream       *transport.Stream
@@ -32,9 +33,16 @@ type testClient struct {
 	methods map[string]string
 }
 
+// recordMethod records the method of a request, so that its result can be validated.
 func (p *testClient) recordMethod(id wire.ID, method string) { p.methods[id.Key()] = method }
 
-// all walks the pages of a list and returns its entries.
+// listMembers are the methods that list features, and the members of their results.
+var listMembers = map[string]string{
+	"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+	"prompts/list": "prompts",
+}
+
+// listAll returns the entries of all pages of a list.
 func (p *testClient) listAll(method, member string) []gjson.Result {
 	p.t.Helper()
 	var out []gjson.Result
@@ -52,7 +60,7 @@ func (p *testClient) listAll(method, member string) []gjson.Result {
 	return nil
 }
 
-// start starts a server and a client that has not yet said anything.
+// startServer starts a server and returns its client, which has sent nothing.
 func startServer(t *testing.T, o Options) *testClient {
 	t.Helper()
 	s, err := Target("library", o).Start(t.Context())
@@ -74,8 +82,8 @@ func startServer(t *testing.T, o Options) *testClient {
 	return p
 }
 
-// open starts a server and opens a session of the revision; client is the
-// JSON of the client's capabilities.
+// openSession starts a server and opens a session of the revision; client is the JSON
+// of the client's capabilities.
 func openSession(t *testing.T, rev spec.Revision, client string, o Options) *testClient {
 	t.Helper()
 	p := startServer(t, o)
@@ -85,10 +93,7 @@ func openSession(t *testing.T, rev spec.Revision, client string, o Options) *tes
 		return p
 	}
 	p.recordMethod(wire.StringID("open"), "initialize")
-	p.send(
-		`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`,
-		rev, client,
-	)
+	p.send(initializeFormat, rev, client)
 	m := p.nextMessage()
 	if got := m.Result().Get("protocolVersion").String(); got != string(rev) {
 		t.Fatalf("initialize at %s was answered with %s", rev, m.Raw)
@@ -104,7 +109,7 @@ func (p *testClient) send(format string, args ...any) {
 	}
 }
 
-// line returns the next line of the server.
+// nextLine returns the next line of the server.
 func (p *testClient) nextLine() string {
 	p.t.Helper()
 	select {
@@ -125,8 +130,8 @@ func (p *testClient) nextMessage() wire.Message {
 	return wire.Parse([]byte(p.nextLine()))
 }
 
-// params returns the JSON of params: in a stateless revision with the _meta
-// that every request carries, with client as the capabilities.
+// params returns the JSON of params. In a stateless revision they hold the _meta that
+// every request carries, with client as the capabilities.
 func (p *testClient) params(client string, members ...string) string {
 	members = slices.DeleteFunc(members, func(m string) bool { return m == "" })
 	if p.revision.Facts().Stateless {
@@ -135,6 +140,15 @@ func (p *testClient) params(client string, members ...string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
+// paramsWithMeta is params with further members of _meta.
+func (p *testClient) paramsWithMeta(client, members, meta string) string {
+	if p.revision.Facts().Stateless {
+		return `{` + members + `,` + statelessMeta(client, `,`+meta) + `}`
+	}
+	return `{` + members + `,"_meta":{` + meta + `}}`
+}
+
+// statelessMeta returns the _meta that every request of a stateless revision carries.
 func statelessMeta(client string, more ...string) string {
 	return fmt.Sprintf(
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s%s}`,
@@ -142,13 +156,13 @@ func statelessMeta(client string, more ...string) string {
 	)
 }
 
-// ask sends a request and returns its answer; other messages before it are
-// passed over.
+// request sends a request and returns its response; it skips other messages.
 func (p *testClient) request(method string, members ...string) wire.Message {
 	p.t.Helper()
 	return p.requestAs("{}", method, members...)
 }
 
+// requestAs is request with the client's capabilities in a stateless revision.
 func (p *testClient) requestAs(client, method string, members ...string) wire.Message {
 	p.t.Helper()
 	p.requestCount++
@@ -158,6 +172,7 @@ func (p *testClient) requestAs(client, method string, members ...string) wire.Me
 	return p.responseTo(id)
 }
 
+// responseTo returns the response to a request; it skips other messages.
 func (p *testClient) responseTo(id wire.ID) wire.Message {
 	p.t.Helper()
 	for {
@@ -167,12 +182,12 @@ func (p *testClient) responseTo(id wire.ID) wire.Message {
 	}
 }
 
-// code requires an error and returns its code.
+// errorCode requires an error and returns its code.
 func errorCode(t *testing.T, m wire.Message) int {
 	t.Helper()
 	c, ok := m.Code()
 	if !ok {
-		t.Fatalf("got no error but %s", m.Raw)
+		t.Fatalf("received %s, want an error", m.Raw)
 	}
 	return c
 }
@@ -187,12 +202,52 @@ func wantCode(t *testing.T, m wire.Message, want int) {
 func wantResult(t *testing.T, m wire.Message) wire.Message {
 	t.Helper()
 	if m.Kind != wire.Result {
-		t.Fatalf("got no result but %s", m.Raw)
+		t.Fatalf("received %s, want a result", m.Raw)
 	}
 	return m
 }
 
-// same compares JSON texts by value.
+// wantToolError requires a tool result that reports an error.
+func wantToolError(t *testing.T, m wire.Message) {
+	t.Helper()
+	if !wantResult(t, m).Result().Get("isError").Bool() {
+		t.Errorf("isError is not set: %s", m.Raw)
+	}
+}
+
+// wantToolSuccess requires a complete tool result that reports no error.
+func wantToolSuccess(t *testing.T, m wire.Message) {
+	t.Helper()
+	r := wantResult(t, m).Result()
+	if resultType := r.Get("resultType"); resultType.Exists() && resultType.String() != "complete" {
+		t.Errorf("the result is not complete: %s", m.Raw)
+	}
+	if r.Get("isError").Bool() {
+		t.Errorf("isError is set: %s", m.Raw)
+	}
+}
+
+// wantInputRequired requires an input_required result and returns it.
+func wantInputRequired(t *testing.T, m wire.Message) gjson.Result {
+	t.Helper()
+	r := wantResult(t, m).Result()
+	if got := memberNames(t, r.Raw); got != "_meta inputRequests requestState resultType" ||
+		r.Get("resultType").String() != "input_required" {
+		t.Errorf("the result asks for no input: %s", m.Raw)
+	}
+	return r
+}
+
+// wantRequired requires the error for a client that lacks these capabilities.
+func wantRequired(t *testing.T, m wire.Message, capabilities string) {
+	t.Helper()
+	wantCode(t, m, spec.MissingClientCapability)
+	if got := m.Error().Get("data.requiredCapabilities").Raw; got != capabilities {
+		t.Errorf("the required capabilities are %s, want %s", got, capabilities)
+	}
+}
+
+// wantSameJSON compares JSON texts by value.
 func wantSameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	a, errA := decode(got)
@@ -211,22 +266,28 @@ func eachRevision(t *testing.T, set spec.Set, f func(t *testing.T, rev spec.Revi
 	}
 }
 
+// wantEnd waits until the server has ended.
+func (p *testClient) wantEnd() {
+	p.t.Helper()
+	select {
+	case <-p.stream.Done():
+	case <-time.After(testTimeout):
+		p.t.Fatal("the server did not end")
+	}
+}
+
 func TestServeEndsWithInput(t *testing.T) {
 	before := runtime.NumGoroutine()
-	eachOf := []string{
+	lines := []string{
 		"", // nothing in flight
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":5000}}}`,
 	}
-	for _, line := range eachOf {
+	for _, line := range lines {
 		p := openSession(t, spec.V2025_11_25, "{}", Options{Grace: 50 * time.Millisecond})
 		p.send("%s", line)
 		wantResult(t, p.request("ping"))
 		p.stream.CloseInput()
-		select {
-		case <-p.stream.Done():
-		case <-time.After(testTimeout):
-			t.Fatal("the server lives on")
-		}
+		p.wantEnd()
 		if p.stream.Status() != "exit status 0" {
 			t.Errorf("the server ended with %s", p.stream.Status())
 		}
@@ -238,7 +299,7 @@ func TestServeEndsWithInput(t *testing.T) {
 	}
 	if n := runtime.NumGoroutine(); n > before {
 		buf := make([]byte, 1<<16)
-		t.Errorf("%d goroutines, %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
+		t.Errorf("%d goroutines are left, %d existed before\n%s", n, before, buf[:runtime.Stack(buf, true)])
 	}
 }
 
@@ -254,28 +315,24 @@ func TestAnswersInFlightWithinGrace(t *testing.T) {
 func TestServeEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	in, w := newPipe(t)
+	in, w := io.Pipe()
 	defer w.Close()
-	go func() { ended <- Serve(ctx, in, discard{}, Options{}) }()
+	go func() { ended <- Serve(ctx, in, io.Discard, Options{}) }()
 	cancel()
 	select {
 	case err := <-ended:
 		if err == nil {
-			t.Error("it ended as if its input had")
+			t.Error("Serve returned no error, want the cause of the context")
 		}
 	case <-time.After(testTimeout):
-		t.Fatal("it lives on")
+		t.Fatal("Serve did not return")
 	}
 }
 
 func TestServeEndsWhenOutputCloses(t *testing.T) {
 	p := startServer(t, Options{})
 	p.stream.Kill()
-	select {
-	case <-p.stream.Done():
-	case <-time.After(testTimeout):
-		t.Fatal("it lives on")
-	}
+	p.wantEnd()
 }
 
 func unmarshal(t *testing.T, raw string) map[string]any {

@@ -2,11 +2,9 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -14,21 +12,29 @@ import (
 
 const subscriptionIDPath = `_meta.io\.modelcontextprotocol/subscriptionId`
 
-// listening opens a stream and returns the filter that the server agreed to.
-func (p *testClient) subscribe(id, filter string) gjson.Result {
+// subscribe opens a subscription and returns the filter that the server acknowledged.
+func (p *testClient) subscribe(id, filter string) string {
 	p.t.Helper()
-	p.send(
-		`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":%s}`, id,
-		p.params("{}", `"notifications":`+filter),
-	)
+	const format = `{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":%s}`
+	p.send(format, id, p.params("{}", `"notifications":`+filter))
 	m := p.nextMessage()
 	if m.Method() != "notifications/subscriptions/acknowledged" || m.Params().Get(subscriptionIDPath).Raw != id {
-		p.t.Fatalf("the stream %s opens with %s", id, m.Raw)
+		p.t.Fatalf("the first message of the subscription %s is %s", id, m.Raw)
 	}
-	return m.Params().Get("notifications")
+	return m.Params().Get("notifications").Raw
 }
 
-// told calls a tool and returns what was sent before its answer.
+// wantSubscribed opens a subscription and checks the filter that the server
+// acknowledged.
+func (p *testClient) wantSubscribed(id, filter, want string) {
+	p.t.Helper()
+	if got := p.subscribe(id, filter); got != want {
+		p.t.Errorf("the server acknowledged %s of %s, want %s", got, filter, want)
+	}
+}
+
+// notificationsOf calls a tool and returns the notifications before its answer: the
+// method, the id of the subscription and the URI of each.
 func (p *testClient) notificationsOf(tool, args string) []string {
 	p.t.Helper()
 	p.send(`{"jsonrpc":"2.0","id":"tell","method":"tools/call","params":%s}`, p.params("{}", callParams(tool, args)))
@@ -38,46 +44,39 @@ func (p *testClient) notificationsOf(tool, args string) []string {
 			wantResult(p.t, m)
 			return out
 		}
-		out = append(
-			out,
-			strings.TrimSpace(fmt.Sprintf("%s to %s %s", strings.TrimPrefix(m.Method(), "notifications/"), m.Params().Get(subscriptionIDPath).Raw, m.Params().Get("uri"))),
-		)
+		notification := strings.TrimPrefix(m.Method(), "notifications/")
+		if id := m.Params().Get(subscriptionIDPath); id.Exists() {
+			notification += " to " + id.Raw
+		}
+		if uri := m.Params().Get("uri"); uri.Exists() {
+			notification += " " + uri.String()
+		}
+		out = append(out, notification)
+	}
+}
+
+// wantNotifications calls a tool and checks the notifications before its answer.
+func (p *testClient) wantNotifications(tool, args string, want ...string) {
+	p.t.Helper()
+	if got := p.notificationsOf(tool, args); !slices.Equal(got, want) {
+		p.t.Errorf("%s %s sent the notifications %q, want %q", tool, args, got, want)
 	}
 }
 
 func TestSubscriptionsFilterAndTag(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{})
-	if told := p.notificationsOf("set_reading_room", `{"open":true}`); told != nil {
-		t.Errorf("without a stream: %v", told)
-	}
-	if got := p.subscribe(`"lists"`, `{"toolsListChanged":true,"promptsListChanged":false,"unheardOf":true}`).Raw; got != `{"toolsListChanged":true}` {
-		t.Errorf("agreed to %s", got)
-	}
-	if got := p.subscribe(`7`, `{"resourceSubscriptions":["library://books/b1","library://books/b99"]}`).Get("resourceSubscriptions").Raw; got != `["library://books/b1","library://books/b99"]` {
-		t.Errorf("agreed to %s", got)
-	}
-	if got := p.subscribe(`8`, `{}`).Raw; got != `{}` {
-		t.Errorf("agreed to %s", got)
-	}
-	for _, c := range []struct {
-		tool, args string
-		want       []string
-	}{
-		{"set_reading_room", `{"open":false}`, []string{`tools/list_changed to "lists"`}},
-		{"borrow_book", `{"book":"b1","reader":"ada"}`, []string{`resources/updated to 7 library://books/b1`}},
-		{"borrow_book", `{"book":"b2","reader":"ada"}`, nil},
-	} {
-		if got := p.notificationsOf(c.tool, c.args); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s %s told %v, want %v", c.tool, c.args, got, c.want)
-		}
-	}
+	p.wantNotifications("set_reading_room", `{"open":true}`) // none without a subscription
+	p.wantSubscribed(`"lists"`, `{"toolsListChanged":true,"promptsListChanged":false,"unknown":true}`,
+		`{"toolsListChanged":true}`)
+	uris := `{"resourceSubscriptions":["library://books/b1","library://books/b99"]}`
+	p.wantSubscribed(`7`, uris, uris)
+	p.wantSubscribed(`8`, `{}`, `{}`)
+	p.wantNotifications("set_reading_room", `{"open":false}`, `tools/list_changed to "lists"`)
+	p.wantNotifications("borrow_book", `{"book":"b1","reader":"ada"}`, `resources/updated to 7 library://books/b1`)
+	p.wantNotifications("borrow_book", `{"book":"b2","reader":"ada"}`)
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-	if told := p.notificationsOf("return_book", `{"book":"b1"}`); told != nil {
-		t.Errorf("after the end of stream 7: %v", told)
-	}
-	if told := p.notificationsOf("set_reading_room", `{"open":true}`); len(told) != 1 {
-		t.Errorf("the other stream: %v", told)
-	}
+	p.wantNotifications("return_book", `{"book":"b1"}`)
+	p.wantNotifications("set_reading_room", `{"open":true}`, `tools/list_changed to "lists"`)
 }
 
 func TestRefusesInvalidFilters(t *testing.T) {
@@ -94,9 +93,9 @@ func TestIgnoresUndeclaredFilters(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{Library: func(l *Library) {
 		l.Capabilities["tools"], l.Capabilities["resources"] = Object{}, Object{"subscribe": false}
 	}})
-	if got := p.subscribe(`1`, `{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["library://books/b1"]}`).Raw; got != `{"promptsListChanged":true}` {
-		t.Errorf("agreed to %s", got)
-	}
+	p.wantSubscribed(`1`,
+		`{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["library://books/b1"]}`,
+		`{"promptsListChanged":true}`)
 }
 
 func TestClosesSubscriptionsAtEnd(t *testing.T) {
@@ -105,42 +104,33 @@ func TestClosesSubscriptionsAtEnd(t *testing.T) {
 	p.stream.CloseInput()
 	if m := p.nextMessage(); m.Method() != "notifications/cancelled" || m.Params().Get("requestId").Raw != `"s"` ||
 		m.Params().Get(subscriptionIDPath).Raw != `"s"` {
-		t.Errorf("got %s", m.Raw)
+		t.Errorf("received %s, want the cancellation of the subscription", m.Raw)
 	}
 	m := wantResult(t, p.nextMessage())
 	if !m.ID().Equal(wire.StringID("s")) || m.Result().Get(subscriptionIDPath).Raw != `"s"` ||
 		m.Result().Get("resultType").String() != "complete" {
-		t.Errorf("got %s", m.Raw)
+		t.Errorf("received %s, want the result of the subscription", m.Raw)
 	}
-	select {
-	case <-p.stream.Done():
-	case <-time.After(testTimeout):
-		t.Error("the server lives on")
-	}
+	p.wantEnd()
 }
 
 func TestNotifiesSessionAndSubscription(t *testing.T) {
 	p := openSession(t, spec.V2025_11_25, "{}", Options{})
 	p.revision = spec.V2026_07_28
 	p.subscribe(`1`, `{"promptsListChanged":true}`)
-	got := p.notificationsOf("set_reading_room", `{"open":true}`)
-	want := []string{
-		"tools/list_changed to", "prompts/list_changed to", "prompts/list_changed to 1",
-		"resources/list_changed to",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("told %q, want %q", got, want)
-	}
+	p.wantNotifications("set_reading_room", `{"open":true}`,
+		"tools/list_changed", "prompts/list_changed", "prompts/list_changed to 1", "resources/list_changed")
 }
 
 func TestAnswersConcurrentRequestsOnce(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openSession(t, rev, "{}", Options{})
 		const n = 200
+		const format = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`
 		go func() {
 			for i := range n {
-				members := callParams("stocktake", fmt.Sprintf(`{"duration_ms":%d}`, i%7))
-				if err := p.stream.WriteLine(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}`, i, p.params("{}", members))); err != nil {
+				params := p.params("{}", callParams("stocktake", fmt.Sprintf(`{"duration_ms":%d}`, i%7)))
+				if err := p.stream.WriteLine(t.Context(), fmt.Appendf(nil, format, i, params)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -14,24 +14,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// create calls a tool as a task and returns the task.
+// createTask calls a tool as a task and returns the task.
 func (p *testClient) createTask(tool, args string) gjson.Result {
 	p.t.Helper()
 	p.requestCount++
 	id := wire.StringID(fmt.Sprintf("ask-%d", p.requestCount))
 	p.recordMethod(id, "tools/call as a task")
-	p.send(
-		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{%s,"task":{"ttl":60000},"_meta":{"progressToken":%q}}}`,
-		id, callParams(tool, args), "of "+id.Raw,
-	)
+	const format = `{"jsonrpc":"2.0","id":%s,"method":"tools/call",` +
+		`"params":{%s,"task":{"ttl":60000},"_meta":{"progressToken":%q}}}`
+	p.send(format, id, callParams(tool, args), "of "+id.Raw)
 	task := wantResult(p.t, p.responseTo(id)).Result().Get("task")
 	if task.Get("status").String() != "working" {
-		p.t.Errorf("the task begins as %s", task.Raw)
+		p.t.Errorf("the new task is %s, want status working", task.Raw)
 	}
 	return task
 }
 
-// see waits for the result of a task, answering what the server asks.
+// taskResult returns the answer to tasks/result. It answers requests of the server.
 func (p *testClient) taskResult(task gjson.Result) wire.Message {
 	p.t.Helper()
 	p.requestCount++
@@ -49,12 +48,13 @@ func (p *testClient) taskResult(task gjson.Result) wire.Message {
 	}
 }
 
+// getTask returns the result of tasks/get.
 func (p *testClient) getTask(task gjson.Result) gjson.Result {
 	p.t.Helper()
 	return wantResult(p.t, p.request("tasks/get", `"taskId":`+task.Get("taskId").Raw)).Result()
 }
 
-// asTask sees a call through as a task.
+// runAsTask calls a tool as a task and waits for its result.
 func (p *testClient) runAsTask(tool string) {
 	p.t.Helper()
 	task := p.createTask(tool, toolArguments[tool])
@@ -62,7 +62,7 @@ func (p *testClient) runAsTask(tool string) {
 	p.getTask(task)
 }
 
-// statuses are those that the server told of a task, in order.
+// notifiedStatuses returns the statuses of a task that the server sent, in order.
 func (p *testClient) notifiedStatuses(task gjson.Result) string {
 	var out []string
 	for _, m := range p.received {
@@ -92,14 +92,15 @@ func TestTaskResultEqualsCallResult(t *testing.T) {
 		task := p.createTask(c.tool, toolArguments[c.tool])
 		m := p.taskResult(task)
 		if got := p.notifiedStatuses(task); got != c.statuses {
-			t.Errorf("%s was %s, want %s", c.tool, got, c.statuses)
+			t.Errorf("the notified statuses of %s are %s, want %s", c.tool, got, c.statuses)
 		}
 		if got := p.getTask(task); !strings.HasSuffix(c.statuses, got.Get("status").String()) ||
 			got.Get("statusMessage").String() == "" || got.Get("_meta").Exists() {
-			t.Errorf("%s: the task is %s", c.tool, got.Raw)
+			t.Errorf("the task of %s is %s", c.tool, got.Raw)
 		}
-		if again := p.taskResult(task); string(again.Raw[len(`{"jsonrpc":"2.0","id":"ask-nn"`):]) != string(m.Raw[len(`{"jsonrpc":"2.0","id":"ask-nn"`):]) && len(again.ID().Raw) == len(m.ID().Raw) {
-			t.Errorf("%s: the second time %s, first %s", c.tool, again.Raw, m.Raw)
+		again := p.taskResult(task)
+		if again.Result().Raw != m.Result().Raw || again.Error().Raw != m.Error().Raw {
+			t.Errorf("the second tasks/result of %s is %s, the first %s", c.tool, again.Raw, m.Raw)
 		}
 		if c.tool == "bind_catalogue" {
 			continue // cannot be called directly
@@ -109,22 +110,19 @@ func TestTaskResultEqualsCallResult(t *testing.T) {
 			wantSameJSON(t, `{"x":`+m.Error().Raw+`}`, `{"x":`+direct.Error().Raw+`}`)
 			continue
 		}
-		wantSameJSON(
-			t, m.Result().Raw,
-			strings.TrimSuffix(direct.Result().Raw, "}")+`,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":`+task.Get("taskId").Raw+`}}}`,
-		)
+		const format = `%s,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":%s}}}`
+		want := fmt.Sprintf(format, strings.TrimSuffix(direct.Result().Raw, "}"), task.Get("taskId").Raw)
+		wantSameJSON(t, m.Result().Raw, want)
 	}
 }
 
 func TestInvalidArgumentsFailTask(t *testing.T) {
 	p := openTaskRevision(t)
 	task := p.createTask("stocktake", `{"steps":0}`)
-	if m := p.taskResult(task); !wantResult(t, m).Result().Get("isError").Bool() {
-		t.Errorf("got %s", m.Raw)
-	}
+	wantToolError(t, p.taskResult(task))
 	if got := p.getTask(task); got.Get("status").String() != "failed" ||
 		!strings.Contains(got.Get("statusMessage").String(), "steps") {
-		t.Errorf("got %s", got.Raw)
+		t.Errorf("the task is %s, want a failed one that names steps", got.Raw)
 	}
 }
 
@@ -140,13 +138,13 @@ func TestTaskMessagesNameTask(t *testing.T) {
 			related := wire.Member(m.Params().Get("_meta"), relatedTask).Get("taskId").String()
 			if m.IsResponse() || m.Method() == "notifications/tasks/status" {
 				if related != "" {
-					t.Errorf("names the task twice: %s", m.Raw)
+					t.Errorf("the message has related-task metadata, but names the task itself: %s", m.Raw)
 				}
 				continue
 			}
 			named[m.Method()] = true
 			if related != task.Get("taskId").String() {
-				t.Errorf("does not name the task: %s", m.Raw)
+				t.Errorf("the message does not name its task: %s", m.Raw)
 			}
 		}
 		want := map[string]string{
@@ -167,8 +165,9 @@ func TestCancelledClientRequestNamesTask(t *testing.T) {
 	p.send(`{"jsonrpc":"2.0","id":7,"method":"tasks/cancel","params":{"taskId":%s}}`, task.Get("taskId").Raw)
 	for {
 		if m := p.nextMessage(); m.Method() == "notifications/cancelled" {
-			if got := wire.Member(m.Params().Get("_meta"), relatedTask).Get("taskId").String(); got != task.Get("taskId").String() {
-				t.Errorf("got %s", m.Raw)
+			related := wire.Member(m.Params().Get("_meta"), relatedTask).Get("taskId").String()
+			if related != task.Get("taskId").String() {
+				t.Errorf("the message does not name its task: %s", m.Raw)
 			}
 			return
 		}
@@ -185,9 +184,9 @@ func TestTaskResultWaits(t *testing.T) {
 	}
 	wantResult(t, p.responseTo(wire.IntID(7)))
 	if got := p.notifiedStatuses(task); got != "completed" {
-		t.Errorf("the result came while the task was %q", got)
+		t.Errorf("the notified statuses before the result are %q, want completed", got)
 	}
-	// A wait can be given up without ending the task.
+	// A cancelled tasks/result does not end the task.
 	task = p.createTask("stocktake", `{"duration_ms":5000}`)
 	p.send(`{"jsonrpc":"2.0","id":8,"method":"tasks/result","params":{"taskId":%s}}`, task.Get("taskId").Raw)
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}`)
@@ -202,14 +201,14 @@ func TestCancelledTaskStaysCancelled(t *testing.T) {
 	began := time.Now()
 	m := p.request("tasks/cancel", `"taskId":`+task.Get("taskId").Raw)
 	if got := wantResult(t, m).Result().Get("status").String(); got != "cancelled" {
-		t.Errorf("got %s", m.Raw)
+		t.Errorf("the answer to tasks/cancel is %s", m.Raw)
 	}
-	if m := p.taskResult(task); !wantResult(t, m).Result().Get("isError").Bool() ||
-		time.Since(began) > 4*time.Second {
-		t.Errorf("after %s: %s", time.Since(began), m.Raw)
+	wantToolError(t, p.taskResult(task))
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("the result of the cancelled task took %s", took)
 	}
 	if got := p.getTask(task).Get("status").String(); got != "cancelled" || p.notifiedStatuses(task) != "cancelled" {
-		t.Errorf("the task is %s after %s", got, p.notifiedStatuses(task))
+		t.Errorf("the task is %s, its notified statuses are %s", got, p.notifiedStatuses(task))
 	}
 	wantCode(t, p.request("tasks/cancel", `"taskId":`+task.Get("taskId").Raw), spec.InvalidParams)
 	done := p.createTask("scan_card", `{}`)
@@ -227,29 +226,29 @@ func TestTaskSupport(t *testing.T) {
 		"opening_hours": "forbidden", "new_arrivals": "", "stocktake": "optional", "bind_catalogue": "required",
 	} {
 		if support[name] != task {
-			t.Errorf("%s says %q, want %q", name, support[name], task)
+			t.Errorf("the taskSupport of %s is %q, want %q", name, support[name], task)
 		}
 		plain := p.request("tools/call", callParams(name, `{}`))
 		augmented := p.request("tools/call", callParams(name, `{}`)+`,"task":{}`)
 		if got, _ := plain.Code(); (got == spec.MethodNotFound) != (task == "required") {
-			t.Errorf("%s: %s", name, plain.Raw)
+			t.Errorf("the answer to a call of %s is %s", name, plain.Raw)
 		}
 		if got, _ := augmented.Code(); (got == spec.MethodNotFound) != (task == "" || task == "forbidden") {
-			t.Errorf("%s as a task: %s", name, augmented.Raw)
+			t.Errorf("the answer to a call of %s as a task is %s", name, augmented.Raw)
 		}
 	}
-	for _, bad := range []string{`5`, `[]`, `null`, `{"ttl":"long"}`} {
-		wantCode(t, p.request("tools/call", callParams("stocktake", `{}`)+`,"task":`+bad), spec.InvalidParams)
+	for _, invalid := range []string{`5`, `[]`, `null`, `{"ttl":"long"}`} {
+		wantCode(t, p.request("tools/call", callParams("stocktake", `{}`)+`,"task":`+invalid), spec.InvalidParams)
 	}
 	wantCode(t, p.request("tools/call", callParams("no-such", `{}`)+`,"task":{}`), spec.InvalidParams)
 }
 
 func TestIgnoresTasksInOtherRevisions(t *testing.T) {
-	none := Options{Library: func(l *Library) { delete(l.Capabilities, "tasks") }}
+	withoutTasks := Options{Library: func(l *Library) { delete(l.Capabilities, "tasks") }}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		o := Options{}
 		if taskRevisions.Has(rev) {
-			o = none
+			o = withoutTasks
 		}
 		p := openSession(t, rev, fullCapabilities, o)
 		for _, method := range []string{"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"} {
@@ -258,12 +257,13 @@ func TestIgnoresTasksInOtherRevisions(t *testing.T) {
 		if !taskRevisions.Has(rev) {
 			for _, tool := range p.listAll("tools/list", "tools") {
 				if tool.Get("execution").Exists() || tool.Get("name").String() == "bind_catalogue" {
-					t.Errorf("lists %s", tool.Raw)
+					t.Errorf("tools/list has %s", tool.Raw)
 				}
 			}
 		}
-		if m := p.request("tools/call", callParams("stocktake", `{"duration_ms":1}`)+`,"task":{}`); !wantResult(t, m).Result().Get("content").Exists() {
-			t.Errorf("the augmentation is not ignored: %s", m.Raw)
+		m := p.request("tools/call", callParams("stocktake", `{"duration_ms":1}`)+`,"task":{}`)
+		if !wantResult(t, m).Result().Get("content").Exists() {
+			t.Errorf("the parameter task is not ignored: %s", m.Raw)
 		}
 	})
 }
@@ -273,34 +273,34 @@ func TestTasksBelongToConnection(t *testing.T) {
 	task := p.createTask("stocktake", `{}`)
 	for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 		wantCode(t, other.request(method, `"taskId":`+task.Get("taskId").Raw), spec.InvalidParams)
-		for _, bad := range []string{`"taskId":"no-such"`, `"taskId":""`, `"taskId":5`, ``} {
-			wantCode(t, p.request(method, bad), spec.InvalidParams)
+		for _, invalid := range []string{`"taskId":"no-such"`, `"taskId":""`, `"taskId":5`, ``} {
+			wantCode(t, p.request(method, invalid), spec.InvalidParams)
 		}
 		meta := `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":` + task.Get("taskId").Raw + `}}`
 		wantCode(t, p.request(method, `"taskId":"no-such"`, meta), spec.InvalidParams)
 	}
 	if got := other.listAll("tasks/list", "tasks"); len(got) != 0 {
-		t.Errorf("lists %v", got)
+		t.Errorf("tasks/list of another connection has %v", got)
 	}
 }
 
 func TestListsTasksInPages(t *testing.T) {
 	p := openTaskRevision(t)
-	var made, listed []string
+	var created, listed []string
 	for range 10 {
-		made = append(made, p.createTask("stocktake", `{"duration_ms":0}`).Get("taskId").String())
+		created = append(created, p.createTask("stocktake", `{"duration_ms":0}`).Get("taskId").String())
 	}
 	if n := len(wantResult(t, p.request("tasks/list")).Result().Get("tasks").Array()); n != 4 {
-		t.Errorf("the first page has %d tasks", n)
+		t.Errorf("the first page has %d tasks, want 4", n)
 	}
 	for _, task := range p.listAll("tasks/list", "tasks") {
 		listed = append(listed, task.Get("taskId").String())
 	}
-	if !slices.Equal(made, listed) {
-		t.Errorf("made %v, listed %v", made, listed)
+	if !slices.Equal(created, listed) {
+		t.Errorf("created %v, listed %v", created, listed)
 	}
-	if slices.Sort(made); len(slices.Compact(made)) != 10 {
-		t.Errorf("ids come again: %v", made)
+	if slices.Sort(created); len(slices.Compact(created)) != 10 {
+		t.Errorf("the ids are not unique: %v", created)
 	}
 	wantCode(t, p.request("tasks/list", `"cursor":"x"`), spec.InvalidParams)
 }
@@ -308,21 +308,21 @@ func TestListsTasksInPages(t *testing.T) {
 func TestTaskTTL(t *testing.T) {
 	t.Parallel()
 	p := openTaskRevision(t)
-	for asked, want := range map[string]int64{
+	for requested, want := range map[string]int64{
 		`{}`: 300000, `{"ttl":60000}`: 60000, `{"ttl":1}`: 1000, `{"ttl":-5}`: 1000, `{"ttl":1e300}`: 600000,
 	} {
-		m := p.request("tools/call", callParams("stocktake", `{}`)+`,"task":`+asked)
+		m := p.request("tools/call", callParams("stocktake", `{}`)+`,"task":`+requested)
 		if got := wantResult(t, m).Result().Get("task.ttl").Int(); got != want {
-			t.Errorf("asked for %s got %d, want %d", asked, got, want)
+			t.Errorf("the ttl for %s is %d, want %d", requested, got, want)
 		}
 	}
 	m := p.request("tools/call", callParams("stocktake", `{"duration_ms":5000,"steps":1}`)+`,"task":{"ttl":1}`)
 	task := m.Result().Get("task")
-	wantCode(t, p.taskResult(task), spec.InvalidParams) // it expires while it is waited for
+	wantCode(t, p.taskResult(task), spec.InvalidParams) // the task expires meanwhile
 	wantCode(t, p.request("tasks/get", `"taskId":`+task.Get("taskId").Raw), spec.InvalidParams)
 	for _, left := range p.listAll("tasks/list", "tasks") {
 		if left.Get("taskId").String() == task.Get("taskId").String() {
-			t.Errorf("still lists %s", left.Raw)
+			t.Errorf("tasks/list has the expired task %s", left.Raw)
 		}
 	}
 }
@@ -332,20 +332,20 @@ func TestTaskStoreLimit(t *testing.T) {
 	at := time.Now()
 	for range maxTasks {
 		if !s.add(&task{created: at, ttl: time.Hour}) {
-			t.Fatal("full too early")
+			t.Fatal("the store is full before the limit")
 		}
 	}
 	if s.add(&task{created: at, ttl: time.Hour}) {
-		t.Error("there is no limit")
+		t.Error("the store has no limit")
 	}
 	s.listed[3].created = at.Add(-2 * time.Hour)
 	if !s.add(&task{created: at, ttl: time.Hour}) || s.listed[3] != nil {
-		t.Error("the place of an expired task is not used")
+		t.Error("an expired task still counts")
 	}
 }
 
-// Tasks of the extension are in no list, so that there is room for any number of
-// them, one after another, and cursors into the list stay good.
+// Tasks of the extension are in no list: there is room for any number of them, one
+// after another, and cursors into the list stay valid.
 func TestExpiredExtensionTasksFreeTheirPlace(t *testing.T) {
 	s := taskStore{}
 	at := time.Now()
@@ -362,13 +362,13 @@ func TestExpiredExtensionTasksFreeTheirPlace(t *testing.T) {
 		}
 	}
 	if got := s.list(); len(got) != 1 || got[0] != listed || s.find("listed") != listed {
-		t.Errorf("%d places are listed", len(got))
+		t.Errorf("the list has %d positions, want 1", len(got))
 	}
 	for range maxTasks - 1 {
 		s.add(&task{created: at, ttl: time.Hour, extended: true})
 	}
 	if s.add(&task{created: at, ttl: time.Hour, extended: true}) || s.add(&task{created: at, ttl: time.Hour}) {
-		t.Error("there is no limit to those that live")
+		t.Error("the store has no limit for tasks of the extension")
 	}
 }
 
@@ -381,6 +381,6 @@ func TestTasksEndWithTheServer(t *testing.T) {
 	select {
 	case <-p.stream.Done():
 	case <-time.After(3 * time.Second):
-		t.Fatal("the server lives on")
+		t.Fatal("the server waits for the task")
 	}
 }

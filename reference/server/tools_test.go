@@ -10,24 +10,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
+// callParams returns the members of the params of a tool call.
 func callParams(name, args string) string { return fmt.Sprintf(`"name":%q,"arguments":%s`, name, args) }
 
 func TestPagesHaveStableCursors(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p, other := openSession(t, rev, "{}", Options{}), openSession(t, rev, "{}", Options{})
-		for method, member := range map[string]string{
-			"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
-			"prompts/list": "prompts",
-		} {
+		for method, member := range listMembers {
 			first := wantResult(t, p.request(method)).Result()
 			again := wantResult(t, p.request(method)).Result()
 			if first.Get(member).Raw != again.Get(member).Raw {
-				t.Errorf("%s: the first page changes", method)
+				t.Errorf("%s: two requests for the first page differ", method)
 			}
 			cursor := `"cursor":` + first.Get("nextCursor").Raw
 			second := wantResult(t, p.request(method, cursor)).Result()
-			if elsewhere := wantResult(t, other.request(method, cursor)).Result(); elsewhere.Get(member).Raw != second.Get(member).Raw {
-				t.Errorf("%s: the cursor means something else on another connection", method)
+			otherSecond := wantResult(t, other.request(method, cursor)).Result()
+			if otherSecond.Get(member).Raw != second.Get(member).Raw {
+				t.Errorf("%s: the cursor names another page on another connection", method)
 			}
 			if !second.Get("nextCursor").Exists() {
 				t.Errorf("%s has no third page", method)
@@ -36,14 +35,14 @@ func TestPagesHaveStableCursors(t *testing.T) {
 			for _, item := range p.listAll(method, member) {
 				key := item.Get("name").String() + item.Get("uri").String()
 				if seen[key] {
-					t.Errorf("%s: %s twice", method, key)
+					t.Errorf("%s lists %s twice", method, key)
 				}
 				seen[key] = true
 			}
-			for _, bad := range []string{
+			for _, invalid := range []string{
 				`"mcpcheck-invalid"`, `""`, `5`, `null`, `["x"]`, `"` + first.Get("nextCursor").String() + `x"`,
 			} {
-				wantCode(t, p.request(method, `"cursor":`+bad), -32602)
+				wantCode(t, p.request(method, `"cursor":`+invalid), -32602)
 			}
 		}
 		// A cursor belongs to its list.
@@ -64,7 +63,7 @@ func TestToolMembersPerRevision(t *testing.T) {
 		for _, tool := range p.listAll("tools/list", "tools") {
 			if tool.Get("name").String() == "search_catalogue" {
 				if got := memberNames(t, tool.Raw); got != want {
-					t.Errorf("%s: %s, want %s", rev, got, want)
+					t.Errorf("%s: the members are %s, want %s", rev, got, want)
 				}
 			}
 		}
@@ -75,22 +74,23 @@ func TestContentTypesPerRevision(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openSession(t, rev, "{}", Options{})
 		got := map[string]bool{}
-		for _, block := range wantResult(t, p.request("tools/call", callParams("show_exhibits", `{}`))).Result().Get("content").Array() {
+		r := wantResult(t, p.request("tools/call", callParams("show_exhibits", `{}`))).Result()
+		for _, block := range r.Get("content").Array() {
 			got[block.Get("type").String()] = true
 			if data := block.Get("data"); data.Exists() {
 				if b, err := base64.StdEncoding.DecodeString(data.String()); err != nil || len(b) == 0 {
-					t.Errorf("data of %s: %v", block.Get("type"), err)
+					t.Errorf("the data of a block of type %s cannot be decoded: %v", block.Get("type"), err)
 				}
 			}
 		}
-		for _, kind := range rev.Facts().ContentTypes {
-			if !got[kind] {
-				t.Errorf("no %s", kind)
+		for _, contentType := range rev.Facts().ContentTypes {
+			if !got[contentType] {
+				t.Errorf("no block has the type %s", contentType)
 			}
-			delete(got, kind)
+			delete(got, contentType)
 		}
 		if len(got) > 0 {
-			t.Errorf("kinds of other revisions: %v", got)
+			t.Errorf("blocks have types of other revisions: %v", got)
 		}
 	})
 }
@@ -149,8 +149,8 @@ func TestReportsInvalidArgumentsPerRevision(t *testing.T) {
 			m := p.request("tools/call", members)
 			if !spec.Since(spec.V2025_11_25).Has(rev) {
 				wantCode(t, m, -32602)
-			} else if !wantResult(t, m).Result().Get("isError").Bool() {
-				t.Errorf("%s: %s", members, m.Raw)
+			} else {
+				wantToolError(t, m)
 			}
 		}
 		for _, members := range []string{
@@ -168,12 +168,12 @@ func TestFailingTools(t *testing.T) {
 		p := openSession(t, rev, "{}", Options{})
 		r := wantResult(t, p.request("tools/call", callParams("scan_card", `{}`))).Result()
 		if !r.Get("isError").Bool() || r.Get("content.0.text").String() == "" {
-			t.Errorf("scan_card: %s", r.Raw)
+			t.Errorf("the result of scan_card is %s", r.Raw)
 		}
 		m := p.request("tools/call", callParams("reset_stamp", `{}`))
 		wantCode(t, m, -32603)
 		if strings.Contains(string(m.Raw), "jammed") {
-			t.Errorf("the error tells of the inside: %s", m.Raw)
+			t.Errorf("the error holds the text of the panic: %s", m.Raw)
 		}
 		wantResult(t, p.request(rev.Facts().Barrier))
 	})
@@ -183,19 +183,17 @@ func TestSlowToolReportsProgressWithoutBlocking(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openSession(t, rev, "{}", Options{})
 		for _, token := range []string{`"walk"`, `12345678901234567890`} {
-			params := `{` + callParams("stocktake", `{"duration_ms":400,"steps":4}`) + `,"_meta":{"progressToken":` + token + `}}`
-			if rev.Facts().Stateless {
-				params = `{` + callParams("stocktake", `{"duration_ms":400,"steps":4}`) + `,` + statelessMeta("{}", `,"progressToken":`+token) + `}`
-			}
+			call := callParams("stocktake", `{"duration_ms":400,"steps":4}`)
+			params := p.paramsWithMeta("{}", call, `"progressToken":`+token)
 			barrier, id := p.barrier()
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}%s%s`, params, "\n", barrier)
-			steps, passed := 0.0, false
+			steps, barrierAnswered := 0.0, false
 			for {
 				m := p.nextMessage()
 				if m.IsResponse() {
 					wantResult(t, m)
 					if m.ID().Equal(id) {
-						passed = true
+						barrierAnswered = true
 						continue
 					}
 					break
@@ -203,20 +201,20 @@ func TestSlowToolReportsProgressWithoutBlocking(t *testing.T) {
 				steps++
 				if m.Method() != "notifications/progress" || m.Params().Get("progressToken").Raw != token ||
 					m.Params().Get("progress").Float() != steps {
-					t.Errorf("step %v: %s", steps, m.Raw)
+					t.Errorf("progress %v is %s", steps, m.Raw)
 				}
 				if got := m.Params().Get("message").Exists(); got != (rev != spec.V2024_11_05) {
 					t.Errorf("progress has a message: %v", got)
 				}
 			}
-			if steps != 4 || !passed {
-				t.Errorf("%v steps were reported, the other request was answered meanwhile: %v", steps, passed)
+			if steps != 4 || !barrierAnswered {
+				t.Errorf("%v progress notifications; another request was answered meanwhile: %v", steps, barrierAnswered)
 			}
 		}
 		barrier, _ := p.barrier()
 		p.send("%s", barrier)
 		if m := p.nextMessage(); m.Kind != wire.Result {
-			t.Errorf("after the end: %s", m.Raw)
+			t.Errorf("after the result received %s", m.Raw)
 		}
 	})
 }
@@ -236,10 +234,10 @@ func TestSendsNothingForCancelledCall(t *testing.T) {
 			barrier, want := p.barrier()
 			p.send("%s", barrier)
 			if m := p.nextMessage(); !m.ID().Equal(want) {
-				t.Errorf("for a cancelled call: %s", m.Raw)
+				t.Errorf("after the cancellation received %s", m.Raw)
 			}
 		}
-		// The id is free again, and a cancellation that comes late is ignored.
+		// The id can be used again, and a late cancellation is ignored.
 		p.send(
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s}`,
 			p.params("{}", callParams("opening_hours", `{}`)),
@@ -255,10 +253,11 @@ func TestLogLevelFiltersMessages(t *testing.T) {
 		p := openSession(t, rev, "{}", Options{})
 		logged := func(level string) int {
 			t.Helper()
-			params := p.params("{}", callParams("read_desk_log", `{}`))
+			call := callParams("read_desk_log", `{}`)
+			params := p.params("{}", call)
 			switch {
 			case rev.Facts().Stateless && level != "":
-				params = `{` + callParams("read_desk_log", `{}`) + `,` + statelessMeta("{}", `,"io.modelcontextprotocol/logLevel":"`+level+`"`) + `}`
+				params = p.paramsWithMeta("{}", call, `"io.modelcontextprotocol/logLevel":"`+level+`"`)
 			case level != "":
 				wantResult(t, p.request("logging/setLevel", `"level":"`+level+`"`))
 			}
@@ -266,29 +265,28 @@ func TestLogLevelFiltersMessages(t *testing.T) {
 			n := 0
 			for m := p.nextMessage(); m.Kind != wire.Result; m = p.nextMessage() {
 				if m.Method() != "notifications/message" || !m.Params().Get("data").Exists() {
-					t.Errorf("got %s", m.Raw)
+					t.Errorf("received %s, want a log message", m.Raw)
 				}
 				n++
 			}
 			return n
 		}
-		unasked := 5 // warning and above
+		withoutLevel := 5 // warning and above
 		if rev.Facts().Stateless {
-			unasked = 0
+			withoutLevel = 0
 		}
 		for level, want := range map[string]int{"debug": 8, "info": 7, "error": 4, "emergency": 1} {
 			if got := logged(level); got != want {
-				t.Errorf("at %s: %d messages, want %d", level, got, want)
+				t.Errorf("at the level %s: %d messages, want %d", level, got, want)
 			}
 		}
-		fresh := openSession(t, rev, "{}", Options{})
-		p = fresh
-		if got := logged(""); got != unasked {
-			t.Errorf("without a level: %d messages, want %d", got, unasked)
+		p = openSession(t, rev, "{}", Options{})
+		if got := logged(""); got != withoutLevel {
+			t.Errorf("without a level: %d messages, want %d", got, withoutLevel)
 		}
 		if !rev.Facts().Stateless {
-			for _, bad := range []string{`"level":"verbose"`, `"level":"INFO"`, `"level":3`, ``} {
-				wantCode(t, p.request("logging/setLevel", bad), -32602)
+			for _, invalid := range []string{`"level":"verbose"`, `"level":"INFO"`, `"level":3`, ``} {
+				wantCode(t, p.request("logging/setLevel", invalid), -32602)
 			}
 		}
 	})
