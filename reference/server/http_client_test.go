@@ -163,10 +163,6 @@ type httpTestSession struct {
 	headers  []string
 }
 
-// initializeFormat is an initialize with a version and capabilities.
-const initializeFormat = `{"jsonrpc":"2.0","id":"open","method":"initialize","params":{` +
-	`"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
-
 // openSession opens a session.
 func (b *httpClient) openSession(rev spec.Revision, capabilities string) *httpTestSession {
 	b.t.Helper()

@@ -74,13 +74,6 @@ func TestInvalidClientAnswersFailCall(t *testing.T) {
 	}
 }
 
-// startCall calls a tool with id 1 and returns the next message.
-func (p *testClient) startCall(params string) wire.Message {
-	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`, params)
-	return p.nextMessage()
-}
-
 func TestDeclinedFormIsNoError(t *testing.T) {
 	p := openSession(t, spec.V2025_06_18, fullCapabilities, Options{})
 	request := p.startCall(callParams("register_reader", `{}`))
@@ -167,13 +160,6 @@ func TestStatelessCallAsksByInputRequired(t *testing.T) {
 	if !strings.Contains(r.Get("messages.0.content.text").String(), "Ada") {
 		t.Errorf("the prompt lacks the name of the answer: %s", r.Raw)
 	}
-}
-
-// retry sends a call of a stateless revision with a state and responses.
-func (p *testClient) retry(params, state, responses string) wire.Message {
-	p.t.Helper()
-	members := fmt.Sprintf(`%s,"requestState":%q,"inputResponses":%s`, params, state, responses)
-	return p.requestAs(fullCapabilities, "tools/call", members)
 }
 
 func TestInputRequiredRetries(t *testing.T) {

@@ -1,20 +1,12 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
-
-// barrier returns a request that is answered at once, and its id. Its answer follows
-// the answers to all lines before it.
-func (p *testClient) barrier() (string, wire.ID) {
-	const format = `{"jsonrpc":"2.0","id":"barrier","method":%q,"params":%s}`
-	return fmt.Sprintf(format, p.revision.Facts().Barrier, p.params("{}")), wire.StringID("barrier")
-}
 
 func TestMalformedLines(t *testing.T) {
 	for _, c := range []struct {

@@ -2,22 +2,12 @@ package server
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
-
-// initialize sends an initialize without capabilities and returns the next message.
-func (p *testClient) initialize(version string) wire.Message {
-	p.t.Helper()
-	p.send(initializeFormat, version, "{}")
-	return p.nextMessage()
-}
 
 func TestNegotiatesVersion(t *testing.T) {
 	for _, c := range []struct {
@@ -63,12 +53,6 @@ func TestInitializeResultPerRevision(t *testing.T) {
 			t.Errorf("%s: the result has %s", rev, got)
 		}
 	}
-}
-
-// memberNames returns the member names of an object, sorted and joined.
-func memberNames(t *testing.T, raw string) string {
-	t.Helper()
-	return strings.Join(slices.Sorted(maps.Keys(unmarshal(t, raw))), " ")
 }
 
 func TestRefusesInitializeWithInvalidParams(t *testing.T) {

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,21 +15,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// contract opens a session of a server that offers the public contract.
+// openOfficial opens a session of a server that offers the public contract.
 func openOfficial(t *testing.T, rev spec.Revision) *testClient {
 	return openSession(t, rev, fullCapabilities, Options{Official: true, Pace: time.Millisecond})
 }
 
 var since0618, since1125, stateless = spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Stateless
 
-// contractTools are the tools of the contract: arguments, revisions, the types
-// of the content and what its text is.
+// elicitedContentJSON is the content of the client's answer to an elicitation.
+const elicitedContentJSON = `{"color":"blue","context":"tea","day":"2026-05-01","email":"ada@example.com",` +
+	`"name":"Ada","ok":true,"people":2,"username":"ada"}`
+
+// officialToolCases are calls of the tools of the contract, and their results.
 var officialToolCases = []struct {
 	name, args string
 	in         spec.Set
-	types      string
-	text       string
-	failed     bool
+	types      string // of the content
+	text       string // of the first block
+	isError    bool
 }{
 	{"test_simple_text", `{}`, spec.Every, "text", "This is a simple text response for testing.", false},
 	{"test_image_content", `{}`, spec.Every, "image", "", false},
@@ -44,17 +48,17 @@ var officialToolCases = []struct {
 	{"test_sampling", `{"prompt":"Hm?"}`, spec.Every, "text", "LLM response: On Borrowing", false},
 	{
 		"test_elicitation", `{"message":"Who?"}`, since0618, "text",
-		`User response: action=accept, content={"color":"blue","context":"tea","day":"2026-05-01","email":"ada@example.com","name":"Ada","ok":true,"people":2,"username":"ada"}`,
+		"User response: action=accept, content=" + elicitedContentJSON,
 		false,
 	},
 	{
 		"test_elicitation_sep1034_defaults", `{}`, since1125, "text",
-		`Elicitation completed: action=accept, content={"color":"blue","context":"tea","day":"2026-05-01","email":"ada@example.com","name":"Ada","ok":true,"people":2,"username":"ada"}`,
+		"Elicitation completed: action=accept, content=" + elicitedContentJSON,
 		false,
 	},
 	{
 		"test_elicitation_sep1330_enums", `{}`, since1125, "text",
-		`Elicitation completed: action=accept, content={"color":"blue","context":"tea","day":"2026-05-01","email":"ada@example.com","name":"Ada","ok":true,"people":2,"username":"ada"}`,
+		"Elicitation completed: action=accept, content=" + elicitedContentJSON,
 		false,
 	},
 	{
@@ -94,7 +98,7 @@ func TestOfficialTools(t *testing.T) {
 		p := openOfficial(t, rev)
 		page := wantResult(t, p.request("tools/list")).Result()
 		if page.Get("nextCursor").Exists() {
-			t.Error("the tools do not stand on one page")
+			t.Error("the tools are on more than one page")
 		}
 		for _, c := range officialToolCases {
 			listed := strings.Contains(page.Raw, `"`+c.name+`"`)
@@ -110,40 +114,15 @@ func TestOfficialTools(t *testing.T) {
 			for _, b := range wantResult(t, m).Result().Get("content").Array() {
 				types = append(types, b.Get("type").String())
 			}
-			if got := strings.Join(types, " "); got != c.types || m.Result().Get("isError").Bool() != c.failed {
-				t.Errorf("%s has content %q: %s", c.name, got, m.Raw)
+			if got := strings.Join(types, " "); got != c.types || m.Result().Get("isError").Bool() != c.isError {
+				t.Errorf("the content of %s has the types %q, want %q: %s", c.name, got, c.types, m.Raw)
 			}
 			if got := m.Result().Get("content.0.text").String(); got != c.text {
-				t.Errorf("%s says %q, not %q", c.name, got, c.text)
+				t.Errorf("the text of %s is %q, want %q", c.name, got, c.text)
 			}
 		}
 		checkReceived(t, p)
 	})
-}
-
-// valid holds everything that a server said against the official schema, which
-// has no definitions of the skills extension.
-func checkReceived(t *testing.T, p *testClient) {
-	t.Helper()
-	s := newSchemaChecker(t, p.revision)
-	for _, m := range p.received {
-		switch m.Kind {
-		case wire.Result:
-			method := p.methods[m.ID().Key()]
-			if strings.HasPrefix(method, "skills/") || method == "resources/directory/read" {
-				continue
-			}
-			definition := resultDefinitions[method]
-			if m.Result().Get("resultType").String() == "input_required" {
-				definition = "InputRequiredResult"
-			}
-			s.check(definition, m.Result().Raw)
-		case wire.Error:
-			s.check(s.errorDefinition(), string(m.Raw))
-		default:
-			s.check(s.byMethod[m.Method()], string(m.Raw))
-		}
-	}
 }
 
 func TestOfficialMedia(t *testing.T) {
@@ -151,11 +130,10 @@ func TestOfficialMedia(t *testing.T) {
 	for name, want := range map[string]string{
 		"test_image_content": "\x89PNG\r\n\x1a\n", "test_audio_content": "RIFF",
 	} {
-		data, err := base64.StdEncoding.DecodeString(
-			wantResult(t, p.requestAnswering("tools/call", callParams(name, "{}"))).Result().Get("content.0.data").String(),
-		)
+		r := wantResult(t, p.requestAnswering("tools/call", callParams(name, "{}"))).Result()
+		data, err := base64.StdEncoding.DecodeString(r.Get("content.0.data").String())
 		if err != nil || !strings.HasPrefix(string(data), want) {
-			t.Errorf("%s: %v, %q", name, err, data)
+			t.Errorf("the data of %s is %q: %v", name, data, err)
 		}
 	}
 	m := wantResult(t, p.requestAnswering("tools/call", callParams("test_multiple_content_types", "{}"))).Result()
@@ -170,14 +148,32 @@ func TestOfficialMedia(t *testing.T) {
 	)
 }
 
-func TestOfficialResourcesAndPrompts(t *testing.T) {
+// textContentsJSON returns the contents of a text resource.
+func textContentsJSON(uri, mimeType, text string) string {
+	return string(encode(textContents(uri, mimeType, text)))
+}
+
+// userMessagesJSON returns the messages of a prompt with these blocks.
+func userMessagesJSON(blocks ...Object) string {
+	messages := []any{}
+	for _, b := range blocks {
+		messages = append(messages, Object{"role": "user", "content": b})
+	}
+	return string(encode(messages))
+}
+
+func TestOfficialResources(t *testing.T) {
+	const data123 = `{"id":"123","templateTest":true,"data":"Data for ID: 123"}`
+	const dataBrace = `{"id":"{","templateTest":true,"data":"Data for ID: {"}`
+	cover := Object{"uri": "test://static-binary", "mimeType": "image/png", "blob": encode64(coverPNG(1))}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		p := openOfficial(t, rev)
 		for uri, want := range map[string]string{
-			"test://static-text":        `{"uri":"test://static-text","mimeType":"text/plain","text":"This is the content of the static text resource."}`,
-			"test://template/123/data":  `{"uri":"test://template/123/data","mimeType":"application/json","text":"{\"id\":\"123\",\"templateTest\":true,\"data\":\"Data for ID: 123\"}"}`,
-			"test://template/%7B/data":  `{"uri":"test://template/%7B/data","mimeType":"application/json","text":"{\"id\":\"{\",\"templateTest\":true,\"data\":\"Data for ID: {\"}"}`,
-			"test://static-binary":      fmt.Sprintf(`{"uri":"test://static-binary","mimeType":"image/png","blob":%q}`, encode64(coverPNG(1))),
+			"test://static-text": textContentsJSON("test://static-text", "text/plain",
+				"This is the content of the static text resource."),
+			"test://template/123/data":  textContentsJSON("test://template/123/data", "application/json", data123),
+			"test://template/%7B/data":  textContentsJSON("test://template/%7B/data", "application/json", dataBrace),
+			"test://static-binary":      string(encode(cover)),
 			"test://nonexistent-x/data": "",
 		} {
 			m := p.request("resources/read", fmt.Sprintf(`"uri":%q`, uri))
@@ -187,29 +183,35 @@ func TestOfficialResourcesAndPrompts(t *testing.T) {
 			}
 			wantSameJSON(t, wantResult(t, m).Result().Get("contents.0").Raw, want)
 		}
+		checkReceived(t, p)
+	})
+}
+
+func TestOfficialPrompts(t *testing.T) {
+	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
+		p := openOfficial(t, rev)
 		for members, want := range map[string]string{
-			`"name":"test_simple_prompt"`: `[{"role":"user","content":{"type":"text","text":"This is a simple prompt for testing."}}]`,
-			`"name":"test_prompt_with_arguments","arguments":{"arg1":"a","arg2":"b"}`:                           `[{"role":"user","content":{"type":"text","text":"Prompt with arguments: arg1='a', arg2='b'"}}]`,
-			`"name":"test_prompt_with_embedded_resource","arguments":{"resourceUri":"test://example-resource"}`: `[{"role":"user","content":{"type":"resource","resource":{"uri":"test://example-resource","mimeType":"text/plain","text":"Embedded resource content for testing."}}},{"role":"user","content":{"type":"text","text":"Please process the embedded resource above."}}]`,
-			`"name":"test_prompt_with_image"`: fmt.Sprintf(`[{"role":"user","content":{"type":"image","mimeType":"image/png","data":%q}},{"role":"user","content":{"type":"text","text":"Please analyze the image above."}}]`, encode64(coverPNG(1))),
+			`"name":"test_simple_prompt"`: userMessagesJSON(textBlock("This is a simple prompt for testing.")),
+			`"name":"test_prompt_with_arguments","arguments":{"arg1":"a","arg2":"b"}`: userMessagesJSON(
+				textBlock("Prompt with arguments: arg1='a', arg2='b'")),
+			`"name":"test_prompt_with_embedded_resource","arguments":{"resourceUri":"test://example"}`: userMessagesJSON(
+				embeddedBlock(textContents("test://example", "text/plain", "Embedded resource content for testing.")),
+				textBlock("Please process the embedded resource above.")),
+			`"name":"test_prompt_with_image"`: userMessagesJSON(
+				unannotatedImage(), textBlock("Please analyze the image above.")),
 		} {
-			wantSameJSON(
-				t,
-				`{"m":`+wantResult(t, p.requestAnswering("prompts/get", members)).Result().Get("messages").Raw+`}`,
-				`{"m":`+want+`}`,
-			)
+			got := wantResult(t, p.requestAnswering("prompts/get", members)).Result().Get("messages").Raw
+			wantSameJSON(t, `{"messages":`+got+`}`, `{"messages":`+want+`}`)
 		}
 		if elicitationRevisions.Has(rev) {
 			m := wantResult(t, p.requestAnswering("prompts/get", `"name":"test_input_required_result_prompt"`))
 			if got := m.Result().Get("messages.0.content.text").String(); got != "Answer in this context: tea" {
-				t.Errorf("the prompt says %q", got)
+				t.Errorf("the prompt is %q", got)
 			}
 		}
-		m := wantResult(
-			t,
-			p.request("completion/complete", `"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"},"argument":{"name":"arg1","value":"test"}`),
-		)
-		if got := m.Result().Get("completion.values").Raw; got != `["testValue1","testValue2"]` {
+		completion := wantResult(t, p.request("completion/complete",
+			`"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"}`, `"argument":{"name":"arg1","value":"test"}`))
+		if got := completion.Result().Get("completion.values").Raw; got != `["testValue1","testValue2"]` {
 			t.Errorf("the completion is %s", got)
 		}
 		checkReceived(t, p)
@@ -233,8 +235,9 @@ func TestOfficialLogAndProgress(t *testing.T) {
 				progress = append(progress, m.Params().Get("progress").Raw+"/"+m.Params().Get("total").Raw)
 			}
 		}
-		if got := strings.Join(log, ", "); got != "info: Tool execution started, info: Tool processing data, info: Tool execution completed" {
-			t.Errorf("the log is %s", got)
+		const wantLog = "info: Tool execution started, info: Tool processing data, info: Tool execution completed"
+		if got := strings.Join(log, ", "); got != wantLog {
+			t.Errorf("the log is %s, want %s", got, wantLog)
 		}
 		if got := strings.Join(progress, " "); got != "0/100 50/100 100/100" {
 			t.Errorf("the progress is %s", got)
@@ -245,14 +248,28 @@ func TestOfficialLogAndProgress(t *testing.T) {
 func TestOfficialForms(t *testing.T) {
 	eachRevision(t, since0618, func(t *testing.T, rev spec.Revision) {
 		for name, want := range map[string]string{
-			"test_elicitation": `{"type":"object","required":["username","email"],"properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}}}`,
-			"test_elicitation_sep1034_defaults": `{"type":"object","required":[],"properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
-				"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`,
-			"test_elicitation_sep1330_enums": `{"type":"object","required":[],"properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
-				"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},
-				"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},
+			"test_elicitation": `{"type":"object","required":["username","email"],"properties":{
+				"username":{"type":"string","description":"User's response"},
+				"email":{"type":"string","description":"User's email address"}}}`,
+			"test_elicitation_sep1034_defaults": `{"type":"object","required":[],"properties":{
+				"name":{"type":"string","default":"John Doe"},
+				"age":{"type":"integer","default":30},
+				"score":{"type":"number","default":95.5},
+				"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},
+				"verified":{"type":"boolean","default":true}}}`,
+			"test_elicitation_sep1330_enums": `{"type":"object","required":[],"properties":{
+				"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
+				"titledSingle":{"type":"string","oneOf":[
+					{"const":"value1","title":"First Option"},
+					{"const":"value2","title":"Second Option"},
+					{"const":"value3","title":"Third Option"}]},
+				"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],
+					"enumNames":["Option One","Option Two","Option Three"]},
 				"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
-				"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`,
+				"titledMulti":{"type":"array","items":{"anyOf":[
+					{"const":"value1","title":"First Choice"},
+					{"const":"value2","title":"Second Choice"},
+					{"const":"value3","title":"Third Choice"}]}}}}`,
 		} {
 			args := "{}"
 			if name == "test_elicitation" {
@@ -267,7 +284,7 @@ func TestOfficialForms(t *testing.T) {
 	})
 }
 
-// asked returns what the server asked the client for.
+// clientRequests returns the requests of a server to its client.
 func clientRequests(t *testing.T, p *testClient) []gjson.Result {
 	t.Helper()
 	var out []gjson.Result
@@ -280,16 +297,16 @@ func clientRequests(t *testing.T, p *testClient) []gjson.Result {
 		}
 	}
 	if len(out) == 0 {
-		t.Fatal("the server asked for nothing")
+		t.Fatal("the server sent no request")
 	}
 	return out
 }
 
-// Rounds of the contract that an ordinary client does not play.
+// Rounds of the contract that an ordinary client does not cause.
 func TestOfficialRounds(t *testing.T) {
 	p := openOfficial(t, spec.V2026_07_28)
-	say := func(client, tool, members string) wire.Message {
-		return p.requestAs(client, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, "test_"+tool, members))
+	call := func(client, tool, members string) wire.Message {
+		return p.requestAs(client, "tools/call", callParams("test_"+tool, `{}`)+members)
 	}
 	const elicitation = "input_required_result_elicitation"
 	alice := `"user_name":{"action":"accept","content":{"name":"Alice"}}`
@@ -302,10 +319,10 @@ func TestOfficialRounds(t *testing.T) {
 			"a wrong key", fullCapabilities, elicitation,
 			`,"inputResponses":{"other":{"action":"accept","content":{}}}`, "input_required user_name",
 		},
-		{"a number for an answer", fullCapabilities, elicitation, `,"inputResponses":{"user_name":5}`, "-32602"},
-		{"null for the answers", fullCapabilities, elicitation, `,"inputResponses":null`, "-32602"},
+		{"an answer that is a number", fullCapabilities, elicitation, `,"inputResponses":{"user_name":5}`, "-32602"},
+		{"answers that are null", fullCapabilities, elicitation, `,"inputResponses":null`, "-32602"},
 		{
-			"an answer without the state that was kept", fullCapabilities, "input_required_result_request_state",
+			"an answer without its state", fullCapabilities, "input_required_result_request_state",
 			`,"inputResponses":{"confirm":{"action":"accept","content":{"ok":true}}}`, "input_required confirm",
 		},
 		{
@@ -313,43 +330,37 @@ func TestOfficialRounds(t *testing.T) {
 			"input_required capital_question",
 		},
 		{"nothing declared", `{}`, "input_required_result_capabilities", ``, `-32021 {"sampling":{}}`},
-		{"a capability that is missing", `{}`, "missing_capability", ``, `-32021 {"sampling":{}}`},
+		{"a missing capability", `{}`, "missing_capability", ``, `-32021 {"sampling":{}}`},
 		{
 			"three things at once", fullCapabilities, "input_required_result_multiple_inputs", ``,
 			"input_required client_roots greeting user_name",
 		},
 	} {
-		if got := summary(say(c.client, c.tool, c.members)); got != c.want {
-			t.Errorf("%s: %s, not %s", c.name, got, c.want)
+		if got := summary(call(c.client, c.tool, c.members)); got != c.want {
+			t.Errorf("%s: the answer is %s, want %s", c.name, got, c.want)
 		}
 	}
-	first := say(fullCapabilities, "input_required_result_tampered_state", "").Result()
-	answer := `,"inputResponses":{"confirm":{"action":"accept","content":{"ok":true}}},"requestState":`
-	wantCode(
-		t,
-		say(fullCapabilities, "input_required_result_tampered_state", answer+fmt.Sprintf("%q", first.Get("requestState").String()+"-TAMPERED")),
-		-32602,
-	)
-	first = say(fullCapabilities, "input_required_result_multi_round", "").Result()
-	second := say(fullCapabilities, "input_required_result_multi_round", `,"inputResponses":{"step1":{"action":"accept","content":{"name":"Ada"}}},"requestState":`+first.Get("requestState").Raw).Result()
+	const tampered, twoRounds = "test_input_required_result_tampered_state", "test_input_required_result_multi_round"
+	first := p.requestAs(fullCapabilities, "tools/call", callParams(tampered, `{}`)).Result()
+	confirm := `{"confirm":{"action":"accept","content":{"ok":true}}}`
+	wantCode(t, p.retry(callParams(tampered, `{}`), first.Get("requestState").String()+"-TAMPERED", confirm), -32602)
+	first = p.requestAs(fullCapabilities, "tools/call", callParams(twoRounds, `{}`)).Result()
+	step1 := `{"step1":{"action":"accept","content":{"name":"Ada"}}}`
+	second := p.retry(callParams(twoRounds, `{}`), first.Get("requestState").String(), step1).Result()
 	if first.Get("requestState").Raw == second.Get("requestState").Raw ||
 		!second.Get("inputRequests.step2").Exists() || second.Get("inputRequests.step1").Exists() {
-		t.Errorf("the second round is %s", second.Raw)
+		t.Errorf("the result of the second round is %s", second.Raw)
 	}
 }
 
-// told is the gist of an answer.
+// summary returns the code of an error, the keys of an input_required result or the
+// text of a complete one.
 func summary(m wire.Message) string {
 	if code, ok := m.Code(); ok {
 		return strings.TrimSpace(fmt.Sprint(code, " ", m.Error().Get("data.requiredCapabilities").Raw))
 	}
 	if r := m.Result(); r.Get("resultType").String() == "input_required" {
-		var keys []string
-		for key := range r.Get("inputRequests").Map() {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		return "input_required " + strings.Join(keys, " ")
+		return "input_required " + strings.Join(slices.Sorted(maps.Keys(r.Get("inputRequests").Map())), " ")
 	}
 	return m.Result().Get("content.0.text").String()
 }
@@ -357,14 +368,15 @@ func summary(m wire.Message) string {
 func TestOfficialWatchedResourceChanges(t *testing.T) {
 	p := openOfficial(t, spec.V2025_11_25)
 	read := func() string {
-		return wantResult(t, p.request("resources/read", `"uri":"test://watched-resource"`)).Result().Get("contents.0.text").String()
+		r := wantResult(t, p.request("resources/read", `"uri":"test://watched-resource"`)).Result()
+		return r.Get("contents.0.text").String()
 	}
 	before := read()
 	wantResult(t, p.request("resources/subscribe", `"uri":"test://watched-resource"`))
 	for m := p.nextMessage(); m.Method() != "notifications/resources/updated"; m = p.nextMessage() {
 	}
 	if read() == before {
-		t.Errorf("it still says %q", before)
+		t.Errorf("after the notification the resource is still %q", before)
 	}
 }
 
@@ -374,37 +386,33 @@ func TestOfficialTriggersNotifySubscribers(t *testing.T) {
 		"tools": "test_trigger_tool_change", "prompts": "test_trigger_prompt_change",
 	} {
 		p.recordMethod(wire.StringID(list), "subscriptions/listen")
-		p.send(
-			`{"jsonrpc":"2.0","id":%q,"method":"subscriptions/listen","params":%s}`, list,
-			p.params("{}", fmt.Sprintf(`"notifications":{"%sListChanged":true}`, list)),
-		)
+		p.subscribe(`"`+list+`"`, `{"`+list+`ListChanged":true}`)
 		for range 2 {
 			before := len(p.listAll(list+"/list", list))
 			wantResult(t, p.request("tools/call", callParams(tool, "{}")))
 			if after := len(p.listAll(list+"/list", list)); after == before {
-				t.Errorf("there are still %d %s", after, list)
+				t.Errorf("after the trigger the list still has %d %s", after, list)
 			}
 		}
 	}
-	told := map[string]int{}
+	notified := map[string]int{}
 	for _, m := range p.received {
 		if strings.HasSuffix(m.Method(), "list_changed") {
-			told[m.Params().Get(`_meta.io\.modelcontextprotocol/subscriptionId`).String()+" "+m.Method()]++
+			notified[m.Params().Get(subscriptionIDPath).String()+" "+m.Method()]++
 		}
 	}
-	if len(told) != 2 || told["tools notifications/tools/list_changed"] != 2 ||
-		told["prompts notifications/prompts/list_changed"] != 2 {
-		t.Errorf("those who listen were told %v", told)
+	want := map[string]int{"tools notifications/tools/list_changed": 2, "prompts notifications/prompts/list_changed": 2}
+	if !maps.Equal(notified, want) {
+		t.Errorf("the server sent the notifications %v, want %v", notified, want)
 	}
 }
 
-// The ordinary library knows nothing of the contract.
 func TestOmitsOfficialFeaturesByDefault(t *testing.T) {
 	p := openSession(t, spec.V2026_07_28, "{}", Options{})
 	for method, member := range listMembers {
 		for _, item := range p.listAll(method, member) {
 			if strings.Contains(item.Raw, `"test_`) || strings.Contains(item.Raw, `"test://`) {
-				t.Errorf("%s shows %s", method, item.Raw)
+				t.Errorf("%s lists %s", method, item.Raw)
 			}
 		}
 	}

@@ -83,15 +83,6 @@ func TestCallBecomesTaskIfExtensionDeclared(t *testing.T) {
 	wantText(t, p.requestAs(tasksCapabilities, "tools/call", greet, `"task":{"ttl":1000}`), "Hello, Ada!")
 }
 
-// wantText requires a complete result with a text.
-func wantText(t *testing.T, m wire.Message, text string) {
-	t.Helper()
-	if o := wantResult(t, m).Result(); o.Get("resultType").String() != "complete" ||
-		o.Get("content.0.text").String() != text {
-		t.Errorf("the answer is %s, want the text %q", m.Raw, text)
-	}
-}
-
 func TestNoTaskWithoutExtension(t *testing.T) {
 	const tasksOnly = `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 	p := openTasksExtension(t)

@@ -37,15 +37,7 @@ func (p *testClient) taskResult(task gjson.Result) wire.Message {
 	id := wire.StringID(fmt.Sprintf("ask-%d", p.requestCount))
 	p.recordMethod(id, "tasks/result")
 	p.send(`{"jsonrpc":"2.0","id":%s,"method":"tasks/result","params":{"taskId":%s}}`, id, task.Get("taskId").Raw)
-	for {
-		m := p.nextMessage()
-		if m.Kind == wire.Request {
-			p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID(), clientAnswers[m.Method()])
-		}
-		if m.IsResponse() && m.ID().Equal(id) {
-			return m
-		}
-	}
+	return p.answerUntil(id)
 }
 
 // getTask returns the result of tasks/get.

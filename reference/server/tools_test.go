@@ -2,16 +2,12 @@ package server
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
-
-// callParams returns the members of the params of a tool call.
-func callParams(name, args string) string { return fmt.Sprintf(`"name":%q,"arguments":%s`, name, args) }
 
 func TestPagesHaveStableCursors(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
