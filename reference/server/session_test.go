@@ -2,30 +2,34 @@ package server
 
 import "testing"
 
-// An answer to a question from before a change is not kept, whenever it comes.
+// An answer to a request from before a change is not kept, whenever it comes.
 func TestDropsRootsFromBeforeChange(t *testing.T) {
 	s := newSession()
+	wantKept := func(want any) {
+		t.Helper()
+		if got := s.knownRoots()["roots"]; got != want {
+			t.Errorf("the session keeps the roots %v, want %v", got, want)
+		}
+	}
 	if s.forgetRoots() {
-		t.Error("roots that were never asked for were listed")
+		t.Error("the roots count as requested before the first request")
 	}
 	before := s.beginRootsRequest()
-	if s.keepRoots(Object{"roots": "first"}, before); s.knownRoots()["roots"] != "first" {
-		t.Errorf("it keeps %v", s.knownRoots())
+	s.keepRoots(Object{"roots": "first"}, before)
+	wantKept("first")
+	if !s.forgetRoots() {
+		t.Error("the roots do not count as requested")
 	}
-	if !s.forgetRoots() || s.knownRoots() != nil {
-		t.Errorf("after a change it keeps %v", s.knownRoots())
-	}
+	wantKept(nil)
 	after := s.beginRootsRequest()
-	if s.keepRoots(Object{"roots": "old"}, before); s.knownRoots() != nil {
-		t.Errorf("it keeps %v from before the change", s.knownRoots())
-	}
+	s.keepRoots(Object{"roots": "old"}, before)
+	wantKept(nil)
 	s.keepRoots(Object{"roots": "new"}, after)
-	if s.keepRoots(Object{"roots": "old"}, before); s.knownRoots()["roots"] != "new" {
-		t.Errorf("it keeps %v", s.knownRoots())
-	}
+	s.keepRoots(Object{"roots": "old"}, before)
+	wantKept("new")
 	for range 2 {
 		if !s.forgetRoots() {
-			t.Error("two changes in a row are not both answered by asking again")
+			t.Error("a second change in a row does not require a request")
 		}
 	}
 }

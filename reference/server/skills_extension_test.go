@@ -13,34 +13,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// pagesOf returns the entries of a list, page by page.
-func (p *testClient) pages(method, member string, params ...string) [][]gjson.Result {
-	p.t.Helper()
-	var pages [][]gjson.Result
-	for cursor := ""; len(pages) < 10; {
-		o := wantResult(p.t, p.request(method, append(slices.Clone(params), cursor)...)).Result()
-		if o.Get("resultType").String() != "complete" || !o.Get(member).IsArray() {
-			p.t.Fatalf("%s was answered with %s", method, o.Raw)
-		}
-		pages = append(pages, o.Get(member).Array())
-		next := o.Get("nextCursor")
-		if !next.Exists() {
-			return pages
-		}
-		cursor = `"cursor":` + next.Raw
-	}
-	p.t.Fatalf("%s has no end", method)
-	return nil
-}
-
 func uriParam(uri string) string { return fmt.Sprintf(`"uri":%q`, uri) }
 
-// What an entry tells of a file holds of the bytes that are read.
 func TestSkillEntriesMatchFiles(t *testing.T) {
 	p := openOfficial(t, spec.V2026_07_28)
 	pages := p.pages("skills/list", "skills")
 	if len(pages) != 2 {
-		t.Errorf("skills/list has %d pages", len(pages))
+		t.Errorf("skills/list has %d pages, want 2", len(pages))
 	}
 	blobs, dynamic := 0, 0
 	for _, entry := range slices.Concat(pages...) {
@@ -48,20 +27,9 @@ func TestSkillEntriesMatchFiles(t *testing.T) {
 		got := wantResult(t, p.request("skills/get", uriParam(uri))).Result()
 		if got.Get("skill").Raw != entry.Raw || got.Get("ttlMs").Type != gjson.Number ||
 			got.Get("cacheScope").String() != "public" || got.Get("nextCursor").Exists() {
-			t.Errorf("skills/get is %s, and the entry %s", got.Raw, entry.Raw)
+			t.Errorf("skills/get is %s, the entry of skills/list is %s", got.Raw, entry.Raw)
 		}
-		root := strings.TrimSuffix(uri, "/SKILL.md")
-		if name := entry.Get("frontmatter.name").String(); !strings.HasSuffix(root, "/"+name) ||
-			entry.Get("frontmatter.description").String() == "" {
-			t.Errorf("%s is named %s", uri, name)
-		}
-		text := wantResult(t, p.request("resources/read", uriParam(uri))).Result().Get("contents.0.text").String()
-		for k, v := range entry.Get("frontmatter").Map() {
-			head, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
-			if !slices.Contains(strings.Split(head, "\n"), k+": "+v.Raw) {
-				t.Errorf("%s does not begin with %s: %s", uri, k, v.Raw)
-			}
-		}
+		p.checkFrontmatter(entry)
 		files := entry.Get("resources")
 		if files.String() == "dynamic" {
 			dynamic++
@@ -70,24 +38,12 @@ func TestSkillEntriesMatchFiles(t *testing.T) {
 		seen := map[string]bool{}
 		for _, f := range files.Array() {
 			at := f.Get("uri").String()
-			if seen[at] || !strings.HasPrefix(at, root+"/") {
+			if seen[at] || !strings.HasPrefix(at, strings.TrimSuffix(uri, "SKILL.md")) {
 				t.Errorf("%s lists %s", uri, at)
 			}
 			seen[at] = true
-			item := wantResult(t, p.request("resources/read", uriParam(at))).Result().Get("contents.0")
-			content := []byte(item.Get("text").String())
-			if blob := item.Get("blob"); blob.Exists() {
+			if p.checkSkillFile(f) {
 				blobs++
-				content, _ = base64.StdEncoding.DecodeString(blob.String())
-			}
-			if want := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); f.Get("digest").String() != want ||
-				f.Get("size").Int() != int64(len(content)) {
-				t.Errorf("%s has %d bytes and the digest %s, and its entry says %s", at, len(content), want, f.Raw)
-			}
-			if want := map[bool]string{
-				true: "text/markdown",
-			}[strings.HasSuffix(at, ".md")]; want != "" && item.Get("mimeType").String() != want {
-				t.Errorf("%s is of type %s", at, item.Get("mimeType"))
 			}
 		}
 		if !seen[uri] {
@@ -95,12 +51,49 @@ func TestSkillEntriesMatchFiles(t *testing.T) {
 		}
 	}
 	if blobs == 0 || dynamic == 0 {
-		t.Errorf("%d files are blobs, %d skills dynamic", blobs, dynamic)
+		t.Errorf("%d files are blobs, %d skills dynamic, want some of both", blobs, dynamic)
 	}
 	checkReceived(t, p)
 }
 
-// A nested skill is content of the one around it, and has an entry of its own.
+// checkFrontmatter compares the frontmatter of an entry with that of SKILL.md.
+func (p *testClient) checkFrontmatter(entry gjson.Result) {
+	p.t.Helper()
+	uri, front := entry.Get("uri").String(), entry.Get("frontmatter")
+	if !strings.HasSuffix(uri, "/"+front.Get("name").String()+"/SKILL.md") || front.Get("description").String() == "" {
+		p.t.Errorf("the frontmatter of %s is %s", uri, front.Raw)
+	}
+	r := wantResult(p.t, p.request("resources/read", uriParam(uri))).Result()
+	head, _, _ := strings.Cut(strings.TrimPrefix(r.Get("contents.0.text").String(), "---\n"), "\n---\n")
+	for k, v := range front.Map() {
+		if !slices.Contains(strings.Split(head, "\n"), k+": "+v.Raw) {
+			p.t.Errorf("the frontmatter of %s lacks %s: %s", uri, k, v.Raw)
+		}
+	}
+}
+
+// checkSkillFile compares the entry of a file with its content, and reports whether
+// the content is a blob.
+func (p *testClient) checkSkillFile(f gjson.Result) (isBlob bool) {
+	p.t.Helper()
+	uri := f.Get("uri").String()
+	item := wantResult(p.t, p.request("resources/read", uriParam(uri))).Result().Get("contents.0")
+	content := []byte(item.Get("text").String())
+	blob := item.Get("blob")
+	if blob.Exists() {
+		content, _ = base64.StdEncoding.DecodeString(blob.String())
+	}
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(content))
+	if f.Get("digest").String() != digest || f.Get("size").Int() != int64(len(content)) {
+		p.t.Errorf("%s has %d bytes and the digest %s, its entry is %s", uri, len(content), digest, f.Raw)
+	}
+	if strings.HasSuffix(uri, ".md") && item.Get("mimeType").String() != markdown {
+		p.t.Errorf("the type of %s is %s", uri, item.Get("mimeType"))
+	}
+	return blob.Exists()
+}
+
+// The files of a nested skill are content of the outer one; it has an entry of its own.
 func TestNestedSkillsAreInBothSkills(t *testing.T) {
 	p := openOfficial(t, spec.V2026_07_28)
 	outer := wantResult(t, p.request("skills/get", uriParam(lendingSkill+"/SKILL.md"))).Result().Raw
@@ -117,12 +110,12 @@ func TestNestedSkillsAreInBothSkills(t *testing.T) {
 			entry := wantResult(t, p.request("skills/get", uriParam(uri))).Result().Get("skill.frontmatter")
 			if r.Get("name").String() != entry.Get("name").String() ||
 				r.Get("description").String() != entry.Get("description").String() {
-				t.Errorf("%s is listed as %s", uri, r.Raw)
+				t.Errorf("the entry of %s in resources/list is %s", uri, r.Raw)
 			}
 		}
 	}
 	if len(listed) != len(officialSkills()) || listed[renewalsSkill+"/SKILL.md"] != 1 {
-		t.Errorf("resources/list has %v", listed)
+		t.Errorf("resources/list has the skills %v", listed)
 	}
 }
 
@@ -148,11 +141,11 @@ func TestReadsSkillDirectories(t *testing.T) {
 			got = append(got, name)
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("%s holds %q, want %q", uri, got, want)
+			t.Errorf("the directory %s holds %q, want %q", uri, got, want)
 		}
 	}
 	if pages := p.pages("resources/directory/read", "resources", uriParam(shelvingSkill+"/rows")); len(pages) != 2 {
-		t.Errorf("the rows have %d pages", len(pages))
+		t.Errorf("the directory of the rows has %d pages, want 2", len(pages))
 	}
 	checkReceived(t, p)
 }
@@ -177,25 +170,22 @@ func TestSkillsExtensionRefusals(t *testing.T) {
 	}
 }
 
-// The extension is there where it is declared, at the revision that has it.
+// The server has the extension if it declares it, at the revision that has it.
 func TestSkillsExtensionPerRevision(t *testing.T) {
 	methods := []string{"skills/list", "skills/get", "resources/directory/read"}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		for _, p := range []*testClient{openOfficial(t, rev), openSession(t, rev, fullCapabilities, Options{})} {
 			declared := false
 			if rev.Facts().Stateless {
-				declared = strings.Contains(
-					string(wantResult(t, p.request("server/discover")).Raw),
-					`"io.modelcontextprotocol/skills":{"directoryRead":true}`,
-				)
+				const declaration = `"io.modelcontextprotocol/skills":{"directoryRead":true}`
+				discovered := wantResult(t, p.request("server/discover"))
+				declared = strings.Contains(string(discovered.Raw), declaration)
 			}
 			for _, method := range methods {
 				m := p.request(method, uriParam(lendingSkill+"/references"))
 				if known := m.Kind.String() == "result" ||
 					m.Error().Get("code").Int() == spec.InvalidParams; known != declared {
-					t.Errorf(
-						"%s is answered with %s, and the extension declared is %v", method, m.Summary(), declared,
-					)
+					t.Errorf("the answer to %s is %s; the extension is declared: %v", method, m.Summary(), declared)
 				}
 				if !declared {
 					wantCode(t, m, spec.MethodNotFound)

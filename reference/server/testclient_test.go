@@ -41,18 +41,28 @@ var listMembers = map[string]string{
 // listAll returns the entries of all pages of a list.
 func (p *testClient) listAll(method, member string) []gjson.Result {
 	p.t.Helper()
-	var out []gjson.Result
+	return slices.Concat(p.pages(method, member)...)
+}
+
+// pages returns the entries of a list by pages. params are further members of the
+// params.
+func (p *testClient) pages(method, member string, params ...string) [][]gjson.Result {
+	p.t.Helper()
+	var pages [][]gjson.Result
 	cursor := ""
 	for range 50 {
-		r := wantResult(p.t, p.request(method, cursor)).Result()
-		out = append(out, r.Get(member).Array()...)
+		r := wantResult(p.t, p.request(method, append(slices.Clone(params), cursor)...)).Result()
+		if !r.Get(member).IsArray() {
+			p.t.Fatalf("the result of %s lacks %s: %s", method, member, r.Raw)
+		}
+		pages = append(pages, r.Get(member).Array())
 		next := r.Get("nextCursor")
 		if !next.Exists() {
-			return out
+			return pages
 		}
 		cursor = `"cursor":` + next.Raw
 	}
-	p.t.Fatalf("%s has no end", method)
+	p.t.Fatalf("%s still returns a cursor after 50 pages", method)
 	return nil
 }
 
