@@ -2,6 +2,7 @@ package authserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// A library is a protected reference server that listens, and its tokens.
+// A protectedServer is a protected reference server that listens.
 type protectedServer struct {
 	*Server
 	t   *testing.T
@@ -43,7 +44,7 @@ func (l *protectedServer) token(kind Kind) string {
 	return token
 }
 
-// post posts a message with a header Authorization, "" for none.
+// post posts a message with the header Authorization, "" for none.
 func (l *protectedServer) post(authorization, body string, headers ...string) (*http.Response, map[string]any) {
 	l.t.Helper()
 	headers = append(headers, "Accept", "application/json, text/event-stream")
@@ -54,9 +55,11 @@ func (l *protectedServer) post(authorization, body string, headers ...string) (*
 }
 
 const (
-	initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
-	listLine       = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
-	callLine       = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_catalogue","arguments":{"query":"fog"}}}`
+	initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	listLine = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	callLine = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_catalogue",` +
+		`"arguments":{"query":"fog"}}}`
 )
 
 func TestTokenStatuses(t *testing.T) {
@@ -64,7 +67,7 @@ func TestTokenStatuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		authorization string
 		status        int
-		says          string // in the challenge
+		challenge     string // a part of it
 	}{
 		"none":      {"", 401, "Bearer resource_metadata="},
 		"basic":     {"Basic YTpi", 401, "Bearer resource_metadata="},
@@ -83,8 +86,8 @@ func TestTokenStatuses(t *testing.T) {
 	} {
 		answer, _ := l.post(c.authorization, initializeLine)
 		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != c.status ||
-			!strings.Contains(got, c.says) || c.says == "" && got != "" {
-			t.Errorf("%s: %s, challenge %q", name, answer.Status, got)
+			!strings.Contains(got, c.challenge) || c.challenge == "" && got != "" {
+			t.Errorf("%s: status %s, challenge %q, want %d, %q", name, answer.Status, got, c.status, c.challenge)
 		}
 	}
 	r, _ := send(
@@ -92,18 +95,17 @@ func TestTokenStatuses(t *testing.T) {
 		"application/json, text/event-stream",
 	)
 	if r.StatusCode != 401 {
-		t.Errorf("a token in the query was answered with %s", r.Status)
+		t.Errorf("the answer to a token in the query is %s", r.Status)
 	}
 }
 
-// A session is of its user, and each of its requests needs a token that reaches
-// as far.
+// A session belongs to its user, and each of its requests requires its own scopes.
 func TestSessionsBelongToUsers(t *testing.T) {
 	l := startProtected(t)
 	opened, _ := l.post("Bearer "+l.token(First), initializeLine)
 	session := opened.Header.Get("Mcp-Session-Id")
 	if session == "" {
-		t.Fatal("no session was opened")
+		t.Fatal("the server assigned no session id")
 	}
 	for name, c := range map[string]struct {
 		authorization, body string
@@ -121,47 +123,47 @@ func TestSessionsBelongToUsers(t *testing.T) {
 	} {
 		answer, _ := l.post(c.authorization, c.body, "Mcp-Session-Id", session)
 		if answer.StatusCode != c.status || !strings.Contains(answer.Header.Get("WWW-Authenticate"), c.scope) {
-			t.Errorf("%s: %s, challenge %q", name, answer.Status, answer.Header.Get("WWW-Authenticate"))
+			t.Errorf("%s: status %s, challenge %q", name, answer.Status, answer.Header.Get("WWW-Authenticate"))
 		}
 	}
 }
 
-// The metadata names the server under the name that it was called by, and the
-// authorization server, which is there.
+// The metadata names the server by the name that the request names, and the
+// authorization server, which answers.
 func TestProtectedResourceMetadata(t *testing.T) {
 	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
 	answer, o := send(t, "GET", at+"/.well-known/oauth-protected-resource/mcp", "", "")
 	if answer.StatusCode != 200 || o["resource"] != l.url || o["authorization_servers"].([]any)[0] != l.Issuer() {
-		t.Errorf("%s %v", answer.Status, o)
+		t.Errorf("the metadata of the resource is %s %v", answer.Status, o)
 	}
 	if answer, o = send(t, "GET", l.Issuer()+pathMetadata, "", ""); answer.StatusCode != 200 ||
 		o["issuer"] != l.Issuer() {
-		t.Errorf("%s %v", answer.Status, o)
+		t.Errorf("the metadata of the authorization server is %s %v", answer.Status, o)
 	}
 }
 
-// A reader's card is listed to the reader and read by nobody else, and the list
-// is not to be shared.
+// The library card of a user is listed for and read by that user only, and the list is
+// private.
 func TestPrivateResources(t *testing.T) {
 	l := startProtected(t)
-	ask := func(kind Kind, method, name, params string) map[string]any {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}`
+	request := func(kind Kind, method, name, params string) map[string]any {
 		headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method}
 		if name != "" {
 			headers = append(headers, "Mcp-Name", name)
 		}
-		_, o := l.post("Bearer "+l.token(kind), `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+
-			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, headers...)
+		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, meta)
+		_, o := l.post("Bearer "+l.token(kind), line, headers...)
 		return o
 	}
-	const card = "library://readers/ada/card"
-	pages := ""
-	for kind, holds := range map[Kind]bool{First: true, Second: false} {
-		cursor := ""
-		for pages = ""; ; {
-			result, ok := ask(kind, "resources/list", "", cursor)["result"].(map[string]any)
+	listed := func(kind Kind) (pages string) {
+		for cursor := ""; ; {
+			result, ok := request(kind, "resources/list", "", cursor)["result"].(map[string]any)
 			if !ok || result["cacheScope"] != "private" {
-				t.Fatalf("%s: listed %v", kind, result)
+				t.Fatalf("resources/list of the token %s is %v", kind, result)
 			}
 			raw, err := json.Marshal(result)
 			if err != nil {
@@ -170,16 +172,19 @@ func TestPrivateResources(t *testing.T) {
 			pages += string(raw)
 			next, more := result["nextCursor"].(string)
 			if !more {
-				break
+				return pages
 			}
 			cursor = `"cursor":"` + next + `",`
 		}
-		if strings.Contains(pages, card) != holds {
-			t.Errorf("%s is listed %s", kind, pages)
+	}
+	const card = "library://readers/ada/card"
+	for kind, owns := range map[Kind]bool{First: true, Second: false} {
+		if pages := listed(kind); strings.Contains(pages, card) != owns {
+			t.Errorf("resources/list of the token %s is %s", kind, pages)
 		}
-		got := ask(kind, "resources/read", card, `"uri":"`+card+`",`)
-		if _, read := got["result"]; read != holds {
-			t.Errorf("%s reads the card: %v", kind, got)
+		got := request(kind, "resources/read", card, `"uri":"`+card+`",`)
+		if _, ok := got["result"]; ok != owns {
+			t.Errorf("the answer to resources/read with the token %s is %v", kind, got)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A token is good for the server that it was issued for, whatever the caller says
-// that it calls: one for another server at another port comes with the name of
-// that. The metadata always names what a token is good for.
+// A token is valid for the server that it was issued for. What a request names in Host
+// does not change that: a token for another server at another port would be sent with
+// the name of that server. The metadata names a resource that tokens are valid for.
 func TestAcceptsTokensForThisServerOnly(t *testing.T) {
 	l := startProtected(t, "library.example")
 	u, err := url.Parse(l.url)
@@ -38,20 +38,18 @@ func TestAcceptsTokensForThisServerOnly(t *testing.T) {
 		}
 		answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host)
 		if served := answer.StatusCode == http.StatusOK; served != (c.resource != "") {
-			t.Errorf("a token for %s was answered at %s with %s", c.audience, c.host, answer.Status)
+			t.Errorf("the answer to a token for %s with Host %s is %s", c.audience, c.host, answer.Status)
 		}
 		_, o := send(t, "GET", "http://"+u.Host+metadata, "", "", "Host", c.host)
 		named, _ := o["resource"].(string)
 		if c.resource != "" && named != c.resource || !strings.HasSuffix(named, "/mcp") {
-			t.Errorf("called %s it names itself %s", c.host, named)
+			t.Errorf("the metadata with Host %s names the resource %s", c.host, named)
 		}
 		if token, err = l.Mint(First, named, ""); err != nil {
 			t.Fatal(err)
 		}
 		if answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host); answer.StatusCode != http.StatusOK {
-			t.Errorf(
-				"called %s it names itself %s, and refuses a token for that with %s", c.host, named, answer.Status,
-			)
+			t.Errorf("the metadata with Host %s names %s; the answer to a token for it is %s", c.host, named, answer.Status)
 		}
 	}
 }
@@ -66,15 +64,15 @@ func TestResourceIsCalledEndpoint(t *testing.T) {
 		metadata, _, _ := strings.Cut(rest, `"`)
 		if answer.StatusCode != http.StatusUnauthorized ||
 			metadata != at+"/.well-known/oauth-protected-resource"+resource {
-			t.Errorf("%s: %s, metadata at %q", path, answer.Status, metadata)
+			t.Errorf("%s: status %s, metadata at %q", path, answer.Status, metadata)
 			continue
 		}
 		if answer, o := send(t, "GET", metadata, "", ""); answer.StatusCode != http.StatusOK ||
 			o["resource"] != at+resource {
-			t.Errorf("%s: %s %v", path, answer.Status, o)
+			t.Errorf("the metadata of %s is %s %v", path, answer.Status, o)
 		}
 	}
-	for _, resource := range []string{"/sse", "/mcp"} { // one server
+	for _, resource := range []string{"/sse", "/mcp"} { // both are this server
 		token, err := l.Mint(First, at+resource, "")
 		if err != nil {
 			t.Fatal(err)
@@ -90,12 +88,11 @@ func TestResourceIsCalledEndpoint(t *testing.T) {
 		}
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
-			t.Errorf("a token for %s was answered with %s", resource, answer.Status)
+			t.Errorf("the answer to a token for %s is %s", resource, answer.Status)
 		}
 	}
 }
 
-// Requests without body need a scope too.
 func TestBodylessRequestsNeedScope(t *testing.T) {
 	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
@@ -112,10 +109,13 @@ func TestBodylessRequestsNeedScope(t *testing.T) {
 		)
 		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != http.StatusForbidden ||
 			!strings.Contains(got, `error="insufficient_scope"`) || !strings.Contains(got, `scope="library:enter"`) {
-			t.Errorf("%s %s: %s, challenge %q", c.method, c.path, answer.Status, got)
+			t.Errorf("%s %s: status %s, challenge %q", c.method, c.path, answer.Status, got)
 		}
 	}
-	if answer, _ := send(t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow)); answer.StatusCode != http.StatusNoContent {
-		t.Errorf("a token with that scope was answered with %s", answer.Status)
+	answer, _ := send(
+		t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow),
+	)
+	if answer.StatusCode != http.StatusNoContent {
+		t.Errorf("the answer to a token with the scope is %s", answer.Status)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const redirectURI = "http://127.0.0.1:9/callback"
 
-// code asks for a code, with further parameters, "" for one to leave out.
+// requestCode requests a code, with further parameters; one of "" is not sent.
 func requestCode(t *testing.T, s *Server, id string, further ...string) (code string, status int) {
 	t.Helper()
 	q := url.Values{
@@ -33,68 +33,69 @@ func requestCode(t *testing.T, s *Server, id string, further ...string) (code st
 	return to.Query().Get("code"), answer.StatusCode
 }
 
-// trade asks for tokens.
+// requestToken sends a request to the token endpoint.
 func requestToken(t *testing.T, s *Server, id string, values ...string) (access, refresh string, status int) {
 	t.Helper()
 	form := url.Values{"client_id": {id}}
 	for i := 0; i < len(values); i += 2 {
 		form.Set(values[i], values[i+1])
 	}
-	answer, o := send(t, "POST", s.Issuer()+"/token", "application/x-www-form-urlencoded", form.Encode())
+	answer, o := send(t, "POST", s.Issuer()+"/token", formType, form.Encode())
 	access, _ = o["access_token"].(string)
 	refresh, _ = o["refresh_token"].(string)
 	return access, refresh, answer.StatusCode
 }
 
+// codeForm returns the parameters that exchange a code.
 func codeForm(code string, further ...string) []string {
-	return append([]string{
-		"grant_type", "authorization_code", "code", code, "code_verifier", codeVerifier,
-	}, further...)
+	form := []string{"grant_type", "authorization_code", "code", code, "code_verifier", codeVerifier}
+	return append(form, further...)
 }
 
+// refreshForm returns the parameters that exchange a refresh token.
 func refreshForm(token string) []string {
 	return []string{"grant_type", "refresh_token", "refresh_token", token}
 }
 
-// A client that knows nothing of resources gets a token for the server that hosts
-// the authorization server (basic/authorization of 2025-03-26).
+// A client that names no resource gets a token for the server at the origin of the
+// authorization server (basic/authorization of 2025-03-26).
 func TestCodeFlowWithoutResource(t *testing.T) {
 	l := startProtected(t)
 	id := registerClient(t, l.Server, redirectURI)
 	c, _ := requestCode(t, l.Server, id)
 	access, refresh, _ := requestToken(t, l.Server, id, codeForm(c, "redirect_uri", redirectURI)...)
 	if answer, _ := l.post("Bearer "+access, initializeLine); answer.StatusCode != http.StatusOK {
-		t.Errorf("its token is answered with %s", answer.Status)
+		t.Errorf("the answer to its token is %s", answer.Status)
 	}
 	access, _, _ = requestToken(t, l.Server, id, refreshForm(refresh)...)
 	if answer, _ := l.post("Bearer "+access, initializeLine); answer.StatusCode != http.StatusOK {
-		t.Errorf("its refreshed token is answered with %s", answer.Status)
+		t.Errorf("the answer to its refreshed token is %s", answer.Status)
 	}
 }
 
-// OAuth 2.1 has no redirect_uri in the token request, and needs none to choose
-// from a single one.
+// OAuth 2.1 has no redirect_uri in the token request, and requires none in the
+// authorization request of a client that registered one.
 func TestRedirectURIIsOptional(t *testing.T) {
 	s := startServer(t)
 	id := registerClient(t, s, redirectURI)
 	for _, c := range []struct {
-		asked, repeated string
-		status          int
+		authorized, exchanged string
+		status                int
 	}{
 		{redirectURI, redirectURI, 200}, {redirectURI, "", 200}, {"", redirectURI, 200}, {"", "", 200},
 		{redirectURI, redirectURI + "/x", 400}, {"", redirectURI + "/x", 400},
 	} {
-		secret, status := requestCode(t, s, id, "redirect_uri", c.asked)
+		secret, status := requestCode(t, s, id, "redirect_uri", c.authorized)
 		if status != http.StatusFound {
-			t.Errorf("redirect_uri %q was answered with %d", c.asked, status)
+			t.Errorf("the answer to redirect_uri %q is %d", c.authorized, status)
 			continue
 		}
-		by := codeForm(secret)
-		if c.repeated != "" {
-			by = append(by, "redirect_uri", c.repeated)
+		form := codeForm(secret)
+		if c.exchanged != "" {
+			form = append(form, "redirect_uri", c.exchanged)
 		}
-		if _, _, status := requestToken(t, s, id, by...); status != c.status {
-			t.Errorf("redirect_uri %q, then %q: %d", c.asked, c.repeated, status)
+		if _, _, status := requestToken(t, s, id, form...); status != c.status {
+			t.Errorf("redirect_uri %q, then %q: status %d, want %d", c.authorized, c.exchanged, status, c.status)
 		}
 	}
 	_, o := send(
@@ -102,12 +103,12 @@ func TestRedirectURIIsOptional(t *testing.T) {
 		`{"redirect_uris":["`+redirectURI+`","`+redirectURI+`/2"]}`,
 	)
 	if _, status := requestCode(t, s, o["client_id"].(string), "redirect_uri", ""); status != http.StatusBadRequest {
-		t.Errorf("one of two was chosen: %d", status)
+		t.Errorf("the answer without redirect_uri to a client with two is %d", status)
 	}
 }
 
-// Who uses a code or a refresh token again is, or was, a thief: nothing that came
-// of it is refreshed any more (OAuth 2.1 sections 4.1.3 and 4.3.1).
+// After a second use of a code or a refresh token, nothing of its authorization can be
+// refreshed (OAuth 2.1 sections 4.1.3 and 4.3.1).
 func TestReplayRevokesAuthorization(t *testing.T) {
 	s := startServer(t)
 	id := registerClient(t, s, redirectURI)
@@ -117,27 +118,28 @@ func TestReplayRevokesAuthorization(t *testing.T) {
 		_, second, _ := requestToken(t, s, id, refreshForm(first)...)
 		_, third, status := requestToken(t, s, id, refreshForm(second)...)
 		if status != http.StatusOK {
-			t.Fatalf("a refresh token was answered with %d", status)
+			t.Fatalf("the answer to a refresh token is %d", status)
 		}
 		other, _ := requestCode(t, s, id)
-		_, beside, _ := requestToken(t, s, id, codeForm(other)...)
-		if with := map[string][]string{
+		_, unrelated, _ := requestToken(t, s, id, codeForm(other)...)
+		form := map[string][]string{
 			"code": codeForm(secret), "refresh token": refreshForm(second), "old refresh token": refreshForm(first),
-		}[replayed]; with != nil {
-			if _, _, status := requestToken(t, s, id, with...); status != http.StatusBadRequest {
-				t.Errorf("a %s was good again", replayed)
+		}[replayed]
+		if form != nil {
+			if _, _, status := requestToken(t, s, id, form...); status != http.StatusBadRequest {
+				t.Errorf("the answer to a used %s is %d", replayed, status)
 			}
 		}
-		if _, _, status := requestToken(t, s, id, refreshForm(third)...); (status == http.StatusOK) != (replayed == "nothing") {
-			t.Errorf("after the replay of %s the newest refresh token is answered with %d", replayed, status)
+		_, _, status = requestToken(t, s, id, refreshForm(third)...)
+		if (status == http.StatusOK) != (replayed == "nothing") {
+			t.Errorf("after the replay of %s the answer to the newest refresh token is %d", replayed, status)
 		}
-		if _, _, status := requestToken(t, s, id, refreshForm(beside)...); status != http.StatusOK {
-			t.Errorf("after the replay of %s that of another authorization is answered with %d", replayed, status)
+		if _, _, status := requestToken(t, s, id, refreshForm(unrelated)...); status != http.StatusOK {
+			t.Errorf("after the replay of %s the answer to an unrelated refresh token is %d", replayed, status)
 		}
 	}
 }
 
-// There is always room for one more client.
 func TestDropsOldestClient(t *testing.T) {
 	s := startServer(t)
 	first := registerClient(t, s, redirectURI)
@@ -146,14 +148,13 @@ func TestDropsOldestClient(t *testing.T) {
 		registerClient(t, s, redirectURI)
 	}
 	if _, status := requestCode(t, s, first); status != http.StatusBadRequest {
-		t.Errorf("the oldest client is answered with %d", status)
+		t.Errorf("the answer to the oldest client is %d", status)
 	}
 	if _, status := requestCode(t, s, second); status != http.StatusFound {
-		t.Errorf("a younger one is answered with %d", status)
+		t.Errorf("the answer to a newer client is %d", status)
 	}
 }
 
-// Who announces a body and never sends it is not waited for.
 func TestMissingBodyTimesOut(t *testing.T) {
 	s := New("http://127.0.0.1:1", Scopes{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -212,16 +212,17 @@ func TestInputRequiredRetries(t *testing.T) {
 		members := visit + `,"inputResponses":{` + day + `,` + company + `}`
 		wantInputRequired(t, p.requestAs(fullCapabilities, "tools/call", members))
 	})
-	t.Run("with expired state", func(t *testing.T) {
-		c := &conn{options: o}
-		r := &Request{Method: "tools/call", Modern: true, Params: Object{"name": "plan_visit"}, conn: c}
-		r.Params["requestState"] = c.seal(requestState{
-			Digest: r.digest(), Until: time.Now().Add(-time.Second).UnixMilli(),
-		})
-		if _, problem := r.presentedState(); problem == nil || !strings.Contains(problem.Message, "lapsed") {
-			t.Errorf("the error is %v", problem)
-		}
+}
+
+func TestRefusesExpiredState(t *testing.T) {
+	c := &conn{options: Options{StateKey: []byte("key")}}
+	r := &Request{Method: "tools/call", Modern: true, Params: Object{"name": "plan_visit"}, conn: c}
+	r.Params["requestState"] = c.seal(requestState{
+		Digest: r.digest(), Until: time.Now().Add(-time.Second).UnixMilli(),
 	})
+	if _, problem := r.presentedState(); problem == nil || !strings.Contains(problem.Message, "lapsed") {
+		t.Errorf("the error is %v, want one about expired state", problem)
+	}
 }
 
 func TestCapabilitiesArePerRequest(t *testing.T) {
