@@ -153,13 +153,6 @@ func TestClosedSchemaRejectsOtherMembers(t *testing.T) {
 	}
 }
 
-func cmpOr(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // errorDefinition returns the definition of an error response.
 func (s *schemaChecker) errorDefinition() string {
 	if _, err := s.compiler.Compile("official.json#/" + s.defs + "/JSONRPCErrorResponse"); err == nil {
