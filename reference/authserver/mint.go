@@ -15,7 +15,7 @@ const MintEndpoint = "mcpcheck_mint_endpoint"
 // A Kind is the kind of a minted token.
 type Kind string
 
-// The kinds of tokens. All except Second are issued for the first user.
+// The kinds of tokens. All except second are issued for the first user.
 const (
 	First    Kind = "first"
 	Second   Kind = "second"   // of another user
@@ -29,7 +29,16 @@ const (
 
 // Kinds returns the kinds of tokens.
 func Kinds() []Kind {
-	return []Kind{First, Second, Expired, Audience, Foreign, Narrow, Broad, Upper}
+	return []Kind{
+		First,
+		Second,
+		Expired,
+		Audience,
+		Foreign,
+		Narrow,
+		Broad,
+		Upper,
+	}
 }
 
 // Mint returns a token for a server. If scope is "" it is the default of the kind;

@@ -13,17 +13,17 @@ import (
 // inputByRequests obtains input by requests of the server (client/roots,
 // client/sampling, client/elicitation of the handshake revisions), one after the
 // other.
-func (r *Request) inputByRequests(ctx context.Context, asks []Ask, more moreAsks) inputResult {
+func (r *Request) inputByRequests(ctx context.Context, requests []Ask, more moreInputRequests) inputResult {
 	answers := map[string]Object{}
-	for len(asks) > 0 {
-		a := asks[0]
+	for len(requests) > 0 {
+		a := requests[0]
 		answer, failure := r.requestInput(ctx, a)
 		if failure != "" {
 			return inputResult{failure: failure}
 		}
 		answers[a.Key] = answer
-		if asks = asks[1:]; len(asks) == 0 {
-			asks = more(answers)
+		if requests = requests[1:]; len(requests) == 0 {
+			requests = more(answers)
 		}
 	}
 	return inputResult{answers: answers}

@@ -18,9 +18,9 @@ type Ask struct {
 	Open bool
 }
 
-// A moreAsks returns the input that is needed in addition once the given answers
-// are there; none if they suffice.
-type moreAsks = func(answers map[string]Object) []Ask
+// A moreInputRequests function returns the input that is needed in addition once
+// the given answers are there; none if they suffice.
+type moreInputRequests = func(answers map[string]Object) []Ask
 
 // An inputResult is the outcome of asking for input. At most one of its fields is
 // set; none if nothing was asked.
@@ -32,7 +32,7 @@ type inputResult struct {
 
 // obtainInput obtains the answers in the way of the request's era. Once all are
 // there, more returns the input that is needed in addition; a nil more needs none.
-func (r *Request) obtainInput(ctx context.Context, asks []Ask, more moreAsks) (inputResult, *Error) {
+func (r *Request) obtainInput(ctx context.Context, requests []Ask, more moreInputRequests) (inputResult, *Error) {
 	if more == nil {
 		more = func(map[string]Object) []Ask { return nil }
 	}
@@ -40,17 +40,17 @@ func (r *Request) obtainInput(ctx context.Context, asks []Ask, more moreAsks) (i
 	case r.answers != nil:
 		return inputResult{answers: r.answers}, nil
 	case r.task != nil && r.task.extended:
-		return r.inputByTask(ctx, asks, more), nil
+		return r.inputByTask(ctx, requests, more), nil
 	case r.Modern:
-		return r.inputByResult(asks, more)
+		return r.inputByResult(requests, more)
 	}
-	return r.inputByRequests(ctx, asks, more), nil
+	return r.inputByRequests(ctx, requests, more), nil
 }
 
 // obtainInputOrFail is obtainInput for requests that have no other way to report a
 // failure than an error.
-func (r *Request) obtainInputOrFail(ctx context.Context, asks []Ask) (inputResult, *Error) {
-	in, problem := r.obtainInput(ctx, asks, nil)
+func (r *Request) obtainInputOrFail(ctx context.Context, requests []Ask) (inputResult, *Error) {
+	in, problem := r.obtainInput(ctx, requests, nil)
 	if in.failure != "" {
 		problem = newError(spec.InternalError, "%s", in.failure)
 	}
@@ -68,9 +68,9 @@ func (a Ask) capability() string {
 	return "elicitation"
 }
 
-// isSupportedBy reports whether the client declared what the ask needs. A client
-// with an empty elicitation capability supports forms; one that names modes
-// supports those (client/elicitation#capabilities).
+// isSupportedBy reports whether the client declared what the input request needs.
+// A client with an empty elicitation capability supports forms; one that names
+// modes supports those (client/elicitation#capabilities).
 func (a Ask) isSupportedBy(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
@@ -91,17 +91,17 @@ func (a Ask) isSupportedBy(p Peer) bool {
 	return form || !url
 }
 
-// isURLMode reports whether the ask is an elicitation in URL mode.
+// isURLMode reports whether the input request is an elicitation in URL mode.
 func (a Ask) isURLMode() bool { return a.Params["mode"] == "url" }
 
-// offersTools reports whether the ask lets the client's model use tools
+// offersTools reports whether the input request lets the client's model use tools
 // (client/sampling#tools-in-sampling).
 func (a Ask) offersTools() bool {
 	_, ok := a.Params["tools"]
 	return ok
 }
 
-// requiredSettings returns the settings of the capability that the ask needs.
+// requiredSettings returns the settings of the capability that the input request needs.
 func (a Ask) requiredSettings() Object {
 	switch {
 	case a.isURLMode():

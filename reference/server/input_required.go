@@ -29,8 +29,8 @@ type requestState struct {
 
 // inputByResult takes the answers of a retry, and asks for the missing ones by an
 // input_required result.
-func (r *Request) inputByResult(asks []Ask, more moreAsks) (inputResult, *Error) {
-	if problem := r.checkClientSupports(asks); problem != nil {
+func (r *Request) inputByResult(requests []Ask, more moreInputRequests) (inputResult, *Error) {
+	if problem := r.checkClientSupports(requests); problem != nil {
 		return inputResult{}, problem
 	}
 	kept, problem := r.presentedState()
@@ -42,13 +42,13 @@ func (r *Request) inputByResult(asks []Ask, more moreAsks) (inputResult, *Error)
 		return inputResult{}, problem
 	}
 	answers, missing, open := map[string]Object{}, Object{}, true
-	for len(asks) > 0 && len(missing) == 0 {
-		open = open && !slices.ContainsFunc(asks, func(a Ask) bool { return !a.Open })
-		if problem := r.collectAnswers(asks, kept, responses, answers, missing); problem != nil {
+	for len(requests) > 0 && len(missing) == 0 {
+		open = open && !slices.ContainsFunc(requests, func(a Ask) bool { return !a.Open })
+		if problem := r.collectAnswers(requests, kept, responses, answers, missing); problem != nil {
 			return inputResult{}, problem
 		}
 		if len(missing) == 0 {
-			asks = more(answers)
+			requests = more(answers)
 		}
 	}
 	if len(missing) == 0 {
@@ -64,20 +64,20 @@ func (r *Request) inputByResult(asks []Ask, more moreAsks) (inputResult, *Error)
 }
 
 // checkClientSupports returns an error if the client did not declare what one of
-// the asks needs.
-func (r *Request) checkClientSupports(asks []Ask) *Error {
-	for _, a := range asks {
+// the input requests needs.
+func (r *Request) checkClientSupports(requests []Ask) *Error {
+	for _, a := range requests {
 		if !a.isSupportedBy(r.Client) {
 			return &Error{
 				spec.MissingClientCapability, "The client did not declare a capability that this needs",
-				Object{"requiredCapabilities": missingCapabilities(asks, r.Client)},
+				Object{"requiredCapabilities": missingCapabilities(requests, r.Client)},
 			}
 		}
 	}
 	return nil
 }
 
-// entryAt returns the ask as an entry of inputRequests at a revision.
+// entryAt returns the input request as an entry of inputRequests at a revision.
 func (a Ask) entryAt(v spec.Revision) Object {
 	o := Object{"method": a.Method}
 	if p := a.paramsAt(v); p != nil {
@@ -86,12 +86,12 @@ func (a Ask) entryAt(v spec.Revision) Object {
 	return o
 }
 
-// collectAnswers puts the answers to the asks, those of this retry and those of the
-// kept state, into answers, and the asks without one into missing.
+// collectAnswers puts the answers to the input requests, those of this retry and
+// those of the kept state, into answers, and the requests without one into missing.
 func (r *Request) collectAnswers(
-	asks []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object,
+	requests []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object,
 ) *Error {
-	for _, a := range asks {
+	for _, a := range requests {
 		answer, isNew := responses[a.Key].(Object)
 		switch {
 		case kept == nil && !a.Open: // without our state nothing was asked yet
@@ -110,11 +110,11 @@ func (r *Request) collectAnswers(
 	return nil
 }
 
-// missingCapabilities returns the capabilities that the asks need and the client
+// missingCapabilities returns the capabilities that the requests need and the client
 // lacks.
-func missingCapabilities(asks []Ask, p Peer) Object {
+func missingCapabilities(requests []Ask, p Peer) Object {
 	o := Object{}
-	for _, a := range asks {
+	for _, a := range requests {
 		if !a.isSupportedBy(p) {
 			o[a.capability()] = a.requiredSettings()
 		}

@@ -25,11 +25,11 @@ func samplingRequest(key, prompt string, maxTokens int) Ask {
 	}}
 }
 
-// fixedAsks returns the input of a tool that does not depend on the call. Each call
+// fixedInput returns the input of a tool that does not depend on the call. Each call
 // gets a copy, which a fault may change.
-func fixedAsks(asks ...Ask) func(*Call) []Ask {
+func fixedInput(requests ...Ask) func(*Call) []Ask {
 	return func(*Call) []Ask {
-		out := slices.Clone(asks)
+		out := slices.Clone(requests)
 		for i := range out {
 			out[i].Params = deepCopy(out[i].Params).(Object)
 		}
@@ -67,7 +67,7 @@ func officialInputTools() []*Tool {
 			Name:        "test_elicitation_sep1034_defaults",
 			Description: "Asks the user for values that have defaults.",
 			Input:       noArguments(), Hints: readOnly, In: spec.Since(spec.V2025_11_25),
-			Asks: fixedAsks(formElicitation("values", "Please look over these values", Object{
+			Asks: fixedInput(formElicitation("values", "Please look over these values", Object{
 				"name":  Object{"type": "string", "default": "John Doe"},
 				"age":   Object{"type": "integer", "default": 30},
 				"score": Object{"type": "number", "default": 95.5},
@@ -81,7 +81,7 @@ func officialInputTools() []*Tool {
 		{
 			Name: "test_elicitation_sep1330_enums", Description: "Asks the user to choose, in five ways.",
 			Input: noArguments(), Hints: readOnly, In: spec.Since(spec.V2025_11_25),
-			Asks: fixedAsks(formElicitation("choices", "Please choose", Object{
+			Asks: fixedInput(formElicitation("choices", "Please choose", Object{
 				"untitledSingle": untitledEnum("option"),
 				"titledSingle":   Object{"type": "string", "oneOf": titledValues("Option")},
 				"legacyEnum": Object{
@@ -96,14 +96,14 @@ func officialInputTools() []*Tool {
 		{
 			Name: "test_missing_capability", Description: "Needs a client with sampling.",
 			Input: noArguments(), Hints: readOnly, In: spec.Stateless,
-			Asks: fixedAsks(samplingRequest("completion", "Say one word", 100)),
+			Asks: fixedInput(samplingRequest("completion", "Say one word", 100)),
 			Run:  fixedOutcome(textBlock("The client has sampling.")),
 		},
 		{
 			Name:        "test_streaming_elicitation",
 			Description: "Asks the user by its result, never by a request.",
 			Input:       noArguments(), Hints: readOnly, In: spec.Stateless,
-			Asks: fixedAsks(nameElicitation("user_name")),
+			Asks: fixedInput(nameElicitation("user_name")),
 			Run:  fixedOutcome(textBlock("The user has answered.")),
 		},
 	}

@@ -16,36 +16,36 @@ func officialRoundTools() []*Tool {
 	roots := Ask{Key: "client_roots", Method: "roots/list", Params: Object{}}
 	confirm := fieldElicitation("confirm", "Please confirm", "ok", "boolean")
 	return []*Tool{
-		roundTool("elicitation", "Asks the user for a name.", fixedAsks(withoutState(name)),
+		roundTool("elicitation", "Asks the user for a name.", fixedInput(withoutState(name)),
 			func(call *Call) string { return "Hello, " + elicitedField(call, "user_name", "name") + "!" }),
-		roundTool("sampling", "Asks the client's model.", fixedAsks(withoutState(capital)),
+		roundTool("sampling", "Asks the client's model.", fixedInput(withoutState(capital)),
 			func(call *Call) string { return sampleText(call.Answers["capital_question"]) }),
-		roundTool("list_roots", "Asks for the client's roots.", fixedAsks(withoutState(roots)),
+		roundTool("list_roots", "Asks for the client's roots.", fixedInput(withoutState(roots)),
 			func(call *Call) string {
 				return "The roots are " + string(encode(call.Answers["client_roots"]["roots"]))
 			}),
-		roundTool("request_state", "Keeps a state with the client.", fixedAsks(confirm),
+		roundTool("request_state", "Keeps a state with the client.", fixedInput(confirm),
 			func(*Call) string { return "state-ok" }),
 		roundTool("multiple_inputs", "Asks for three things at once.",
-			fixedAsks(name, samplingRequest("greeting", "Generate a greeting", 50), roots),
+			fixedInput(name, samplingRequest("greeting", "Generate a greeting", 50), roots),
 			func(call *Call) string {
 				return fmt.Sprintf("%s, %s!",
 					sampleText(call.Answers["greeting"]), elicitedField(call, "user_name", "name"))
 			}),
 		twoRoundTool(),
-		roundTool("tampered_state", "Keeps a signed state with the client.", fixedAsks(confirm),
+		roundTool("tampered_state", "Keeps a signed state with the client.", fixedInput(confirm),
 			func(*Call) string { return "The state came back whole." }),
 		roundTool("capabilities", "Asks for what the client declared only.",
-			supportedAsks(capital, name, capital, roots),
+			supportedInput(capital, name, capital, roots),
 			func(*Call) string { return "All that was asked for came." }),
 	}
 }
 
 // roundTool returns a tool that needs input and answers with a text.
-func roundTool(suffix, description string, asks func(*Call) []Ask, run func(*Call) string) *Tool {
+func roundTool(suffix, description string, requests func(*Call) []Ask, run func(*Call) string) *Tool {
 	return &Tool{
 		Name: "test_input_required_result_" + suffix, Description: description,
-		Input: noArguments(), Hints: readOnly, In: spec.Stateless, Asks: asks,
+		Input: noArguments(), Hints: readOnly, In: spec.Stateless, Asks: requests,
 		Run: func(_ context.Context, call *Call) Outcome { return textOutcome(run(call)) },
 	}
 }
@@ -53,7 +53,7 @@ func roundTool(suffix, description string, asks func(*Call) []Ask, run func(*Cal
 // twoRoundTool asks for a second input once the first is answered.
 func twoRoundTool() *Tool {
 	tool := roundTool("multi_round", "Asks the user twice, one after the other.",
-		fixedAsks(fieldElicitation("step1", "Step 1: What is your name?", "name", "string")),
+		fixedInput(fieldElicitation("step1", "Step 1: What is your name?", "name", "string")),
 		func(call *Call) string {
 			return fmt.Sprintf("%s likes %s.",
 				elicitedField(call, "step1", "name"), elicitedField(call, "step2", "color"))
@@ -67,12 +67,12 @@ func twoRoundTool() *Tool {
 	return tool
 }
 
-// supportedAsks returns the asks that the client declared support for. If it
+// supportedInput returns the requests that the client declared support for. If it
 // declared none, it returns the fallback, so that the error names a capability.
-func supportedAsks(fallback Ask, asks ...Ask) func(*Call) []Ask {
+func supportedInput(fallback Ask, requests ...Ask) func(*Call) []Ask {
 	return func(call *Call) []Ask {
 		var out []Ask
-		for _, a := range asks {
+		for _, a := range requests {
 			if a.isSupportedBy(call.Client) {
 				out = append(out, a)
 			}
@@ -84,7 +84,7 @@ func supportedAsks(fallback Ask, asks ...Ask) func(*Call) []Ask {
 	}
 }
 
-// withoutState returns the ask with answers that are accepted without state.
+// withoutState returns the input request with answers accepted without state.
 func withoutState(a Ask) Ask {
 	a.Open = true
 	return a

@@ -53,7 +53,7 @@ func (o *officialFeatures) taskTools() []*Tool {
 		{
 			Name: "multi_input", Description: "Asks the user for two things at once.",
 			Input: noArguments(), Hints: readOnly, TaskSupport: "optional",
-			Asks: fixedAsks(nameElicitation("who"), fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
+			Asks: fixedInput(nameElicitation("who"), fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Both answers came, from " + elicitedField(call, "who", "name") + ".")
 			},
@@ -61,7 +61,7 @@ func (o *officialFeatures) taskTools() []*Tool {
 		{
 			Name: "test_tool_with_task", Description: "Asks the user for a name, and then greets in a task.",
 			Input: noArguments(), Hints: readOnly, TaskSupport: "required", AsksFirst: true,
-			Asks: fixedAsks(nameElicitation("user_name")),
+			Asks: fixedInput(nameElicitation("user_name")),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Hello, " + elicitedField(call, "user_name", "name") + "!")
 			},

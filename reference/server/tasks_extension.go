@@ -91,12 +91,12 @@ func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Obje
 		return t.run(ctx, r, args)
 	}
 	if t.Asks != nil {
-		asks := t.Asks(t.newCall(r, args))
-		if problem := r.checkClientSupports(asks); problem != nil {
+		requests := t.Asks(t.newCall(r, args))
+		if problem := r.checkClientSupports(requests); problem != nil {
 			return nil, problem
 		}
 		if t.AsksFirst {
-			in, problem := r.obtainInput(ctx, asks, nil)
+			in, problem := r.obtainInput(ctx, requests, nil)
 			switch {
 			case problem != nil:
 				return nil, problem
@@ -154,19 +154,19 @@ type taskInput struct {
 }
 
 // requestInput makes the task ask for input, unless it has ended.
-func (t *task) requestInput(asks []Ask) (answered <-chan struct{}, ok bool) {
+func (t *task) requestInput(requests []Ask) (answered <-chan struct{}, ok bool) {
 	t.mu.Lock()
-	t.taskInput = taskInput{slices.Clone(asks), map[string]Object{}, make(chan struct{})}
+	t.taskInput = taskInput{slices.Clone(requests), map[string]Object{}, make(chan struct{})}
 	answered = t.answered
 	t.mu.Unlock()
 	return answered, t.setStatus(taskInputRequired, "The desk has a question.")
 }
 
 // inputByTask obtains input by the task of the request: it waits for tasks/update.
-func (r *Request) inputByTask(ctx context.Context, asks []Ask, more moreAsks) inputResult {
+func (r *Request) inputByTask(ctx context.Context, requests []Ask, more moreInputRequests) inputResult {
 	answers := map[string]Object{}
-	for len(asks) > 0 {
-		answered, ok := r.task.requestInput(asks)
+	for len(requests) > 0 {
+		answered, ok := r.task.requestInput(requests)
 		if !ok {
 			return inputResult{failure: "The task has ended."}
 		}
@@ -180,7 +180,7 @@ func (r *Request) inputByTask(ctx context.Context, asks []Ask, more moreAsks) in
 		r.task.mu.Lock()
 		maps.Copy(answers, r.task.answers)
 		r.task.mu.Unlock()
-		asks = more(answers)
+		requests = more(answers)
 	}
 	return inputResult{answers: answers}
 }
