@@ -177,10 +177,13 @@ func TestTokenKinds(t *testing.T) {
 			continue
 		}
 		got := map[Kind]bool{
-			First: g.Subject == firstUser, Second: g.Subject == secondUser, Expired: time.Now().After(g.Expires),
+			First:    g.Subject == firstUser,
+			Second:   g.Subject == secondUser,
+			Expired:  time.Now().After(g.Expires),
 			Audience: g.Audience[0] != at,
-			Narrow:   len(g.Scopes) == 1, Broad: g.Scopes[0] == "library",
-			Upper: g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
+			Narrow:   len(g.Scopes) == 1,
+			Broad:    g.Scopes[0] == "library",
+			Upper:    g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
 		}
 		if !got[kind] {
 			t.Errorf("the token %s grants %+v", kind, g)

@@ -84,7 +84,8 @@ func TestDeadlinesExcludeServerWork(t *testing.T) {
 			}
 		})
 	}
-	s := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit, Middleware: readsBody}}).openSession(spec.V2025_11_25, "{}")
+	h := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit, Middleware: readsBody}})
+	s := h.openSession(spec.V2025_11_25, "{}")
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`,
 		callParams("stocktake", `{"duration_ms":1000}`))
 	for range 2 {

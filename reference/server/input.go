@@ -32,7 +32,9 @@ type inputResult struct {
 
 // obtainInput obtains the answers in the way of the request's era. Once all are
 // there, more returns the input that is needed in addition; a nil more needs none.
-func (r *Request) obtainInput(ctx context.Context, requests []Ask, more moreInputRequests) (inputResult, *Error) {
+func (r *Request) obtainInput(
+	ctx context.Context, requests []Ask, more moreInputRequests,
+) (inputResult, *Error) {
 	if more == nil {
 		more = func(map[string]Object) []Ask { return nil }
 	}

@@ -18,19 +18,23 @@ func (o *officialFeatures) tools() []*Tool {
 	mixed := textContents("test://mixed-content-resource", jsonType, `{"test":"data","value":123}`)
 	return []*Tool{
 		{
-			Name: "test_simple_text", Description: "Says one sentence.", Input: noArguments(), Hints: readOnly,
+			Name: "test_simple_text", Description: "Says one sentence.",
+			Input: noArguments(), Hints: readOnly,
 			Run: fixedOutcome(textBlock("This is a simple text response for testing.")),
 		},
 		{
-			Name: "test_image_content", Description: "Shows one picture.", Input: noArguments(), Hints: readOnly,
+			Name: "test_image_content", Description: "Shows one picture.",
+			Input: noArguments(), Hints: readOnly,
 			Run: fixedOutcome(unannotatedImage()),
 		},
 		{
-			Name: "test_audio_content", Description: "Plays one sound.", Input: noArguments(), Hints: readOnly,
+			Name: "test_audio_content", Description: "Plays one sound.",
+			Input: noArguments(), Hints: readOnly,
 			In: spec.Since(spec.V2025_03_26), Run: fixedOutcome(audioBlock(bellWAV())),
 		},
 		{
-			Name: "test_embedded_resource", Description: "Holds one resource.", Input: noArguments(), Hints: readOnly,
+			Name: "test_embedded_resource", Description: "Holds one resource.",
+			Input: noArguments(), Hints: readOnly,
 			Run: fixedOutcome(embeddedBlock(embedded)),
 		},
 		{
@@ -43,7 +47,8 @@ func (o *officialFeatures) tools() []*Tool {
 			Input: noArguments(), Hints: readOnly, Run: o.runWithLogging,
 		},
 		{
-			Name: "test_error_handling", Description: "Fails.", Input: noArguments(), Hints: readOnly,
+			Name: "test_error_handling", Description: "Fails.",
+			Input: noArguments(), Hints: readOnly,
 			Run: func(context.Context, *Call) Outcome {
 				return errorOutcome("This tool intentionally returns an error for testing")
 			},
@@ -89,7 +94,8 @@ func (o *officialFeatures) tools() []*Tool {
 		listChangeTool("test_trigger_tool_change", "tools", &o.toolListed),
 		listChangeTool("test_trigger_prompt_change", "prompts", &o.promptListed),
 		{
-			Name: "test_dynamic_tool", Description: "Comes and goes.", Input: noArguments(), Hints: readOnly,
+			Name: "test_dynamic_tool", Description: "Comes and goes.",
+			Input: noArguments(), Hints: readOnly,
 			In: spec.Stateless, Offered: func(*Library) bool { return o.toolListed.Load() },
 			Run: fixedOutcome(textBlock("I am still here.")),
 		},
