@@ -77,8 +77,12 @@ func (f Frame) word() Message {
 // secret are the header fields whose values grant access.
 var secret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}
 
-// Masked returns header fields as a report may show them: of those that grant
-// access only the scheme is told.
+// schemes are the authentication schemes that a report may show. Another first
+// word may be part of the secret, as it is in a cookie.
+var schemes = []string{"Basic", "Bearer", "Digest", "DPoP", "Negotiate"}
+
+// Masked returns header fields as a report may show them: those that grant
+// access without their value, but with the scheme if it is a known one.
 func Masked(header map[string][]string) map[string][]string {
 	out := maps.Clone(header)
 	for key, values := range out {
@@ -87,8 +91,9 @@ func Masked(header map[string][]string) map[string][]string {
 		}
 		hidden := make([]string, len(values))
 		for i, v := range values {
-			scheme, _, two := strings.Cut(v, " ")
-			if hidden[i] = "…"; two {
+			hidden[i] = "…"
+			scheme, _, _ := strings.Cut(v, " ")
+			if slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) {
 				hidden[i] = scheme + " …"
 			}
 		}

@@ -85,18 +85,22 @@ func extreme(v gjson.Result, depth int) (found bool) {
 	return found
 }
 
-// surrogate tells whether a raw string has an escape of a surrogate, paired or
-// not, or of NUL, which ends a string for some readers.
+// surrogate reports whether a raw string has an escape of a surrogate, paired
+// or not, or of NUL, which ends a string for some readers.
 func surrogate(raw string) bool {
 	for {
-		i := strings.Index(raw, `\u`)
+		i := strings.IndexByte(raw, '\\')
 		if i < 0 || len(raw) < i+6 {
 			return false
+		}
+		if raw[i+1] != 'u' {
+			raw = raw[i+2:]
+			continue
 		}
 		hex := strings.ToLower(raw[i+2 : i+6])
 		if hex == "0000" || hex[0] == 'd' && hex[1] >= '8' {
 			return true
 		}
-		raw = raw[i+2:]
+		raw = raw[i+6:]
 	}
 }
