@@ -24,6 +24,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -72,6 +73,7 @@ func Read(path string) (*Values, error) {
 }
 
 func parse(text []byte) (*Values, error) {
+	text = bytes.TrimPrefix(text, yamldoc.ByteOrderMark)
 	root, err := yamldoc.Parse(text, "a configuration is one")
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package yamldoc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,11 +13,15 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
+// ByteOrderMark may begin a file (YAML 1.2.2 section 5.2); the library takes it
+// for a part of the first key.
+var ByteOrderMark = []byte("\ufeff")
+
 // Parse returns the root of the only document of a text, nil where it holds
 // nothing but comments. A second document is an error that says what the file
 // should have been ("a baseline is one list").
 func Parse(text []byte, one string) (ast.Node, error) {
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes(bytes.TrimPrefix(text, ByteOrderMark), 0)
 	if err != nil {
 		return nil, Plain(err)
 	}
@@ -32,11 +37,19 @@ func Parse(text []byte, one string) (ast.Node, error) {
 	return nil, fmt.Errorf("line %d: a second document; %s", Line(docs[1].Body), one)
 }
 
+// maxMapping bounds the text of a mapping. A peer may write it, and the library
+// takes the square of its length for nested lists.
+const maxMapping = 32 << 10
+
 // Mapping returns the values of a document that is a mapping with names for
-// keys: nil, booleans, numbers, strings, []any and map[string]any.
+// keys: nil, booleans, numbers, strings, []any and map[string]any; []byte of a
+// value tagged !!binary.
 func Mapping(text []byte) (map[string]any, error) {
+	if len(text) > maxMapping {
+		return nil, fmt.Errorf("it is longer than %d bytes", maxMapping)
+	}
 	var out map[string]any
-	if err := yaml.Unmarshal(text, &out); err != nil {
+	if err := yaml.Unmarshal(bytes.TrimPrefix(text, ByteOrderMark), &out); err != nil {
 		return nil, Plain(err)
 	}
 	return out, nil
