@@ -39,14 +39,14 @@ func challenges(h http.Header) []challenge {
 }
 
 // skipToken68 skips the single value that a challenge may have in place of
-// parameters, such as that of Negotiate.
+// parameters, such as that of Negotiate, with the characters that pad it.
 func skipToken68(after string) string {
 	rest := strings.TrimLeft(after, " \t")
 	word, next := cutToken(rest)
 	if _, _, isParam := cutParamValue(next); isParam || word == "" {
 		return rest
 	}
-	if next = strings.TrimLeft(next, " \t"); next == "" || next[0] == ',' {
+	if next = strings.TrimLeft(strings.TrimLeft(next, "="), " \t"); next == "" || next[0] == ',' {
 		return next
 	}
 	return rest
