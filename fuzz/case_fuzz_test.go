@@ -1,0 +1,79 @@
+package fuzz
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+)
+
+// FuzzParseCase reads arbitrary text as a case file. What is accepted is the
+// same when it is written and read again, and every frame that it replays is
+// sent in full over each transport.
+func FuzzParseCase(f *testing.F) {
+	head := "# revision: 2025-06-18\n# oracle: liveness.dead\n# outcome: the peer ended: x\n"
+	for _, rest := range []string{
+		"# seed: 7\n# split: 5\n# split: 9\n# timeout: 2s\n", "# transport: http\n# paced: true\n# header: X-Key\n# target: [\"--url\",\"http://127.0.0.1:1/\",\"--\",\"a b\"]\n",
+		"# transport: sse\n# target: [\"http://127.0.0.1:1/sse\"]\n", "# paced: true\n", "# split: 0\n", "# seed: -1\n", "# transport: carrier\n", "# says: a  b\n# mcpcheck: v1 # x\n",
+	} {
+		for _, bad := range fixtures.Malformed()[:6] {
+			text := []byte(head + rest)
+			for _, frame := range []wire.Frame{
+				{From: wire.Client, Note: noteOpening, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)},
+				{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`), Mark: true},
+				{From: wire.Client, Note: noteAnswer, Raw: []byte(`{"jsonrpc":"2.0","id":"a","result":{}}`)},
+				{From: wire.Client, Raw: bad.Bytes},
+				{From: wire.Client, Note: noteClosing, Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`)},
+			} {
+				text = append(frame.AppendJSON(text), '\n')
+			}
+			f.Add(text)
+		}
+	}
+	f.Add([]byte(head))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := ParseCase(text)
+		if err != nil {
+			return
+		}
+		written := c.Append(nil)
+		again, err := ParseCase(written)
+		if err != nil {
+			t.Fatalf("%s\nis not read again: %v", written, err)
+		}
+		if twice := again.Append(nil); !bytes.Equal(twice, written) {
+			t.Errorf("written again:\n%s\nwant\n%s", twice, written)
+		}
+		for _, over := range []transport.Kind{transport.Stdio, transport.HTTP, transport.SSE} {
+			assertSendsFrames(t, c, over)
+			if got, want := again.Script(over), c.Script(over); !reflect.DeepEqual(got.Writes, want.Writes) || !reflect.DeepEqual(got.Answers, want.Answers) || len(got.Opening) != len(want.Opening) {
+				t.Errorf("read again it sends %q, want %q", got.Writes, want.Writes)
+			}
+		}
+	})
+}
+
+// assertSendsFrames asserts that the writes of a script are the frames of the
+// client that are neither opening, nor answer, nor closing question.
+func assertSendsFrames(t *testing.T, c Case, over transport.Kind) {
+	t.Helper()
+	s := c.Script(over)
+	var want []byte
+	count := 0
+	for _, frame := range c.Frames {
+		if frame.From == wire.Client && !frame.Wordless() && frame.Note != noteOpening && frame.Note != noteAnswer && frame.Note != noteClosing {
+			want = append(append(want, frame.Raw...), '\n')
+			count++
+		}
+	}
+	got := bytes.Join(s.Writes, nil)
+	if s.Posted {
+		got = append(bytes.Join(s.Writes, []byte("\n")), '\n')
+	}
+	if !bytes.Equal(got, want) || s.Posted && len(s.Writes) != count {
+		t.Errorf("over %s it sends %q, want %q", over, s.Writes, want)
+	}
+}
