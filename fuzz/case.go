@@ -41,48 +41,48 @@ type Case struct {
 const (
 	noteOpening = "opening"
 	noteAnswer  = "answer" // to a request of the server
-	noteClosing = "closing question"
+	noteLiveness = "closing question"
 )
 
 // newCase makes the case of a finding from the script that showed it and what
 // was said.
-func newCase(f *Found, s Script, played Played, o Options) Case {
+func newCase(f *Found, s script, played execution, o Options) Case {
 	c := Case{
-		Rev: s.Rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
-		Seed: f.Seed, Version: o.Version, Paced: s.Paced, Timeout: o.Session.Timeout.String(),
+		Rev: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
+		Seed: f.Seed, Version: o.Version, Paced: s.paced, Timeout: o.Session.Timeout.String(),
 		Transport: transport.Kind(f.Transport), Target: o.Target, Headers: o.Headers,
 	}
 	at := 0
-	for _, w := range s.Writes[:len(s.Writes)-1] {
-		if s.Posted {
+	for _, w := range s.writes[:len(s.writes)-1] {
+		if s.overHTTP {
 			break
 		}
 		at += len(w)
 		c.Splits = append(c.Splits, at)
 	}
-	if len(played.Frames) == 0 { // it did not even open again
-		for _, frame := range s.Opening {
+	if len(played.frames) == 0 { // it did not even open again
+		for _, frame := range s.opening {
 			frame.Note = noteOpening
 			c.Frames = append(c.Frames, frame)
 		}
-		for _, m := range s.Lines() {
+		for _, m := range s.messages() {
 			c.Frames = append(c.Frames, wire.Frame{From: wire.Client, Raw: m.Raw})
 		}
 		return c
 	}
-	opening, body := len(s.Opening), len(s.Lines())
-	for i, frame := range played.Frames {
+	opening, body := len(s.opening), len(s.messages())
+	for i, frame := range played.frames {
 		frame.At, frame.Note = 0, ""
 		frame.Mark = i == f.symptom.Frame && frame.From == wire.Server
 		if frame.From == wire.Client && !frame.Wordless() {
 			m := frame.Message()
 			switch {
-			case opening > 0 && !ours(m, played.Frames[:i]):
+			case opening > 0 && !answersServer(m, played.frames[:i]):
 				opening--
 				frame.Note = noteOpening
-			case m.Method() == s.Rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"alive-`):
-				frame.Note = noteClosing
-			case body > 0 && !ours(m, played.Frames[:i]):
+			case m.Method() == s.rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"alive-`):
+				frame.Note = noteLiveness
+			case body > 0 && !answersServer(m, played.frames[:i]):
 				body--
 			default:
 				frame.Note = noteAnswer
@@ -94,7 +94,7 @@ func newCase(f *Found, s Script, played Played, o Options) Case {
 }
 
 // ours tells whether a frame answers a request of the server before it.
-func ours(m wire.Message, before []wire.Frame) bool {
+func answersServer(m wire.Message, before []wire.Frame) bool {
 	if !m.IsResponse() {
 		return false
 	}
@@ -130,7 +130,7 @@ func (c Case) Append(b []byte) []byte {
 		header("transport", string(c.Transport))
 	}
 	if len(c.Target) > 0 {
-		b = fmt.Appendf(b, "# target: %s\n", encoded(c.Target))
+		b = fmt.Appendf(b, "# target: %s\n", compactJSON(c.Target))
 	}
 	for _, name := range c.Headers {
 		header("header", name)
@@ -153,7 +153,7 @@ func (c Case) write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of cases: %w", err)
 	}
-	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Rev, uint32(hash(c.Signature)))
+	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Rev, uint32(hashOf(c.Signature)))
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file, c.Append(nil), 0o644); err != nil {
 		return "", fmt.Errorf("write a case: %w", err)
@@ -173,7 +173,7 @@ func ParseCase(text []byte) (Case, error) {
 		case len(raw) == 0:
 		case raw[0] == '#':
 			key, v, _ := strings.Cut(strings.TrimSpace(string(raw[1:])), ": ")
-			err = c.header(key, v)
+			err = c.readHeader(key, v)
 		default:
 			var f wire.Frame
 			if f, err = wire.ParseFrame(raw); err == nil {
@@ -189,13 +189,13 @@ func ParseCase(text []byte) (Case, error) {
 		return c, fmt.Errorf("no line names the revision (# revision: …)")
 	case c.Oracle == "" || c.Outcome == "":
 		return c, fmt.Errorf("no line names the oracle and its outcome (# oracle: …, # outcome: …)")
-	case len(c.Script(c.Transport).Lines()) == 0 || len(c.Script(c.Transport).Writes) == 0:
+	case len(c.script(c.Transport).messages()) == 0 || len(c.script(c.Transport).writes) == 0:
 		return c, fmt.Errorf("no frame of the client to replay")
 	}
 	return c, nil
 }
 
-func (c *Case) header(key, v string) (err error) {
+func (c *Case) readHeader(key, v string) (err error) {
 	switch key {
 	case "revision":
 		c.Rev, err = spec.ParseRevision(v)
@@ -240,7 +240,7 @@ func (c *Case) header(key, v string) (err error) {
 }
 
 // encoded writes words as JSON on one line.
-func encoded(words []string) []byte {
+func compactJSON(words []string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -252,8 +252,8 @@ func encoded(words []string) []byte {
 
 // Script returns what a replay sends over a transport, which need not be that of
 // the case.
-func (c Case) Script(over transport.Kind) Script {
-	s := Script{Rev: c.Rev, Paced: c.Paced, Posted: over != transport.Stdio}
+func (c Case) script(over transport.Kind) script {
+	s := script{rev: c.Rev, paced: c.Paced, overHTTP: over != transport.Stdio}
 	asked := map[string]string{} // requests of the server so far: id to method
 	var all []byte
 	for _, f := range c.Frames {
@@ -264,32 +264,32 @@ func (c Case) Script(over transport.Kind) Script {
 				asked[m.ID().Key()] = m.Method()
 			}
 		case f.Note == noteOpening:
-			s.Opening = append(s.Opening, wire.Frame{From: wire.Client, Raw: f.Raw})
+			s.opening = append(s.opening, wire.Frame{From: wire.Client, Raw: f.Raw})
 		case f.Note == noteAnswer:
 			if method := asked[m.ID().Key()]; method != "" {
-				s.Answers = append(s.Answers, Answer{method, string(f.Raw)})
+				s.answers = append(s.answers, answer{method, string(f.Raw)})
 			}
-		case f.Note == noteClosing, f.Wordless():
-		case s.Posted:
-			s.Writes = append(s.Writes, f.Raw)
+		case f.Note == noteLiveness, f.Wordless():
+		case s.overHTTP:
+			s.writes = append(s.writes, f.Raw)
 		case c.Transport != transport.Stdio && c.Paced:
-			s.Writes = append(s.Writes, append(bytes.Clone(f.Raw), '\n'))
+			s.writes = append(s.writes, append(bytes.Clone(f.Raw), '\n'))
 		default:
 			all = append(append(all, f.Raw...), '\n')
 		}
 	}
-	if s.Posted {
+	if s.overHTTP {
 		return s
 	}
 	from := 0
 	for _, at := range c.Splits {
 		if at > from && at < len(all) {
-			s.Writes = append(s.Writes, all[from:at])
+			s.writes = append(s.writes, all[from:at])
 			from = at
 		}
 	}
 	if from < len(all) {
-		s.Writes = append(s.Writes, all[from:])
+		s.writes = append(s.writes, all[from:])
 	}
 	return s
 }
@@ -303,30 +303,30 @@ type Replayed struct {
 }
 
 // replays is how often a case is played before it counts as fixed.
-const replays = 3
+const replayRuns = 3
 
 // Replay plays a case on fresh instances of a target, until it reproduces or has
 // not done so three times. Liveness is asked, and the judge of the case. again
 // starts a server over HTTP again, or is nil. The error tells that the target could not be spoken to.
 func Replay(ctx context.Context, target transport.Target, c Case, o session.Options, again func(context.Context) error) (r Replayed, err error) {
-	p := newPlayer(target, o, o.Timeout)
-	p.grounds = newGrounds(target, o, again)
+	p := newExecutor(target, o, o.Timeout)
+	p.server = newSharedServer(target, o, again)
 	defer p.close()
-	b := newBench(c.Rev, transport.KindOf(target))
+	b := newOracles(c.Rev, transport.KindOf(target))
 	b.judges = slices.DeleteFunc(b.judges, func(j check.Check) bool { return j.ID != c.Oracle })
-	for range replays {
-		s := c.Script(transport.KindOf(target))
+	for range replayRuns {
+		s := c.script(transport.KindOf(target))
 		l, err := p.open(ctx, s)
 		if err != nil {
 			return r, err
 		}
-		played := l.play(ctx, s)
-		l.drop(played.State != session.Alive)
+		played := l.execute(ctx, s)
+		l.end(played.state != session.Alive)
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		r = Replayed{Frames: played.Frames, Symptom: b.look(played)}
-		r.Same = r.Symptom.same(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
+		r = Replayed{Frames: played.frames, Symptom: b.judge(played)}
+		r.Same = r.Symptom.matches(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
 		if r.Reproduces = r.Symptom != nil; r.Reproduces {
 			return r, nil
 		}

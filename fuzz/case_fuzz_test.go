@@ -26,7 +26,7 @@ func FuzzParseCase(f *testing.F) {
 				{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`), Mark: true},
 				{From: wire.Client, Note: noteAnswer, Raw: []byte(`{"jsonrpc":"2.0","id":"a","result":{}}`)},
 				{From: wire.Client, Raw: bad.Bytes},
-				{From: wire.Client, Note: noteClosing, Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`)},
+				{From: wire.Client, Note: noteLiveness, Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`)},
 			} {
 				text = append(frame.AppendJSON(text), '\n')
 			}
@@ -49,8 +49,8 @@ func FuzzParseCase(f *testing.F) {
 		}
 		for _, over := range []transport.Kind{transport.Stdio, transport.HTTP, transport.SSE} {
 			assertSendsFrames(t, c, over)
-			if got, want := again.Script(over), c.Script(over); !reflect.DeepEqual(got.Writes, want.Writes) || !reflect.DeepEqual(got.Answers, want.Answers) || len(got.Opening) != len(want.Opening) {
-				t.Errorf("read again it sends %q, want %q", got.Writes, want.Writes)
+			if got, want := again.script(over), c.script(over); !reflect.DeepEqual(got.writes, want.writes) || !reflect.DeepEqual(got.answers, want.answers) || len(got.opening) != len(want.opening) {
+				t.Errorf("read again it sends %q, want %q", got.writes, want.writes)
 			}
 		}
 	})
@@ -60,20 +60,20 @@ func FuzzParseCase(f *testing.F) {
 // client that are neither opening, nor answer, nor closing question.
 func assertSendsFrames(t *testing.T, c Case, over transport.Kind) {
 	t.Helper()
-	s := c.Script(over)
+	s := c.script(over)
 	var want []byte
 	count := 0
 	for _, frame := range c.Frames {
-		if frame.From == wire.Client && !frame.Wordless() && frame.Note != noteOpening && frame.Note != noteAnswer && frame.Note != noteClosing {
+		if frame.From == wire.Client && !frame.Wordless() && frame.Note != noteOpening && frame.Note != noteAnswer && frame.Note != noteLiveness {
 			want = append(append(want, frame.Raw...), '\n')
 			count++
 		}
 	}
-	got := bytes.Join(s.Writes, nil)
-	if s.Posted {
-		got = append(bytes.Join(s.Writes, []byte("\n")), '\n')
+	got := bytes.Join(s.writes, nil)
+	if s.overHTTP {
+		got = append(bytes.Join(s.writes, []byte("\n")), '\n')
 	}
-	if !bytes.Equal(got, want) || s.Posted && len(s.Writes) != count {
-		t.Errorf("over %s it sends %q, want %q", over, s.Writes, want)
+	if !bytes.Equal(got, want) || s.overHTTP && len(s.writes) != count {
+		t.Errorf("over %s it sends %q, want %q", over, s.writes, want)
 	}
 }

@@ -18,14 +18,14 @@ import (
 // which they differ from the frames of the deck.
 
 // feature marks causes that are peculiarities of lines.
-const feature = "line: "
+const lineCause = "line: "
 
 // features names what is peculiar about the lines.
-func features(lines []wire.Message) []string {
+func lineCauses(lines []wire.Message) []string {
 	var out []string
 	for _, m := range lines {
-		for _, f := range peculiar(m) {
-			out = append(out, feature+f)
+		for _, f := range peculiarities(m) {
+			out = append(out, lineCause+f)
 		}
 	}
 	slices.Sort(out)
@@ -33,38 +33,38 @@ func features(lines []wire.Message) []string {
 }
 
 // peculiar names all that is peculiar about one line.
-func peculiar(m wire.Message) []string {
+func peculiarities(m wire.Message) []string {
 	var out []string
 	mark := func(is bool, what string) {
 		if is {
 			out = append(out, what)
 		}
 	}
-	if odd := oddity(m); odd != "" {
+	if odd := anomaly(m); odd != "" {
 		out = append(out, odd)
 	}
 	mark(bytes.HasSuffix(m.Raw, []byte("\r")), "ends in CR LF")
 	mark(len(m.Raw) > 16<<10, "is longer than 16 KiB")
-	mark(deeper(m.Raw, 64), "is nested deeper than 64")
+	mark(nestsDeeper(m.Raw, 64), "is nested deeper than 64")
 	if m.Fault != nil {
 		return out
 	}
 	mark(m.Kind == wire.Batch, "is a batch")
 	mark(m.IsResponse(), "is a response that nobody asked for")
-	undefined := slices.ContainsFunc(m.Elements(), beyondEnvelope)
+	undefined := slices.ContainsFunc(m.Elements(), hasUnknownMember)
 	mark(undefined, "has a member that its envelope does not define")
 	mark(!undefined && bytes.Contains(m.Raw, []byte(`"__proto__":`)), "has a member __proto__")
 	raw := strings.ToLower(string(m.Raw))
 	mark(strings.Contains(raw, `\ud8`) || strings.Contains(raw, `\udf`), "has an escaped surrogate")
 	mark(strings.Contains(raw, `\u0000`), "has an escaped NUL")
 	for _, part := range m.Elements() {
-		out = append(out, peculiarID(part)...)
+		out = append(out, idPeculiarities(part)...)
 	}
 	return out
 }
 
 // peculiarID names what is peculiar about the id of a message.
-func peculiarID(m wire.Message) []string {
+func idPeculiarities(m wire.Message) []string {
 	var out []string
 	mark := func(is bool, what string) {
 		if is {
@@ -86,7 +86,7 @@ func peculiarID(m wire.Message) []string {
 
 // oddity names the flaw of the bytes or the envelope of a line, "" if it has
 // none.
-func oddity(m wire.Message) string {
+func anomaly(m wire.Message) string {
 	switch {
 	case len(bytes.TrimSpace(m.Raw)) == 0:
 		return "is blank"
@@ -109,7 +109,7 @@ func oddity(m wire.Message) string {
 
 // beyondEnvelope tells whether a request or notification has a member that
 // JSON-RPC does not give it. It is a valid one all the same.
-func beyondEnvelope(m wire.Message) bool {
+func hasUnknownMember(m wire.Message) bool {
 	if m.Kind != wire.Request && m.Kind != wire.Notification {
 		return false
 	}
@@ -123,7 +123,7 @@ func beyondEnvelope(m wire.Message) bool {
 
 // deeper tells whether brackets nest deeper than n anywhere, strings not
 // minded: a line that is no JSON has none.
-func deeper(raw []byte, n int) bool {
+func nestsDeeper(raw []byte, n int) bool {
 	level := 0
 	for _, c := range raw {
 		switch c {
@@ -139,26 +139,26 @@ func deeper(raw []byte, n int) bool {
 }
 
 // places names where the steps of a plan differ from the frames of the deck.
-func (d *Deck) places(p Plan, base int) []string {
-	edited, plain := d.Script(p, base), p
+func (d *corpus) editedPlaces(p Plan, base int) []string {
+	edited, plain := d.script(p, base), p
 	plain.Steps = slices.Clone(p.Steps)
 	for i := range plain.Steps {
-		plain.Steps[i].Edits, plain.Steps[i].Bytes = nil, nil
+		plain.Steps[i].Edits, plain.Steps[i].ByteEdits = nil, nil
 	}
-	lines, whole := edited.Lines(), d.Script(plain, base).Lines()
+	lines, whole := edited.messages(), d.script(plain, base).messages()
 	var out []string
 	for i := range min(len(lines), len(whole)) {
 		if !bytes.Equal(lines[i].Raw, whole[i].Raw) && lines[i].Fault == nil && whole[i].Fault == nil {
 			out = differences(out, whole[i].Value(), lines[i].Value(), "")
 		}
 	}
-	if len(p.Chunks) > 0 {
+	if len(p.SplitAt) > 0 {
 		out = append(out, "bytes in several writes")
 	}
-	for _, e := range p.Answer {
+	for _, e := range p.AnswerEdits {
 		out = append(out, "our answer"+e.At)
 	}
-	if p.Bare {
+	if p.NoOpening {
 		out = append(out, "no opening")
 	}
 	slices.Sort(out)
@@ -208,39 +208,39 @@ func newPlace(at, name string) string {
 }
 
 // frames names the frames of a plan.
-func (p Plan) frames() []string {
+func (p Plan) frameCauses() []string {
 	var out []string
 	for _, s := range p.Steps {
-		name, _, _ := strings.Cut(s.Card, "#")
+		name, _, _ := strings.Cut(s.Frame, "#")
 		out = append(out, fmt.Sprintf("the frame %s", name))
 	}
 	return out
 }
 
 // everyCause names all that may be the cause of what a plan met.
-func (d *Deck) everyCause(p Plan, s Script) []string {
-	return slices.Concat(features(s.Lines()), d.places(p, stride), p.frames())
+func (d *corpus) allCauses(p Plan, s script) []string {
+	return slices.Concat(lineCauses(s.messages()), d.editedPlaces(p, idsPerPlan), p.frameCauses())
 }
 
 // mainCauses names the cause of what a smallest plan meets.
-func (d *Deck) mainCauses(p Plan, s Script) []string {
-	out := features(s.Lines())
+func (d *corpus) mainCauses(p Plan, s script) []string {
+	out := lineCauses(s.messages())
 	if len(out) == 0 {
-		out = d.places(p, stride)
+		out = d.editedPlaces(p, idsPerPlan)
 	}
 	if len(out) == 0 {
-		out = p.frames()
+		out = p.frameCauses()
 	}
 	return out
 }
 
 // peculiarOnly tells whether causes can be told from lines alone.
-func peculiarOnly(causes []string) bool {
-	return !slices.ContainsFunc(causes, func(c string) bool { return !strings.HasPrefix(c, feature) })
+func areLineCauses(causes []string) bool {
+	return !slices.ContainsFunc(causes, func(c string) bool { return !strings.HasPrefix(c, lineCause) })
 }
 
 // common returns the causes in both lists.
-func common(a, b []string) []string {
+func intersection(a, b []string) []string {
 	var out []string
 	for _, c := range a {
 		if slices.Contains(b, c) {

@@ -27,8 +27,8 @@ type Options struct {
 	Again func(ctx context.Context) error
 	// Suspect is how long an answer is waited for before a plan is looked at
 	// more closely, with the full timeout; 0 means a second.
-	Suspect time.Duration
-	Shrink  time.Duration          // for one finding; 0 means 30 s
+	FirstTimeout time.Duration
+	ShrinkTime  time.Duration          // for one finding; 0 means 30 s
 	Allow   func(tool string) bool // tools that anything may be sent to; nil for none
 	Out     string                 // directory of case files; "" writes none
 	Version string                 // of this program, for case files
@@ -45,19 +45,19 @@ type Options struct {
 }
 
 // reuse is how many plans are played in one session before it is renewed.
-const reuse = 100
+const plansPerSession = 100
 
 // Stats count what was done.
 type Stats struct {
 	Prepared  time.Duration // what finding out about the target took
-	Took      time.Duration // the search
+	Elapsed      time.Duration // the search
 	Plans     int           // distinct plans played
-	Repeated  int           // plans drawn that had been played before
+	Duplicates  int           // plans drawn that had been played before
 	Held      int           // plans that manners held back
 	SetAside  int           // plans that would meet a known finding which ends the session
 	Again     int           // plans that met a known finding
 	Slow      int           // plans whose answers came later than suspected
-	Late      int           // plans that met the answers of others
+	Misattributed      int           // plans that met the answers of others
 	Starts    int           // of the target
 	Findings  int
 	Methods   map[spec.Revision]map[string]Count
@@ -69,7 +69,7 @@ type Stats struct {
 type Count struct{ Sent, Served int }
 
 // Rate returns plans per second.
-func (s Stats) Rate() float64 { return float64(s.Plans) / max(s.Took.Seconds(), 1e-9) }
+func (s Stats) Rate() float64 { return float64(s.Plans) / max(s.Elapsed.Seconds(), 1e-9) }
 
 // A Result is what a run came to.
 type Result struct {
@@ -90,79 +90,79 @@ type Found struct {
 	Case    Case
 	Causes  []string
 	symptom *Symptom
-	shared  []string // causes that all instances have in common
+	sharedCauses  []string // causes that all instances have in common
 	hits    int
-	script  Script
+	script  script
 	seed    uint64
 }
 
 // engine is one run.
 type engine struct {
-	o       Options
+	options       Options
 	kind    transport.Kind
-	p       *player // searches
-	slow    *player // confirms
-	gen     *generator
-	decks   map[spec.Revision]*Deck
-	offers  map[spec.Revision]Offer
-	benches map[spec.Revision]*bench
-	lines   map[spec.Revision]*line
-	res     *Result
+	searcher       *executor // searches
+	confirmer    *executor // confirms
+	generator     *generator
+	corpora   map[spec.Revision]*corpus
+	offerings  map[spec.Revision]offering
+	oracles map[spec.Revision]*oracles
+	connections   map[spec.Revision]*connection
+	result     *Result
 	known   []*Found // found and, but for those of pending, confirmed
-	results chan confirmation
+	confirmations chan confirmation
 	pending int
-	began   time.Time
-	told    time.Time
+	started   time.Time
+	lastProgress    time.Time
 }
 
 // Run searches until the runs or the time are used up or ctx ends. The error
 // tells that the target could not be spoken to; the result is there even so.
 func Run(ctx context.Context, target transport.Target, o Options) (*Result, error) {
-	if o.Suspect == 0 {
-		o.Suspect = min(time.Second, o.Session.Timeout)
+	if o.FirstTimeout == 0 {
+		o.FirstTimeout = min(time.Second, o.Session.Timeout)
 	}
-	if o.Shrink == 0 {
-		o.Shrink = 30 * time.Second
+	if o.ShrinkTime == 0 {
+		o.ShrinkTime = 30 * time.Second
 	}
 	if o.Allow == nil {
 		o.Allow = func(string) bool { return false }
 	}
 	quick := o.Session
-	quick.Timeout = o.Suspect
+	quick.Timeout = o.FirstTimeout
 	e := &engine{
-		o: o, kind: transport.KindOf(target), p: newPlayer(target, quick, o.Suspect), slow: newPlayer(target, o.Session, o.Session.Timeout),
-		decks: map[spec.Revision]*Deck{}, offers: map[spec.Revision]Offer{}, benches: map[spec.Revision]*bench{}, lines: map[spec.Revision]*line{},
-		res: &Result{Ended: reports.Complete}, began: time.Now(), results: make(chan confirmation),
+		options: o, kind: transport.KindOf(target), searcher: newExecutor(target, quick, o.FirstTimeout), confirmer: newExecutor(target, o.Session, o.Session.Timeout),
+		corpora: map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{}, oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},
+		result: &Result{Ended: reports.Complete}, started: time.Now(), confirmations: make(chan confirmation),
 	}
-	e.res.Stats.Methods = map[spec.Revision]map[string]Count{}
-	e.slow.grounds = newGrounds(target, o.Session, o.Again)
-	e.p.grounds = e.slow.grounds
+	e.result.Stats.Methods = map[spec.Revision]map[string]Count{}
+	e.confirmer.server = newSharedServer(target, o.Session, o.Again)
+	e.searcher.server = e.confirmer.server
 	defer e.close()
 	if err := e.prepare(ctx); err != nil {
-		return e.res, err
+		return e.result, err
 	}
 	err := e.search(ctx)
 	for e.pending > 0 {
-		e.conclude(<-e.results)
+		e.conclude(<-e.confirmations)
 	}
-	e.count()
+	e.updateStats()
 	if ctx.Err() != nil {
-		e.res.Ended = reports.Interrupted
-		return e.res, nil
+		e.result.Ended = reports.Interrupted
+		return e.result, nil
 	}
-	return e.res, err
+	return e.result, err
 }
 
 func (e *engine) close() {
-	for _, l := range e.lines {
-		l.drop(false)
+	for _, l := range e.connections {
+		l.end(false)
 	}
-	e.p.close()
-	e.slow.close()
+	e.searcher.close()
+	e.confirmer.close()
 }
 
 // leastPatience is the shortest that an answer is waited for while searching.
-const leastPatience = 150 * time.Millisecond
+const minTimeout = 150 * time.Millisecond
 
 // ErrNotSpoken tells that the target speaks none of the revisions.
 var ErrNotSpoken = errors.New("the target speaks none of the revisions asked for")
@@ -172,33 +172,33 @@ func (e *engine) prepare(ctx context.Context) error {
 	var failed error
 	var spoken []spec.Revision
 	held := map[string]bool{}
-	for _, rev := range e.o.Revisions {
+	for _, rev := range e.options.Revisions {
 		if rev.Facts().Stateless && e.kind == transport.SSE {
-			e.res.Revisions = append(e.res.Revisions, reports.RevisionRun{Revision: rev, Why: "the stateless era has no HTTP+SSE"})
+			e.result.Revisions = append(e.result.Revisions, reports.RevisionRun{Revision: rev, Why: "the stateless era has no HTTP+SSE"})
 			continue
 		}
-		offer, err := discover(ctx, e.slow, rev, e.o.Allow)
-		run := reports.RevisionRun{Revision: rev, Spoken: offer.Spoken, Why: offer.Why}
+		offer, err := discover(ctx, e.confirmer, rev, e.options.Allow)
+		run := reports.RevisionRun{Revision: rev, Spoken: offer.spoken, Why: offer.why}
 		if err != nil {
 			failed, run.Why = err, err.Error()
 		}
-		e.res.Revisions = append(e.res.Revisions, run)
-		if !offer.Spoken {
+		e.result.Revisions = append(e.result.Revisions, run)
+		if !offer.spoken {
 			continue
 		}
-		e.res.Name, e.res.Version = offer.Name, offer.Version
-		for _, t := range offer.Held {
+		e.result.Name, e.result.Version = offer.name, offer.version
+		for _, t := range offer.withheld {
 			held[t] = true
 		}
 		spoken = append(spoken, rev)
-		e.decks[rev], e.offers[rev], e.benches[rev] = NewDeck(rev, offer), offer, newBench(rev, e.kind)
-		e.decks[rev].Posted = e.p.grounds.shared
-		e.res.Stats.Methods[rev] = map[string]Count{}
+		e.corpora[rev], e.offerings[rev], e.oracles[rev] = newCorpus(rev, offer), offer, newOracles(rev, e.kind)
+		e.corpora[rev].overHTTP = e.searcher.server.isShared
+		e.result.Stats.Methods[rev] = map[string]Count{}
 	}
 	for t := range held {
-		e.res.Stats.HeldTools = append(e.res.Stats.HeldTools, t)
+		e.result.Stats.HeldTools = append(e.result.Stats.HeldTools, t)
 	}
-	slices.Sort(e.res.Stats.HeldTools)
+	slices.Sort(e.result.Stats.HeldTools)
 	if len(spoken) == 0 {
 		if failed != nil {
 			return failed
@@ -210,8 +210,8 @@ func (e *engine) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	e.gen = newGenerator(spoken, e.decks)
-	e.p.least = leastPatience
+	e.generator = newGenerator(spoken, e.corpora)
+	e.searcher.minTimeout = minTimeout
 	return nil
 }
 
@@ -220,87 +220,87 @@ func (e *engine) prepare(ctx context.Context) error {
 // `mcpcheck server`, and the frames that are answered so late that each would
 // be looked at as a suspect.
 func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
-	d := e.decks[rev]
+	d := e.corpora[rev]
 	late := map[string]bool{}
-	for _, c := range d.Cards {
-		p := Plan{Rev: rev, Steps: []Step{{Card: c.Name}}, Paced: true}
-		l, s, err := e.line(ctx, p)
+	for _, c := range d.frames {
+		p := Plan{Rev: rev, Steps: []Step{{Frame: c.name}}, Paced: true}
+		l, s, err := e.connect(ctx, p)
 		if err != nil || l == nil {
 			return err
 		}
-		played := l.play(ctx, s)
-		for _, id := range e.benches[rev].setAside(played, l.Transcript) {
-			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.Name))
+		played := l.execute(ctx, s)
+		for _, id := range e.oracles[rev].removeObjecting(played, l.Transcript) {
+			e.result.Notes = append(e.result.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.name))
 		}
-		if late[c.Name] = played.State == session.Mute || played.State == session.Desync; late[c.Name] {
-			e.res.Notes = append(e.res.Notes, fmt.Sprintf("%s: %s is left out: as it is, the peer is %s after it within %s (%s)", rev, c.Name, played.State, e.o.Suspect, played.Why))
+		if late[c.name] = played.state == session.Mute || played.state == session.Desync; late[c.name] {
+			e.result.Notes = append(e.result.Notes, fmt.Sprintf("%s: %s is left out: as it is, the peer is %s after it within %s (%s)", rev, c.name, played.state, e.options.FirstTimeout, played.why))
 		}
-		e.after(l, p, played, nil)
+		e.release(l, p, played, nil)
 	}
-	d.Cards = slices.DeleteFunc(d.Cards, func(c Card) bool { return late[c.Name] })
-	if l := e.lines[rev]; l != nil { // the search starts where its seed says, whatever was said so far
-		delete(e.lines, rev)
-		l.drop(false)
+	d.frames = slices.DeleteFunc(d.frames, func(c baseFrame) bool { return late[c.name] })
+	if l := e.connections[rev]; l != nil { // the search starts where its seed says, whatever was said so far
+		delete(e.connections, rev)
+		l.end(false)
 	}
-	if len(d.Cards) == 0 {
-		return fmt.Errorf("no frame at %s is answered by %s", rev, e.p.target)
+	if len(d.frames) == 0 {
+		return fmt.Errorf("no frame at %s is answered by %s", rev, e.searcher.target)
 	}
 	return nil
 }
 
 // line returns a connection for the plan and the plan as a script on it; nil
 // if manners hold the plan back.
-func (e *engine) line(ctx context.Context, p Plan) (*line, Script, error) {
-	d := e.decks[p.Rev]
-	l := e.lines[p.Rev]
-	if l != nil && !p.Bare {
-		s := d.Script(p, base(l))
-		if !e.allowed(s) {
+func (e *engine) connect(ctx context.Context, p Plan) (*connection, script, error) {
+	d := e.corpora[p.Rev]
+	l := e.connections[p.Rev]
+	if l != nil && !p.NoOpening {
+		s := d.script(p, firstID(l))
+		if !e.isAllowed(s) {
 			return nil, s, nil
 		}
-		if l.plans < reuse && l.stands() && !l.clashes(s.Lines()) {
+		if l.plans < plansPerSession && l.isUsable() && !l.reusesID(s.messages()) {
 			return l, s, nil
 		}
-		delete(e.lines, p.Rev)
-		l.drop(l.Over() != nil)
+		delete(e.connections, p.Rev)
+		l.end(l.Over() != nil)
 	}
-	s := d.Script(p, base(nil))
-	if !e.allowed(s) {
+	s := d.script(p, firstID(nil))
+	if !e.isAllowed(s) {
 		return nil, s, nil
 	}
-	fresh, err := e.open(ctx, s)
+	fresh, err := e.openRetrying(ctx, s)
 	if err != nil {
 		return nil, s, err
 	}
-	if !p.Bare {
-		e.lines[p.Rev] = fresh
+	if !p.NoOpening {
+		e.connections[p.Rev] = fresh
 	}
 	return fresh, s, nil
 }
 
 // base is where the ids of the next plan on a connection begin.
-func base(l *line) int {
+func firstID(l *connection) int {
 	if l == nil {
-		return stride
+		return idsPerPlan
 	}
-	return (l.plans + 1) * stride
+	return (l.plans + 1) * idsPerPlan
 }
 
 // open starts the target; a start that fails is tried again, since a target
 // that crashed may need a moment.
-func (e *engine) open(ctx context.Context, s Script) (l *line, err error) {
+func (e *engine) openRetrying(ctx context.Context, s script) (l *connection, err error) {
 	for range 3 {
-		if l, err = e.p.open(ctx, s); err == nil || ctx.Err() != nil {
+		if l, err = e.searcher.open(ctx, s); err == nil || ctx.Err() != nil {
 			return l, err
 		}
 	}
 	return nil, err
 }
 
-func (e *engine) allowed(s Script) bool {
-	manners := e.offers[s.Rev].Manners
-	for _, m := range s.Lines() {
-		if !manners.allow(m.Raw) {
+func (e *engine) isAllowed(s script) bool {
+	manners := e.offerings[s.rev].policy
+	for _, m := range s.messages() {
+		if !manners.allows(m.Raw) {
 			return false
 		}
 	}
@@ -310,44 +310,44 @@ func (e *engine) allowed(s Script) bool {
 // search draws and plays plans.
 func (e *engine) search(ctx context.Context) error {
 	seen := map[uint64]bool{}
-	st := &e.res.Stats
-	st.Prepared = time.Since(e.began)
-	e.began = time.Now()
+	st := &e.result.Stats
+	st.Prepared = time.Since(e.started)
+	e.started = time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
-		if e.o.Runs > 0 && st.Plans >= e.o.Runs || e.o.Time > 0 && time.Since(e.began) >= e.o.Time {
+		if e.options.Runs > 0 && st.Plans >= e.options.Runs || e.options.Time > 0 && time.Since(e.started) >= e.options.Time {
 			return nil
 		}
-		seed := seedOf(e.o.Seed, i)
-		p := e.gen.draw(seed)
-		if key := hash(p.Key()); seen[key] {
-			st.Repeated++
+		seed := planSeed(e.options.Seed, i)
+		p := e.generator.draw(seed)
+		if key := hashOf(p.Key()); seen[key] {
+			st.Duplicates++
 			continue
 		} else {
 			seen[key] = true
 		}
-		if err := e.try(ctx, p, seed); err != nil {
+		if err := e.runPlan(ctx, p, seed); err != nil {
 			return err
 		}
 		select {
-		case c := <-e.results:
+		case c := <-e.confirmations:
 			e.conclude(c)
 		default:
 		}
-		if time.Since(e.told) > time.Second {
-			e.tell()
+		if time.Since(e.lastProgress) > time.Second {
+			e.reportProgress()
 		}
 	}
 	return nil
 }
 
 // try plays one plan.
-func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
-	st := &e.res.Stats
-	if e.fatal(p) {
+func (e *engine) runPlan(ctx context.Context, p Plan, seed uint64) error {
+	st := &e.result.Stats
+	if e.meetsFatalFinding(p) {
 		st.SetAside++
 		return nil
 	}
-	l, s, err := e.line(ctx, p)
+	l, s, err := e.connect(ctx, p)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return err
@@ -355,21 +355,21 @@ func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
 		st.Held++
 		return nil
 	}
-	if e.o.Sent != nil {
-		for _, m := range s.Lines() {
-			e.o.Sent(p.Rev, m.Raw)
+	if e.options.Sent != nil {
+		for _, m := range s.messages() {
+			e.options.Sent(p.Rev, m.Raw)
 		}
 	}
-	played := l.play(ctx, s)
+	played := l.execute(ctx, s)
 	if ctx.Err() != nil {
-		l.drop(true)
-		delete(e.lines, p.Rev)
+		l.end(true)
+		delete(e.connections, p.Rev)
 		return nil
 	}
 	st.Plans++
-	e.tally(p.Rev, played)
-	symptom := e.benches[p.Rev].look(played)
-	e.after(l, p, played, symptom)
+	e.countMethods(p.Rev, played)
+	symptom := e.oracles[p.Rev].judge(played)
+	e.release(l, p, played, symptom)
 	if symptom != nil {
 		e.investigate(ctx, p, seed, symptom, l)
 	}
@@ -377,14 +377,14 @@ func (e *engine) try(ctx context.Context, p Plan, seed uint64) error {
 }
 
 // tally counts the methods of a plan.
-func (e *engine) tally(rev spec.Revision, played Played) {
-	counts := e.res.Stats.Methods[rev]
-	for _, m := range played.Sent {
+func (e *engine) countMethods(rev spec.Revision, played execution) {
+	counts := e.result.Stats.Methods[rev]
+	for _, m := range played.sent {
 		c := counts[m]
 		c.Sent++
 		counts[m] = c
 	}
-	for _, m := range played.Served {
+	for _, m := range played.served {
 		c := counts[m]
 		c.Served++
 		counts[m] = c
@@ -393,33 +393,33 @@ func (e *engine) tally(rev spec.Revision, played Played) {
 
 // after leaves the connection as the next plan may find it: none at all where
 // this one may have left something behind.
-func (e *engine) after(l *line, p Plan, played Played, symptom *Symptom) {
-	keep := symptom == nil && played.State == session.Alive && !p.Bare
-	if !keep || slices.Contains(played.Sent, "initialize") {
-		if e.lines[p.Rev] == l {
-			delete(e.lines, p.Rev)
+func (e *engine) release(l *connection, p Plan, played execution, symptom *Symptom) {
+	keep := symptom == nil && played.state == session.Alive && !p.NoOpening
+	if !keep || slices.Contains(played.sent, "initialize") {
+		if e.connections[p.Rev] == l {
+			delete(e.connections, p.Rev)
 		}
-		l.drop(played.State != session.Alive)
+		l.end(played.state != session.Alive)
 	}
 }
 
-func (e *engine) count() {
-	st := &e.res.Stats
-	st.Took = time.Since(e.began)
-	st.Starts = e.p.started() + e.slow.started()
-	st.Findings = len(e.res.Findings)
+func (e *engine) updateStats() {
+	st := &e.result.Stats
+	st.Elapsed = time.Since(e.started)
+	st.Starts = e.searcher.startCount() + e.confirmer.startCount()
+	st.Findings = len(e.result.Findings)
 }
 
-func (e *engine) tell() {
-	e.told = time.Now()
-	e.count()
-	if e.o.Progress != nil {
-		e.o.Progress(e.res.Stats)
+func (e *engine) reportProgress() {
+	e.lastProgress = time.Now()
+	e.updateStats()
+	if e.options.Progress != nil {
+		e.options.Progress(e.result.Stats)
 	}
 }
 
 // hash is FNV-1a over 64 bits: enough to tell plans apart, and small.
-func hash(s string) uint64 {
+func hashOf(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h = (h ^ uint64(s[i])) * 1099511628211

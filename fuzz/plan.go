@@ -22,18 +22,18 @@ type Plan struct {
 	Paced bool `json:"paced,omitempty"`
 	// Chunks are places at which the bytes are split into writes, in 1/1000
 	// of their length.
-	Chunks []int `json:"chunks,omitempty"`
+	SplitAt []int `json:"chunks,omitempty"`
 	// Bare: nothing opens the session before the steps.
-	Bare bool `json:"bare,omitempty"`
+	NoOpening bool `json:"bare,omitempty"`
 	// Answer is done to the first answer to a request of the server.
-	Answer []Edit `json:"answer,omitempty"`
+	AnswerEdits []Edit `json:"answer,omitempty"`
 }
 
 // A Step is one frame.
 type Step struct {
-	Card  string `json:"card"` // the frame of the deck that it starts from
+	Frame  string `json:"card"` // the frame of the deck that it starts from
 	Edits []Edit `json:"edits,omitempty"`
-	Bytes []Edit `json:"bytes,omitempty"`
+	ByteEdits []Edit `json:"bytes,omitempty"`
 }
 
 // An Edit is one mutation.
@@ -58,22 +58,22 @@ func (p Plan) Key() string {
 func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "at %s", p.Rev)
-	if p.Bare {
+	if p.NoOpening {
 		b.WriteString(", without an opening")
 	}
 	if p.Paced {
 		b.WriteString(", one at a time")
 	}
-	if len(p.Chunks) > 0 {
-		fmt.Fprintf(&b, ", in %d writes", len(p.Chunks)+1)
+	if len(p.SplitAt) > 0 {
+		fmt.Fprintf(&b, ", in %d writes", len(p.SplitAt)+1)
 	}
 	for _, s := range p.Steps {
-		fmt.Fprintf(&b, "\n  %s", s.Card)
-		for _, e := range append(append([]Edit(nil), s.Edits...), s.Bytes...) {
+		fmt.Fprintf(&b, "\n  %s", s.Frame)
+		for _, e := range append(append([]Edit(nil), s.Edits...), s.ByteEdits...) {
 			fmt.Fprintf(&b, "; %s", e)
 		}
 	}
-	for _, e := range p.Answer {
+	for _, e := range p.AnswerEdits {
 		fmt.Fprintf(&b, "\n  in our answer: %s", e)
 	}
 	return b.String()

@@ -13,7 +13,7 @@ type node struct {
 	raw    string   // a scalar as it is written
 	array  bool     // children are elements
 	names  []string // raw names of the members of an object, quotes included
-	nested []*node
+	children []*node
 	object bool
 }
 
@@ -32,13 +32,13 @@ func treeOf(v gjson.Result) *node {
 		if n.object {
 			n.names = append(n.names, k.Raw)
 		}
-		n.nested = append(n.nested, treeOf(child))
+		n.children = append(n.children, treeOf(child))
 		return true
 	})
 	return n
 }
 
-func (n *node) append(b []byte) []byte {
+func (n *node) appendJSON(b []byte) []byte {
 	switch {
 	case n.object:
 		b = append(b, '{')
@@ -47,14 +47,14 @@ func (n *node) append(b []byte) []byte {
 	default:
 		return append(b, n.raw...)
 	}
-	for i, child := range n.nested {
+	for i, child := range n.children {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if n.object {
 			b = append(append(b, n.names[i]...), ':')
 		}
-		b = child.append(b)
+		b = child.appendJSON(b)
 	}
 	if n.object {
 		return append(b, '}')
@@ -68,21 +68,21 @@ func (n *node) find(pointer string) (parent *node, at int, ok bool) {
 	here := n
 	parts := strings.Split(pointer, "/")
 	for i, part := range parts[1:] {
-		at = here.index(unescapePointer(part))
+		at = here.indexOf(unescapePointer(part))
 		if at < 0 {
 			return nil, 0, false
 		}
 		if i == len(parts)-2 {
 			return here, at, true
 		}
-		here = here.nested[at]
+		here = here.children[at]
 	}
 	return nil, 0, false
 }
 
-func (n *node) index(part string) int {
+func (n *node) indexOf(part string) int {
 	if n.array {
-		if i, err := strconv.Atoi(part); err == nil && i < len(n.nested) {
+		if i, err := strconv.Atoi(part); err == nil && i < len(n.children) {
 			return i
 		}
 		return -1
@@ -96,39 +96,39 @@ func (n *node) index(part string) int {
 }
 
 // at returns the value that a pointer names; the empty one is the root.
-func (n *node) at(pointer string) *node {
+func (n *node) valueAt(pointer string) *node {
 	if pointer == "" {
 		return n
 	}
 	if parent, i, ok := n.find(pointer); ok {
-		return parent.nested[i]
+		return parent.children[i]
 	}
 	return nil
 }
 
 // member returns the member of an object, making it if it is missing; nil if
 // the node is no object.
-func (n *node) member(name string) *node {
+func (n *node) ensureMember(name string) *node {
 	if !n.object {
 		return nil
 	}
-	if i := n.index(name); i >= 0 {
-		return n.nested[i]
+	if i := n.indexOf(name); i >= 0 {
+		return n.children[i]
 	}
 	child := &node{object: true}
-	n.insert(len(n.nested), quote(name), child)
+	n.insert(len(n.children), quote(name), child)
 	return child
 }
 
 func (n *node) insert(at int, name string, child *node) {
-	n.nested = append(n.nested[:at], append([]*node{child}, n.nested[at:]...)...)
+	n.children = append(n.children[:at], append([]*node{child}, n.children[at:]...)...)
 	if n.object {
 		n.names = append(n.names[:at], append([]string{name}, n.names[at:]...)...)
 	}
 }
 
 func (n *node) remove(at int) {
-	n.nested = append(n.nested[:at], n.nested[at+1:]...)
+	n.children = append(n.children[:at], n.children[at+1:]...)
 	if n.object {
 		n.names = append(n.names[:at], n.names[at+1:]...)
 	}
@@ -139,7 +139,7 @@ func (n *node) pointers() []string {
 	var out []string
 	var walk func(n *node, prefix string)
 	walk = func(n *node, prefix string) {
-		for i, child := range n.nested {
+		for i, child := range n.children {
 			p := prefix + "/" + strconv.Itoa(i)
 			if n.object {
 				p = prefix + "/" + escapePointer(gjson.Parse(n.names[i]).String())
@@ -156,7 +156,7 @@ func (n *node) pointers() []string {
 func (n *node) objects() []string {
 	var out []string
 	for _, p := range append([]string{""}, n.pointers()...) {
-		if v := n.at(p); v != nil && v.object {
+		if v := n.valueAt(p); v != nil && v.object {
 			out = append(out, p)
 		}
 	}

@@ -11,57 +11,57 @@ type value struct {
 	raw  func(salt int) string // salt makes values that must not repeat in a session differ
 }
 
-func fixed(name, raw string) value { return value{name, func(int) string { return raw }} }
+func fixedValue(name, raw string) value { return value{name, func(int) string { return raw }} }
 
 // values are what members are set to. Simple ones first: shrinking goes there.
-var values = []value{
-	fixed("null", `null`),
-	fixed("true", `true`),
-	fixed("false", `false`),
-	fixed("0", `0`),
-	fixed("1", `1`),
-	fixed("-1", `-1`),
-	fixed("empty string", `""`),
-	fixed("a string", `"mcpcheck"`),
-	fixed("empty array", `[]`),
-	fixed("empty object", `{}`),
-	fixed("an array", `[1,"a",null]`),
-	fixed("an object", `{"mcpcheck":{"a":[1]}}`),
-	fixed("1.5", `1.5`),
-	fixed("1.0", `1.0`),
-	fixed("1e2", `1e2`),
-	fixed("-0", `-0`),
-	fixed("2^31", `2147483648`),
-	fixed("2^53+1", `9007199254740993`),
-	fixed("2^63", `9223372036854775808`),
-	fixed("-2^63-1", `-9223372036854775809`),
-	fixed("1e400", `1e400`),
-	fixed("1e-400", `1e-400`),
+var jsonValues = []value{
+	fixedValue("null", `null`),
+	fixedValue("true", `true`),
+	fixedValue("false", `false`),
+	fixedValue("0", `0`),
+	fixedValue("1", `1`),
+	fixedValue("-1", `-1`),
+	fixedValue("empty string", `""`),
+	fixedValue("a string", `"mcpcheck"`),
+	fixedValue("empty array", `[]`),
+	fixedValue("empty object", `{}`),
+	fixedValue("an array", `[1,"a",null]`),
+	fixedValue("an object", `{"mcpcheck":{"a":[1]}}`),
+	fixedValue("1.5", `1.5`),
+	fixedValue("1.0", `1.0`),
+	fixedValue("1e2", `1e2`),
+	fixedValue("-0", `-0`),
+	fixedValue("2^31", `2147483648`),
+	fixedValue("2^53+1", `9007199254740993`),
+	fixedValue("2^63", `9223372036854775808`),
+	fixedValue("-2^63-1", `-9223372036854775809`),
+	fixedValue("1e400", `1e400`),
+	fixedValue("1e-400", `1e-400`),
 	{"a number of 400 digits", func(int) string { return strings.Repeat("7", 400) }},
-	fixed("escaped characters", `"a\"b\\c\/d\u00e9\t"`),
-	fixed("an astral character", `"\ud83d\udea2 🚢"`),
-	fixed("a lone surrogate", `"\ud800"`),
-	fixed("a NUL", `"a\u0000b"`),
-	fixed("a line break", `"a\nb\r\nc"`),
-	fixed("right-to-left marks", `"\u202eabc\u2066"`),
-	fixed("__proto__", `"__proto__"`),
-	fixed("a path", `"../../../../mcpcheck-no-such-file"`),
-	fixed("a URI", `"mcpcheck://no-such/thing"`),
-	fixed("a format string", `"%s%n{0}${x}"`),
-	fixed("a digit string", `"1"`),
+	fixedValue("escaped characters", `"a\"b\\c\/d\u00e9\t"`),
+	fixedValue("an astral character", `"\ud83d\udea2 🚢"`),
+	fixedValue("a lone surrogate", `"\ud800"`),
+	fixedValue("a NUL", `"a\u0000b"`),
+	fixedValue("a line break", `"a\nb\r\nc"`),
+	fixedValue("right-to-left marks", `"\u202eabc\u2066"`),
+	fixedValue("__proto__", `"__proto__"`),
+	fixedValue("a path", `"../../../../mcpcheck-no-such-file"`),
+	fixedValue("a URI", `"mcpcheck://no-such/thing"`),
+	fixedValue("a format string", `"%s%n{0}${x}"`),
+	fixedValue("a digit string", `"1"`),
 	{"a string of 300", func(int) string { return quote(strings.Repeat("w", 300)) }},
 	{"a string of 70000", func(int) string { return quote(strings.Repeat("w", 70_000)) }},
-	{"arrays 20 deep", func(int) string { return nested(20, "[", "1", "]") }},
-	{"objects 20 deep", func(int) string { return nested(20, `{"a":`, "1", "}") }},
-	{"arrays 200 deep", func(int) string { return nested(200, "[", "1", "]") }},
-	{"objects 200 deep", func(int) string { return nested(200, `{"a":`, "1", "}") }},
-	{"arrays 5000 deep", func(int) string { return nested(5000, "[", "1", "]") }},
-	{"an object of 1000 members", wide},
+	{"arrays 20 deep", func(int) string { return nestedJSON(20, "[", "1", "]") }},
+	{"objects 20 deep", func(int) string { return nestedJSON(20, `{"a":`, "1", "}") }},
+	{"arrays 200 deep", func(int) string { return nestedJSON(200, "[", "1", "]") }},
+	{"objects 200 deep", func(int) string { return nestedJSON(200, `{"a":`, "1", "}") }},
+	{"arrays 5000 deep", func(int) string { return nestedJSON(5000, "[", "1", "]") }},
+	{"an object of 1000 members", wideObject},
 }
 
 // ids are what the id of a request is set to. Where possible they differ from
 // plan to plan, since a session must not see an id twice.
-var ids = []value{
+var idValues = []value{
 	{"a number and .0", func(n int) string { return fmt.Sprintf("%d.0", n) }},
 	{"a string", func(n int) string { return fmt.Sprintf(`"m-%d"`, n) }},
 	{"a digit string", func(n int) string { return fmt.Sprintf(`"%d"`, n) }},
@@ -77,35 +77,35 @@ var ids = []value{
 	{"a string of 70000", func(n int) string { return fmt.Sprintf(`"%s%d"`, strings.Repeat("i", 70_000), n) }},
 	{"a lone surrogate", func(n int) string { return fmt.Sprintf(`"\ud800%d"`, n) }},
 	{"a NUL", func(n int) string { return fmt.Sprintf(`"\u0000%d"`, n) }},
-	fixed("null", `null`),
-	fixed("true", `true`),
-	fixed("an array", `[1]`),
-	fixed("an object", `{}`),
-	fixed("0", `0`),
-	fixed("empty string", `""`),
+	fixedValue("null", `null`),
+	fixedValue("true", `true`),
+	fixedValue("an array", `[1]`),
+	fixedValue("an object", `{}`),
+	fixedValue("0", `0`),
+	fixedValue("empty string", `""`),
 }
 
 // methods are what method is set to besides those of the deck.
-var methods = []string{"mcpcheck/unknown", "notifications/mcpcheck-unknown", "", "rpc.discover", "__proto__", "constructor", "PING", "tools/list/", " tools/list", "tools/list\u0000", "notifications/initialized", "notifications/cancelled", "notifications/progress", "tools", "/", "ping", "server/discover", "logging/setLevel", "tasks/list"}
+var unknownMethods = []string{"mcpcheck/unknown", "notifications/mcpcheck-unknown", "", "rpc.discover", "__proto__", "constructor", "PING", "tools/list/", " tools/list", "tools/list\u0000", "notifications/initialized", "notifications/cancelled", "notifications/progress", "tools", "/", "ping", "server/discover", "logging/setLevel", "tasks/list"}
 
 // names are members that nobody asked for.
-var names = []string{"mcpcheck-unknown", "_meta", "__proto__", "", "a\u0000b", "jsonrpc", "result", "error", "progressToken", "io.modelcontextprotocol/unknown"}
+var unknownMembers = []string{"mcpcheck-unknown", "_meta", "__proto__", "", "a\u0000b", "jsonrpc", "result", "error", "progressToken", "io.modelcontextprotocol/unknown"}
 
 // cursors are what a cursor is tampered to.
-var cursors = []value{
-	fixed("an unknown cursor", `"bWNwY2hlY2s"`),
-	fixed("an empty cursor", `""`),
-	fixed("a number", `1`),
-	fixed("null", `null`),
-	fixed("an object", `{}`),
-	fixed("a negative page", `"-1"`),
-	fixed("no base64", `"%%%"`),
-	fixed("a lone surrogate", `"\udfff"`),
+var cursorValues = []value{
+	fixedValue("an unknown cursor", `"bWNwY2hlY2s"`),
+	fixedValue("an empty cursor", `""`),
+	fixedValue("a number", `1`),
+	fixedValue("null", `null`),
+	fixedValue("an object", `{}`),
+	fixedValue("a negative page", `"-1"`),
+	fixedValue("no base64", `"%%%"`),
+	fixedValue("a lone surrogate", `"\udfff"`),
 	{"a cursor of 70000", func(int) string { return quote(strings.Repeat("Y", 70_000)) }},
 }
 
 // insertions are bytes put into a frame.
-var insertions = []struct {
+var byteInsertions = []struct {
 	name  string
 	bytes string
 }{
@@ -114,11 +114,11 @@ var insertions = []struct {
 	{"a brace", "}"}, {"an open bracket", "["}, {"a quote", `"`}, {"a comma", ","}, {"a digit", "9"}, {"an encoded surrogate", "\xed\xa0\x80"},
 }
 
-func nested(depth int, open, middle, shut string) string {
+func nestedJSON(depth int, open, middle, shut string) string {
 	return strings.Repeat(open, depth) + middle + strings.Repeat(shut, depth)
 }
 
-func wide(int) string {
+func wideObject(int) string {
 	var b strings.Builder
 	b.WriteByte('{')
 	for i := range 1000 {
@@ -131,7 +131,7 @@ func wide(int) string {
 }
 
 // rawOf returns the JSON of a named value, null for a name that is not known.
-func rawOf(list []value, name string, salt int) string {
+func lookupValue(list []value, name string, salt int) string {
 	for _, v := range list {
 		if v.name == name {
 			return v.raw(salt)

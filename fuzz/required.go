@@ -15,7 +15,7 @@ import (
 // their id, each with what is odd about it. It errs on the side of the peer:
 // no answer is due to what a reader may take for unreadable, to a request
 // whose id occurs twice or that may be cancelled, nor to one that stays open.
-func due(lines []wire.Message, facts spec.Facts) map[string]string {
+func requiredAnswers(lines []wire.Message, facts spec.Facts) map[string]string {
 	out := map[string]string{}
 	seen := map[string]int{}
 	cancels := false
@@ -25,16 +25,16 @@ func due(lines []wire.Message, facts spec.Facts) map[string]string {
 			seen[part.ID().Key()]++
 		}
 		if m.Kind == wire.Batch && facts.Batches && !m.Extreme() && len(m.Duplicates) == 0 {
-			dueOfBatch(out, m)
+			addBatch(out, m)
 		}
 		key := m.ID().Key()
-		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(m.Raw, []byte("\r")) || !plainID(m.ID()) || m.Method() == "subscriptions/listen" {
+		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(m.Raw, []byte("\r")) || !isPlainID(m.ID()) || m.Method() == "subscriptions/listen" {
 			continue
 		}
 		if m.Misfit != nil && m.Misfit.Member != "params" {
 			continue
 		}
-		out[key] = oddity(m)
+		out[key] = anomaly(m)
 	}
 	for key := range out {
 		if cancels || seen[key] > 1 {
@@ -49,9 +49,9 @@ func due(lines []wire.Message, facts spec.Facts) map[string]string {
 const inBatch = "in a batch"
 
 // dueOfBatch adds the requests of a batch, if nothing in it is odd.
-func dueOfBatch(out map[string]string, batch wire.Message) {
+func addBatch(out map[string]string, batch wire.Message) {
 	for _, m := range batch.Elements() {
-		if m.Flaw() != nil || m.Kind != wire.Request && m.Kind != wire.Notification || m.Kind == wire.Request && !plainID(m.ID()) {
+		if m.Flaw() != nil || m.Kind != wire.Request && m.Kind != wire.Notification || m.Kind == wire.Request && !isPlainID(m.ID()) {
 			return
 		}
 	}
@@ -63,7 +63,7 @@ func dueOfBatch(out map[string]string, batch wire.Message) {
 }
 
 // plainID tells whether any reader can hold the id.
-func plainID(id wire.ID) bool {
+func isPlainID(id wire.ID) bool {
 	v := gjson.Parse(id.Raw)
 	switch v.Type {
 	case gjson.String:

@@ -14,78 +14,78 @@ import (
 // HTTP all share a server: what one does to that the others feel, so that a
 // session in which it broke may be the last, unless the server can be started
 // again.
-type grounds struct {
-	shared  bool
-	opening time.Duration                   // for the answer to an opening, where it is shared
-	again   func(ctx context.Context) error // starts the server again; nil where that cannot be done
-	ended   func(within time.Duration) string
+type sharedServer struct {
+	isShared  bool
+	openTimeout time.Duration                   // for the answer to an opening, where it is shared
+	restartServer   func(ctx context.Context) error // starts the server again; nil where that cannot be done
+	endedWithin   func(within time.Duration) string
 	stderr  func() string
 
 	mu      sync.Mutex
-	age     int  // how often the ground may have been lost
-	doubted bool // the last thing seen of it was that it did not serve
+	generation     int  // how often the ground may have been lost
+	suspect bool // the last thing seen of it was that it did not serve
 }
 
-func newGrounds(target transport.Target, o session.Options, again func(ctx context.Context) error) *grounds {
-	g := &grounds{opening: o.Timeout, again: again}
+func newSharedServer(target transport.Target, o session.Options, again func(ctx context.Context) error) *sharedServer {
+	g := &sharedServer{openTimeout: o.Timeout, restartServer: again}
 	if site, ok := target.(transport.Site); ok {
-		g.shared, g.stderr, g.ended = true, site.Stderr, site.Ended
+		g.isShared, g.stderr, g.endedWithin = true, site.Stderr, site.Ended
 	}
 	return g
 }
 
 // now returns the age of the grounds: sessions of another do not count any more.
-func (g *grounds) now() int {
+func (g *sharedServer) currentGeneration() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.age
+	return g.generation
 }
 
 // stands tells whether more can be said on the line: nothing has ended it, nor
 // shaken what it stands on.
-func (l *line) stands() bool { return l.Over() == nil && l.age == l.p.grounds.now() }
+func (l *connection) isUsable() bool { return l.Over() == nil && l.generation == l.executor.server.currentGeneration() }
 
 // doubt notes that the peer did not serve at the end of a script. Over HTTP other
 // sessions may have ended with it.
-func (g *grounds) doubt() {
+func (g *sharedServer) markSuspect() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shared {
-		g.doubted = true
-		g.age++
+	if g.isShared {
+		g.suspect = true
+		g.generation++
 	}
 }
 
 // before returns the age of the grounds, and how long an opening is waited for: not
 // as long where it is in doubt and can be renewed.
-func (g *grounds) before(p *player) (age int, within time.Duration) {
-	within = p.opening()
+func (g *sharedServer) beginOpening(p *executor) (age int, within time.Duration) {
+	within = p.openTimeout()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.doubted && g.again != nil {
-		within = min(within, p.opts.Timeout)
+	if g.suspect && g.restartServer != nil {
+		within = min(within, p.options.Timeout)
 	}
-	g.doubted = false
-	return g.age, within
+	g.suspect = false
+	return g.generation, within
 }
 
 // renew starts the server again after a session could not be opened, and tells
 // whether it did. Where somebody else did since, that is as good.
-func (g *grounds) renew(ctx context.Context, age int) bool {
-	if g.again == nil {
+func (g *sharedServer) restart(ctx context.Context, age int) bool {
+	if g.restartServer == nil {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.age != age {
+	if g.generation != age {
 		return true
 	}
-	g.age++
-	return g.again(ctx) == nil
+	g.generation++
+	return g.restartServer(ctx) == nil
 }
 
 // logged returns what the server wrote to its standard error so far.
-func (g *grounds) logged() string {
+func (g *sharedServer) stderrSoFar() string {
 	if g.stderr == nil {
 		return ""
 	}
@@ -93,29 +93,29 @@ func (g *grounds) logged() string {
 }
 
 // endWithin is how long the end of a server is waited for that cannot be reached.
-const endWithin = 500 * time.Millisecond
+const serverEndTimeout = 500 * time.Millisecond
 
 // autopsy tells how the server itself ended, where it did and we started it, and
 // leaves of its standard error what it wrote since.
-func (g *grounds) autopsy(out *Played, logged string) {
-	if g.ended != nil {
-		if how := g.ended(endWithin); how != "" {
-			out.Ended = "the server process ended: " + how
+func (g *sharedServer) describeEnd(out *execution, logged string) {
+	if g.endedWithin != nil {
+		if how := g.endedWithin(serverEndTimeout); how != "" {
+			out.ended = "the server process ended: " + how
 		}
 	}
 	if g.stderr == nil {
 		return
 	}
-	out.Stderr = g.stderr()
-	if rest, ok := strings.CutPrefix(out.Stderr, logged); ok {
-		out.Stderr = rest
+	out.stderr = g.stderr()
+	if rest, ok := strings.CutPrefix(out.stderr, logged); ok {
+		out.stderr = rest
 	}
 }
 
 // alone tells whether a symptom is confirmed one session after another, the search
 // resting meanwhile: also where they share a server, which what ends or hangs a
 // session may break.
-func (e *engine) alone(symptom *Symptom) bool {
+func (e *engine) confirmsSerially(symptom *Symptom) bool {
 	breaks := symptom.Oracle == "liveness.dead" || symptom.Oracle == "liveness.desync"
-	return e.o.Session.Serial || e.p.grounds.shared && breaks
+	return e.options.Session.Serial || e.searcher.server.isShared && breaks
 }

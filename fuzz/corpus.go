@@ -13,38 +13,38 @@ import (
 )
 
 // A Card is one frame that plans start from.
-type Card struct {
-	Name string // the golden exchange and the place in it, or what it was made for
-	Raw  string // valid JSON, unless Bad
-	Bad  bool   // of fixtures/malformed: byte edits only
+type baseFrame struct {
+	name string // the golden exchange and the place in it, or what it was made for
+	raw  string // valid JSON, unless Bad
+	malformed  bool   // of fixtures/malformed: byte edits only
 
 	tree     *node
 	pointers []string // of all values beneath the root
 	objects  []string // of all objects
 	method   string   // what it is of: the method, or the kind of a response
-	request  bool
-	list     bool // takes a cursor
+	isRequest  bool
+	takesCursor     bool // takes a cursor
 }
 
 // A Deck is the frames of one revision, fitted to a target.
-type Deck struct {
-	Rev     spec.Revision
-	Posted  bool // each frame is sent by a POST of its own
-	Cards   []Card
-	Bad     []Card
-	Opening []wire.Frame // the frames of the client that open a session, in order
-	Answers map[string]string
-	byName  map[string]*Card
+type corpus struct {
+	rev     spec.Revision
+	overHTTP  bool // each frame is sent by a POST of its own
+	frames   []baseFrame
+	malformed     []baseFrame
+	opening []wire.Frame // the frames of the client that open a session, in order
+	results map[string]string
+	byName  map[string]*baseFrame
 }
 
 // NewDeck returns the frames of a revision: those of the golden exchanges, of
 // the malformed table, and those made for what the target offers.
-func NewDeck(rev spec.Revision, offer Offer) *Deck {
-	d := &Deck{Rev: rev, Answers: map[string]string{}, byName: map[string]*Card{}}
+func newCorpus(rev spec.Revision, offer offering) *corpus {
+	d := &corpus{rev: rev, results: map[string]string{}, byName: map[string]*baseFrame{}}
 	seen := map[string]bool{}
 	for _, e := range fixtures.Golden(rev) {
-		if e.Name == openingOf(rev) {
-			d.Opening = clientFrames(e.Frames)
+		if e.Name == openingExchange(rev) {
+			d.opening = clientFrames(e.Frames)
 		}
 		asked := map[string]string{} // id of a request of the server: its method
 		for i, f := range e.Frames {
@@ -52,27 +52,27 @@ func NewDeck(rev spec.Revision, offer Offer) *Deck {
 			switch {
 			case f.From == wire.Server:
 				asked[m.ID().Key()] = m.Method()
-			case m.Kind == wire.Result && d.Answers[asked[m.ID().Key()]] == "":
-				d.Answers[asked[m.ID().Key()]] = string(f.Raw)
+			case m.Kind == wire.Result && d.results[asked[m.ID().Key()]] == "":
+				d.results[asked[m.ID().Key()]] = string(f.Raw)
 			}
-			if f.From != wire.Client || i < e.Opening || seen[withoutID(m)] || rejected(m, rev, offer) {
+			if f.From != wire.Client || i < e.Opening || seen[withoutID(m)] || isUnsuitable(m, rev, offer) {
 				continue
 			}
 			seen[withoutID(m)] = true
-			d.Cards = append(d.Cards, newCard(fmt.Sprintf("%s#%d", e.Name, i), string(f.Raw)))
+			d.frames = append(d.frames, newBaseFrame(fmt.Sprintf("%s#%d", e.Name, i), string(f.Raw)))
 		}
 	}
-	for _, made := range offer.Frames {
-		d.Cards = append(d.Cards, newCard(made.Name, made.Raw))
+	for _, made := range offer.frames {
+		d.frames = append(d.frames, newBaseFrame(made.name, made.raw))
 	}
 	for _, b := range fixtures.Malformed() {
 		if b.In.Has(rev) {
-			d.Bad = append(d.Bad, Card{Name: "malformed/" + b.Name, Raw: string(b.Bytes), Bad: true})
+			d.malformed = append(d.malformed, baseFrame{name: "malformed/" + b.Name, raw: string(b.Bytes), malformed: true})
 		}
 	}
-	for _, cards := range [][]Card{d.Cards, d.Bad} {
+	for _, cards := range [][]baseFrame{d.frames, d.malformed} {
 		for _, c := range cards {
-			d.byName[c.Name] = &c
+			d.byName[c.name] = &c
 		}
 	}
 	return d
@@ -80,7 +80,7 @@ func NewDeck(rev spec.Revision, offer Offer) *Deck {
 
 // openingOf names the golden exchange that opens the sessions: it declares
 // what the server may ask the client for.
-func openingOf(rev spec.Revision) string {
+func openingExchange(rev spec.Revision) string {
 	if rev.Facts().Stateless {
 		return "server-discover"
 	}
@@ -97,16 +97,16 @@ func clientFrames(frames []wire.Frame) []wire.Frame {
 	return out
 }
 
-func newCard(name, raw string) Card {
+func newBaseFrame(name, raw string) baseFrame {
 	tree := parseTree(raw)
 	m := wire.Parse([]byte(raw))
 	method := m.Method()
 	if method == "" {
 		method = m.Kind.String()
 	}
-	return Card{
-		method: method, Name: name, Raw: raw, tree: tree, pointers: tree.pointers(), objects: tree.objects(),
-		request: m.Kind == wire.Request, list: m.Kind == wire.Request && strings.HasSuffix(m.Method(), "/list"),
+	return baseFrame{
+		method: method, name: name, raw: raw, tree: tree, pointers: tree.pointers(), objects: tree.objects(),
+		isRequest: m.Kind == wire.Request, takesCursor: m.Kind == wire.Request && strings.HasSuffix(m.Method(), "/list"),
 	}
 }
 
@@ -122,10 +122,10 @@ func withoutID(m wire.Message) string {
 // rejected tells whether a golden frame must not be sent to the target: a call
 // of a tool that happens to bear the name of one that manners keep us from,
 // and an initialize that asks for a second revision.
-func rejected(m wire.Message, rev spec.Revision, offer Offer) bool {
+func isUnsuitable(m wire.Message, rev spec.Revision, offer offering) bool {
 	switch m.Method() {
 	case "tools/call":
-		return !offer.Manners.allow(m.Raw)
+		return !offer.policy.allows(m.Raw)
 	case "initialize":
 		return m.Params().Get("protocolVersion").String() != string(rev)
 	}
@@ -135,20 +135,20 @@ func rejected(m wire.Message, rev spec.Revision, offer Offer) bool {
 // Manners are the calls of tools that a target is spared: those of tools that
 // it declares and does not call read-only, and arguments of our own making to
 // any (a server that does not validate would execute them).
-type Manners struct {
-	Tools map[string]Tool // those that the target declares
+type toolPolicy struct {
+	tools map[string]permission // those that the target declares
 }
 
 // A Tool is what manners know of a declared tool.
-type Tool struct {
-	Any  bool     // allowed by name: anything may be sent to it
-	Args []string // arguments that may be sent to it, as compact JSON
+type permission struct {
+	anyArguments  bool     // allowed by name: anything may be sent to it
+	arguments []string // arguments that may be sent to it, as compact JSON
 }
 
 // free tells whether manners hold nothing back.
-func (m Manners) free() bool {
-	for _, t := range m.Tools {
-		if !t.Any {
+func (m toolPolicy) allowsEverything() bool {
+	for _, t := range m.tools {
+		if !t.anyArguments {
 			return false
 		}
 	}
@@ -158,34 +158,34 @@ func (m Manners) free() bool {
 // allow tells whether a line may be sent. It looks at every object at any
 // depth and at members that stand twice, since who knows which of them a
 // server takes; what is no JSON is executed by nobody.
-func (m Manners) allow(line []byte) bool {
-	if m.free() {
+func (m toolPolicy) allows(line []byte) bool {
+	if m.allowsEverything() {
 		return true
 	}
 	line = bytes.Trim(bytes.TrimPrefix(line, []byte("\ufeff")), "\x00\r\t \n")
 	if !gjson.ValidBytes(line) {
 		// A lenient reader may take the first of several values.
-		return !m.mentions(line)
+		return !m.mentionsForbidden(line)
 	}
-	return m.allowValue(gjson.ParseBytes(line))
+	return m.allowsValue(gjson.ParseBytes(line))
 }
 
 // mentions tells whether the bytes hold the name of a tool that may not be
 // called at all.
-func (m Manners) mentions(line []byte) bool {
-	for name, t := range m.Tools {
-		if !t.Any && len(t.Args) == 0 && bytes.Contains(line, []byte(quote(name))) {
+func (m toolPolicy) mentionsForbidden(line []byte) bool {
+	for name, t := range m.tools {
+		if !t.anyArguments && len(t.arguments) == 0 && bytes.Contains(line, []byte(quote(name))) {
 			return true
 		}
 	}
 	return false
 }
 
-func (m Manners) allowValue(v gjson.Result) bool {
-	ok := !v.IsObject() || m.allowCall(v)
+func (m toolPolicy) allowsValue(v gjson.Result) bool {
+	ok := !v.IsObject() || m.allowsObject(v)
 	v.ForEach(func(_, child gjson.Result) bool {
 		if child.IsObject() || child.IsArray() {
-			ok = ok && m.allowValue(child)
+			ok = ok && m.allowsValue(child)
 		}
 		return ok
 	})
@@ -193,7 +193,7 @@ func (m Manners) allowValue(v gjson.Result) bool {
 }
 
 // allowCall looks at an object that may be a message that calls a tool.
-func (m Manners) allowCall(v gjson.Result) bool {
+func (m toolPolicy) allowsObject(v gjson.Result) bool {
 	var params []gjson.Result
 	calls := false
 	v.ForEach(func(k, child gjson.Result) bool {
@@ -220,7 +220,7 @@ func (m Manners) allowCall(v gjson.Result) bool {
 			return true
 		})
 		for _, n := range names {
-			if !m.allowArgs(n.String(), args) {
+			if !m.allowsCall(n.String(), args) {
 				return false
 			}
 		}
@@ -228,19 +228,19 @@ func (m Manners) allowCall(v gjson.Result) bool {
 	return true
 }
 
-func (m Manners) allowArgs(name string, args []gjson.Result) bool {
-	t, declared := m.Tools[name]
-	if !declared || t.Any {
+func (m toolPolicy) allowsCall(name string, args []gjson.Result) bool {
+	t, declared := m.tools[name]
+	if !declared || t.anyArguments {
 		return true
 	}
-	if len(t.Args) == 0 || len(args) > 1 {
+	if len(t.arguments) == 0 || len(args) > 1 {
 		return false
 	}
 	given := "{}"
 	if len(args) == 1 {
-		given = string(parseTree(args[0].Raw).append(nil))
+		given = string(parseTree(args[0].Raw).appendJSON(nil))
 	}
-	for _, known := range t.Args {
+	for _, known := range t.arguments {
 		if given == known {
 			return true
 		}

@@ -14,34 +14,34 @@ import (
 
 // Bounds on what is reported for one symptom.
 const (
-	perSymptom  = 4 // findings of one outcome: what comes after is taken for one of them
-	perOracle   = 8 // findings of outcomes that are alike
+	maxPerSymptom  = 4 // findings of one outcome: what comes after is taken for one of them
+	maxPerKindOfEnd   = 8 // findings of outcomes that are alike
 	confirmRuns = 3
-	fatalHits   = 3 // plans that met a finding before others like it are set aside
+	fatalAfter   = 3 // plans that met a finding before others like it are set aside
 )
 
 // instanceOf returns the finding that a plan with a symptom is an instance of: one
 // whose causes it has, all of them if the plan was not made small.
-func (e *engine) instanceOf(symptom *Symptom, causes []string, small bool) *Found {
+func (e *engine) knownFinding(symptom *Symptom, causes []string, small bool) *Found {
 	alike, akin := 0, 0
 	var last *Found
 	for _, f := range e.known {
-		if f.symptom.Oracle == symptom.Oracle && f.symptom.kind == symptom.kind {
+		if f.symptom.Oracle == symptom.Oracle && f.symptom.endKind == symptom.endKind {
 			akin++
 		}
-		if !f.symptom.same(symptom) {
-			if akin >= perOracle {
+		if !f.symptom.matches(symptom) {
+			if akin >= maxPerKindOfEnd {
 				return f
 			}
 			continue
 		}
-		both := common(f.shared, causes)
-		if len(both) == len(f.shared) || small && len(both) > 0 {
+		both := intersection(f.sharedCauses, causes)
+		if len(both) == len(f.sharedCauses) || small && len(both) > 0 {
 			return f
 		}
 		alike, last = alike+1, f
 	}
-	if alike >= perSymptom {
+	if alike >= maxPerSymptom {
 		return last
 	}
 	return nil
@@ -50,16 +50,16 @@ func (e *engine) instanceOf(symptom *Symptom, causes []string, small bool) *Foun
 // fatal tells whether a plan would meet a finding that ends the session once
 // more: each costs a start of the target and shows nothing new. Only what is
 // peculiar about lines is told beforehand.
-func (e *engine) fatal(p Plan) bool {
+func (e *engine) meetsFatalFinding(p Plan) bool {
 	var mine []string
 	for _, f := range e.known {
-		if f.hits < fatalHits || !strings.HasPrefix(f.symptom.Oracle, "liveness.") || !peculiarOnly(f.shared) {
+		if f.hits < fatalAfter || !strings.HasPrefix(f.symptom.Oracle, "liveness.") || !areLineCauses(f.sharedCauses) {
 			continue
 		}
 		if mine == nil {
-			mine = features(e.decks[p.Rev].Script(p, stride).Lines())
+			mine = lineCauses(e.corpora[p.Rev].script(p, idsPerPlan).messages())
 		}
-		if len(common(f.shared, mine)) == len(f.shared) {
+		if len(intersection(f.sharedCauses, mine)) == len(f.sharedCauses) {
 			return true
 		}
 	}
@@ -67,38 +67,38 @@ func (e *engine) fatal(p Plan) bool {
 }
 
 // again counts a plan that met a known finding.
-func (e *engine) again(f *Found, causes []string, small bool) {
+func (e *engine) countKnown(f *Found, causes []string, small bool) {
 	f.hits++
-	e.res.Stats.Again++
-	if both := common(f.shared, causes); small && len(both) > 0 {
-		f.shared = both
+	e.result.Stats.Again++
+	if both := intersection(f.sharedCauses, causes); small && len(both) > 0 {
+		f.sharedCauses = both
 	}
 }
 
 // investigate makes a finding of a plan with a symptom: reproduces it on a
 // fresh session, has it shrunk, confirms the smallest, and writes it down.
-func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, l *line) {
-	d := e.decks[p.Rev]
-	every := d.everyCause(p, l.history[len(l.history)-1])
-	if f := e.instanceOf(symptom, every, false); f != nil {
-		e.again(f, every, false)
+func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *Symptom, l *connection) {
+	d := e.corpora[p.Rev]
+	every := d.allCauses(p, l.history[len(l.history)-1])
+	if f := e.knownFinding(symptom, every, false); f != nil {
+		e.countKnown(f, every, false)
 		return
 	}
 	found := &Found{symptom: symptom}
-	var script Script
-	if small, ok := e.smallest(ctx, p, seed, symptom); ok {
+	var script script
+	if small, ok := e.shrinkPlan(ctx, p, seed, symptom); ok {
 		found.Plan = small
-		script = d.Script(small, stride)
+		script = d.script(small, idsPerPlan)
 		found.Causes = d.mainCauses(small, script)
 	} else {
-		if !e.benches[p.Rev].stands(symptom, l.Transcript) {
-			e.res.Stats.Late++
+		if !e.oracles[p.Rev].confirms(symptom, l.Transcript) {
+			e.result.Stats.Misattributed++
 			return
 		}
 		var again bool
-		if script, again = e.together(ctx, l.history, symptom); again {
+		if script, again = e.minimizeHistory(ctx, l.history, symptom); again {
 			// The plan alone is not enough: what was said before it counts.
-			found.Causes = append(features(script.Lines()), "what was said before")
+			found.Causes = append(lineCauses(script.messages()), "what was said before")
 		} else {
 			found.Plan, found.Causes = p, d.mainCauses(p, script)
 		}
@@ -106,22 +106,22 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 	if ctx.Err() != nil {
 		return
 	}
-	if f := e.instanceOf(symptom, found.Causes, true); f != nil {
-		e.again(f, found.Causes, true)
+	if f := e.knownFinding(symptom, found.Causes, true); f != nil {
+		e.countKnown(f, found.Causes, true)
 		return
 	}
-	found.hits, found.shared, found.script, found.seed = 1, found.Causes, script, seed
+	found.hits, found.sharedCauses, found.script, found.seed = 1, found.Causes, script, seed
 	e.known = append(e.known, found)
 	e.pending++
 	check := func() {
 		c := confirmation{found: found}
 		c.confirmed, c.evidence, c.symptom = e.confirm(ctx, script, symptom)
 		c.interrupted = ctx.Err() != nil
-		e.results <- c
+		e.confirmations <- c
 	}
-	if e.alone(symptom) {
+	if e.confirmsSerially(symptom) {
 		go check()
-		e.conclude(<-e.results)
+		e.conclude(<-e.confirmations)
 		return
 	}
 	go check() // waits for the full timeout; the search goes on meanwhile
@@ -131,7 +131,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 type confirmation struct {
 	found       *Found
 	confirmed   int
-	evidence    Played
+	evidence    execution
 	symptom     *Symptom // as it was seen last
 	interrupted bool
 }
@@ -142,8 +142,8 @@ func (e *engine) conclude(c confirmation) {
 	f := c.found
 	if c.confirmed == 0 && !c.interrupted && (f.symptom.Oracle == "liveness.mute" || f.symptom.Oracle == "liveness.desync") {
 		// It answers, only later than suspected: wait longer from now on.
-		e.res.Stats.Slow++
-		e.p.slower(e.o.Session.Timeout)
+		e.result.Stats.Slow++
+		e.searcher.doubleTimeout(e.options.Session.Timeout)
 		e.known = slices.DeleteFunc(e.known, func(k *Found) bool { return k == f })
 		return
 	}
@@ -153,21 +153,21 @@ func (e *engine) conclude(c confirmation) {
 
 // smallest has the plan of a seed shrunk; ok is false if it shows the symptom
 // on no fresh session.
-func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Symptom) (small Plan, ok bool) {
+func (e *engine) shrinkPlan(ctx context.Context, p Plan, seed uint64, symptom *Symptom) (small Plan, ok bool) {
 	// A session that a plan left well is good for the next: most plans of a
 	// shrinking do not fail, and starts are what costs. What is found this way
 	// is confirmed on fresh sessions.
-	t := &trial{e: e, ctx: ctx}
+	t := &shrinkSession{engine: e, ctx: ctx}
 	defer t.close()
 	fails := func(q Plan) bool {
-		return ctx.Err() == nil && q.Rev == p.Rev && t.play(q).same(symptom)
+		return ctx.Err() == nil && q.Rev == p.Rev && t.run(q).matches(symptom)
 	}
 	done := false // with one frame and one edit there is nothing to gain
-	small, ok = e.gen.shrink(seed, e.budget(), func(q Plan) bool {
+	small, ok = e.generator.shrink(seed, e.shrinkBudget(), func(q Plan) bool {
 		if done || !fails(q) {
 			return false
 		}
-		done = q.minimal()
+		done = q.isMinimal()
 		return true
 	})
 	if !ok {
@@ -178,72 +178,72 @@ func (e *engine) smallest(ctx context.Context, p Plan, seed uint64, symptom *Sym
 
 // budget is how long a finding may be shrunk: no more than its share of what is
 // left of the search.
-func (e *engine) budget() time.Duration {
-	if e.o.Time == 0 {
-		return e.o.Shrink
+func (e *engine) shrinkBudget() time.Duration {
+	if e.options.Time == 0 {
+		return e.options.ShrinkTime
 	}
-	return max(time.Second, min(e.o.Shrink, (e.o.Time-time.Since(e.began))/6))
+	return max(time.Second, min(e.options.ShrinkTime, (e.options.Time-time.Since(e.started))/6))
 }
 
 // A trial plays plans of one revision, in one session for as long as that is
 // well.
-type trial struct {
-	e   *engine
+type shrinkSession struct {
+	engine   *engine
 	ctx context.Context
-	l   *line
+	conn   *connection
 }
 
-func (t *trial) play(p Plan) *Symptom {
-	d := t.e.decks[p.Rev]
-	if t.l != nil && (p.Bare || !t.l.stands() || t.l.plans >= reuse || t.l.clashes(d.Script(p, base(t.l)).Lines())) {
+func (t *shrinkSession) run(p Plan) *Symptom {
+	d := t.engine.corpora[p.Rev]
+	if t.conn != nil && (p.NoOpening || !t.conn.isUsable() || t.conn.plans >= plansPerSession || t.conn.reusesID(d.script(p, firstID(t.conn)).messages())) {
 		t.close()
 	}
-	s := d.Script(p, base(t.l))
-	if !t.e.allowed(s) {
+	s := d.script(p, firstID(t.conn))
+	if !t.engine.isAllowed(s) {
 		return nil
 	}
-	if t.l == nil {
-		l, err := t.e.open(t.ctx, s)
+	if t.conn == nil {
+		l, err := t.engine.openRetrying(t.ctx, s)
 		if err != nil {
 			return nil
 		}
-		t.l = l
+		t.conn = l
 	}
-	played := t.l.play(t.ctx, s)
-	symptom := t.e.benches[p.Rev].look(played)
-	if symptom != nil || p.Bare || slices.Contains(played.Sent, "initialize") {
-		t.l.drop(played.State != session.Alive)
-		t.l = nil
+	played := t.conn.execute(t.ctx, s)
+	symptom := t.engine.oracles[p.Rev].judge(played)
+	if symptom != nil || p.NoOpening || slices.Contains(played.sent, "initialize") {
+		t.conn.end(played.state != session.Alive)
+		t.conn = nil
 	}
 	return symptom
 }
 
-func (t *trial) close() {
-	if t.l != nil {
-		t.l.drop(t.l.Over() != nil)
-		t.l = nil
+func (t *shrinkSession) close() {
+	if t.conn != nil {
+		t.conn.end(t.conn.Over() != nil)
+		t.conn = nil
 	}
 }
 
 // minimal tells whether a plan is one frame with one edit at most.
-func (p Plan) minimal() bool {
-	return len(p.Steps) == 1 && len(p.Steps[0].Edits)+len(p.Steps[0].Bytes)+len(p.Chunks)+len(p.Answer) <= 1 && !p.Bare
+func (p Plan) isMinimal() bool {
+	return len(p.Steps) == 1 && len(p.Steps[0].Edits)+len(p.Steps[0].ByteEdits)+len(p.SplitAt)+len(p.AnswerEdits) <= 1 && !p.NoOpening
 }
 
 // fresh plays a script on an instance of its own and returns the symptom.
-func (e *engine) fresh(ctx context.Context, p *player, s Script) *Symptom {
-	symptom, _ := e.playFresh(ctx, p, s)
+func (e *engine) freshSymptom(ctx context.Context, p *executor, s script) *Symptom {
+	symptom, _ := e.runFresh(ctx, p, s)
 	return symptom
 }
 
-func (e *engine) playFresh(ctx context.Context, p *player, s Script) (*Symptom, Played) {
+func (e *engine) runFresh(ctx context.Context, p *executor, s script) (*Symptom, execution) {
 	l, err := p.open(ctx, s)
 	if err != nil {
-		return nil, Played{}
+		return nil, execution{}
 	}
-	played := l.play(ctx, s)
-	l.drop(played.State != session.Alive)
-	return e.benches[s.Rev].look(played), played
+	played := l.execute(ctx, s)
+	l.end(played.state != session.Alive)
+	return e.oracles[s.rev].judge(played), played
 }
 
 // reduce takes away whole steps, edits and ways of sending for as long as the
@@ -252,7 +252,7 @@ func (e *engine) playFresh(ctx context.Context, p *player, s Script) (*Symptom, 
 func (e *engine) reduce(p Plan, fails func(Plan) bool) Plan {
 	for again := true; again; {
 		again = false
-		for _, q := range smaller(p) {
+		for _, q := range reductions(p) {
 			if fails(q) {
 				p, again = q, true
 				break
@@ -263,7 +263,7 @@ func (e *engine) reduce(p Plan, fails func(Plan) bool) Plan {
 }
 
 // smaller returns the plans that are one thing less.
-func smaller(p Plan) []Plan {
+func reductions(p Plan) []Plan {
 	var out []Plan
 	for i := range p.Steps {
 		if len(p.Steps) > 1 {
@@ -282,23 +282,23 @@ func smaller(p Plan) []Plan {
 		for j := range s.Edits {
 			with(i, func(s *Step) { s.Edits = slices.Delete(slices.Clone(s.Edits), j, j+1) })
 		}
-		for j := range s.Bytes {
-			with(i, func(s *Step) { s.Bytes = slices.Delete(slices.Clone(s.Bytes), j, j+1) })
+		for j := range s.ByteEdits {
+			with(i, func(s *Step) { s.ByteEdits = slices.Delete(slices.Clone(s.ByteEdits), j, j+1) })
 		}
 	}
-	if len(p.Chunks) > 0 {
+	if len(p.SplitAt) > 0 {
 		q := p
-		q.Chunks = nil
+		q.SplitAt = nil
 		out = append(out, q)
 	}
-	if len(p.Answer) > 0 {
+	if len(p.AnswerEdits) > 0 {
 		q := p
-		q.Answer = nil
+		q.AnswerEdits = nil
 		out = append(out, q)
 	}
-	if p.Bare {
+	if p.NoOpening {
 		q := p
-		q.Bare = false
+		q.NoOpening = false
 		out = append(out, q)
 	}
 	if p.Paced {
@@ -310,20 +310,20 @@ func smaller(p Plan) []Plan {
 }
 
 // merged is a script of writes of several, one at a time.
-func merged(like Script, writes [][]byte) Script {
-	like.Paced, like.Writes, like.lines = true, writes, nil
+func mergedScript(like script, writes [][]byte) script {
+	like.paced, like.writes, like.parsed = true, writes, nil
 	return like
 }
 
 // together finds the fewest writes of a session that show the symptom. If not
 // even all of them do so again, it returns the last script and false.
-func (e *engine) together(ctx context.Context, history []Script, symptom *Symptom) (Script, bool) {
+func (e *engine) minimizeHistory(ctx context.Context, history []script, symptom *Symptom) (script, bool) {
 	var writes [][]byte
 	for _, s := range history {
-		writes = append(writes, s.Writes...)
+		writes = append(writes, s.writes...)
 	}
 	fails := func(some [][]byte) bool {
-		return ctx.Err() == nil && len(some) > 0 && e.fresh(ctx, e.p, merged(history[0], some)).same(symptom)
+		return ctx.Err() == nil && len(some) > 0 && e.freshSymptom(ctx, e.searcher, mergedScript(history[0], some)).matches(symptom)
 	}
 	if !fails(writes) {
 		return history[len(history)-1], false
@@ -338,18 +338,18 @@ func (e *engine) together(ctx context.Context, history []Script, symptom *Sympto
 			}
 		}
 	}
-	return merged(history[0], writes), true
+	return mergedScript(history[0], writes), true
 }
 
 // confirm plays the smallest script on fresh instances, with the full timeout.
-func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confirmed int, evidence Played, seen *Symptom) {
+func (e *engine) confirm(ctx context.Context, s script, symptom *Symptom) (confirmed int, evidence execution, seen *Symptom) {
 	seen = symptom
 	var symptoms [confirmRuns]*Symptom
-	var plays [confirmRuns]Played
+	var plays [confirmRuns]execution
 	var wait sync.WaitGroup
 	for i := range confirmRuns {
-		run := func() { symptoms[i], plays[i] = e.playFresh(ctx, e.slow, s) }
-		if e.alone(symptom) {
+		run := func() { symptoms[i], plays[i] = e.runFresh(ctx, e.confirmer, s) }
+		if e.confirmsSerially(symptom) {
 			run()
 		} else {
 			wait.Go(run)
@@ -358,11 +358,11 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 	wait.Wait()
 	for i, again := range symptoms {
 		played := plays[i]
-		if again.same(symptom) {
+		if again.matches(symptom) {
 			confirmed++
 			seen = again
 			evidence = played
-		} else if evidence.Frames == nil {
+		} else if evidence.frames == nil {
 			evidence = played
 		}
 	}
@@ -373,8 +373,8 @@ func (e *engine) confirm(ctx context.Context, s Script, symptom *Symptom) (confi
 func (e *engine) record(f *Found, c confirmation) {
 	s := f.script
 	if f.symptom.Oracle == oracleBroken {
-		e.res.Broken = true
-		e.res.Notes = append(e.res.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.Rev, f.seed, f.symptom.Says))
+		e.result.Broken = true
+		e.result.Notes = append(e.result.Notes, fmt.Sprintf("mcpcheck itself erred at %s, plan seed %d: %s", s.rev, f.seed, f.symptom.Says))
 	}
 	reproduced := fmt.Sprintf("%d/%d", c.confirmed, confirmRuns)
 	switch {
@@ -386,21 +386,21 @@ func (e *engine) record(f *Found, c confirmation) {
 	slices.Sort(f.Causes)
 	f.Finding = reports.Finding{
 		Oracle: f.symptom.Oracle, Signature: signature(f.symptom, f.Causes), Says: f.symptom.Says,
-		Revision: s.Rev, Transport: string(e.kind), Seed: f.seed, Reproduced: reproduced,
+		Revision: s.rev, Transport: string(e.kind), Seed: f.seed, Reproduced: reproduced,
 	}
-	f.Case = newCase(f, s, c.evidence, e.o)
+	f.Case = newCase(f, s, c.evidence, e.options)
 	f.Frames = f.Case.Frames
-	if e.o.Out != "" {
-		file, err := f.Case.write(e.o.Out)
+	if e.options.Out != "" {
+		file, err := f.Case.write(e.options.Out)
 		if err != nil {
-			e.res.Notes = append(e.res.Notes, err.Error())
-		} else if f.Finding.Case = file; e.o.Command != nil {
-			f.Replay = e.o.Command(file)
+			e.result.Notes = append(e.result.Notes, err.Error())
+		} else if f.Finding.Case = file; e.options.Command != nil {
+			f.Replay = e.options.Command(file)
 		}
 	}
-	e.res.Findings = append(e.res.Findings, f)
-	if e.o.Found != nil {
-		e.o.Found(f)
+	e.result.Findings = append(e.result.Findings, f)
+	if e.options.Found != nil {
+		e.options.Found(f)
 	}
-	e.tell()
+	e.reportProgress()
 }

@@ -17,70 +17,70 @@ import (
 )
 
 // An Offer is what a target was found to have at a revision.
-type Offer struct {
-	Spoken  bool
-	Why     string // why the revision is not spoken
-	Name    string // of the server
-	Version string
-	Frames  []Made // valid requests for what it offers
-	Manners Manners
-	Held    []string // tools that are not called
+type offering struct {
+	spoken  bool
+	why     string // why the revision is not spoken
+	name    string // of the server
+	version string
+	frames  []namedFrame // valid requests for what it offers
+	policy toolPolicy
+	withheld    []string // tools that are not called
 }
 
 // Made is a frame made for a target.
-type Made struct{ Name, Raw string }
+type namedFrame struct{ name, raw string }
 
 // perKind is how many of the things of a kind that a target offers get frames
 // of their own.
-const perKind = 4
+const maxPerKind = 4
 
 // discover opens a session and lists what the target offers. The error tells
 // that the target could not be spoken to at all.
-func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(tool string) bool) (Offer, error) {
-	o := Offer{Manners: Manners{Tools: map[string]Tool{}}}
-	plain := NewDeck(rev, Offer{})
-	l, err := p.open(ctx, Script{Rev: rev, Opening: plain.Opening})
+func discover(ctx context.Context, p *executor, rev spec.Revision, allowed func(tool string) bool) (offering, error) {
+	o := offering{policy: toolPolicy{tools: map[string]permission{}}}
+	plain := newCorpus(rev, offering{})
+	l, err := p.open(ctx, script{rev: rev, opening: plain.opening})
 	if err != nil {
 		return o, err
 	}
-	defer l.drop(false)
-	capabilities, why := opened(rev, l.opening)
-	o.Name, o.Version = identity(l.opening)
-	if o.Spoken = why == ""; !o.Spoken {
-		o.Why = why
+	defer l.end(false)
+	capabilities, why := negotiated(rev, l.opening)
+	o.name, o.version = serverInfo(l.opening)
+	if o.spoken = why == ""; !o.spoken {
+		o.why = why
 		return o, nil
 	}
-	look := &looker{ctx: ctx, l: l}
+	look := &lister{ctx: ctx, conn: l}
 	add := func(method string, params session.Params) {
 		if rev.Facts().Stateless {
 			params["_meta"] = session.Meta(rev, nil)
 		}
-		o.Frames = append(o.Frames, Made{fmt.Sprintf("%s of the target#%d", method, len(o.Frames)), string(session.Frame(wire.IntID(1), method, params))})
+		o.frames = append(o.frames, namedFrame{fmt.Sprintf("%s of the target#%d", method, len(o.frames)), string(session.Frame(wire.IntID(1), method, params))})
 	}
 	if session.Declares(capabilities, "tools") {
 		for _, tool := range look.list("tools/list", "tools") {
 			name := tool.Get("name").String()
-			known := Tool{Any: allowed(name)}
-			args, ok := example(tool.Get("inputSchema"))
-			if !ok && known.Any { // what it does with these is its own business
+			known := permission{anyArguments: allowed(name)}
+			args, ok := exampleArguments(tool.Get("inputSchema"))
+			if !ok && known.anyArguments { // what it does with these is its own business
 				args, ok = "{}", true
 			}
-			if ok && (known.Any || tool.Get("annotations.readOnlyHint").Bool()) {
+			if ok && (known.anyArguments || tool.Get("annotations.readOnlyHint").Bool()) {
 				call := session.Params{"name": name, "arguments": json.RawMessage(args)}
 				if support := tool.Get("execution.taskSupport").String(); support == "optional" || support == "required" {
 					add("tools/call", withTask(call))
 				}
 				add("tools/call", call)
-				made := parseTree(o.Frames[len(o.Frames)-1].Raw).at("/params/arguments")
-				known.Args = []string{string(made.append(nil))}
+				made := parseTree(o.frames[len(o.frames)-1].raw).valueAt("/params/arguments")
+				known.arguments = []string{string(made.appendJSON(nil))}
 			} else {
-				o.Held = append(o.Held, name)
+				o.withheld = append(o.withheld, name)
 			}
-			o.Manners.Tools[name] = known
+			o.policy.tools[name] = known
 		}
 	}
 	if session.Declares(capabilities, "resources") {
-		for _, r := range first(look.list("resources/list", "resources")) {
+		for _, r := range firstItems(look.list("resources/list", "resources")) {
 			uri := r.Get("uri").String()
 			add("resources/read", session.Params{"uri": uri})
 			if session.Declares(capabilities, "resources.subscribe") && !rev.Facts().Stateless {
@@ -88,7 +88,7 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 				add("resources/unsubscribe", session.Params{"uri": uri})
 			}
 		}
-		for _, r := range first(look.list("resources/templates/list", "resourceTemplates")) {
+		for _, r := range firstItems(look.list("resources/templates/list", "resourceTemplates")) {
 			template := r.Get("uriTemplate").String()
 			if _, rest, ok := strings.Cut(template, "{"); ok {
 				variable, _, _ := strings.Cut(strings.TrimLeft(rest, "+#./;?&"), "}")
@@ -98,7 +98,7 @@ func discover(ctx context.Context, p *player, rev spec.Revision, allowed func(to
 		}
 	}
 	if session.Declares(capabilities, "prompts") {
-		for _, prompt := range first(look.list("prompts/list", "prompts")) {
+		for _, prompt := range firstItems(look.list("prompts/list", "prompts")) {
 			args := session.Params{}
 			for _, a := range prompt.Get("arguments").Array() {
 				argument := a.Get("name").String()
@@ -118,11 +118,11 @@ func withTask(call session.Params) session.Params {
 	return call
 }
 
-func first(all []gjson.Result) []gjson.Result { return all[:min(len(all), perKind)] }
+func firstItems(all []gjson.Result) []gjson.Result { return all[:min(len(all), maxPerKind)] }
 
 // opened reads the answer to an opening: the capabilities, or why the revision
 // is not spoken.
-func opened(rev spec.Revision, frames []wire.Frame) (capabilities gjson.Result, why string) {
+func negotiated(rev spec.Revision, frames []wire.Frame) (capabilities gjson.Result, why string) {
 	for _, f := range frames {
 		if m := f.Message(); f.From == wire.Server && m.IsResponse() {
 			if m.Kind == wire.Error {
@@ -140,7 +140,7 @@ func opened(rev spec.Revision, frames []wire.Frame) (capabilities gjson.Result, 
 	return capabilities, "the opening was not answered"
 }
 
-func identity(frames []wire.Frame) (name, version string) {
+func serverInfo(frames []wire.Frame) (name, version string) {
 	for _, f := range frames {
 		r := f.Message().Result()
 		info := r.Get("serverInfo")
@@ -155,31 +155,31 @@ func identity(frames []wire.Frame) (name, version string) {
 }
 
 // A looker asks for lists.
-type looker struct {
+type lister struct {
 	ctx   context.Context
-	l     *line
-	asked int
+	conn     *connection
+	requests int
 }
 
 // list returns the items of all pages, of at most 20; what fails ends it.
-func (k *looker) list(method, key string) []gjson.Result {
+func (k *lister) list(method, key string) []gjson.Result {
 	var out []gjson.Result
 	cursor := gjson.Result{}
 	for range 20 {
-		k.asked++
-		id := wire.StringID(fmt.Sprintf("look-%d", k.asked))
+		k.requests++
+		id := wire.StringID(fmt.Sprintf("look-%d", k.requests))
 		params := session.Params{}
-		if k.l.rev.Facts().Stateless {
-			params["_meta"] = session.Meta(k.l.rev, nil)
+		if k.conn.rev.Facts().Stateless {
+			params["_meta"] = session.Meta(k.conn.rev, nil)
 		}
 		if cursor.Exists() {
 			params["cursor"] = cursor.Value()
 		}
-		at, err := k.l.Send(k.ctx, session.Frame(id, method, params))
+		at, err := k.conn.Send(k.ctx, session.Frame(id, method, params))
 		if err != nil {
 			return out
 		}
-		e, err := k.l.answerTo(k.ctx, at, id, k.l.p.opts.Timeout, nil)
+		e, err := k.conn.answerTo(k.ctx, at, id, k.conn.executor.options.Timeout, nil)
 		if err != nil || e.Message.Kind != wire.Result {
 			return out
 		}
@@ -194,7 +194,7 @@ func (k *looker) list(method, key string) []gjson.Result {
 // example makes arguments that fit an inputSchema by the dialect that it names.
 // ok is false where none could be made; the tool is not called then, since
 // invalid arguments are not sent unasked.
-func example(input gjson.Result) (args string, ok bool) {
+func exampleArguments(input gjson.Result) (args string, ok bool) {
 	made, err := schema.Arguments(rand.New(rand.NewPCG(1, 0)), []byte(input.Raw))
 	if err != nil {
 		return "", false

@@ -15,7 +15,7 @@ import (
 func options() Options {
 	o := session.Defaults()
 	o.Timeout, o.StartTimeout, o.Grace = 2*time.Second, 10*time.Second, 500*time.Millisecond
-	return Options{Revisions: spec.Revisions(), Seed: 1, Session: o, Suspect: 300 * time.Millisecond, Allow: func(string) bool { return true }, Version: "test"}
+	return Options{Revisions: spec.Revisions(), Seed: 1, Session: o, FirstTimeout: 300 * time.Millisecond, Allow: func(string) bool { return true }, Version: "test"}
 }
 
 // runs is how many plans the honest reference is met with: few in the daily
@@ -42,7 +42,7 @@ func TestHonestReferenceHasNoFindings(t *testing.T) {
 		t.Error(n)
 	}
 	st := res.Stats
-	t.Logf("%d plans, %.0f a second after %s, %d starts, %d repeated, %d held, %d slow, %d late", st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Repeated, st.Held, st.Slow, st.Late)
+	t.Logf("%d plans, %.0f a second after %s, %d starts, %d repeated, %d held, %d slow, %d late", st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Duplicates, st.Held, st.Slow, st.Misattributed)
 	if st.Plans != o.Runs {
 		t.Errorf("%d plans of %d were played", st.Plans, o.Runs)
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 func TestMannersLookAtEveryCallWhereverItHides(t *testing.T) {
-	m := Manners{Tools: map[string]Tool{
-		"look":   {Args: []string{`{"at":"x"}`}},
+	m := toolPolicy{tools: map[string]permission{
+		"look":   {arguments: []string{`{"at":"x"}`}},
 		"remove": {},
-		"mine":   {Any: true},
+		"mine":   {anyArguments: true},
 	}}
 	call := func(params string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
@@ -48,7 +48,7 @@ func TestMannersLookAtEveryCallWhereverItHides(t *testing.T) {
 		"\ufeff" + call(`{"name":"remove"}`):                                                        false,
 		call(`{"name":"remove"}`) + "\r":                                                            false,
 	} {
-		if got := m.allow([]byte(line)); got != allowed {
+		if got := m.allows([]byte(line)); got != allowed {
 			t.Errorf("%q: allowed = %v", line, got)
 		}
 	}
@@ -121,14 +121,14 @@ func TestOnlyToolsThatAreReadOnlyOrAllowedAreCalled(t *testing.T) {
 func discoverTools(t *testing.T, readOnly map[string]bool) (names []string) {
 	t.Helper()
 	o := options()
-	p := newPlayer(server.Target("reference", server.Options{}), o.Session, o.Session.Timeout)
+	p := newExecutor(server.Target("reference", server.Options{}), o.Session, o.Session.Timeout)
 	rev := spec.V2025_11_25
-	l, err := p.open(t.Context(), Script{Rev: rev, Opening: NewDeck(rev, Offer{}).Opening})
+	l, err := p.open(t.Context(), script{rev: rev, opening: newCorpus(rev, offering{}).opening})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.drop(false)
-	for _, tool := range (&looker{ctx: t.Context(), l: l}).list("tools/list", "tools") {
+	defer l.end(false)
+	for _, tool := range (&lister{ctx: t.Context(), conn: l}).list("tools/list", "tools") {
 		names = append(names, tool.Get("name").String())
 		readOnly[names[len(names)-1]] = tool.Get("annotations.readOnlyHint").Bool()
 	}
@@ -140,12 +140,12 @@ func discoverTools(t *testing.T, readOnly map[string]bool) (names []string) {
 
 // A server without annotations has no tool that may be called.
 func TestToolsWithoutHintsAreNotCalled(t *testing.T) {
-	offer, err := discover(t.Context(), newPlayer(plain(`{"name":"act","inputSchema":{"type":"object"}}`), options().Session, options().Session.Timeout), spec.V2025_06_18, func(string) bool { return false })
-	if err != nil || !offer.Spoken {
+	offer, err := discover(t.Context(), newExecutor(plain(`{"name":"act","inputSchema":{"type":"object"}}`), options().Session, options().Session.Timeout), spec.V2025_06_18, func(string) bool { return false })
+	if err != nil || !offer.spoken {
 		t.Fatalf("%+v, %v", offer, err)
 	}
-	if len(offer.Frames) != 0 || !slices.Equal(offer.Held, []string{"act"}) {
-		t.Errorf("frames %v, held back %v", offer.Frames, offer.Held)
+	if len(offer.frames) != 0 || !slices.Equal(offer.withheld, []string{"act"}) {
+		t.Errorf("frames %v, held back %v", offer.frames, offer.withheld)
 	}
 }
 

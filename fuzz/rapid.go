@@ -46,7 +46,7 @@ func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) b
 	before := setRapid(map[string]string{"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String()})
 	defer setRapid(before)
 	known := map[string]bool{}
-	tb := &sink{}
+	tb := &discardTB{}
 	done := make(chan struct{})
 	go func() { // rapid ends a failed check by FailNow, which ends the goroutine
 		defer close(done)
@@ -90,19 +90,19 @@ func setRapid(flags map[string]string) (before map[string]string) {
 
 // sink is the testing.TB that rapid wants; what it is told is kept nowhere,
 // since the closure of the check has seen it all.
-type sink struct{ failed bool }
+type discardTB struct{ failed bool }
 
-func (*sink) Helper()                 {}
-func (*sink) Name() string            { return "fuzz" }
-func (*sink) Logf(string, ...any)     {}
-func (*sink) Log(...any)              {}
-func (*sink) Skipf(string, ...any)    { runtime.Goexit() }
-func (*sink) Skip(...any)             { runtime.Goexit() }
-func (*sink) SkipNow()                { runtime.Goexit() }
-func (s *sink) Errorf(string, ...any) { s.failed = true }
-func (s *sink) Error(...any)          { s.failed = true }
-func (s *sink) Fatalf(string, ...any) { s.FailNow() }
-func (s *sink) Fatal(...any)          { s.FailNow() }
-func (s *sink) FailNow()              { s.failed = true; runtime.Goexit() }
-func (s *sink) Fail()                 { s.failed = true }
-func (s *sink) Failed() bool          { return s.failed }
+func (*discardTB) Helper()                 {}
+func (*discardTB) Name() string            { return "fuzz" }
+func (*discardTB) Logf(string, ...any)     {}
+func (*discardTB) Log(...any)              {}
+func (*discardTB) Skipf(string, ...any)    { runtime.Goexit() }
+func (*discardTB) Skip(...any)             { runtime.Goexit() }
+func (*discardTB) SkipNow()                { runtime.Goexit() }
+func (s *discardTB) Errorf(string, ...any) { s.failed = true }
+func (s *discardTB) Error(...any)          { s.failed = true }
+func (s *discardTB) Fatalf(string, ...any) { s.FailNow() }
+func (s *discardTB) Fatal(...any)          { s.FailNow() }
+func (s *discardTB) FailNow()              { s.failed = true; runtime.Goexit() }
+func (s *discardTB) Fail()                 { s.failed = true }
+func (s *discardTB) Failed() bool          { return s.failed }

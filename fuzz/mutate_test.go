@@ -34,7 +34,7 @@ func TestEditsOfTreesDoWhatTheirNamesTell(t *testing.T) {
 	} {
 		root := parseTree(frame)
 		c.edit.apply(root, 9, []string{"70", "71"})
-		if got := string(root.append(nil)); got != c.want {
+		if got := string(root.appendJSON(nil)); got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.edit, got, c.want)
 		}
 	}
@@ -55,16 +55,16 @@ func TestEditsOfBytesDoWhatTheirNamesTell(t *testing.T) {
 		{Edit{Op: opBlank, N: 1}, "\n\nabcd\n"},
 		{Edit{Op: opCRLF}, "abcd\r\n"},
 	} {
-		before, line, end := c.edit.applyBytes(nil, []byte("abcd"), []byte("\n"))
+		before, line, end := c.edit.applyToBytes(nil, []byte("abcd"), []byte("\n"))
 		if got := string(before) + string(line) + string(end); got != c.want {
 			t.Errorf("%s: %q, want %q", c.edit, got, c.want)
 		}
-		c.edit.applyBytes(nil, nil, nil) // nothing to edit is no reason to fail
+		c.edit.applyToBytes(nil, nil, nil) // nothing to edit is no reason to fail
 	}
 }
 
 func TestNamedValuesAreJSONOfDifferentNames(t *testing.T) {
-	for _, list := range [][]value{values, ids, cursors} {
+	for _, list := range [][]value{jsonValues, idValues, cursorValues} {
 		seen := map[string]bool{}
 		for _, v := range list {
 			if seen[v.name] {
@@ -76,7 +76,7 @@ func TestNamedValuesAreJSONOfDifferentNames(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range ids {
+	for _, v := range idValues {
 		if a, b := v.raw(5), v.raw(6); wire.ID.Usable(wire.ID{Raw: a}) && a == b && a != "0" && a != `""` {
 			t.Errorf("the id %s is the same in two plans: %s", v.name, a)
 		}
@@ -86,9 +86,9 @@ func TestNamedValuesAreJSONOfDifferentNames(t *testing.T) {
 // What is written must be what the plan says, frame by frame, with ids of its
 // own for each place in the session.
 func TestScriptsNumberTheirFrames(t *testing.T) {
-	d := NewDeck(spec.V2025_11_25, Offer{})
-	p := Plan{Rev: d.Rev, Steps: []Step{{Card: "tools-call#3"}, {Card: "notifications-cancelled#4"}, {Card: "tools-list.string-id#3", Bytes: []Edit{{Op: opJoin}}}, {Card: "malformed/duplicate-id"}}}
-	lines := d.Script(p, 40).Lines()
+	d := newCorpus(spec.V2025_11_25, offering{})
+	p := Plan{Rev: d.rev, Steps: []Step{{Frame: "tools-call#3"}, {Frame: "notifications-cancelled#4"}, {Frame: "tools-list.string-id#3", ByteEdits: []Edit{{Op: opJoin}}}, {Frame: "malformed/duplicate-id"}}}
+	lines := d.script(p, 40).messages()
 	if len(lines) != 3 {
 		t.Fatalf("%d lines", len(lines))
 	}
@@ -103,16 +103,16 @@ func TestScriptsNumberTheirFrames(t *testing.T) {
 	}
 	for _, places := range [][]int{nil, {500}, {100, 100, 900}, {0, 999}} {
 		q := p
-		q.Chunks = places
-		s := d.Script(q, 40)
-		if got := bytes.Join(s.Writes, nil); !bytes.Equal(got, bytes.Join(d.Script(p, 40).Writes, nil)) || len(s.Writes) > len(places)+1 {
-			t.Errorf("split at %v: %d writes", places, len(s.Writes))
+		q.SplitAt = places
+		s := d.script(q, 40)
+		if got := bytes.Join(s.writes, nil); !bytes.Equal(got, bytes.Join(d.script(p, 40).writes, nil)) || len(s.writes) > len(places)+1 {
+			t.Errorf("split at %v: %d writes", places, len(s.writes))
 		}
 	}
 	q := p
 	q.Paced = true
-	if s := d.Script(q, 40); len(s.Writes) != 3 {
-		t.Errorf("one at a time is %d writes", len(s.Writes))
+	if s := d.script(q, 40); len(s.writes) != 3 {
+		t.Errorf("one at a time is %d writes", len(s.writes))
 	}
 }
 
@@ -136,7 +136,7 @@ func TestAnAnswerIsDueOnlyWhereNothingExcusesThePeer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"result":{}}`:                                 0,
 		`{"jsonrpc":"2.0","id":1,"method":`:                                    0,
 	} {
-		if got := due(Script{Writes: [][]byte{[]byte(text + "\n")}}.Lines(), spec.V2025_03_26.Facts()); len(got) != want {
+		if got := requiredAnswers(script{writes: [][]byte{[]byte(text + "\n")}}.messages(), spec.V2025_03_26.Facts()); len(got) != want {
 			t.Errorf("%s: due %v, want %d", text, got, want)
 		}
 	}

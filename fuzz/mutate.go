@@ -46,9 +46,9 @@ func (e Edit) apply(root *node, salt int, used []string) {
 		}
 	case opDuplicate:
 		if parent, i, ok := root.find(e.At); ok {
-			twin, name := parent.nested[i], ""
+			twin, name := parent.children[i], ""
 			if e.Value != "" {
-				twin = scalar(rawOf(values, e.Value, salt))
+				twin = scalar(lookupValue(jsonValues, e.Value, salt))
 			}
 			if parent.object {
 				name = parent.names[i]
@@ -57,11 +57,11 @@ func (e Edit) apply(root *node, salt int, used []string) {
 		}
 	case opSet:
 		if parent, i, ok := root.find(e.At); ok {
-			parent.nested[i] = scalar(rawOf(values, e.Value, salt))
+			parent.children[i] = scalar(lookupValue(jsonValues, e.Value, salt))
 		}
 	case opAdd:
-		if n := root.at(e.At); n != nil && n.object {
-			n.insert(len(n.nested), quote(e.Name), scalar(rawOf(values, e.Value, salt)))
+		if n := root.valueAt(e.At); n != nil && n.object {
+			n.insert(len(n.children), quote(e.Name), scalar(lookupValue(jsonValues, e.Value, salt)))
 		}
 	case opRename:
 		if parent, i, ok := root.find(e.At); ok && parent.object {
@@ -72,7 +72,7 @@ func (e Edit) apply(root *node, salt int, used []string) {
 			parent.names[i] = name
 		}
 	case opID:
-		setMember(root, "id", rawOf(ids, e.Value, salt))
+		setMember(root, "id", lookupValue(idValues, e.Value, salt))
 	case opReuse:
 		if len(used) > 0 {
 			setMember(root, "id", used[e.N%len(used)])
@@ -80,18 +80,18 @@ func (e Edit) apply(root *node, salt int, used []string) {
 	case opMethod:
 		setMember(root, "method", quote(e.Name))
 	case opCursor:
-		if p := root.member("params"); p != nil {
-			setMember(p, "cursor", rawOf(cursors, e.Value, salt))
+		if p := root.ensureMember("params"); p != nil {
+			setMember(p, "cursor", lookupValue(cursorValues, e.Value, salt))
 		}
 	case opMeta:
-		if p := root.member("params"); p != nil {
-			if m := p.member("_meta"); m != nil && m.object {
-				m.insert(len(m.nested), quote(e.Name), scalar(rawOf(values, e.Value, salt)))
+		if p := root.ensureMember("params"); p != nil {
+			if m := p.ensureMember("_meta"); m != nil && m.object {
+				m.insert(len(m.children), quote(e.Name), scalar(lookupValue(jsonValues, e.Value, salt)))
 			}
 		}
 	case opRespell:
-		if parent, i, ok := root.find(e.At); ok && parent.nested[i].raw != "" {
-			parent.nested[i] = scalar(respell(parent.nested[i].raw))
+		if parent, i, ok := root.find(e.At); ok && parent.children[i].raw != "" {
+			parent.children[i] = scalar(respell(parent.children[i].raw))
 		}
 	}
 }
@@ -101,11 +101,11 @@ func setMember(n *node, name, raw string) {
 	if !n.object {
 		return
 	}
-	if i := n.index(name); i >= 0 {
-		n.nested[i] = scalar(raw)
+	if i := n.indexOf(name); i >= 0 {
+		n.children[i] = scalar(raw)
 		return
 	}
-	n.insert(len(n.nested), quote(name), scalar(raw))
+	n.insert(len(n.children), quote(name), scalar(raw))
 }
 
 func swapCase(name string) string {
@@ -141,7 +141,7 @@ func respell(raw string) string {
 
 // applyBytes does a byte edit to a line without its newline, and returns what
 // comes before it, it, and what ends it.
-func (e Edit) applyBytes(before, line, end []byte) (_, _, _ []byte) {
+func (e Edit) applyToBytes(before, line, end []byte) (_, _, _ []byte) {
 	at := 0
 	if len(line) > 0 {
 		at = min(e.N*len(line)/1000, len(line)-1)
@@ -155,11 +155,11 @@ func (e Edit) applyBytes(before, line, end []byte) (_, _, _ []byte) {
 			line[at] ^= 1 << (e.N % 7)
 		}
 	case opInsert:
-		line = bytes.Join([][]byte{line[:at], line[at:]}, []byte(insertion(e.Value)))
+		line = bytes.Join([][]byte{line[:at], line[at:]}, []byte(insertedBytes(e.Value)))
 	case opPrefix:
-		line = append([]byte(insertion(e.Value)), line...)
+		line = append([]byte(insertedBytes(e.Value)), line...)
 	case opSuffix:
-		line = append(bytes.Clone(line), insertion(e.Value)...)
+		line = append(bytes.Clone(line), insertedBytes(e.Value)...)
 	case opErase:
 		if len(line) > 0 {
 			line = append(bytes.Clone(line[:at]), line[at+1:]...)
@@ -174,8 +174,8 @@ func (e Edit) applyBytes(before, line, end []byte) (_, _, _ []byte) {
 	return before, line, end
 }
 
-func insertion(name string) string {
-	for _, i := range insertions {
+func insertedBytes(name string) string {
+	for _, i := range byteInsertions {
 		if i.name == name {
 			return i.bytes
 		}

@@ -15,7 +15,7 @@ func TestSeedRepeatsTheRunFrameForFrame(t *testing.T) {
 	sent := func(seed uint64) (frames [][]byte) {
 		o := options()
 		o.Seed, o.Runs = seed, 400
-		o.Session.Timeout, o.Suspect = 10*time.Second, 10*time.Second // a busy machine must not look like a slow target
+		o.Session.Timeout, o.FirstTimeout = 10*time.Second, 10*time.Second // a busy machine must not look like a slow target
 		o.Sent = func(rev spec.Revision, raw []byte) { frames = append(frames, append([]byte(rev+" "), raw...)) }
 		if _, err := Run(t.Context(), server.Target("reference", server.Options{StateKey: []byte("the same key in each run")}), o); err != nil {
 			t.Fatal(err)
@@ -39,10 +39,10 @@ func TestSeedRepeatsTheRunFrameForFrame(t *testing.T) {
 // The search draws plans without rapid.Check, shrinking with it: both must
 // start from the same plan.
 func TestShrinkingStartsFromThePlanThatWasDrawn(t *testing.T) {
-	decks := map[spec.Revision]*Deck{spec.V2025_06_18: NewDeck(spec.V2025_06_18, Offer{})}
+	decks := map[spec.Revision]*corpus{spec.V2025_06_18: newCorpus(spec.V2025_06_18, offering{})}
 	g := newGenerator([]spec.Revision{spec.V2025_06_18}, decks)
 	for i := range 200 {
-		seed := seedOf(3, i)
+		seed := planSeed(3, i)
 		want := g.draw(seed)
 		var first *Plan
 		_, ok := g.shrink(seed, 1, func(p Plan) bool {
@@ -59,7 +59,7 @@ func TestShrinkingStartsFromThePlanThatWasDrawn(t *testing.T) {
 
 func TestShrinkingEndsAtTheOneStepThatFails(t *testing.T) {
 	rev := spec.V2025_06_18
-	g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*Deck{rev: NewDeck(rev, Offer{})})
+	g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*corpus{rev: newCorpus(rev, offering{})})
 	hasDrop := func(p Plan) bool {
 		return slices.ContainsFunc(p.Steps, func(s Step) bool {
 			return slices.ContainsFunc(s.Edits, func(e Edit) bool { return e.Op == opDrop })
@@ -67,7 +67,7 @@ func TestShrinkingEndsAtTheOneStepThatFails(t *testing.T) {
 	}
 	found := 0
 	for i := range 300 {
-		seed := seedOf(5, i)
+		seed := planSeed(5, i)
 		if p := g.draw(seed); !hasDrop(p) || len(p.Steps) < 3 {
 			continue
 		}
@@ -78,7 +78,7 @@ func TestShrinkingEndsAtTheOneStepThatFails(t *testing.T) {
 			return hasDrop(p)
 		})
 		e := &engine{}
-		if small = e.reduce(small, hasDrop); !ok || len(small.Steps) != 1 || len(small.Steps[0].Edits) != 1 || len(small.Steps[0].Bytes) != 0 || small.Paced || small.Bare {
+		if small = e.reduce(small, hasDrop); !ok || len(small.Steps) != 1 || len(small.Steps[0].Edits) != 1 || len(small.Steps[0].ByteEdits) != 0 || small.Paced || small.NoOpening {
 			t.Errorf("seed %d shrank to\n%s", seed, small)
 		}
 		for key, times := range asked {
@@ -97,36 +97,36 @@ func TestShrinkingEndsAtTheOneStepThatFails(t *testing.T) {
 // search is narrower than it says.
 func TestPlansAreDrawnInFullWidth(t *testing.T) {
 	for _, rev := range spec.Revisions() {
-		d := NewDeck(rev, Offer{})
-		g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*Deck{rev: d})
+		d := newCorpus(rev, offering{})
+		g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*corpus{rev: d})
 		cards, ops, seen := map[string]int{}, map[string]int{}, map[string]bool{}
 		paced, bare, split, answers := 0, 0, 0, 0
 		const plans = 6000
 		for i := range plans {
-			p := g.draw(seedOf(1, i))
+			p := g.draw(planSeed(1, i))
 			seen[p.Key()] = true
 			if p.Paced {
 				paced++
 			}
-			if p.Bare {
+			if p.NoOpening {
 				bare++
 			}
-			if len(p.Chunks) > 0 {
+			if len(p.SplitAt) > 0 {
 				split++
 			}
-			if len(p.Answer) > 0 {
+			if len(p.AnswerEdits) > 0 {
 				answers++
 			}
 			for _, s := range p.Steps {
-				cards[s.Card]++
-				for _, e := range slices.Concat(s.Edits, s.Bytes) {
+				cards[s.Frame]++
+				for _, e := range slices.Concat(s.Edits, s.ByteEdits) {
 					ops[e.Op]++
 				}
 			}
 		}
-		for _, c := range slices.Concat(d.Cards, d.Bad) {
-			if cards[c.Name] == 0 {
-				t.Errorf("%s: %s was never drawn", rev, c.Name)
+		for _, c := range slices.Concat(d.frames, d.malformed) {
+			if cards[c.name] == 0 {
+				t.Errorf("%s: %s was never drawn", rev, c.name)
 			}
 		}
 		for _, op := range []string{opDrop, opDuplicate, opSet, opAdd, opRename, opID, opReuse, opMethod, opCursor, opMeta, opRespell, opCut, opFlip, opInsert, opPrefix, opSuffix, opErase, opJoin, opBlank, opCRLF} {

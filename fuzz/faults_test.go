@@ -59,7 +59,7 @@ func plantedFaults(t *testing.T) []fault.Fault {
 func quick(t *testing.T) Options {
 	o := options()
 	o.Runs, o.Out = plantedRuns, t.TempDir()
-	o.Session.Timeout, o.Suspect = 500*time.Millisecond, 150*time.Millisecond
+	o.Session.Timeout, o.FirstTimeout = 500*time.Millisecond, 150*time.Millisecond
 	return o
 }
 
@@ -88,7 +88,7 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 					t.Errorf("not found in %d plans", res.Stats.Plans)
 				}
 			}()
-			t.Logf("%d findings, %d plans, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Late, res.Stats.Took.Round(time.Millisecond))
+			t.Logf("%d findings, %d plans, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Misattributed, res.Stats.Elapsed.Round(time.Millisecond))
 			for _, found := range res.Findings {
 				t.Logf("%s %s\n%s", found.Reproduced, found.Signature, found.Plan)
 				if !full && strings.HasPrefix(found.Reproduced, "not confirmed") {
@@ -108,7 +108,7 @@ func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
 // target, and that the honest server does not show it.
 func assertReplays(t *testing.T, found *Found, target, honest transport.Target, again func(context.Context) error, o session.Options) {
 	t.Helper()
-	if n := len(found.Case.Script(found.Case.Transport).Lines()); n > 2 {
+	if n := len(found.Case.script(found.Case.Transport).messages()); n > 2 {
 		t.Errorf("%s takes %d frames", found.Signature, n)
 	}
 	if found.Reproduced != "3/3" {

@@ -72,7 +72,7 @@ func TestHonestReferenceOverHTTPHasNoFindings(t *testing.T) {
 			t.Error(n)
 		}
 		st := res.Stats
-		t.Logf("%s, streams %v: %d plans, %.0f a second after %s, %d sessions, %d repeated, %d slow, %d late", c.kind, c.prefer, st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Repeated, st.Slow, st.Late)
+		t.Logf("%s, streams %v: %d plans, %.0f a second after %s, %d sessions, %d repeated, %d slow, %d late", c.kind, c.prefer, st.Plans, st.Rate(), st.Prepared.Round(time.Millisecond), st.Starts, st.Duplicates, st.Slow, st.Misattributed)
 		if st.Plans != o.Runs {
 			t.Errorf("%d plans of %d were played", st.Plans, o.Runs)
 		}
@@ -132,7 +132,7 @@ func findOverHTTP(t *testing.T, f fault.Fault, kind transport.Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d findings, %d plans, %d sessions, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Starts, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Late, res.Stats.Took.Round(time.Millisecond))
+	t.Logf("%d findings, %d plans, %d sessions, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Starts, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Misattributed, res.Stats.Elapsed.Round(time.Millisecond))
 	// Where all requests share one connection of the server, what ends it leaves
 	// the server running, and no request of that era is served any more.
 	oracles := slices.Clone(planted[f.Name])
