@@ -2,111 +2,127 @@ package fuzz
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A Case is a finding as a file: a header of prose and the frames of the run
-// that confirmed it.
+// A Case is a finding as a file: a header of "# key: value" lines, and the frames
+// of the session that confirmed it.
 type Case struct {
 	Rev       spec.Revision
 	Oracle    string
 	Signature string
-	Outcome   string // of the symptom, which a replay compares
+	Outcome   string // of the symptom; a replay compares it
 	Says      string
-	Seed      uint64
+	Seed      uint64 // of the plan
 	Version   string // of mcpcheck
 	Transport transport.Kind
-	Target    []string // words that name the target on a command line, where it serves over HTTP
+	Target    []string // over HTTP: arguments that name the target on a command line
 	Headers   []string // names of the header fields that were given; their values may be secret
 	Paced     bool
-	Splits    []int // where the bytes between opening and closing question are split into writes
+	Splits    []int // byte offsets at which the script is split into writes
 	Timeout   string
 	Frames    []wire.Frame
 }
 
-// The notes that tell what frames of the client are for.
+// The notes of the client's frames. A frame of the script has none.
 const (
-	noteOpening = "opening"
-	noteAnswer  = "answer" // to a request of the server
+	noteOpening  = "opening"
+	noteAnswer   = "answer" // to a request of the server
 	noteLiveness = "closing question"
 )
 
-// newCase makes the case of a finding from the script that showed it and what
-// was said.
-func newCase(f *Found, s script, played execution, o Options) Case {
+// newCase returns the case of a finding, from the smallest script and what was
+// recorded when it was executed.
+func newCase(f *Found, s script, evidence execution, o Options) Case {
 	c := Case{
 		Rev: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
 		Seed: f.Seed, Version: o.Version, Paced: s.paced, Timeout: o.Session.Timeout.String(),
 		Transport: transport.Kind(f.Transport), Target: o.Target, Headers: o.Headers,
 	}
-	at := 0
-	for _, w := range s.writes[:len(s.writes)-1] {
-		if s.overHTTP {
-			break
+	if !s.overHTTP {
+		offset := 0
+		for _, w := range s.writes[:len(s.writes)-1] {
+			offset += len(w)
+			c.Splits = append(c.Splits, offset)
 		}
-		at += len(w)
-		c.Splits = append(c.Splits, at)
 	}
-	if len(played.frames) == 0 { // it did not even open again
-		for _, frame := range s.opening {
-			frame.Note = noteOpening
-			c.Frames = append(c.Frames, frame)
-		}
-		for _, m := range s.messages() {
-			c.Frames = append(c.Frames, wire.Frame{From: wire.Client, Raw: m.Raw})
-		}
+	if len(evidence.frames) == 0 {
+		c.Frames = s.frames()
 		return c
 	}
-	opening, body := len(s.opening), len(s.messages())
-	for i, frame := range played.frames {
-		frame.At, frame.Note = 0, ""
-		frame.Mark = i == f.symptom.Frame && frame.From == wire.Server
-		if frame.From == wire.Client && !frame.Wordless() {
-			m := frame.Message()
-			switch {
-			case opening > 0 && !answersServer(m, played.frames[:i]):
-				opening--
-				frame.Note = noteOpening
-			case m.Method() == s.rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"alive-`):
-				frame.Note = noteLiveness
-			case body > 0 && !answersServer(m, played.frames[:i]):
-				body--
-			default:
-				frame.Note = noteAnswer
-			}
-		}
-		c.Frames = append(c.Frames, frame)
+	c.Frames = evidence.annotatedFrames(s)
+	if i := f.symptom.Frame; i >= 0 && i < len(c.Frames) && c.Frames[i].From == wire.Server {
+		c.Frames[i].Mark = true
 	}
 	return c
 }
 
-// ours tells whether a frame answers a request of the server before it.
+// frames returns what the client sends. It serves a finding whose last execution
+// did not open a session.
+func (s script) frames() []wire.Frame {
+	var out []wire.Frame
+	for _, f := range s.opening {
+		f.Note = noteOpening
+		out = append(out, f)
+	}
+	for _, m := range s.messages() {
+		out = append(out, wire.Frame{From: wire.Client, Raw: m.Raw})
+	}
+	return out
+}
+
+// annotatedFrames returns the recorded frames. Each frame of the client that is
+// not of the script has a note that says what it is for.
+func (x execution) annotatedFrames(s script) []wire.Frame {
+	out := make([]wire.Frame, len(x.frames))
+	opening, body := len(s.opening), len(s.messages()) // frames to come
+	for i, f := range x.frames {
+		f.At, f.Note, f.Mark = 0, "", false
+		if f.From == wire.Client && !f.Wordless() {
+			m := f.Message()
+			isAnswer := answersServer(m, x.frames[:i])
+			switch {
+			case opening > 0 && !isAnswer:
+				opening--
+				f.Note = noteOpening
+			case m.Method() == s.rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"`+livenessIDPrefix):
+				f.Note = noteLiveness
+			case body > 0 && !isAnswer:
+				body--
+			default:
+				f.Note = noteAnswer
+			}
+		}
+		out[i] = f
+	}
+	return out
+}
+
+// answersServer reports whether a message answers a request of the server before
+// it.
 func answersServer(m wire.Message, before []wire.Frame) bool {
 	if !m.IsResponse() {
 		return false
 	}
 	for _, f := range before {
-		if ask := f.Message(); f.From == wire.Server && ask.Kind == wire.Request && ask.ID().Equal(m.ID()) {
+		request := f.Message()
+		if f.From == wire.Server && request.Kind == wire.Request && request.ID().Equal(m.ID()) {
 			return true
 		}
 	}
 	return false
 }
 
-// Append writes the case as text.
+// Append appends the text of the case file.
 func (c Case) Append(b []byte) []byte {
 	header := func(key, v string) {
 		if v != "" {
@@ -147,8 +163,19 @@ func (c Case) Append(b []byte) []byte {
 	return b
 }
 
-// write writes the case into a directory, under a name that its signature
-// gives it, so that the same finding has the same file in the next run.
+// compactJSON returns texts as JSON on one line.
+func compactJSON(texts []string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(texts); err != nil {
+		panic(fmt.Sprintf("fuzz: texts cannot be encoded: %v", err)) // strings always can
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// write writes the case file into a directory. The signature determines its name,
+// so that another run writes the same finding to the same file.
 func (c Case) write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of cases: %w", err)
@@ -161,40 +188,45 @@ func (c Case) write(dir string) (string, error) {
 	return file, nil
 }
 
-// ParseCase reads a case file. The error names the line at fault.
+// ParseCase parses a case file. The error names the line at fault.
 func ParseCase(text []byte) (Case, error) {
 	c := Case{Transport: transport.Stdio}
 	n := 0
-	for raw := range bytes.Lines(text) {
+	for line := range bytes.Lines(text) {
 		n++
-		raw = bytes.TrimSpace(raw)
-		var err error
-		switch {
-		case len(raw) == 0:
-		case raw[0] == '#':
-			key, v, _ := strings.Cut(strings.TrimSpace(string(raw[1:])), ": ")
-			err = c.readHeader(key, v)
-		default:
-			var f wire.Frame
-			if f, err = wire.ParseFrame(raw); err == nil {
-				c.Frames = append(c.Frames, f)
-			}
-		}
-		if err != nil {
+		if err := c.readLine(bytes.TrimSpace(line)); err != nil {
 			return c, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
+	s := c.script(c.Transport)
 	switch {
 	case c.Rev == "":
 		return c, fmt.Errorf("no line names the revision (# revision: …)")
 	case c.Oracle == "" || c.Outcome == "":
 		return c, fmt.Errorf("no line names the oracle and its outcome (# oracle: …, # outcome: …)")
-	case len(c.script(c.Transport).messages()) == 0 || len(c.script(c.Transport).writes) == 0:
+	case len(s.messages()) == 0 || len(s.writes) == 0:
 		return c, fmt.Errorf("no frame of the client to replay")
 	}
 	return c, nil
 }
 
+func (c *Case) readLine(line []byte) error {
+	if len(line) == 0 {
+		return nil
+	}
+	if line[0] == '#' {
+		key, v, _ := strings.Cut(strings.TrimSpace(string(line[1:])), ": ")
+		return c.readHeader(key, v)
+	}
+	f, err := wire.ParseFrame(line)
+	if err != nil {
+		return err
+	}
+	c.Frames = append(c.Frames, f)
+	return nil
+}
+
+// readHeader reads one line of the header. It ignores unknown keys.
 func (c *Case) readHeader(key, v string) (err error) {
 	switch key {
 	case "revision":
@@ -219,117 +251,22 @@ func (c *Case) readHeader(key, v string) (err error) {
 		}
 	case "target":
 		if err = json.Unmarshal([]byte(v), &c.Target); err != nil {
-			err = fmt.Errorf("target %s is no list of words: %w", v, err)
+			err = fmt.Errorf("target %s is not a JSON list of strings: %w", v, err)
 		}
 	case "header":
 		c.Headers = append(c.Headers, v)
 	case "seed":
 		if c.Seed, err = strconv.ParseUint(v, 10, 64); err != nil {
-			err = fmt.Errorf("seed %q is no number", v)
+			err = fmt.Errorf("seed %q is not a number", v)
 		}
 	case "paced":
 		c.Paced = v == "true"
 	case "split":
-		at, bad := strconv.Atoi(v)
-		if bad != nil || at <= 0 {
-			return fmt.Errorf("split %q is no place", v)
+		at, failed := strconv.Atoi(v)
+		if failed != nil || at <= 0 {
+			return fmt.Errorf("split %q is not a byte offset", v)
 		}
 		c.Splits = append(c.Splits, at)
 	}
 	return err
-}
-
-// encoded writes words as JSON on one line.
-func compactJSON(words []string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(words); err != nil {
-		panic(fmt.Sprintf("fuzz: words cannot be encoded: %v", err)) // strings can
-	}
-	return bytes.TrimSpace(b.Bytes())
-}
-
-// Script returns what a replay sends over a transport, which need not be that of
-// the case.
-func (c Case) script(over transport.Kind) script {
-	s := script{rev: c.Rev, paced: c.Paced, overHTTP: over != transport.Stdio}
-	asked := map[string]string{} // requests of the server so far: id to method
-	var all []byte
-	for _, f := range c.Frames {
-		m := f.Message()
-		switch {
-		case f.From == wire.Server:
-			if m.Kind == wire.Request {
-				asked[m.ID().Key()] = m.Method()
-			}
-		case f.Note == noteOpening:
-			s.opening = append(s.opening, wire.Frame{From: wire.Client, Raw: f.Raw})
-		case f.Note == noteAnswer:
-			if method := asked[m.ID().Key()]; method != "" {
-				s.answers = append(s.answers, answer{method, string(f.Raw)})
-			}
-		case f.Note == noteLiveness, f.Wordless():
-		case s.overHTTP:
-			s.writes = append(s.writes, f.Raw)
-		case c.Transport != transport.Stdio && c.Paced:
-			s.writes = append(s.writes, append(bytes.Clone(f.Raw), '\n'))
-		default:
-			all = append(append(all, f.Raw...), '\n')
-		}
-	}
-	if s.overHTTP {
-		return s
-	}
-	from := 0
-	for _, at := range c.Splits {
-		if at > from && at < len(all) {
-			s.writes = append(s.writes, all[from:at])
-			from = at
-		}
-	}
-	if from < len(all) {
-		s.writes = append(s.writes, all[from:])
-	}
-	return s
-}
-
-// Replayed is what came of a replay.
-type Replayed struct {
-	Reproduces bool     // the oracle of the case objects, or the peer does not live
-	Same       bool     // with the same outcome
-	Symptom    *Symptom // nil if nothing objects
-	Frames     []wire.Frame
-}
-
-// replays is how often a case is played before it counts as fixed.
-const replayRuns = 3
-
-// Replay plays a case on fresh instances of a target, until it reproduces or has
-// not done so three times. Liveness is asked, and the judge of the case. again
-// starts a server over HTTP again, or is nil. The error tells that the target could not be spoken to.
-func Replay(ctx context.Context, target transport.Target, c Case, o session.Options, again func(context.Context) error) (r Replayed, err error) {
-	p := newExecutor(target, o, o.Timeout)
-	p.server = newSharedServer(target, o, again)
-	defer p.close()
-	b := newOracles(c.Rev, transport.KindOf(target))
-	b.judges = slices.DeleteFunc(b.judges, func(j check.Check) bool { return j.ID != c.Oracle })
-	for range replayRuns {
-		s := c.script(transport.KindOf(target))
-		l, err := p.open(ctx, s)
-		if err != nil {
-			return r, err
-		}
-		played := l.execute(ctx, s)
-		l.end(played.state != session.Alive)
-		if ctx.Err() != nil {
-			return r, ctx.Err()
-		}
-		r = Replayed{Frames: played.frames, Symptom: b.judge(played)}
-		r.Same = r.Symptom.matches(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
-		if r.Reproduces = r.Symptom != nil; r.Reproduces {
-			return r, nil
-		}
-	}
-	return r, nil
 }

@@ -12,80 +12,80 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A cause is told by what is peculiar about the lines of a smallest script,
-// not by how they came to be: the same bug is met by many mutations. What
-// lines hold is named first; where they hold nothing peculiar, the places in
-// which they differ from the frames of the deck.
+// The cause of a finding is named by the anomalies of the lines of its smallest
+// script, not by the mutations that made them, since many mutations meet the same
+// bug. If the lines have no anomaly, the cause is the places in which they differ
+// from the base frames; if they do not differ, it is the base frames.
 
-// feature marks causes that are peculiarities of lines.
-const lineCause = "line: "
+// linePrefix begins the causes that are anomalies of lines.
+const linePrefix = "line: "
 
-// features names what is peculiar about the lines.
+// lineCauses returns the causes in the lines.
 func lineCauses(lines []wire.Message) []string {
 	var out []string
 	for _, m := range lines {
-		for _, f := range peculiarities(m) {
-			out = append(out, lineCause+f)
+		for _, a := range anomalies(m) {
+			out = append(out, linePrefix+a)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// peculiar names all that is peculiar about one line.
-func peculiarities(m wire.Message) []string {
-	var out []string
-	mark := func(is bool, what string) {
-		if is {
-			out = append(out, what)
-		}
+// A textList collects texts.
+type textList []string
+
+func (l *textList) addIf(condition bool, text string) {
+	if condition {
+		*l = append(*l, text)
 	}
-	if odd := anomaly(m); odd != "" {
-		out = append(out, odd)
-	}
-	mark(bytes.HasSuffix(m.Raw, []byte("\r")), "ends in CR LF")
-	mark(len(m.Raw) > 16<<10, "is longer than 16 KiB")
-	mark(nestsDeeper(m.Raw, 64), "is nested deeper than 64")
+}
+
+// anomalies returns all anomalies of a line.
+func anomalies(m wire.Message) []string {
+	var out textList
+	flaw := anomaly(m)
+	out.addIf(flaw != "", flaw)
+	out.addIf(bytes.HasSuffix(m.Raw, []byte("\r")), "ends in CR LF")
+	out.addIf(len(m.Raw) > 16<<10, "is longer than 16 KiB")
+	out.addIf(nestsDeeper(m.Raw, 64), "is nested deeper than 64")
 	if m.Fault != nil {
 		return out
 	}
-	mark(m.Kind == wire.Batch, "is a batch")
-	mark(m.IsResponse(), "is a response that nobody asked for")
-	undefined := slices.ContainsFunc(m.Elements(), hasUnknownMember)
-	mark(undefined, "has a member that its envelope does not define")
-	mark(!undefined && bytes.Contains(m.Raw, []byte(`"__proto__":`)), "has a member __proto__")
+	out.addIf(m.Kind == wire.Batch, "is a batch")
+	out.addIf(m.IsResponse(), "is a response without a request")
+	hasUnknown := slices.ContainsFunc(m.Elements(), hasUnknownMember)
+	out.addIf(hasUnknown, "has a member that its envelope does not define")
+	out.addIf(!hasUnknown && bytes.Contains(m.Raw, []byte(`"__proto__":`)), "has a member __proto__")
 	raw := strings.ToLower(string(m.Raw))
-	mark(strings.Contains(raw, `\ud8`) || strings.Contains(raw, `\udf`), "has an escaped surrogate")
-	mark(strings.Contains(raw, `\u0000`), "has an escaped NUL")
-	for _, part := range m.Elements() {
-		out = append(out, idPeculiarities(part)...)
+	out.addIf(strings.Contains(raw, `\ud8`) || strings.Contains(raw, `\udf`), "has an escaped surrogate")
+	out.addIf(strings.Contains(raw, `\u0000`), "has an escaped NUL")
+	for _, element := range m.Elements() {
+		out = append(out, idAnomalies(element)...)
 	}
 	return out
 }
 
-// peculiarID names what is peculiar about the id of a message.
-func idPeculiarities(m wire.Message) []string {
-	var out []string
-	mark := func(is bool, what string) {
-		if is {
-			out = append(out, what)
-		}
+// idAnomalies returns the anomalies of the id of a message.
+func idAnomalies(m wire.Message) []string {
+	id := m.ID().Raw
+	if id == "" {
+		return nil
 	}
-	if id := m.ID().Raw; id != "" {
-		_, err := strconv.ParseInt(id, 10, 53)
-		number := gjson.Parse(id).Type == gjson.Number
-		mark(!m.ID().Usable(), "has an id that is no string and no integer")
-		mark(number && m.ID().Usable() && err != nil && strings.ContainsAny(id, ".eE"), "has an integral id with point or exponent")
-		mark(number && err != nil && !strings.ContainsAny(id, ".eE"), "has an id beyond 2^53")
-		mark(strings.Contains(id, `\`), "has an id with escapes")
-		mark(len(id) > 128, "has a long id")
-		mark(id == `""` || id == "0" || id == "-0", "has an id that is falsy")
-	}
+	var out textList
+	_, err := strconv.ParseInt(id, 10, 53)
+	isNumber := gjson.Parse(id).Type == gjson.Number
+	isDecimal := strings.ContainsAny(id, ".eE")
+	out.addIf(!m.ID().Usable(), "has an id that is neither a string nor an integer")
+	out.addIf(isNumber && m.ID().Usable() && err != nil && isDecimal, "has an integral id with point or exponent")
+	out.addIf(isNumber && err != nil && !isDecimal, "has an id beyond 2^53")
+	out.addIf(strings.Contains(id, `\`), "has an id with escapes")
+	out.addIf(len(id) > 128, "has a long id")
+	out.addIf(id == `""` || id == "0" || id == "-0", "has an id that is falsy")
 	return out
 }
 
-// oddity names the flaw of the bytes or the envelope of a line, "" if it has
-// none.
+// anomaly returns the flaw in the bytes or the envelope of a line, or "".
 func anomaly(m wire.Message) string {
 	switch {
 	case len(bytes.TrimSpace(m.Raw)) == 0:
@@ -96,7 +96,7 @@ func anomaly(m wire.Message) string {
 		what, _, _ := strings.Cut(m.Fault.Error(), " at byte")
 		return "is " + what
 	case len(m.Duplicates) > 0:
-		return "has a member that stands twice"
+		return "has a duplicate member"
 	case m.Misfit != nil && m.Misfit.Member == "jsonrpc":
 		return "has no jsonrpc 2.0"
 	case m.Misfit != nil && m.Misfit.Member == "params":
@@ -107,22 +107,22 @@ func anomaly(m wire.Message) string {
 	return ""
 }
 
-// beyondEnvelope tells whether a request or notification has a member that
-// JSON-RPC does not give it. It is a valid one all the same.
+// hasUnknownMember reports whether a request or notification has a member that
+// JSON-RPC does not define. It is valid all the same.
 func hasUnknownMember(m wire.Message) bool {
 	if m.Kind != wire.Request && m.Kind != wire.Notification {
 		return false
 	}
-	beyond := false
+	unknown := false
 	m.Value().ForEach(func(k, _ gjson.Result) bool {
-		beyond = !slices.Contains([]string{"jsonrpc", "id", "method", "params"}, k.String())
-		return !beyond
+		unknown = !slices.Contains([]string{"jsonrpc", "id", "method", "params"}, k.String())
+		return !unknown
 	})
-	return beyond
+	return unknown
 }
 
-// deeper tells whether brackets nest deeper than n anywhere, strings not
-// minded: a line that is no JSON has none.
+// nestsDeeper reports whether brackets nest deeper than n. It counts brackets in
+// strings too, since a line that is not JSON has no strings.
 func nestsDeeper(raw []byte, n int) bool {
 	level := 0
 	for _, c := range raw {
@@ -138,18 +138,20 @@ func nestsDeeper(raw []byte, n int) bool {
 	return false
 }
 
-// places names where the steps of a plan differ from the frames of the deck.
-func (d *corpus) editedPlaces(p Plan, base int) []string {
-	edited, plain := d.script(p, base), p
+// editedPlaces returns the places in which the steps of a plan differ from their
+// base frames, and the ways of sending that the plan changes.
+func (c *corpus) editedPlaces(p Plan, base int) []string {
+	plain := p
 	plain.Steps = slices.Clone(p.Steps)
 	for i := range plain.Steps {
 		plain.Steps[i].Edits, plain.Steps[i].ByteEdits = nil, nil
 	}
-	lines, whole := edited.messages(), d.script(plain, base).messages()
+	edited, unedited := c.script(p, base).messages(), c.script(plain, base).messages()
 	var out []string
-	for i := range min(len(lines), len(whole)) {
-		if !bytes.Equal(lines[i].Raw, whole[i].Raw) && lines[i].Fault == nil && whole[i].Fault == nil {
-			out = differences(out, whole[i].Value(), lines[i].Value(), "")
+	for i := range min(len(edited), len(unedited)) {
+		was, is := unedited[i], edited[i]
+		if !bytes.Equal(was.Raw, is.Raw) && was.Fault == nil && is.Fault == nil {
+			out = appendDifferences(out, was.Value(), is.Value(), "")
 		}
 	}
 	if len(p.SplitAt) > 0 {
@@ -165,9 +167,9 @@ func (d *corpus) editedPlaces(p Plan, base int) []string {
 	return slices.Compact(out)
 }
 
-// differences names the places in which two values differ: members that are
-// new by a star in the place of their name, since they may have any.
-func differences(out []string, was, is gjson.Result, at string) []string {
+// appendDifferences appends the pointers of the values that differ. A new member
+// has a star in place of its name, since a mutation may give it any name.
+func appendDifferences(out []string, was, is gjson.Result, at string) []string {
 	if !was.IsObject() || !is.IsObject() {
 		if was.Raw != is.Raw {
 			out = append(out, at)
@@ -177,7 +179,7 @@ func differences(out []string, was, is gjson.Result, at string) []string {
 	was.ForEach(func(k, v gjson.Result) bool {
 		place := at + "/" + k.String()
 		if now := wire.Member(is, k.String()); now.Exists() {
-			out = differences(out, v, now, place)
+			out = appendDifferences(out, v, now, place)
 		} else {
 			out = append(out, place)
 		}
@@ -187,7 +189,7 @@ func differences(out []string, was, is gjson.Result, at string) []string {
 		switch place := newPlace(at, k.String()); {
 		case wire.Member(was, k.String()).Exists():
 		case v.IsObject() && v.Get("@keys.#").Int() > 0 && !strings.HasSuffix(place, "*"):
-			out = differences(out, gjson.Parse("{}"), v, place)
+			out = appendDifferences(out, gjson.Parse("{}"), v, place)
 		default:
 			out = append(out, place)
 		}
@@ -196,18 +198,17 @@ func differences(out []string, was, is gjson.Result, at string) []string {
 	return out
 }
 
-// newPlace names the place of a new member: those that the protocol knows by
-// their name, others by a star.
+// newPlace returns the place of a new member. Members of the protocol keep their
+// name.
 func newPlace(at, name string) string {
-	for _, known := range []string{"params", "cursor", "_meta", "progressToken", "arguments", "id", "result", "error"} {
-		if name == known {
-			return at + "/" + name
-		}
+	known := []string{"params", "cursor", "_meta", "progressToken", "arguments", "id", "result", "error"}
+	if slices.Contains(known, name) {
+		return at + "/" + name
 	}
 	return at + "/*"
 }
 
-// frames names the frames of a plan.
+// frameCauses names the base frames of a plan.
 func (p Plan) frameCauses() []string {
 	var out []string
 	for _, s := range p.Steps {
@@ -217,16 +218,16 @@ func (p Plan) frameCauses() []string {
 	return out
 }
 
-// everyCause names all that may be the cause of what a plan met.
-func (d *corpus) allCauses(p Plan, s script) []string {
-	return slices.Concat(lineCauses(s.messages()), d.editedPlaces(p, idsPerPlan), p.frameCauses())
+// allCauses returns everything that may be the cause of the symptom of a plan.
+func (c *corpus) allCauses(p Plan, s script) []string {
+	return slices.Concat(lineCauses(s.messages()), c.editedPlaces(p, idsPerPlan), p.frameCauses())
 }
 
-// mainCauses names the cause of what a smallest plan meets.
-func (d *corpus) mainCauses(p Plan, s script) []string {
+// mainCauses returns the cause of the symptom of a smallest plan.
+func (c *corpus) mainCauses(p Plan, s script) []string {
 	out := lineCauses(s.messages())
 	if len(out) == 0 {
-		out = d.editedPlaces(p, idsPerPlan)
+		out = c.editedPlaces(p, idsPerPlan)
 	}
 	if len(out) == 0 {
 		out = p.frameCauses()
@@ -234,12 +235,12 @@ func (d *corpus) mainCauses(p Plan, s script) []string {
 	return out
 }
 
-// peculiarOnly tells whether causes can be told from lines alone.
+// areLineCauses reports whether the lines alone show all of the causes.
 func areLineCauses(causes []string) bool {
-	return !slices.ContainsFunc(causes, func(c string) bool { return !strings.HasPrefix(c, lineCause) })
+	return !slices.ContainsFunc(causes, func(c string) bool { return !strings.HasPrefix(c, linePrefix) })
 }
 
-// common returns the causes in both lists.
+// intersection returns the causes in both lists.
 func intersection(a, b []string) []string {
 	var out []string
 	for _, c := range a {

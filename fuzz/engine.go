@@ -2,10 +2,7 @@ package fuzz
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -14,64 +11,57 @@ import (
 	"github.com/mcpcheck/mcpcheck/reports"
 )
 
-// Options say how to search.
+// Options configure a run.
 type Options struct {
 	Revisions []spec.Revision
-	Runs      int           // plans to play; 0 for no limit
-	Time      time.Duration // how long to search; 0 for no limit
+	Runs      int           // distinct plans to execute; 0 for no limit
+	Time      time.Duration // of the search; 0 for no limit
 	Seed      uint64
 	Session   session.Options
-	// Again starts a server over HTTP again in which sessions cannot be opened any
-	// more, as one that is started for each session would be; nil where that
-	// cannot be done.
+	// Restarts a server over HTTP that does not open sessions any more; nil if
+	// that is not possible. On stdio each session starts a process.
 	Again func(ctx context.Context) error
-	// Suspect is how long an answer is waited for before a plan is looked at
-	// more closely, with the full timeout; 0 means a second.
+	// How long an answer is awaited during the search; 0 means a second. A plan
+	// without its answer is executed again with the timeout of Session.
 	FirstTimeout time.Duration
-	ShrinkTime  time.Duration          // for one finding; 0 means 30 s
-	Allow   func(tool string) bool // tools that anything may be sent to; nil for none
-	Out     string                 // directory of case files; "" writes none
-	Version string                 // of this program, for case files
-	Target  []string               // words that name the target, for case files; nil leaves them out
-	Headers []string               // names of header fields that replays need
-	// Command replays a case file on the target, for reports.
-	Command func(file string) string
-	// Progress is called now and then, and at each finding.
-	Progress func(Stats)
-	// Found is called with each finding once it is written.
-	Found func(*Found)
-	// Sent sees every frame that is sent to the target while searching.
-	Sent func(rev spec.Revision, raw []byte)
+	ShrinkTime   time.Duration // for one finding; 0 means 30 s
+	// Reports whether any arguments may be sent to a tool; nil for no tool.
+	Allow   func(tool string) bool
+	Out     string   // directory of the case files; "" writes none
+	Version string   // of mcpcheck, for the case files
+	Target  []string // arguments that name the target, for the case files; nil if they do not name it
+	Headers []string // names of the header fields that a replay needs
+	// Returns the command that replays a case file on the target, for reports.
+	Command  func(file string) string
+	Progress func(Stats)  // called about once a second and at each finding
+	Found    func(*Found) // called with each finding after its case file is written
 }
 
-// reuse is how many plans are played in one session before it is renewed.
-const plansPerSession = 100
-
-// Stats count what was done.
+// Stats count what a run did.
 type Stats struct {
-	Prepared  time.Duration // what finding out about the target took
-	Elapsed      time.Duration // the search
-	Plans     int           // distinct plans played
-	Duplicates  int           // plans drawn that had been played before
-	Held      int           // plans that manners held back
-	SetAside  int           // plans that would meet a known finding which ends the session
-	Again     int           // plans that met a known finding
-	Slow      int           // plans whose answers came later than suspected
-	Misattributed      int           // plans that met the answers of others
-	Starts    int           // of the target
-	Findings  int
-	Methods   map[spec.Revision]map[string]Count
-	HeldTools []string
+	Prepared      time.Duration // the time before the search
+	Elapsed       time.Duration // the time of the search
+	Plans         int           // distinct plans that were executed
+	Duplicates    int           // plans that were drawn again
+	Held          int           // plans withheld: they call a tool that may not be called so
+	SetAside      int           // plans left out: a known finding would end their session
+	Again         int           // plans whose symptom is a known finding
+	Slow          int           // plans whose answers arrived after the first timeout
+	Misattributed int           // plans whose symptom is an answer to an earlier plan
+	Starts        int           // of the target
+	Findings      int
+	Methods       map[spec.Revision]map[string]Count
+	HeldTools     []string // tools that may not be called
 }
 
-// A Count tells how often a method was sent in a readable message, and how
-// often a result came back.
+// A Count counts the messages of a method that are well-formed, and the results
+// in answer to them.
 type Count struct{ Sent, Served int }
 
-// Rate returns plans per second.
+// Rate returns the plans a second.
 func (s Stats) Rate() float64 { return float64(s.Plans) / max(s.Elapsed.Seconds(), 1e-9) }
 
-// A Result is what a run came to.
+// A Result is the outcome of a run.
 type Result struct {
 	Stats     Stats
 	Findings  []*Found
@@ -79,44 +69,47 @@ type Result struct {
 	Name      string // of the target
 	Version   string
 	Notes     []string
-	Ended     string // reports.Complete or Interrupted
-	Broken    bool   // an oracle of ours failed itself; Notes tell which
+	Ended     string // reports.Complete or reports.Interrupted
+	Broken    bool   // a judge panicked; Notes say which
 }
 
 // Found is a finding with what replays it.
 type Found struct {
 	reports.Finding
-	Plan    Plan // the smallest plan, unless it took the history of a session
-	Case    Case
-	Causes  []string
-	symptom *Symptom
-	sharedCauses  []string // causes that all instances have in common
-	hits    int
-	script  script
-	seed    uint64
+	Plan   Plan // the smallest plan; the zero Plan if several plans of a session are needed
+	Case   Case
+	Causes []string
+
+	symptom      *Symptom
+	sharedCauses []string // of all plans that were taken for this finding
+	hits         int      // their number
+	script       script
+	seed         uint64
 }
 
-// engine is one run.
+// An engine is the state of one run.
 type engine struct {
-	options       Options
-	kind    transport.Kind
-	searcher       *executor // searches
-	confirmer    *executor // confirms
-	generator     *generator
-	corpora   map[spec.Revision]*corpus
-	offerings  map[spec.Revision]offering
-	oracles map[spec.Revision]*oracles
-	connections   map[spec.Revision]*connection
-	result     *Result
-	known   []*Found // found and, but for those of pending, confirmed
-	confirmations chan confirmation
-	pending int
+	options   Options
+	transport transport.Kind
+	searcher  *executor // awaits answers for a short time
+	confirmer *executor // awaits answers for the full timeout
+	generator *generator
 	started   time.Time
-	lastProgress    time.Time
+	result    *Result
+
+	corpora     map[spec.Revision]*corpus
+	offerings   map[spec.Revision]offering
+	oracles     map[spec.Revision]*oracles
+	connections map[spec.Revision]*connection // in which the next plan is executed
+
+	known         []*Found // all findings, those that are being confirmed included
+	confirmations chan confirmation
+	pending       int // confirmations to receive
+	lastProgress  time.Time
 }
 
-// Run searches until the runs or the time are used up or ctx ends. The error
-// tells that the target could not be spoken to; the result is there even so.
+// Run searches until the plans or the time are used up, or ctx ends. It fails if
+// no session could be opened with the target. The result is never nil.
 func Run(ctx context.Context, target transport.Target, o Options) (*Result, error) {
 	if o.FirstTimeout == 0 {
 		o.FirstTimeout = min(time.Second, o.Session.Timeout)
@@ -127,16 +120,7 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	if o.Allow == nil {
 		o.Allow = func(string) bool { return false }
 	}
-	quick := o.Session
-	quick.Timeout = o.FirstTimeout
-	e := &engine{
-		options: o, kind: transport.KindOf(target), searcher: newExecutor(target, quick, o.FirstTimeout), confirmer: newExecutor(target, o.Session, o.Session.Timeout),
-		corpora: map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{}, oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},
-		result: &Result{Ended: reports.Complete}, started: time.Now(), confirmations: make(chan confirmation),
-	}
-	e.result.Stats.Methods = map[spec.Revision]map[string]Count{}
-	e.confirmer.server = newSharedServer(target, o.Session, o.Again)
-	e.searcher.server = e.confirmer.server
+	e := newEngine(target, o)
 	defer e.close()
 	if err := e.prepare(ctx); err != nil {
 		return e.result, err
@@ -153,118 +137,51 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	return e.result, err
 }
 
+func newEngine(target transport.Target, o Options) *engine {
+	quick := o.Session
+	quick.Timeout = o.FirstTimeout
+	e := &engine{
+		options: o, transport: transport.KindOf(target),
+		searcher: newExecutor(target, quick, o.FirstTimeout), confirmer: newExecutor(target, o.Session, o.Session.Timeout),
+		corpora: map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{},
+		oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},
+		result: &Result{Ended: reports.Complete}, started: time.Now(), confirmations: make(chan confirmation),
+	}
+	e.result.Stats.Methods = map[spec.Revision]map[string]Count{}
+	e.confirmer.server = newSharedServer(target, o.Session, o.Again)
+	e.searcher.server = e.confirmer.server
+	return e
+}
+
 func (e *engine) close() {
-	for _, l := range e.connections {
-		l.end(false)
+	for _, c := range e.connections {
+		c.end(false)
 	}
 	e.searcher.close()
 	e.confirmer.close()
 }
 
-// leastPatience is the shortest that an answer is waited for while searching.
-const minTimeout = 150 * time.Millisecond
+// plansPerSession is how many plans are executed in a session before another is
+// opened.
+const plansPerSession = 100
 
-// ErrNotSpoken tells that the target speaks none of the revisions.
-var ErrNotSpoken = errors.New("the target speaks none of the revisions asked for")
-
-// prepare finds out what the target speaks and offers.
-func (e *engine) prepare(ctx context.Context) error {
-	var failed error
-	var spoken []spec.Revision
-	held := map[string]bool{}
-	for _, rev := range e.options.Revisions {
-		if rev.Facts().Stateless && e.kind == transport.SSE {
-			e.result.Revisions = append(e.result.Revisions, reports.RevisionRun{Revision: rev, Why: "the stateless era has no HTTP+SSE"})
-			continue
-		}
-		offer, err := discover(ctx, e.confirmer, rev, e.options.Allow)
-		run := reports.RevisionRun{Revision: rev, Spoken: offer.spoken, Why: offer.why}
-		if err != nil {
-			failed, run.Why = err, err.Error()
-		}
-		e.result.Revisions = append(e.result.Revisions, run)
-		if !offer.spoken {
-			continue
-		}
-		e.result.Name, e.result.Version = offer.name, offer.version
-		for _, t := range offer.withheld {
-			held[t] = true
-		}
-		spoken = append(spoken, rev)
-		e.corpora[rev], e.offerings[rev], e.oracles[rev] = newCorpus(rev, offer), offer, newOracles(rev, e.kind)
-		e.corpora[rev].overHTTP = e.searcher.server.isShared
-		e.result.Stats.Methods[rev] = map[string]Count{}
-	}
-	for t := range held {
-		e.result.Stats.HeldTools = append(e.result.Stats.HeldTools, t)
-	}
-	slices.Sort(e.result.Stats.HeldTools)
-	if len(spoken) == 0 {
-		if failed != nil {
-			return failed
-		}
-		return ErrNotSpoken
-	}
-	for _, rev := range spoken {
-		if err := e.calibrate(ctx, rev); err != nil {
-			return err
-		}
-	}
-	e.generator = newGenerator(spoken, e.corpora)
-	e.searcher.minTimeout = minTimeout
-	return nil
-}
-
-// calibrate plays the frames of the deck as they are. It leaves out the oracles
-// that object already, since what needs no mutation is the business of
-// `mcpcheck server`, and the frames that are answered so late that each would
-// be looked at as a suspect.
-func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
-	d := e.corpora[rev]
-	late := map[string]bool{}
-	for _, c := range d.frames {
-		p := Plan{Rev: rev, Steps: []Step{{Frame: c.name}}, Paced: true}
-		l, s, err := e.connect(ctx, p)
-		if err != nil || l == nil {
-			return err
-		}
-		played := l.execute(ctx, s)
-		for _, id := range e.oracles[rev].removeObjecting(played, l.Transcript) {
-			e.result.Notes = append(e.result.Notes, fmt.Sprintf("%s: %s objects to a session without mutations (%s); it is no oracle here, see mcpcheck server", rev, id, c.name))
-		}
-		if late[c.name] = played.state == session.Mute || played.state == session.Desync; late[c.name] {
-			e.result.Notes = append(e.result.Notes, fmt.Sprintf("%s: %s is left out: as it is, the peer is %s after it within %s (%s)", rev, c.name, played.state, e.options.FirstTimeout, played.why))
-		}
-		e.release(l, p, played, nil)
-	}
-	d.frames = slices.DeleteFunc(d.frames, func(c baseFrame) bool { return late[c.name] })
-	if l := e.connections[rev]; l != nil { // the search starts where its seed says, whatever was said so far
-		delete(e.connections, rev)
-		l.end(false)
-	}
-	if len(d.frames) == 0 {
-		return fmt.Errorf("no frame at %s is answered by %s", rev, e.searcher.target)
-	}
-	return nil
-}
-
-// line returns a connection for the plan and the plan as a script on it; nil
-// if manners hold the plan back.
+// connect returns a connection for a plan, and the script of the plan there. The
+// connection is nil if the plan has to be withheld.
 func (e *engine) connect(ctx context.Context, p Plan) (*connection, script, error) {
-	d := e.corpora[p.Rev]
-	l := e.connections[p.Rev]
-	if l != nil && !p.NoOpening {
-		s := d.script(p, firstID(l))
+	corpus := e.corpora[p.Rev]
+	current := e.connections[p.Rev]
+	if current != nil && !p.NoOpening {
+		s := corpus.script(p, firstID(current))
 		if !e.isAllowed(s) {
 			return nil, s, nil
 		}
-		if l.plans < plansPerSession && l.isUsable() && !l.reusesID(s.messages()) {
-			return l, s, nil
+		if current.plans < plansPerSession && current.isUsable() && !current.reusesID(s.messages()) {
+			return current, s, nil
 		}
 		delete(e.connections, p.Rev)
-		l.end(l.Over() != nil)
+		current.end(current.Over() != nil)
 	}
-	s := d.script(p, firstID(nil))
+	s := corpus.script(p, firstID(nil))
 	if !e.isAllowed(s) {
 		return nil, s, nil
 	}
@@ -278,53 +195,53 @@ func (e *engine) connect(ctx context.Context, p Plan) (*connection, script, erro
 	return fresh, s, nil
 }
 
-// base is where the ids of the next plan on a connection begin.
-func firstID(l *connection) int {
-	if l == nil {
+// firstID returns the id from which the ids of the next plan on a connection are
+// counted.
+func firstID(c *connection) int {
+	if c == nil {
 		return idsPerPlan
 	}
-	return (l.plans + 1) * idsPerPlan
+	return (c.plans + 1) * idsPerPlan
 }
 
-// open starts the target; a start that fails is tried again, since a target
-// that crashed may need a moment.
-func (e *engine) openRetrying(ctx context.Context, s script) (l *connection, err error) {
-	for range 3 {
-		if l, err = e.searcher.open(ctx, s); err == nil || ctx.Err() != nil {
-			return l, err
+// openRetrying opens a session, in three attempts: a target that crashed may need
+// a moment until it can start again.
+func (e *engine) openRetrying(ctx context.Context, s script) (c *connection, err error) {
+	const attempts = 3
+	for range attempts {
+		if c, err = e.searcher.open(ctx, s); err == nil || ctx.Err() != nil {
+			return c, err
 		}
 	}
 	return nil, err
 }
 
+// isAllowed reports whether a script calls only tools that may be called so.
 func (e *engine) isAllowed(s script) bool {
-	manners := e.offerings[s.rev].policy
+	policy := e.offerings[s.rev].policy
 	for _, m := range s.messages() {
-		if !manners.allows(m.Raw) {
+		if !policy.allows(m.Raw) {
 			return false
 		}
 	}
 	return true
 }
 
-// search draws and plays plans.
+// search draws and executes plans.
 func (e *engine) search(ctx context.Context) error {
 	seen := map[uint64]bool{}
-	st := &e.result.Stats
-	st.Prepared = time.Since(e.started)
+	stats := &e.result.Stats
+	stats.Prepared = time.Since(e.started)
 	e.started = time.Now()
-	for i := 0; ctx.Err() == nil; i++ {
-		if e.options.Runs > 0 && st.Plans >= e.options.Runs || e.options.Time > 0 && time.Since(e.started) >= e.options.Time {
-			return nil
-		}
+	for i := 0; ctx.Err() == nil && !e.isUsedUp(); i++ {
 		seed := planSeed(e.options.Seed, i)
 		p := e.generator.draw(seed)
-		if key := hashOf(p.Key()); seen[key] {
-			st.Duplicates++
+		key := hashOf(p.Key())
+		if seen[key] {
+			stats.Duplicates++
 			continue
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		if err := e.runPlan(ctx, p, seed); err != nil {
 			return err
 		}
@@ -340,74 +257,78 @@ func (e *engine) search(ctx context.Context) error {
 	return nil
 }
 
-// try plays one plan.
+// isUsedUp reports whether the search has executed all plans or used all time.
+func (e *engine) isUsedUp() bool {
+	o := e.options
+	return o.Runs > 0 && e.result.Stats.Plans >= o.Runs || o.Time > 0 && time.Since(e.started) >= o.Time
+}
+
+// runPlan executes one plan and investigates its symptom if it has one.
 func (e *engine) runPlan(ctx context.Context, p Plan, seed uint64) error {
-	st := &e.result.Stats
+	stats := &e.result.Stats
 	if e.meetsFatalFinding(p) {
-		st.SetAside++
+		stats.SetAside++
 		return nil
 	}
-	l, s, err := e.connect(ctx, p)
+	c, s, err := e.connect(ctx, p)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return err
-	case l == nil:
-		st.Held++
+	case err != nil:
+		return nil
+	case c == nil:
+		stats.Held++
 		return nil
 	}
-	if e.options.Sent != nil {
-		for _, m := range s.messages() {
-			e.options.Sent(p.Rev, m.Raw)
-		}
-	}
-	played := l.execute(ctx, s)
+	x := c.execute(ctx, s)
 	if ctx.Err() != nil {
-		l.end(true)
+		c.end(true)
 		delete(e.connections, p.Rev)
 		return nil
 	}
-	st.Plans++
-	e.countMethods(p.Rev, played)
-	symptom := e.oracles[p.Rev].judge(played)
-	e.release(l, p, played, symptom)
+	stats.Plans++
+	e.countMethods(p.Rev, x)
+	symptom := e.oracles[p.Rev].judge(x)
+	e.release(c, p, x, symptom)
 	if symptom != nil {
-		e.investigate(ctx, p, seed, symptom, l)
+		e.investigate(ctx, p, seed, symptom, c)
 	}
 	return nil
 }
 
-// tally counts the methods of a plan.
-func (e *engine) countMethods(rev spec.Revision, played execution) {
+// countMethods adds the messages of an execution to the statistics.
+func (e *engine) countMethods(rev spec.Revision, x execution) {
 	counts := e.result.Stats.Methods[rev]
-	for _, m := range played.sent {
-		c := counts[m]
-		c.Sent++
-		counts[m] = c
+	for _, method := range x.sent {
+		count := counts[method]
+		count.Sent++
+		counts[method] = count
 	}
-	for _, m := range played.served {
-		c := counts[m]
-		c.Served++
-		counts[m] = c
+	for _, method := range x.served {
+		count := counts[method]
+		count.Served++
+		counts[method] = count
 	}
 }
 
-// after leaves the connection as the next plan may find it: none at all where
-// this one may have left something behind.
-func (e *engine) release(l *connection, p Plan, played execution, symptom *Symptom) {
-	keep := symptom == nil && played.state == session.Alive && !p.NoOpening
-	if !keep || slices.Contains(played.sent, "initialize") {
-		if e.connections[p.Rev] == l {
-			delete(e.connections, p.Rev)
-		}
-		l.end(played.state != session.Alive)
+// release keeps the connection for the next plan, or ends it if this plan may
+// affect the next one.
+func (e *engine) release(c *connection, p Plan, x execution, symptom *Symptom) {
+	isClean := symptom == nil && x.state == session.Alive && !p.NoOpening
+	if isClean && !slices.Contains(x.sent, "initialize") {
+		return
 	}
+	if e.connections[p.Rev] == c {
+		delete(e.connections, p.Rev)
+	}
+	c.end(x.state != session.Alive)
 }
 
 func (e *engine) updateStats() {
-	st := &e.result.Stats
-	st.Elapsed = time.Since(e.started)
-	st.Starts = e.searcher.startCount() + e.confirmer.startCount()
-	st.Findings = len(e.result.Findings)
+	stats := &e.result.Stats
+	stats.Elapsed = time.Since(e.started)
+	stats.Starts = e.searcher.startCount() + e.confirmer.startCount()
+	stats.Findings = len(e.result.Findings)
 }
 
 func (e *engine) reportProgress() {
@@ -418,16 +339,11 @@ func (e *engine) reportProgress() {
 	}
 }
 
-// hash is FNV-1a over 64 bits: enough to tell plans apart, and small.
+// hashOf returns the 64-bit FNV-1a hash of a text.
 func hashOf(s string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(s) {
 		h = (h ^ uint64(s[i])) * 1099511628211
 	}
 	return h
-}
-
-// signature identifies a cause in reports.
-func signature(s *Symptom, causes []string) string {
-	return fmt.Sprintf("%s: %s [%s]", s.Oracle, s.Outcome, strings.Join(causes, ", "))
 }

@@ -3,177 +3,145 @@ package fuzz
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Over HTTP each frame of a script is a POST of its own. What is sent at once may
-// arrive in any order, so that nothing is concluded from it; a request may be
-// answered by a status alone, and a stream that ends without an answer tells at
-// once that none will come.
+// Over HTTP each frame of a script is a POST. POSTs that are sent at once may
+// arrive in any order, so that the order of the answers shows nothing. A status
+// alone may answer a request. A stream that ends without an answer shows that
+// none will follow.
 
-// post posts the frames of a script and returns from which frame on the peer was
-// not listened to.
-func (l *connection) postFrames(ctx context.Context, s script, b *answerTracker, patience time.Duration) (from int) {
-	from = l.Len()
-	for i, w := range s.writes {
-		wanted := requiredAnswers([]wire.Message{wire.Parse(w)}, b.facts)
-		b.removeAnswered(wanted)
-		at, err := l.Send(ctx, w)
+// post posts the frames of a script. If the script is paced, it awaits the
+// required answers to each frame before the next one.
+func (r *scriptRun) post(ctx context.Context) {
+	for i, w := range r.script.writes {
+		wanted := requiredAnswers([]wire.Message{wire.Parse(w)}, r.tracker.facts)
+		r.tracker.removeAnswered(wanted)
+		at, err := r.conn.Send(ctx, w)
 		if at >= 0 {
-			if frame := l.Frames(at)[0]; frame.HTTP != nil {
-				b.posts[frame.HTTP.Exchange] = postedFrame{frame, wanted}
-				if !l.executor.sharesOneStream() && !bytes.Contains(w, []byte("subscriptions/listen")) { // which stays open
-					b.openExchanges[frame.HTTP.Exchange] = true
-				}
-			}
+			r.trackPost(r.conn.Frames(at)[0], wanted)
 		}
-		if err != nil && l.Over() != nil {
-			break
+		if err != nil && r.conn.Over() != nil {
+			return
 		}
-		if !s.paced || len(wanted) == 0 || i == len(s.writes)-1 {
+		if !r.script.paced || len(wanted) == 0 || i == len(r.script.writes)-1 {
 			continue
 		}
-		e, err := l.await(ctx, from, patience, s.answers, func(e wire.Entry) bool {
-			b.observe(e)
-			b.removeAnswered(wanted)
-			return b.allUnanswerable(wanted)
+		err = r.await(ctx, func(e wire.Entry) bool {
+			r.tracker.observe(e)
+			r.tracker.removeAnswered(wanted)
+			return r.tracker.allUnanswerable(wanted)
 		})
 		if err != nil {
-			return l.Len()
+			return
 		}
-		from = e.Index + 1
 	}
-	return from
 }
 
-// The longest and the shortest time that the rest of what is said to a script is
-// waited for, once it was given all that is due, and how many times as long as any
-// answer took.
+// trackPost records a frame that was posted and the answers that it requires.
+func (r *scriptRun) trackPost(frame wire.Frame, wanted map[string]string) {
+	if frame.HTTP == nil {
+		return
+	}
+	r.tracker.posts[frame.HTTP.Exchange] = postedFrame{frame, wanted}
+	staysOpen := bytes.Contains(frame.Raw, []byte("subscriptions/listen"))
+	if !r.conn.executor.usesOneStream() && !staysOpen {
+		r.tracker.openExchanges[frame.HTTP.Exchange] = true
+	}
+}
+
+// After the required answers, the messages that may still follow are awaited for
+// settleFactor times as long as the slowest answer took, between minSettle and
+// maxSettle.
 const (
-	maxSettle  = 300 * time.Millisecond
-	minSettle = 30 * time.Millisecond
-	settleFactor  = 10
+	maxSettle    = 300 * time.Millisecond
+	minSettle    = 30 * time.Millisecond
+	settleFactor = 10
 )
 
-// settle waits at most so long for what is not due but may come all the same, each
-// POST on its own stream, so that it is not met by the next script, and returns
-// from which frame on the peer was not listened to. Without a book it waits until
-// the session is over.
-func (l *connection) settle(ctx context.Context, from int, within time.Duration, answers []answer, b *answerTracker) int {
-	if b != nil && b.isQuiet() {
-		return from
+// settle waits until all exchanges of the script have ended, so that their
+// messages do not arrive during the next script.
+func (r *scriptRun) settle(ctx context.Context, within time.Duration) {
+	if len(r.tracker.openExchanges) == 0 {
+		return
 	}
-	_, _ = l.await(ctx, from, within, answers, func(e wire.Entry) bool {
-		from = e.Index + 1
-		if b != nil {
-			b.observe(e)
-		}
-		return b != nil && b.isQuiet()
+	_, _ = r.conn.await(ctx, r.next, within, r.answers, func(e wire.Entry) bool {
+		r.next = e.Index + 1
+		r.tracker.observe(e)
+		return len(r.tracker.openExchanges) == 0
 	})
-	return from
 }
 
-// rest is how long the rest of what is said to a script is waited for.
-func (p *executor) settleTime() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return min(maxSettle, max(minSettle, settleFactor*p.slowestAnswer))
+// awaitEnd waits until the session is over, for a time at most.
+func (r *scriptRun) awaitEnd(ctx context.Context, within time.Duration) {
+	_, _ = r.conn.await(ctx, r.next, within, r.answers, func(e wire.Entry) bool {
+		r.next = e.Index + 1
+		return false
+	})
 }
 
-// oneStream tells whether all that the peer says comes on one stream.
-func (p *executor) sharesOneStream() bool { return transport.KindOf(p.target) != transport.HTTP }
+// settleTime returns how long messages that may still follow are awaited.
+func (x *executor) settleTime() time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return min(maxSettle, max(minSettle, settleFactor*x.slowestAnswer))
+}
 
-// quiet tells whether nothing more is to come in answer to the POSTs of a script.
-func (b *answerTracker) isQuiet() bool { return len(b.openExchanges) == 0 }
+// usesOneStream reports whether all messages of the peer arrive on one stream.
+func (x *executor) usesOneStream() bool { return transport.KindOf(x.target) != transport.HTTP }
 
-// settled tells whether no answer to any of the requests will come any more.
-func (b *answerTracker) allUnanswerable(wanted map[string]string) bool {
+// allUnanswerable reports whether no answer to any of the requests will follow.
+func (t *answerTracker) allUnanswerable(wanted map[string]string) bool {
 	for key := range wanted {
-		if b.unanswerable[key] == "" {
+		if t.unanswerable[key] == "" {
 			return false
 		}
 	}
 	return true
 }
 
-// placed tells whether an error that names no request is known to be meant for
-// those of one POST: over streamable HTTP by the exchange in which it came.
-func (b *answerTracker) answersPost(e wire.Entry) bool {
+// answersPost reports whether an error without an id is in the exchange of a POST
+// of the script. It then answers all requests of that POST.
+func (t *answerTracker) answersPost(e wire.Entry) bool {
 	if e.HTTP == nil {
 		return false
 	}
-	p, ok := b.posts[e.HTTP.Exchange]
-	for key := range p.keys {
-		delete(b.unanswered, key)
-		delete(b.unanswerable, key)
+	p, ok := t.posts[e.HTTP.Exchange]
+	for key := range p.required {
+		delete(t.unanswered, key)
+		delete(t.unanswerable, key)
 	}
 	return ok
 }
 
-// takeHTTP notes what HTTP itself says of the requests in a POST: a failure status
-// answers them, the end of the exchange tells that nothing will.
-func (b *answerTracker) observeHTTP(e wire.Entry) {
-	p, ok := b.posts[e.HTTP.Exchange]
+// observeHTTP records what a frame shows of the requests of a POST beside its
+// message: a failure status answers them, and the end of the exchange means that
+// nothing will.
+func (t *answerTracker) observeHTTP(e wire.Entry) {
+	p, ok := t.posts[e.HTTP.Exchange]
 	if !ok {
 		return
 	}
 	if x := e.HTTP; x.End != "" || x.Status != 0 && !x.Streams() {
-		delete(b.openExchanges, x.Exchange)
+		delete(t.openExchanges, x.Exchange)
 	}
-	why := b.conn.Unanswered(p.frame, e.Frame)
+	why := t.conn.Unanswered(p.frame, e.Frame)
 	if why == nil {
 		return
 	}
-	for key := range p.keys {
-		if _, open := b.unanswered[key]; !open {
+	for key := range p.required {
+		if _, isOpen := t.unanswered[key]; !isOpen {
 			continue
 		}
 		if refusal := refusalOf(why); refusal != nil && refusal.Status >= http.StatusBadRequest {
-			delete(b.unanswered, key)
-			delete(b.unanswerable, key)
+			delete(t.unanswered, key)
+			delete(t.unanswerable, key)
 		} else {
-			b.unanswerable[key] = why.Error()
+			t.unanswerable[key] = why.Error()
 		}
 	}
-}
-
-func refusalOf(err error) (r *session.Refusal) {
-	errors.As(err, &r)
-	return r
-}
-
-// askAgain is how often a closing question is asked again whose connection broke
-// off.
-const livenessRetries = 2
-
-// errBrokeOff tells that an exchange came to its end without any answer.
-var errNoAnswer = errors.New("a connection that broke off")
-
-// closingRefused tells what a frame means for the closing question where that was
-// refused, by a status alone or by an error that names no request. Without a
-// session it may be, and of a server that limits the rate of requests it says
-// nothing; otherwise it was served before, and is not any more.
-func livenessRefused(s script, why error, e wire.Entry, sent wire.Frame) (answered bool, refused error) {
-	status := 0
-	switch r := refusalOf(why); {
-	case r != nil:
-		status = r.Status
-	case why != nil:
-		return false, fmt.Errorf("%w: %w", errNoAnswer, why)
-	case !e.Wordless() && isAnonymousError(e.Message) && e.HTTP.Exchange == sent.HTTP.Exchange:
-		status, why = e.HTTP.Status, errors.New(e.Message.Summary())
-	default:
-		return false, nil
-	}
-	if len(s.opening) == 0 || status == http.StatusTooManyRequests {
-		return true, nil
-	}
-	return false, why
 }

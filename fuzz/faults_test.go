@@ -14,99 +14,110 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// planted are the faults that only the fuzzer finds, and the oracles of which
-// one must object.
-var planted = map[string][]string{
-	"fuzz-dies-on-duplicate-member":      {"liveness.dead"},
-	"fuzz-dies-on-lone-surrogate":        {"liveness.dead"},
-	"fuzz-dies-on-unknown-response":      {"liveness.dead"},
-	"fuzz-dies-on-byte-order-mark":       {"liveness.dead"},
-	"fuzz-dies-on-cursor-type":           {"liveness.dead"},
-	"fuzz-mute-on-string-params":         {"liveness.mute"},
-	"fuzz-mute-on-proto-member":          {"liveness.mute"},
-	"fuzz-hangs-on-deep-nesting":         {"liveness.desync"},
-	"fuzz-desync-after-blank-line":       {"liveness.desync"},
-	"fuzz-joins-crlf":                    {"liveness.desync", "jsonrpc.error.id"},
-	"fuzz-read-is-message":               {"liveness.mute", "jsonrpc.error.id"},
+// faultOracles are the faults that only the fuzzer finds, and the oracles of
+// which one must report each.
+var faultOracles = map[string][]string{
+	"fuzz-dies-on-duplicate-member":      {oracleDead},
+	"fuzz-dies-on-lone-surrogate":        {oracleDead},
+	"fuzz-dies-on-unknown-response":      {oracleDead},
+	"fuzz-dies-on-byte-order-mark":       {oracleDead},
+	"fuzz-dies-on-cursor-type":           {oracleDead},
+	"fuzz-mute-on-string-params":         {oracleMute},
+	"fuzz-mute-on-proto-member":          {oracleMute},
+	"fuzz-hangs-on-deep-nesting":         {oracleDesync},
+	"fuzz-desync-after-blank-line":       {oracleDesync},
+	"fuzz-joins-crlf":                    {oracleDesync, "jsonrpc.error.id"},
+	"fuzz-read-is-message":               {oracleMute, "jsonrpc.error.id"},
 	"fuzz-id-precision":                  {"jsonrpc.response.id"},
 	"fuzz-fraction-id":                   {"jsonrpc.response.id", "jsonrpc.response.once"},
 	"fuzz-answers-unknown-notification":  {"jsonrpc.response.id", "jsonrpc.response.once"},
 	"fuzz-answers-twice-on-unknown-meta": {"jsonrpc.response.once"},
-	"fuzz-keeps-previous-id":             {"jsonrpc.response.id", "jsonrpc.response.once", "liveness.mute"},
+	"fuzz-keeps-previous-id":             {"jsonrpc.response.id", "jsonrpc.response.once", oracleMute},
 }
 
-// Within so many plans from the seed of options each planted fault is found.
-const plantedRuns = 2500
+// faultRuns is how many plans find each fault from the seed of testOptions.
+const faultRuns = 2500
 
-func plantedFaults(t *testing.T) []fault.Fault {
+// fuzzFaults returns the faults that only the fuzzer finds.
+func fuzzFaults(t *testing.T) []fault.Fault {
 	t.Helper()
 	var out []fault.Fault
 	for _, f := range fault.All() {
 		if f.Fuzz {
 			out = append(out, f)
-			if len(planted[f.Name]) == 0 {
+			if len(faultOracles[f.Name]) == 0 {
 				t.Errorf("%s has no oracle", f.Name)
 			}
 		}
 	}
-	if len(out) != len(planted) {
-		t.Errorf("%d faults are planted, not %d", len(out), len(planted))
+	if len(out) != len(faultOracles) {
+		t.Errorf("the reference has %d faults, not %d", len(out), len(faultOracles))
 	}
 	return out
 }
 
-// quick are the options for a target that hangs on purpose.
-func quick(t *testing.T) Options {
-	o := options()
-	o.Runs, o.Out = plantedRuns, t.TempDir()
+// faultOptions returns options for a target that does not answer some requests.
+func faultOptions(t *testing.T) Options {
+	o := testOptions()
+	o.Runs, o.Out = faultRuns, t.TempDir()
 	o.Session.Timeout, o.FirstTimeout = 500*time.Millisecond, 150*time.Millisecond
 	return o
 }
 
-func TestPlantedFaultsAreFoundShrunkAndReplayed(t *testing.T) {
+// inGate reports whether the tests find all they can find.
+func inGate() bool { return os.Getenv(envRuns) != "" }
+
+// runToFirstFinding runs until the first finding, or to the end.
+func runToFirstFinding(t *testing.T, target transport.Target, o Options, toEnd bool) *Result {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o.Progress = func(s Stats) {
+		if s.Findings > 0 && !toEnd {
+			stop()
+		}
+	}
+	r, err := Run(ctx, target, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Stats
+	t.Logf("%d findings, %d plans, %d starts, %d known, %d left out, %d slow, %d misattributed, %s",
+		len(r.Findings), s.Plans, s.Starts, s.Again, s.SetAside, s.Slow, s.Misattributed, s.Elapsed.Round(time.Millisecond))
+	if !toEnd { // remove findings whose confirmation was interrupted by the stop
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *Found) bool {
+			return strings.HasPrefix(f.Reproduced, "not confirmed")
+		})
+	}
+	if len(r.Findings) == 0 {
+		t.Fatalf("no finding in %d plans; %v", s.Plans, r.Notes)
+	}
+	return r
+}
+
+func TestFindsFaults(t *testing.T) {
 	t.Parallel()
-	for _, f := range plantedFaults(t) {
+	for _, f := range fuzzFaults(t) {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			target := server.Target(f.Name, f.Options(server.Options{}))
-			o := quick(t)
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			full := os.Getenv("MCPCHECK_FUZZ_RUNS") != ""
-			o.Progress = func(s Stats) {
-				if s.Findings > 0 && !full {
-					stop() // the first one is enough
-				}
-			}
-			res, err := Run(ctx, target, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			confirmed := 0
-			defer func() {
-				if confirmed == 0 {
-					t.Errorf("not found in %d plans", res.Stats.Plans)
-				}
-			}()
-			t.Logf("%d findings, %d plans, %d again, %d aside, %d slow, %d late, %s", len(res.Findings), res.Stats.Plans, res.Stats.Again, res.Stats.SetAside, res.Stats.Slow, res.Stats.Misattributed, res.Stats.Elapsed.Round(time.Millisecond))
-			for _, found := range res.Findings {
+			o := faultOptions(t)
+			for _, found := range runToFirstFinding(t, target, o, inGate()).Findings {
 				t.Logf("%s %s\n%s", found.Reproduced, found.Signature, found.Plan)
-				if !full && strings.HasPrefix(found.Reproduced, "not confirmed") {
-					continue // it was being confirmed when the first one stopped the search
+				if !slices.Contains(faultOracles[f.Name], found.Oracle) {
+					t.Errorf("found by %s, not by %s", found.Oracle, faultOracles[f.Name])
 				}
-				confirmed++
-				if !slices.Contains(planted[f.Name], found.Oracle) {
-					t.Errorf("found by %s, not by %s", found.Oracle, planted[f.Name])
-				}
-				assertReplays(t, found, target, server.Target("honest", server.Options{}), nil, o.Session)
+				assertReplays(t, found, target, server.Target("reference", server.Options{}), nil, o.Session)
 			}
 		})
 	}
 }
 
-// assertReplays asserts that a finding is small, that its file shows it on the
-// target, and that the honest server does not show it.
-func assertReplays(t *testing.T, found *Found, target, honest transport.Target, again func(context.Context) error, o session.Options) {
+// assertReplays asserts that a finding is small, and that its case file
+// reproduces on the target but not on the conforming reference.
+func assertReplays(
+	t *testing.T, found *Found, target, reference transport.Target, restart func(context.Context) error, o session.Options,
+) {
 	t.Helper()
 	if n := len(found.Case.script(found.Case.Transport).messages()); n > 2 {
 		t.Errorf("%s takes %d frames", found.Signature, n)
@@ -122,11 +133,10 @@ func assertReplays(t *testing.T, found *Found, target, honest transport.Target, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Replay(t.Context(), target, c, o, again); err != nil || !again.Reproduces || !again.Same {
-		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, again.Symptom, err, text)
+	if r, err := Replay(t.Context(), target, c, o, restart); err != nil || !r.Reproduces || !r.Same {
+		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, r.Symptom, err, text)
 	}
-	sound, err := Replay(t.Context(), honest, c, o, nil)
-	if err != nil || sound.Reproduces || sound.Symptom != nil {
-		t.Errorf("%s on the honest server: %+v, %v", found.Signature, sound.Symptom, err)
+	if r, err := Replay(t.Context(), reference, c, o, nil); err != nil || r.Reproduces || r.Symptom != nil {
+		t.Errorf("%s reproduces on the reference: %+v, %v", found.Signature, r.Symptom, err)
 	}
 }

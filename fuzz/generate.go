@@ -3,95 +3,120 @@ package fuzz
 import (
 	"math/bits"
 	"slices"
-	"strings"
 
 	"pgregory.net/rapid"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// maxSteps bounds the frames of a plan; more than stride would share ids.
+// maxSteps bounds the frames of a plan. It is less than idsPerPlan, so that two
+// plans in one session share no id.
 const maxSteps = 4
 
-// A generator draws plans from the decks of the revisions under test.
+// A generator draws plans from the corpora of the revisions under test.
 type generator struct {
-	revs  []spec.Revision
-	corpora map[spec.Revision]*corpus
-	plan  *rapid.Generator[Plan]
+	plan *rapid.Generator[Plan]
 }
 
-func newGenerator(revs []spec.Revision, decks map[spec.Revision]*corpus) *generator {
-	g := &generator{revs: revs, corpora: decks}
+func newGenerator(revs []spec.Revision, corpora map[spec.Revision]*corpus) *generator {
 	steps := map[spec.Revision]*rapid.Generator[[]Step]{}
-	how := sendingModes
-	for rev, d := range decks {
-		steps[rev] = rapid.SliceOfN(d.stepGenerator(), 1, maxSteps)
-		if d.overHTTP {
-			how = httpSendingModes
+	modes := sendModes
+	for rev, c := range corpora {
+		steps[rev] = rapid.SliceOfN(c.stepGenerator(), 1, maxSteps)
+		if c.overHTTP {
+			modes = sendModesOverHTTP
 		}
 	}
 	revision := uniform(revs)
-	g.plan = rapid.Custom(func(t *rapid.T) Plan {
+	return &generator{rapid.Custom(func(t *rapid.T) Plan {
 		p := Plan{Rev: revision.Draw(t, "revision")}
 		p.Steps = steps[p.Rev].Draw(t, "steps")
-		switch how.Draw(t, "how") {
-		case "one at a time":
+		switch modes.Draw(t, "mode") {
+		case sendPaced:
 			p.Paced = true
-		case "in pieces":
-			p.SplitAt = rapid.SliceOfN(position, 1, 3).Draw(t, "places")
-		case "without opening":
+		case sendSplit:
+			p.SplitAt = rapid.SliceOfN(position, 1, 3).Draw(t, "positions")
+		case sendWithoutOpening:
 			p.NoOpening = true
-		case "odd answers":
+		case sendMutatedAnswers:
 			p.AnswerEdits = []Edit{drawAnswerEdit(t)}
 		}
 		return p
-	})
-	return g
+	})}
 }
 
-var (
-	sendingModes = weighted("at once", 60, "one at a time", 28, "in pieces", 8, "without opening", 2, "odd answers", 2)
-	// A body has no places at which its bytes are framed anew.
-	httpSendingModes = weighted("at once", 64, "one at a time", 32, "without opening", 2, "odd answers", 2)
+// A sendMode is a way in which the steps of a plan are sent.
+type sendMode int
 
-	position = uniform(upTo(1000))
-	smallCount = rapid.IntRange(0, 3)
-	stepKinds = weighted("tree", 62, "bytes", 16, "both", 4, "nothing", 12, "malformed", 6)
-	editCounts = weighted("", 70, "and", 20, "and another", 10)
-
-	treeOps = weighted(opSet, 20, opDrop, 16, opAdd, 10, opMeta, 8, opDuplicate, 8, opID, 14, opReuse, 3, opMethod, 6, opCursor, 7, opRename, 4, opRespell, 4)
-	byteOps = weighted(opCut, 10, opBlank, 8, opCRLF, 8, opJoin, 6, opInsert, 20, opPrefix, 6, opSuffix, 6, opErase, 10, opFlip, 12)
-
-	valueNames  = uniform(preferSmall(jsonValues))
-	idValueNames     = uniform(preferSmall(idValues))
-	cursorNames = uniform(preferSmall(cursorValues))
-	methodNames = uniform(unknownMethods)
-	memberNames = uniform(unknownMembers)
-	insertNames = uniform(func() []string {
-		var out []string
-		for _, i := range byteInsertions {
-			out = append(out, i.name)
-		}
-		return out
-	}())
+const (
+	sendAtOnce sendMode = iota
+	sendPaced
+	sendSplit
+	sendWithoutOpening
+	sendMutatedAnswers
 )
 
-// weighted draws one of the words as often as the number behind it tells.
-func weighted(pairs ...any) *rapid.Generator[string] {
-	var words []string
-	for i := 0; i < len(pairs); i += 2 {
-		for range pairs[i+1].(int) {
-			words = append(words, pairs[i].(string))
+// A stepKind says what is mutated in a frame.
+type stepKind int
+
+const (
+	mutateTree stepKind = iota
+	mutateBytes
+	mutateTreeAndBytes
+	mutateNothing
+	sendMalformed // a frame of the malformed table, as it is
+)
+
+var (
+	sendModes = weighted(times(60, sendAtOnce), times(28, sendPaced), times(8, sendSplit),
+		times(2, sendWithoutOpening), times(2, sendMutatedAnswers))
+	// A POST has a body of its own, whose writes the peer does not see.
+	sendModesOverHTTP = weighted(times(64, sendAtOnce), times(32, sendPaced),
+		times(2, sendWithoutOpening), times(2, sendMutatedAnswers))
+
+	stepKinds = weighted(times(62, mutateTree), times(16, mutateBytes), times(4, mutateTreeAndBytes),
+		times(12, mutateNothing), times(6, sendMalformed))
+	editCounts = weighted(times(70, 1), times(20, 2), times(10, 3))
+	treeOps    = weighted(times(20, opSet), times(16, opDrop), times(10, opAdd), times(8, opMeta), times(8, opDuplicate),
+		times(14, opID), times(3, opReuse), times(6, opMethod), times(7, opCursor), times(4, opRename), times(4, opRespell))
+	byteOps = weighted(times(10, opCut), times(8, opBlank), times(8, opCRLF), times(6, opJoin), times(20, opInsert),
+		times(6, opPrefix), times(6, opSuffix), times(10, opErase), times(12, opFlip))
+
+	position   = uniform(upTo(1000)) // in 1/1000 of the bytes
+	smallCount = rapid.IntRange(0, 3)
+
+	valueNames     = uniform(preferSmall(jsonValues))
+	idValueNames   = uniform(preferSmall(idValues))
+	cursorNames    = uniform(preferSmall(cursorValues))
+	methodNames    = uniform(unknownMethods)
+	memberNames    = uniform(unknownMembers)
+	insertionNames = uniform(namesOf(byteInsertions))
+)
+
+// A weight gives a value a frequency.
+type weight[T any] struct {
+	count int
+	value T
+}
+
+func times[T any](count int, value T) weight[T] { return weight[T]{count, value} }
+
+// weighted draws each value as often as its weight says.
+func weighted[T any](weights ...weight[T]) *rapid.Generator[T] {
+	var values []T
+	for _, w := range weights {
+		for range w.count {
+			values = append(values, w.value)
 		}
 	}
-	return uniform(words)
+	return uniform(values)
 }
 
 var coin = rapid.Bool()
 
-// evenly draws each element as often as any other. rapid.SampledFrom prefers
-// the first ones, which makes for small examples but would starve the methods
-// whose names come late.
+// uniform draws each element as often as any other. rapid.SampledFrom prefers
+// the first elements, which makes examples small but would seldom draw the last
+// ones.
 func uniform[T any](list []T) *rapid.Generator[T] {
 	width := bits.Len(uint(len(list))) + 3
 	return rapid.Custom(func(t *rapid.T) T {
@@ -106,18 +131,17 @@ func uniform[T any](list []T) *rapid.Generator[T] {
 	})
 }
 
-// oftenSmall names the values, small ones as often as large ones are seldom:
-// what is large costs a hundred times as much to send and to read.
+// preferSmall returns the names of the values, the small ones several times: a
+// large value takes a hundred times as long to send and to read.
 func preferSmall(list []value) []string {
+	const large, preference = 4000, 6
 	var out []string
 	for _, v := range list {
-		times := 6
-		if len(v.raw(1)) > 4000 {
-			times = 1
+		count := preference
+		if len(v.raw(1)) > large {
+			count = 1
 		}
-		for range times {
-			out = append(out, v.name)
-		}
+		out = append(out, slices.Repeat([]string{v.name}, count)...)
 	}
 	return out
 }
@@ -130,61 +154,69 @@ func upTo(n int) []int {
 	return out
 }
 
-// step draws one frame of the deck and what is done to it.
-func (d *corpus) stepGenerator() *rapid.Generator[Step] {
-	bad := uniform(d.malformed)
-	var methods []string
-	byMethod := map[string][]*baseFrame{}
-	var lists []*baseFrame
-	for i := range d.frames {
-		c := &d.frames[i]
-		if byMethod[c.method] == nil {
-			methods = append(methods, c.method)
+// stepGenerator draws one base frame and its edits. It draws the method first,
+// so that a method with few base frames is drawn as often as one with many.
+func (c *corpus) stepGenerator() *rapid.Generator[Step] {
+	malformed := uniform(c.malformed)
+	methods, framesOf, lists := c.framesByMethod()
+	method := uniform(methods)
+	return rapid.Custom(func(t *rapid.T) Step {
+		kind := stepKinds.Draw(t, "kind")
+		if kind == sendMalformed {
+			return Step{Frame: malformed.Draw(t, "malformed").name}
 		}
-		byMethod[c.method] = append(byMethod[c.method], c)
-		if c.takesCursor {
-			lists = append(lists, c)
+		frame := framesOf[method.Draw(t, "method")].Draw(t, "frame")
+		s := Step{}
+		if kind == mutateTree || kind == mutateTreeAndBytes {
+			for range editCounts.Draw(t, "edits") {
+				e := frame.drawEdit(t)
+				if e.Op == opCursor && !frame.takesCursor {
+					frame = rapid.SampledFrom(lists).Draw(t, "list")
+				}
+				s.Edits = append(s.Edits, e)
+			}
+		}
+		if kind == mutateBytes || kind == mutateTreeAndBytes {
+			s.ByteEdits = []Edit{drawByteEdit(t)}
+		}
+		s.Frame = frame.name
+		return s
+	})
+}
+
+// framesByMethod returns the methods of the corpus, a generator of the base
+// frames of each, and the frames that take a cursor. It returns initialize once
+// and other methods four times, since a session ends with a second initialize.
+func (c *corpus) framesByMethod() (
+	methods []string, framesOf map[string]*rapid.Generator[*baseFrame], lists []*baseFrame,
+) {
+	byMethod := map[string][]*baseFrame{}
+	for i := range c.frames {
+		f := &c.frames[i]
+		if byMethod[f.method] == nil {
+			methods = append(methods, f.method)
+		}
+		byMethod[f.method] = append(byMethod[f.method], f)
+		if f.takesCursor {
+			lists = append(lists, f)
 		}
 	}
-	// A second initialize costs the session, since it may have changed anything.
 	for _, m := range slices.Clone(methods) {
 		if m != "initialize" {
 			methods = append(methods, m, m, m)
 		}
 	}
-	method := uniform(methods)
-	cards := map[string]*rapid.Generator[*baseFrame]{}
-	for m, of := range byMethod {
-		cards[m] = uniform(of)
+	framesOf = map[string]*rapid.Generator[*baseFrame]{}
+	for m, frames := range byMethod {
+		framesOf[m] = uniform(frames)
 	}
-	return rapid.Custom(func(t *rapid.T) Step {
-		kind := stepKinds.Draw(t, "kind")
-		if kind == "malformed" {
-			return Step{Frame: bad.Draw(t, "malformed").name}
-		}
-		// By method first: no method is starved by the variants of another.
-		c := cards[method.Draw(t, "method")].Draw(t, "card")
-		s := Step{}
-		if kind == "tree" || kind == "both" {
-			for range 1 + len(strings.Fields(editCounts.Draw(t, "edits"))) {
-				e := c.drawEdit(t)
-				if e.Op == opCursor && !c.takesCursor {
-					c = rapid.SampledFrom(lists).Draw(t, "list")
-				}
-				s.Edits = append(s.Edits, e)
-			}
-		}
-		if kind == "bytes" || kind == "both" {
-			s.ByteEdits = []Edit{drawByteEdit(t)}
-		}
-		s.Frame = c.name
-		return s
-	})
+	return methods, framesOf, lists
 }
 
-func (c *baseFrame) drawEdit(t *rapid.T) Edit {
+// drawEdit draws an edit of the tree of a frame.
+func (f *baseFrame) drawEdit(t *rapid.T) Edit {
 	e := Edit{Op: treeOps.Draw(t, "op")}
-	pointer := func() string { return uniform(c.pointers).Draw(t, "at") }
+	pointer := func() string { return uniform(f.pointers).Draw(t, "at") }
 	switch e.Op {
 	case opDrop, opRespell:
 		e.At = pointer()
@@ -201,8 +233,8 @@ func (c *baseFrame) drawEdit(t *rapid.T) Edit {
 			e.Name = memberNames.Draw(t, "name")
 		}
 	case opAdd:
-		if len(c.objects) > 0 {
-			e.At = uniform(c.objects).Draw(t, "at")
+		if len(f.objects) > 0 {
+			e.At = uniform(f.objects).Draw(t, "at")
 		}
 		e.Name, e.Value = memberNames.Draw(t, "name"), valueNames.Draw(t, "value")
 	case opMeta:
@@ -219,33 +251,41 @@ func (c *baseFrame) drawEdit(t *rapid.T) Edit {
 	return e
 }
 
+// drawByteEdit draws an edit of the bytes of a frame.
 func drawByteEdit(t *rapid.T) Edit {
 	e := Edit{Op: byteOps.Draw(t, "op")}
 	switch e.Op {
 	case opCut, opFlip, opErase:
-		e.N = position.Draw(t, "place")
+		e.N = position.Draw(t, "position")
 	case opInsert:
-		e.N, e.Value = position.Draw(t, "place"), insertNames.Draw(t, "bytes")
+		e.N, e.Value = position.Draw(t, "position"), insertionNames.Draw(t, "bytes")
 	case opPrefix, opSuffix:
-		e.Value = insertNames.Draw(t, "bytes")
+		e.Value = insertionNames.Draw(t, "bytes")
 	case opBlank:
 		e.N = smallCount.Draw(t, "lines")
 	}
 	return e
 }
 
-// answerEdit draws what is done to our answer to a request of the server.
+// answerPointers are the values of an answer to a request of the server that
+// are mutated.
+var answerPointers = []string{
+	"/result", "/jsonrpc", "/result/action", "/result/content", "/result/roots", "/result/role", "/result/model", "/id",
+}
+
+// drawAnswerEdit draws an edit of an answer to a request of the server.
 func drawAnswerEdit(t *rapid.T) Edit {
 	e := Edit{Op: rapid.SampledFrom([]string{opSet, opDrop, opDuplicate}).Draw(t, "op")}
-	e.At = rapid.SampledFrom([]string{"/result", "/jsonrpc", "/result/action", "/result/content", "/result/roots", "/result/role", "/result/model", "/id"}).Draw(t, "at")
+	e.At = rapid.SampledFrom(answerPointers).Draw(t, "at")
 	if e.Op == opSet {
 		e.Value = valueNames.Draw(t, "value")
 	}
 	return e
 }
 
-// seedOf mixes the seed of a run with the number of a plan, so that
-// neighbouring runs share no plans (splitmix64). rapid takes 0 for no seed.
+// planSeed mixes the seed of a run with the number of a plan (splitmix64), so
+// that runs with adjacent seeds share no plans. It never returns 0, which rapid
+// takes for no seed.
 func planSeed(run uint64, plan int) uint64 {
 	z := run + uint64(plan+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -1,46 +1,49 @@
 package fuzz
 
 import (
-	"bytes"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// A run is told by its seed: what is sent is the same frame for frame.
-func TestSeedRepeatsTheRunFrameForFrame(t *testing.T) {
-	sent := func(seed uint64) (frames [][]byte) {
-		o := options()
+func TestSameSeedSendsSameFrames(t *testing.T) {
+	sent := func(seed uint64) (lines []string) {
+		o := testOptions()
 		o.Seed, o.Runs = seed, 400
-		o.Session.Timeout, o.FirstTimeout = 10*time.Second, 10*time.Second // a busy machine must not look like a slow target
-		o.Sent = func(rev spec.Revision, raw []byte) { frames = append(frames, append([]byte(rev+" "), raw...)) }
-		if _, err := Run(t.Context(), server.Target("reference", server.Options{StateKey: []byte("the same key in each run")}), o); err != nil {
+		o.Session.Timeout, o.FirstTimeout = 10*time.Second, 10*time.Second // on a busy machine the target is slow
+		target := newRecordingTarget(server.Options{StateKey: []byte("the same key in each run")})
+		if _, err := Run(t.Context(), target, o); err != nil {
 			t.Fatal(err)
 		}
-		return frames
+		// The time of an answer to a request of the server depends on the server.
+		return slices.DeleteFunc(target.lines, func(line string) bool { return wire.Parse([]byte(line)).IsResponse() })
 	}
-	first, again, other := sent(7), sent(7), sent(8)
-	if len(first) < 400 || !slices.EqualFunc(first, again, bytes.Equal) {
-		t.Errorf("two runs of one seed sent %d and %d frames, not the same", len(first), len(again))
-		for i := range min(len(first), len(again)) {
-			if !bytes.Equal(first[i], again[i]) {
-				t.Fatalf("frame %d:\n%.300s\n%.300s", i, first[i], again[i])
+	first, second, other := sent(7), sent(7), sent(8)
+	if len(first) < 400 || !slices.Equal(first, second) {
+		t.Errorf("two runs of one seed sent %d and %d lines, not the same", len(first), len(second))
+		for i := range min(len(first), len(second)) {
+			if first[i] != second[i] {
+				t.Fatalf("line %d:\n%.300s\n%.300s", i, first[i], second[i])
 			}
 		}
 	}
-	if slices.EqualFunc(first, other, bytes.Equal) {
-		t.Error("another seed sent the same frames")
+	if slices.Equal(first, other) {
+		t.Error("another seed sent the same lines")
 	}
 }
 
-// The search draws plans without rapid.Check, shrinking with it: both must
-// start from the same plan.
-func TestShrinkingStartsFromThePlanThatWasDrawn(t *testing.T) {
-	decks := map[spec.Revision]*corpus{spec.V2025_06_18: newCorpus(spec.V2025_06_18, offering{})}
-	g := newGenerator([]spec.Revision{spec.V2025_06_18}, decks)
+// testGenerator returns a generator of plans at one revision.
+func testGenerator(rev spec.Revision) *generator {
+	return newGenerator([]spec.Revision{rev}, map[spec.Revision]*corpus{rev: newCorpus(rev, offering{})})
+}
+
+// The search draws plans without rapid.Check, and shrinks them with it.
+func TestShrinkingStartsFromTheDrawnPlan(t *testing.T) {
+	g := testGenerator(spec.V2025_06_18)
 	for i := range 200 {
 		seed := planSeed(3, i)
 		want := g.draw(seed)
@@ -57,88 +60,87 @@ func TestShrinkingStartsFromThePlanThatWasDrawn(t *testing.T) {
 	}
 }
 
-func TestShrinkingEndsAtTheOneStepThatFails(t *testing.T) {
-	rev := spec.V2025_06_18
-	g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*corpus{rev: newCorpus(rev, offering{})})
+func TestShrinkingLeavesTheFailingStep(t *testing.T) {
+	g := testGenerator(spec.V2025_06_18)
 	hasDrop := func(p Plan) bool {
 		return slices.ContainsFunc(p.Steps, func(s Step) bool {
 			return slices.ContainsFunc(s.Edits, func(e Edit) bool { return e.Op == opDrop })
 		})
 	}
 	found := 0
-	for i := range 300 {
+	for i := 0; i < 300 && found < 5; i++ {
 		seed := planSeed(5, i)
 		if p := g.draw(seed); !hasDrop(p) || len(p.Steps) < 3 {
 			continue
 		}
 		found++
-		asked := map[string]int{}
-		small, ok := g.shrink(seed, options().Session.StartTimeout, func(p Plan) bool {
-			asked[p.Key()]++
+		calls := map[string]int{}
+		small, ok := g.shrink(seed, testOptions().Session.StartTimeout, func(p Plan) bool {
+			calls[p.Key()]++
 			return hasDrop(p)
 		})
-		e := &engine{}
-		if small = e.reduce(small, hasDrop); !ok || len(small.Steps) != 1 || len(small.Steps[0].Edits) != 1 || len(small.Steps[0].ByteEdits) != 0 || small.Paced || small.NoOpening {
+		small = reduce(small, hasDrop)
+		if !ok || !small.isMinimal() || len(small.Steps[0].Edits) != 1 || small.Paced {
 			t.Errorf("seed %d shrank to\n%s", seed, small)
 		}
-		for key, times := range asked {
-			if times > 1 {
-				t.Errorf("a plan was played %d times: %s", times, key)
+		for key, n := range calls {
+			if n > 1 {
+				t.Errorf("a plan was executed %d times: %s", n, key)
 			}
-		}
-		if found == 5 {
-			return
 		}
 	}
-	t.Errorf("only %d plans with three steps and a drop among 300", found)
+	if found < 5 {
+		t.Errorf("only %d of 300 plans have three steps and a drop", found)
+	}
 }
 
-// Plans must reach every operation, every card and every way to send, or the
-// search is narrower than it says.
-func TestPlansAreDrawnInFullWidth(t *testing.T) {
+// A frame, operation or way of sending that is never drawn would not be tested.
+func TestPlansCoverFramesAndOperations(t *testing.T) {
+	treeAndByteOps := []string{
+		opDrop, opDuplicate, opSet, opAdd, opRename, opID, opReuse, opMethod, opCursor, opMeta, opRespell,
+		opCut, opFlip, opInsert, opPrefix, opSuffix, opErase, opJoin, opBlank, opCRLF,
+	}
+	const plans = 6000
 	for _, rev := range spec.Revisions() {
-		d := newCorpus(rev, offering{})
-		g := newGenerator([]spec.Revision{rev}, map[spec.Revision]*corpus{rev: d})
-		cards, ops, seen := map[string]int{}, map[string]int{}, map[string]bool{}
-		paced, bare, split, answers := 0, 0, 0, 0
-		const plans = 6000
+		g := testGenerator(rev)
+		frames, ops, keys := map[string]int{}, map[string]int{}, map[string]bool{}
+		paced, withoutOpening, split, answers := 0, 0, 0, 0
+		count := func(n *int, is bool) {
+			if is {
+				*n++
+			}
+		}
 		for i := range plans {
 			p := g.draw(planSeed(1, i))
-			seen[p.Key()] = true
-			if p.Paced {
-				paced++
-			}
-			if p.NoOpening {
-				bare++
-			}
-			if len(p.SplitAt) > 0 {
-				split++
-			}
-			if len(p.AnswerEdits) > 0 {
-				answers++
-			}
+			keys[p.Key()] = true
+			count(&paced, p.Paced)
+			count(&withoutOpening, p.NoOpening)
+			count(&split, len(p.SplitAt) > 0)
+			count(&answers, len(p.AnswerEdits) > 0)
 			for _, s := range p.Steps {
-				cards[s.Frame]++
+				frames[s.Frame]++
 				for _, e := range slices.Concat(s.Edits, s.ByteEdits) {
 					ops[e.Op]++
 				}
 			}
 		}
-		for _, c := range slices.Concat(d.frames, d.malformed) {
-			if cards[c.name] == 0 {
-				t.Errorf("%s: %s was never drawn", rev, c.name)
+		c := newCorpus(rev, offering{})
+		for _, f := range slices.Concat(c.frames, c.malformed) {
+			if frames[f.name] == 0 {
+				t.Errorf("%s: %s was never drawn", rev, f.name)
 			}
 		}
-		for _, op := range []string{opDrop, opDuplicate, opSet, opAdd, opRename, opID, opReuse, opMethod, opCursor, opMeta, opRespell, opCut, opFlip, opInsert, opPrefix, opSuffix, opErase, opJoin, opBlank, opCRLF} {
+		for _, op := range treeAndByteOps {
 			if ops[op] < 20 {
 				t.Errorf("%s: operation %s was drawn %d times", rev, op, ops[op])
 			}
 		}
-		if paced < plans/10 || bare < plans/200 || split < plans/50 || answers < plans/200 {
-			t.Errorf("%s: of %d plans %d are paced, %d bare, %d split, %d with odd answers", rev, plans, paced, bare, split, answers)
+		if paced < plans/10 || withoutOpening < plans/200 || split < plans/50 || answers < plans/200 {
+			t.Errorf("%s: of %d plans %d are paced, %d without opening, %d split, %d with mutated answers",
+				rev, plans, paced, withoutOpening, split, answers)
 		}
-		if len(seen) < plans*90/100 {
-			t.Errorf("%s: only %d of %d plans are distinct", rev, len(seen), plans)
+		if len(keys) < plans*90/100 {
+			t.Errorf("%s: only %d of %d plans are distinct", rev, len(keys), plans)
 		}
 	}
 }

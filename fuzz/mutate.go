@@ -4,118 +4,120 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
 
 // The operations on the tree of a frame.
 const (
-	opDrop      = "drop"      // the member or element at At
-	opDuplicate = "duplicate" // the member at At stands twice, the second time with Value ("" for the same)
-	opSet       = "set"       // the value at At to Value
-	opAdd       = "add"       // member Name with Value to the object at At
-	opRename    = "rename"    // the member at At to Name, or to its own name in other case
-	opID        = "id"        // the id to Value, salted
-	opReuse     = "reuse id"  // the id of step N
-	opMethod    = "method"    // method to Name
-	opCursor    = "cursor"    // params.cursor to Value
-	opMeta      = "meta"      // member Name with Value to params._meta
-	opRespell   = "respell"   // the scalar at At in another spelling of the same value
+	opDrop      = "drop"      // removes the member or element at At
+	opDuplicate = "duplicate" // repeats the member or element at At, with Value ("" for its own value)
+	opSet       = "set"       // sets the value at At to Value
+	opAdd       = "add"       // adds the member Name with Value to the object at At
+	opRename    = "rename"    // renames the member at At to Name, or changes the case of its name ("")
+	opID        = "id"        // sets the id to Value, salted
+	opReuse     = "reuse id"  // sets the id to that of step N
+	opMethod    = "method"    // sets the method to Name
+	opCursor    = "cursor"    // sets params.cursor to Value
+	opMeta      = "meta"      // adds the member Name with Value to params._meta
+	opRespell   = "respell"   // writes the scalar at At in another way that has the same value
 )
 
 // The operations on the bytes of a frame.
 const (
-	opCut    = "cut"    // the bytes from N on
-	opFlip   = "flip"   // a bit of the byte at N
-	opInsert = "insert" // Value at N
-	opPrefix = "prefix" // Value before
-	opSuffix = "suffix" // Value behind
-	opErase  = "erase"  // the byte at N
-	opJoin   = "join"   // no newline behind: the next frame follows on the same line
-	opBlank  = "blank"  // N+1 blank lines before
-	opCRLF   = "crlf"   // the line ends in CR LF
+	opCut    = "cut"    // removes the bytes from N on
+	opFlip   = "flip"   // flips a bit of the byte at N
+	opInsert = "insert" // inserts Value at N
+	opPrefix = "prefix" // inserts Value at the beginning
+	opSuffix = "suffix" // appends Value
+	opErase  = "erase"  // removes the byte at N
+	opJoin   = "join"   // removes the newline: the next frame follows on the same line
+	opBlank  = "blank"  // inserts N+1 blank lines before the frame
+	opCRLF   = "crlf"   // ends the line in CR LF
 )
 
-// apply does an edit to a tree. An edit whose place is gone does nothing. used
-// are the ids of the steps, salt the one of this step.
-func (e Edit) apply(root *node, salt int, used []string) {
+// apply edits the tree of a frame. An edit at a place that an earlier edit
+// removed does nothing. ids are the ids of the steps, salt that of this step.
+func (e Edit) apply(root *node, salt int, ids []string) {
 	switch e.Op {
-	case opDrop:
+	case opDrop, opDuplicate, opSet, opRename, opRespell:
 		if parent, i, ok := root.find(e.At); ok {
-			parent.remove(i)
-		}
-	case opDuplicate:
-		if parent, i, ok := root.find(e.At); ok {
-			twin, name := parent.children[i], ""
-			if e.Value != "" {
-				twin = scalar(lookupValue(jsonValues, e.Value, salt))
-			}
-			if parent.object {
-				name = parent.names[i]
-			}
-			parent.insert(i+1, name, twin)
-		}
-	case opSet:
-		if parent, i, ok := root.find(e.At); ok {
-			parent.children[i] = scalar(lookupValue(jsonValues, e.Value, salt))
+			e.applyTo(parent, i, salt)
 		}
 	case opAdd:
 		if n := root.valueAt(e.At); n != nil && n.object {
-			n.insert(len(n.children), quote(e.Name), scalar(lookupValue(jsonValues, e.Value, salt)))
-		}
-	case opRename:
-		if parent, i, ok := root.find(e.At); ok && parent.object {
-			name := quote(e.Name)
-			if e.Name == "" {
-				name = swapCase(parent.names[i])
-			}
-			parent.names[i] = name
+			n.add(e.Name, e.jsonValue(salt))
 		}
 	case opID:
-		setMember(root, "id", lookupValue(idValues, e.Value, salt))
+		root.set("id", lookupValue(idValues, e.Value, salt))
 	case opReuse:
-		if len(used) > 0 {
-			setMember(root, "id", used[e.N%len(used)])
+		if len(ids) > 0 {
+			root.set("id", ids[e.N%len(ids)])
 		}
 	case opMethod:
-		setMember(root, "method", quote(e.Name))
+		root.set("method", quote(e.Name))
 	case opCursor:
-		if p := root.ensureMember("params"); p != nil {
-			setMember(p, "cursor", lookupValue(cursorValues, e.Value, salt))
+		if params := root.ensureMember("params"); params != nil {
+			params.set("cursor", lookupValue(cursorValues, e.Value, salt))
 		}
 	case opMeta:
-		if p := root.ensureMember("params"); p != nil {
-			if m := p.ensureMember("_meta"); m != nil && m.object {
-				m.insert(len(m.children), quote(e.Name), scalar(lookupValue(jsonValues, e.Value, salt)))
-			}
+		params := root.ensureMember("params")
+		if params == nil {
+			return
+		}
+		if meta := params.ensureMember("_meta"); meta != nil && meta.object {
+			meta.add(e.Name, e.jsonValue(salt))
+		}
+	}
+}
+
+// applyTo edits the child of a node at an index.
+func (e Edit) applyTo(parent *node, i, salt int) {
+	switch e.Op {
+	case opDrop:
+		parent.remove(i)
+	case opDuplicate:
+		twin, name := parent.children[i], ""
+		if e.Value != "" {
+			twin = scalar(e.jsonValue(salt))
+		}
+		if parent.object {
+			name = parent.names[i]
+		}
+		parent.insert(i+1, name, twin)
+	case opSet:
+		parent.children[i] = scalar(e.jsonValue(salt))
+	case opRename:
+		if !parent.object {
+			return
+		}
+		if e.Name == "" {
+			parent.names[i] = swapCase(parent.names[i])
+		} else {
+			parent.names[i] = quote(e.Name)
 		}
 	case opRespell:
-		if parent, i, ok := root.find(e.At); ok && parent.children[i].raw != "" {
-			parent.children[i] = scalar(respell(parent.children[i].raw))
+		if raw := parent.children[i].raw; raw != "" {
+			parent.children[i] = scalar(respell(raw))
 		}
 	}
 }
 
-// setMember sets a member of an object, or adds it.
-func setMember(n *node, name, raw string) {
-	if !n.object {
-		return
-	}
-	if i := n.indexOf(name); i >= 0 {
-		n.children[i] = scalar(raw)
-		return
-	}
-	n.insert(len(n.children), quote(name), scalar(raw))
-}
+func (e Edit) jsonValue(salt int) string { return lookupValue(jsonValues, e.Value, salt) }
 
+// swapCase returns a quoted name with its first character in the other case.
 func swapCase(name string) string {
-	if upper := strings.ToUpper(name[:2]) + name[2:]; upper != name {
-		return upper
+	first, size := utf8.DecodeRuneInString(name[1:])
+	swapped := unicode.ToUpper(first)
+	if swapped == first {
+		swapped = unicode.ToLower(first)
 	}
-	return strings.ToLower(name)
+	return `"` + string(swapped) + name[1+size:]
 }
 
-// respell writes a scalar in another way that JSON holds equal.
+// respell returns another JSON text of a scalar that has the same value.
 func respell(raw string) string {
 	v := gjson.Parse(raw)
 	switch v.Type {
@@ -139,8 +141,8 @@ func respell(raw string) string {
 	return raw
 }
 
-// applyBytes does a byte edit to a line without its newline, and returns what
-// comes before it, it, and what ends it.
+// applyToBytes edits a line without its newline. It returns the bytes before the
+// line, the line, and the bytes that end it.
 func (e Edit) applyToBytes(before, line, end []byte) (_, _, _ []byte) {
 	at := 0
 	if len(line) > 0 {
@@ -155,11 +157,11 @@ func (e Edit) applyToBytes(before, line, end []byte) (_, _, _ []byte) {
 			line[at] ^= 1 << (e.N % 7)
 		}
 	case opInsert:
-		line = bytes.Join([][]byte{line[:at], line[at:]}, []byte(insertedBytes(e.Value)))
+		line = bytes.Join([][]byte{line[:at], line[at:]}, []byte(lookupInsertion(e.Value)))
 	case opPrefix:
-		line = append([]byte(insertedBytes(e.Value)), line...)
+		line = append([]byte(lookupInsertion(e.Value)), line...)
 	case opSuffix:
-		line = append(bytes.Clone(line), insertedBytes(e.Value)...)
+		line = append(bytes.Clone(line), lookupInsertion(e.Value)...)
 	case opErase:
 		if len(line) > 0 {
 			line = append(bytes.Clone(line[:at]), line[at+1:]...)
@@ -172,13 +174,4 @@ func (e Edit) applyToBytes(before, line, end []byte) (_, _, _ []byte) {
 		end = []byte("\r\n")
 	}
 	return before, line, end
-}
-
-func insertedBytes(name string) string {
-	for _, i := range byteInsertions {
-		if i.name == name {
-			return i.bytes
-		}
-	}
-	return ""
 }

@@ -13,99 +13,113 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
 )
 
-// A Symptom is what an oracle objects to.
+// A Symptom is what an oracle reports of an execution.
 type Symptom struct {
-	Oracle  string // id of the judge, or liveness.dead, liveness.desync, liveness.mute
-	Outcome string // the same for every run of one cause: no ids, counts or times
-	Says    string // what happened this time
-	Frame   int    // the offending one of Played.Frames, or -1
-	endKind    string // of outcomes that are alike: how a peer ended, whatever it said
+	Oracle  string // one of the constants below, or the id of a judge
+	Outcome string // the same whenever the cause is the same: without ids, counts and times
+	Says    string // what happened in this execution
+	Frame   int    // index of the frame at fault, or -1
+	endKind string // how the peer ended, without what it wrote
 }
 
-// oracleBroken is the oracle of symptoms that are our own: a judge that failed.
-const oracleBroken = "mcpcheck"
+// The oracles that are not judges. oracleBroken reports a judge that panicked,
+// which is a bug of mcpcheck.
+const (
+	oracleDead   = "liveness.dead"
+	oracleDesync = "liveness.desync"
+	oracleMute   = "liveness.mute"
+	oracleBroken = "mcpcheck"
+)
 
-// same tells whether two symptoms may be of one cause.
+// matches reports whether two symptoms may have the same cause.
 func (s *Symptom) matches(other *Symptom) bool {
 	return s != nil && other != nil && s.Oracle == other.Oracle && s.Outcome == other.Outcome
 }
 
-// judges are the oracles of a revision over a transport: those of a MUST, since
-// a finding fails the run.
+// judgesOf returns the judges of the server that apply at a revision over a
+// transport. It returns those of a MUST only, since a finding fails the run.
 func judgesOf(rev spec.Revision, over transport.Kind) []check.Check {
 	return slices.DeleteFunc(catalog.Judges(), func(c check.Check) bool {
 		return c.Of != wire.Server || c.Level != spec.Must || !c.In.Has(rev) || !c.On.Has(over)
 	})
 }
 
-// A bench is the oracles of one revision.
+// oracles are the oracles of one revision.
 type oracles struct {
 	rev    spec.Revision
 	judges []check.Check
 }
 
-func newOracles(rev spec.Revision, over transport.Kind) *oracles { return &oracles{rev, judgesOf(rev, over)} }
+func newOracles(rev spec.Revision, over transport.Kind) *oracles {
+	return &oracles{rev, judgesOf(rev, over)}
+}
 
-// setAside leaves out the judges that object to a session without mutations:
-// their verdict belongs to `mcpcheck server`. It returns their ids.
-func (b *oracles) removeObjecting(p execution, whole *wire.Transcript) []string {
+// removeViolated removes the judges that report a violation without a mutation,
+// and returns their ids. Such a violation is the subject of `mcpcheck server`.
+func (o *oracles) removeViolated(x execution, whole *wire.Transcript) []string {
 	var out []string
-	view := check.NewView(b.rev, p.transcript)
-	b.judges = slices.DeleteFunc(b.judges, func(c check.Check) bool {
-		objects := view.Look(c).State == check.Violated && check.Look(c, b.rev, whole).State == check.Violated
-		if objects {
+	view := check.NewView(o.rev, x.transcript)
+	o.judges = slices.DeleteFunc(o.judges, func(c check.Check) bool {
+		violated := view.Look(c).State == check.Violated && check.Look(c, o.rev, whole).State == check.Violated
+		if violated {
 			out = append(out, c.ID)
 		}
-		return objects
+		return violated
 	})
 	return out
 }
 
-// look asks liveness and then the judges.
-func (b *oracles) judge(p execution) *Symptom {
-	switch p.state {
+// judge returns the symptom of an execution, or nil. The state of the peer comes
+// before the judges.
+func (o *oracles) judge(x execution) *Symptom {
+	last := len(x.frames) - 1
+	switch x.state {
 	case session.Dead:
-		what, why := describeEnd(p)
-		return &Symptom{Oracle: "liveness.dead", Outcome: "the peer ended: " + normalize(what+why), Says: p.why + why, Frame: len(p.frames) - 1, endKind: normalize(what)}
-	case session.Desync:
-		return &Symptom{Oracle: "liveness.desync", Outcome: "the peer runs but answers no request any more", Says: p.why, Frame: len(p.frames) - 1}
-	case session.Mute:
-		odd := p.anomaly
-		if odd == "" {
-			odd = "well-formed"
+		crash := crashLineOf(x)
+		return &Symptom{
+			Oracle: oracleDead, Outcome: "the peer ended: " + normalize(x.ended+crash), Says: x.why + crash,
+			Frame: last, endKind: normalize(x.ended),
 		}
-		return &Symptom{Oracle: "liveness.mute", Outcome: "a request is never answered: " + odd, Says: p.why, Frame: -1}
+	case session.Desync:
+		outcome := "the peer runs but answers no request any more"
+		return &Symptom{Oracle: oracleDesync, Outcome: outcome, Says: x.why, Frame: last}
+	case session.Mute:
+		anomaly := x.anomaly
+		if anomaly == "" {
+			anomaly = "well-formed"
+		}
+		return &Symptom{Oracle: oracleMute, Outcome: "a request is never answered: " + anomaly, Says: x.why, Frame: -1}
 	}
-	t := p.transcript
-	if !b.keptRevision(t) {
+	if !o.keptRevision(x.transcript) {
 		return nil
 	}
-	view := check.NewView(b.rev, t)
-	for _, c := range b.judges {
-		o := view.Look(c)
-		if o.State == check.Broken {
-			return &Symptom{Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(o.Detail), Says: o.Detail, Frame: -1}
+	view := check.NewView(o.rev, x.transcript)
+	for _, c := range o.judges {
+		found := view.Look(c)
+		if found.State == check.Broken {
+			return &Symptom{Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(found.Detail), Says: found.Detail, Frame: -1}
 		}
-		if o.State != check.Violated {
-			continue
+		if found.State == check.Violated {
+			says := found.Detail + " (" + found.Got + ")"
+			return &Symptom{Oracle: c.ID, Outcome: normalize(found.Detail), Says: says, Frame: markedFrame(found, x.frames)}
 		}
-		return &Symptom{Oracle: c.ID, Outcome: normalize(o.Detail), Says: o.Detail + " (" + o.Got + ")", Frame: markedFrame(o, p.frames)}
 	}
 	return nil
 }
 
-// stands tells whether a judge objects to everything said on a connection as
-// well: an answer may be late, and then stands beside the wrong script.
-func (b *oracles) confirms(s *Symptom, whole *wire.Transcript) bool {
-	for _, c := range b.judges {
+// confirms reports whether the judge of a symptom reports a violation in the
+// transcript of the whole session too. An answer that arrives late is in the
+// execution of another script.
+func (o *oracles) confirms(s *Symptom, whole *wire.Transcript) bool {
+	for _, c := range o.judges {
 		if c.ID == s.Oracle {
-			return check.Look(c, b.rev, whole).State == check.Violated
+			return check.Look(c, o.rev, whole).State == check.Violated
 		}
 	}
 	return true
 }
 
-// offender finds the frame that a judge marked.
+// markedFrame returns the index of the frame that a judge marked, or -1.
 func markedFrame(o check.Outcome, frames []wire.Frame) int {
 	for _, marked := range o.Frames {
 		if !marked.Mark {
@@ -120,15 +134,15 @@ func markedFrame(o check.Outcome, frames []wire.Frame) int {
 	return -1
 }
 
-// spoken tells whether the session stayed at its revision: an initialize among
-// the mutations may have negotiated another, by which the judges do not judge.
-func (b *oracles) keptRevision(t *wire.Transcript) bool {
+// keptRevision reports whether the session stayed at its revision. A mutated
+// initialize may have negotiated another one, which these judges do not know.
+func (o *oracles) keptRevision(t *wire.Transcript) bool {
 	for _, f := range t.Entries() {
 		if f.From != wire.Server {
 			continue
 		}
 		for _, m := range f.Message.Elements() {
-			if v := m.Result().Get("protocolVersion"); v.Exists() && v.String() != string(b.rev) {
+			if v := m.Result().Get("protocolVersion"); v.Exists() && v.String() != string(o.rev) {
 				return false
 			}
 		}
@@ -140,21 +154,22 @@ var (
 	crashLine = regexp.MustCompile(`(?i)panic|fatal|error|exception|assert|abort|segmentation`)
 	quoted    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\x60[^\x60]*\x60`)
 	numbers   = regexp.MustCompile(`0x[0-9a-fA-F]+|[-+]?\d+(\.\d+)?([eE][-+]?\d+)?`)
-	idNames      = regexp.MustCompile(`\bid (?:#|…|\[[^\]]*\]|\{[^}]*\}|null|true|false)`)
+	idNames   = regexp.MustCompile(`\bid (?:#|…|\[[^\]]*\]|\{[^}]*\}|null|true|false)`)
 )
 
-// ending tells how a peer ended: its status, and the line of its standard
-// error that tells why.
-func describeEnd(p execution) (what, why string) {
-	for text := range strings.Lines(p.stderr) {
+// crashLineOf returns the line of the standard error that names the reason of a
+// crash, with a colon before it, or "".
+func crashLineOf(x execution) string {
+	for text := range strings.Lines(x.stderr) {
 		if crashLine.MatchString(text) {
-			return p.ended, ": " + wire.Clip(strings.TrimSpace(text), 200)
+			return ": " + wire.Clip(strings.TrimSpace(text), 200)
 		}
 	}
-	return p.ended, ""
+	return ""
 }
 
-// normal takes out of a text what differs from run to run.
+// normalize removes from a text what differs between executions: quoted text,
+// numbers and ids.
 func normalize(text string) string {
 	text = quoted.ReplaceAllString(text, "…")
 	text = numbers.ReplaceAllString(text, "#")

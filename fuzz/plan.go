@@ -1,60 +1,58 @@
-// Package fuzz searches for inputs that break a server: it draws plans of
-// golden frames and mutations as data, plays them in sessions, and asks the
-// invariant judges and the liveness of the peer. What a mutated input may be
-// answered with is judged by nobody else; that it was accepted, never.
 package fuzz
 
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// A Plan is what is sent between an opening and the closing question whether
-// the peer still lives. It is data: drawn first, then played.
+// A Plan says what is sent between the opening of a session and the request
+// that shows whether the peer still answers. It is data: a generator draws it
+// before anything is sent.
 type Plan struct {
 	Rev   spec.Revision `json:"rev"`
 	Steps []Step        `json:"steps"`
-	// Paced: the answer to a step is awaited before the next is sent; else
-	// all steps are written at once.
+	// Paced: the answer to a step is awaited before the next step is sent.
+	// Otherwise all steps are sent at once.
 	Paced bool `json:"paced,omitempty"`
-	// Chunks are places at which the bytes are split into writes, in 1/1000
+	// SplitAt are places at which the bytes are split into writes, in 1/1000
 	// of their length.
-	SplitAt []int `json:"chunks,omitempty"`
-	// Bare: nothing opens the session before the steps.
-	NoOpening bool `json:"bare,omitempty"`
-	// Answer is done to the first answer to a request of the server.
-	AnswerEdits []Edit `json:"answer,omitempty"`
+	SplitAt []int `json:"splitAt,omitempty"`
+	// NoOpening: the steps are sent without an opening before them.
+	NoOpening bool `json:"noOpening,omitempty"`
+	// AnswerEdits mutate the first answer to each request of the server.
+	AnswerEdits []Edit `json:"answerEdits,omitempty"`
 }
 
 // A Step is one frame.
 type Step struct {
-	Frame  string `json:"card"` // the frame of the deck that it starts from
-	Edits []Edit `json:"edits,omitempty"`
-	ByteEdits []Edit `json:"bytes,omitempty"`
+	Frame     string `json:"frame"` // name of the base frame in the corpus
+	Edits     []Edit `json:"edits,omitempty"`
+	ByteEdits []Edit `json:"byteEdits,omitempty"`
 }
 
-// An Edit is one mutation.
+// An Edit is one mutation of a frame.
 type Edit struct {
 	Op    string `json:"op"`
-	At    string `json:"at,omitempty"`    // JSON pointer into the frame as it stood in the deck
+	At    string `json:"at,omitempty"`    // JSON pointer into the base frame
 	Name  string `json:"name,omitempty"`  // of a member
-	Value string `json:"value,omitempty"` // name of an odd value, see values
+	Value string `json:"value,omitempty"` // name of a value in values.go
 	N     int    `json:"n,omitempty"`     // a step, a place in 1/1000 of the bytes, or a count
 }
 
-// Key identifies equal plans.
+// Key returns a text that is the same for equal plans.
 func (p Plan) Key() string {
 	b, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("fuzz: a plan cannot be written: %v", err))
+		panic(fmt.Sprintf("fuzz: a plan cannot be encoded: %v", err)) // it holds strings and numbers only
 	}
 	return string(b)
 }
 
-// String tells what the plan does, a line a step.
+// String describes the plan, one line a step.
 func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "at %s", p.Rev)
@@ -69,7 +67,7 @@ func (p Plan) String() string {
 	}
 	for _, s := range p.Steps {
 		fmt.Fprintf(&b, "\n  %s", s.Frame)
-		for _, e := range append(append([]Edit(nil), s.Edits...), s.ByteEdits...) {
+		for _, e := range slices.Concat(s.Edits, s.ByteEdits) {
 			fmt.Fprintf(&b, "; %s", e)
 		}
 	}

@@ -12,57 +12,57 @@ import (
 	"pgregory.net/rapid"
 )
 
-// This is the only file that touches rapid's settings, which are flags of the
-// process: rapid is made for go test and has no other way to be told.
+// This is the only file that sets rapid's settings. rapid is made for go test:
+// its settings are flags of the process.
 
 var (
 	rapidReady sync.Once
-	rapidBusy  sync.Mutex   // held while plans are shrunk
-	rapidFlags sync.RWMutex // held while flags are set; drawing reads them too
+	rapidBusy  sync.Mutex   // held while a plan is shrunk
+	rapidFlags sync.RWMutex // held while flags are set; drawing reads them
 )
 
-// draw returns the plan of a seed. Shrinking starts from the same plan: the
-// first one that rapid draws under that seed.
+// draw returns the plan of a seed, which is the first one that rapid draws under
+// that seed. Shrinking starts from the same plan.
 func (g *generator) draw(seed uint64) Plan {
 	rapidFlags.RLock()
 	defer rapidFlags.RUnlock()
 	return g.plan.Example(int(seed))
 }
 
-// shrink has rapid minimise the plan of a seed while fails holds for it, for
-// about so long, and returns the smallest plan for which it held. It asks
-// fails once for each distinct plan; ok is false if fails did not hold for the
-// plan of the seed itself.
+// shrink has rapid minimize the plan of a seed for about as long as within says.
+// It returns the smallest plan for which fails returned true; ok is false if
+// fails returned false for the plan of the seed. It calls fails once for each
+// distinct plan.
 func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) bool) (smallest Plan, ok bool) {
 	rapidBusy.Lock()
 	defer rapidBusy.Unlock()
 	rapidReady.Do(func() {
 		if !flag.Parsed() {
 			testing.Init()
-			// Without arguments nothing can go wrong.
-			_ = flag.CommandLine.Parse(nil)
+			_ = flag.CommandLine.Parse(nil) // cannot fail without arguments
 		}
 	})
-	before := setRapid(map[string]string{"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String()})
-	defer setRapid(before)
-	known := map[string]bool{}
-	tb := &discardTB{}
+	before := setRapidFlags(map[string]string{
+		"checks": "1", "seed": strconv.FormatUint(seed, 10), "nofailfile": "true", "shrinktime": within.String(),
+	})
+	defer setRapidFlags(before)
+	results := map[string]bool{}
 	done := make(chan struct{})
-	go func() { // rapid ends a failed check by FailNow, which ends the goroutine
+	go func() { // FailNow, by which rapid ends a failed check, ends the goroutine
 		defer close(done)
-		rapid.Check(tb, func(t *rapid.T) {
+		rapid.Check(&discardTB{}, func(t *rapid.T) {
 			p := g.plan.Draw(t, "plan")
 			key := p.Key()
-			failed, asked := known[key]
-			if !asked {
+			failed, known := results[key]
+			if !known {
 				failed = fails(p)
-				known[key] = failed
+				results[key] = failed
 			}
 			if failed {
 				smallest, ok = p, true
-				// The one place to fail from, with the same words each
-				// time: rapid tells failures apart by both.
-				t.Fatalf("the oracle objects")
+				// rapid takes failures for one if their place and their
+				// message are the same, so there is one of each.
+				t.Fatalf("the plan fails")
 			}
 		})
 	}()
@@ -70,8 +70,8 @@ func (g *generator) shrink(seed uint64, within time.Duration, fails func(Plan) b
 	return smallest, ok
 }
 
-// setRapid sets flags of rapid and returns what they were.
-func setRapid(flags map[string]string) (before map[string]string) {
+// setRapidFlags sets flags of rapid and returns their former values.
+func setRapidFlags(flags map[string]string) (before map[string]string) {
 	rapidFlags.Lock()
 	defer rapidFlags.Unlock()
 	before = map[string]string{}
@@ -88,21 +88,21 @@ func setRapid(flags map[string]string) (before map[string]string) {
 	return before
 }
 
-// sink is the testing.TB that rapid wants; what it is told is kept nowhere,
-// since the closure of the check has seen it all.
+// discardTB is the testing.TB that rapid.Check requires. It discards what rapid
+// logs, since the function under check keeps the smallest plan itself.
 type discardTB struct{ failed bool }
 
-func (*discardTB) Helper()                 {}
-func (*discardTB) Name() string            { return "fuzz" }
-func (*discardTB) Logf(string, ...any)     {}
-func (*discardTB) Log(...any)              {}
-func (*discardTB) Skipf(string, ...any)    { runtime.Goexit() }
-func (*discardTB) Skip(...any)             { runtime.Goexit() }
-func (*discardTB) SkipNow()                { runtime.Goexit() }
-func (s *discardTB) Errorf(string, ...any) { s.failed = true }
-func (s *discardTB) Error(...any)          { s.failed = true }
-func (s *discardTB) Fatalf(string, ...any) { s.FailNow() }
-func (s *discardTB) Fatal(...any)          { s.FailNow() }
-func (s *discardTB) FailNow()              { s.failed = true; runtime.Goexit() }
-func (s *discardTB) Fail()                 { s.failed = true }
-func (s *discardTB) Failed() bool          { return s.failed }
+func (*discardTB) Helper()                  {}
+func (*discardTB) Name() string             { return "fuzz" }
+func (*discardTB) Logf(string, ...any)      {}
+func (*discardTB) Log(...any)               {}
+func (*discardTB) Skipf(string, ...any)     { runtime.Goexit() }
+func (*discardTB) Skip(...any)              { runtime.Goexit() }
+func (*discardTB) SkipNow()                 { runtime.Goexit() }
+func (tb *discardTB) Errorf(string, ...any) { tb.failed = true }
+func (tb *discardTB) Error(...any)          { tb.failed = true }
+func (tb *discardTB) Fatalf(string, ...any) { tb.FailNow() }
+func (tb *discardTB) Fatal(...any)          { tb.FailNow() }
+func (tb *discardTB) FailNow()              { tb.failed = true; runtime.Goexit() }
+func (tb *discardTB) Fail()                 { tb.failed = true }
+func (tb *discardTB) Failed() bool          { return tb.failed }

@@ -11,47 +11,54 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// due returns the requests among the lines whose answer is due, by the key of
-// their id, each with what is odd about it. It errs on the side of the peer:
-// no answer is due to what a reader may take for unreadable, to a request
-// whose id occurs twice or that may be cancelled, nor to one that stays open.
-func requiredAnswers(lines []wire.Message, facts spec.Facts) map[string]string {
+// requiredAnswers returns the requests among the messages that the peer must
+// answer: the key of the id, and the anomaly of the message. In doubt it decides
+// for the peer. It leaves out what a peer may find unreadable, requests whose id
+// occurs twice or that may be cancelled, and requests that stay open.
+func requiredAnswers(messages []wire.Message, facts spec.Facts) map[string]string {
 	out := map[string]string{}
 	seen := map[string]int{}
-	cancels := false
-	for _, m := range lines {
-		cancels = cancels || bytes.Contains(m.Raw, []byte("cancel"))
-		for _, part := range m.Elements() {
-			seen[part.ID().Key()]++
+	mayCancel := false
+	for _, m := range messages {
+		mayCancel = mayCancel || bytes.Contains(m.Raw, []byte("cancel"))
+		for _, element := range m.Elements() {
+			seen[element.ID().Key()]++
 		}
-		if m.Kind == wire.Batch && facts.Batches && !m.Extreme() && len(m.Duplicates) == 0 {
+		switch {
+		case m.Extreme() || len(m.Duplicates) > 0:
+		case m.Kind == wire.Batch && facts.Batches:
 			addBatch(out, m)
+		case m.Kind == wire.Request && requiresAnswer(m):
+			out[m.ID().Key()] = anomaly(m)
 		}
-		key := m.ID().Key()
-		if m.Kind != wire.Request || m.Extreme() || len(m.Duplicates) > 0 || bytes.HasSuffix(m.Raw, []byte("\r")) || !isPlainID(m.ID()) || m.Method() == "subscriptions/listen" {
-			continue
-		}
-		if m.Misfit != nil && m.Misfit.Member != "params" {
-			continue
-		}
-		out[key] = anomaly(m)
 	}
 	for key := range out {
-		if cancels || seen[key] > 1 {
+		if mayCancel || seen[key] > 1 {
 			delete(out, key)
 		}
 	}
 	return out
 }
 
-// inBatch marks requests of a batch, which one error without id may refuse
-// together.
+// requiresAnswer reports whether a peer must answer a request that has no
+// duplicate members and is within common limits.
+func requiresAnswer(m wire.Message) bool {
+	if m.Misfit != nil && m.Misfit.Member != "params" {
+		return false
+	}
+	endsInCR := bytes.HasSuffix(m.Raw, []byte("\r"))
+	return !endsInCR && isPlainID(m.ID()) && m.Method() != "subscriptions/listen"
+}
+
+// inBatch is the anomaly of the requests of a batch. One error without an id may
+// refuse all of them.
 const inBatch = "in a batch"
 
-// dueOfBatch adds the requests of a batch, if nothing in it is odd.
+// addBatch adds the requests of a batch whose messages are all well-formed.
 func addBatch(out map[string]string, batch wire.Message) {
 	for _, m := range batch.Elements() {
-		if m.Flaw() != nil || m.Kind != wire.Request && m.Kind != wire.Notification || m.Kind == wire.Request && !isPlainID(m.ID()) {
+		isRequest := m.Kind == wire.Request && isPlainID(m.ID())
+		if m.Flaw() != nil || !isRequest && m.Kind != wire.Notification {
 			return
 		}
 	}
@@ -62,7 +69,7 @@ func addBatch(out map[string]string, batch wire.Message) {
 	}
 }
 
-// plainID tells whether any reader can hold the id.
+// isPlainID reports whether every JSON parser can represent an id.
 func isPlainID(id wire.ID) bool {
 	v := gjson.Parse(id.Raw)
 	switch v.Type {

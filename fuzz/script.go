@@ -11,121 +11,135 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Script is a plan made bytes: what a session sends between its opening and
-// the closing question.
+// A script is the bytes of a plan: what is sent between the opening of a session
+// and the request that shows whether the peer still answers.
 type script struct {
-	rev     spec.Revision
-	opening []wire.Frame // frames of the client that open the session; none: a bare one
-	writes  [][]byte     // each in one write; together they end in a newline, unless Posted
-	overHTTP  bool         // each write is the body of a POST
-	paced   bool         // the answers to a write are awaited before the next
-	answers []answer     // to requests of the server, by method; the first that fits is used up, the last of a method stays
+	rev      spec.Revision
+	opening  []wire.Frame // frames of the client that open the session; none for a session without
+	writes   [][]byte     // each in one write; together they end in a newline, unless overHTTP
+	overHTTP bool         // each write is the body of a POST
+	paced    bool         // the answers to a write are awaited before the next
+	answers  []answer     // to requests of the server: the first with the method, which is used once unless it is the last
 
-	parsed []wire.Message // once they are known
+	parsed []wire.Message // of the writes, once they are known
 }
 
-// An Answer is what the client answers to a request of the server.
+// An answer is what the client answers to a request of the server.
 type answer struct {
 	method string
-	raw    string // the id in it is replaced by that of the request
+	raw    string // its id is replaced by that of the request
 }
 
-// stride is how many ids a plan may use.
+// idsPerPlan is the number of ids that are reserved for a plan.
 const idsPerPlan = 8
 
-// Script makes bytes of a plan. Ids are counted from base on, so that plans in
-// one session do not share any.
-func (d *corpus) script(p Plan, base int) script {
-	s := script{rev: p.Rev, opening: d.opening, paced: p.Paced, overHTTP: d.overHTTP}
+// script returns the bytes of a plan. Its ids are counted from base on, so that
+// two plans in one session share none.
+func (c *corpus) script(p Plan, base int) script {
+	s := script{rev: p.Rev, opening: c.opening, paced: p.Paced, overHTTP: c.overHTTP, answers: c.answers(p.AnswerEdits)}
 	if p.NoOpening {
 		s.opening = nil
 	}
-	s.answers = d.answers(p.AnswerEdits)
-	used := make([]string, len(p.Steps))
-	for i := range p.Steps {
-		used[i] = fmt.Sprint(base + i + 1)
-		if c := d.byName[p.Steps[i].Frame]; c != nil && c.isRequest && isString(c.tree.ensureMember("id").raw) {
-			used[i] = fmt.Sprintf(`"desk-%d/α"`, base+i+1)
-		}
-	}
-	var all, pending []byte // pending: what the next frame goes on in the same line
+	ids := c.idsOf(p, base)
+	var all, pending []byte // pending is what opJoin puts before the next frame
 	for i, step := range p.Steps {
-		card := d.byName[step.Frame]
-		if card == nil {
+		f := c.byName[step.Frame]
+		if f == nil {
 			continue
 		}
-		line := []byte(card.raw)
-		if card.malformed {
-			line = saltIDs(line, base+i+1)
-		} else {
-			root := parseTree(card.raw)
-			assignIDs(root, card, base+i+1, used, i)
-			for _, e := range step.Edits {
-				e.apply(root, base+i+1, used)
-			}
-			line = root.appendJSON(nil)
-		}
-		before, end := []byte(nil), []byte("\n")
-		for _, e := range step.ByteEdits {
-			before, line, end = e.applyToBytes(before, line, end)
-		}
-		if i == len(p.Steps)-1 && len(end) == 0 {
-			end = []byte("\n")
-		}
-		frame := slices.Concat(before, line, end)
-		if pending = append(pending, frame...); (p.Paced || d.overHTTP) && len(end) > 0 {
-			if d.overHTTP { // its end is that of the body
-				pending = bytes.TrimSuffix(pending, []byte("\n"))
-			}
-			s.writes = append(s.writes, pending)
-			pending = nil
+		frame, ends := f.bytes(step, i, base+i+1, ids)
+		if i == len(p.Steps)-1 && !ends {
+			frame, ends = append(frame, '\n'), true
 		}
 		all = append(all, frame...)
+		pending = append(pending, frame...)
+		if !ends {
+			continue
+		}
+		switch {
+		case c.overHTTP: // the body ends without a newline
+			s.writes = append(s.writes, bytes.TrimSuffix(pending, []byte("\n")))
+		case p.Paced:
+			s.writes = append(s.writes, pending)
+		}
+		pending = nil
 	}
-	if !p.Paced && !d.overHTTP {
+	if !p.Paced && !c.overHTTP {
 		s.writes = splitBytes(all, p.SplitAt)
 	}
 	s.parsed = s.messages()
 	return s
 }
 
-// number gives a frame the ids of its place: requests their own, and a
-// cancellation that of the request before it.
-func assignIDs(root *node, card *baseFrame, salt int, used []string, step int) {
+// idsOf returns the ids of the steps of a plan. A request whose id is a string
+// in the corpus has a string with a character beyond ASCII.
+func (c *corpus) idsOf(p Plan, base int) []string {
+	ids := make([]string, len(p.Steps))
+	for i, step := range p.Steps {
+		ids[i] = fmt.Sprint(base + i + 1)
+		if f := c.byName[step.Frame]; f != nil && f.isRequest && strings.HasPrefix(f.tree.ensureMember("id").raw, `"`) {
+			ids[i] = fmt.Sprintf(`"desk-%d/α"`, base+i+1)
+		}
+	}
+	return ids
+}
+
+// bytes returns the frame with the edits of a step, which has an index in the
+// plan. ends is false if an edit removed its newline.
+func (f *baseFrame) bytes(step Step, i, salt int, ids []string) (frame []byte, ends bool) {
+	line := []byte(f.raw)
+	if f.malformed {
+		line = saltIDs(line, salt)
+	} else {
+		root := parseTree(f.raw)
+		f.assignIDs(root, i, salt, ids)
+		for _, e := range step.Edits {
+			e.apply(root, salt, ids)
+		}
+		line = root.appendJSON(nil)
+	}
+	before, end := []byte(nil), []byte("\n")
+	for _, e := range step.ByteEdits {
+		before, line, end = e.applyToBytes(before, line, end)
+	}
+	return slices.Concat(before, line, end), len(end) > 0
+}
+
+// assignIDs sets the ids in the tree of a frame: a request gets the id of its
+// step, and a cancellation that of the step before it.
+func (f *baseFrame) assignIDs(root *node, i, salt int, ids []string) {
 	switch {
 	case root.array:
-		for i, element := range root.children {
+		for j, element := range root.children {
 			if element.object && element.indexOf("id") >= 0 {
-				setMember(element, "id", fmt.Sprintf(`"b-%d-%d"`, salt, i))
+				element.set("id", fmt.Sprintf(`"b-%d-%d"`, salt, j))
 			}
 		}
-	case card.isRequest:
-		setMember(root, "id", used[step])
+	case f.isRequest:
+		root.set("id", ids[i])
 	case root.valueAt("/params/requestId") != nil:
-		target := fmt.Sprint(salt)
-		if step > 0 {
-			target = used[step-1]
+		cancelled := fmt.Sprint(salt)
+		if i > 0 {
+			cancelled = ids[i-1]
 		}
-		setMember(root.valueAt("/params"), "requestId", target)
+		root.valueAt("/params").set("requestId", cancelled)
 	}
 }
 
-// tableID is an id of the table of malformed frames.
+// malformedID matches an id in the table of malformed frames.
 var malformedID = regexp.MustCompile(`"id":9(\d\d)\b`)
 
-// salted makes the ids of a malformed frame differ from plan to plan.
+// saltIDs makes the ids of a malformed frame differ from plan to plan.
 func saltIDs(line []byte, salt int) []byte {
 	return malformedID.ReplaceAll(line, fmt.Appendf(nil, `"id":1%05d$1`, salt))
 }
 
-func isString(raw string) bool { return strings.HasPrefix(raw, `"`) }
-
-// answers returns what the client answers, with the edits done to the first
-// answer of each method.
-func (d *corpus) answers(edits []Edit) []answer {
+// answers returns what the client answers to requests of the server. With edits,
+// an edited answer comes first for each method.
+func (c *corpus) answers(edits []Edit) []answer {
 	var out []answer
 	for _, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"} {
-		raw := d.results[method]
+		raw := c.results[method]
 		if raw == "" {
 			continue
 		}
@@ -141,25 +155,25 @@ func (d *corpus) answers(edits []Edit) []answer {
 	return out
 }
 
-// split cuts bytes into writes at places in 1/1000 of their length.
-func splitBytes(all []byte, places []int) [][]byte {
+// splitBytes splits bytes into writes at positions in 1/1000 of their length.
+func splitBytes(all []byte, positions []int) [][]byte {
 	var out [][]byte
-	cuts := make([]int, 0, len(places))
-	for _, p := range places {
+	cuts := make([]int, 0, len(positions))
+	for _, p := range positions {
 		cuts = append(cuts, p*len(all)/1000)
 	}
 	slices.Sort(cuts)
 	from := 0
-	for _, c := range slices.Compact(cuts) {
-		if c > from && c < len(all) {
-			out = append(out, all[from:c])
-			from = c
+	for _, cut := range slices.Compact(cuts) {
+		if cut > from && cut < len(all) {
+			out = append(out, all[from:cut])
+			from = cut
 		}
 	}
 	return append(out, all[from:])
 }
 
-// Lines returns what the peer reads, line by line, over HTTP body by body.
+// messages returns what the peer reads: the lines, over HTTP the bodies.
 func (s script) messages() []wire.Message {
 	if s.parsed != nil {
 		return s.parsed
@@ -172,7 +186,7 @@ func (s script) messages() []wire.Message {
 		return out
 	}
 	all := bytes.Join(s.writes, nil)
-	for _, line := range bytes.Split(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(all, []byte("\n")), []byte("\n")) {
 		out = append(out, wire.Parse(line))
 	}
 	return out

@@ -10,112 +10,106 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// Grounds are what sessions stand on. On stdio each is a process of its own. Over
-// HTTP all share a server: what one does to that the others feel, so that a
-// session in which it broke may be the last, unless the server can be started
-// again.
+// A sharedServer is the server that all sessions over HTTP use. What one session
+// does to it affects the others: a session in which it stops serving is the last
+// one, unless the server can be restarted. On stdio isShared is false, since each
+// session has a process of its own.
 type sharedServer struct {
-	isShared  bool
-	openTimeout time.Duration                   // for the answer to an opening, where it is shared
-	restartServer   func(ctx context.Context) error // starts the server again; nil where that cannot be done
+	isShared      bool
+	openTimeout   time.Duration                   // of the answer to an opening
+	restartServer func(ctx context.Context) error // nil if mcpcheck cannot restart it
 	endedWithin   func(within time.Duration) string
-	stderr  func() string
+	stderr        func() string
 
-	mu      sync.Mutex
-	generation     int  // how often the ground may have been lost
-	suspect bool // the last thing seen of it was that it did not serve
+	mu         sync.Mutex
+	generation int  // how often all sessions may have been lost
+	suspect    bool // the server did not serve when it was last used
 }
 
-func newSharedServer(target transport.Target, o session.Options, again func(ctx context.Context) error) *sharedServer {
-	g := &sharedServer{openTimeout: o.Timeout, restartServer: again}
+func newSharedServer(
+	target transport.Target, o session.Options, restart func(ctx context.Context) error,
+) *sharedServer {
+	s := &sharedServer{openTimeout: o.Timeout, restartServer: restart}
 	if site, ok := target.(transport.Site); ok {
-		g.isShared, g.stderr, g.endedWithin = true, site.Stderr, site.Ended
+		s.isShared, s.stderr, s.endedWithin = true, site.Stderr, site.Ended
 	}
-	return g
+	return s
 }
 
-// now returns the age of the grounds: sessions of another do not count any more.
-func (g *sharedServer) currentGeneration() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.generation
+// currentGeneration returns the generation of sessions that are opened now.
+// Sessions of an earlier generation are not used again.
+func (s *sharedServer) currentGeneration() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.generation
 }
 
-// stands tells whether more can be said on the line: nothing has ended it, nor
-// shaken what it stands on.
-func (l *connection) isUsable() bool { return l.Over() == nil && l.generation == l.executor.server.currentGeneration() }
-
-// doubt notes that the peer did not serve at the end of a script. Over HTTP other
-// sessions may have ended with it.
-func (g *sharedServer) markSuspect() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.isShared {
-		g.suspect = true
-		g.generation++
+// markSuspect records that the peer did not serve at the end of a script. If the
+// server is shared, the other sessions may have ended too.
+func (s *sharedServer) markSuspect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isShared {
+		s.suspect = true
+		s.generation++
 	}
 }
 
-// before returns the age of the grounds, and how long an opening is waited for: not
-// as long where it is in doubt and can be renewed.
-func (g *sharedServer) beginOpening(p *executor) (age int, within time.Duration) {
-	within = p.openTimeout()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.suspect && g.restartServer != nil {
-		within = min(within, p.options.Timeout)
+// beginOpening returns the generation, and how long the answer to an opening is
+// awaited: with a suspect server that can be restarted not longer than any other
+// answer.
+func (s *sharedServer) beginOpening(x *executor) (generation int, within time.Duration) {
+	within = x.openTimeout()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suspect && s.restartServer != nil {
+		within = min(within, x.options.Timeout)
 	}
-	g.suspect = false
-	return g.generation, within
+	s.suspect = false
+	return s.generation, within
 }
 
-// renew starts the server again after a session could not be opened, and tells
-// whether it did. Where somebody else did since, that is as good.
-func (g *sharedServer) restart(ctx context.Context, age int) bool {
-	if g.restartServer == nil {
+// restart restarts the server after a session of a generation could not be
+// opened. It reports whether the server was restarted, here or by another
+// caller since.
+func (s *sharedServer) restart(ctx context.Context, generation int) bool {
+	if s.restartServer == nil {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.generation != age {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.generation != generation {
 		return true
 	}
-	g.generation++
-	return g.restartServer(ctx) == nil
+	s.generation++
+	return s.restartServer(ctx) == nil
 }
 
-// logged returns what the server wrote to its standard error so far.
-func (g *sharedServer) stderrSoFar() string {
-	if g.stderr == nil {
+// stderrSoFar returns what the server wrote to its standard error so far.
+func (s *sharedServer) stderrSoFar() string {
+	if s.stderr == nil {
 		return ""
 	}
-	return g.stderr()
+	return s.stderr()
 }
 
-// endWithin is how long the end of a server is waited for that cannot be reached.
+// serverEndTimeout is how long the exit of a server that does not serve is
+// awaited.
 const serverEndTimeout = 500 * time.Millisecond
 
-// autopsy tells how the server itself ended, where it did and we started it, and
-// leaves of its standard error what it wrote since.
-func (g *sharedServer) describeEnd(out *execution, logged string) {
-	if g.endedWithin != nil {
-		if how := g.endedWithin(serverEndTimeout); how != "" {
+// describeEnd sets how the server process ended, if it did and mcpcheck started
+// it, and what it wrote to its standard error since stderrBefore.
+func (s *sharedServer) describeEnd(out *execution, stderrBefore string) {
+	if s.endedWithin != nil {
+		if how := s.endedWithin(serverEndTimeout); how != "" {
 			out.ended = "the server process ended: " + how
 		}
 	}
-	if g.stderr == nil {
+	if s.stderr == nil {
 		return
 	}
-	out.stderr = g.stderr()
-	if rest, ok := strings.CutPrefix(out.stderr, logged); ok {
+	out.stderr = s.stderr()
+	if rest, ok := strings.CutPrefix(out.stderr, stderrBefore); ok {
 		out.stderr = rest
 	}
-}
-
-// alone tells whether a symptom is confirmed one session after another, the search
-// resting meanwhile: also where they share a server, which what ends or hangs a
-// session may break.
-func (e *engine) confirmsSerially(symptom *Symptom) bool {
-	breaks := symptom.Oracle == "liveness.dead" || symptom.Oracle == "liveness.desync"
-	return e.options.Session.Serial || e.searcher.server.isShared && breaks
 }

@@ -1,22 +1,17 @@
 package fuzz
 
 import (
-	"context"
-	"fmt"
-	"io"
+	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-func TestMannersLookAtEveryCallWhereverItHides(t *testing.T) {
-	m := toolPolicy{tools: map[string]permission{
+func TestToolPolicyExaminesCallsAtAnyDepth(t *testing.T) {
+	policy := toolPolicy{tools: map[string]permission{
 		"look":   {arguments: []string{`{"at":"x"}`}},
 		"remove": {},
 		"mine":   {anyArguments: true},
@@ -43,64 +38,40 @@ func TestMannersLookAtEveryCallWhereverItHides(t *testing.T) {
 		`{"method":"tools\u002fcall","params":{"name":"r\u0065move"}}`:                              false,
 		`{"\u006dethod":"\u0074ools/call","params":{"name":"remove"}}`:                              false,
 		`{"method":"tools/list","params":{"name":"remove"}}`:                                        true,
-		`{"method":"tools/call","params":{"name":"remove"`:                                          false, // a lenient reader
+		`{"method":"tools/call","params":{"name":"remove"`:                                          false, // may be read
 		`{"method":"tools/call","params":{"name":"look"`:                                            true,
 		"\ufeff" + call(`{"name":"remove"}`):                                                        false,
 		call(`{"name":"remove"}`) + "\r":                                                            false,
 	} {
-		if got := m.allows([]byte(line)); got != allowed {
+		if got := policy.allows([]byte(line)); got != allowed {
 			t.Errorf("%q: allowed = %v", line, got)
 		}
 	}
 }
 
-// spy is a target that notes what it was sent.
-type spy struct {
-	transport.InProcess
-	mu    sync.Mutex
-	lines []string
-}
-
-func newSpy(o server.Options) *spy {
-	s := &spy{}
-	o.Incoming = func(next server.Receiver, _ server.FrameSink) server.Receiver {
-		return func(line []byte) error {
-			s.mu.Lock()
-			s.lines = append(s.lines, string(line))
-			s.mu.Unlock()
-			return next(line)
-		}
-	}
-	s.InProcess = transport.InProcess{Name: "spy", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return server.Serve(ctx, in, out, o)
-	}}
-	return s
-}
-
-func TestOnlyToolsThatAreReadOnlyOrAllowedAreCalled(t *testing.T) {
+func TestCallsOnlyReadOnlyAndAllowedTools(t *testing.T) {
 	t.Parallel()
-	readOnly := map[string]bool{}
-	listed := discoverTools(t, readOnly)
+	readOnly := readOnlyTools(t)
 	for _, c := range []struct {
 		allow string
 		runs  int
 	}{{"", 1000}, {"borrow_book", 800}} {
-		s := newSpy(server.Options{})
-		o := options()
+		target := newRecordingTarget(server.Options{})
+		o := testOptions()
 		o.Runs, o.Allow = c.runs, func(tool string) bool { return tool == c.allow }
-		res, err := Run(t.Context(), s, o)
+		r, err := Run(t.Context(), target, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		called := map[string]int{}
-		for _, line := range s.lines {
+		for _, line := range target.lines {
 			m := wire.Parse([]byte(line))
 			if m.Method() != "tools/call" {
 				continue
 			}
 			name := m.Params().Get("name").String()
 			called[name]++
-			if slices.Contains(listed, name) && !readOnly[name] && name != c.allow {
+			if isReadOnly, isListed := readOnly[name]; isListed && !isReadOnly && name != c.allow {
 				t.Fatalf("with %q allowed, %s was called: %s", c.allow, name, line)
 			}
 		}
@@ -110,81 +81,24 @@ func TestOnlyToolsThatAreReadOnlyOrAllowedAreCalled(t *testing.T) {
 		if c.allow != "" && called[c.allow] == 0 {
 			t.Errorf("%s is allowed and was not called", c.allow)
 		}
-		if c.allow == "" && (res.Stats.Held == 0 || !slices.Contains(res.Stats.HeldTools, "borrow_book")) {
-			t.Errorf("%d plans were held back, tools %v", res.Stats.Held, res.Stats.HeldTools)
+		if c.allow == "" && (r.Stats.Held == 0 || !slices.Contains(r.Stats.HeldTools, "borrow_book")) {
+			t.Errorf("%d plans were withheld, tools %v", r.Stats.Held, r.Stats.HeldTools)
 		}
 	}
 }
 
-// discoverTools returns the tools of the reference, and notes the read-only
-// ones.
-func discoverTools(t *testing.T, readOnly map[string]bool) (names []string) {
+// readOnlyTools returns the tools of the reference, and whether each is declared
+// read-only.
+func readOnlyTools(t *testing.T) map[string]bool {
 	t.Helper()
-	o := options()
-	p := newExecutor(server.Target("reference", server.Options{}), o.Session, o.Session.Timeout)
 	rev := spec.V2025_11_25
-	l, err := p.open(t.Context(), script{rev: rev, opening: newCorpus(rev, offering{}).opening})
-	if err != nil {
-		t.Fatal(err)
+	d := &discovery{ctx: t.Context(), rev: rev, conn: openConnection(t, server.Target("reference", server.Options{}), rev)}
+	out := map[string]bool{}
+	for _, tool := range d.list("tools/list", "tools") {
+		out[tool.Get("name").String()] = tool.Get("annotations.readOnlyHint").Bool()
 	}
-	defer l.end(false)
-	for _, tool := range (&lister{ctx: t.Context(), conn: l}).list("tools/list", "tools") {
-		names = append(names, tool.Get("name").String())
-		readOnly[names[len(names)-1]] = tool.Get("annotations.readOnlyHint").Bool()
+	if len(out) < 8 || !out["opening_hours"] || out["borrow_book"] {
+		t.Fatalf("the reference offers %v", slices.Sorted(maps.Keys(out)))
 	}
-	if len(names) < 8 || !readOnly["opening_hours"] || readOnly["borrow_book"] {
-		t.Fatalf("the reference offers %v, read-only %v", names, readOnly)
-	}
-	return names
-}
-
-// A server without annotations has no tool that may be called.
-func TestToolsWithoutHintsAreNotCalled(t *testing.T) {
-	offer, err := discover(t.Context(), newExecutor(plain(`{"name":"act","inputSchema":{"type":"object"}}`), options().Session, options().Session.Timeout), spec.V2025_06_18, func(string) bool { return false })
-	if err != nil || !offer.spoken {
-		t.Fatalf("%+v, %v", offer, err)
-	}
-	if len(offer.frames) != 0 || !slices.Equal(offer.withheld, []string{"act"}) {
-		t.Errorf("frames %v, held back %v", offer.frames, offer.withheld)
-	}
-}
-
-// plain is a minimal server of one revision with one tool.
-func plain(tool string) transport.Target {
-	return transport.InProcess{Name: "plain", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
-		lines := transport.NewLineReader(in, 0)
-		for {
-			l, err := lines.Next()
-			if err != nil {
-				return nil
-			}
-			m := wire.Parse(l.Bytes)
-			answer := `"error":{"code":-32601,"message":"no such method"}`
-			switch m.Method() {
-			case "initialize":
-				answer = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}`
-			case "ping":
-				answer = `"result":{}`
-			case "tools/list":
-				answer = `"result":{"tools":[` + tool + `]}`
-			}
-			if m.Kind == wire.Request && m.ID().Usable() {
-				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID().Raw, answer)
-			}
-		}
-	}}
-}
-
-func TestATargetThatSpeaksNothingIsAnError(t *testing.T) {
-	dead := transport.InProcess{Name: "dead", Serve: func(context.Context, io.Reader, io.Writer) error { return nil }}
-	o := options()
-	o.Runs = 10
-	if res, err := Run(t.Context(), dead, o); err == nil || res.Stats.Plans != 0 {
-		t.Errorf("%d plans, error %v", res.Stats.Plans, err)
-	}
-	o.Revisions = []spec.Revision{spec.V2024_11_05}
-	res, err := Run(t.Context(), plain(`{"name":"act","inputSchema":{"type":"object"}}`), o)
-	if err != ErrNotSpoken || len(res.Revisions) != 1 || res.Revisions[0].Spoken || !strings.Contains(res.Revisions[0].Why, "another revision") {
-		t.Errorf("%+v, %v", res.Revisions, err)
-	}
+	return out
 }

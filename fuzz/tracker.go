@@ -9,101 +9,114 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A book keeps what a script is owed while it is played.
+// An answerTracker records which requests of a script were answered.
 type answerTracker struct {
-	facts   spec.Facts
-	unanswered    map[string]string // requests whose answer is due, by key, each with what is odd about it
-	anonymousErrors  int               // errors that name no request: each answers one that could not be read
-	methods map[string]string // of the readable messages, by the key of their id
-	sent    []string
-	served  []string
+	facts spec.Facts
+	// unanswered are the requests that still require an answer: the key of the
+	// id, and the anomaly of the message.
+	unanswered map[string]string
+	// unanswerable are those of them that will get none, and why.
+	unanswerable map[string]string
+	// anonymousErrors counts errors without an id. Each answers one message,
+	// and it is not known which.
+	anonymousErrors int
+	methods         map[string]string // of the well-formed messages, by the key of the id
+	sent            []string          // the same in order
+	served          []string          // methods of the requests that were answered with a result
 
-	conn     *connection
-	posts map[int]postedFrame // over HTTP, by exchange
-	// speaking are the exchanges in which something may still be said.
-	openExchanges map[int]bool
-	unanswerable     map[string]string // requests that will not be answered any more, by key, and why
+	// Over HTTP:
+	conn          *connection
+	posts         map[int]postedFrame // by exchange
+	openExchanges map[int]bool        // in which messages may still follow
 }
 
-// posted is a POST of a script: its frame, and the requests in it whose answer is
-// due.
+// A postedFrame is a POST of a script and the answers that it requires.
 type postedFrame struct {
-	frame wire.Frame
-	keys  map[string]string
+	frame    wire.Frame
+	required map[string]string
 }
 
-// book begins a book of a script, and notes the ids in it as used.
-func (l *connection) newTracker(s script) *answerTracker {
-	b := &answerTracker{facts: s.rev.Facts(), methods: map[string]string{}, conn: l, posts: map[int]postedFrame{}, unanswerable: map[string]string{}, openExchanges: map[int]bool{}}
-	if len(s.opening) == 0 {
-		b.facts.Batches = false // they come with the revision, which is not agreed on
+// newAnswerTracker returns a tracker of a script. It also records the ids of the
+// script as used in the session.
+func newAnswerTracker(c *connection, s script) *answerTracker {
+	t := &answerTracker{
+		facts: s.rev.Facts(), unanswerable: map[string]string{}, methods: map[string]string{},
+		conn: c, posts: map[int]postedFrame{}, openExchanges: map[int]bool{},
 	}
-	b.unanswered = requiredAnswers(s.messages(), b.facts)
+	if len(s.opening) == 0 {
+		t.facts.Batches = false // the revision, which has them, is not agreed on
+	}
+	t.unanswered = requiredAnswers(s.messages(), t.facts)
 	for _, whole := range s.messages() {
 		for _, m := range whole.Elements() {
 			if method := m.Method(); method != "" && m.Flaw() == nil {
-				b.sent = append(b.sent, method)
-				b.methods[m.ID().Key()] = method
+				t.sent = append(t.sent, method)
+				t.methods[m.ID().Key()] = method
 			}
 			if id := m.ID(); id.Usable() {
-				l.usedIDs[id.Key()] = true
+				c.usedIDs[id.Key()] = true
 			}
 		}
 	}
-	return b
+	return t
 }
 
-// anonymous tells whether a message is an error that names no request.
+// isAnonymousError reports whether a message is an error whose id names no
+// request.
 func isAnonymousError(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().Usable() }
 
-// take notes what a frame of the peer answers.
-func (b *answerTracker) observe(e wire.Entry) {
+// observe records what a frame of the peer answers.
+func (t *answerTracker) observe(e wire.Entry) {
 	if e.HTTP != nil {
-		b.observeHTTP(e)
+		t.observeHTTP(e)
 	}
 	m := e.Message
 	if e.Wordless() || !m.IsResponse() {
 		return
 	}
 	key := m.ID().Key()
-	if isAnonymousError(m) && !b.answersPost(e) {
-		before := len(b.unanswered)
-		maps.DeleteFunc(b.unanswered, func(_, odd string) bool { return odd == inBatch })
-		if before == len(b.unanswered) {
-			b.anonymousErrors++
+	if isAnonymousError(m) && !t.answersPost(e) {
+		before := len(t.unanswered)
+		maps.DeleteFunc(t.unanswered, func(_, anomaly string) bool { return anomaly == inBatch })
+		if before == len(t.unanswered) {
+			t.anonymousErrors++
 		}
 	}
-	if m.Kind == wire.Result && b.methods[key] != "" {
-		b.served = append(b.served, b.methods[key])
+	if m.Kind == wire.Result && t.methods[key] != "" {
+		t.served = append(t.served, t.methods[key])
 	}
-	delete(b.unanswered, key)
-	delete(b.unanswerable, key)
+	delete(t.unanswered, key)
+	delete(t.unanswerable, key)
 }
 
-// stillOpen takes out of some requests those that were answered.
-func (b *answerTracker) removeAnswered(wanted map[string]string) {
+// removeAnswered removes the requests that were answered.
+func (t *answerTracker) removeAnswered(wanted map[string]string) {
 	for key := range wanted {
-		if _, ok := b.unanswered[key]; !ok {
+		if _, ok := t.unanswered[key]; !ok {
 			delete(wanted, key)
 		}
 	}
 }
 
-// pending tells whether an answer may still come that is due.
-func (b *answerTracker) isPending() bool { return len(b.unanswered)-len(b.unanswerable) > b.anonymousErrors }
+// isPending reports whether a required answer may still follow.
+func (t *answerTracker) isPending() bool {
+	return len(t.unanswered)-len(t.unanswerable) > t.anonymousErrors
+}
 
-// unanswered tells which request was not answered, and what is odd about it. Of
-// several it is the same one each time.
-func (b *answerTracker) describeUnanswered(patience time.Duration) (why, odd string) {
+// describeUnanswered returns which request was not answered, and the anomaly of
+// its message. Of several requests it names the one with the least key, so that
+// every execution names the same.
+func (t *answerTracker) describeUnanswered(timeout time.Duration) (why, anomaly string) {
 	first := ""
-	for key := range b.unanswered {
+	for key := range t.unanswered {
 		if first == "" || key < first {
 			first = key
 		}
 	}
-	why = fmt.Sprintf("no answer to the request with id %s within %s", first[2:], patience)
-	if told := b.unanswerable[first]; told != "" {
-		why = fmt.Sprintf("no answer to the request with id %s, but %s", first[2:], told)
+	id := first[2:] // behind the type
+	why = fmt.Sprintf("no answer to the request with id %s within %s", id, timeout)
+	if reason := t.unanswerable[first]; reason != "" {
+		why = fmt.Sprintf("no answer to the request with id %s, but %s", id, reason)
 	}
-	return why, b.unanswered[first]
+	return why, t.unanswered[first]
 }

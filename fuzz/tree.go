@@ -1,25 +1,26 @@
 package fuzz
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// A node is a JSON value that keeps the order of members, the spelling of
-// scalars, and members that stand twice.
+// A node is a JSON value that keeps the order of members, duplicate members, and
+// the spelling of scalars.
 type node struct {
-	raw    string   // a scalar as it is written
-	array  bool     // children are elements
-	names  []string // raw names of the members of an object, quotes included
-	children []*node
-	object bool
+	raw      string // the text of a scalar
+	array    bool
+	object   bool
+	names    []string // of the members of an object, as quoted in the text
+	children []*node  // elements of an array or values of the members
 }
 
 func scalar(raw string) *node { return &node{raw: raw} }
 
-// parseTree reads valid JSON.
+// parseTree parses valid JSON.
 func parseTree(raw string) *node { return treeOf(gjson.Parse(raw)) }
 
 func treeOf(v gjson.Result) *node {
@@ -38,6 +39,7 @@ func treeOf(v gjson.Result) *node {
 	return n
 }
 
+// appendJSON appends the JSON text of the node, without white space.
 func (n *node) appendJSON(b []byte) []byte {
 	switch {
 	case n.object:
@@ -62,8 +64,8 @@ func (n *node) appendJSON(b []byte) []byte {
 	return append(b, ']')
 }
 
-// find returns the parent of what a JSON pointer names and its place there; ok
-// is false where there is no such value. The root has no parent.
+// find returns the parent of the value that a JSON pointer names, and its index
+// there. ok is false if there is no such value; the root has no parent.
 func (n *node) find(pointer string) (parent *node, at int, ok bool) {
 	here := n
 	parts := strings.Split(pointer, "/")
@@ -80,22 +82,19 @@ func (n *node) find(pointer string) (parent *node, at int, ok bool) {
 	return nil, 0, false
 }
 
+// indexOf returns the index of a member or element, -1 if there is none.
 func (n *node) indexOf(part string) int {
 	if n.array {
-		if i, err := strconv.Atoi(part); err == nil && i < len(n.children) {
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(n.children) {
 			return i
 		}
 		return -1
 	}
-	for i, name := range n.names {
-		if gjson.Parse(name).String() == part {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(n.names, func(name string) bool { return gjson.Parse(name).String() == part })
 }
 
-// at returns the value that a pointer names; the empty one is the root.
+// valueAt returns the value that a pointer names, nil if there is none. The empty
+// pointer names the root.
 func (n *node) valueAt(pointer string) *node {
 	if pointer == "" {
 		return n
@@ -106,8 +105,8 @@ func (n *node) valueAt(pointer string) *node {
 	return nil
 }
 
-// member returns the member of an object, making it if it is missing; nil if
-// the node is no object.
+// ensureMember returns the member of an object. It adds an empty object if there
+// is no such member, and returns nil if the node is no object.
 func (n *node) ensureMember(name string) *node {
 	if !n.object {
 		return nil
@@ -120,21 +119,37 @@ func (n *node) ensureMember(name string) *node {
 	return child
 }
 
+// set sets a member of an object to a scalar, or adds it. It does nothing to
+// other nodes.
+func (n *node) set(name, raw string) {
+	if !n.object {
+		return
+	}
+	if i := n.indexOf(name); i >= 0 {
+		n.children[i] = scalar(raw)
+		return
+	}
+	n.add(name, raw)
+}
+
+// add adds a member to an object, behind the others.
+func (n *node) add(name, raw string) { n.insert(len(n.children), quote(name), scalar(raw)) }
+
 func (n *node) insert(at int, name string, child *node) {
-	n.children = append(n.children[:at], append([]*node{child}, n.children[at:]...)...)
+	n.children = slices.Insert(n.children, at, child)
 	if n.object {
-		n.names = append(n.names[:at], append([]string{name}, n.names[at:]...)...)
+		n.names = slices.Insert(n.names, at, name)
 	}
 }
 
 func (n *node) remove(at int) {
-	n.children = append(n.children[:at], n.children[at+1:]...)
+	n.children = slices.Delete(n.children, at, at+1)
 	if n.object {
-		n.names = append(n.names[:at], n.names[at+1:]...)
+		n.names = slices.Delete(n.names, at, at+1)
 	}
 }
 
-// pointers returns the pointers of all values beneath the root, in order.
+// pointers returns the pointers of all values below the root, in order.
 func (n *node) pointers() []string {
 	var out []string
 	var walk func(n *node, prefix string)

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// A value is an odd JSON value under a name that stands for it in plans.
+// A value is a JSON value that servers may handle wrongly, under the name that
+// plans have for it.
 type value struct {
 	name string
-	raw  func(salt int) string // salt makes values that must not repeat in a session differ
+	raw  func(salt int) string // values that a session must not repeat differ by the salt
 }
 
 func fixedValue(name, raw string) value { return value{name, func(int) string { return raw }} }
 
-// values are what members are set to. Simple ones first: shrinking goes there.
+// jsonValues are the values that members are set to, the simple ones first: rapid
+// shrinks towards the front of a list.
 var jsonValues = []value{
 	fixedValue("null", `null`),
 	fixedValue("true", `true`),
@@ -59,8 +61,8 @@ var jsonValues = []value{
 	{"an object of 1000 members", wideObject},
 }
 
-// ids are what the id of a request is set to. Where possible they differ from
-// plan to plan, since a session must not see an id twice.
+// idValues are the values that the id of a request is set to. Where possible they
+// differ from plan to plan, since the ids of a session must be unique.
 var idValues = []value{
 	{"a number and .0", func(n int) string { return fmt.Sprintf("%d.0", n) }},
 	{"a string", func(n int) string { return fmt.Sprintf(`"m-%d"`, n) }},
@@ -85,13 +87,21 @@ var idValues = []value{
 	fixedValue("empty string", `""`),
 }
 
-// methods are what method is set to besides those of the deck.
-var unknownMethods = []string{"mcpcheck/unknown", "notifications/mcpcheck-unknown", "", "rpc.discover", "__proto__", "constructor", "PING", "tools/list/", " tools/list", "tools/list\u0000", "notifications/initialized", "notifications/cancelled", "notifications/progress", "tools", "/", "ping", "server/discover", "logging/setLevel", "tasks/list"}
+// unknownMethods are set in place of the method of a base frame. Most of them do
+// not exist.
+var unknownMethods = []string{
+	"mcpcheck/unknown", "notifications/mcpcheck-unknown", "", "rpc.discover", "__proto__", "constructor", "PING",
+	"tools/list/", " tools/list", "tools/list\u0000", "notifications/initialized", "notifications/cancelled",
+	"notifications/progress", "tools", "/", "ping", "server/discover", "logging/setLevel", "tasks/list",
+}
 
-// names are members that nobody asked for.
-var unknownMembers = []string{"mcpcheck-unknown", "_meta", "__proto__", "", "a\u0000b", "jsonrpc", "result", "error", "progressToken", "io.modelcontextprotocol/unknown"}
+// unknownMembers are names of members that the changed object does not define.
+var unknownMembers = []string{
+	"mcpcheck-unknown", "_meta", "__proto__", "", "a\u0000b", "jsonrpc", "result", "error", "progressToken",
+	"io.modelcontextprotocol/unknown",
+}
 
-// cursors are what a cursor is tampered to.
+// cursorValues are the values that a cursor is set to.
 var cursorValues = []value{
 	fixedValue("an unknown cursor", `"bWNwY2hlY2s"`),
 	fixedValue("an empty cursor", `""`),
@@ -104,18 +114,38 @@ var cursorValues = []value{
 	{"a cursor of 70000", func(int) string { return quote(strings.Repeat("Y", 70_000)) }},
 }
 
-// insertions are bytes put into a frame.
-var byteInsertions = []struct {
-	name  string
-	bytes string
-}{
-	{"a space", " "}, {"a carriage return", "\r"}, {"a newline", "\n"}, {"a NUL byte", "\x00"}, {"an invalid byte", "\xff"},
-	{"an overlong slash", "\xc0\xaf"}, {"half a character", "\xe2\x82"}, {"a byte order mark", "\ufeff"}, {"a control character", "\x1b"},
-	{"a brace", "}"}, {"an open bracket", "["}, {"a quote", `"`}, {"a comma", ","}, {"a digit", "9"}, {"an encoded surrogate", "\xed\xa0\x80"},
+// An insertion is a sequence of bytes that is put into a frame, under the name
+// that plans have for it.
+type insertion struct{ name, bytes string }
+
+var byteInsertions = []insertion{
+	{"a space", " "},
+	{"a carriage return", "\r"},
+	{"a newline", "\n"},
+	{"a NUL byte", "\x00"},
+	{"an invalid byte", "\xff"},
+	{"an overlong slash", "\xc0\xaf"},
+	{"half a character", "\xe2\x82"},
+	{"a byte order mark", "\ufeff"},
+	{"a control character", "\x1b"},
+	{"a brace", "}"},
+	{"an open bracket", "["},
+	{"a quote", `"`},
+	{"a comma", ","},
+	{"a digit", "9"},
+	{"an encoded surrogate", "\xed\xa0\x80"},
 }
 
-func nestedJSON(depth int, open, middle, shut string) string {
-	return strings.Repeat(open, depth) + middle + strings.Repeat(shut, depth)
+func namesOf(list []insertion) []string {
+	var out []string
+	for _, i := range list {
+		out = append(out, i.name)
+	}
+	return out
+}
+
+func nestedJSON(depth int, open, inner, close string) string {
+	return strings.Repeat(open, depth) + inner + strings.Repeat(close, depth)
 }
 
 func wideObject(int) string {
@@ -130,7 +160,7 @@ func wideObject(int) string {
 	return b.String() + "}"
 }
 
-// rawOf returns the JSON of a named value, null for a name that is not known.
+// lookupValue returns the JSON of a named value, null for an unknown name.
 func lookupValue(list []value, name string, salt int) string {
 	for _, v := range list {
 		if v.name == name {
@@ -138,4 +168,15 @@ func lookupValue(list []value, name string, salt int) string {
 		}
 	}
 	return "null"
+}
+
+// lookupInsertion returns the bytes of a named insertion, none for an unknown
+// name.
+func lookupInsertion(name string) string {
+	for _, i := range byteInsertions {
+		if i.name == name {
+			return i.bytes
+		}
+	}
+	return ""
 }
