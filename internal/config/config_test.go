@@ -8,7 +8,9 @@ import (
 	"testing"
 )
 
-func TestValuesAreRead(t *testing.T) {
+func TestParse(t *testing.T) {
+	const search = `{"date":"2025-06-18","deep":true,"limit":3,"list":[1,{"a":"2"}],` +
+		`"none":null,"query":"harbour","score":1.5}`
 	for text, want := range map[string]Values{
 		"":                 {},
 		"# nothing yet\n":  {},
@@ -34,8 +36,8 @@ resources:
   - library://desk/hours
 `: {
 			Tools: map[string][]string{
-				"search": {`{"date":"2025-06-18","deep":true,"limit":3,"list":[1,{"a":"2"}],"none":null,"query":"harbour","score":1.5}`, `{}`},
-				"again":  {`{"date":"2025-06-18","deep":true,"limit":3,"list":[1,{"a":"2"}],"none":null,"query":"harbour","score":1.5}`, `{}`},
+				"search": {search, `{}`},
+				"again":  {search, `{}`},
 				"a.b c":  {`{"x":12345678901234567890}`},
 			},
 			Prompts:   map[string][]string{"greet": {`{"1":"2","name":"Ada"}`}},
@@ -52,36 +54,57 @@ resources:
 	}
 }
 
-func TestWhatIsWrongIsToldWithLineAndKey(t *testing.T) {
-	for text, want := range map[string]string{
-		"tool: {}":                                         `line 1: tool is not known (known here: tools, prompts, templates, resources, authorization)`,
-		"tools:\n  a:\n    argument: []":                   `line 3: tools.a.argument is not known (known here: arguments)`,
-		"prompts:\n  a:\n    arguments:\n    - n: 5":       `line 4: prompts.a.arguments[0].n is a number, not a string (write it in quotes)`,
-		"authorization: {third: x}":                        `line 1: authorization.third is not known (known here: first, second, expired, audience, foreign, narrow, broad, upper, private, issuer, scopes)`,
-		"authorization: {second: 5}":                       `line 1: authorization.second is a number, not a string`,
-		"authorization: {second: \"${MCPCHECK_NOT_SET}\"}": `line 1: authorization.second is that of the environment, where MCPCHECK_NOT_SET is not set`,
-		"authorization: {second: \"hush hush\"}":           `line 1: authorization.second is no access token: it holds what a header field cannot`,
-		"authorization: {issuer: here}":                    `line 1: authorization.issuer is no URL of http or https`,
-		"tools: [a]":                                       `line 1: tools is a list, not a mapping`,
-		"tools:":                                           `line 1: tools is empty, not a mapping`,
-		"tools:\n  a:\n    arguments: {q: x}":              `line 3: tools.a.arguments is a mapping, not a list`,
-		"tools:\n  a:\n    arguments:\n      - x\n":        `line 4: tools.a.arguments[0] is a string, not a mapping`,
-		"tools:\n\n  a: {arguments: []}":                   `line 3: tools.a.arguments is empty`,
-		"tools:\n  a: {}":                                  `line 2: tools.a gives no arguments`,
-		"tools:\n  a: {arguments: [{}]}\n  a: {}":          `line 3: `,
-		"tools:\n  a: {arguments: [{q: .nan}]}":            `line 2: tools.a.arguments[0] is no JSON`,
-		"resources: {a: b}":                                `line 1: resources is a mapping, not a list`,
-		"resources:\n- file:///a\n- notes.txt":             `line 3: resources[1] is no URI: "notes.txt"`,
-		"resources:\n- 5":                                  `line 2: resources[0] is a number, not a string`,
-		"templates: {\"x:{a}\": {variables: [{a: [1]}]}}":  `line 1: templates.x:{a}.variables[0].a is a list, not a string`,
-		"- tools":                   `line 1: the configuration is a list, not a mapping`,
-		"tools: {\n":                `line 1: `,
-		"tools: {}\n---\ntools: {}": `line 3: a second document`,
-		"tools: *nowhere":           `nowhere`,
+func TestErrorsNameLineAndKey(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"tool: {}", `line 1: tool is not known (known here: tools, prompts, templates, resources, authorization)`},
+		{"tools:\n  a:\n    argument: []", `line 3: tools.a.argument is not known (known here: arguments)`},
+		{
+			"prompts:\n  a:\n    arguments:\n    - n: 5",
+			`line 4: prompts.a.arguments[0].n is a number, not a string (write it in quotes)`,
+		},
+		{
+			"authorization: {third: x}",
+			`line 1: authorization.third is not known (known here: first, second, expired, audience, foreign, ` +
+				`narrow, broad, upper, private, issuer, scopes)`,
+		},
+		{"authorization: {second: 5}", `line 1: authorization.second is a number, not a string`},
+		{
+			"authorization: {second: \"${MCPCHECK_NOT_SET}\"}",
+			`line 1: authorization.second names the environment variable MCPCHECK_NOT_SET, which is not set`,
+		},
+		{
+			"authorization: {second: \"hush hush\"}",
+			`line 1: authorization.second is not an access token: a header field cannot hold it`,
+		},
+		{"authorization: {issuer: here}", `line 1: authorization.issuer is no URL of http or https`},
+		{"tools: [a]", `line 1: tools is a list, not a mapping`},
+		{"tools:", `line 1: tools is empty, not a mapping`},
+		{"tools:\n  a:\n    arguments: {q: x}", `line 3: tools.a.arguments is a mapping, not a list`},
+		{"tools:\n  a:\n    arguments:\n      - x\n", `line 4: tools.a.arguments[0] is a string, not a mapping`},
+		{"tools:\n\n  a: {arguments: []}", `line 3: tools.a.arguments is empty`},
+		{"tools:\n  a: {}", `line 2: tools.a has no arguments`},
+		{"tools:\n  a: {arguments: [{}]}\n  a: {}", `line 3: `},
+		{"tools:\n  a: {arguments: [{q: .nan}]}", `line 2: tools.a.arguments[0] has no form in JSON`},
+		{"resources: {a: b}", `line 1: resources is a mapping, not a list`},
+		{"resources:\n- file:///a\n- notes.txt", `line 3: resources[1] is not a URI: "notes.txt"`},
+		{"resources:\n- 5", `line 2: resources[0] is a number, not a string`},
+		{
+			"templates: {\"x:{a}\": {variables: [{a: [1]}]}}",
+			`line 1: templates.x:{a}.variables[0].a is a list, not a string`,
+		},
+		{"- tools", `line 1: the configuration is a list, not a mapping`},
+		{"tools: {\n", `line 1: `},
+		{"tools: {}\n---\ntools: {}", `line 3: a second document`},
+		{"tools: *nowhere", `nowhere`},
 	} {
-		v, err := parse([]byte(text))
-		if err == nil || !strings.HasPrefix(err.Error(), want) && !strings.Contains(err.Error(), "nowhere") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v, error %v, want %s", text, v, err, want)
+		v, err := parse([]byte(c.text))
+		if err == nil {
+			t.Errorf("%q: accepted as %v", c.text, v)
+			continue
+		}
+		isRight := strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "nowhere")
+		if !isRight || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: error %v, want %s", c.text, err, c.want)
 		}
 	}
 }
@@ -98,10 +121,16 @@ func TestErrorsNameTheFile(t *testing.T) {
 	}
 }
 
-// Tokens are given as they are or by the environment.
-func TestAuthorizationIsRead(t *testing.T) {
+func TestParseAuthorization(t *testing.T) {
 	t.Setenv("MCPCHECK_TEST_TOKEN", "abc.def")
-	got, err := parse([]byte("authorization:\n  second: ${MCPCHECK_TEST_TOKEN}\n  expired: xyz\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n  scopes: {narrow: read}"))
+	got, err := parse([]byte(`
+authorization:
+  second: ${MCPCHECK_TEST_TOKEN}
+  expired: xyz
+  private: ["a:b"]
+  issuer: http://127.0.0.1:9000
+  scopes: {narrow: read}
+`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,14 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "# nothing\n", "resources: [a:b]", "tools: {a: {arguments: [{q: x, n: 1.5, l: [1, null, true]}, {}]}}",
-		"prompts:\n  greet:\n    arguments:\n      - name: Ada\n        \"1\": \"2\"\n", "templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}",
-		"tools:\n  a: &x\n    arguments:\n      - <<: {b: 1}\n        date: 2025-06-18\n  c: *x\n", "tools: *nowhere", "tools: {\n", "- tools", "tools: {}\n---\ntools: {}",
-		"authorization:\n  second: ${HOME}\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n  scopes: {narrow: read}", "tools: {a: {arguments: [{q: .nan}]}}",
-		"tools:\n  a: {arguments: [{1: 2, ~: 3, true: 4}]}\n", "tools: !!str x", "tools: !custom {a: 1}", "\ufeffresources: [a:b]", "tools: {a: {arguments: [{x: 0x1F, y: 0o17, z: 1_000}]}}",
+		"prompts:\n  greet:\n    arguments:\n      - name: Ada\n        \"1\": \"2\"\n",
+		"templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}",
+		"tools:\n  a: &x\n    arguments:\n      - <<: {b: 1}\n        date: 2025-06-18\n  c: *x\n", "tools: *nowhere",
+		"tools: {\n", "- tools", "tools: {}\n---\ntools: {}",
+		"authorization:\n  second: ${HOME}\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n  scopes: {narrow: read}",
+		"tools: {a: {arguments: [{q: .nan}]}}",
+		"tools:\n  a: {arguments: [{1: 2, ~: 3, true: 4}]}\n", "tools: !!str x", "tools: !custom {a: 1}",
+		"\ufeffresources: [a:b]", "tools: {a: {arguments: [{x: 0x1F, y: 0o17, z: 1_000}]}}",
 		"a: &a [x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "tools: |\n  text\n", "? [a]\n: b\n",
 	} {
 		f.Add([]byte(text))
@@ -42,10 +46,15 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// namedValues returns the members of a configuration that are by name.
+func namedValues(v *Values) map[string]map[string][]string {
+	return map[string]map[string][]string{"tools": v.Tools, "prompts": v.Prompts, "templates": v.Templates}
+}
+
 // assertUsable asserts that the values are such as a probe can send.
 func assertUsable(t *testing.T, v *Values) {
 	t.Helper()
-	for key, named := range map[string]map[string][]string{"tools": v.Tools, "prompts": v.Prompts, "templates": v.Templates} {
+	for key, named := range namedValues(v) {
 		for name, objects := range named {
 			for _, raw := range objects {
 				var members map[string]any
@@ -78,7 +87,7 @@ func assertUsable(t *testing.T, v *Values) {
 func write(t *testing.T, v *Values) (text []byte, ok bool) {
 	t.Helper()
 	top := map[string]any{}
-	for key, named := range map[string]map[string][]string{"tools": v.Tools, "prompts": v.Prompts, "templates": v.Templates} {
+	for key, named := range namedValues(v) {
 		list := "arguments"
 		if key == "templates" {
 			list = "variables"

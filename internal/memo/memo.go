@@ -1,17 +1,16 @@
-// Package memo keeps what pure functions returned.
+// Package memo caches the results of pure functions.
 package memo
 
 import "sync"
 
-// A Cache keeps the results of one pure function by its argument: a name for
-// the function, so that nobody sees whether it was called. It holds a bounded
-// number of them and forgets all when it is full, since a peer chooses the
-// arguments. It is safe for concurrent use; the zero Cache holds none, and the
-// results must not be changed.
+// A Cache holds results of one pure function, by its argument. It holds Most
+// results; when it is full it drops all of them, since a peer chooses the
+// arguments. It is safe for concurrent use. The zero Cache holds nothing. The
+// results are shared and must not be changed.
 type Cache[V any] struct {
-	Most int // results
-	mu   sync.Mutex
-	kept map[string]result[V]
+	Most    int
+	mu      sync.Mutex
+	results map[string]result[V]
 }
 
 type result[V any] struct {
@@ -19,23 +18,24 @@ type result[V any] struct {
 	err   error
 }
 
-// Get returns what make returns for the key, its error too. Who asks at the same
-// time may each have it made.
-func (c *Cache[V]) Get(key string, make func() (V, error)) (V, error) {
+// Get returns the result for the key, and calls compute if the cache does not
+// hold it. It caches errors too. Concurrent calls with the same key may each
+// call compute.
+func (c *Cache[V]) Get(key string, compute func() (V, error)) (V, error) {
 	c.mu.Lock()
-	r, known := c.kept[key]
+	r, ok := c.results[key]
 	c.mu.Unlock()
-	if known {
+	if ok {
 		return r.value, r.err
 	}
-	r.value, r.err = make()
+	r.value, r.err = compute()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.kept == nil || len(c.kept) >= c.Most {
-		c.kept = map[string]result[V]{}
+	if c.results == nil || len(c.results) >= c.Most {
+		c.results = map[string]result[V]{}
 	}
 	if c.Most > 0 {
-		c.kept[key] = r
+		c.results[key] = r
 	}
 	return r.value, r.err
 }

@@ -1,5 +1,5 @@
-// Package skip lets a test be left out where what it needs is missing, on a
-// developer's machine. CI has everything, so that there the test fails.
+// Package skip skips tests whose prerequisites are missing on the machine of a
+// developer. In CI, which has all of them, such a test fails.
 package skip
 
 import (
@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// Missing skips the test, or fails it in CI (the environment variable CI is
-// true), since what it needs is missing.
+// Missing skips the test because a prerequisite is missing. It fails the test if
+// the environment variable CI is true.
 func Missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("missing in CI: %s", what)
 	}
-	t.Skipf("left out: %s is missing", what)
+	t.Skipf("skipped: %s is missing", what)
 }
 
-// Program returns the path of a program, or leaves the test out.
+// Program returns the path of a program. It skips the test without it.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

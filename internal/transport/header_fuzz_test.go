@@ -17,7 +17,9 @@ import (
 // FuzzFieldValue decodes what was encoded: a header field holds visible ASCII
 // and spaces inside only, and gives the value back.
 func FuzzFieldValue(f *testing.F) {
-	for _, v := range []string{"", "search", " x", "x\t", "é", "=?base64?eA==?=", "=?base64??=", "a\r\nb: c", "\x00", "\xff", "=?base64?", "a b"} {
+	for _, v := range []string{
+		"", "search", " x", "x\t", "é", "=?base64?eA==?=", "=?base64??=", "a\r\nb: c", "\x00", "\xff", "=?base64?", "a b",
+	} {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
@@ -43,8 +45,10 @@ func FuzzFieldValue(f *testing.F) {
 // agree on whether it is an event stream.
 func FuzzMediaType(f *testing.F) {
 	for _, v := range []string{
-		"text/event-stream", "Text/Event-Stream; charset=utf-8", "application/json", "", "text/event-stream;", "text/event-stream ;charset",
-		"text/event-stream, application/json", " text/event-stream", "text/event-stream; a=\"", "text / event-stream", "text/event-stream;a=b;a=c",
+		"text/event-stream", "Text/Event-Stream; charset=utf-8", "application/json", "", "text/event-stream;",
+		"text/event-stream ;charset",
+		"text/event-stream, application/json", " text/event-stream", "text/event-stream; a=\"", "text / event-stream",
+		"text/event-stream;a=b;a=c",
 	} {
 		f.Add(v)
 	}
@@ -68,8 +72,10 @@ func FuzzMirror(f *testing.F) {
 	for _, bad := range fixtures.Malformed() {
 		f.Add(bad.Bytes, []byte(`{}`))
 	}
-	schema := `{"properties":{"a":{"x-mcp-header":"A"},"b":{"properties":{"c":{"x-mcp-header":"C c"},"d":{"x-mcp-header":"d"}}}}}`
-	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"é","b":{"c":1,"d":1.0}},"_meta":{"io.modelcontextprotocol/protocolVersion":"x\r\n"}}}`
+	schema := `{"properties":{"a":{"x-mcp-header":"A"},` +
+		`"b":{"properties":{"c":{"x-mcp-header":"C c"},"d":{"x-mcp-header":"d"}}}}}`
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t",` +
+		`"arguments":{"a":"é","b":{"c":1,"d":1.0}},"_meta":{"io.modelcontextprotocol/protocolVersion":"x\r\n"}}}`
 	f.Add([]byte(call), []byte(schema))
 	f.Add([]byte(`{"method":"resources/read","params":{"uri":"a:\u0000"}}`), []byte(schema))
 	f.Add([]byte(`{"method":"tasks/get\n","params":{"taskId":""}}`), []byte(`{"properties":[{"properties":1}]}`))
@@ -96,7 +102,11 @@ func FuzzMirror(f *testing.F) {
 // FuzzEndpointEvent reads arbitrary URIs of an endpoint event: messages are
 // only ever posted to the origin of the stream.
 func FuzzEndpointEvent(f *testing.F) {
-	for _, uri := range []string{"/messages?session=1", "http://127.0.0.1:8080/m", "//evil.example/m", "\thttp:/\n/127.0.0.1:8080", "https://127.0.0.1:8080/", "http://127.0.0.1:8080@evil.example/", ":", "\\\\evil.example", "HTTP://127.0.0.1:08080/"} {
+	for _, uri := range []string{
+		"/messages?session=1", "http://127.0.0.1:8080/m", "//evil.example/m", "\thttp:/\n/127.0.0.1:8080",
+		"https://127.0.0.1:8080/", "http://127.0.0.1:8080@evil.example/", ":", "\\\\evil.example",
+		"HTTP://127.0.0.1:08080/",
+	} {
 		f.Add(uri)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {

@@ -15,7 +15,8 @@ import (
 func FuzzIDEqual(f *testing.F) {
 	ids := []string{
 		`1`, `1.0`, `1e0`, `"1"`, `"\u0031"`, `-0`, `0.0`, `null`, `1.5`, `15e-1`, `9007199254740993`, `1e999999999`,
-		`{}`, `[1]`, `true`, `""`, `"\ud800"`, strings.Repeat("7", 101), strings.Repeat("7", 101) + ".0", "-" + strings.Repeat("0", 101) + "1",
+		`{}`, `[1]`, `true`, `""`, `"\ud800"`, strings.Repeat("7", 101), strings.Repeat("7", 101) + ".0",
+		"-" + strings.Repeat("0", 101) + "1",
 		"100e-2", "1E5", "0e99999", `0.` + strings.Repeat("0", 100),
 	}
 	for i, a := range ids {

@@ -9,8 +9,10 @@ import (
 // limits is within them by the walk over its values too.
 func FuzzPlain(f *testing.F) {
 	for _, raw := range []string{
-		`{"a":[1,-2.5,"x",true,null]}`, `{"a":1e400}`, `{"a":9007199254740993}`, `{"a":"\ud83d"}`, `{"a\u0000":1}`, `{"a":"\\u0000"}`,
-		strings.Repeat("[", 33) + strings.Repeat("]", 33), `{"a":"[[[["}`, `{"a":0.0000000000000000000000000001}`, `"1e9"`, `1E5`, `{"e":1}`,
+		`{"a":[1,-2.5,"x",true,null]}`, `{"a":1e400}`, `{"a":9007199254740993}`, `{"a":"\ud83d"}`, `{"a\u0000":1}`,
+		`{"a":"\\u0000"}`,
+		strings.Repeat("[", 33) + strings.Repeat("]", 33), `{"a":"[[[["}`, `"1e9"`, `1E5`, `{"e":1}`,
+		`{"a":0.0000000000000000000000000001}`,
 	} {
 		f.Add([]byte(raw))
 	}

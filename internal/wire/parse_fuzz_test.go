@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"reflect"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -38,7 +37,8 @@ func addFrames(f *testing.F) {
 func FuzzParse(f *testing.F) {
 	addFrames(f)
 	for _, text := range []string{
-		"\ufeff{}", "{\"a\":\"\xff\"}", `{"a":1,"\u0061":2}`, `[1,[{"b":{"c":1,"c":2}}]]`, `{"a":"\ud800"}`, `-0.0e+1`, `01`, "\x00", "[\v]",
+		"\ufeff{}", "{\"a\":\"\xff\"}", `{"a":1,"\u0061":2}`, `[1,[{"b":{"c":1,"c":2}}]]`, `{"a":"\ud800"}`, `-0.0e+1`,
+		`01`, "\x00", "[\v]",
 	} {
 		f.Add([]byte(text))
 	}
@@ -65,7 +65,8 @@ func FuzzParse(f *testing.F) {
 // assertNoMessage asserts that bytes that are not JSON have no member.
 func assertNoMessage(t *testing.T, m wire.Message) {
 	t.Helper()
-	if m.Kind != wire.Invalid || m.Flaw() == nil || m.Value().Exists() || m.ID().Present() || m.Readable() || !m.Extreme() {
+	hasMembers := m.Value().Exists() || m.ID().Present()
+	if m.Kind != wire.Invalid || m.Flaw() == nil || hasMembers || m.Readable() || !m.Extreme() {
 		t.Errorf("bytes with the fault %v are a %v with id %s", m.Fault, m.Kind, m.ID())
 	}
 }
@@ -122,7 +123,8 @@ func countDuplicates(t *testing.T, raw []byte) int {
 func assertSameValue(t *testing.T, m wire.Message) {
 	t.Helper()
 	var want any
-	if len(m.Duplicates) > 0 || bytes.Contains(bytes.ToLower(m.Raw), []byte(`\ud`)) || json.Unmarshal(m.Raw, &want) != nil {
+	hasSurrogate := bytes.Contains(bytes.ToLower(m.Raw), []byte(`\ud`))
+	if len(m.Duplicates) > 0 || hasSurrogate || json.Unmarshal(m.Raw, &want) != nil {
 		return
 	}
 	if got := m.Value().Value(); !reflect.DeepEqual(got, want) {
@@ -153,7 +155,8 @@ func assertMembers(t *testing.T, m wire.Message) {
 	if _, ok := m.Code(); ok && m.Kind != wire.Error {
 		t.Errorf("a %v has an error code", m.Kind)
 	}
-	if text := m.Summary(); text == "" || !utf8.ValidString(text) && utf8.Valid(m.Raw) && !strings.Contains(string(m.Raw), `\`) {
+	hasEscapes := bytes.Contains(m.Raw, []byte(`\`))
+	if text := m.Summary(); text == "" || !utf8.ValidString(text) && !hasEscapes {
 		t.Errorf("the summary is %q", text)
 	}
 }

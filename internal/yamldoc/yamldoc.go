@@ -1,5 +1,5 @@
-// Package yamldoc reads YAML files that hold one document, with errors of one
-// line that tell where.
+// Package yamldoc reads YAML files of one document. Its errors are one line and
+// name the line at fault.
 package yamldoc
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ByteOrderMark may begin a file (YAML 1.2.2 section 5.2); the library takes it
+// ByteOrderMark may begin a file (YAML 1.2.2 section 5.2). The library takes it
 // for a part of the first key.
 var ByteOrderMark = []byte("\ufeff")
 
-// Parse returns the root of the only document of a text, nil where it holds
-// nothing but comments. A second document is an error that says what the file
-// should have been ("a baseline is one list").
-func Parse(text []byte, one string) (ast.Node, error) {
+// Parse returns the root of the only document of a text, nil if the text holds
+// nothing but comments. A second document is an error, which ends in what the
+// file should have been ("a baseline is one list").
+func Parse(text []byte, want string) (ast.Node, error) {
 	file, err := parser.ParseBytes(bytes.TrimPrefix(text, ByteOrderMark), 0)
 	if err != nil {
 		return nil, Plain(err)
@@ -34,16 +34,16 @@ func Parse(text []byte, one string) (ast.Node, error) {
 	case 1:
 		return docs[0].Body, nil
 	}
-	return nil, fmt.Errorf("line %d: a second document; %s", Line(docs[1].Body), one)
+	return nil, fmt.Errorf("line %d: a second document; %s", Line(docs[1].Body), want)
 }
 
-// maxMapping bounds the text of a mapping. A peer may write it, and the library
-// takes the square of its length for nested lists.
+// maxMapping bounds the text of a mapping. A peer may write it, and the time of
+// the library is quadratic in the depth of nested lists.
 const maxMapping = 32 << 10
 
-// Mapping returns the values of a document that is a mapping with names for
-// keys: nil, booleans, numbers, strings, []any and map[string]any; []byte of a
-// value tagged !!binary.
+// Mapping returns the values of a document that is a mapping with strings as
+// keys: nil, booleans, numbers, strings, []any and map[string]any, and []byte for
+// a value with the tag !!binary.
 func Mapping(text []byte) (map[string]any, error) {
 	if len(text) > maxMapping {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxMapping)
@@ -55,8 +55,8 @@ func Mapping(text []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// Line returns the line on which a value begins, an object where its first key
-// does; 0 where that is not known.
+// Line returns the line on which a value begins, that of the first key for a
+// mapping; 0 if it is not known.
 func Line(node ast.Node) int {
 	switch n := node.(type) {
 	case *ast.MappingValueNode:
@@ -72,15 +72,15 @@ func Line(node ast.Node) int {
 	return 0
 }
 
-// Plain turns an error of the library, which carries an excerpt over several
-// lines, into one line.
+// Plain returns an error of one line for an error of the library, which holds an
+// excerpt of several lines.
 func Plain(err error) error {
-	var told yaml.Error
-	if !errors.As(err, &told) {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) {
 		return err
 	}
-	if t := told.GetToken(); t != nil && t.Position != nil {
-		return fmt.Errorf("line %d: %s", t.Position.Line, told.GetMessage())
+	if t := syntax.GetToken(); t != nil && t.Position != nil {
+		return fmt.Errorf("line %d: %s", t.Position.Line, syntax.GetMessage())
 	}
-	return errors.New(told.GetMessage())
+	return errors.New(syntax.GetMessage())
 }
