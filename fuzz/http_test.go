@@ -59,7 +59,7 @@ func TestReferenceOverHTTPHasNoFindings(t *testing.T) {
 		{transport.SSE, spec.Only(spec.V2024_11_05), false, 2},
 	} {
 		site, restart := listen(t, server.Options{HTTP: server.HTTP{PreferSSE: c.prefersStream}}, c.kind)
-		o := testOptions()
+		o := referenceOptions()
 		o.Revisions, o.Runs, o.Again = c.revs.Revisions(), referenceRuns()*c.share/10, restart
 		r, err := Run(t.Context(), site, o)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 
 func TestReferenceHasNoFindings(t *testing.T) {
 	t.Parallel()
-	o := testOptions()
+	o := referenceOptions()
 	o.Runs = referenceRuns()
 	r, err := Run(t.Context(), server.Target("reference", server.Options{}), o)
 	if err != nil {

@@ -51,6 +51,14 @@ func referenceRuns() int {
 	return 4000
 }
 
+// referenceOptions returns options for the conforming reference, which may take
+// long for an answer on a busy machine.
+func referenceOptions() Options {
+	o := testOptions()
+	o.FirstTimeout = o.Session.Timeout
+	return o
+}
+
 // openConnection opens a session with a target.
 func openConnection(t *testing.T, target transport.Target, rev spec.Revision) *connection {
 	t.Helper()
