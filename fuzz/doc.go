@@ -3,12 +3,12 @@
 // One run goes through these parts:
 //
 //   - Discovery (discover.go) opens a session at each revision and lists what
-//     the target offers. From that follow the base frames of the revision
-//     (corpus.go): the client's frames of the golden exchanges, requests for
-//     what the target offers, and the table of malformed frames. It also
-//     follows which tools may be called (toolpolicy.go).
+//     the target offers. The list determines which tools may be called
+//     (toolpolicy.go) and the base frames of the revision (corpus.go): the
+//     client's frames of the golden exchanges, requests for what the target
+//     offers, and the table of malformed frames.
 //   - Calibration (prepare.go) sends each base frame without a mutation. A judge
-//     that objects even so is no oracle of this run.
+//     that reports a violation even so is not used in this run.
 //   - Generation (generate.go) draws a plan: some base frames, the mutations of
 //     each (mutate.go, values.go), and how they are sent. A plan is data. The
 //     seed of the run and the number of the plan determine it.
