@@ -141,7 +141,7 @@ func newEngine(target transport.Target, o Options) *engine {
 	quick := o.Session
 	quick.Timeout = o.FirstTimeout
 	e := &engine{
-		options: o, transport: transport.KindOf(target),
+		options: o, transport: target.Transport(),
 		searcher: newExecutor(target, quick, o.FirstTimeout), confirmer: newExecutor(target, o.Session, o.Session.Timeout),
 		corpora: map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{},
 		oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},

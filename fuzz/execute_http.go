@@ -92,7 +92,7 @@ func (x *executor) settleTime() time.Duration {
 }
 
 // usesOneStream reports whether all messages of the peer arrive on one stream.
-func (x *executor) usesOneStream() bool { return transport.KindOf(x.target) != transport.HTTP }
+func (x *executor) usesOneStream() bool { return x.target.Transport() != transport.HTTP }
 
 // allUnanswerable reports whether no answer to any of the requests will follow.
 func (t *answerTracker) allUnanswerable(wanted map[string]string) bool {

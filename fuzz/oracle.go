@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // A Symptom is what an oracle reports of an execution.

@@ -32,7 +32,7 @@ func Replay(
 	x := newExecutor(target, o, o.Timeout)
 	x.server = newSharedServer(target, o, restart)
 	defer x.close()
-	over := transport.KindOf(target)
+	over := target.Transport()
 	oracles := newOracles(c.Rev, over)
 	oracles.judges = slices.DeleteFunc(oracles.judges, func(j check.Check) bool { return j.ID != c.Oracle })
 	var out Replayed

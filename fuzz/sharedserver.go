@@ -18,8 +18,7 @@ type sharedServer struct {
 	isShared      bool
 	openTimeout   time.Duration                   // of the answer to an opening
 	restartServer func(ctx context.Context) error // nil if mcpcheck cannot restart it
-	endedWithin   func(within time.Duration) string
-	stderr        func() string
+	process       transport.ServerProcess         // nil unless mcpcheck started the server
 
 	mu         sync.Mutex
 	generation int  // how often all sessions may have been lost
@@ -29,11 +28,10 @@ type sharedServer struct {
 func newSharedServer(
 	target transport.Target, o session.Options, restart func(ctx context.Context) error,
 ) *sharedServer {
-	s := &sharedServer{openTimeout: o.Timeout, restartServer: restart}
-	if site, ok := target.(transport.Site); ok {
-		s.isShared, s.stderr, s.endedWithin = true, site.Stderr, site.Ended
+	return &sharedServer{
+		isShared: target.Transport() != transport.Stdio, process: target.Process(),
+		openTimeout: o.Timeout, restartServer: restart,
 	}
-	return s
 }
 
 // currentGeneration returns the generation of sessions that are opened now.
@@ -87,10 +85,10 @@ func (s *sharedServer) restart(ctx context.Context, generation int) bool {
 
 // stderrSoFar returns what the server wrote to its standard error so far.
 func (s *sharedServer) stderrSoFar() string {
-	if s.stderr == nil {
+	if s.process == nil {
 		return ""
 	}
-	return s.stderr()
+	return s.process.Stderr()
 }
 
 // serverEndTimeout is how long the exit of a server that does not serve is
@@ -100,15 +98,13 @@ const serverEndTimeout = 500 * time.Millisecond
 // describeEnd sets how the server process ended, if it did and mcpcheck started
 // it, and what it wrote to its standard error since stderrBefore.
 func (s *sharedServer) describeEnd(out *execution, stderrBefore string) {
-	if s.endedWithin != nil {
-		if how := s.endedWithin(serverEndTimeout); how != "" {
-			out.ended = "the server process ended: " + how
-		}
-	}
-	if s.stderr == nil {
+	if s.process == nil {
 		return
 	}
-	out.stderr = s.stderr()
+	if how := s.process.EndsWithin(serverEndTimeout); how != "" {
+		out.ended = "the server process ended: " + how
+	}
+	out.stderr = s.process.Stderr()
 	if rest, ok := strings.CutPrefix(out.stderr, stderrBefore); ok {
 		out.stderr = rest
 	}

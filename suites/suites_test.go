@@ -68,7 +68,7 @@ func TestInvalidTargetsAndOptionsAreErrors(t *testing.T) {
 
 func TestRunClientJudgesAClientInProcess(t *testing.T) {
 	target := suites.InProcess(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-		return client.Run(ctx, pipe{in, out}, client.Defaults())
+		return client.Run(ctx, pipe(in, out), client.Defaults())
 	})
 	r, err := suites.RunClient(t.Context(), target, suites.Only("client.ping"), suites.Revisions(suites.V2025_11_25))
 	if err != nil {
@@ -84,22 +84,15 @@ func TestRunClientJudgesAClientInProcess(t *testing.T) {
 	}
 }
 
-// A pipe is a server that was started already.
-type pipe struct {
-	out io.ReadCloser
-	in  io.WriteCloser
-}
-
-func (p pipe) String() string { return "pipe" }
-
-func (p pipe) Start(ctx context.Context) (*transport.Stream, error) {
-	return transport.InProcess{Name: "pipe", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
+// pipe returns a server that was started already as one that a client can start.
+func pipe(out io.ReadCloser, in io.WriteCloser) transport.Starter {
+	return transport.InProcess{Name: "pipe", Serve: func(_ context.Context, fromClient io.Reader, toClient io.Writer) error {
 		copied := make(chan error, 1)
 		go func() {
-			_, err := io.Copy(p.in, in)
-			copied <- errors.Join(err, p.in.Close())
+			_, err := io.Copy(in, fromClient)
+			copied <- errors.Join(err, in.Close())
 		}()
-		_, err := io.Copy(out, p.out)
+		_, err := io.Copy(toClient, out)
 		return errors.Join(err, <-copied)
-	}}.Start(ctx)
+	}}
 }

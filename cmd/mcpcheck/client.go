@@ -64,22 +64,12 @@ func testClient(cmd *cobra.Command, args []string, f *flags) error {
 	if err != nil {
 		return err
 	}
-	if f.reference == "" {
-		guard, err := startGuard()
-		if err != nil {
-			out.close()
-			return exitError{exitBroken, err}
-		}
-		defer guard.Close()
-		switch c := target.(type) {
-		case script.Command:
-			c.Guard = guard
-			target = c
-		case script.Site:
-			c.Guard = guard
-			target = c
-		}
+	target, guard, err := target.WithGuard(startGuard)
+	if err != nil {
+		out.close()
+		return exitError{exitBroken, err}
 	}
+	defer guard.Close()
 	e, err := engine.NewClient(target, engine.Options{
 		Checks: checks, Revisions: revisions, Session: f.session(), Deadline: f.deadline, Seed: f.seed,
 		Progress: out.progress.Outcome, Rerun: f.rerun("client", words),

@@ -108,12 +108,12 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 	if err != nil {
 		return f.conclude(server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
 	}
-	target, stop, err := guarded(server.target)
+	target, guard, err := server.target.WithGuard(startGuard)
 	if err != nil {
 		out.close()
 		return exitError{exitBroken, err}
 	}
-	defer stop()
+	defer guard.Close()
 
 	o := f.fuzzOptions(s, &server, revisions)
 	if !f.quiet {
@@ -122,7 +122,7 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 		defer p.endLine()
 	}
 	res, failure := fuzz.Run(cmd.Context(), target, o)
-	run := fuzzRun(res, transport.KindOf(target))
+	run := fuzzRun(res, target.Transport())
 	if note != "" {
 		run.Notes = append(run.Notes, note)
 	}

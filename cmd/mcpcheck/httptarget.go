@@ -258,7 +258,7 @@ func (t *httpTarget) open(ctx context.Context, f *flags) (
 			guard.Close()
 			return target, "", end, err
 		}
-		target.Stderr, target.Ended, t.restart = h.Stderr, h.EndsWithin, h.restart
+		target.Server, t.restart = h, h.restart
 		end = func() string {
 			t.endpoint.Close()
 			early := h.close()

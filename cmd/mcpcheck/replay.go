@@ -70,11 +70,11 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 	if d, err := time.ParseDuration(c.Timeout); err == nil && !cmd.Flags().Changed("timeout") {
 		o.Timeout = d // that of the search
 	}
-	target, stop, err := guarded(server.target)
+	target, guard, err := server.target.WithGuard(startGuard)
 	if err != nil {
 		return exitError{exitBroken, err}
 	}
-	defer stop()
+	defer guard.Close()
 	r, err := fuzz.Replay(cmd.Context(), target, c, o, server.restart())
 	out := cmd.OutOrStdout()
 	switch {

@@ -86,13 +86,13 @@ func testServer(cmd *cobra.Command, args []string, f *flags) error {
 		end()
 		return f.conclude(server.words, unreachedRun(cmd.Context(), began, f.seed), err, out)
 	}
-	target, stop, err := guarded(server.target)
+	target, guard, err := server.target.WithGuard(startGuard)
 	if err != nil {
 		end()
 		out.close()
 		return exitError{exitBroken, err}
 	}
-	defer stop()
+	defer guard.Close()
 	run, err := judge(cmd.Context(), target, engine.Options{
 		Checks: checks, Revisions: revisions, Allow: f.allow(), Given: f.given, Profile: f.profile,
 		Session: f.session(), Deadline: f.deadline, Seed: f.seed,
@@ -198,19 +198,4 @@ func (f *flags) referenceServerTarget(args []string) (transport.Target, error) {
 		return nil, err
 	}
 	return referenceTarget(f.reference, f.profile, over, &f.given)
-}
-
-// guarded returns the target with a guard, which ends its process if mcpcheck is
-// killed, and the function that ends the guard.
-func guarded(target transport.Target) (transport.Target, func(), error) {
-	c, ok := target.(transport.Command)
-	if !ok {
-		return target, func() {}, nil
-	}
-	guard, err := startGuard()
-	if err != nil {
-		return nil, nil, err
-	}
-	c.Guard = guard
-	return c, guard.Close, nil
 }

@@ -38,7 +38,7 @@ func NewClient(target script.Client, o Options) (*Engine, error) {
 	if asked == nil {
 		asked = spec.Revisions()
 	}
-	kind := script.KindOf(target)
+	kind := target.Transport()
 	o.Revisions = slices.DeleteFunc(slices.Clone(asked), func(rev spec.Revision) bool { return !kind.Revisions().Has(rev) })
 	e, err := newEngine(o, wire.Client, kind)
 	if err != nil {

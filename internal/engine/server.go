@@ -41,15 +41,11 @@ type serverSubject struct {
 
 // New returns an engine that judges a server.
 func New(target transport.Target, o Options) (*Engine, error) {
-	own := ""
-	if site, ok := target.(transport.Site); ok {
-		own = site.Endpoint.Bearer()
-	}
-	o.Given.Authorization = o.Given.Authorization.Guarded(own)
+	o.Given.Authorization = o.Given.Authorization.Guarded(target.Bearer())
 	if o.Session.Host == nil {
 		o.Session.Host = session.Willing()
 	}
-	e, err := newEngine(o, wire.Server, transport.KindOf(target))
+	e, err := newEngine(o, wire.Server, target.Transport())
 	if err != nil {
 		return nil, err
 	}

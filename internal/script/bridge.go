@@ -11,30 +11,29 @@ import (
 	"syscall"
 )
 
-// The bridge stands where a client expects its server: it carries what the
-// client writes to the scripted server, and the server's bytes back, unchanged.
-// Towards the server it wraps the bytes in chunks, so that besides them it can
-// tell that the client closed the input or sent a signal; a connection that
-// ends without either tells that the bridge was killed. A chunk is one byte of
-// kind, four of length, and the bytes.
+// The bridge is the program that a client starts as its server. It carries the bytes
+// of the client to the scripted server, and those of the server back, unchanged. It
+// wraps the bytes of the client in chunks: a byte of kind, four bytes of length, and
+// the content. A chunk can also report that the client closed the input or sent a
+// signal. A connection that ends without such a chunk means that the bridge was
+// killed.
 const (
 	chunkData   = 'd'
 	chunkClosed = 'c'
-	chunkSignal = 's' // the bytes name the signal
+	chunkSignal = 's' // the content is the name of the signal
 )
 
-// maxChunk bounds the memory of one chunk.
+// maxChunk bounds the content of one chunk, in bytes.
 const maxChunk = 64 << 10
 
-// RunBridge carries in and out to the scripted server at the address, a unix
-// socket. It returns when the server closed the connection, with the signal
-// that ended it before, or nil.
+// RunBridge connects in and out with the scripted server at a unix socket. It returns
+// nil when the server closes the connection, or the signal that ended the bridge.
 func RunBridge(address string, in io.Reader, out io.Writer) (os.Signal, error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	// A client that reads no more must not end us by SIGPIPE: it closes the
-	// input or signals, and that is to be told.
+	// A client that does not read must not end the bridge by SIGPIPE: the bridge must
+	// still report how the client ends the server.
 	signal.Ignore(syscall.SIGPIPE)
 	conn, err := net.Dial("unix", address)
 	if err != nil {
@@ -51,7 +50,7 @@ func RunBridge(address string, in io.Reader, out io.Writer) (os.Signal, error) {
 	go func() {
 		defer close(done)
 		_, _ = io.Copy(out, conn)
-		_, _ = io.Copy(io.Discard, conn) // out is broken; the connection is not
+		_, _ = io.Copy(io.Discard, conn) // out may be broken while the connection is not
 	}()
 	select {
 	case <-done:
@@ -62,7 +61,7 @@ func RunBridge(address string, in io.Reader, out io.Writer) (os.Signal, error) {
 	}
 }
 
-// A chunkWriter writes chunks; Write writes one of data.
+// A chunkWriter writes chunks. Write writes a chunk of data.
 type chunkWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -85,53 +84,53 @@ func (c *chunkWriter) chunk(kind byte, b []byte) error {
 
 // A chunkReader reads the data of chunks.
 type chunkReader struct {
-	r      io.ReadCloser
-	left   int // of the chunk under way
-	what   string
-	closed bool
+	r              io.ReadCloser
+	remaining      int // bytes of the current chunk
+	endReason      string
+	closedByClient bool
 }
 
 func (c *chunkReader) Read(b []byte) (int, error) {
-	for c.left == 0 {
+	for c.remaining == 0 {
 		var head [5]byte
 		if _, err := io.ReadFull(c.r, head[:]); err != nil {
-			c.what = "the connection was cut before the input was closed"
+			c.endReason = "the connection was cut before the input was closed"
 			return 0, io.EOF
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
 		if n > maxChunk {
-			return c.bad(fmt.Sprintf("a chunk of %d bytes", n))
+			return c.fail(fmt.Sprintf("a chunk of %d bytes", n))
 		}
 		switch head[0] {
 		case chunkData:
-			c.left = n
+			c.remaining = n
 		case chunkClosed:
-			c.what, c.closed = "the client closed the input", true
+			c.endReason, c.closedByClient = "the client closed the input", true
 			return 0, io.EOF
 		case chunkSignal:
 			name := make([]byte, n)
 			_, _ = io.ReadFull(c.r, name)
-			c.what = fmt.Sprintf("signal %q came before the input was closed", name)
+			c.endReason = fmt.Sprintf("signal %q came before the input was closed", name)
 			return 0, io.EOF
 		default:
-			return c.bad(fmt.Sprintf("a chunk of kind %q", head[0]))
+			return c.fail(fmt.Sprintf("a chunk of kind %q", head[0]))
 		}
 	}
-	n, err := c.r.Read(b[:min(len(b), c.left)])
-	c.left -= n
+	n, err := c.r.Read(b[:min(len(b), c.remaining)])
+	c.remaining -= n
 	if err != nil {
-		c.what = "the connection was cut before the input was closed"
+		c.endReason = "the connection was cut before the input was closed"
 		err = io.EOF
 	}
 	return n, err
 }
 
-// bad ends the connection to what is no bridge of ours.
-func (c *chunkReader) bad(what string) (int, error) {
-	c.what = "the bridge sent " + what
+// fail ends the connection after an invalid chunk.
+func (c *chunkReader) fail(chunk string) (int, error) {
+	c.endReason = "the bridge sent " + chunk
 	return 0, io.EOF
 }
 
 func (c *chunkReader) Close() error { return c.r.Close() }
 
-func (c *chunkReader) ended() (string, bool) { return c.what, c.closed }
+func (c *chunkReader) ending() (string, bool) { return c.endReason, c.closedByClient }

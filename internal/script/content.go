@@ -1,6 +1,7 @@
 package script
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -16,17 +17,19 @@ const (
 
 func serverInfo() Object { return Object{"name": serverName, "version": serverVersion} }
 
-// cached are the requests whose results tell how long they may be kept
+// cacheableMethods are the requests whose results say how long they may be cached
 // (server/utilities/caching, since 2026-07-28).
-var cached = []string{"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+var cacheableMethods = []string{
+	"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
+}
 
-// seal adds to a result what every result of the revision and method carries.
-func seal(rev spec.Revision, method string, result Object) Object {
+// completeResult adds the members that every result of the revision and method has.
+func completeResult(rev spec.Revision, method string, result Object) Object {
 	if !rev.Facts().ResultType {
 		return result
 	}
 	out := Object{"resultType": "complete", "_meta": Object{spec.MetaServerInfo: serverInfo()}}
-	if slices.Contains(cached, method) {
+	if slices.Contains(cacheableMethods, method) {
 		out["ttlMs"], out["cacheScope"] = 0, "private"
 	}
 	for k, v := range result {
@@ -35,15 +38,14 @@ func seal(rev spec.Revision, method string, result Object) Object {
 	return out
 }
 
-// A page is one page of a list, under the cursor that leads to it.
+// A page is one page of a list.
 type page struct {
-	cursor string
+	cursor string // that requests the page; "" for the first
 	items  []any
 }
 
-// pages answers a list request page by page. A cursor that was not handed out
-// is refused.
-func pages(member string, all ...page) Handler {
+// listHandler answers a list request page by page, and refuses unknown cursors.
+func listHandler(member string, all ...page) Handler {
 	return func(c *Conn, m wire.Message) {
 		cursor := m.Params().Get("cursor").String()
 		given := m.Params().Get("cursor").Exists()
@@ -58,25 +60,26 @@ func pages(member string, all ...page) Handler {
 			c.Answer(m, result)
 			return
 		}
-		Refuse(spec.InvalidParams, "Unknown cursor", nil)(c, m)
+		RefuseWith(spec.InvalidParams, "Unknown cursor", nil)(c, m)
 	}
 }
 
-// The cursors: opaque tokens with what a client might be tempted to parse,
-// trim or encode.
-func cursor(list string) string { return fmt.Sprintf(` {"%s":2}/ü+%%20=`, list) }
+// opaqueCursor returns a cursor with characters that a client might parse, trim or
+// encode, which it must not do.
+func opaqueCursor(list string) string { return fmt.Sprintf(` {"%s":2}/ü+%%20=`, list) }
 
-// toolPages are the tools. Since 2026-07-28 it is written that an empty cursor
-// is a cursor (server/utilities/pagination#implementation-guidelines), so the
-// third page is behind one.
+// toolPages returns the pages of the list of tools. Since 2026-07-28 the empty string
+// is a valid cursor (server/utilities/pagination#implementation-guidelines), so the
+// third page of that revision has it.
 func toolPages(rev spec.Revision) []page {
-	echo := tool(rev, "echo", "Returns the text that it is given", Object{"text": Object{"type": "string", "description": "what to return"}}, "text")
+	text := Object{"text": Object{"type": "string", "description": "what to return"}}
+	echo := tool(rev, "echo", "Returns the text that it is given", text, "text")
 	length := tool(rev, "length", "Counts the characters of a text", Object{"text": Object{"type": "string"}}, "text")
-	clock := tool(rev, "answer", "Returns the number 42", Object{})
+	answer := tool(rev, "answer", "Returns the number 42", Object{})
 	if rev.Facts().Stateless {
-		return []page{{"", []any{echo}}, {cursor("tools"), []any{length}}, {"", []any{clock}}}
+		return []page{{"", []any{echo}}, {opaqueCursor("tools"), []any{length}}, {"", []any{answer}}}
 	}
-	return []page{{"", []any{echo}}, {cursor("tools"), []any{length, clock}}}
+	return []page{{"", []any{echo}}, {opaqueCursor("tools"), []any{length, answer}}}
 }
 
 func tool(rev spec.Revision, name, description string, properties Object, required ...string) Object {
@@ -86,7 +89,9 @@ func tool(rev spec.Revision, name, description string, properties Object, requir
 	}
 	t := Object{"name": name, "description": description, "inputSchema": input}
 	if spec.Since(spec.V2025_03_26).Has(rev) {
-		t["annotations"] = Object{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+		t["annotations"] = Object{
+			"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false,
+		}
 	}
 	return t
 }
@@ -100,7 +105,7 @@ func callTool(c *Conn, m wire.Message) {
 	case "answer":
 		text = "42"
 	default:
-		Refuse(spec.InvalidParams, "Unknown tool", nil)(c, m)
+		RefuseWith(spec.InvalidParams, "Unknown tool", nil)(c, m)
 		return
 	}
 	c.Answer(m, Object{"content": []any{Object{"type": "text", "text": text}}})
@@ -116,7 +121,7 @@ func readResource(c *Conn, m wire.Message) {
 	texts := map[string]string{firstURI: "The first note.", secondURI: "The second note."}
 	text, ok := texts[uri]
 	if !ok {
-		Refuse(c.Rev.Facts().ResourceNotFound, "Resource not found", Object{"uri": uri})(c, m)
+		RefuseWith(c.Rev.Facts().ResourceNotFound, "Resource not found", Object{"uri": uri})(c, m)
 		return
 	}
 	c.Answer(m, Object{"contents": []any{Object{"uri": uri, "mimeType": "text/plain", "text": text}}})
@@ -125,13 +130,14 @@ func readResource(c *Conn, m wire.Message) {
 func getPrompt(c *Conn, m wire.Message) {
 	name := m.Params().Get("name").String()
 	if name != "greet" && name != "part" {
-		Refuse(spec.InvalidParams, "Unknown prompt", nil)(c, m)
+		RefuseWith(spec.InvalidParams, "Unknown prompt", nil)(c, m)
 		return
 	}
-	c.Answer(m, Object{"messages": []any{Object{"role": "user", "content": Object{"type": "text", "text": "Say a word of " + name + "."}}}})
+	content := Object{"type": "text", "text": "Say a word of " + name + "."}
+	c.Answer(m, Object{"messages": []any{Object{"role": "user", "content": content}}})
 }
 
-// capabilities are what the scripted server offers at a revision.
+// capabilities returns the capabilities of a full server at a revision.
 func capabilities(rev spec.Revision) Object {
 	all := Object{"tools": Object{}, "resources": Object{}, "prompts": Object{}, "logging": Object{}}
 	if spec.Since(spec.V2025_03_26).Has(rev) {
@@ -140,37 +146,43 @@ func capabilities(rev spec.Revision) Object {
 	return all
 }
 
-// content are the handlers of everything that a server with all capabilities
-// answers at a revision, but for the opening.
-func content(rev spec.Revision) map[string]Handler {
+// contentHandlers returns the handlers of all requests to a server with all
+// capabilities, except initialize and server/discover.
+func contentHandlers(rev spec.Revision) map[string]Handler {
 	note := func(uri, name string) Object { return Object{"uri": uri, "name": name, "mimeType": "text/plain"} }
 	prompt := func(name string) Object { return Object{"name": name, "description": "A prompt to " + name} }
+	template := Object{"uriTemplate": "mcpcheck://notes/{name}", "name": "note"}
+	completion := Object{"values": []string{"first", "second"}, "total": 2, "hasMore": false}
 	h := map[string]Handler{
-		"tools/list":               pages("tools", toolPages(rev)...),
-		"tools/call":               callTool,
-		"resources/list":           pages("resources", page{"", []any{note(firstURI, "first")}}, page{cursor("resources"), []any{note(secondURI, "second")}}),
-		"resources/templates/list": pages("resourceTemplates", page{"", []any{Object{"uriTemplate": "mcpcheck://notes/{name}", "name": "note"}}}),
+		"tools/list": listHandler("tools", toolPages(rev)...),
+		"tools/call": callTool,
+		"resources/list": listHandler("resources",
+			page{"", []any{note(firstURI, "first")}},
+			page{opaqueCursor("resources"), []any{note(secondURI, "second")}}),
+		"resources/templates/list": listHandler("resourceTemplates", page{"", []any{template}}),
 		"resources/read":           readResource,
-		"prompts/list":             pages("prompts", page{"", []any{prompt("greet")}}, page{cursor("prompts"), []any{prompt("part")}}),
-		"prompts/get":              getPrompt,
-		"completion/complete":      Answered(Object{"completion": Object{"values": []string{"first", "second"}, "total": 2, "hasMore": false}}),
+		"prompts/list": listHandler("prompts",
+			page{"", []any{prompt("greet")}},
+			page{opaqueCursor("prompts"), []any{prompt("part")}}),
+		"prompts/get":         getPrompt,
+		"completion/complete": AnswerWith(Object{"completion": completion}),
 	}
 	if rev.Facts().Stateless {
-		h["subscriptions/listen"] = listen
+		h["subscriptions/listen"] = acknowledgeSubscription
 		return h
 	}
-	h["ping"] = Answered(Object{})
-	h["logging/setLevel"] = Answered(Object{})
-	h["resources/subscribe"] = Answered(Object{})
-	h["resources/unsubscribe"] = Answered(Object{})
+	h["ping"] = AnswerWith(Object{})
+	h["logging/setLevel"] = AnswerWith(Object{})
+	h["resources/subscribe"] = AnswerWith(Object{})
+	h["resources/unsubscribe"] = AnswerWith(Object{})
 	return h
 }
 
-// listen acknowledges a subscription to nothing, since nothing here changes;
-// it stands until the client ends it (basic/patterns/subscriptions).
-func listen(c *Conn, m wire.Message) {
+// acknowledgeSubscription acknowledges a subscription without any notification, since
+// nothing changes on this server. The client ends it (basic/patterns/subscriptions).
+func acknowledgeSubscription(c *Conn, m wire.Message) {
 	c.Notify("notifications/subscriptions/acknowledged", Object{
-		"_meta":         Object{spec.MetaSubscriptionID: rawJSON(m.ID().Raw)},
+		"_meta":         Object{spec.MetaSubscriptionID: json.RawMessage(m.ID().Raw)},
 		"notifications": Object{},
 	})
 }

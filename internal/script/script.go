@@ -1,7 +1,17 @@
-// Package script plays scripted servers to clients: servers whose every answer
-// is data or a small handler, so that it is known what a client was told and
-// can be judged what it did. It also starts clients, as processes that reach
-// the server through a bridge, or as functions of this process.
+// Package script runs a client under test against scripted servers. Every answer of
+// a scripted server is data or a small handler, so that a check can tell what the
+// client should do next.
+//
+// A Server describes the behavior of a scripted server. A Client is a client under
+// test: a program or a function of this process, over stdio or HTTP. Perform runs a
+// Client once against a Server and returns the transcript of each connection.
+//
+// Over stdio the client starts a bridge in place of its server. The bridge carries
+// the bytes of the client to a unix socket and those of the server back. Over HTTP
+// the scripted server listens on a port of the loopback interface. Either way a link
+// records each message of the client as a frame of a Conn. The goroutine of the Conn
+// takes the frames in order, calls the Handler of each request or notification, and
+// sends the answers over the link, which records them first.
 package script
 
 import (
@@ -11,37 +21,34 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Server is how a scripted server behaves. It holds no state of a
-// connection, so that a client may start it any number of times.
+// A Server is the behavior of a scripted server. It has no state of a connection, so
+// that a client may start it any number of times.
 type Server struct {
-	// Rev is the revision whose messages it writes, until a handler turns a
-	// connection to another.
+	// Rev is the revision of its messages, until a handler changes the revision of a
+	// connection.
 	Rev spec.Revision
-	// Handlers answer requests by their method. Else answers the requests of
-	// all other methods; nil refuses them with -32601.
-	Handlers map[string]Handler
-	Else     Handler
-	// Heard is called for notifications of these methods.
-	Heard map[string]Handler
-	// Opened is called before anything was read, for servers that speak first.
-	Opened func(c *Conn)
+	// RequestHandlers answer requests by their method. DefaultHandler answers
+	// requests of all other methods; nil refuses them with -32601.
+	RequestHandlers map[string]Handler
+	DefaultHandler  Handler
+	// NotificationHandlers react to notifications by their method.
+	NotificationHandlers map[string]Handler
 }
 
-// A Handler reacts to one message of the client. Messages are handled one
-// after another; what comes meanwhile is read and recorded, and can be awaited.
+// A Handler reacts to one message of the client. Messages are handled one after
+// another. Further messages are recorded meanwhile, and a handler can await them.
 type Handler func(c *Conn, m wire.Message)
 
-// Options are the waits and limits of a scripted server.
+// Options are the timeouts and limits of running a client.
 type Options struct {
-	// Due is how long an answer of the client that is due is waited for,
-	// before the client's next request is answered.
+	// Due is how long the server waits for an answer of the client before it answers
+	// the next request of the client.
 	Due time.Duration
-	// Window is how long the answer to initialize is held back, to see what
-	// the client sends before it.
+	// Window is how long the server delays the answer to initialize, so that messages
+	// that a client sends before the answer are seen.
 	Window time.Duration
-	// Start is how long a started client has until it starts the server, Idle
-	// how long it may then be silent before it is ended, Grace what it is
-	// given for each step of being ended.
+	// Start is the time that a client has to start the server, Idle the time that it
+	// may then send nothing, and Grace the time for each step of ending it.
 	Start, Idle, Grace time.Duration
 	// MaxFrames and MaxBytes bound what is kept of one connection.
 	MaxFrames, MaxBytes int

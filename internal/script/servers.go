@@ -1,7 +1,6 @@
 package script
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -9,92 +8,103 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-func rawJSON(raw string) json.RawMessage { return json.RawMessage(raw) }
-
-// The requests and the notification that a handshake server sends once it was
-// told that the client is initialized.
+// The requests and the notification that a server with a handshake sends after
+// notifications/initialized.
 const (
-	PingID        = "mcpcheck-ping"
-	UnknownID     = 7001
-	UnknownMethod = "mcpcheck/no-such-method"
-	UnknownNotice = "notifications/mcpcheck/no-such-notification"
+	pingID              = "mcpcheck-ping"
+	unknownID           = 7001
+	unknownMethod       = "mcpcheck/no-such-method"
+	unknownNotification = "notifications/mcpcheck/no-such-notification"
 )
 
-// initialize answers initialize with a version, and turns the connection to
-// the revision of that name if there is one.
-func initialize(choose func(asked string) string, offers Object) Handler {
+// initialize returns a handler of initialize that chooses a version by the requested
+// one, and sets the revision of the connection if the version is a revision.
+func initialize(choose func(requested string) string, capabilities Object) Handler {
 	return func(c *Conn, m wire.Message) {
 		version := choose(m.Params().Get("protocolVersion").String())
 		if rev, err := spec.ParseRevision(version); err == nil {
 			c.Rev = rev
 		}
-		// Nothing but a ping or an answer may come before ours
-		// (basic/lifecycle#initialization).
-		c.Await(c.Len(), c.opts.Window, func(m wire.Message) bool { return m.Kind == wire.Request || m.Kind == wire.Notification })
-		c.Answer(m, Object{"protocolVersion": version, "capabilities": offers, "serverInfo": serverInfo()})
+		// Before the answer a client may send only pings and responses
+		// (basic/lifecycle#initialization). The delay makes others visible.
+		c.Await(c.Len(), c.opts.Window, func(m wire.Message) bool {
+			return m.Kind == wire.Request || m.Kind == wire.Notification
+		})
+		c.Answer(m, Object{"protocolVersion": version, "capabilities": capabilities, "serverInfo": serverInfo()})
 	}
 }
 
-// converse makes the requests and notifications of ours that a client must
-// deal with, each once.
-func converse(c *Conn, _ wire.Message) {
+// sendUnsolicited sends requests and notifications that every client must be able to
+// handle.
+func sendUnsolicited(c *Conn, _ wire.Message) {
 	c.Notify("notifications/message", Object{"level": "info", "data": "ready"})
-	c.Notify(UnknownNotice, nil)
-	c.Ask(wire.StringID(PingID), "ping", nil)
-	c.Ask(wire.IntID(UnknownID), UnknownMethod, Object{})
+	c.Notify(unknownNotification, nil)
+	c.Request(wire.StringID(pingID), "ping", nil)
+	c.Request(wire.IntID(unknownID), unknownMethod, Object{})
 }
 
+// always returns a choice of one version.
 func always(version string) func(string) string { return func(string) string { return version } }
 
-// Plain is an ordinary server of one revision with every capability: one of
-// the handshake era answers initialize with its revision whatever was asked,
-// one of the stateless era serves that era, and handshake clients too.
+// Plain returns an ordinary server of one revision with every capability. With a
+// handshake it answers initialize with that revision, whatever the client requests.
+// At a stateless revision it also serves clients that send initialize.
 func Plain(rev spec.Revision) Server {
 	if rev.Facts().Stateless {
-		return dual(rev)
+		return dualEraServer(rev)
 	}
-	s := Server{Rev: rev, Handlers: content(rev), Heard: map[string]Handler{"notifications/initialized": converse}}
-	s.Handlers["initialize"] = initialize(always(string(rev)), capabilities(rev))
+	s := Server{
+		Rev:                  rev,
+		RequestHandlers:      contentHandlers(rev),
+		NotificationHandlers: map[string]Handler{"notifications/initialized": sendUnsolicited},
+	}
+	s.RequestHandlers["initialize"] = initialize(always(string(rev)), capabilities(rev))
 	return s
 }
 
-// dual is a server of a stateless revision that serves initialize too, at the
-// version asked for if it is of the handshake era, else at the newest of them
-// (basic/versioning#backward-compatibility-with-initialization-based-versions).
-func dual(rev spec.Revision) Server {
-	s := Server{Rev: rev, Handlers: content(rev)}
-	versions := supported(rev)
-	s.Handlers["server/discover"] = Answered(Object{"supportedVersions": versions, "capabilities": capabilities(rev)})
+// dualEraServer returns a server of a stateless revision that also answers initialize:
+// with the requested version if that has a handshake, otherwise with the newest that
+// has (basic/versioning#backward-compatibility-with-initialization-based-versions).
+func dualEraServer(rev spec.Revision) Server {
+	s := Server{Rev: rev, RequestHandlers: contentHandlers(rev)}
+	s.RequestHandlers["server/discover"] = discover(supportedVersions(rev), capabilities(rev))
 	newest := spec.Handshake.Newest()
-	s.Handlers["initialize"] = func(c *Conn, m wire.Message) {
-		asked, err := spec.ParseRevision(m.Params().Get("protocolVersion").String())
-		if err != nil || asked.Facts().Stateless {
-			asked = newest
+	s.RequestHandlers["initialize"] = func(c *Conn, m wire.Message) {
+		requested, err := spec.ParseRevision(m.Params().Get("protocolVersion").String())
+		if err != nil || requested.Facts().Stateless {
+			requested = newest
 		}
-		initialize(always(string(asked)), capabilities(asked))(c, m)
+		initialize(always(string(requested)), capabilities(requested))(c, m)
 	}
-	old := content(newest)
-	for _, method := range slices.Sorted(maps.Keys(old)) {
-		s.Handlers[method] = byEra(s.Handlers[method], old[method])
+	handshake := contentHandlers(newest)
+	for _, method := range slices.Sorted(maps.Keys(handshake)) {
+		s.RequestHandlers[method] = byEra(s.RequestHandlers[method], handshake[method])
 	}
 	return s
 }
 
-// byEra serves a request by the era that the connection was turned to.
-func byEra(modern, legacy Handler) Handler {
+// discover returns a handler of server/discover.
+func discover(versions []string, capabilities Object) Handler {
+	return AnswerWith(Object{"supportedVersions": versions, "capabilities": capabilities})
+}
+
+// byEra returns a handler that selects another by the era of the connection. stateless
+// may be nil.
+func byEra(stateless, handshake Handler) Handler {
 	return func(c *Conn, m wire.Message) {
 		switch {
 		case !c.Rev.Facts().Stateless:
-			legacy(c, m)
-		case modern != nil:
-			modern(c, m)
+			handshake(c, m)
+		case stateless != nil:
+			stateless(c, m)
 		default:
-			Refuse(spec.MethodNotFound, "Method not found", nil)(c, m)
+			RefuseWith(spec.MethodNotFound, "Method not found", nil)(c, m)
 		}
 	}
 }
 
-func supported(rev spec.Revision) []string {
+// supportedVersions returns a stateless revision and all revisions with a handshake.
+func supportedVersions(rev spec.Revision) []string {
 	out := []string{string(rev)}
 	for _, r := range spec.Handshake.Revisions() {
 		out = append(out, string(r))
@@ -102,88 +112,91 @@ func supported(rev spec.Revision) []string {
 	return out
 }
 
-// Older is a small server that knows only the oldest revision, has tools in a
-// single page, and refuses what comes before initialize by an error of its own
-// choice.
+// Older returns a server of the oldest revision that has tools on a single page. It
+// refuses server/discover with an error code of its own.
 func Older() Server {
 	rev := spec.Every.Revisions()[0]
-	all := content(rev)
+	all := contentHandlers(rev)
 	tools := toolPages(rev)
-	return Server{Rev: rev, Handlers: map[string]Handler{
+	return Server{Rev: rev, RequestHandlers: map[string]Handler{
 		"initialize":      initialize(always(string(rev)), Object{"tools": Object{}}),
 		"ping":            all["ping"],
-		"tools/list":      pages("tools", page{"", slices.Concat(tools[0].items, tools[1].items)}),
+		"tools/list":      listHandler("tools", page{"", slices.Concat(tools[0].items, tools[1].items)}),
 		"tools/call":      callTool,
-		"server/discover": Refuse(spec.InvalidParams, "Invalid request parameters before initialization", nil),
+		"server/discover": RefuseWith(spec.InvalidParams, "Invalid request parameters before initialization", nil),
 	}}
 }
 
-// Newer is a handshake server that knows only a version that no client can
-// know, and offers it.
+// Newer returns a server that answers initialize with a version that no client
+// knows.
 func Newer() Server {
 	rev := spec.Handshake.Newest()
-	s := Server{Rev: rev, Handlers: content(rev)}
-	s.Handlers["initialize"] = initialize(always(spec.FutureVersion), capabilities(rev))
+	s := Server{Rev: rev, RequestHandlers: contentHandlers(rev)}
+	s.RequestHandlers["initialize"] = initialize(always(spec.FutureVersion), capabilities(rev))
 	return s
 }
 
-// Foreign is a stateless server that knows only a version that no client can
-// know, and says so to every request.
+// Foreign returns a stateless server of a version that no client knows. It answers
+// every request with the error of an unsupported version.
 func Foreign() Server {
-	return Server{Rev: spec.Stateless.Newest(), Else: unsupported(spec.FutureVersion)}
+	return Server{Rev: spec.Stateless.Newest(), DefaultHandler: unsupportedVersion(spec.FutureVersion)}
 }
 
-// ModernOnly is a stateless server that serves no handshake: it names its
-// versions when it refuses one
+// ModernOnly returns a stateless server that refuses initialize and names its
+// versions in the error
 // (basic/versioning#backward-compatibility-with-initialization-based-versions).
 func ModernOnly() Server {
 	rev := spec.Stateless.Newest()
-	s := Server{Rev: rev, Handlers: content(rev)}
-	s.Handlers["server/discover"] = Answered(Object{"supportedVersions": []string{string(rev)}, "capabilities": capabilities(rev)})
-	s.Handlers["initialize"] = unsupported(string(rev))
+	s := Server{Rev: rev, RequestHandlers: contentHandlers(rev)}
+	s.RequestHandlers["server/discover"] = discover([]string{string(rev)}, capabilities(rev))
+	s.RequestHandlers["initialize"] = unsupportedVersion(string(rev))
 	return s
 }
 
-// unsupported answers with the error of an unsupported version
-// (basic/versioning#protocol-version-negotiation).
-func unsupported(version string) Handler {
+// unsupportedVersion returns a handler that answers with the error of an unsupported
+// version (basic/versioning#protocol-version-negotiation).
+func unsupportedVersion(version string) Handler {
 	return func(c *Conn, m wire.Message) {
-		asked := wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).String()
-		if asked == "" {
-			asked = m.Params().Get("protocolVersion").String()
+		requested := wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).String()
+		if requested == "" {
+			requested = m.Params().Get("protocolVersion").String()
 		}
-		Refuse(spec.UnsupportedVersion, "Unsupported protocol version", Object{"supported": []string{version}, "requested": asked})(c, m)
+		data := Object{"supported": []string{version}, "requested": requested}
+		RefuseWith(spec.UnsupportedVersion, "Unsupported protocol version", data)(c, m)
 	}
 }
 
-// Bare is a server without capabilities, of whichever era and version the
-// client asks for.
+// Bare returns a server without capabilities, of the era and version that the client
+// requests.
 func Bare() Server {
 	rev := spec.Stateless.Newest()
-	return Server{Rev: rev, Handlers: map[string]Handler{
-		"server/discover": Answered(Object{"supportedVersions": supported(rev), "capabilities": Object{}}),
-		"ping":            byEra(nil, Answered(Object{})),
-		"initialize": initialize(func(asked string) string {
-			if rev, err := spec.ParseRevision(asked); err == nil && !rev.Facts().Stateless {
-				return asked
+	return Server{Rev: rev, RequestHandlers: map[string]Handler{
+		"server/discover": discover(supportedVersions(rev), Object{}),
+		"ping":            byEra(nil, AnswerWith(Object{})),
+		"initialize": initialize(func(requested string) string {
+			if rev, err := spec.ParseRevision(requested); err == nil && !rev.Facts().Stateless {
+				return requested
 			}
 			return string(spec.Handshake.Newest())
 		}, Object{}),
 	}}
 }
 
-// Trespasser is a stateless server that breaks a rule: it sends a request,
-// which no server of that era may (basic/transports/stdio#receiving-messages),
-// before it answers the first request after discovery. No client answers it.
+// Trespasser returns a stateless server that breaks a rule: it sends a request
+// (basic/transports/stdio#receiving-messages) before it answers the first request
+// after server/discover. A client must not answer it.
 func Trespasser() Server {
 	s := ModernOnly()
-	for method, h := range s.Handlers {
+	for method, h := range s.RequestHandlers {
 		if method == "server/discover" || method == "initialize" {
 			continue
 		}
-		s.Handlers[method] = func(c *Conn, m wire.Message) {
-			if !slices.ContainsFunc(c.Frames(0), func(f wire.Frame) bool { return f.From == wire.Server && f.Message().Method() == "ping" }) {
-				c.Send(message(wire.StringID(PingID), "ping", nil))
+		s.RequestHandlers[method] = func(c *Conn, m wire.Message) {
+			sent := slices.ContainsFunc(c.Frames(0), func(f wire.Frame) bool {
+				return f.From == wire.Server && f.Message().Method() == "ping"
+			})
+			if !sent {
+				c.Send(encodeMessage(wire.StringID(pingID), "ping", nil))
 			}
 			h(c, m)
 		}

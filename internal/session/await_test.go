@@ -16,13 +16,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// An answer that is longer than what is read of one is no silence: it is told at
-// once, by an error that accuses nobody.
-func TestAnAnswerThatIsTooLongIsNoSilence(t *testing.T) {
+// An answer that is longer than what is kept of one is an error of its own, which is
+// returned at once.
+func TestTooLongAnswerIsNotMissing(t *testing.T) {
+	text := strings.Repeat("x", transport.DefaultLineLimit)
 	answer := func(id int) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"%s"}}`, id, strings.Repeat("x", transport.DefaultLineLimit))
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"%s"}}`, id, text)
 	}
-	stdio := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+	stdio := unopened(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		lines := bufio.NewScanner(in)
 		for id := 1; lines.Scan(); id++ {
 			if _, err := io.WriteString(out, answer(id)+"\n"); err != nil {
@@ -33,38 +34,37 @@ func TestAnAnswerThatIsTooLongIsNoSilence(t *testing.T) {
 	})
 	for name, s := range map[string]*Session{
 		"stdio":  stdio,
-		"JSON":   over(t, spec.V2025_11_25, answering(nil, says{"", jsonType, answer(1)})),
-		"stream": over(t, spec.V2025_11_25, answering(nil, says{"", streamType, "data: " + answer(1) + "\n\n"})),
+		"JSON":   unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", jsonType, answer(1)})),
+		"stream": unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", streamType, "data: " + answer(1) + "\n\n"})),
 	} {
-		s.opts.Timeout = time.Minute // nothing is waited out
-		var long *TooLong
+		s.opts.Timeout = time.Minute // longer than the test may take
+		var tooLong *TooLong
 		var none *NoAnswer
-		if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &long) || errors.As(err, &none) || !strings.Contains(err.Error(), "bytes are kept") {
+		if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &tooLong) || errors.As(err, &none) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 		if live := s.Liveness(t.Context()); live != Alive {
-			t.Errorf("%s: it is %s", name, live)
+			t.Errorf("%s: the server is %s", name, live)
 		}
 	}
 }
 
-// A line without end that is no message is silence.
-func TestALongLineThatIsNoMessageIsNoAnswer(t *testing.T) {
-	s := bareSession(t, func(_ context.Context, in io.Reader, out io.Writer) error {
+// A line that is too long and no message is no answer.
+func TestTooLongLineThatIsNoMessageIsNoAnswer(t *testing.T) {
+	s := unopened(t, func(_ context.Context, in io.Reader, out io.Writer) error {
 		_, err := io.WriteString(out, strings.Repeat("x", transport.DefaultLineLimit+1)+"\n")
 		_, _ = io.Copy(io.Discard, in)
 		return err
 	})
-	s.first = 0
+	s.firstTimeout = 0
 	var none *NoAnswer
 	if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &none) || none.State != Desync {
 		t.Errorf("%v", err)
 	}
 }
 
-// What came in answer to another POST, however long, is not the answer to this
-// one.
-func TestALongAnswerToAnotherPostIsPassedOver(t *testing.T) {
+// A too long answer to another POST is not the answer to this one.
+func TestTooLongAnswerToAnotherPostIsSkipped(t *testing.T) {
 	long := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
@@ -104,9 +104,8 @@ func TestALongAnswerToAnotherPostIsPassedOver(t *testing.T) {
 	}
 }
 
-// A server that has ended is dead, though a process that it started holds its
-// output open.
-func TestAServerThatEndedIsDeadThoughItsOutputIsHeld(t *testing.T) {
+// A server that has ended is dead also while its child holds its output open.
+func TestEndedServerIsDeadWhileAChildHoldsItsOutput(t *testing.T) {
 	t.Parallel()
 	o := Defaults()
 	o.Timeout, o.StartTimeout, o.Grace = 300*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
@@ -118,10 +117,10 @@ func TestAServerThatEndedIsDeadThoughItsOutputIsHeld(t *testing.T) {
 	}
 	_, err = s.Request(t.Context(), "ping", nil)
 	var none *NoAnswer
-	if !errors.As(err, &none) || none.State != Dead || !strings.Contains(err.Error(), "server ended (exit status 3), while a process") {
+	if !errors.As(err, &none) || none.State != Dead || !strings.Contains(err.Error(), "server ended (exit status 3)") {
 		t.Errorf("%v", err)
 	}
 	if live := s.Liveness(t.Context()); live != Dead {
-		t.Errorf("it is %s", live)
+		t.Errorf("the server is %s", live)
 	}
 }

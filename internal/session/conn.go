@@ -3,7 +3,7 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,45 +13,45 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Conn is one started instance of the target with everything that was said
-// on it. Its output is read from the start on, so that what a server says
-// before it is spoken to is known as such.
+// A Conn is a connection to one instance of the target, with its transcript. A
+// goroutine reads from the start on, so that the transcript shows messages that a
+// server sends before the first message of the client.
 type Conn struct {
 	*wire.Transcript
-	link  link
-	opts  Options
-	heard atomic.Bool  // the peer said something
-	start atomic.Int64 // nanoseconds from our first frame to its first
-	stays *atomic.Bool // an instance of the target did not exit in all the time that we have
+	link            link
+	opts            Options
+	receivedMessage atomic.Bool
+	startupTime     atomic.Int64 // nanoseconds from the first frame of the client to the first message of the peer
+	exitsLate       *atomic.Bool // some instance of the target did not exit within the timeout
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and renewed whenever a frame came or the connection ended
-	over    error         // why nothing more will come, or nil
-	asked   time.Time     // when we asked the peer to end
-	forced  bool          // we signalled it, or it was ended for flooding
-	waited  time.Duration // how long we waited before we signalled it
-	asks    chan question
-	instead func(Asked) Reply // answers in place of the host
-	bans    []*Ban
+	mu                 sync.Mutex
+	changed            chan struct{} // closed and renewed at every frame and at the end
+	endErr             error         // why no more frames will come, or nil
+	endRequested       time.Time     // when the client first asked the peer to end
+	signalled          bool          // the client signalled the peer, or ended it for flooding
+	waitedBeforeSignal time.Duration
+	override           func(Asked) Reply // answers in place of the host; may be nil
+	watches            []*Ban
 
-	all   amount // of what the peer said
-	since amount // of what it said since our last message
+	requests  chan pendingRequest // of the peer
+	total     volume              // of what the peer sent
+	sinceSent volume              // of what the peer sent since the last message of the client
 
-	posts     map[int]bool  // exchanges of HTTP that are POSTs of ours
-	anonymous int           // frames of ours that an answer without id may be meant for: what is unreadable, and notifications
-	ended     chan struct{} // closed once the peer is gone and everything was read
-	ending    sync.Once
+	posts      map[int]bool  // exchanges that are POSTs of the client
+	anonymous  int           // frames of the client that a response without id may answer
+	readerDone chan struct{} // closed once the peer has ended and everything was read
+	closeOnce  sync.Once
 }
 
-// connect starts an instance.
-func connect(ctx context.Context, target transport.Target, opts Options, stays *atomic.Bool) (*Conn, error) {
+// connect starts an instance of the target.
+func connect(ctx context.Context, target transport.Target, opts Options, exitsLate *atomic.Bool) (*Conn, error) {
 	c := &Conn{
 		Transcript: wire.NewTranscript(),
 		opts:       opts,
-		stays:      stays,
+		exitsLate:  exitsLate,
 		changed:    make(chan struct{}),
-		asks:       make(chan question, 256),
-		ended:      make(chan struct{}),
+		requests:   make(chan pendingRequest, 256),
+		readerDone: make(chan struct{}),
 	}
 	var err error
 	if c.link, err = dial(ctx, target, opts, c.record); err != nil {
@@ -61,209 +61,170 @@ func connect(ctx context.Context, target transport.Target, opts Options, stays *
 	return c, nil
 }
 
-// read takes frames until no more can come.
+// read reads frames until no more can come.
 func (c *Conn) read() {
-	defer close(c.ended)
-	defer close(c.asks)
+	defer close(c.readerDone)
+	defer close(c.requests)
 	for {
 		f, err := c.link.next()
 		if err != nil {
-			c.finish() // io.EOF, or a read on a link that we ended
+			c.recordEnding() // io.EOF, or a read on a link that this side ended
 			return
 		}
-		if c.floods(f) {
-			c.mu.Lock()
-			c.over, c.forced = fmt.Errorf("server flooded its output: more than %d frames or %d bytes since our last message, or %d times as much in one session", c.opts.MaxFrames, c.opts.MaxBytes, wholeSession), true
-			c.mu.Unlock()
-			c.link.kill()
-			c.finish()
+		if c.isFlooding(f) {
+			c.endForFlooding()
 			return
 		}
-		instead := c.answering() // before anybody can see the frame and change it
+		override := c.currentOverride() // before anyone can see the frame and change the override
 		at, m := c.Add(f)
-		if f.Wordless() {
-			c.signal()
+		if !f.Wordless() {
+			c.handle(wire.Entry{Index: at, Frame: f, Message: m}, override)
+		}
+		c.notify()
+	}
+}
+
+// handle puts the requests in a message of the peer in the queue for the host, and
+// shows the message to the watches.
+func (c *Conn) handle(e wire.Entry, override func(Asked) Reply) {
+	if !c.receivedMessage.Swap(true) {
+		c.startupTime.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
+	}
+	for _, part := range e.Message.Elements() {
+		if part.Kind != wire.Request {
 			continue
 		}
-		if !c.heard.Swap(true) {
-			c.start.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
-		}
-		e := wire.Entry{Index: at, Frame: f, Message: m}
-		for _, part := range m.Elements() {
-			if part.Kind == wire.Request {
-				select {
-				case c.asks <- question{wire.Entry{Index: at, Frame: f, Message: part}, instead}:
-				default: // a peer that floods us with requests gets no answers
-				}
-			}
-		}
-		c.check(e)
-		c.signal()
-	}
-}
-
-// An amount is of frames and their bytes.
-type amount struct{ frames, bytes atomic.Int64 }
-
-func (a *amount) add(f wire.Frame) {
-	a.frames.Add(1)
-	a.bytes.Add(int64(sizeOf(f)))
-}
-
-func (a *amount) reset() {
-	a.frames.Store(0)
-	a.bytes.Store(0)
-}
-
-// over tells whether it is more than a share of the limits.
-func (a *amount) over(o Options, share float64) bool {
-	return float64(a.frames.Load()) > share*float64(o.MaxFrames) || float64(a.bytes.Load()) > share*float64(o.MaxBytes)
-}
-
-// wholeSession is how many times the limits a peer may say in all of a session,
-// which bounds what is kept of one; at half of the limits a session is Worn.
-const (
-	wholeSession = 4
-	worn         = 0.5
-)
-
-// floods counts a frame and tells whether the peer says more than anybody could
-// have asked it for. The heads and ends of exchanges that we began count in all
-// alone.
-func (c *Conn) floods(f wire.Frame) bool {
-	c.all.add(f)
-	if !f.Wordless() || f.HTTP.Event != nil {
-		c.since.add(f)
-	}
-	return c.since.over(c.opts, 1) || c.all.over(c.opts, wholeSession)
-}
-
-// Worn tells whether so much was said in the session that another should be used
-// for what is to come.
-func (c *Conn) Worn() bool { return c.all.over(c.opts, worn) }
-
-// Forgotten tells whether the server has ended the session by itself, as it may
-// over HTTP at any time (basic/transports#session-management).
-func (c *Conn) Forgotten() bool {
-	h, ok := c.link.(*httpLink)
-	return ok && h.over() && h.forgot
-}
-
-// finish records that the connection is over. A peer that closed its output
-// is given the grace to exit, so that its status can be told; one that we have
-// asked to end is waited for, since it will be made to.
-func (c *Conn) finish() {
-	grace := time.NewTimer(c.opts.Grace)
-	defer grace.Stop()
-	what := ""
-	for what == "" {
 		select {
-		case <-c.link.done():
-			what = c.link.status()
-		case <-grace.C:
-			if !c.wasAsked() {
-				what = "closed its output but goes on running"
-			}
+		case c.requests <- pendingRequest{wire.Entry{Index: e.Index, Frame: e.Frame, Message: part}, override}:
+		default: // a peer that floods the queue gets no answers
 		}
 	}
-	c.mu.Lock()
-	e := wire.Ending{What: what, Asked: !c.asked.IsZero(), Graceful: !c.asked.IsZero() && !c.forced, Waited: c.waited}
-	if e.Asked {
-		e.After = time.Since(c.asked)
-	}
-	c.End(e) // first: who sees that it is over may ask how it ended
-	if c.over == nil {
-		c.over = fmt.Errorf("server closed the connection (%s)", what)
-	}
-	c.mu.Unlock()
-	c.signal()
+	c.inspectFrame(e)
 }
 
-func (c *Conn) wasAsked() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.asked.IsZero()
+// record adds a frame of the client to the transcript.
+func (c *Conn) record(f wire.Frame) int {
+	if f.HTTP != nil && f.HTTP.Method == http.MethodPost {
+		c.mu.Lock()
+		if c.posts == nil {
+			c.posts = map[int]bool{}
+		}
+		c.posts[f.HTTP.Exchange] = true
+		c.mu.Unlock()
+	}
+	at, m := c.Add(f)
+	if f.Wordless() {
+		return at
+	}
+	if !m.IsResponse() {
+		c.sinceSent.reset()
+	}
+	if !m.Readable() || m.Kind == wire.Notification {
+		c.mu.Lock()
+		c.anonymous++
+		c.mu.Unlock()
+	}
+	return at
 }
 
-func (c *Conn) signal() {
+func (c *Conn) notify() {
 	c.mu.Lock()
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
 }
 
-// state returns a channel that is closed at the next change, and why nothing
-// more will come, if so.
+// state returns a channel that is closed at the next change, and why no more frames
+// will come, or nil.
 func (c *Conn) state() (<-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.changed, c.over
+	return c.changed, c.endErr
 }
 
-// Send sends one message and records it first, so that no answer to it can
-// stand before it in the transcript. After the end of the context nothing is
-// recorded or sent.
+// Over returns why the connection has ended; nil while it is open.
+func (c *Conn) Over() error {
+	_, err := c.state()
+	return err
+}
+
+// Stderr returns the end of what the server wrote to its standard error.
+func (c *Conn) Stderr() string { return c.link.stderr() }
+
+// Speak sets the revision of a connection that is used without a Session. It must
+// be called before the first message.
+func (c *Conn) Speak(rev spec.Revision) { c.link.setRevision(rev) }
+
+// Forgotten reports whether the server has ended the session by itself, as it may do
+// over HTTP at any time (basic/transports#session-management).
+func (c *Conn) Forgotten() bool {
+	h, ok := c.link.(*httpLink)
+	return ok && h.hasEnded() && h.sessionEnded
+}
+
+// Send sends one message and returns the index of its frame. It records the frame
+// first, so that no answer can precede it in the transcript. After the end of the
+// context it neither records nor sends anything.
 func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
 	at, err := c.link.send(ctx, raw)
-	return at, c.why(ctx, err)
+	return at, c.explainSendError(ctx, err)
 }
 
-// SendChunks writes the chunks one after another as they are, recorded as one
-// frame per line that they make up; only stdio has lines.
+// SendChunks writes chunks one after another, and records one frame for each line
+// that they form together. It returns the index of the first frame. Over HTTP it
+// returns an error.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
 	return c.SendPaused(ctx, func(int) {}, chunks...)
 }
 
-// SendPaused does the same, and calls pause with the index of the first frame
-// between one chunk and the next.
+// SendPaused sends chunks as SendChunks does. Between two chunks it calls pause with
+// the index of the first frame.
 func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
-	first, err := c.link.chunks(ctx, pause, chunks)
-	return first, c.why(ctx, err)
+	first, err := c.link.sendChunks(ctx, pause, chunks)
+	return first, c.explainSendError(ctx, err)
 }
 
-// Drain waits until the peer has taken what was written, at most the grace: a
-// pause for SendPaused, without which a peer may get two chunks at once.
+// Drain waits until the peer has read everything that was sent, at most the grace.
+// It serves as a pause of SendPaused, without which a peer may read two chunks at
+// once.
 func (c *Conn) Drain(ctx context.Context) { c.link.drain(ctx, c.opts.Grace) }
 
-// Speak tells the revision at which a connection is used by who speaks on it
-// without a Session, before anything is sent.
-func (c *Conn) Speak(rev spec.Revision) { c.link.use(rev) }
-
-// why says how the server ended rather than EPIPE, where it did. Over HTTP it is
-// known by then whether it did.
-func (c *Conn) why(ctx context.Context, err error) error {
-	if h, ok := c.link.(*httpLink); ok && !h.over() {
+// explainSendError returns why the server ended in place of EPIPE, if it ended. Over
+// HTTP that is known by the time of the call.
+func (c *Conn) explainSendError(ctx context.Context, err error) error {
+	if h, ok := c.link.(*httpLink); ok && !h.hasEnded() {
 		return err
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 		ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 		defer cancel()
-		if gone := c.gone(ctx); gone != nil {
-			return gone
+		if endErr := c.awaitEnd(ctx); endErr != nil {
+			return endErr
 		}
 	}
-	if torn := (*transport.Torn)(nil); errors.As(err, &torn) {
-		c.breakOff(torn)
+	if partial := (*transport.Torn)(nil); errors.As(err, &partial) {
+		c.fail(partial)
 	}
 	return err
 }
 
-// breakOff notes that nothing more can be said on the connection.
-func (c *Conn) breakOff(why error) {
+// fail records that nothing more can be sent on the connection.
+func (c *Conn) fail(err error) {
 	c.mu.Lock()
-	if c.over == nil {
-		c.over, c.forced = why, true
+	if c.endErr == nil {
+		c.endErr, c.signalled = err, true
 	}
 	c.mu.Unlock()
-	c.signal()
+	c.notify()
 }
 
-// gone waits until the reader saw the end and returns what it was.
-func (c *Conn) gone(ctx context.Context) error {
+// awaitEnd waits until the connection has ended and returns why; nil if the context
+// ended first.
+func (c *Conn) awaitEnd(ctx context.Context) error {
 	for {
-		changed, over := c.state()
-		if over != nil {
-			return over
+		changed, endErr := c.state()
+		if endErr != nil {
+			return endErr
 		}
 		select {
 		case <-changed:
@@ -271,119 +232,4 @@ func (c *Conn) gone(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// Over returns why the connection is over, or nil while it stands.
-func (c *Conn) Over() error {
-	_, over := c.state()
-	return over
-}
-
-// Stderr returns the last of what the server wrote to its standard error.
-func (c *Conn) Stderr() string { return c.link.stderr() }
-
-// Close ends the peer as the specification tells a client to: close its
-// input, wait, SIGTERM, wait, SIGKILL (basic/lifecycle#shutdown). What came of
-// it is the transcript's Ending. A peer that still owes an answer may be at work
-// on it, and how it ends is no evidence: it is not waited for as long. Of the
-// others, one that outstays the grace may be slow or may stay for ever: until
-// one stayed for all of the timeout, each is given that, so that a busy machine
-// accuses no one. Safe to call more than once.
-func (c *Conn) Close() {
-	c.ending.Do(func() {
-		grace, busy := c.leave(), c.busy()
-		switch {
-		case busy:
-			grace /= busyShare
-		case !c.stays.Load():
-			grace = max(grace, c.opts.Timeout)
-		}
-		c.ask(false)
-		c.link.leave()
-		if !c.exits(grace) {
-			if !busy {
-				c.stays.Store(true)
-			}
-			c.ask(true)
-			c.link.terminate()
-			c.exits(c.opts.Grace)
-		}
-		c.lastWords()
-		c.link.kill()
-	})
-	<-c.ended
-}
-
-// busyShare divides the grace of a peer that still owes an answer, and that of
-// the reader of one that has exited.
-const busyShare = 4
-
-// lastWords waits until what a peer wrote before it exited was read. Its output
-// stays open as long as a child of its own holds it, so that there is a limit.
-func (c *Conn) lastWords() {
-	limit := time.NewTimer(c.opts.Grace / busyShare)
-	defer limit.Stop()
-	select {
-	case <-c.ended:
-	case <-limit.C:
-	}
-}
-
-// busy tells whether a request of ours was never answered.
-func (c *Conn) busy() bool {
-	open := map[string]bool{}
-	for _, e := range c.Entries() {
-		for _, m := range e.Message.Elements() {
-			switch {
-			case e.From == wire.Client && m.Method() == "subscriptions/listen":
-				// Its answer is due when the stream ends
-				// (basic/patterns/subscriptions).
-			case e.From == wire.Client && m.Kind == wire.Request:
-				open[m.ID().Key()] = true
-			case e.From == wire.Server && m.IsResponse():
-				delete(open, m.ID().Key())
-			}
-		}
-	}
-	return len(open) > 0
-}
-
-// leave is how long a peer may take to exit once its input was closed: the
-// grace, or more if it was slow to start, since what makes one slow, such as a
-// busy machine, makes the other so.
-func (c *Conn) leave() time.Duration {
-	return max(c.opts.Grace, min(3*time.Duration(c.start.Load()), c.opts.Timeout))
-}
-
-// ask notes when we first asked the peer to end, and whether by a signal.
-func (c *Conn) ask(forced bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.asked.IsZero():
-		c.asked = time.Now()
-	case forced && !c.forced:
-		c.waited = time.Since(c.asked)
-	}
-	c.forced = c.forced || forced
-}
-
-func (c *Conn) exits(within time.Duration) bool {
-	limit := time.NewTimer(within)
-	defer limit.Stop()
-	select {
-	case <-c.link.done():
-		return true
-	case <-limit.C:
-		return false
-	}
-}
-
-// Kill ends the peer at once.
-func (c *Conn) Kill() {
-	c.ending.Do(func() {
-		c.ask(true)
-		c.link.kill()
-	})
-	<-c.ended
 }

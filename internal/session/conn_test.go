@@ -17,11 +17,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// A peer that stays after the end of its input is given the whole grace, one
-// that still owes an answer a part of it.
-func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
+// A peer that does not exit gets the whole grace, and one that has not answered a
+// request only a part of it.
+func TestBusyPeerGetsAShortGrace(t *testing.T) {
 	t.Parallel()
-	stays := transport.InProcess{Name: "stays", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
+	target := transport.InProcess{Name: "stays", Serve: func(ctx context.Context, in io.Reader, _ io.Writer) error {
 		_, _ = io.Copy(io.Discard, in)
 		<-ctx.Done()
 		return nil
@@ -29,13 +29,13 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 	o := Defaults()
 	o.Grace = 400 * time.Millisecond
 	for _, busy := range []bool{false, true} {
-		var known atomic.Bool
-		known.Store(true)
-		c, err := connect(t.Context(), stays, o, &known)
+		var exitsLate atomic.Bool
+		exitsLate.Store(true)
+		c, err := connect(t.Context(), target, o, &exitsLate)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := c.use(spec.V2025_06_18, nil)
+		s := c.newSession(spec.V2025_06_18, nil)
 		if busy {
 			if _, err := s.Start(t.Context(), "ping", nil); err != nil {
 				t.Fatal(err)
@@ -44,13 +44,13 @@ func TestABusyPeerIsNotGivenTheWholeGrace(t *testing.T) {
 		began := time.Now()
 		s.Close()
 		if took := time.Since(began); busy != (took < o.Grace) {
-			t.Errorf("busy %v: the end took %s of a grace of %s", busy, took, o.Grace)
+			t.Errorf("busy %v: Close took %s of a grace of %s", busy, took, o.Grace)
 		}
 	}
 }
 
-// Frames stand in the transcript in the order in which they were written, also
-// where several write at once: judges tell by it what the server has read.
+// The order of the frames is the order of the writes, also for concurrent writers:
+// checks conclude from it what the server has read.
 func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 	var read [][]byte
 	echo := transport.InProcess{Name: "reads", Serve: func(_ context.Context, in io.Reader, _ io.Writer) error {
@@ -60,8 +60,8 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 		}
 		return lines.Err()
 	}}
-	var known atomic.Bool
-	c, err := connect(t.Context(), echo, Defaults(), &known)
+	var exitsLate atomic.Bool
+	c, err := connect(t.Context(), echo, Defaults(), &exitsLate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 	}
 }
 
-// What is sent after the end of the run is neither written nor recorded.
-func TestNothingIsSentAfterTheEnd(t *testing.T) {
+// After the end of the context nothing is written or recorded.
+func TestNothingIsSentAfterTheContext(t *testing.T) {
 	silent := transport.InProcess{Name: "silent", Serve: func(_ context.Context, in io.Reader, _ io.Writer) error {
 		n, err := io.Copy(io.Discard, in)
 		if n > 0 {
@@ -97,17 +97,17 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 		}
 		return err
 	}}
-	var known atomic.Bool
-	c, err := connect(t.Context(), silent, Defaults(), &known)
+	var exitsLate atomic.Bool
+	c, err := connect(t.Context(), silent, Defaults(), &exitsLate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	over, end := context.WithCancel(t.Context())
+	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := c.Send(over, []byte("{}")); err == nil {
+	if _, err := c.Send(ended, []byte("{}")); err == nil {
 		t.Error("a frame was sent")
 	}
-	if _, err := c.SendChunks(over, []byte("{"), []byte("}\n")); err == nil {
+	if _, err := c.SendChunks(ended, []byte("{"), []byte("}\n")); err == nil {
 		t.Error("chunks were sent")
 	}
 	c.Close()
@@ -116,13 +116,12 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A message that was taken only in part ends the session, and says so: what were
-// sent behind it would be read as its rest, and its answer be held against the
-// server.
-func TestAMessageTakenInPartEndsTheSession(t *testing.T) {
+// A message that was written only in part ends the session. The server would read a
+// further message as its rest.
+func TestPartialWriteEndsTheSession(t *testing.T) {
 	read := make(chan struct{})
 	rest := make(chan []byte, 1)
-	s := bareSession(t, func(ctx context.Context, in io.Reader, _ io.Writer) error {
+	s := unopened(t, func(ctx context.Context, in io.Reader, _ io.Writer) error {
 		select {
 		case <-read:
 		case <-ctx.Done():
@@ -138,7 +137,7 @@ func TestAMessageTakenInPartEndsTheSession(t *testing.T) {
 	}
 	sent := s.Len()
 	if live := s.Liveness(t.Context()); live != Dead || s.Over() == nil {
-		t.Errorf("it is %s: %v", live, s.Over())
+		t.Errorf("the server is %s: %v", live, s.Over())
 	}
 	if _, err := s.Notify(t.Context(), "notifications/x", nil); err == nil || s.Len() != sent {
 		t.Errorf("%v, and %d frames are recorded", err, s.Len()-sent)

@@ -13,59 +13,57 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Host is the client's side of a session: what it declares, and how it
-// answers what a server asks of it. One host serves both eras, requests of the
-// server and the entries of an input_required result. The nil Host declares
-// nothing and answers as a client without any feature.
+// A Host provides the client features of a session: it declares capabilities and
+// answers the requests of the server. It serves both eras: requests of the server,
+// and the input requests of an input_required result. The nil Host declares nothing
+// and answers only ping.
 type Host struct {
 	// Declares returns the capabilities of the client at a revision.
 	Declares func(rev spec.Revision) Params
-	// Answer answers one thing that a server asks for; it is called on a
-	// goroutine of the session's.
+	// Answer answers one request of the server. A goroutine of the session calls it.
 	Answer func(a Asked) Reply
 }
 
-// Asked is one thing that a server asked for: roots/list,
-// sampling/createMessage, elicitation/create or any other method.
+// Asked is a request of the server to the host: roots/list, sampling/createMessage,
+// elicitation/create or any other method.
 type Asked struct {
 	Rev    spec.Revision
 	Method string
 	Params gjson.Result
-	Key    string // of the entry, in an input_required result
+	Key    string // of the entry in an input_required result; "" for a request
 }
 
-// A Reply is how a host answers. The zero Reply says nothing at all: the
-// answer is owed, or left out of the inputResponses.
+// Reply is the answer of a host: a result or an error. The zero Reply is no answer.
+// An input response cannot be an error.
 type Reply struct {
-	Result  Params // of a success
-	Code    int    // of an error, for which an input_required round has no form
-	Message string
+	Result  Params // of a success; nil for none
+	Code    int    // of an error; 0 for none
+	Message string // of an error
 }
 
-// NoSuchMethod is how a client answers a method that it does not offer.
+// NoSuchMethod returns the answer of a client to a method that it does not support.
 func NoSuchMethod() Reply {
 	return Reply{Code: spec.MethodNotFound, Message: "mcpcheck declared no capability for this method"}
 }
 
-// Willing is a host that declares every capability whose requests it can
-// answer, and answers them as a user would who agrees to everything.
-func Willing() *Host { return &Host{Declares: everything, Answer: agree} }
+// Willing returns a host that declares every capability whose requests it can
+// answer, and answers them as a user who accepts everything.
+func Willing() *Host { return &Host{Declares: allCapabilities, Answer: acceptAll} }
 
-// Sparing is a host that declares the same capabilities without what they may
-// hold in detail, and answers as a willing one.
+// Sparing returns a host that declares the capabilities of Willing without their
+// sub-capabilities, and answers in the same way.
 func Sparing() *Host {
 	return &Host{Declares: func(rev spec.Revision) Params {
 		c := Params{}
-		for name := range everything(rev) {
+		for name := range allCapabilities(rev) {
 			c[name] = Params{}
 		}
 		return c
-	}, Answer: agree}
+	}, Answer: acceptAll}
 }
 
-// everything is all that a client can declare and we can answer; tasks of a
-// client are left out.
-func everything(rev spec.Revision) Params {
+// allCapabilities returns the capabilities of a client at a revision, except tasks.
+func allCapabilities(rev spec.Revision) Params {
 	f := rev.Facts()
 	c := Params{"roots": Params{}, "sampling": Params{}}
 	if !f.Stateless {
@@ -83,58 +81,65 @@ func everything(rev spec.Revision) Params {
 	return c
 }
 
-// agree gives the answer of a user who agrees.
-func agree(a Asked) Reply {
+// acceptAll answers as a user who accepts everything.
+func acceptAll(a Asked) Reply {
 	switch a.Method {
 	case "roots/list":
 		return Reply{Result: Roots()}
 	case "sampling/createMessage":
-		return Reply{Result: sample(a)}
+		return Reply{Result: samplingAnswer(a)}
 	case "elicitation/create":
 		if a.Rev.Facts().Elicitation {
-			return Reply{Result: elicited(a.Params)}
+			return Reply{Result: elicitResult(a.Params)}
 		}
 	}
 	return NoSuchMethod()
 }
 
-// Roots is the answer to roots/list. The folder need not exist: nothing on the
-// machine is opened to the server by running it under us.
+// Roots returns the result of roots/list. The folder does not exist: the check of a
+// server must not give the server access to a folder of this machine.
 func Roots() Params {
 	return Params{"roots": []any{Params{"uri": "file:///mcpcheck/workspace", "name": "workspace"}}}
 }
 
-// Sampled is a message of the client's model (client/sampling#creating-messages).
+// Sampled returns a result of sampling/createMessage with a text
+// (client/sampling#creating-messages).
 func Sampled(text string) Params {
-	return Params{"role": "assistant", "content": Params{"type": "text", "text": text}, "model": "mcpcheck-model", "stopReason": "endTurn"}
+	return Params{
+		"role": "assistant", "content": Params{"type": "text", "text": text},
+		"model": "mcpcheck-model", "stopReason": "endTurn",
+	}
 }
 
-// sample answers with a text, and uses a tool first where tools are offered
-// and none was used yet (client/sampling#tool-use).
-func sample(a Asked) Params {
+// samplingAnswer returns a text; if the request offers tools and has no tool result
+// yet, it uses a tool instead (client/sampling#tool-use).
+func samplingAnswer(a Asked) Params {
 	tools := a.Params.Get("tools").Array()
-	if len(tools) == 0 || a.Params.Get("toolChoice.mode").String() == "none" || usedTool(a.Params.Get("messages")) {
+	noTools := len(tools) == 0 || a.Params.Get("toolChoice.mode").String() == "none"
+	if noTools || hasToolResult(a.Params.Get("messages")) {
 		return Sampled("This is what the model of mcpcheck says.")
 	}
 	return UsedTool(a.Params, "mcpcheck-use-1")
 }
 
-// UsedTool is a message of the model that uses the first tool that a request
-// for sampling offers, under an id (client/sampling#sampling-with-tools).
+// UsedTool returns a result of sampling/createMessage that uses the first tool of
+// the request under an id (client/sampling#sampling-with-tools).
 func UsedTool(params gjson.Result, id string) Params {
 	tool := params.Get("tools.0")
 	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
 	if err != nil {
 		return Sampled("The model of mcpcheck could not use the tool.")
 	}
+	use := Params{"type": "tool_use", "id": id, "name": tool.Get("name").String(), "input": json.RawMessage(input)}
 	return Params{
-		"role":    "assistant",
-		"content": []any{Params{"type": "tool_use", "id": id, "name": tool.Get("name").String(), "input": json.RawMessage(input)}},
-		"model":   "mcpcheck-model", "stopReason": "toolUse",
+		"role": "assistant", "content": []any{use},
+		"model": "mcpcheck-model", "stopReason": "toolUse",
 	}
 }
 
-func usedTool(messages gjson.Result) bool {
+// hasToolResult reports whether the messages of a sampling request have a tool
+// result.
+func hasToolResult(messages gjson.Result) bool {
 	for _, m := range messages.Array() {
 		blocks := m.Get("content")
 		if blocks.Get("type").String() == "tool_result" {
@@ -149,10 +154,10 @@ func usedTool(messages gjson.Result) bool {
 	return false
 }
 
-// elicited accepts: a form with content that fits what was requested, a page
-// without any (client/elicitation#response-actions). Where no content can be
-// made the user declines.
-func elicited(params gjson.Result) Params {
+// elicitResult accepts an elicitation: a form with content that fits the requested
+// schema, a URL without content (client/elicitation#response-actions). It declines
+// if no content fits the schema.
+func elicitResult(params gjson.Result) Params {
 	if params.Get("mode").String() == "url" {
 		return Params{"action": "accept"}
 	}
@@ -163,15 +168,15 @@ func elicited(params gjson.Result) Params {
 	return Params{"action": "accept", "content": json.RawMessage(content)}
 }
 
-// declares returns the capabilities of the client at a revision.
-func (h *Host) declares(rev spec.Revision) Params {
+// capabilities returns the capabilities of the client at a revision.
+func (h *Host) capabilities(rev spec.Revision) Params {
 	if h == nil {
 		return Params{}
 	}
 	return h.Declares(rev)
 }
 
-// answer answers a method; ping is answered by every client.
+// answer answers a request of the server. Every client answers ping.
 func (h *Host) answer(a Asked) Reply {
 	switch {
 	case a.Method == "ping":
@@ -182,57 +187,58 @@ func (h *Host) answer(a Asked) Reply {
 	return h.Answer(a)
 }
 
-// Answering lets f answer what the server asks for from now on, in place of the
-// host; nil gives the word back to the host.
+// Answering makes f answer further requests of the server in place of the host; nil
+// makes the host answer them again.
 func (s *Session) Answering(f func(Asked) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.instead = f
+	s.override = f
 }
 
-// A question is a request of the server, with who answers such at the time that
-// it came.
-type question struct {
+// A pendingRequest is a request of the server, with the override at the time when it
+// came.
+type pendingRequest struct {
 	wire.Entry
-	instead func(Asked) Reply
+	override func(Asked) Reply
 }
 
-func (c *Conn) answering() func(Asked) Reply {
+func (c *Conn) currentOverride() func(Asked) Reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.instead
+	return c.override
 }
 
-func (s *Session) answerTo(a Asked, instead func(Asked) Reply) Reply {
-	if instead != nil && a.Method != "ping" {
-		return instead(a)
+func (s *Session) hostAnswer(a Asked, override func(Asked) Reply) Reply {
+	if override != nil && a.Method != "ping" {
+		return override(a)
 	}
 	return s.host.answer(a)
 }
 
-// respond answers the requests of the server.
-func (s *Session) respond() {
-	for e := range s.asks {
+// answerRequests answers the requests of the server until the connection ends.
+func (s *Session) answerRequests() {
+	for e := range s.requests {
 		id := e.Message.ID()
 		if s.Rev.Facts().Stateless || !id.Usable() {
-			continue // a server that sends requests in the stateless era is judged, not answered
+			continue // a stateless revision has no such requests; a check reports them
 		}
-		reply := s.answerTo(Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}, e.instead)
-		if raw := Response(id, reply); raw != nil {
-			// A peer that does not read loses the answer; what it does then is judged.
+		request := Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}
+		if raw := Response(id, s.hostAnswer(request, e.override)); raw != nil {
+			// A server that does not read gets no answer.
 			_, _ = s.Send(context.Background(), raw)
 		}
 	}
 }
 
-// Response returns the bytes of a response to a request of the server; nil for
-// the zero Reply.
+// Response returns the bytes of a response to a request of the server; nil for the
+// zero Reply.
 func Response(id wire.ID, r Reply) []byte {
 	switch {
 	case r.Result != nil:
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(r.Result))
 	case r.Code != 0:
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id.Raw, r.Code, encode(r.Message))
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
+			id.Raw, r.Code, encode(r.Message))
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// The same host serves both eras: requests of the server, and rounds.
-func TestWillingHostIsAskedInBothEras(t *testing.T) {
+// One host answers the requests of the server and the input requests of results.
+func TestHostAnswersInBothEras(t *testing.T) {
 	for _, rev := range spec.Since(spec.V2025_06_18).Revisions() {
-		s := opened(t, rev, session.Willing())
+		s := openSession(t, rev, session.Willing())
 		call := func(tool string, args session.Params) string {
 			e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": tool, "arguments": args})
 			if err != nil {
@@ -25,53 +25,54 @@ func TestWillingHostIsAskedInBothEras(t *testing.T) {
 			return e.Message.Result().Get("content.0.text").String()
 		}
 		if got := call("suggest_reading", session.Params{"mood": "calm"}); !strings.Contains(got, "model of mcpcheck") {
-			t.Errorf("%s: sampling came to %q", rev, got)
+			t.Errorf("%s: the tool with sampling returned %q", rev, got)
 		}
 		if got := call("register_reader", session.Params{}); !strings.HasPrefix(got, "Welcome") {
-			t.Errorf("%s: elicitation came to %q", rev, got)
+			t.Errorf("%s: the tool with elicitation returned %q", rev, got)
 		}
-		if got := call("check_file", session.Params{"uri": "file:///mcpcheck/workspace/list.txt"}); !strings.Contains(got, "a folder of yours") {
-			t.Errorf("%s: roots came to %q", rev, got)
+		got := call("check_file", session.Params{"uri": "file:///mcpcheck/workspace/list.txt"})
+		if !strings.Contains(got, "a folder of yours") {
+			t.Errorf("%s: the tool with roots returned %q", rev, got)
 		}
 		s.Answering(func(session.Asked) session.Reply {
 			return session.Reply{Result: session.Params{"action": "decline"}}
 		})
 		if got := call("register_reader", session.Params{}); got != "No card was written." {
-			t.Errorf("%s: a declined form came to %q", rev, got)
+			t.Errorf("%s: the tool with a declined form returned %q", rev, got)
 		}
 		s.Answering(nil)
 		if got := call("register_reader", session.Params{}); !strings.HasPrefix(got, "Welcome") {
-			t.Errorf("%s: the host did not get the word back: %q", rev, got)
+			t.Errorf("%s: after the override the tool returned %q", rev, got)
 		}
 	}
 }
 
-func TestPlainHostDeclaresNothingAndAnswersPings(t *testing.T) {
-	s := opened(t, spec.V2025_11_25, nil)
-	e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": "suggest_reading", "arguments": session.Params{"mood": "calm"}})
+func TestNilHostDeclaresNothing(t *testing.T) {
+	s := openSession(t, spec.V2025_11_25, nil)
+	params := session.Params{"name": "suggest_reading", "arguments": session.Params{"mood": "calm"}}
+	e, err := s.Invoke(t.Context(), "tools/call", params)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !e.Message.Result().Get("isError").Bool() {
-		t.Errorf("a tool that needs sampling came to %s", e.Message.Summary())
+		t.Errorf("the tool with sampling returned %s", e.Message.Summary())
 	}
 	if len(s.Declared()) != 0 {
-		t.Errorf("it declares %v", s.Declared())
+		t.Errorf("the nil host declares %v", s.Declared())
 	}
 }
 
-// A retry without an answer is not sent: a round that changes nothing would
-// be asked for for ever.
-func TestRoundsEndWhereNothingIsAnswered(t *testing.T) {
-	s := opened(t, spec.V2026_07_28, session.Willing())
+// A request is not sent again without input, which would not change the result.
+func TestRequestIsNotRepeatedWithoutInput(t *testing.T) {
+	s := openSession(t, spec.V2026_07_28, session.Willing())
 	s.Answering(func(session.Asked) session.Reply { return session.Reply{} })
 	e, err := s.Invoke(t.Context(), "tools/call", session.Params{"name": "register_reader", "arguments": session.Params{}})
 	if err != nil || !session.Interim(e.Message) {
-		t.Errorf("it came to %s, %v", e.Message.Summary(), err)
+		t.Errorf("the request returned %s, %v", e.Message.Summary(), err)
 	}
 }
 
-func TestResponsesOfTheClient(t *testing.T) {
+func TestEncodeResponse(t *testing.T) {
 	for want, r := range map[string]session.Reply{
 		`{"jsonrpc":"2.0","id":"a","result":{"x":1}}`:                        {Result: session.Params{"x": 1}},
 		`{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"User \""}}`: {Code: -1, Message: `User "`},
@@ -83,7 +84,7 @@ func TestResponsesOfTheClient(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, rev spec.Revision, host *session.Host) *session.Session {
+func openSession(t *testing.T, rev spec.Revision, host *session.Host) *session.Session {
 	t.Helper()
 	o := session.Defaults()
 	o.Host = host
@@ -96,8 +97,8 @@ func opened(t *testing.T, rev spec.Revision, host *session.Host) *session.Sessio
 	return s
 }
 
-// A sparing host declares the same without details, and is asked accordingly.
-func TestSparingHostDeclaresNoDetails(t *testing.T) {
+// A host without sub-capabilities declares the same capabilities as the full host.
+func TestHostWithoutSubcapabilities(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		all, few := session.Willing().Declares(rev), session.Sparing().Declares(rev)
 		if len(all) != len(few) {
@@ -109,7 +110,7 @@ func TestSparingHostDeclaresNoDetails(t *testing.T) {
 			}
 		}
 	}
-	s := opened(t, spec.V2025_11_25, session.Sparing())
+	s := openSession(t, spec.V2025_11_25, session.Sparing())
 	for tool, want := range map[string]bool{"suggest_reading": false, "answer_question": true, "read_archive": true} {
 		args := session.Params{"mood": "calm"}
 		switch tool {
@@ -128,11 +129,13 @@ func TestSparingHostDeclaresNoDetails(t *testing.T) {
 	}
 }
 
-// A model that is offered tools uses the first once, under the id it is given.
-func TestModelUsesTheToolThatItIsOffered(t *testing.T) {
-	params := gjson.Parse(`{"messages":[],"tools":[{"name":"look","inputSchema":{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}}]}`)
+// The result uses the first tool of the request, with the given id.
+func TestToolUseResult(t *testing.T) {
+	params := gjson.Parse(`{"messages":[],"tools":[{"name":"look","inputSchema":{
+		"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}}]}`)
 	use := session.UsedTool(params, "u-7")["content"].([]any)[0].(session.Params)
-	if use["id"] != "u-7" || use["name"] != "look" || !gjson.Get(string(use["input"].(json.RawMessage)), "word").Exists() {
-		t.Errorf("it used %v", use)
+	input := string(use["input"].(json.RawMessage))
+	if use["id"] != "u-7" || use["name"] != "look" || !gjson.Get(input, "word").Exists() {
+		t.Errorf("the result uses %v", use)
 	}
 }

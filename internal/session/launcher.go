@@ -10,25 +10,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// A Launcher starts instances of the target and counts them. Once two of them
-// were seen to live side by side it keeps a spare started behind the one in
-// use, so that its start costs no waiting.
+// A Launcher starts instances of the target and counts them. Once two instances ran
+// at the same time, it starts a spare in advance, so that no caller waits for a
+// start.
 type Launcher struct {
-	target transport.Target
-	opts   Options
-	stays  atomic.Bool // an instance did not exit in all the time that we have
+	target    transport.Target
+	opts      Options
+	exitsLate atomic.Bool // some instance did not exit within the timeout
 
-	mu         sync.Mutex
-	starts     int
-	want       int // starts still to be asked for
-	sideBySide bool
-	serial     string // why starts are one after another, or ""
-	spare      chan started
-	all        []*Conn
-	learnt     map[string]bool
+	mu        sync.Mutex
+	starts    int
+	remaining int    // starts that are still expected
+	parallel  bool   // two instances ran at the same time
+	serial    string // why instances run one after another; "" if they need not
+	spare     chan startResult
+	instances []*Conn
+	traits    map[string]bool
 }
 
-type started struct {
+type startResult struct {
 	conn *Conn
 	err  error
 }
@@ -42,25 +42,25 @@ func NewLauncher(target transport.Target, opts Options) *Launcher {
 	return l
 }
 
-// Expect tells how many instances will be asked for from now on; no spare is
-// started beyond them.
+// Expect sets how many instances are still to be taken. The launcher starts no spare
+// beyond them.
 func (l *Launcher) Expect(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.want = n
+	l.remaining = n
 }
 
-// Take returns a started instance on which nothing was sent.
+// Take returns a started instance to which nothing was sent.
 func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 	l.mu.Lock()
-	l.want = max(0, l.want-1)
+	l.remaining = max(0, l.remaining-1)
 	spare := l.spare
 	l.spare = nil
 	l.mu.Unlock()
 	if spare != nil {
 		got := <-spare
 		if got.err == nil && got.conn.Over() == nil {
-			l.prepare()
+			l.startSpare()
 			return got.conn, nil
 		}
 		why := "a spare instance could not be started"
@@ -74,15 +74,15 @@ func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 	}
 	conn, err := l.start(ctx)
 	if err == nil {
-		l.prepare()
+		l.startSpare()
 	}
 	return conn, err
 }
 
-// Living returns how many instances have not ended, the spare included.
+// Living returns the number of running instances, the spare included.
 func (l *Launcher) Living() int {
 	n := 0
-	for _, c := range l.conns() {
+	for _, c := range l.snapshot() {
 		if c.Over() == nil {
 			n++
 		}
@@ -90,26 +90,25 @@ func (l *Launcher) Living() int {
 	return n
 }
 
-func (l *Launcher) conns() []*Conn {
+func (l *Launcher) snapshot() []*Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.all)
+	return slices.Clone(l.instances)
 }
 
-func (l *Launcher) start(ctx context.Context) (*Conn, error) { return l.reach(ctx, l.target) }
+func (l *Launcher) start(ctx context.Context) (*Conn, error) { return l.connect(ctx, l.target) }
 
-// as returns a connection of somebody who has another bearer token.
-func (l *Launcher) as(ctx context.Context, token string) (*Conn, error) {
+// connectAs returns a connection with another access token.
+func (l *Launcher) connectAs(ctx context.Context, token string) (*Conn, error) {
 	site, ok := l.target.(transport.Site)
 	if !ok {
-		return nil, errNoHTTP
+		return nil, errNotHTTP
 	}
 	site.Endpoint = site.Endpoint.WithBearer(token)
-	return l.reach(ctx, site)
+	return l.connect(ctx, site)
 }
 
-// Limited returns how many requests a limit on their rate turned away
-// (transport.Endpoint.Limited); 0 on stdio.
+// Limited returns the number of answers with HTTP status 429; 0 on stdio.
 func (l *Launcher) Limited() int64 {
 	if site, ok := l.target.(transport.Site); ok {
 		return site.Endpoint.Limited()
@@ -117,42 +116,43 @@ func (l *Launcher) Limited() int64 {
 	return 0
 }
 
-func (l *Launcher) reach(ctx context.Context, target transport.Target) (*Conn, error) {
-	conn, err := connect(ctx, target, l.opts, &l.stays)
+func (l *Launcher) connect(ctx context.Context, target transport.Target) (*Conn, error) {
+	conn, err := connect(ctx, target, l.opts, &l.exitsLate)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	l.starts++
-	l.all = append(l.all, conn)
+	l.instances = append(l.instances, conn)
 	l.mu.Unlock()
 	return conn, nil
 }
 
-// prepare starts the spare, if one is wanted and may live beside others.
-func (l *Launcher) prepare() {
+// startSpare starts the spare if another instance is expected and instances may run
+// at the same time.
+func (l *Launcher) startSpare() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.sideBySide || l.serial != "" || l.want == 0 || l.spare != nil {
+	if !l.parallel || l.serial != "" || l.remaining == 0 || l.spare != nil {
 		return
 	}
-	spare := make(chan started, 1)
+	spare := make(chan startResult, 1)
 	l.spare = spare
 	go func() {
 		conn, err := l.start(context.Background())
-		spare <- started{conn, err}
+		spare <- startResult{conn, err}
 	}()
 }
 
-// SideBySide tells the launcher that two instances were seen to serve at once.
+// SideBySide notes that two instances ran at the same time.
 func (l *Launcher) SideBySide() {
 	l.mu.Lock()
-	l.sideBySide = true
+	l.parallel = true
 	l.mu.Unlock()
-	l.prepare()
+	l.startSpare()
 }
 
-// GoSerial has instances started one after another from now on.
+// GoSerial makes further instances run one after another.
 func (l *Launcher) GoSerial(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,25 +161,25 @@ func (l *Launcher) GoSerial(why string) {
 	}
 }
 
-// Serial returns why instances are started one after another, or "".
+// Serial returns why instances run one after another; "" if they need not.
 func (l *Launcher) Serial() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.serial
 }
 
-// Starts returns how many instances were started.
+// Starts returns the number of instances that were started.
 func (l *Launcher) Starts() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.starts
 }
 
-// Close ends every instance, side by side.
+// Close ends all instances at the same time.
 func (l *Launcher) Close() {
 	l.mu.Lock()
 	spare := l.spare
-	l.spare, l.want = nil, 0
+	l.spare, l.remaining = nil, 0
 	l.mu.Unlock()
 	if spare != nil {
 		<-spare
@@ -189,25 +189,25 @@ func (l *Launcher) Close() {
 
 func (l *Launcher) closeAll() {
 	var wait sync.WaitGroup
-	for _, c := range l.conns() {
+	for _, c := range l.snapshot() {
 		wait.Go(c.Close)
 	}
 	wait.Wait()
 }
 
-// Learn notes something of the target that holds at every revision.
+// Learn notes a property of the target that holds at every revision.
 func (l *Launcher) Learn(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.learnt == nil {
-		l.learnt = map[string]bool{}
+	if l.traits == nil {
+		l.traits = map[string]bool{}
 	}
-	l.learnt[what] = true
+	l.traits[what] = true
 }
 
-// Learnt tells whether something was noted of the target.
+// Learnt reports whether a property of the target was noted.
 func (l *Launcher) Learnt(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.learnt[what]
+	return l.traits[what]
 }

@@ -13,29 +13,37 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An Opening is what came of opening a session at a revision.
+// A lifecycle opens sessions of one era.
+type lifecycle interface {
+	// open establishes the revision on the connection.
+	open(ctx context.Context, s *Session, within time.Duration) Opening
+	// addRequestMeta returns params with what every request of the era must carry.
+	addRequestMeta(params Params) Params
+}
+
+// An Opening is the result of opening a session at a revision.
 type Opening struct {
-	// Spoken: the server named this revision in its answer.
+	// Spoken reports that the server named the revision in its answer.
 	Spoken bool
-	// Valid: the answer was one that a server may give to say that it does
-	// not speak the revision (or that it does).
+	// Valid reports that the answer is one by which a server may accept or reject
+	// the revision.
 	Valid bool
-	// Modern: the server is of the stateless era, told by a discover result
-	// or by an error that only that era has.
+	// Modern reports that the server is of the stateless era: it answered with a
+	// discover result or an error code of that era.
 	Modern       bool
-	Why          string // why it is not spoken
+	Why          string // why the server does not speak the revision
 	Answer       wire.Entry
 	Answered     bool
-	Offered      string // the revision that the server named, if any
+	Offered      string // the revision that the server named; "" for none
 	Capabilities gjson.Result
 	Info         gjson.Result // serverInfo
 	Took         time.Duration
 	Err          error    // why there was no answer
-	Refusal      *Refusal // the answer of HTTP, where there was no other
+	Refusal      *Refusal // the answer of HTTP, if no message came
 }
 
-// told names an answer, with what it was on HTTP where that is no success.
-func told(e wire.Entry) string {
+// describeAnswer describes an answer, with its HTTP status unless that is a success.
+func describeAnswer(e wire.Entry) string {
 	text := e.Message.Summary()
 	if e.HTTP != nil && e.HTTP.Status >= 300 {
 		text += fmt.Sprintf(" and HTTP status %d", e.HTTP.Status)
@@ -43,7 +51,8 @@ func told(e wire.Entry) string {
 	return text
 }
 
-func ask(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
+// requestOpening sends the first request of a session and waits for the answer.
+func requestOpening(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
 	began := time.Now()
 	id := s.NextID()
 	at, err := s.Send(ctx, Frame(id, method, params))
@@ -85,14 +94,16 @@ func Initialize(rev spec.Revision, capabilities Params) Params {
 	}
 }
 
+// open sends initialize and, if the server accepts the revision,
+// notifications/initialized.
 func (h handshake) open(ctx context.Context, s *Session, within time.Duration) Opening {
-	o := ask(ctx, s, "initialize", Initialize(h.rev, h.capabilities), within)
+	o := requestOpening(ctx, s, "initialize", Initialize(h.rev, h.capabilities), within)
 	if !o.Answered {
 		return o
 	}
 	m := o.Answer.Message
 	if m.Kind != wire.Result {
-		o.Why = "initialize was answered with " + told(o.Answer)
+		o.Why = "initialize was answered with " + describeAnswer(o.Answer)
 		return o
 	}
 	version := m.Result().Get("protocolVersion")
@@ -114,18 +125,20 @@ func (h handshake) open(ctx context.Context, s *Session, within time.Duration) O
 	return o
 }
 
-func (handshake) stamp(params Params) Params { return params }
+func (handshake) addRequestMeta(params Params) Params { return params }
 
-// stateless is the era of per-request metadata (basic/index#statelessness).
+// stateless is the era of protocol fields in each request
+// (basic/index#statelessness).
 type stateless struct {
 	rev          spec.Revision
 	capabilities Params
 }
 
+// open sends server/discover.
 func (l stateless) open(ctx context.Context, s *Session, within time.Duration) Opening {
-	o := ask(ctx, s, "server/discover", l.stamp(nil), within)
+	o := requestOpening(ctx, s, "server/discover", l.addRequestMeta(nil), within)
 	if !o.Answered {
-		// So answers a server of the older era what it cannot accept
+		// A server with a handshake may answer so
 		// (basic/transports/streamable-http#backward-compatibility).
 		o.Valid = o.Refusal != nil && o.Refusal.Status >= 400 && o.Refusal.Status < 500
 		return o
@@ -135,7 +148,7 @@ func (l stateless) open(ctx context.Context, s *Session, within time.Duration) O
 	if m.Kind == wire.Error {
 		o.Valid = true
 		o.Modern = code == spec.UnsupportedVersion || code == spec.MissingClientCapability
-		o.Why = "server/discover was answered with " + told(o.Answer)
+		o.Why = "server/discover was answered with " + describeAnswer(o.Answer)
 		return o
 	}
 	versions := m.Result().Get("supportedVersions")
@@ -156,8 +169,9 @@ func (l stateless) open(ctx context.Context, s *Session, within time.Duration) O
 	return o
 }
 
-// stamp adds the per-request protocol fields where the caller gave none.
-func (l stateless) stamp(params Params) Params {
+// addRequestMeta adds the protocol fields that the caller did not set. It leaves a
+// _meta that is no object unchanged.
+func (l stateless) addRequestMeta(params Params) Params {
 	out := maps.Clone(params)
 	if out == nil {
 		out = Params{}
@@ -179,9 +193,9 @@ func (l stateless) stamp(params Params) Params {
 	return out
 }
 
-// Meta returns the per-request protocol fields of a stateless revision
-// (basic/index#per-request-protocol-fields), with the capabilities of a client;
-// nil for none.
+// Meta returns the protocol fields of a request at a stateless revision
+// (basic/index#per-request-protocol-fields), with the capabilities of a client; nil
+// for none.
 func Meta(rev spec.Revision, capabilities Params) Params {
 	if capabilities == nil {
 		capabilities = Params{}

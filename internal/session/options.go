@@ -1,6 +1,16 @@
-// Package session speaks the two lifecycles of the protocol over a transport:
-// the handshake of the revisions up to 2025-11-25 and the stateless requests
-// of 2026-07-28. What is said in a session is the same in both.
+// Package session opens sessions with a server and exchanges messages in them.
+//
+// A Launcher starts instances of a target. Each instance has a Conn, which records
+// all frames in a transcript. A Session is a Conn that is used at one revision: it
+// knows the lifecycle of that revision, the handshake up to 2025-11-25 or the
+// stateless requests of 2026-07-28. A Pool hands out the sessions of one revision. A
+// Host answers the requests of the server.
+//
+// One request takes this way: Session.Start adds the protocol fields of the revision
+// and sends the request over the link of the connection, which records its frame
+// first. A goroutine of the Conn reads the frames of the peer, records each, and
+// wakes Call.Answer, which looks for the response by its id. The error of a missing
+// answer is a NoAnswer with the Liveness of the server.
 package session
 
 import (
@@ -8,22 +18,22 @@ import (
 	"time"
 )
 
-// Options are the deadlines and limits of sessions; every wait in the harness
-// takes its bound from here.
+// Options are the timeouts and limits of sessions. Every wait is bounded by one of
+// them.
 type Options struct {
-	Timeout      time.Duration // for one answer that is due
+	Timeout      time.Duration // for one answer
 	StartTimeout time.Duration // for the first answer of a started process
 	Grace        time.Duration // for each step of ending a process
-	MaxFrames    int           // frames between two messages of ours that count as a flood
-	MaxBytes     int           // bytes, likewise
-	Host         *Host         // the client's side of sessions; nil declares and answers nothing
-	Serial       bool          // never have two instances of the target at once
-	// Addresses returns the addresses by which other machines reach this one;
-	// nil for those of its interfaces.
+	MaxFrames    int           // limit of what the peer sends between two messages of the client
+	MaxBytes     int           // likewise
+	Host         *Host         // client features; nil declares and answers nothing
+	Serial       bool          // never run two instances of the target at once
+	// Addresses returns the addresses of this machine that other machines can reach;
+	// nil for those of its network interfaces.
 	Addresses func() []netip.Addr
 }
 
-// Defaults are the options of a run with no flags.
+// Defaults returns the options of a run without flags.
 func Defaults() Options {
 	return Options{
 		Timeout:      10 * time.Second,
@@ -34,17 +44,17 @@ func Defaults() Options {
 	}
 }
 
-// First returns how long the first answer of an instance is waited for once
-// another took so long for its own: generously, since on a busy machine a start
-// may take many times what the last one took, and within StartTimeout.
+// First returns the timeout for the first answer of an instance, given how long that
+// of another instance took. It allows for a busy machine, on which a start may take
+// many times as long, and is at most StartTimeout.
 func (o Options) First(took time.Duration) time.Duration {
 	return min(max(3*o.Timeout, 4*took), max(o.StartTimeout, o.Timeout))
 }
 
-// Params are the members of the params object of a message of ours.
+// Params is the params object of a message.
 type Params = map[string]any
 
-// The identity that the harness gives in clientInfo.
+// The clientInfo of mcpcheck.
 const (
 	clientName    = "mcpcheck"
 	clientVersion = "0.1.0"

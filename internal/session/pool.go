@@ -11,28 +11,29 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-// A Pool gives out sessions of one revision: the shared one, and fresh ones.
+// A Pool provides the sessions of one revision: shared sessions, which several checks
+// use, and sessions of the caller's own.
 type Pool struct {
 	Rev      spec.Revision
 	launcher *Launcher
 	opts     Options
 
-	mu     sync.Mutex
-	shared *Session
-	plain  *Session // shared likewise, by a client that declares nothing
-	all    []*Session
-	within time.Duration // for the answer to an opening
-	memo   map[string]any
+	mu                  sync.Mutex
+	shared              *Session
+	withoutCapabilities *Session // shared too, of a client that declares no capability
+	sessions            []*Session
+	openTimeout         time.Duration // for the first answer in a session
+	cached              map[string]any
 }
 
 // NewPool returns a pool of sessions at a revision.
 func NewPool(l *Launcher, rev spec.Revision) *Pool {
-	return &Pool{Rev: rev, launcher: l, opts: l.opts, within: l.opts.StartTimeout}
+	return &Pool{Rev: rev, launcher: l, opts: l.opts, openTimeout: l.opts.StartTimeout}
 }
 
-// OpenFirst opens the session that decides whether the revision is spoken,
-// waiting at most so long for the first answer. If it is, that session is the
-// shared one.
+// OpenFirst opens the session that shows whether the server speaks the revision. It
+// waits at most the given time for the first answer. If the server speaks the
+// revision, the session becomes the shared one.
 func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *Session, error) {
 	s, err := p.Bare(ctx)
 	if err != nil {
@@ -40,7 +41,7 @@ func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *S
 	}
 	o := s.Open(ctx, within)
 	if !o.Answered && s.Over() != nil && p.launcher.Living() > 0 {
-		// It may be that only one instance can live: try again alone.
+		// Perhaps only one instance can run at a time: try again without the others.
 		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", o.Err))
 		return p.OpenFirst(ctx, within)
 	}
@@ -50,23 +51,25 @@ func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *S
 		}
 		p.mu.Lock()
 		p.shared = s
-		p.within = min(p.within, p.opts.First(o.Took))
+		p.openTimeout = min(p.openTimeout, p.opts.First(o.Took))
 		p.mu.Unlock()
 	}
 	return o, s, nil
 }
 
-// Shared returns the open session that checks share, opening another where
-// the last one has ended.
+// Shared returns the open session that checks share. It opens another if the last one
+// has ended.
 func (p *Pool) Shared(ctx context.Context) (*Session, error) {
-	return p.kept(ctx, &p.shared, p.opts.Host)
+	return p.reuse(ctx, &p.shared, p.opts.Host)
 }
 
-// Plain returns the open session that checks share in which the client
-// declares no capability.
-func (p *Pool) Plain(ctx context.Context) (*Session, error) { return p.kept(ctx, &p.plain, nil) }
+// Plain returns the shared session in which the client declares no capability.
+func (p *Pool) Plain(ctx context.Context) (*Session, error) {
+	return p.reuse(ctx, &p.withoutCapabilities, nil)
+}
 
-func (p *Pool) kept(ctx context.Context, place **Session, host *Host) (*Session, error) {
+// reuse returns the session in a place, or opens another and puts it there.
+func (p *Pool) reuse(ctx context.Context, place **Session, host *Host) (*Session, error) {
 	p.mu.Lock()
 	s := *place
 	p.mu.Unlock()
@@ -76,7 +79,7 @@ func (p *Pool) kept(ctx context.Context, place **Session, host *Host) (*Session,
 		}
 		s.Close()
 	}
-	s, err := p.beside(ctx, host)
+	s, err := p.openParallel(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -86,31 +89,34 @@ func (p *Pool) kept(ctx context.Context, place **Session, host *Host) (*Session,
 	return s, nil
 }
 
-// Retire ends a shared session, so that the next check gets another.
+// Retire ends a shared session, so that the next caller gets another.
 func (p *Pool) Retire(s *Session) {
 	p.mu.Lock()
 	switch s {
 	case p.shared:
 		p.shared = nil
-	case p.plain:
-		p.plain = nil
+	case p.withoutCapabilities:
+		p.withoutCapabilities = nil
 	}
 	p.mu.Unlock()
 	s.Kill()
 }
 
 // Fresh returns an open session of the caller's own.
-func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.beside(ctx, p.opts.Host) }
+func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.openParallel(ctx, p.opts.Host) }
 
-// FreshAs returns one with another host.
-func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) { return p.beside(ctx, host) }
+// FreshAs returns an open session of the caller's own with another host.
+func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) {
+	return p.openParallel(ctx, host)
+}
 
-// beside opens a session beside those that live, or alone if that cannot be.
-func (p *Pool) beside(ctx context.Context, host *Host) (*Session, error) {
-	s, err := p.open(ctx, host)
+// openParallel opens a session while others are open, or after it has closed the
+// others if the target cannot run two instances at the same time.
+func (p *Pool) openParallel(ctx context.Context, host *Host) (*Session, error) {
+	s, err := p.openNew(ctx, host)
 	if err != nil && p.launcher.Serial() == "" && p.launcher.Living() > 0 {
 		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
-		return p.open(ctx, host)
+		return p.openNew(ctx, host)
 	}
 	if err == nil && p.launcher.Living() > 1 {
 		p.launcher.SideBySide()
@@ -121,8 +127,8 @@ func (p *Pool) beside(ctx context.Context, host *Host) (*Session, error) {
 // Bare returns a session on a started instance to which nothing was sent.
 func (p *Pool) Bare(ctx context.Context) (*Session, error) { return p.BareAt(ctx, p.Rev) }
 
-// BareAt returns a bare session that is used as one of another revision, and
-// so is no evidence for this one.
+// BareAt returns a session at another revision on a started instance to which nothing
+// was sent. The session is no evidence for the revision of the pool.
 func (p *Pool) BareAt(ctx context.Context, rev spec.Revision) (*Session, error) {
 	return p.take(ctx, rev, p.opts.Host)
 }
@@ -132,39 +138,40 @@ func (p *Pool) take(ctx context.Context, rev spec.Revision, host *Host) (*Sessio
 	if err != nil {
 		return nil, err
 	}
-	return p.used(c, rev, host), nil
+	return p.newSession(c, rev, host), nil
 }
 
-func (p *Pool) used(c *Conn, rev spec.Revision, host *Host) *Session {
-	s := c.use(rev, host)
+func (p *Pool) newSession(c *Conn, rev spec.Revision, host *Host) *Session {
+	s := c.newSession(rev, host)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.first = p.within
-	p.all = append(p.all, s)
+	s.firstTimeout = p.openTimeout
+	p.sessions = append(p.sessions, s)
 	return s
 }
 
-// User returns an open session over HTTP of somebody who has another bearer
-// token. The session of the pool itself has that of the target.
+// User returns an open session over HTTP with another access token than that of the
+// target.
 func (p *Pool) User(ctx context.Context, token string) (*Session, error) {
-	c, err := p.launcher.as(ctx, token)
+	c, err := p.launcher.connectAs(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	return p.opened(ctx, p.used(c, p.Rev, p.opts.Host))
+	return p.openSession(ctx, p.newSession(c, p.Rev, p.opts.Host))
 }
 
-func (p *Pool) open(ctx context.Context, host *Host) (*Session, error) {
+func (p *Pool) openNew(ctx context.Context, host *Host) (*Session, error) {
 	s, err := p.take(ctx, p.Rev, host)
 	if err != nil {
 		return nil, err
 	}
-	return p.opened(ctx, s)
+	return p.openSession(ctx, s)
 }
 
-// opened speaks the opening on a session.
-func (p *Pool) opened(ctx context.Context, s *Session) (*Session, error) {
-	o := s.Open(ctx, p.within)
+// openSession opens a session; it is an error if the server does not speak the
+// revision.
+func (p *Pool) openSession(ctx context.Context, s *Session) (*Session, error) {
+	o := s.Open(ctx, p.openTimeout)
 	if o.Spoken {
 		return s, nil
 	}
@@ -175,14 +182,14 @@ func (p *Pool) opened(ctx context.Context, s *Session) (*Session, error) {
 	return nil, errors.New("open a session at " + string(p.Rev) + ": " + o.Why)
 }
 
-// Sessions returns all sessions given out so far, ended ones too.
+// Sessions returns all sessions so far, also those that have ended.
 func (p *Pool) Sessions() []*Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]*Session(nil), p.all...)
+	return append([]*Session(nil), p.sessions...)
 }
 
-// Close ends all sessions of the pool, side by side.
+// Close ends all sessions of the pool at the same time.
 func (p *Pool) Close() {
 	var wait sync.WaitGroup
 	for _, s := range p.Sessions() {
@@ -191,44 +198,46 @@ func (p *Pool) Close() {
 	wait.Wait()
 }
 
-// Transport returns what the target is spoken to over.
-func (p *Pool) Transport() transport.Kind { return transport.KindOf(p.launcher.target) }
+// Transport returns the transport of the target.
+func (p *Pool) Transport() transport.Kind { return p.launcher.target.Transport() }
 
-// Timeout is how long an answer that is due is waited for, StartTimeout how
-// long the first answer of a started instance.
-func (p *Pool) Timeout() time.Duration      { return p.opts.Timeout }
+// Timeout returns the timeout for one answer.
+func (p *Pool) Timeout() time.Duration { return p.opts.Timeout }
+
+// StartTimeout returns the timeout for the first answer of a started instance.
 func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }
 
-// Memo returns what was remembered under a key, Remember stores it. It lives
-// as long as the pool: what was learnt of the target at this revision.
+// Memo returns the value that was stored under a key: something that was found out
+// about the target at this revision.
 func (p *Pool) Memo(key string) (any, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v, ok := p.memo[key]
+	v, ok := p.cached[key]
 	return v, ok
 }
 
+// Remember stores a value under a key.
 func (p *Pool) Remember(key string, v any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.memo == nil {
-		p.memo = map[string]any{}
+	if p.cached == nil {
+		p.cached = map[string]any{}
 	}
-	p.memo[key] = v
+	p.cached[key] = v
 }
 
-// Forget drops what was remembered, so that it is tried anew.
+// Forget drops all stored values.
 func (p *Pool) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.memo = nil
+	p.cached = nil
 }
 
-// Limited returns how many requests a limit on their rate turned away so far, at
-// any revision.
+// Limited returns the number of answers with HTTP status 429 at any revision.
 func (p *Pool) Limited() int64 { return p.launcher.Limited() }
 
-// Learn notes something of the target that holds at every revision, and Learnt
-// tells whether it was noted.
-func (p *Pool) Learn(what string)       { p.launcher.Learn(what) }
+// Learn notes a property of the target that holds at every revision.
+func (p *Pool) Learn(what string) { p.launcher.Learn(what) }
+
+// Learnt reports whether a property of the target was noted.
 func (p *Pool) Learnt(what string) bool { return p.launcher.Learnt(what) }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,58 +16,50 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Session is one connection used at one revision.
+// A Session is a connection that is used at one revision.
 type Session struct {
 	*Conn
 	Rev     spec.Revision
-	Opening Opening // what the opening came to, once Open was called
+	Opening Opening // set by Open
 
-	host *Host
-
-	life   lifecycle
-	first  time.Duration // for the first answer of the instance
-	nextID atomic.Int64
+	host         *Host
+	lifecycle    lifecycle
+	firstTimeout time.Duration // for the first answer of the instance
+	nextID       atomic.Int64
 }
 
-// lifecycle is the era of a revision.
-type lifecycle interface {
-	// open establishes the revision on the connection.
-	open(ctx context.Context, s *Session, within time.Duration) Opening
-	// stamp adds what every request must carry to its params.
-	stamp(params Params) Params
-}
-
-// use makes a session at a revision, with a host, of a connection that was not
-// spoken on.
-func (c *Conn) use(rev spec.Revision, host *Host) *Session {
+// newSession makes a session at a revision, with a host, of a connection on which
+// nothing was sent.
+func (c *Conn) newSession(rev spec.Revision, host *Host) *Session {
 	s := &Session{Conn: c, Rev: rev, host: host}
-	c.link.use(rev)
+	c.link.setRevision(rev)
 	if rev.Facts().Stateless {
-		s.life = stateless{rev, host.declares(rev)}
+		s.lifecycle = stateless{rev, host.capabilities(rev)}
 	} else {
-		s.life = handshake{rev, host.declares(rev)}
+		s.lifecycle = handshake{rev, host.capabilities(rev)}
 	}
-	go s.respond()
+	go s.answerRequests()
 	return s
 }
 
-// Open speaks the opening of the revision's era.
+// Open opens the session as the era of its revision requires.
 func (s *Session) Open(ctx context.Context, within time.Duration) Opening {
-	s.Opening = s.life.open(ctx, s, within)
+	s.Opening = s.lifecycle.open(ctx, s, within)
 	return s.Opening
 }
 
-// Capabilities returns what the server declared in the opening.
+// Capabilities returns the capabilities that the server declared.
 func (s *Session) Capabilities() gjson.Result { return s.Opening.Capabilities }
 
-// Declares tells whether the server declared a capability: "tools" by being
-// present, "tools.listChanged" by being true.
+// Declares reports whether the server declared a capability, such as "tools" or
+// "tools.listChanged".
 func (s *Session) Declares(capability string) bool {
 	return Declares(s.Opening.Capabilities, capability)
 }
 
-// Declares tells whether a capabilities object declares a capability: its
-// first segment by being present, a second one by being true or an object.
+// Declares reports whether a capabilities object declares a capability, such as
+// "tools" or "tools.listChanged": the first segment is declared by its presence, a
+// further one by a value other than false.
 func Declares(capabilities gjson.Result, capability string) bool {
 	if capability == "" {
 		return true
@@ -83,24 +74,24 @@ func Declares(capabilities gjson.Result, capability string) bool {
 	return true
 }
 
-// Declared returns what we declare as the client of the session.
-func (s *Session) Declared() Params { return s.host.declares(s.Rev) }
+// Declared returns the capabilities that the client declares in the session.
+func (s *Session) Declared() Params { return s.host.capabilities(s.Rev) }
 
-// A Call is one request that was sent.
+// A Call is a request that was sent.
 type Call struct {
-	ID     wire.ID
-	Method string
-	Sent   int // index of its frame
-	s      *Session
+	ID      wire.ID
+	Method  string
+	Sent    int // index of its frame
+	session *Session
 }
 
-// NextID returns a request id that this session has not used.
+// NextID returns a request id that the session has not used.
 func (s *Session) NextID() wire.ID { return wire.IntID(s.nextID.Add(1)) }
 
-// Stamp returns params with what a request of the revision must carry.
-func (s *Session) Stamp(params Params) Params { return s.life.stamp(params) }
+// Stamp returns params with what every request of the revision must carry.
+func (s *Session) Stamp(params Params) Params { return s.lifecycle.addRequestMeta(params) }
 
-// Frame returns the bytes of a request (with an id) or notification.
+// Frame returns the bytes of a request, or of a notification if the id is zero.
 func Frame(id wire.ID, method string, params Params) []byte {
 	b := append([]byte(nil), `{"jsonrpc":"2.0"`...)
 	if id.Present() {
@@ -114,49 +105,55 @@ func Frame(id wire.ID, method string, params Params) []byte {
 	return append(b, '}')
 }
 
-// encode writes JSON without the HTML escapes of encoding/json; keys come
-// sorted, so that equal values have equal bytes.
+// encode returns JSON without the HTML escapes of encoding/json. Keys are sorted, so
+// that equal values have equal bytes.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("session: params cannot be encoded: %v", err))
+		panic(fmt.Sprintf("session: encode params: %v", err))
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// Start sends a request and does not wait.
+// Start sends a request without waiting for the answer.
 func (s *Session) Start(ctx context.Context, method string, params Params) (*Call, error) {
 	return s.StartID(ctx, s.NextID(), method, params)
 }
 
-// StartID sends a request under an id of the caller's. What could not be sent is
-// an Unsent, where the peer has ended a NoAnswer.
+// StartID sends a request with an id of the caller. The error is a NoAnswer if the
+// peer has ended, otherwise an Unsent.
 func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
-	at, err := s.Send(ctx, Frame(id, method, s.life.stamp(params)))
+	at, err := s.Send(ctx, Frame(id, method, s.lifecycle.addRequestMeta(params)))
 	switch {
 	case err == nil:
-	case s.departed() != nil && !errors.Is(err, context.DeadlineExceeded):
+	case s.exitError() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, &NoAnswer{Method: method, ID: id, State: Dead, Err: err}
 	default:
 		return nil, &Unsent{Method: method, ID: id, Err: err}
 	}
-	return &Call{ID: id, Method: method, Sent: at, s: s}, nil
+	return &Call{ID: id, Method: method, Sent: at, session: s}, nil
 }
 
-// Answer waits for the answer to the call.
+// Answer waits for the answer to the call. The error is a TooLong or a NoAnswer.
 func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
-	return c.s.answer(ctx, c, c.s.Patience())
+	s := c.session
+	began := time.Now()
+	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, s.Patience())
+	if tooLong := (*TooLong)(nil); err == nil || errors.As(err, &tooLong) {
+		return e, err
+	}
+	return e, s.withLiveness(ctx, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
 }
 
-// Patience returns how long an answer is waited for now: longer while the
-// instance has said nothing yet, since it may still be starting.
+// Patience returns the current timeout for an answer. It is longer while the
+// instance has sent no message, since it may still be starting.
 func (s *Session) Patience() time.Duration {
-	if s.heard.Load() {
+	if s.receivedMessage.Load() {
 		return s.opts.Timeout
 	}
-	return max(s.opts.Timeout, s.first)
+	return max(s.opts.Timeout, s.firstTimeout)
 }
 
 // Request sends a request and waits for its answer, a result or an error.
@@ -168,146 +165,29 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 	return call.Answer(ctx)
 }
 
-func (s *Session) answer(ctx context.Context, c *Call, within time.Duration) (wire.Entry, error) {
-	began := time.Now()
-	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, within)
-	if long := (*TooLong)(nil); err == nil || errors.As(err, &long) {
-		return e, err
-	}
-	return e, s.noAnswer(ctx, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
-}
-
-// noAnswer adds the state of the peer, and how it ended where it has.
-func (s *Session) noAnswer(ctx context.Context, none *NoAnswer) *NoAnswer {
-	none.State = s.stateAfter(ctx, none.Err)
-	if over := s.Over(); none.State == Dead && over != nil && errors.Is(none.Err, errTimeout) {
-		none.Err = over
-	}
-	return none
-}
-
 // Notify sends a notification.
 func (s *Session) Notify(ctx context.Context, method string, params Params) (int, error) {
 	return s.Send(ctx, Frame(wire.ID{}, method, params))
 }
 
-// Cancel takes back a request, as its revision and transport have it: by
-// notifications/cancelled, over streamable HTTP since 2026-07-28 by closing the
-// stream of its answer (basic/patterns/cancellation).
+// Cancel cancels a request: with notifications/cancelled, or over streamable HTTP
+// since 2026-07-28 by closing the stream of its answer
+// (basic/patterns/cancellation).
 func (s *Session) Cancel(ctx context.Context, c *Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.link.withdraw(c.ID) {
+	if s.link.cancelRequest(c.ID) {
 		return nil
 	}
 	_, err := s.Notify(ctx, "notifications/cancelled", Params{"requestId": json.RawMessage(c.ID.Raw)})
 	return err
 }
 
-// Barrier sends a request that a conforming peer answers at any time and waits
-// for any answer to it. It says nothing of requests sent before, since servers
-// answer out of order.
+// Barrier sends a request that a conforming peer answers at any time, and waits for
+// any answer to it. It shows nothing about earlier requests, since a server may
+// answer in any order.
 func (s *Session) Barrier(ctx context.Context) error {
 	_, err := s.Request(ctx, s.Rev.Facts().Barrier, nil)
 	return err
 }
-
-// A Liveness is the state of a peer.
-type Liveness string
-
-// The states: alive answers; mute answers other requests but not this one;
-// desync runs but answers no request, or the wrong one; dead has ended.
-const (
-	Alive  Liveness = "alive"
-	Mute   Liveness = "mute"
-	Desync Liveness = "desync"
-	Dead   Liveness = "dead"
-)
-
-// Liveness asks for the state of the peer now.
-func (s *Session) Liveness(ctx context.Context) Liveness {
-	if s.departed() != nil {
-		return Dead
-	}
-	id := s.NextID()
-	at, err := s.Send(ctx, Frame(id, s.Rev.Facts().Barrier, s.life.stamp(nil)))
-	if err == nil {
-		_, err = s.AwaitAnswer(ctx, at, id, s.opts.Timeout)
-	}
-	var refusal *Refusal
-	var long *TooLong
-	switch {
-	case err == nil, errors.As(err, &long), errors.As(err, &refusal) && refusal.Status == http.StatusTooManyRequests:
-		return Alive
-	case s.departed() != nil:
-		return Dead
-	default:
-		return Desync
-	}
-}
-
-func (s *Session) stateAfter(ctx context.Context, err error) Liveness {
-	var refusal *Refusal
-	switch {
-	case s.departed() != nil:
-		return Dead
-	case !errors.Is(err, errTimeout) && !errors.Is(err, errClosed) && !errors.As(err, &refusal):
-		return Desync
-	}
-	if live := s.Liveness(ctx); live != Alive {
-		return live
-	}
-	return Mute
-}
-
-// Unsent tells that a request did not reach the peer, so that no answer to it is
-// due.
-type Unsent struct {
-	Method string
-	ID     wire.ID
-	Err    error
-}
-
-func (e *Unsent) Error() string {
-	return fmt.Sprintf("%s (id %s) could not be sent: %v", e.Method, e.ID, e.Err)
-}
-
-func (e *Unsent) Unwrap() error { return e.Err }
-
-// NoAnswer tells that a request was not answered, and the state of the peer.
-type NoAnswer struct {
-	Method string
-	ID     wire.ID
-	Waited time.Duration
-	State  Liveness
-	Err    error
-}
-
-func (e *NoAnswer) Error() string {
-	request := fmt.Sprintf("%s (id %s)", e.Method, e.ID)
-	told := errors.Is(e.Err, errClosed) || e.Refused() != nil
-	switch e.State {
-	case Mute:
-		if told {
-			return fmt.Sprintf("%s was answered with %v; the server answers other requests (mute)", request, e.Err)
-		}
-		return fmt.Sprintf("no answer to %s within %s; the server answers other requests (mute)", request, e.Waited.Round(time.Millisecond))
-	case Desync:
-		if told {
-			return fmt.Sprintf("%s was answered with %v, and a barrier after it not at all (desync)", request, e.Err)
-		}
-		return fmt.Sprintf("no answer to %s within %s, nor to a %s after it; the process runs on (desync)", request, e.Waited.Round(time.Millisecond), "barrier")
-	case Dead:
-		return fmt.Sprintf("no answer to %s: %v (dead)", request, e.Err)
-	}
-	return fmt.Sprintf("no answer to %s: %v", request, e.Err)
-}
-
-// Refused returns what HTTP alone answered the request with; nil if it did not.
-func (e *NoAnswer) Refused() (r *Refusal) {
-	errors.As(e.Err, &r)
-	return r
-}
-
-func (e *NoAnswer) Unwrap() error { return e.Err }

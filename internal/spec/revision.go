@@ -1,7 +1,12 @@
-// Package spec holds what the specification states as plain data: the
-// revisions, the levels of its rules, and the values that differ between
-// revisions. It is the only package besides session, transport and reference
-// that may compare revisions; everything else asks for a fact or a range.
+// Package spec holds statements of the specification as data.
+//
+// Revision names a published protocol revision, and Set is a set of revisions.
+// Level is how strongly a rule binds. Facts are the values that differ between
+// revisions. Constants name error codes and keys of _meta.
+//
+// Only this package, session, transport and reference may compare revisions. All
+// other code reads a fact of a revision (rev.Facts().Batches) or asks whether a
+// set contains it (spec.Since(spec.V2025_06_18).Has(rev)); a test enforces this.
 package spec
 
 import (
@@ -10,8 +15,8 @@ import (
 	"strings"
 )
 
-// A Revision is a published protocol revision, by the exact string that
-// identifies it on the wire.
+// A Revision is a published protocol revision. Its value is the string that
+// identifies the revision on the wire.
 type Revision string
 
 // The published revisions, oldest first.
@@ -28,7 +33,7 @@ var revisions = [...]Revision{V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25
 // Revisions returns the published revisions, oldest first.
 func Revisions() []Revision { return slices.Clone(revisions[:]) }
 
-// ParseRevision returns the published revision that s names.
+// ParseRevision returns the published revision named by s.
 func ParseRevision(s string) (Revision, error) {
 	if r := Revision(s); r.index() >= 0 {
 		return r, nil
@@ -45,10 +50,10 @@ func (r Revision) index() int { return slices.Index(revisions[:], r) }
 // A Set is a set of published revisions.
 type Set uint8
 
-// Every holds all published revisions.
+// Every contains all published revisions.
 const Every Set = 1<<len(revisions) - 1
 
-// Only returns the set of the revisions given.
+// Only returns the set of the given revisions.
 func Only(rs ...Revision) Set {
 	var s Set
 	for _, r := range rs {
@@ -70,8 +75,11 @@ func Until(r Revision) Set { return Only(r) | (Only(r) - 1) }
 // Between returns the set of first, last and the revisions between them.
 func Between(first, last Revision) Set { return Since(first) & Until(last) }
 
-// Has tells whether r is in the set.
-func (s Set) Has(r Revision) bool { i := r.index(); return i >= 0 && s&(1<<i) != 0 }
+// Has reports whether r is in the set.
+func (s Set) Has(r Revision) bool {
+	i := r.index()
+	return i >= 0 && s&(1<<i) != 0
+}
 
 // Revisions returns the members of the set, oldest first.
 func (s Set) Revisions() []Revision {
@@ -102,9 +110,9 @@ func (s Set) String() string {
 	return strings.Join(names, ",")
 }
 
-// Handshake holds the revisions that open with initialize and keep a session
-// (basic/lifecycle of each); Stateless those whose every request describes
-// itself (basic/index#statelessness since 2026-07-28).
+// Handshake contains the revisions in which initialize opens a session
+// (basic/lifecycle). Stateless contains the revisions in which each request
+// carries its own protocol fields (basic/index#statelessness, since 2026-07-28).
 const (
 	Handshake = Stateless - 1
 	Stateless = Set(1 << 4)

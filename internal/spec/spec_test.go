@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRangesHoldTheRevisionsTheyName(t *testing.T) {
+func TestSets(t *testing.T) {
 	for _, c := range []struct {
 		set  Set
 		want []Revision
@@ -20,7 +20,7 @@ func TestRangesHoldTheRevisionsTheyName(t *testing.T) {
 		{Stateless, []Revision{V2026_07_28}},
 	} {
 		if got := c.set.Revisions(); !slices.Equal(got, c.want) {
-			t.Errorf("%08b holds %v, want %v", c.set, got, c.want)
+			t.Errorf("%08b contains %v, want %v", c.set, got, c.want)
 		}
 		for _, r := range Revisions() {
 			if c.set.Has(r) != slices.Contains(c.want, r) {
@@ -33,7 +33,7 @@ func TestRangesHoldTheRevisionsTheyName(t *testing.T) {
 	}
 }
 
-func TestUnknownRevisionIsNamedInTheError(t *testing.T) {
+func TestParseRevision(t *testing.T) {
 	if _, err := ParseRevision("2025-13-01"); err == nil || !strings.Contains(err.Error(), `"2025-13-01"`) {
 		t.Errorf("error %v does not name the revision", err)
 	}
@@ -44,9 +44,9 @@ func TestUnknownRevisionIsNamedInTheError(t *testing.T) {
 	}
 }
 
-// The facts are read by every check, so the few that decide verdicts are
-// pinned here against the text of the revisions.
-func TestFactsOfTheRevisions(t *testing.T) {
+// Every check reads the facts, so this test pins the ones that decide verdicts to
+// the text of the revisions.
+func TestFacts(t *testing.T) {
 	for _, r := range Revisions() {
 		f := r.Facts()
 		if f.Stateless != Stateless.Has(r) {
@@ -67,7 +67,8 @@ func TestFactsOfTheRevisions(t *testing.T) {
 		if slices.Contains(f.SamplingContentTypes, "resource") {
 			t.Errorf("%s: embedded resources in sampling", r)
 		}
-		if got, want := slices.Contains(f.ServerRequests, "elicitation/create"), Between(V2025_06_18, V2025_11_25).Has(r); got != want {
+		want := Between(V2025_06_18, V2025_11_25).Has(r)
+		if got := slices.Contains(f.ServerRequests, "elicitation/create"); got != want {
 			t.Errorf("%s: elicitation request = %v", r, got)
 		}
 		if slices.Contains(f.ClientRequests, "initialize") == f.Stateless {

@@ -14,55 +14,45 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An Exchange is one request of HTTP, made beside the messages of a session, and
-// its answer as far as it has come. What goes over it is recorded as frames of
-// the transport: to judges of messages it is none.
-type Exchange struct {
-	Sent   HTTPRequest
-	At     int // index of its first frame
-	Status int
-	Proto  string      // HTTP/1.1, HTTP/2.0
-	Header http.Header // of the answer
-
-	log   *exchanges
-	n     int
-	reply *Reply
-
-	mu     sync.Mutex
-	news   chan struct{} // closed and renewed whenever something came
-	body   []byte
-	events []Event
-	over   bool
-	end    error // why it is over, io.EOF where the peer ended it properly
+// An exchanger sends the requests of one session over HTTP. It is the part that
+// both transports share.
+type exchanger struct {
+	endpoint *Endpoint
+	log      exchangeLog
+	ctx      context.Context // ends with the session
+	cancel   context.CancelFunc
+	readers  sync.WaitGroup // goroutines that read answers
 }
 
-// Exchange sends a request as it is and returns once the head of the answer came;
-// its body is read on meanwhile. The session ends it with itself.
-func (s *Streamable) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
-	return exchange(ctx, s.ctx, &s.work, s.Endpoint, &s.log, r)
+// begin starts the session.
+func (s *exchanger) begin(e *Endpoint, record func(wire.Frame) int) {
+	s.endpoint, s.log.record = e, record
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 }
 
-// ExchangeAt does the same at another address of the server.
-func (s *Streamable) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
-	return exchange(ctx, s.ctx, &s.work, s.Endpoint.At(address), &s.log, r)
+// end ends the session and waits for its readers.
+func (s *exchanger) end() {
+	s.cancel()
+	s.readers.Wait()
 }
 
-// Exchange sends a request as it is and returns once the head of the answer came;
-// its body is read on meanwhile. The session ends it with itself.
-func (s *LegacySSE) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
-	return exchange(ctx, s.ctx, &s.work, s.Endpoint, &s.log, r)
+// Exchange sends a request unchanged and returns once the head of the answer has
+// come. A goroutine reads the body; it ends with the session.
+func (s *exchanger) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
+	return s.start(ctx, s.endpoint, r)
 }
 
-// ExchangeAt does the same at another address of the server.
-func (s *LegacySSE) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
-	return exchange(ctx, s.ctx, &s.work, s.Endpoint.At(address), &s.log, r)
+// ExchangeAt sends the request to another address of the server.
+func (s *exchanger) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+	return s.start(ctx, s.endpoint.At(address), r)
 }
 
-// exchange bounds the wait for the head by ctx, and the whole by session.
-func exchange(ctx, session context.Context, work *sync.WaitGroup, e *Endpoint, log *exchanges, r HTTPRequest) (*Exchange, error) {
-	whole, cancel := context.WithCancel(session)
+// start starts an exchange. ctx bounds the wait for the head, the session the whole
+// exchange.
+func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exchange, error) {
+	whole, cancel := context.WithCancel(s.ctx)
 	stop := context.AfterFunc(ctx, cancel)
-	n, at := log.begin(e, r, nil)
+	n, at := s.log.recordRequest(e, r, nil)
 	reply, err := e.Do(whole, r)
 	if !stop() {
 		if err == nil {
@@ -72,27 +62,48 @@ func exchange(ctx, session context.Context, work *sync.WaitGroup, e *Endpoint, l
 	}
 	if err != nil {
 		cancel()
-		log.failed(n, err)
+		s.log.recordFailure(n, err)
 		return nil, err
 	}
 	x := &Exchange{
-		Sent: r, At: at, Status: reply.Status, Proto: reply.Proto, Header: reply.Header,
-		log: log, n: n, reply: reply, news: make(chan struct{}),
+		At: at, Status: reply.Status, Header: reply.Header,
+		log: &s.log, number: n, request: r, response: reply, changed: make(chan struct{}),
 	}
-	work.Go(func() {
+	s.readers.Go(func() {
 		defer cancel()
 		x.read()
 	})
 	return x, nil
 }
 
-// Begins tells whether a frame is that of the request: the header tells those of
-// different sessions apart.
+// An Exchange is one HTTP request that carries no message of the session, and its
+// answer as far as it has come. Its frames are recorded as frames without a
+// message, so that no check takes them for messages.
+type Exchange struct {
+	At     int // index of the frame of the request
+	Status int
+	Header http.Header // of the answer
+
+	log      *exchangeLog
+	number   int
+	request  HTTPRequest
+	response *Reply
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed and renewed at every change of the fields below
+	body      []byte
+	events    []Event
+	ended     bool
+	endReason error // io.EOF if the peer ended the answer properly
+}
+
+// Begins reports whether a frame is the request of the exchange. It also compares the
+// header fields, since another session may use the same exchange number.
 func (x *Exchange) Begins(f wire.Frame) bool {
-	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.n || f.HTTP.Method != x.Sent.Method {
+	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.number || f.HTTP.Method != x.request.Method {
 		return false
 	}
-	for key, values := range x.Sent.Header {
+	for key, values := range x.request.Header {
 		if !slices.Equal(f.HTTP.Header[key], values) {
 			return false
 		}
@@ -100,57 +111,57 @@ func (x *Exchange) Begins(f wire.Frame) bool {
 	return true
 }
 
-// MediaType returns the media type of the body without parameters, in lower
-// case; "" if none is named.
-func (x *Exchange) MediaType() string { return x.reply.MediaType() }
+// MediaType returns the media type of the body without parameters, in lower case;
+// "" if the answer names none.
+func (x *Exchange) MediaType() string { return x.response.MediaType() }
 
-// Streams tells whether the body is declared as an event stream.
-func (x *Exchange) Streams() bool { return x.reply.Streams() }
+// Streams reports whether the answer declares its body as an event stream.
+func (x *Exchange) Streams() bool { return x.response.Streams() }
 
+// maxStreamBytes bounds what an Exchange keeps of one stream.
+const maxStreamBytes = 64 << 20
+
+// read reads the answer to its end.
 func (x *Exchange) read() {
-	defer x.reply.Close()
+	defer x.response.Close()
 	if !x.Streams() {
-		body, _, err := x.reply.All()
-		x.log.whole(x.n, x.reply, body)
+		body, _, err := x.response.All()
+		x.log.recordAnswer(x.number, x.response, body)
 		if err == nil {
 			err = io.EOF
 		}
-		x.came(func() { x.body, x.over, x.end = body, true, err })
+		x.update(func() { x.body, x.ended, x.endReason = body, true, err })
 		return
 	}
-	x.log.head(x.n, x.reply)
+	x.log.recordHead(x.number, x.response)
 	kept := 0
 	for {
-		e, err := x.reply.Next()
+		e, err := x.response.Next()
 		if err != nil {
-			end := wire.EndedByPeer
-			if !errors.Is(err, io.EOF) {
-				end = plain(err).Error()
-			}
-			x.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: x.n, End: end, Last: true}})
-			x.came(func() { x.over, x.end = true, err })
+			x.log.recordEnd(x.number, err, true)
+			x.update(func() { x.ended, x.endReason = true, err })
 			return
 		}
-		if kept += e.size(); kept > maxEvents {
-			x.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: x.n, End: closedByUs}})
-			x.came(func() { x.over, x.end = true, fmt.Errorf("the stream was left after %d bytes", maxEvents) })
+		if kept += e.size(); kept > maxStreamBytes {
+			x.log.recordClosedByClient(x.number)
+			err := fmt.Errorf("the stream was closed after %d bytes", maxStreamBytes)
+			x.update(func() { x.ended, x.endReason = true, err })
 			return
 		}
-		x.log.note(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: x.n, Event: eventOf(e), Body: text(e.Data)}})
-		x.came(func() { x.events = append(x.events, e) })
+		x.log.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{
+			Exchange: x.number, Event: wireEvent(e), Body: recordedText(e.Data),
+		}})
+		x.update(func() { x.events = append(x.events, e) })
 	}
 }
 
-// maxEvents bounds what is kept of one stream, in bytes.
-const maxEvents = 64 << 20
-
-// came notes what came and wakes who waits for it.
-func (x *Exchange) came(note func()) {
+// update changes the state of the answer and wakes Await.
+func (x *Exchange) update(change func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	note()
-	close(x.news)
-	x.news = make(chan struct{})
+	change()
+	close(x.changed)
+	x.changed = make(chan struct{})
 }
 
 // Events returns the blocks of the stream so far.
@@ -160,8 +171,8 @@ func (x *Exchange) Events() []Event {
 	return slices.Clone(x.events)
 }
 
-// Messages returns the messages so far, those of batches one by one: the body,
-// or what the events carry.
+// Messages returns the messages of the body or of the events so far; a batch counts
+// as its elements.
 func (x *Exchange) Messages() (out []wire.Message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -169,45 +180,46 @@ func (x *Exchange) Messages() (out []wire.Message) {
 		return wire.Parse(x.body).Elements()
 	}
 	for _, e := range x.events {
-		if e.carries() {
+		if e.isMessage() {
 			out = append(out, wire.Parse(e.Data).Elements()...)
 		}
 	}
 	return out
 }
 
-// Body returns the body of an answer that is no stream, once it is over.
+// Body returns the body of an answer that is no stream, once it has ended.
 func (x *Exchange) Body() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.body
 }
 
-// Over tells whether the answer has come to its end, and which: io.EOF where the
-// peer ended it properly.
-func (x *Exchange) Over() (end error, over bool) {
+// Over reports whether the answer has ended, and why: io.EOF if the peer ended it
+// properly.
+func (x *Exchange) Over() (reason error, ended bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.end, x.over
+	return x.endReason, x.ended
 }
 
-// Await waits until the answer is as wished, looking whenever something came, at
-// most so long, and tells whether it is. It ends with the answer.
-func (x *Exchange) Await(ctx context.Context, within time.Duration, wished func(x *Exchange) bool) bool {
+// Await waits at most the given time until a condition holds, and reports whether
+// it does. It tests the condition at every change of the answer, and stops at the
+// end of the answer.
+func (x *Exchange) Await(ctx context.Context, within time.Duration, condition func(x *Exchange) bool) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	for {
 		x.mu.Lock()
-		news, over := x.news, x.over
+		changed, ended := x.changed, x.ended
 		x.mu.Unlock()
-		if wished(x) {
+		if condition(x) {
 			return true
 		}
-		if over {
+		if ended {
 			return false
 		}
 		select {
-		case <-news:
+		case <-changed:
 		case <-limit.C:
 			return false
 		case <-ctx.Done():
@@ -216,14 +228,19 @@ func (x *Exchange) Await(ctx context.Context, within time.Duration, wished func(
 	}
 }
 
-// Close ends the exchange from our side.
+// Close ends the exchange from this side.
 func (x *Exchange) Close() {
-	if _, over := x.Over(); over {
+	if _, ended := x.Over(); ended {
 		return
 	}
-	x.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: x.n, End: closedByUs}})
-	x.reply.Close()
+	x.log.recordClosedByClient(x.number)
+	x.response.Close()
 }
 
-// closedByUs is the end of an exchange that the client closed.
-const closedByUs = "closed by the client"
+// endReason returns the end of a stream as a frame records it.
+func endReason(err error) string {
+	if errors.Is(err, io.EOF) {
+		return wire.EndedByPeer
+	}
+	return unwrapURLError(err).Error()
+}

@@ -14,17 +14,51 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An exchange shows the answer as it came, and none of its frames is a message.
-func TestExchange(t *testing.T) {
+// An exchange with a body returns the answer unchanged, and records no message.
+func TestExchangeWithBody(t *testing.T) {
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
+		if q.Header.Get("Origin") != "" {
+			json(w, http.StatusForbidden, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"}}`)
+		}
+	})
+	post, err := s.Posting(t.Context(), wire.Parse([]byte(initialize)))
+	if err != nil || string(post.Body) != initialize {
+		t.Fatalf("%+v, %v", post, err)
+	}
+	post.Header.Set("Origin", "http://evil.example")
+	x, err := s.Exchange(t.Context(), post)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !x.Await(t.Context(), time.Minute, func(x *Exchange) bool { return len(x.Body()) > 0 }) {
+		t.Error("no body came")
+	}
+	if x.Status != http.StatusForbidden || x.MediaType() != "application/json" {
+		t.Errorf("status %d, %s", x.Status, x.MediaType())
+	}
+	if all := x.Messages(); len(all) != 1 || all[0].Kind != wire.Error {
+		t.Errorf("%v", all)
+	}
+	if x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false }) {
+		t.Error("Await reports true for a condition that never holds")
+	}
+	if reason, ended := x.Over(); !ended || !errors.Is(reason, io.EOF) {
+		t.Errorf("the exchange ended with %v", reason)
+	}
+	r.noMessages(t)
+	line := string(r.await(t, func(wire.Frame) bool { return true }).AppendJSON(nil))
+	if !strings.Contains(line, "evil.example") || !strings.Contains(line, `\"method\":\"initialize\"`) {
+		t.Errorf("the request is recorded as %s", line)
+	}
+}
+
+// An exchange with a stream returns the events until it is closed, and records no
+// message.
+func TestExchangeWithStream(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
-		switch {
-		case q.Header.Get("Origin") != "":
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"}}`)
-		case q.Method == http.MethodGet:
+		if q.Method == http.MethodGet {
 			sse(w, ": here\n\nid: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
 			select {
 			case <-hold:
@@ -32,72 +66,43 @@ func TestExchange(t *testing.T) {
 			}
 		}
 	})
-	posting, err := s.Posting(t.Context(), wire.Parse([]byte(hello)))
-	if err != nil || string(posting.Body) != hello {
-		t.Fatalf("%+v, %v", posting, err)
-	}
-	posting.Header.Set("Origin", "http://evil.example")
-	x, err := s.Exchange(t.Context(), posting)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !x.Await(t.Context(), time.Minute, func(x *Exchange) bool { return len(x.Body()) > 0 }) {
-		t.Error("no body came")
-	}
-	if all := x.Messages(); x.Status != http.StatusForbidden || x.MediaType() != "application/json" || len(all) != 1 || all[0].Kind != wire.Error {
-		t.Errorf("status %d, %s, %v", x.Status, x.MediaType(), all)
-	}
-	if x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false }) {
-		t.Error("what is over was waited for")
-	}
-	if end, over := x.Over(); !over || !errors.Is(end, io.EOF) {
-		t.Errorf("it ended with %v", end)
-	}
-
 	get, err := s.Exchange(t.Context(), HTTPRequest{Method: http.MethodGet, Header: s.Fields()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !get.Await(t.Context(), time.Minute, func(x *Exchange) bool { return len(x.Messages()) == 1 }) || len(get.Events()) != 2 {
+	oneMessage := func(x *Exchange) bool { return len(x.Messages()) == 1 }
+	if !get.Await(t.Context(), time.Minute, oneMessage) || len(get.Events()) != 2 {
 		t.Errorf("the stream has %v", get.Events())
 	}
-	if _, over := get.Over(); over {
-		t.Error("the stream is over")
+	if _, ended := get.Over(); ended {
+		t.Error("the open stream is reported as ended")
 	}
 	if get.Await(t.Context(), time.Millisecond, func(*Exchange) bool { return false }) {
-		t.Error("what never comes came")
+		t.Error("Await reports true for a condition that never holds")
 	}
 	get.Close()
-	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByUs })
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByClient })
 	get.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	if _, over := get.Over(); !over {
-		t.Error("it goes on after it was closed")
+	if _, ended := get.Over(); !ended {
+		t.Error("the closed stream is reported as open")
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, f := range r.frames {
-		if !f.Wordless() {
-			t.Errorf("a message was recorded: %s", f.AppendJSON(nil))
-		}
-	}
-	if told := string(r.frames[0].AppendJSON(nil)); !strings.Contains(told, "evil.example") || !strings.Contains(told, `\"method\":\"initialize\"`) {
-		t.Errorf("the request is recorded as %s", told)
-	}
+	r.noMessages(t)
 }
 
-// An answer whose head does not come in time is an error, and recorded.
-func TestAnExchangeWithoutAnAnswer(t *testing.T) {
+// A missing answer is an error, and recorded.
+func TestExchangeWithoutAnswer(t *testing.T) {
 	s, r := link(t, spec.V2026_07_28, func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("time is over"))
 	defer cancel()
-	if x, err := s.Exchange(ctx, HTTPRequest{Method: http.MethodGet}); err == nil || !strings.Contains(err.Error(), "time is over") {
+	x, err := s.Exchange(ctx, HTTPRequest{Method: http.MethodGet})
+	if err == nil || !strings.Contains(err.Error(), "time is over") {
 		t.Errorf("%+v, %v", x, err)
 	}
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.HTTP.Last })
 }
 
-// A stream without end is left once enough of it was kept.
-func TestAnEndlessExchangeIsLeft(t *testing.T) {
+// An endless stream is closed once its size exceeds the limit.
+func TestExchangeClosesEndlessStream(t *testing.T) {
 	event := "data: " + strings.Repeat("x", 4<<20) + "\n\n"
 	gone := make(chan struct{})
 	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
@@ -111,15 +116,16 @@ func TestAnEndlessExchangeIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	if end, over := x.Over(); !over || !strings.Contains(fmt.Sprint(end), "left after") || len(x.Events()) != maxEvents>>22 {
-		t.Errorf("%v, %v, %d events", end, over, len(x.Events()))
+	reason, ended := x.Over()
+	if !ended || !strings.Contains(fmt.Sprint(reason), "closed after") || len(x.Events()) != maxStreamBytes>>22 {
+		t.Errorf("%v, %v, %d events", reason, ended, len(x.Events()))
 	}
-	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByUs })
-	within(t, "the stream", func() { <-gone })
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByClient })
+	within(t, "closing the stream", func() { <-gone })
 }
 
-// Neither way of reading an answer keeps a head of any length.
-func TestHeadsAreBounded(t *testing.T) {
+// An answer with an endless head is an error.
+func TestAnswerHeadsAreBounded(t *testing.T) {
 	s, _ := link(t, spec.V2025_11_25, func(w http.ResponseWriter, q *http.Request) {
 		c, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -132,7 +138,8 @@ func TestHeadsAreBounded(t *testing.T) {
 			_, err = fmt.Fprint(c, "X-Long: ", strings.Repeat("x", 1000), "\r\n")
 		}
 	})
-	if _, err := s.Endpoint.Do(t.Context(), HTTPRequest{Method: http.MethodPost}); err == nil || !strings.Contains(err.Error(), "headers exceeded 1048576 bytes") {
+	_, err := s.Endpoint.Do(t.Context(), HTTPRequest{Method: http.MethodPost})
+	if err == nil || !strings.Contains(err.Error(), "headers exceeded 1048576 bytes") {
 		t.Errorf("%v", err)
 	}
 	raw, err := s.Raw(t.Context())

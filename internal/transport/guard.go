@@ -12,17 +12,18 @@ import (
 	"syscall"
 )
 
-// A Guard is a process of our own that ends the process groups of our
-// children should this process be killed: Pdeathsig would reach the child but
-// not what the child has started. It learns of our end by the end of a pipe
-// that only we hold open.
+// A Guard is a process of mcpcheck that kills the process groups of the children
+// should mcpcheck be killed. Pdeathsig would signal a child, but not the processes
+// that the child has started. The guard reads from a pipe that only mcpcheck holds
+// open, so that the end of its input is the end of mcpcheck. The nil Guard guards
+// nothing.
 type Guard struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
 	cmd *exec.Cmd
 }
 
-// StartGuard starts the guard: argv is a command that calls RunGuard on its
+// StartGuard starts the guard. argv is a command that calls RunGuard on its
 // standard input.
 func StartGuard(argv ...string) (*Guard, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -37,7 +38,7 @@ func StartGuard(argv ...string) (*Guard, error) {
 	return &Guard{in: in, cmd: cmd}, nil
 }
 
-// Close ends the guard; groups still watched are ended by it.
+// Close ends the guard, which kills the process groups that it still watches.
 func (g *Guard) Close() {
 	if g == nil {
 		return
@@ -46,10 +47,10 @@ func (g *Guard) Close() {
 	g.cmd.Wait()
 }
 
-func (g *Guard) watch(pgid int)  { g.tell("watch", pgid) }
-func (g *Guard) forget(pgid int) { g.tell("forget", pgid) }
+func (g *Guard) watch(pgid int)  { g.send("watch", pgid) }
+func (g *Guard) forget(pgid int) { g.send("forget", pgid) }
 
-func (g *Guard) tell(verb string, pgid int) {
+func (g *Guard) send(verb string, pgid int) {
 	if g == nil {
 		return
 	}
@@ -58,8 +59,8 @@ func (g *Guard) tell(verb string, pgid int) {
 	fmt.Fprintf(g.in, "%s %d\n", verb, pgid)
 }
 
-// RunGuard reads which groups to watch until the input ends, then kills those
-// that were not forgotten. It is the body of the hidden verb guard.
+// RunGuard reads the process groups to watch until the input ends, and then kills
+// the groups that it still watches. It is the body of the hidden verb guard.
 func RunGuard(in io.Reader) {
 	watched := map[int]bool{}
 	lines := bufio.NewScanner(in)

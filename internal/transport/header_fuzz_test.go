@@ -83,10 +83,10 @@ func FuzzMirror(f *testing.F) {
 		m := wire.Parse(raw)
 		e := &Endpoint{}
 		if wire.Parse(schema).Fault == nil {
-			e.mirrors.Store(m.Params().Get("name").String(), mirroredBy(gjson.ParseBytes(schema)))
+			e.toolHeaders.Store(m.Params().Get("name").String(), toolHeadersOf(gjson.ParseBytes(schema)))
 		}
 		s := &Streamable{Endpoint: e, Rev: spec.V2026_07_28}
-		for name, values := range s.header(m) {
+		for name, values := range s.requestHeader(m) {
 			if !IsToken(name) || len(values) != 1 {
 				t.Errorf("field %q has the values %q", name, values)
 			}

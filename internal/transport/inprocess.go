@@ -5,16 +5,20 @@ import (
 	"io"
 )
 
-// InProcess is a target that runs as a goroutine of this process, over the
-// same pipes as a child process would.
+// InProcess is a target that runs as a goroutine of this process, over the same
+// pipes as a child process.
 type InProcess struct {
 	Name string
-	// Serve speaks stdio on in and out until in ends or ctx is done. Its
-	// error takes the place of the exit status.
+	// Serve speaks stdio on in and out until in ends or ctx is done. Its error takes
+	// the place of the exit status.
 	Serve func(ctx context.Context, in io.Reader, out io.Writer) error
+	stdio
 }
 
 func (t InProcess) String() string { return t.Name }
+
+// WithGuard returns the target unchanged: it has no child processes.
+func (t InProcess) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return t, nil, nil }
 
 // Start starts the goroutine.
 func (t InProcess) Start(context.Context) (*Stream, error) {
@@ -25,7 +29,7 @@ func (t InProcess) Start(context.Context) (*Stream, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &goroutine{ended: make(chan struct{}), cancel: func() {
 		cancel()
-		// A reader blocked on its input ends only when the input does.
+		// A goroutine that reads its input returns only when the input ends.
 		peerIn.Close()
 		peerOut.Close()
 	}}

@@ -4,21 +4,22 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
-// DefaultLineLimit is the longest line kept, in bytes. The rest of a longer
-// line is read and thrown away, so that memory stays bounded.
+// DefaultLineLimit is the number of bytes that are kept of a line. The rest of a
+// longer line is read and dropped, so that memory stays bounded.
 const DefaultLineLimit = 10 << 20
 
 // A Line is one line of a stdio stream.
 type Line struct {
 	Bytes        []byte // without the newline
-	Length       int    // bytes on the wire; more than len(Bytes) if it was cut
-	Unterminated bool   // the stream ended before a newline came
+	Length       int    // bytes on the wire; more than len(Bytes) if the line was cut
+	Unterminated bool   // the stream ended before the newline
 }
 
-// Cut tells whether the line was longer than the limit.
+// Cut reports whether the line was longer than the limit.
 func (l Line) Cut() bool { return l.Length > len(l.Bytes) }
 
 // A LineReader splits a stream at newlines, which is the framing of stdio
@@ -28,7 +29,7 @@ type LineReader struct {
 	limit int
 }
 
-// NewLineReader reads lines of at most limit bytes from r; 0 means
+// NewLineReader returns a reader that keeps at most limit bytes of a line; 0 means
 // DefaultLineLimit.
 func NewLineReader(r io.Reader, limit int) *LineReader {
 	if limit <= 0 {
@@ -37,8 +38,8 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{bufio.NewReaderSize(r, 64<<10), limit}
 }
 
-// Next returns the next line; io.EOF after the last one. A trailing rest
-// without newline is returned as an unterminated line.
+// Next returns the next line, and io.EOF after the last. It returns bytes without a
+// newline at the end of the stream as an unterminated line.
 func (l *LineReader) Next() (Line, error) {
 	var line Line
 	for {
@@ -48,8 +49,8 @@ func (l *LineReader) Next() (Line, error) {
 			part = part[:len(part)-1]
 		}
 		line.Length += len(part)
-		if room := l.limit - len(line.Bytes); room > 0 {
-			line.Bytes = append(line.Bytes, part[:min(room, len(part))]...)
+		if free := l.limit - len(line.Bytes); free > 0 {
+			line.Bytes = append(line.Bytes, part[:min(free, len(part))]...)
 		}
 		switch {
 		case done:
@@ -64,8 +65,8 @@ func (l *LineReader) Next() (Line, error) {
 	}
 }
 
-// A LineWriter writes messages as lines; whole lines never mix, whoever
-// writes them.
+// A LineWriter writes messages as lines. Concurrent writers do not mix their
+// lines.
 type LineWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -76,13 +77,11 @@ func NewLineWriter(w io.Writer) *LineWriter { return &LineWriter{w: w} }
 
 // WriteLine writes the bytes and a newline in one write.
 func (l *LineWriter) WriteLine(b []byte) error {
-	return l.WriteBytes(append(append(make([]byte, 0, len(b)+1), b...), '\n'))
-}
-
-// WriteBytes writes the bytes as they are in one write.
-func (l *LineWriter) WriteBytes(b []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.w.Write(b)
+	_, err := l.w.Write(terminated(b))
 	return err
 }
+
+// terminated returns the bytes with a newline.
+func terminated(b []byte) []byte { return slices.Concat(b, []byte{'\n'}) }

@@ -7,28 +7,34 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// pipeGrace is how long what a process left in its pipes is waited for.
+// pipeGrace is the time for reading what an ended process left in its pipes.
 const pipeGrace = 500 * time.Millisecond
 
-// stderrKept is how much of a peer's standard error is kept, its end.
-const stderrKept = 64 << 10
-
-// Command is a target that is started as a child process in a process group
-// of its own.
+// Command is a target that is started as a child process in a process group of its
+// own.
 type Command struct {
-	Argv      []string
-	Env       []string // added to the environment of this process
-	Dir       string   // working directory, "" for ours
-	LineLimit int      // 0 for DefaultLineLimit
-	Guard     *Guard   // ends the group should this process be killed; may be nil
+	Argv  []string
+	Env   []string // added to the environment of this process
+	Dir   string   // working directory; "" for that of this process
+	Guard *Guard   // ends the process group should this process be killed; may be nil
+	stdio
 }
 
 func (c Command) String() string { return Quote(c.Argv) }
+
+// WithGuard returns the command with a guard.
+func (c Command) WithGuard(start func() (*Guard, error)) (Target, *Guard, error) {
+	guard, err := start()
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Guard = guard
+	return c, guard, nil
+}
 
 // Start starts the process.
 func (c Command) Start(ctx context.Context) (*Stream, error) {
@@ -59,20 +65,28 @@ func (c Command) Start(ctx context.Context) (*Stream, error) {
 		}
 		return nil, fmt.Errorf("start %s: %w", c, err)
 	}
-	p := &process{pid: cmd.Process.Pid, ended: make(chan struct{}), log: &tail{source: errRead, read: make(chan struct{})}, guard: c.Guard}
+	p := &process{
+		pid:     cmd.Process.Pid,
+		ended:   make(chan struct{}),
+		errPipe: errRead,
+		drained: make(chan struct{}),
+		guard:   c.Guard,
+	}
 	c.Guard.watch(p.pid)
-	go p.log.drain()
+	go p.drainStderr()
 	go p.wait(cmd)
-	return &Stream{in: in, out: NewLineReader(out, c.LineLimit), pipe: out, peer: p}, nil
+	return &Stream{in: in, out: NewLineReader(out, 0), pipe: out, peer: p}, nil
 }
 
 // A process is the leader of a process group.
 type process struct {
-	pid    int
-	ended  chan struct{}
-	result string
-	log    *tail
-	guard  *Guard
+	pid     int
+	ended   chan struct{}
+	result  string
+	errPipe *os.File // its standard error
+	log     Tail     // of errPipe
+	drained chan struct{}
+	guard   *Guard
 }
 
 func (p *process) wait(cmd *exec.Cmd) {
@@ -85,73 +99,35 @@ func (p *process) wait(cmd *exec.Cmd) {
 	}
 }
 
+func (p *process) drainStderr() {
+	defer close(p.drained)
+	io.Copy(&p.log, p.errPipe)
+	p.errPipe.Close()
+}
+
 func (p *process) done() <-chan struct{} { return p.ended }
 func (p *process) status() string        { return p.result }
 
-// stderr of a process that has ended is read to its end, but not for longer
-// than a moment: a descendant may hold the pipe.
+// stderr waits for the rest of the standard error of a process that has ended. The
+// wait is short, since a descendant may hold the pipe open.
 func (p *process) stderr() string {
 	select {
 	case <-p.ended:
-		settled(p.log.read)
+		waitFor(p.drained, pipeGrace)
 	default:
 	}
 	return p.log.String()
 }
 
-// settled waits a moment for what a process that has ended left in its pipes to
-// be read.
-func settled(read <-chan struct{}) {
-	limit := time.NewTimer(pipeGrace)
-	defer limit.Stop()
-	select {
-	case <-read:
-	case <-limit.C:
-	}
-}
-
-// The group outlives its leader while a descendant lives, so that signals go
-// to the group also after the leader was reaped; the kernel does not give the
-// number of a living group away.
+// A process group exists while any member of it lives, so signals go to the group
+// also after its leader was reaped. The kernel does not reuse the number of an
+// existing group.
 func (p *process) terminate() { syscall.Kill(-p.pid, syscall.SIGTERM) }
 
 func (p *process) kill() {
 	syscall.Kill(-p.pid, syscall.SIGKILL)
 	p.guard.forget(p.pid)
 	<-p.ended
-	settled(p.log.read)
-	p.log.close()
-}
-
-// A tail keeps the end of a stream.
-type tail struct {
-	source *os.File
-	read   chan struct{} // closed once everything was read
-	mu     sync.Mutex
-	kept   []byte
-}
-
-func (t *tail) drain() {
-	defer close(t.read)
-	io.Copy(t, t.source)
-	t.source.Close()
-}
-
-// close stops reading: a descendant that left the group may hold the pipe.
-func (t *tail) close() { t.source.Close() }
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	if over := len(t.kept) - stderrKept; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
+	waitFor(p.drained, pipeGrace)
+	p.errPipe.Close() // a descendant that left the group may hold the other end open
 }

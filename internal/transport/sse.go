@@ -8,65 +8,63 @@ import (
 	"unicode/utf8"
 )
 
-// An Event is one block of an event stream as its sender wrote it (HTML,
-// section 9.2, server-sent events). What a reader of the format passes over
-// stays with it as data, since malformed streams are a subject of ours:
-// comments, lines that are no field, a retry that is no number, an id with a
-// NUL, a block that the end of the stream cut off.
+// An Event is one block of an event stream as its sender wrote it (HTML, section
+// 9.2, server-sent events). It also keeps what a reader of the format ignores, since
+// mcpcheck checks malformed streams: comments, lines that are no field, a retry that
+// is no number, an id with a NUL, and a block that the stream does not complete.
 type Event struct {
-	Type string // of the event field; "" where there is none, which means message
-	Data []byte // of the data fields, joined by newlines; nil where there is none
-	ID   string // of the id field, as it stands
-	// Retry is the value of the retry field as it stands.
+	Type string // value of the event field; "" for none, which means message
+	Data []byte // values of the data fields, joined by newlines; nil for none
+	ID   string // value of the id field
+	// Retry is the value of the retry field.
 	Retry           string
 	HasID, HasRetry bool
 	Comments        []string
-	Odd             []string // lines whose field name the format does not know, and fields with a value it ignores
-	// Unterminated: the stream ended before the empty line that completes the
-	// block; a client must throw it away.
+	Odd             []string // lines with an unknown field name or an ignored value
+	// Unterminated reports that the stream ended before the empty line that completes
+	// the block. A client must discard such a block.
 	Unterminated bool
-	Cut          bool // a line was longer than the limit, or the lines together
+	Cut          bool // a line, or the whole block, was longer than the limit
 }
 
-// Dispatched tells whether a client takes the block as an event: it has data
-// and was completed.
+// Dispatched reports whether a client handles the block as an event: it has data
+// and is complete.
 func (e Event) Dispatched() bool { return e.Data != nil && !e.Unterminated }
 
-// carries tells whether the event is taken for a message: it has data, and the
-// type of an event that has none given.
-func (e Event) carries() bool {
+// isMessage reports whether the data of the event is an MCP message: the event has
+// data, and the default type.
+func (e Event) isMessage() bool {
 	return e.Dispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message")
 }
 
-// empty tells whether nothing stands in the block.
-func (e Event) empty() bool {
+// isEmpty reports whether the block has no line.
+func (e Event) isEmpty() bool {
 	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.Odd == nil
 }
 
-// size returns how many bytes of the block are kept.
+// size returns the number of bytes that the block occupies.
 func (e Event) size() int {
 	n := len(e.Type) + len(e.Data) + len(e.ID) + len(e.Retry)
 	for _, lines := range [][]string{e.Comments, e.Odd} {
 		for _, line := range lines {
-			n += perLine + len(line)
+			n += lineOverhead + len(line)
 		}
 	}
 	return n
 }
 
-// An EventReader reads an event stream strictly. Lines end with CR LF, LF or
-// CR; a block is returned as soon as the line that completes it was read.
+// An EventReader reads an event stream strictly. A line ends with CR LF, LF or CR.
+// A block is returned as soon as the line that completes it was read.
 type EventReader struct {
-	in     *bufio.Reader
-	limit  int
-	begun  bool
-	skipLF bool // the last line ended with CR: an LF behind it belongs to it
-	failed error
+	in            *bufio.Reader
+	limit         int
+	firstLineRead bool
+	skipLF        bool // the last line ended with CR, and a following LF belongs to it
+	err           error
 }
 
-// NewEventReader reads blocks from r that have at most limit bytes, in each line
-// and in all that is kept of them together; 0 means DefaultLineLimit. The rest is
-// read and thrown away.
+// NewEventReader returns a reader that keeps at most limit bytes of a line and of a
+// block; 0 means DefaultLineLimit. It reads and drops the rest.
 func NewEventReader(r io.Reader, limit int) *EventReader {
 	if limit <= 0 {
 		limit = DefaultLineLimit
@@ -74,45 +72,45 @@ func NewEventReader(r io.Reader, limit int) *EventReader {
 	return &EventReader{in: bufio.NewReader(r), limit: limit}
 }
 
-// Next returns the next block that holds anything. After the last one it
-// returns io.EOF, or the error that ended the stream.
+// Next returns the next block that is not empty. After the last one it returns
+// io.EOF, or the error that ended the stream.
 func (r *EventReader) Next() (Event, error) {
 	var e Event
 	left := r.limit
-	for r.failed == nil {
-		line, cut, err := r.line()
+	for r.err == nil {
+		line, cut, err := r.readLine()
 		if err != nil {
-			r.failed = err
+			r.err = err
 			if len(line) > 0 {
-				e.take(line, &left)
+				e.addLine(line, &left)
 			}
 			e.Cut = e.Cut || cut
-			if e.empty() {
+			if e.isEmpty() {
 				break
 			}
 			e.Unterminated = true
 			return e, nil
 		}
 		if len(line) == 0 {
-			if e.empty() {
+			if e.isEmpty() {
 				continue
 			}
 			return e, nil
 		}
 		e.Cut = e.Cut || cut
-		e.take(line, &left)
+		e.addLine(line, &left)
 	}
-	return Event{}, r.failed
+	return Event{}, r.err
 }
 
-var bom = []byte("\ufeff")
+var byteOrderMark = []byte("\ufeff")
 
-// line returns the next line without its end.
-func (r *EventReader) line() (line []byte, cut bool, err error) {
+// readLine returns the next line without its end.
+func (r *EventReader) readLine() (line []byte, cut bool, err error) {
 	defer func() {
-		if !r.begun {
-			r.begun = true
-			line = bytes.TrimPrefix(line, bom)
+		if !r.firstLineRead {
+			r.firstLineRead = true
+			line = bytes.TrimPrefix(line, byteOrderMark)
 		}
 	}()
 	for {
@@ -140,12 +138,12 @@ func (r *EventReader) line() (line []byte, cut bool, err error) {
 	}
 }
 
-// perLine is what a line costs that is kept for itself, beside its text.
-const perLine = 16
+// lineOverhead is the memory of a line that is kept, besides its text.
+const lineOverhead = 16
 
-// spend takes so many bytes off what is left for the block, and tells whether
-// there were as many.
-func (e *Event) spend(left *int, n int) bool {
+// reserve takes n bytes of what the block may still occupy, and reports whether
+// there were n left.
+func (e *Event) reserve(left *int, n int) bool {
 	if n > *left {
 		*left, e.Cut = 0, true
 		return false
@@ -154,13 +152,13 @@ func (e *Event) spend(left *int, n int) bool {
 	return true
 }
 
-// take takes one line into the block, as far as there is room left for it.
-func (e *Event) take(line []byte, left *int) {
+// addLine adds one line to the block, as far as the limit allows.
+func (e *Event) addLine(line []byte, left *int) {
 	name, value, colon := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch text := string(value); {
 	case colon && len(name) == 0:
-		if e.spend(left, len(text)+perLine) {
+		if e.reserve(left, len(text)+lineOverhead) {
 			e.Comments = append(e.Comments, text)
 		}
 	case string(name) == "data":
@@ -169,18 +167,18 @@ func (e *Event) take(line []byte, left *int) {
 		e.Type = text
 	case string(name) == "id" && !strings.Contains(text, "\x00"):
 		e.ID, e.HasID = text, true
-	case string(name) == "retry" && digits(text):
+	case string(name) == "retry" && isDigits(text):
 		e.Retry, e.HasRetry = text, true
 	default:
-		e.addOdd(line, left)
+		e.addIgnoredLine(line, left)
 	}
 	if !utf8.Valid(line) && string(name) != "data" {
-		e.addOdd(line, left)
+		e.addIgnoredLine(line, left)
 	}
 }
 
-func (e *Event) addOdd(line []byte, left *int) {
-	if e.spend(left, len(line)+perLine) {
+func (e *Event) addIgnoredLine(line []byte, left *int) {
+	if e.reserve(left, len(line)+lineOverhead) {
 		e.Odd = append(e.Odd, string(line))
 	}
 }
@@ -188,15 +186,15 @@ func (e *Event) addOdd(line []byte, left *int) {
 func (e *Event) addData(value []byte, left *int) {
 	if e.Data == nil {
 		e.Data = []byte{}
-	} else if e.spend(left, 1) {
+	} else if e.reserve(left, 1) {
 		e.Data = append(e.Data, '\n')
 	}
-	if room := *left; !e.spend(left, len(value)) {
-		value = value[:room]
+	if free := *left; !e.reserve(left, len(value)) {
+		value = value[:free]
 	}
 	e.Data = append(e.Data, value...)
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,15 +26,19 @@ func events(t *testing.T, r io.Reader, limit int) ([]Event, error) {
 	}
 }
 
-// Each stream is also read byte by byte: how it arrives makes no difference.
-func TestEventStreams(t *testing.T) {
+// Each stream is also read byte by byte, with the same result.
+func TestEventReader(t *testing.T) {
+	allFields := []Event{{Type: "message", ID: "7", HasID: true, Retry: "250", HasRetry: true, Data: []byte("x")}}
 	for name, c := range map[string]struct {
 		stream string
 		want   []Event
 	}{
-		"one event":                 {"data: {}\n\n", []Event{{Data: []byte("{}")}}},
-		"all fields":                {"event: message\nid: 7\nretry: 250\ndata: x\n\n", []Event{{Type: "message", ID: "7", HasID: true, Retry: "250", HasRetry: true, Data: []byte("x")}}},
-		"CRLF":                      {"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n", []Event{{Data: []byte("a\nb")}, {Data: []byte("c")}}},
+		"one event":  {"data: {}\n\n", []Event{{Data: []byte("{}")}}},
+		"all fields": {"event: message\nid: 7\nretry: 250\ndata: x\n\n", allFields},
+		"CRLF": {
+			"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n",
+			[]Event{{Data: []byte("a\nb")}, {Data: []byte("c")}},
+		},
 		"CR":                        {"data: a\r\rdata: b\r\r", []Event{{Data: []byte("a")}, {Data: []byte("b")}}},
 		"mixed ends":                {"data: a\r\n\ndata: b\n\r", []Event{{Data: []byte("a")}, {Data: []byte("b")}}},
 		"one space only is dropped": {"data:  a\ndata:b\n\n", []Event{{Data: []byte(" a\nb")}}},
@@ -45,16 +48,26 @@ func TestEventStreams(t *testing.T) {
 		"an empty id":               {"id\ndata: x\n\n", []Event{{HasID: true, Data: []byte("x")}}},
 		"a comment of its own":      {": ping\n\n", []Event{{Comments: []string{"ping"}}}},
 		"empty lines":               {"\n\n\ndata: x\n\n\n", []Event{{Data: []byte("x")}}},
-		"garbage":                   {"Data: x\nnonsense\ndata: y\n\n", []Event{{Data: []byte("y"), Odd: []string{"Data: x", "nonsense"}}}},
-		"a bad retry":               {"retry: 1.5\nretry:\n\n", []Event{{Odd: []string{"retry: 1.5", "retry:"}}}},
-		"an id with NUL":            {"id: a\x00b\n\n", []Event{{Odd: []string{"id: a\x00b"}}}},
-		"a byte order mark":         {"\ufeffdata: x\n\n", []Event{{Data: []byte("x")}}},
-		"a late byte order mark":    {"data: x\n\n\ufeffdata: y\n\n", []Event{{Data: []byte("x")}, {Odd: []string{"\ufeffdata: y"}}}},
-		"cut off behind the line":   {"data: x\n", []Event{{Data: []byte("x"), Unterminated: true}}},
-		"cut off in the line":       {"data: x\n\ndata: y", []Event{{Data: []byte("x")}, {Data: []byte("y"), Unterminated: true}}},
-		"nothing":                   {"", nil},
+		"garbage": {
+			"Data: x\nnonsense\ndata: y\n\n",
+			[]Event{{Data: []byte("y"), Odd: []string{"Data: x", "nonsense"}}},
+		},
+		"a bad retry":       {"retry: 1.5\nretry:\n\n", []Event{{Odd: []string{"retry: 1.5", "retry:"}}}},
+		"an id with NUL":    {"id: a\x00b\n\n", []Event{{Odd: []string{"id: a\x00b"}}}},
+		"a byte order mark": {"\ufeffdata: x\n\n", []Event{{Data: []byte("x")}}},
+		"a late byte order mark": {
+			"data: x\n\n\ufeffdata\n\n",
+			[]Event{{Data: []byte("x")}, {Odd: []string{"\ufeffdata"}}},
+		},
+		"cut off behind the line": {"data: x\n", []Event{{Data: []byte("x"), Unterminated: true}}},
+		"cut off in the line": {
+			"data: x\n\ndata: y",
+			[]Event{{Data: []byte("x")}, {Data: []byte("y"), Unterminated: true}},
+		},
+		"nothing": {"", nil},
 	} {
-		for way, r := range map[string]io.Reader{"whole": strings.NewReader(c.stream), "byte by byte": iotest.OneByteReader(strings.NewReader(c.stream))} {
+		whole, bytewise := strings.NewReader(c.stream), iotest.OneByteReader(strings.NewReader(c.stream))
+		for way, r := range map[string]io.Reader{"whole": whole, "byte by byte": bytewise} {
 			got, err := events(t, r, 0)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s, %s: %+v, %v; want %+v", name, way, got, err, c.want)
@@ -63,8 +76,7 @@ func TestEventStreams(t *testing.T) {
 	}
 }
 
-// What a client would take as an event is told from what it would not.
-func TestDispatchedEvents(t *testing.T) {
+func TestEventIsDispatched(t *testing.T) {
 	got, _ := events(t, strings.NewReader(": c\n\nid: 1\n\ndata\n\ndata: x\n"), 0)
 	var taken []bool
 	for _, e := range got {
@@ -75,9 +87,9 @@ func TestDispatchedEvents(t *testing.T) {
 	}
 }
 
-// An event is returned with the line that completes it, before anything
-// follows; a CR completes a line without waiting for an LF.
-func TestEventsAreReturnedAtOnce(t *testing.T) {
+// An event is returned as soon as its last line is complete; a CR completes a line
+// without waiting for an LF.
+func TestEventReaderDoesNotReadAhead(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\r", "\r\n\r\n"} {
 		in, out := io.Pipe()
 		r := NewEventReader(in, 0)
@@ -89,16 +101,19 @@ func TestEventsAreReturnedAtOnce(t *testing.T) {
 	}
 }
 
-func TestLongEventsAreBounded(t *testing.T) {
+func TestEventReaderTruncatesLongLines(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	got, err := events(t, strings.NewReader("data: "+long+"\ndata: "+long+"\n\ndata: y\n\n"), 50)
-	if err != nil || len(got) != 2 || !got[0].Cut || len(got[0].Data) > 50 || got[1].Cut || !bytes.Equal(got[1].Data, []byte("y")) {
-		t.Errorf("%+v, %v", got, err)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if !got[0].Cut || len(got[0].Data) > 50 || got[1].Cut || string(got[1].Data) != "y" {
+		t.Errorf("%+v", got)
 	}
 }
 
-// What is kept of a block without end is bounded in all, whatever its lines are.
-func TestBlocksAreBounded(t *testing.T) {
+// The size of a block is bounded whatever lines it has.
+func TestEventReaderBoundsBlocks(t *testing.T) {
 	for _, line := range []string{":\n", ": comment\n", "x\n", "data\n", "data: y\n", "id: \xff\n"} {
 		got, err := events(t, strings.NewReader(strings.Repeat(line, 10_000)+"\n"), 1000)
 		if err != nil || len(got) != 1 || !got[0].Cut || got[0].size() > 1000 {
@@ -107,8 +122,8 @@ func TestBlocksAreBounded(t *testing.T) {
 	}
 }
 
-// A stream that breaks gives what it had, and then why.
-func TestBrokenStreams(t *testing.T) {
+// A broken stream returns its events and then the error.
+func TestEventReaderReturnsTheReadError(t *testing.T) {
 	broke := errors.New("reset")
 	got, err := events(t, io.MultiReader(strings.NewReader("data: x\n\ndata: y"), iotest.ErrReader(broke)), 0)
 	if !errors.Is(err, broke) || len(got) != 2 || !got[1].Unterminated {

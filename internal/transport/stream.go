@@ -10,48 +10,49 @@ import (
 	"time"
 )
 
-// A life is what stands behind a stream: a process group or a goroutine.
-type life interface {
-	// done is closed once it has ended by itself or was made to.
+// A peer is the other end of a Stream: a process group or a goroutine.
+type peer interface {
+	// done is closed once the peer has ended.
 	done() <-chan struct{}
-	// status tells how it ended, e.g. "exit status 1"; valid after done.
+	// status returns how the peer ended, e.g. "exit status 1". It is valid after
+	// done.
 	status() string
-	// terminate asks it to end (SIGTERM), kill ends it (SIGKILL) with all of
-	// its descendants. Both may be called at any time, also after the end.
+	// terminate sends SIGTERM; kill sends SIGKILL to the peer and all of its
+	// descendants. Both may be called at any time, also after the end.
 	terminate()
 	kill()
-	// stderr returns the last of what it wrote to its standard error.
+	// stderr returns the end of what the peer wrote to its standard error.
 	stderr() string
 }
 
 // A Stream is the client end of a stdio connection to one started peer.
 type Stream struct {
-	in    *os.File // what the peer reads
-	out   *LineReader
-	pipe  *os.File // what the peer writes
-	peer  life
-	write sync.Mutex
-	begun bool  // a line was begun and its newline not written
-	torn  *Torn // why nothing more can be written, or nil
-	once  sync.Once
+	in      *os.File // the peer reads its other end
+	out     *LineReader
+	pipe    *os.File // the peer writes its other end
+	peer    peer
+	writing sync.Mutex
+	midLine bool  // the last write did not end with a newline
+	partial *Torn // why nothing more can be written, or nil
+	once    sync.Once
 }
 
-// A Torn tells that a write ended in a line, so that whatever is written next
-// would be read as its rest: nothing is any more.
+// Torn is the error of a write that the peer read only in part. The peer would read
+// the next bytes as the rest of that line, so that every later write fails too.
 type Torn struct{ Err error }
 
-func (t *Torn) Error() string { return "a message was taken only in part: " + t.Err.Error() }
+func (t *Torn) Error() string { return "a message was written only in part: " + t.Err.Error() }
 func (t *Torn) Unwrap() error { return t.Err }
 
-// Write writes bytes to the peer as they are. It returns when all were taken,
-// or with an error when the context ended first: a peer that does not read
-// its input cannot hold the caller. Where that tore a line the error is a Torn,
-// and so is that of every later write.
+// Write writes bytes to the peer unchanged. It returns once the pipe has taken all
+// of them or the context has ended, so that a peer that does not read its input
+// cannot block the caller. If a line was written only in part, the error of this
+// and every later write is a Torn.
 func (s *Stream) Write(ctx context.Context, b []byte) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if s.torn != nil {
-		return s.torn
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.partial != nil {
+		return s.partial
 	}
 	deadline, _ := ctx.Deadline()
 	if err := s.in.SetWriteDeadline(deadline); err != nil {
@@ -61,7 +62,7 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 	defer stop()
 	n, err := s.in.Write(b)
 	if n > 0 {
-		s.begun = b[n-1] != '\n'
+		s.midLine = b[n-1] != '\n'
 	}
 	switch {
 	case err == nil:
@@ -71,29 +72,31 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 	default:
 		err = fmt.Errorf("write to server after %d of %d bytes: %w", n, len(b), err)
 	}
-	if s.begun {
-		s.torn = &Torn{err}
-		return s.torn
+	if s.midLine {
+		s.partial = &Torn{err}
+		return s.partial
 	}
 	return err
 }
 
-// Torn returns why nothing more can be written; nil while it can.
+// Torn returns the error of a write that the peer read only in part; nil if there
+// was none.
 func (s *Stream) Torn() error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if s.torn == nil {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.partial == nil {
 		return nil
 	}
-	return s.torn
+	return s.partial
 }
 
-// Drain waits until the peer has taken what was written, at most so long. It
-// tells whether it did; false too where the system cannot tell.
+// Drain waits until the peer has read everything that was written, at most the
+// given time, and reports whether it has. It returns false on a system on which
+// that cannot be known.
 func (s *Stream) Drain(ctx context.Context, within time.Duration) bool {
 	limit := time.Now().Add(within)
 	for pause := 10 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
-		n, known := unread(s.in)
+		n, known := unreadBytes(s.in)
 		if !known || n == 0 || ctx.Err() != nil || time.Now().After(limit) {
 			return known && n == 0
 		}
@@ -102,12 +105,10 @@ func (s *Stream) Drain(ctx context.Context, within time.Duration) bool {
 }
 
 // WriteLine writes one message and its newline.
-func (s *Stream) WriteLine(ctx context.Context, b []byte) error {
-	return s.Write(ctx, append(append(make([]byte, 0, len(b)+1), b...), '\n'))
-}
+func (s *Stream) WriteLine(ctx context.Context, b []byte) error { return s.Write(ctx, terminated(b)) }
 
-// ReadLine returns the next line of the peer; io.EOF once it closed its
-// output. One goroutine may read at a time.
+// ReadLine returns the next line of the peer; io.EOF once the peer has closed its
+// output. Only one goroutine may read at a time.
 func (s *Stream) ReadLine() (Line, error) {
 	l, err := s.out.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -116,23 +117,34 @@ func (s *Stream) ReadLine() (Line, error) {
 	return l, err
 }
 
-// CloseInput closes what the peer reads, which asks it to exit
+// CopyOutput reads the output of the peer to its end and writes it to the tail.
+func (s *Stream) CopyOutput(to *Tail) {
+	for {
+		line, err := s.ReadLine()
+		if err != nil {
+			return
+		}
+		_, _ = to.Write(terminated(line.Bytes)) // a tail accepts everything
+	}
+}
+
+// CloseInput closes the input of the peer, which asks it to exit
 // (basic/lifecycle#shutdown).
 func (s *Stream) CloseInput() { s.once.Do(func() { s.in.Close() }) }
 
-// Done is closed once the peer has ended.
+// Done returns a channel that is closed once the peer has ended.
 func (s *Stream) Done() <-chan struct{} { return s.peer.done() }
 
-// Status tells how the peer ended; valid after Done.
+// Status returns how the peer ended. It is valid after Done.
 func (s *Stream) Status() string { return s.peer.status() }
 
-// Stderr returns the last bytes that the peer wrote to its standard error.
+// Stderr returns the end of what the peer wrote to its standard error.
 func (s *Stream) Stderr() string { return s.peer.stderr() }
 
-// Terminate asks the peer to end by SIGTERM to its process group.
+// Terminate sends SIGTERM to the process group of the peer.
 func (s *Stream) Terminate() { s.peer.terminate() }
 
-// Kill ends the peer and its descendants at once and frees the stream.
+// Kill ends the peer and its descendants at once and releases the stream.
 func (s *Stream) Kill() {
 	s.CloseInput()
 	s.peer.kill()
@@ -140,7 +152,7 @@ func (s *Stream) Kill() {
 	s.pipe.Close()
 }
 
-// pipes returns both directions of a connection: the ends of the peer first.
+// pipes returns the ends of both directions of a connection.
 func pipes() (peerIn, ours, peerOut, oursOut *os.File, err error) {
 	if peerIn, ours, err = os.Pipe(); err != nil {
 		return

@@ -15,91 +15,66 @@ import (
 )
 
 // A Streamable is the client end of a session over streamable HTTP
-// (basic/transports#streamable-http, since 2025-03-26). Each message is a POST
-// of its own, made and read beside others. Up to 2025-11-25 it carries the
-// session id and the agreed version, listens on a GET stream and takes up
-// streams that broke; from 2026-07-28 on it mirrors the message into headers.
+// (basic/transports#streamable-http, since 2025-03-26). It sends each message as a
+// POST of its own, whose answer a goroutine reads. Up to 2025-11-25 it sends the
+// session id and the negotiated version, listens on a GET stream, and resumes
+// streams that broke. From 2026-07-28 on it repeats parts of the message in header
+// fields.
 //
-// Everything that goes over it is recorded as frames, those of ours before they
-// are sent.
+// It records all frames; those of this side before they are sent.
 type Streamable struct {
 	Endpoint *Endpoint
 	Rev      spec.Revision
 	// Record records a frame and returns its index. It is called from several
-	// goroutines, never by two at once.
+	// goroutines, but never by two at once.
 	Record func(wire.Frame) int
-	// Lost is told if the server cannot be reached any more, or does not know
-	// the session any more.
+	// Lost is called if the server cannot be reached any more, or has ended the
+	// session; it may be nil.
 	Lost func(error)
-	// Poll bounds how long a stream that the server closed early is taken up
-	// again.
+	// Poll bounds the time in which a stream is resumed that the server closed before
+	// the response.
 	Poll time.Duration
-	// Settle bounds how long the head of the stream for what the server says on
-	// its own is waited for, so that nothing is said before it is listened to.
+	// Settle bounds the wait for the head of the GET stream. Messages that the server
+	// sends before that head could be missed.
 	Settle time.Duration
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-
-	log     exchanges
-	mu      sync.Mutex
-	session string // id that the server gave, or ""
-	agreed  bool   // initialize was answered with a result
-	posts   map[int]*post
+	exchanger
+	mu          sync.Mutex
+	sessionID   string // "" for none
+	initialized bool   // initialize was answered with a result
+	posts       map[int]*pendingPost
 }
 
-// A post is an exchange whose answer is being read.
-type post struct {
-	cancel  context.CancelFunc
-	id      wire.ID // of the request in it
-	forgone bool    // the client has cancelled that
+// A pendingPost is a POST whose answer is being read.
+type pendingPost struct {
+	cancel    context.CancelFunc
+	id        wire.ID // of the request in it
+	cancelled bool    // the client has cancelled that request
 }
 
-// Open makes the link ready; it sends nothing.
+// Open prepares the session. It sends nothing.
 func (s *Streamable) Open() {
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.log.record = s.Record
-	s.posts = map[int]*post{}
+	s.begin(s.Endpoint, s.Record)
+	s.posts = map[int]*pendingPost{}
 }
 
-// Send posts one message. It returns the index of its frame once the request
-// was written, for a message that asks nothing once the head of the answer came
-// or the context ended: what is sent after it is read after it.
+// Send posts one message and returns the index of its frame. A message with a
+// request is sent once the POST was written. Any other message is sent once the
+// head of the answer has come or the context has ended, so that the server reads it
+// before the next message.
 func (s *Streamable) Send(ctx context.Context, raw []byte) (int, error) {
 	m := wire.Parse(raw)
 	r, err := s.Posting(ctx, m)
 	if err != nil {
 		return -1, err
 	}
-	n, at := s.log.begin(s.Endpoint, r, raw)
+	n, at := s.log.recordRequest(s.Endpoint, r, raw)
 	if m.Method() == "notifications/cancelled" {
-		s.forgo(wire.ID{Raw: m.Params().Get("requestId").Raw})
+		s.markCancelled(wire.ID{Raw: m.Params().Get("requestId").Raw})
 	}
-	written := make(chan struct{})
-	wrote := sync.OnceFunc(func() { close(written) })
-	answered := make(chan error, 1)
 	exchange, cancel := context.WithCancel(s.ctx)
-	s.track(n, &post{cancel: cancel, id: m.ID()})
-	s.work.Go(func() {
-		defer s.untrack(n)
-		trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
-			if i.Err == nil {
-				wrote()
-			}
-		}}
-		reply, err := s.Endpoint.Do(httptrace.WithClientTrace(exchange, trace), r)
-		if err != nil {
-			s.failed(n, err)
-			answered <- err
-			return
-		}
-		s.head(n, m, reply)
-		answered <- nil
-		s.read(n, m, reply)
-	})
-	err = handedOver(ctx, asks(m), written, answered)
-	if err != nil {
+	s.track(n, &pendingPost{cancel: cancel, id: m.ID()})
+	if err = s.post(exchange, n, m, r).await(ctx, hasValidRequest(m)); err != nil {
 		cancel()
 	}
 	if err == nil && m.Kind == wire.Notification && m.Method() == "notifications/initialized" {
@@ -108,73 +83,106 @@ func (s *Streamable) Send(ctx context.Context, raw []byte) (int, error) {
 	return at, err
 }
 
-// asks tells whether a message holds a request that a server may take its time
-// for; what has a flaw it will refuse at once.
-func asks(m wire.Message) bool {
-	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool { return part.Kind == wire.Request && part.Flaw() == nil })
+// A delivery is the progress of a POST.
+type delivery struct {
+	written  chan struct{} // closed once the request was written
+	answered chan error    // receives nil once the head of the answer has come, or why it will not
 }
 
-// handedOver waits until a message was given to the server: one that asks for
-// an answer once it was written, another once the head of the answer came.
-func handedOver(ctx context.Context, asks bool, written <-chan struct{}, answered <-chan error) error {
+// post sends a POST and reads its answer in a goroutine.
+func (s *Streamable) post(exchange context.Context, n int, m wire.Message, r HTTPRequest) delivery {
+	d := delivery{written: make(chan struct{}), answered: make(chan error, 1)}
+	closeWritten := sync.OnceFunc(func() { close(d.written) })
+	s.readers.Go(func() {
+		defer s.untrack(n)
+		trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+			if i.Err == nil {
+				closeWritten()
+			}
+		}}
+		reply, err := s.Endpoint.Do(httptrace.WithClientTrace(exchange, trace), r)
+		if err != nil {
+			s.recordFailure(n, err)
+			d.answered <- err
+			return
+		}
+		s.readHead(n, m, reply)
+		d.answered <- nil
+		s.readAnswer(n, m, reply)
+	})
+	return d
+}
+
+// hasValidRequest reports whether a message has a request that a server may take
+// time to answer. It refuses a malformed request at once.
+func hasValidRequest(m wire.Message) bool {
+	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool {
+		return part.Kind == wire.Request && part.Flaw() == nil
+	})
+}
+
+// await waits until the server has the message: one with a request once it was
+// written, any other once the head of the answer has come.
+func (d delivery) await(ctx context.Context, hasRequest bool) error {
 	select {
-	case err := <-answered:
+	case err := <-d.answered:
 		select {
-		case <-written:
-			if asks {
-				return nil // the end of the exchange says what became of it
+		case <-d.written:
+			if hasRequest {
+				return nil // the end of the exchange is recorded
 			}
 		default:
 		}
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-written:
+	case <-d.written:
 	}
-	if asks {
+	if hasRequest {
 		return nil
 	}
 	select {
-	case err := <-answered:
+	case err := <-d.answered:
 		return err
-	case <-ctx.Done(): // the server has it, and is slow to say so
+	case <-ctx.Done(): // the server has the message and is slow to answer
 		return nil
 	}
 }
 
-// Abandon closes the stream on which the answer to a request is awaited: up to
-// 2025-11-25 a lost connection, from 2026-07-28 on how a request is cancelled.
-// It is recorded as the end of the exchange by us. It tells whether there was one.
+// Abandon closes the stream that the answer to a request comes on, and records that
+// this side ended the exchange. Up to 2025-11-25 the server sees a lost connection;
+// from 2026-07-28 on this cancels the request. It reports whether there was such a
+// stream.
 func (s *Streamable) Abandon(id wire.ID) bool {
-	n, p := s.awaiting(id)
+	n, p := s.findPost(id)
 	if p == nil {
 		return false
 	}
-	s.log.note(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: closedByUs}})
+	s.log.recordClosedByClient(n)
 	p.cancel()
 	return true
 }
 
-// forgo notes that no answer to a request is awaited any more: its stream is not
-// taken up again.
-func (s *Streamable) forgo(id wire.ID) {
-	if _, p := s.awaiting(id); p != nil {
+// markCancelled notes that the client cancelled a request, whose stream is not
+// resumed any more.
+func (s *Streamable) markCancelled(id wire.ID) {
+	if _, p := s.findPost(id); p != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		p.forgone = true
+		p.cancelled = true
 	}
 }
 
-// forgone tells whether the client has cancelled the request of a message.
-func (s *Streamable) forgone(m wire.Message) bool {
-	_, p := s.awaiting(m.ID())
+// isCancelled reports whether the client has cancelled the request of a message.
+func (s *Streamable) isCancelled(m wire.Message) bool {
+	_, p := s.findPost(m.ID())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return p != nil && p.forgone
+	return p != nil && p.cancelled
 }
 
-// awaiting returns the exchange whose answer to a request is being read, or nil.
-func (s *Streamable) awaiting(id wire.ID) (n int, p *post) {
+// findPost returns the pending POST of a request, or nil.
+func (s *Streamable) findPost(id wire.ID) (n int, p *pendingPost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n, p := range s.posts {
@@ -185,100 +193,91 @@ func (s *Streamable) awaiting(id wire.ID) (n int, p *post) {
 	return 0, nil
 }
 
-// Posting returns the request by which a message is posted.
+// Posting returns the request that posts a message.
 func (s *Streamable) Posting(_ context.Context, m wire.Message) (HTTPRequest, error) {
-	return HTTPRequest{Method: http.MethodPost, Header: s.header(m), Body: m.Raw}, nil
+	return HTTPRequest{Method: http.MethodPost, Header: s.requestHeader(m), Body: m.Raw}, nil
 }
 
-// Fields returns the header fields that all requests of the session have.
-func (s *Streamable) Fields() http.Header { return s.header(wire.Message{}) }
+// Fields returns the header fields of all requests of the session.
+func (s *Streamable) Fields() http.Header { return s.requestHeader(wire.Message{}) }
 
-// Request sends a request of HTTP that is no message, such as DELETE, and
-// returns its answer with the body read. The session's header fields are added
-// where the request has none of its own.
-func (s *Streamable) Request(ctx context.Context, r HTTPRequest) (*Reply, []byte, error) {
-	header := s.header(wire.Message{})
-	for key, values := range r.Header {
-		header[http.CanonicalHeaderKey(key)] = values
+// Close ends the session as a client should: with DELETE if it has an id
+// (basic/transports#session-management). It then closes all streams.
+func (s *Streamable) Close(ctx context.Context) {
+	header := s.Fields()
+	if header.Get("Mcp-Session-Id") != "" && ctx.Err() == nil {
+		s.delete(ctx, header)
 	}
-	r.Header = header
-	n, _ := s.log.begin(s.Endpoint, r, nil)
+	s.end()
+}
+
+// delete sends the DELETE and records the answer. A server may refuse it with 405.
+func (s *Streamable) delete(ctx context.Context, header http.Header) {
+	r := HTTPRequest{Method: http.MethodDelete, Header: header}
+	n, _ := s.log.recordRequest(s.Endpoint, r, nil)
 	reply, err := s.Endpoint.Do(ctx, r)
 	if err != nil {
-		s.failed(n, err)
-		return nil, nil, err
+		s.recordFailure(n, err)
+		return
 	}
-	body, _, err := reply.All()
-	s.log.whole(n, reply, body)
-	return reply, body, err
+	body, _, _ := reply.All()
+	s.log.recordAnswer(n, reply, body)
 }
 
-// Session returns the id that the server gave the session, or "".
-func (s *Streamable) Session() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.session
-}
-
-// Close ends the session as a client should: DELETE where there is an id
-// (basic/transports#session-management), then all streams.
-func (s *Streamable) Close(ctx context.Context) {
-	if s.Session() != "" && ctx.Err() == nil {
-		// A server may refuse it with 405; what it answers is recorded.
-		_, _, _ = s.Request(ctx, HTTPRequest{Method: http.MethodDelete})
-	}
-	s.cancel()
-	s.work.Wait()
-}
-
-// head records the head of an answer, and takes from it what the session needs.
-func (s *Streamable) head(n int, m wire.Message, reply *Reply) {
-	if id := reply.Header.Get("Mcp-Session-Id"); id != "" && m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
+// readHead records the head of a stream, and keeps the session id of the answer to
+// initialize.
+func (s *Streamable) readHead(n int, m wire.Message, reply *Reply) {
+	id := reply.Header.Get("Mcp-Session-Id")
+	if id != "" && m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
 		s.mu.Lock()
-		s.session = id
+		s.sessionID = id
 		s.mu.Unlock()
 	}
 	if reply.Streams() {
-		s.log.head(n, reply)
+		s.log.recordHead(n, reply)
 	}
 }
 
-// read reads the answer to a post.
-func (s *Streamable) read(n int, m wire.Message, reply *Reply) {
+// readAnswer reads the answer to a POST.
+func (s *Streamable) readAnswer(n int, m wire.Message, reply *Reply) {
 	if reply.Streams() {
-		s.stream(n, reading{of: m, owed: requests(m), wait: reconnectAfter, until: time.Now().Add(s.Poll)}, reply)
+		state := streamState{
+			request: m, pending: countRequests(m),
+			reconnectDelay: defaultReconnectDelay, deadline: time.Now().Add(s.Poll),
+		}
+		s.readStream(n, state, reply)
 		return
 	}
 	body, cut, err := reply.All()
 	f := wire.Frame{From: wire.Server, Cut: cut, Note: reply.note()}
-	if err == nil && message(reply, body) { // what broke off is none, whoever broke it off
-		f.HTTP, f.Raw = headOf(n, reply), body
-		s.learn(m, body)
+	if err == nil && isMessageBody(reply, body) { // an incomplete body is no message
+		f.HTTP, f.Raw = headFrame(n, reply), body
+		s.storeResult(m, body)
 	} else {
-		f.HTTP = wholeOf(n, reply, body, err)
+		f.HTTP = answerFrame(n, reply, body, err)
 	}
-	s.log.note(f)
-	if forgotten(m, reply, f.Raw) {
-		s.lose(fmt.Errorf("%w: HTTP status 404", ErrForgotten))
+	s.log.add(f)
+	if endsSession(m, reply, f.Raw) {
+		s.reportLost(fmt.Errorf("%w: HTTP status 404", ErrForgotten))
 	}
 }
 
-// ErrForgotten tells that the server has ended the session, as it may at any time
-// (basic/transports#session-management).
+// ErrForgotten is the error of a session that the server has ended, as it may do at
+// any time (basic/transports#session-management).
 var ErrForgotten = errors.New("the server no longer knows the session")
 
-// forgotten tells whether an answer says that the session has ended
-// (basic/transports#session-management): by 404, and not by an error of the
-// request's own.
-func forgotten(m wire.Message, reply *Reply, answer []byte) bool {
-	own := m.ID().Present() && wire.Parse(answer).ID().Equal(m.ID())
-	return reply.Status == http.StatusNotFound && reply.Sent.Get("Mcp-Session-Id") != "" && !own
+// endsSession reports whether an answer means that the server has ended the session
+// (basic/transports#session-management): status 404 without a response to the
+// request itself.
+func endsSession(m wire.Message, reply *Reply, answer []byte) bool {
+	responds := m.ID().Present() && wire.Parse(answer).ID().Equal(m.ID())
+	return reply.Status == http.StatusNotFound && reply.Sent.Get("Mcp-Session-Id") != "" && !responds
 }
 
-// message tells whether a body is taken as a message: one that is said to be
-// JSON, and where the status says failure looks like a message too, since what
-// else stands there is not stated.
-func message(reply *Reply, body []byte) bool {
+// isMessageBody reports whether a body is taken for a message: its media type is
+// JSON and, if the status is a failure, it is a batch or a response. The
+// specification does not state what else such an answer holds.
+func isMessageBody(reply *Reply, body []byte) bool {
 	if len(body) == 0 || reply.MediaType() != "application/json" {
 		return false
 	}
@@ -289,46 +288,46 @@ func message(reply *Reply, body []byte) bool {
 	return m.Kind == wire.Batch || m.IsResponse() && m.Get("jsonrpc").Exists()
 }
 
-// learn takes from a result what later requests need: that the session is
-// open, and which arguments of tools go into headers.
-func (s *Streamable) learn(m wire.Message, answer []byte) {
+// storeResult keeps what later requests need of a result: that the session is
+// initialized, and which arguments of a tool are repeated in header fields.
+func (s *Streamable) storeResult(m wire.Message, answer []byte) {
 	switch m.Method() {
 	case "initialize":
 		if wire.Parse(answer).Kind == wire.Result {
 			s.mu.Lock()
-			s.agreed = true
+			s.initialized = true
 			s.mu.Unlock()
 		}
 	case "tools/list":
 		if !s.Rev.Facts().Stateless {
-			return // no header of those revisions repeats an argument
+			return // only stateless revisions repeat arguments in header fields
 		}
 		tools := wire.Parse(answer).Result().Get("tools").Array()
 		for _, tool := range tools {
-			s.Endpoint.mirrors.Store(tool.Get("name").String(), mirroredBy(tool.Get("inputSchema")))
+			s.Endpoint.toolHeaders.Store(tool.Get("name").String(), toolHeadersOf(tool.Get("inputSchema")))
 		}
 	}
 }
 
-// failed records why an exchange came to nothing; that nobody listens means
-// that the server is gone.
-func (s *Streamable) failed(n int, err error) {
+// recordFailure records why an exchange has no answer. A refused connection means
+// that the server has ended.
+func (s *Streamable) recordFailure(n int, err error) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	s.log.failed(n, err)
-	if unreachable(err) {
-		s.lose(fmt.Errorf("the server cannot be reached any more: %w", err))
+	s.log.recordFailure(n, err)
+	if isConnectionRefused(err) {
+		s.reportLost(fmt.Errorf("the server cannot be reached any more: %w", err))
 	}
 }
 
-func (s *Streamable) lose(err error) {
+func (s *Streamable) reportLost(err error) {
 	if s.Lost != nil {
 		s.Lost(err)
 	}
 }
 
-func (s *Streamable) track(n int, p *post) {
+func (s *Streamable) track(n int, p *pendingPost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.posts[n] = p

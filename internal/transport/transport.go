@@ -1,5 +1,18 @@
-// Package transport moves frames between this process and a peer, byte for
-// byte: it neither repairs nor judges what it carries.
+// Package transport carries frames between mcpcheck and a peer, byte for byte. It
+// neither repairs nor judges what it carries.
+//
+// A Target is a server under test. Over stdio it is a Starter: a Command, which is a
+// child process, or an InProcess, which is a goroutine. Each start returns a Stream,
+// whose lines are the messages. Over HTTP the target is a Site: an Endpoint and the
+// transport that it serves. Streamable and LegacySSE are the client ends of a
+// session over the two transports of HTTP.
+//
+// One message over streamable HTTP takes this way: Streamable.Send records the
+// message and the head of its POST as one frame, Endpoint.Do sends the request, and
+// a goroutine of the session reads the Reply. It records a JSON body as one frame,
+// or each event of a stream as one, and hands these frames to Streamable.Record. A
+// caller may also send any HTTP request as an Exchange, or any bytes over a Raw
+// connection; both are recorded as frames without a message.
 package transport
 
 import (
@@ -14,7 +27,7 @@ import (
 // A Kind is a transport of the specification.
 type Kind string
 
-// The transports. An in-process peer is spoken to as over stdio.
+// The transports. An in-process peer counts as stdio.
 const (
 	Stdio Kind = "stdio"
 	HTTP  Kind = "http" // streamable HTTP
@@ -24,7 +37,7 @@ const (
 // A Set is a set of transports.
 type Set uint8
 
-// Sets of one transport, and of all.
+// The sets of one transport, and of all.
 const (
 	OnStdio Set = 1 << iota
 	OnHTTP
@@ -37,7 +50,7 @@ var kinds = []struct {
 	set  Set
 }{{Stdio, OnStdio}, {HTTP, OnHTTP}, {SSE, OnSSE}}
 
-// Has tells whether k is in the set.
+// Has reports whether k is in the set.
 func (s Set) Has(k Kind) bool {
 	for _, e := range kinds {
 		if e.kind == k {
@@ -58,7 +71,7 @@ func (s Set) Kinds() []Kind {
 	return out
 }
 
-// Revisions returns those that define the transport.
+// Revisions returns the revisions that define the transport.
 func (k Kind) Revisions() spec.Set {
 	switch k {
 	case HTTP:
@@ -69,39 +82,75 @@ func (k Kind) Revisions() spec.Set {
 	return spec.Every
 }
 
-// A Target is a server to be spoken to: one that is started, a Starter, or one
-// that serves already, a Site.
-type Target interface{ fmt.Stringer }
+// A Target is a server under test. A Command and an InProcess are Starters, which
+// communicate over stdio; a Site serves at a URL.
+type Target interface {
+	fmt.Stringer
+	// Transport returns the transport of the target.
+	Transport() Kind
+	// Bearer returns the access token that every request to the target carries;
+	// "" for none, and on stdio.
+	Bearer() string
+	// Process returns the process of a Site that mcpcheck started; nil for every
+	// other target.
+	Process() ServerProcess
+	// WithGuard returns the target with a guard that ends its child processes
+	// should this process be killed. It calls start only for a target that has
+	// child processes, and returns a nil guard for every other.
+	WithGuard(start func() (*Guard, error)) (Target, *Guard, error)
+}
 
-// A Starter is a server that can be started any number of times, each start
-// giving a peer of its own, which is spoken to over stdio.
+// A Starter is a target that can be started any number of times. Each start gives
+// a peer of its own, which communicates over stdio.
 type Starter interface {
 	Target
 	// Start starts one instance. The context bounds the start alone.
 	Start(ctx context.Context) (*Stream, error)
 }
 
-// A Site is a server that serves at a URL.
+// stdio has the methods that are the same for every Starter.
+type stdio struct{}
+
+// Transport returns Stdio.
+func (stdio) Transport() Kind { return Stdio }
+
+// Bearer returns "": stdio has no access tokens.
+func (stdio) Bearer() string { return "" }
+
+// Process returns nil: each start has a process of its own.
+func (stdio) Process() ServerProcess { return nil }
+
+// Site is a server that serves at a URL.
 type Site struct {
 	Endpoint *Endpoint
-	Kind     Kind // HTTP or SSE
-	// Ended waits at most so long for the server to end, where we started it, and
-	// returns how it ended, "" if it runs; or nil.
-	Ended  func(within time.Duration) string
-	Stderr func() string // the last that the server wrote to its standard error, where we started it; or nil
+	Kind     Kind          // HTTP or SSE
+	Server   ServerProcess // nil unless mcpcheck started the server
+}
+
+// A ServerProcess is a server that mcpcheck started and that serves at a URL.
+type ServerProcess interface {
+	// Stderr returns the end of what the server wrote to its standard error.
+	Stderr() string
+	// EndsWithin waits at most the given time for a server that no longer accepts
+	// connections to end. It returns how the server ended, "" while it runs.
+	EndsWithin(within time.Duration) string
 }
 
 func (s Site) String() string { return s.Endpoint.Shown() }
 
-// KindOf returns the transport that a target is spoken to over.
-func KindOf(t Target) Kind {
-	if s, ok := t.(Site); ok {
-		return s.Kind
-	}
-	return Stdio
-}
+// Transport returns the kind.
+func (s Site) Transport() Kind { return s.Kind }
 
-// Quote joins arguments into a line that a POSIX shell reads back as them.
+// Bearer returns the access token of the endpoint.
+func (s Site) Bearer() string { return s.Endpoint.Bearer() }
+
+// Process returns the server.
+func (s Site) Process() ServerProcess { return s.Server }
+
+// WithGuard returns the target unchanged: it has no child processes.
+func (s Site) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return s, nil, nil }
+
+// Quote returns a command line that a POSIX shell splits into the arguments.
 func Quote(argv []string) string {
 	out := make([]string, len(argv))
 	for i, a := range argv {
@@ -112,10 +161,24 @@ func Quote(argv []string) string {
 
 func quote(a string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,@%+", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./:=,@%+", r)
 	}
 	if a != "" && strings.IndexFunc(a, func(r rune) bool { return !plain(r) }) < 0 {
 		return a
 	}
 	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+}
+
+// waitFor waits until done is closed, at most the given time, and reports whether
+// it was closed.
+func waitFor(done <-chan struct{}, within time.Duration) bool {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	select {
+	case <-done:
+		return true
+	case <-limit.C:
+		return false
+	}
 }

@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// The test binary plays the peers: its first argument names one.
+// The test binary is also the peer processes: its first argument selects one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "peer-") {
-		peer(os.Args[1], os.Args[2:])
+		runPeer(os.Args[1], os.Args[2:])
 		return
 	}
 	os.Exit(m.Run())
 }
 
-func peer(role string, args []string) {
+func runPeer(role string, args []string) {
 	switch role {
 	case "peer-echo":
 		io.Copy(os.Stdout, os.Stdin)
@@ -38,18 +38,18 @@ func peer(role string, args []string) {
 		}
 		w.WriteString("\n{}\n")
 		w.Flush()
-	case "peer-parent": // a child of its own that ignores SIGTERM and holds our pipes
-		c := exec.Command(os.Args[0], "peer-deaf")
+	case "peer-parent": // its child ignores SIGTERM and holds the pipes open
+		c := exec.Command(os.Args[0], "peer-unresponsive")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		c.Start()
 		fmt.Println(c.Process.Pid)
 		c.Wait()
-	case "peer-deaf":
+	case "peer-unresponsive": // ignores SIGTERM and its input
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Minute) // a deadlock would end the process
 	case "peer-stderr":
-		fmt.Fprint(os.Stderr, strings.Repeat("a", 2*stderrKept), "the end")
-	case "peer-guarded": // starts a guarded grandchild, tells its pid, and is killed
+		fmt.Fprint(os.Stderr, strings.Repeat("a", 2*maxTail), "the end")
+	case "peer-guarded": // starts a guarded grandchild, prints its pid, and is killed
 		g, err := StartGuard(os.Args[0], "peer-guard")
 		if err != nil {
 			panic(err)
@@ -85,7 +85,7 @@ func readLine(t *testing.T, s *Stream) Line {
 	return l
 }
 
-func TestBothKindsOfPeersCarryBytesUnchanged(t *testing.T) {
+func TestStreamsCarryBytesUnchanged(t *testing.T) {
 	echo := InProcess{Name: "echo", Serve: func(_ context.Context, in io.Reader, out io.Writer) error {
 		_, err := io.Copy(out, in)
 		return err
@@ -99,7 +99,7 @@ func TestBothKindsOfPeersCarryBytesUnchanged(t *testing.T) {
 		for _, raw := range []string{`{"a":1}`, "\xff\r", "", strings.Repeat("y", 200_000)} {
 			go s.WriteLine(t.Context(), []byte(raw))
 			if l := readLine(t, s); string(l.Bytes) != raw || l.Cut() || l.Unterminated {
-				t.Errorf("%s: %.20q came back as %.20q", name, raw, l.Bytes)
+				t.Errorf("%s: %.20q is read back as %.20q", name, raw, l.Bytes)
 			}
 		}
 		s.CloseInput()
@@ -113,7 +113,7 @@ func TestBothKindsOfPeersCarryBytesUnchanged(t *testing.T) {
 	}
 }
 
-func TestLongLinesAreCutAndTheNextIsWhole(t *testing.T) {
+func TestReadLineTruncatesLongLines(t *testing.T) {
 	s := start(t, "peer-long")
 	l := readLine(t, s)
 	if !l.Cut() || len(l.Bytes) != DefaultLineLimit || l.Length != 40<<20 {
@@ -124,7 +124,7 @@ func TestLongLinesAreCutAndTheNextIsWhole(t *testing.T) {
 	}
 }
 
-func TestARestWithoutNewlineIsUnterminated(t *testing.T) {
+func TestLineReaderReturnsUnterminatedLine(t *testing.T) {
 	r := NewLineReader(strings.NewReader("a\nb"), 0)
 	first, _ := r.Next()
 	second, _ := r.Next()
@@ -134,8 +134,8 @@ func TestARestWithoutNewlineIsUnterminated(t *testing.T) {
 	}
 }
 
-func TestAPeerThatDoesNotReadCannotHoldTheWriter(t *testing.T) {
-	s := start(t, "peer-deaf")
+func TestWriteEndsWithTheContext(t *testing.T) {
+	s := start(t, "peer-unresponsive")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err := s.Write(ctx, make([]byte, 1<<20))
@@ -144,14 +144,14 @@ func TestAPeerThatDoesNotReadCannotHoldTheWriter(t *testing.T) {
 	}
 }
 
-func TestKillEndsTheDescendantsToo(t *testing.T) {
+func TestKillEndsDescendants(t *testing.T) {
 	s := start(t, "peer-parent")
 	pid := childPID(t, readLine(t, s))
 	s.Kill()
 	awaitGone(t, pid)
 }
 
-func TestTheGuardEndsTheDescendantsOfAKilledParent(t *testing.T) {
+func TestGuardEndsDescendantsOfAKilledParent(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "peer-guarded")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -174,13 +174,13 @@ func childPID(t *testing.T, l Line) int {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(string(l.Bytes)))
 	if err != nil {
-		t.Fatalf("peer told no pid: %v", err)
+		t.Fatalf("the peer printed no pid: %v", err)
 	}
 	return pid
 }
 
-// awaitGone waits until the process has ended; a zombie whose parent was
-// killed with it counts as ended.
+// awaitGone waits until a process has ended. A zombie whose parent was killed with
+// it counts as ended.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -188,34 +188,35 @@ func awaitGone(t *testing.T, pid int) {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 			return
 		}
-		if stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")); err == nil && strings.Contains(string(stat), ") Z ") {
+		stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err == nil && strings.Contains(string(stat), ") Z ") {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Errorf("process %d lives on", pid)
+	t.Errorf("process %d still runs", pid)
 }
 
-func TestTheEndOfStandardErrorIsKept(t *testing.T) {
+func TestStderrKeepsTheEnd(t *testing.T) {
 	s := start(t, "peer-stderr")
 	<-s.Done()
 	deadline := time.Now().Add(10 * time.Second)
 	for !strings.HasSuffix(s.Stderr(), "the end") && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
-	if got := s.Stderr(); len(got) != stderrKept || !strings.HasSuffix(got, "the end") {
+	if got := s.Stderr(); len(got) != maxTail || !strings.HasSuffix(got, "the end") {
 		t.Errorf("kept %d bytes that end in %q", len(got), got[max(0, len(got)-10):])
 	}
 }
 
-func TestACommandThatDoesNotExistIsNamed(t *testing.T) {
+func TestStartNamesAMissingProgram(t *testing.T) {
 	_, err := Command{Argv: []string{"no-such-program-here", "x"}}.Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no-such-program-here") {
 		t.Errorf("error %v does not name the program", err)
 	}
 }
 
-func TestQuotedArgumentsAreReadBackByAShell(t *testing.T) {
+func TestQuotedArgumentsAreParsedByAShell(t *testing.T) {
 	argv := []string{"printf", "%s|", "plain", "", "two words", "it's", "$HOME", "a\nb"}
 	out, err := exec.Command("sh", "-c", Quote(argv)).Output()
 	if err != nil {
@@ -226,40 +227,40 @@ func TestQuotedArgumentsAreReadBackByAShell(t *testing.T) {
 	}
 }
 
-func TestDrainWaitsUntilThePeerHasReadEverything(t *testing.T) {
+func TestDrainReportsWhetherThePeerHasRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("this system does not tell what stands in a pipe")
+		t.Skip("the number of unread bytes of a pipe is not known on this system")
 	}
-	deaf := start(t, "peer-deaf")
-	if err := deaf.Write(t.Context(), []byte("x")); err != nil {
+	unresponsive := start(t, "peer-unresponsive")
+	if err := unresponsive.Write(t.Context(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if deaf.Drain(t.Context(), 20*time.Millisecond) {
-		t.Error("a peer that never reads is said to have read")
+	if unresponsive.Drain(t.Context(), 20*time.Millisecond) {
+		t.Error("Drain reports true for a peer that never reads")
 	}
 	reading := start(t, "peer-echo")
 	if err := reading.Write(t.Context(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	if !reading.Drain(t.Context(), 10*time.Second) {
-		t.Error("a peer that reads is said not to have read")
+		t.Error("Drain reports false for a peer that reads")
 	}
 }
 
-// What is written behind a line that was taken in part would be read as its rest.
-func TestNothingIsWrittenBehindATornLine(t *testing.T) {
-	s := start(t, "peer-deaf")
+// The peer would read further bytes as the rest of the partial line.
+func TestNothingIsWrittenAfterAPartialLine(t *testing.T) {
+	s := start(t, "peer-unresponsive")
 	if err := s.Torn(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	first := s.Write(ctx, make([]byte, 1<<20))
-	var torn *Torn
-	if !errors.As(first, &torn) || !errors.Is(first, context.DeadlineExceeded) || !strings.Contains(first.Error(), "only in part") {
+	var partial *Torn
+	if !errors.As(first, &partial) || !errors.Is(first, context.DeadlineExceeded) {
 		t.Errorf("the write ended with %v", first)
 	}
 	if err := s.WriteLine(t.Context(), []byte("{}")); err != first || s.Torn() != first {
-		t.Errorf("the next ended with %v", err)
+		t.Errorf("the next write ended with %v", err)
 	}
 }

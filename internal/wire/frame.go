@@ -14,32 +14,33 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Frame is one message as its sender put it on the transport: a line of
-// stdio without its newline, the body of a POST, the data of an SSE event.
+// A Frame is one message as its sender wrote it to the transport: a line of
+// stdio without its newline, the body of a POST, the data of an SSE event. Over
+// HTTP a frame may also belong to the transport alone and carry no message.
 type Frame struct {
 	From Role
 	Raw  []byte
-	At   time.Duration // since the session was started
-	Mark bool          // the offending frame, in a report
-	Note string        // what a reader must know, e.g. "line of 104857600 bytes, cut"
-	// Cut: the line was longer than the limit and Raw holds its beginning.
-	// Unterminated: the stream ended before the newline came.
+	At   time.Duration // since the start of the session
+	Mark bool          // a report shows this frame as the offending one
+	Note string        // a remark for readers of the transcript, e.g. "line of 104857600 bytes, cut"
+	// Cut reports that the line was longer than the limit, so that Raw holds only
+	// its beginning; Unterminated, that the stream ended before the newline.
 	Cut, Unterminated bool
-	HTTP              *HTTP // what it was on HTTP; nil on stdio
+	HTTP              *HTTP // the HTTP part of the frame; nil on stdio
 }
 
 // Message parses the frame.
 func (f Frame) Message() Message { return Parse(f.Raw) }
 
-// maxEmbedded bounds how deep a message may nest to stand as JSON inside of
-// another document: common readers give up at 128 (serde_json), 256 (jq 1.6),
-// about 1,000 (Python) or 10,000 (encoding/json) levels in all, and one deep
+// maxEmbeddedDepth bounds the nesting of a message that is written as JSON into
+// another document. Common readers fail at 128 (serde_json), 256 (jq 1.6), about
+// 1,000 (Python) or 10,000 (encoding/json) levels in all, and one deeply nested
 // frame must not make a whole report unreadable.
-const maxEmbedded = 100
+const maxEmbeddedDepth = 100
 
-// AppendJSON appends the frame as one JSONL line without newline: the bytes of
-// the message verbatim under "raw" if they are JSON on one line and not nested
-// extremely deep, else in base64 under "bytes".
+// AppendJSON appends the frame as one JSONL line without its newline. The bytes
+// of the message stand verbatim under "raw" if they are one line of JSON that is
+// not too deeply nested, otherwise in base64 under "bytes".
 func (f Frame) AppendJSON(b []byte) []byte {
 	b = append(b, `{"from":"`...)
 	b = append(b, f.From...)
@@ -60,7 +61,7 @@ func (f Frame) AppendJSON(b []byte) []byte {
 	if f.Wordless() {
 		return append(b, '}')
 	}
-	if utf8.Valid(f.Raw) && !bytes.ContainsAny(f.Raw, "\r\n") && !bytes.HasPrefix(f.Raw, []byte("\ufeff")) && depth(f.Raw) <= maxEmbedded && gjson.ValidBytes(f.Raw) && len(bytes.TrimSpace(f.Raw)) == len(f.Raw) {
+	if isEmbeddable(f.Raw) {
 		b = append(b, `,"raw":`...)
 		b = append(b, f.Raw...)
 	} else {
@@ -71,8 +72,15 @@ func (f Frame) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
-// MarshalJSON writes the frame as AppendJSON does. encoding/json compacts what
-// it is given, so files that must keep bytes are written by AppendJSON itself.
+// isEmbeddable reports whether a message can be written as JSON into a line of
+// another document without a change to its bytes.
+func isEmbeddable(raw []byte) bool {
+	return utf8.Valid(raw) && !bytes.ContainsAny(raw, "\r\n") && !bytes.HasPrefix(raw, []byte("\ufeff")) &&
+		nestingDepth(raw) <= maxEmbeddedDepth && gjson.ValidBytes(raw) && len(bytes.TrimSpace(raw)) == len(raw)
+}
+
+// MarshalJSON writes the frame as AppendJSON does. encoding/json compacts the
+// result, so files that must keep the bytes are written with AppendJSON.
 func (f Frame) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
 
 // ParseFrame reads one line written by AppendJSON.
@@ -81,7 +89,12 @@ func ParseFrame(line []byte) (Frame, error) {
 		return Frame{}, fmt.Errorf("frame line is not valid JSON: %s", Clip(string(line), 80))
 	}
 	v := gjson.ParseBytes(line)
-	f := Frame{From: Role(v.Get("from").String()), Mark: v.Get("mark").Bool(), Note: v.Get("note").String(), At: time.Duration(math.Round(v.Get("at").Float()*1000)) * time.Microsecond}
+	f := Frame{
+		From: Role(v.Get("from").String()),
+		Mark: v.Get("mark").Bool(),
+		Note: v.Get("note").String(),
+		At:   time.Duration(math.Round(v.Get("at").Float()*1000)) * time.Microsecond,
+	}
 	if f.From != Client && f.From != Server {
 		return Frame{}, fmt.Errorf(`frame line has "from" %s, not "client" or "server"`, v.Get("from").Raw)
 	}
@@ -110,8 +123,8 @@ func ParseFrame(line []byte) (Frame, error) {
 	return f, nil
 }
 
-// ParseFrames reads JSONL: a frame a line; lines that are empty or start with
-// # are prose and returned apart, without the sign.
+// ParseFrames reads JSONL with one frame per line. It skips empty lines, and
+// returns the text of lines that start with # as prose.
 func ParseFrames(text []byte) (frames []Frame, prose []string, err error) {
 	n := 0
 	for line := range bytes.Lines(text) {

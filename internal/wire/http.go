@@ -8,29 +8,31 @@ import (
 	"strings"
 )
 
-// HTTP is what a frame was on the transports of HTTP, beside its message. A
-// frame may have it and no message: the head of an answer, a GET or DELETE, the
-// end of a stream, an event without data.
+// HTTP is the part of a frame that belongs to HTTP: the head of a request or of an
+// answer, an event of a stream, the end of an exchange. The frame may carry a
+// message besides. It carries none if it is the head of an answer, a GET or
+// DELETE, the end of a stream or an event without data.
 type HTTP struct {
-	Exchange int `json:"exchange"` // the request and its answer that it belongs to, from 1
-	// Conn names the connection of a request, where a server recorded it: what came
-	// over one was sent in that order.
+	Exchange int `json:"exchange"` // number of the exchange that the frame belongs to, from 1
+	// Conn names the connection of a request in the transcript of a server.
+	// Requests over one connection were sent in the order of their frames.
 	Conn   string `json:"conn,omitempty"`
 	Method string `json:"method,omitempty"`
 	URL    string `json:"url,omitempty"`
-	// Status is of the head of an answer, Header of a request or of such a head.
+	// Status is the status of an answer; Header holds the fields of a request or of
+	// an answer.
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"header,omitempty"`
-	Body   string              `json:"body,omitempty"`  // of an answer whose body is no message
-	Event  *Event              `json:"event,omitempty"` // that carried the message, or carried none
-	End    string              `json:"end,omitempty"`   // why nothing more came in the exchange
-	Last   bool                `json:"last,omitempty"`  // nothing more can come: no answer did, or none takes the stream up again
+	Body   string              `json:"body,omitempty"`  // of a request or an answer whose body is no message
+	Event  *Event              `json:"event,omitempty"` // the event of a stream
+	End    string              `json:"end,omitempty"`   // why the exchange ended; "" while it goes on
+	Last   bool                `json:"last,omitempty"`  // no answer came, and no other stream will continue this one
 }
 
-// EndedByPeer is the end of an exchange that the peer brought to its end properly.
+// EndedByPeer is the reason of an exchange that the peer ended properly.
 const EndedByPeer = "the stream ended"
 
-// Streams tells whether the head declares an event stream.
+// Streams reports whether the head declares an event stream.
 func (h *HTTP) Streams() bool {
 	for key, values := range h.Header {
 		if strings.EqualFold(key, "Content-Type") && len(values) > 0 {
@@ -41,41 +43,42 @@ func (h *HTTP) Streams() bool {
 	return false
 }
 
-// Refuses tells whether the frame has a failure status: of the peer that could
-// not accept what was sent, whatever else it says.
+// Refuses reports whether the frame has an HTTP status of 400 or more: the peer
+// did not accept the request, whatever message the frame carries.
 func (f Frame) Refuses() bool { return f.HTTP != nil && f.HTTP.Status >= 400 }
 
-// An Event is what an event of a stream had beside its data.
+// An Event holds the fields of an event of a stream except its data.
 type Event struct {
 	Type     string   `json:"type,omitempty"`
 	ID       *string  `json:"id,omitempty"`
 	Retry    string   `json:"retry,omitempty"`
 	Comments []string `json:"comments,omitempty"`
-	Odd      []string `json:"odd,omitempty"`    // lines that a reader of the format passes over
-	Lost     bool     `json:"lost,omitempty"`   // cut off by the end of the stream: a client throws it away
-	NoData   bool     `json:"noData,omitempty"` // it had no data field at all
+	Odd      []string `json:"odd,omitempty"`    // lines that a reader of the format ignores
+	Lost     bool     `json:"lost,omitempty"`   // the stream ended within the event, so that a client discards it
+	NoData   bool     `json:"noData,omitempty"` // the event has no data field
 }
 
-// Wordless tells whether the frame carries no message: it belongs to the
-// transport alone.
+// Wordless reports whether the frame belongs to HTTP alone and carries no
+// message.
 func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
 
-// Beside tells whether two frames came over one connection, in an order that
-// means something: over HTTP, in the same exchange.
+// Beside reports whether the order of two frames is the order of their sending:
+// always on stdio, over HTTP if they belong to the same exchange.
 func (f Frame) Beside(g Frame) bool {
 	return f.HTTP == nil || g.HTTP == nil || f.HTTP.Exchange == g.HTTP.Exchange
 }
 
-// word returns the message of the frame, the zero one where it has none.
-func (f Frame) word() Message {
+// parsedMessage returns the message of the frame, or the zero Message if it
+// carries none.
+func (f Frame) parsedMessage() Message {
 	if f.Wordless() {
 		return Message{}
 	}
 	return f.Message()
 }
 
-// secret are the header fields whose values grant access.
-var secret = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}
+// secretHeaders are the header fields whose values grant access.
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}
 
 // schemes are the authentication schemes that a report may show. Another first
 // word may be part of the secret, as it is in a cookie.
@@ -86,7 +89,7 @@ var schemes = []string{"Basic", "Bearer", "Digest", "DPoP", "Negotiate"}
 func Masked(header map[string][]string) map[string][]string {
 	out := maps.Clone(header)
 	for key, values := range out {
-		if !slices.ContainsFunc(secret, func(s string) bool { return strings.EqualFold(s, key) }) {
+		if !slices.ContainsFunc(secretHeaders, func(s string) bool { return strings.EqualFold(s, key) }) {
 			continue
 		}
 		hidden := make([]string, len(values))
@@ -107,7 +110,7 @@ func (h *HTTP) appendJSON(b []byte) []byte {
 	shown.Header = Masked(h.Header)
 	text, err := json.Marshal(shown)
 	if err != nil {
-		panic(fmt.Sprintf("wire: an exchange cannot be encoded: %v", err)) // strings and numbers only
+		panic(fmt.Sprintf("wire: encode the HTTP part of a frame: %v", err)) // it holds strings and numbers only
 	}
 	return append(b, text...)
 }

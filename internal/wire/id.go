@@ -2,47 +2,51 @@ package wire
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// An ID is the raw JSON token of a request id, kept as sent so that types and
-// large numbers survive. The zero ID means that there is no id member.
+// An ID is the raw JSON token of a request id. It keeps the bytes as sent, so that
+// types and large numbers are preserved. The zero ID means that the message has no
+// id member.
 type ID struct{ Raw string }
 
-// StringID and IntID return the ids of those JSON values.
+// StringID returns the id of a JSON string.
 func StringID(s string) ID { return ID{string(gjson.AppendJSONString(nil, s))} }
-func IntID(n int64) ID     { return ID{big.NewInt(n).String()} }
 
-// Present tells whether the message has an id member at all.
+// IntID returns the id of a JSON number.
+func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
+
+// Present reports whether the message has an id member.
 func (id ID) Present() bool { return id.Raw != "" }
 
-// Null tells whether the id is present and null.
+// Null reports whether the id is null.
 func (id ID) Null() bool { return id.Raw == "null" }
 
-// Usable tells whether the id may name a request: a string, or a number
-// without fractional part (basic#requests).
+// Usable reports whether the id may identify a request: it is a string, or a
+// number without fractional part (basic#requests).
 func (id ID) Usable() bool {
-	if plainInteger(id.Raw) {
+	if isPlainInteger(id.Raw) {
 		return true
 	}
 	key := id.Key()
 	return strings.HasPrefix(key, "s:") || strings.HasPrefix(key, "n:")
 }
 
-// Equal tells whether both ids have the same JSON type and value; 1 and 1.0
-// are equal, 1 and "1" are not.
+// Equal reports whether both ids have the same JSON type and value: 1 and 1.0 are
+// equal, 1 and "1" are not.
 func (id ID) Equal(other ID) bool { return id.Raw == other.Raw || id.Key() == other.Key() }
 
-// Key returns a canonical form: equal ids have equal keys. Its prefix tells
-// the type: s for strings, n for integral numbers, f for other numbers, x for
-// what can be no id, empty if there is no id.
+// Key returns the canonical form of the id; equal ids have equal keys. The prefix
+// is s: for a string, n: for an integral number, f: for another number and x: for a
+// value that is no id. The key of a missing id is empty.
 func (id ID) Key() string {
 	switch {
 	case id.Raw == "":
 		return ""
-	case plainInteger(id.Raw):
+	case isPlainInteger(id.Raw):
 		return "n:" + id.Raw
 	}
 	v := gjson.Parse(id.Raw)
@@ -56,9 +60,9 @@ func (id ID) Key() string {
 	}
 }
 
-// plainInteger tells whether a token is a number in the one spelling that
-// nearly all ids have, which needs no arithmetic.
-func plainInteger(raw string) bool {
+// isPlainInteger reports whether a token is an integer in canonical spelling, as
+// nearly all ids are. Such a token needs no arithmetic.
+func isPlainInteger(raw string) bool {
 	digits := strings.TrimPrefix(raw, "-")
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
@@ -68,16 +72,16 @@ func plainInteger(raw string) bool {
 	return digits != "" && (digits[0] != '0' || raw == "0")
 }
 
-// maxExact bounds the tokens in bytes that arithmetic is done with: it takes the
-// square of their length, and a peer may send as many digits as a message has
-// room for.
-const maxExact = 100
+// maxExactDigits bounds, in bytes, the tokens that are compared by arithmetic. Its
+// cost is quadratic in their length, and a peer may send as many digits as fit
+// into a message.
+const maxExactDigits = 100
 
-// numberKey compares numbers exactly. Exponents are bounded, since 1e999999999
-// would be expanded digit by digit; such a number keeps its spelling, and so
-// does a long one but for a fraction that is nothing.
+// numberKey returns the key of a number by its exact value. A number with a long
+// exponent keeps its spelling, since 1e999999999 would be expanded digit by digit.
+// So does a long number, except that a fraction of zeros is dropped.
 func numberKey(raw string) string {
-	if len(raw) > maxExact {
+	if len(raw) > maxExactDigits {
 		whole, fraction, cut := strings.Cut(raw, ".")
 		switch {
 		case strings.ContainsAny(raw, "eE"), strings.Trim(fraction, "0") != "":
@@ -113,8 +117,8 @@ func (id ID) String() string {
 	return id.Raw
 }
 
-// IsInteger tells whether a JSON value is a number without fractional part,
-// however it is spelled.
+// IsInteger reports whether a JSON value is a number without fractional part, in
+// any spelling.
 func IsInteger(v gjson.Result) bool {
 	return v.Type == gjson.Number && strings.HasPrefix(numberKey(v.Raw), "n:")
 }

@@ -9,30 +9,31 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Limits that any reader may be expected to go beyond. RFC 8259 section 9 lets
-// readers bound the size and depth of texts and the range of numbers, and
-// section 8.2 calls what they do with half of a surrogate pair unpredictable.
+// A text within these limits is read by every JSON reader in common use. RFC 8259
+// section 9 lets readers limit the size and depth of texts and the range of
+// numbers; section 8.2 calls their behavior on an unpaired surrogate
+// unpredictable.
 const (
-	plainSize  = 16 << 10
-	plainDepth = 32
+	maxPlainSize  = 16 << 10
+	maxPlainDepth = 32
 )
 
-// Extreme tells whether the message goes to limits that a reader may have, or
-// is no JSON at all: a peer may then refuse it as unreadable.
+// Extreme reports whether the message is no JSON text or exceeds a limit that
+// readers commonly have. A peer may refuse such a message as unreadable.
 func (m Message) Extreme() bool {
 	switch {
-	case m.Fault != nil || len(m.Raw) > plainSize || bytes.Contains(m.Raw, []byte("[[[[")):
+	case m.Fault != nil || len(m.Raw) > maxPlainSize || bytes.Contains(m.Raw, []byte("[[[[")):
 		return true
-	case plain(m.Raw):
+	case isPlain(m.Raw):
 		return false
 	}
-	return extreme(m.v, 0)
+	return exceedsLimits(m.value, 0)
 }
 
-// plain tells by one look over a text that it comes near no limit. What it is
-// not sure of is no plain text: escapes by number, sixteen digits in a row,
-// exponents, many brackets.
-func plain(raw []byte) bool {
+// isPlain reports whether a single pass over the text shows that it is within all
+// limits. It returns false where the pass cannot decide: for an escape by number,
+// sixteen digits in a row, an exponent or deep nesting.
+func isPlain(raw []byte) bool {
 	digits, depth := 0, 0
 	quoted, escaped := false, false
 	for _, c := range raw {
@@ -54,7 +55,7 @@ func plain(raw []byte) bool {
 			return false
 		case quoted:
 		case c == '[' || c == '{':
-			if depth++; depth > plainDepth {
+			if depth++; depth > maxPlainDepth {
 				return false
 			}
 		case c == ']' || c == '}':
@@ -65,8 +66,8 @@ func plain(raw []byte) bool {
 	return true
 }
 
-func extreme(v gjson.Result, depth int) (found bool) {
-	if depth > plainDepth {
+func exceedsLimits(v gjson.Result, depth int) (found bool) {
+	if depth > maxPlainDepth {
 		return true
 	}
 	switch v.Type {
@@ -74,20 +75,20 @@ func extreme(v gjson.Result, depth int) (found bool) {
 		f, err := strconv.ParseFloat(v.Raw, 64)
 		return err != nil || math.Abs(f) >= 1<<53 || f != 0 && math.Abs(f) < 1e-300 || len(v.Raw) > 40
 	case gjson.String:
-		return surrogate(v.Raw)
+		return hasUnsafeEscape(v.Raw)
 	case gjson.True, gjson.False, gjson.Null:
-		return false // gjson takes such a value for a list of itself
+		return false // ForEach visits such a value as an element of itself
 	}
 	v.ForEach(func(k, child gjson.Result) bool {
-		found = k.Type == gjson.String && surrogate(k.Raw) || extreme(child, depth+1)
+		found = k.Type == gjson.String && hasUnsafeEscape(k.Raw) || exceedsLimits(child, depth+1)
 		return !found
 	})
 	return found
 }
 
-// surrogate reports whether a raw string has an escape of a surrogate, paired
-// or not, or of NUL, which ends a string for some readers.
-func surrogate(raw string) bool {
+// hasUnsafeEscape reports whether a raw string escapes a surrogate, paired or not,
+// or NUL, which ends the string for some readers.
+func hasUnsafeEscape(raw string) bool {
 	for {
 		i := strings.IndexByte(raw, '\\')
 		if i < 0 || len(raw) < i+6 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-func TestExtremeIsWhatReadersMayRefuse(t *testing.T) {
+func TestExceedsCommonLimits(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + `1` + strings.Repeat(`}`, n) }
 	for raw, want := range map[string]bool{
 		`{"a":true,"b":false,"c":null,"d":[true]}`: false,
 		`{"a":1,"b":-2.5,"c":"x","d":{"e":[]}}`:    false,
@@ -13,14 +14,14 @@ func TestExtremeIsWhatReadersMayRefuse(t *testing.T) {
 		`{"a":"\ud83d"}`:                           true,
 		`{"a":"\u0000"}`:                           true,
 		`{"a"`:                                     true,
-		strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40):                                                 true,
-		`{"b":"` + strings.Repeat("}", 40) + `","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 41): true,
-		`{"b":"\"` + strings.Repeat("[{", 40) + `"}`:                                                                false,
-		`{"a":"\\","b":"\u0000"}`:                                      true,
-		strings.Repeat(`{"a":`, 10) + `true` + strings.Repeat(`}`, 10): false,
+		nested(10):                                 false,
+		nested(40):                                 true,
+		`{"b":"` + strings.Repeat("}", 40) + `","a":` + nested(40) + `}`: true,
+		`{"b":"\"` + strings.Repeat("[{", 40) + `"}`:                     false,
+		`{"a":"\\","b":"\u0000"}`:                                        true,
 	} {
 		if got := Parse([]byte(raw)).Extreme(); got != want {
-			t.Errorf("%.60s: extreme is %t", raw, got)
+			t.Errorf("%.60s: exceeds the limits: %t", raw, got)
 		}
 	}
 }

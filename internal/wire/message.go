@@ -1,5 +1,14 @@
-// Package wire holds what goes over a transport as bytes first: frames as they
-// came, messages parsed from them without any repair, and transcripts.
+// Package wire holds JSON-RPC messages together with their bytes on the wire.
+//
+// A Frame is the bytes of one message as its sender wrote them, with the HTTP part
+// that carried it. Parse turns the bytes into a Message without any repair: bytes
+// that are no message are a Message of kind Invalid whose Flaw says why. A
+// Transcript records all frames of one session in the order in which one side saw
+// them. An Entry is a frame of a transcript with its index and message.
+//
+// Each side of a connection adds its own frame to the transcript before it hands
+// the bytes to the transport, and a frame of the peer when it has read it. Checks
+// then read the entries, and reports write them with Frame.AppendJSON.
 package wire
 
 import (
@@ -9,10 +18,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Role is an end of the connection.
+// A Role is one end of a connection.
 type Role string
 
-// The two ends.
+// The two ends of a connection.
 const (
 	Client Role = "client"
 	Server Role = "server"
@@ -26,11 +35,11 @@ func (r Role) Peer() Role {
 	return Client
 }
 
-// A Kind is what a frame is under JSON-RPC 2.0.
+// A Kind is the kind of a message under JSON-RPC 2.0.
 type Kind uint8
 
-// The kinds of messages. Invalid is a frame that fits none of the shapes;
-// Message.Flaw tells why.
+// The kinds of messages. A message of kind Invalid has the members of none of the
+// others, or is no JSON text.
 const (
 	Invalid Kind = iota
 	Request
@@ -44,29 +53,29 @@ func (k Kind) String() string {
 	return [...]string{"invalid message", "request", "notification", "result", "error", "batch"}[k]
 }
 
-// A Message is one parsed frame. Parsing never repairs and never fails: bytes
+// A Message is one parsed frame. Parsing repairs nothing and never fails: bytes
 // that are no message are a Message of kind Invalid.
 type Message struct {
 	Raw        []byte
 	Kind       Kind
-	Fault      *Fault   // why the bytes are no JSON text, or nil
+	Fault      *Fault   // why the bytes are no JSON text; nil if they are one
 	Duplicates []string // JSON pointers of object keys that occur twice
-	Misfit     *Misfit  // what keeps the JSON text from being one well-formed message, or nil
-	v          gjson.Result
-	in         *members
+	Misfit     *Misfit  // why the JSON text is no well-formed message; nil if it is one
+	value      gjson.Result
+	envelope   *members
 }
 
-// members are the members of a message that have a meaning in JSON-RPC, the
-// first of each name, found once.
-type members struct{ jsonrpc, id, method, params, result, fail gjson.Result }
+// members holds the members of a message that JSON-RPC defines; of several members
+// of one name the first. They are looked up once, when the message is parsed.
+type members struct{ jsonrpc, id, method, params, result, errorMember gjson.Result }
 
-// known returns the members; a frame that is no object, and the zero Message,
-// have none.
-func (m Message) known() *members {
-	if m.in == nil {
+// members returns the members of the message; the zero value for a frame that is
+// no object and for the zero Message.
+func (m Message) members() *members {
+	if m.envelope == nil {
 		return &members{}
 	}
-	return m.in
+	return m.envelope
 }
 
 func membersOf(v gjson.Result) *members {
@@ -88,7 +97,7 @@ func membersOf(v gjson.Result) *members {
 		case "result":
 			place = &m.result
 		case "error":
-			place = &m.fail
+			place = &m.errorMember
 		}
 		if place != nil && !place.Exists() {
 			*place = value
@@ -98,10 +107,10 @@ func membersOf(v gjson.Result) *members {
 	return m
 }
 
-// A Misfit is one way in which a frame is no well-formed JSON-RPC 2.0 message.
+// Misfit is a violation of the JSON-RPC 2.0 message format by a JSON text.
 type Misfit struct {
-	Member string // the member at fault: jsonrpc, id, method, params; "" if the shape as a whole fits none
-	What   string
+	Member string // jsonrpc, id, method, params or result; "" if the combination of members is wrong
+	What   string // e.g. "a result has no id"
 }
 
 func (m *Misfit) Error() string { return m.What }
@@ -109,60 +118,62 @@ func (m *Misfit) Error() string { return m.What }
 // Parse reads the bytes of one frame.
 func Parse(raw []byte) Message {
 	m := Message{Raw: raw}
-	if m.Fault, m.Duplicates = inspect(raw); m.Fault != nil {
+	if m.Fault, m.Duplicates = checkText(raw); m.Fault != nil {
 		return m
 	}
 	return classify(m, gjson.ParseBytes(raw))
 }
 
 func classify(m Message, v gjson.Result) Message {
-	m.v, m.in = v, membersOf(v)
+	m.value, m.envelope = v, membersOf(v)
 	if v.IsArray() {
 		m.Kind = Batch
 		return m
 	}
-	m.Kind, m.Misfit = kindOf(v, m.in)
+	m.Kind, m.Misfit = kindOfObject(v, m.envelope)
 	return m
 }
 
-// kindOf tells the kind by the members that a message has, and what keeps it
-// from being a well-formed one of that kind. A message with a method is meant
-// as a request or notification, one with result or error as a response.
-func kindOf(v gjson.Result, m *members) (Kind, *Misfit) {
+// kindOfObject returns the kind of a message by the members that it has, and the
+// first violation of the format of that kind. A message with a method is a request
+// or a notification, one with result or error is a response.
+func kindOfObject(v gjson.Result, m *members) (Kind, *Misfit) {
 	if !v.IsObject() {
 		return Invalid, &Misfit{"", "a message is an object, not " + TypeName(v)}
 	}
-	switch method, result, fail, id := m.method, m.result, m.fail, m.id; {
+	switch method, result, fail, id := m.method, m.result, m.errorMember, m.id; {
 	case method.Exists() && (result.Exists() || fail.Exists()):
 		return Invalid, &Misfit{"", "has both method and result or error"}
 	case method.Exists() && id.Exists():
-		return Request, m.envelope()
+		return Request, m.checkCall()
 	case method.Exists():
-		return Notification, m.envelope()
+		return Notification, m.checkCall()
 	case fail.Exists() && result.Exists():
 		return Error, &Misfit{"result", "has both result and error"}
 	case fail.Exists():
-		return Error, m.version()
+		return Error, m.checkVersion()
 	case result.Exists() && !id.Exists():
 		return Result, &Misfit{"id", "a result has no id"}
 	case result.Exists():
-		return Result, m.version()
+		return Result, m.checkVersion()
 	default:
 		return Invalid, &Misfit{"", "has neither method nor result nor error"}
 	}
 }
 
-func (m *members) envelope() *Misfit {
+// checkCall returns the first violation of the format of a request or notification.
+func (m *members) checkCall() *Misfit {
 	if m.method.Type != gjson.String {
 		return &Misfit{"method", "method is " + TypeName(m.method) + ", not a string"}
 	}
 	if p := m.params; p.Exists() && !p.IsObject() {
 		return &Misfit{"params", "params is " + TypeName(p) + ", not an object"}
 	}
-	return m.version()
+	return m.checkVersion()
 }
 
-func (m *members) version() *Misfit {
+// checkVersion returns the violation of the jsonrpc member, or nil.
+func (m *members) checkVersion() *Misfit {
 	switch j := m.jsonrpc; {
 	case !j.Exists():
 		return &Misfit{"jsonrpc", "has no jsonrpc member"}
@@ -172,9 +183,8 @@ func (m *members) version() *Misfit {
 	return nil
 }
 
-// Flaw returns what is wrong with the frame as one JSON-RPC 2.0 message, its
-// bytes or its members, or nil. Batches have none; their elements are asked
-// one by one.
+// Flaw returns the Fault or the Misfit of the message, or nil for a well-formed
+// one. A batch has neither; its elements have their own.
 func (m Message) Flaw() error {
 	switch {
 	case m.Fault != nil:
@@ -185,8 +195,8 @@ func (m Message) Flaw() error {
 	return nil
 }
 
-// Member returns the member of an object by its exact key, which unlike a gjson
-// path may hold any character.
+// Member returns the member of an object with exactly this key. Unlike a gjson
+// path the key may hold any character.
 func Member(v gjson.Result, key string) (found gjson.Result) {
 	if !v.IsObject() {
 		return
@@ -201,55 +211,59 @@ func Member(v gjson.Result, key string) (found gjson.Result) {
 	return found
 }
 
-// Value returns the parsed JSON of the frame; it does not exist for a frame
+// Value returns the parsed JSON of the frame. The value does not exist for a frame
 // that is no JSON text.
-func (m Message) Value() gjson.Result { return m.v }
+func (m Message) Value() gjson.Result { return m.value }
 
-// Get returns the member at a gjson path.
-func (m Message) Get(path string) gjson.Result { return m.v.Get(path) }
+// Get returns the value at a gjson path.
+func (m Message) Get(path string) gjson.Result { return m.value.Get(path) }
 
-// Elements returns the messages of a batch, or the message itself.
+// Elements returns the messages of a batch, or the message itself if it is none.
 func (m Message) Elements() []Message {
 	if m.Kind != Batch {
 		return []Message{m}
 	}
 	var out []Message
-	m.v.ForEach(func(_, e gjson.Result) bool {
+	m.value.ForEach(func(_, e gjson.Result) bool {
 		out = append(out, classify(Message{Raw: []byte(e.Raw)}, e))
 		return true
 	})
 	return out
 }
 
-// Readable tells whether any peer can tell which request the frame is, if it
-// is one: it is well-formed, no member stands twice, nothing goes to limits that
-// a reader may have, and its id is such as a request may have. What is not
-// readable may be answered without an id; so may a batch, by a peer that knows
-// none.
+// Readable reports whether every peer can read the id of the message, if it has
+// one: it is well-formed, repeats no member, exceeds no limit that readers commonly
+// have, and a request has a valid id. A peer may answer any other message without
+// an id; so may a peer without batches answer a batch.
 func (m Message) Readable() bool {
-	return m.Kind != Batch && m.Flaw() == nil && len(m.Duplicates) == 0 && !m.Extreme() && (m.Kind != Request || m.ID().Usable())
+	return m.Kind != Batch && m.Flaw() == nil && len(m.Duplicates) == 0 && !m.Extreme() &&
+		(m.Kind != Request || m.ID().Usable())
 }
 
 // ID returns the id member as sent.
-func (m Message) ID() ID { return ID{m.known().id.Raw} }
+func (m Message) ID() ID { return ID{m.members().id.Raw} }
 
 // Method returns the method of a request or notification, or "".
 func (m Message) Method() string {
 	if m.Kind != Request && m.Kind != Notification {
 		return ""
 	}
-	return m.known().method.String()
+	return m.members().method.String()
 }
 
-// Params, Result and Error return those members.
-func (m Message) Params() gjson.Result { return m.known().params }
-func (m Message) Result() gjson.Result { return m.known().result }
-func (m Message) Error() gjson.Result  { return m.known().fail }
+// Params returns the params member.
+func (m Message) Params() gjson.Result { return m.members().params }
 
-// Code returns the error code of an error response; ok is false if the frame
-// is none or its code is not an integer.
+// Result returns the result member.
+func (m Message) Result() gjson.Result { return m.members().result }
+
+// Error returns the error member.
+func (m Message) Error() gjson.Result { return m.members().errorMember }
+
+// Code returns the code of an error response. ok is false if the message is no
+// error response or its code is no integer.
 func (m Message) Code() (code int, ok bool) {
-	c := m.known().fail.Get("code")
+	c := m.members().errorMember.Get("code")
 	if m.Kind != Error || c.Type != gjson.Number {
 		return 0, false
 	}
@@ -261,10 +275,10 @@ func (m Message) Code() (code int, ok bool) {
 	return n, true
 }
 
-// IsResponse tells whether the message is a result or an error.
+// IsResponse reports whether the message is a result or an error.
 func (m Message) IsResponse() bool { return m.Kind == Result || m.Kind == Error }
 
-// Summary names the message in a few words, for details and logs.
+// Summary describes the message in a few words, for reports and logs.
 func (m Message) Summary() string {
 	switch m.Kind {
 	case Request:
@@ -279,10 +293,10 @@ func (m Message) Summary() string {
 	case Batch:
 		return fmt.Sprintf("batch of %d", len(m.Elements()))
 	}
-	return fmt.Sprintf("no message (%v): %s", m.Flaw(), Clip(string(m.Raw), 120))
+	return fmt.Sprintf("no message (%v): %s", m.Flaw(), Clip(string(m.Raw), 120)) // Invalid
 }
 
-// TypeName names the JSON type of a value with its article: "an object".
+// TypeName returns the JSON type of a value with its article, e.g. "an object".
 func TypeName(v gjson.Result) string {
 	switch {
 	case !v.Exists():
@@ -301,7 +315,8 @@ func TypeName(v gjson.Result) string {
 	return "null"
 }
 
-// Clip shortens a text to at most n bytes, on a rune boundary.
+// Clip shortens a text to at most n bytes, on a rune boundary, and adds an
+// ellipsis to a text that was longer.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

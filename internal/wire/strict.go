@@ -11,15 +11,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxDepth bounds how deep a message may nest before it is refused. gjson and
-// the strict reader recurse, so an endless "[[[[" must not exhaust the stack.
+// maxDepth bounds the nesting of a message. gjson recurses, so an endless "[[[["
+// must not exhaust the stack.
 const maxDepth = 10_000
 
-// A Fault is what is wrong with the bytes of a frame beneath JSON-RPC: not
-// UTF-8, not JSON, nested too deep.
+// Fault is the reason why the bytes of a frame are no JSON text: they are not
+// UTF-8, not JSON, or too deeply nested.
 type Fault struct {
-	What     string // "not valid UTF-8", "not valid JSON", …
-	Offset   int    // byte offset of the first offence, -1 if unknown
+	What     string // e.g. "not valid JSON"
+	Offset   int    // of the first invalid byte; -1 if unknown
 	Encoding bool   // the bytes are not UTF-8
 }
 
@@ -30,18 +30,18 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s at byte %d", f.What, f.Offset)
 }
 
-// inspect checks bytes strictly. It returns a fault if they are no JSON text
-// at all, and the paths of object keys that occur twice, which JSON leaves
-// undefined (RFC 8259 section 4) and parsers resolve differently.
-func inspect(raw []byte) (fault *Fault, duplicates []string) {
-	if at := invalidUTF8(raw); at >= 0 {
+// checkText checks bytes strictly. It returns a fault if they are no JSON text, and
+// the paths of object keys that occur twice. JSON leaves the meaning of such keys
+// undefined (RFC 8259 section 4), and parsers resolve them differently.
+func checkText(raw []byte) (fault *Fault, duplicates []string) {
+	if at := firstInvalidUTF8(raw); at >= 0 {
 		return &Fault{What: "not valid UTF-8", Offset: at, Encoding: true}, nil
 	}
 	if bytes.HasPrefix(raw, []byte("\ufeff")) {
 		// RFC 8259 section 8.1: implementations must not add a BOM.
 		return &Fault{What: "starts with a byte order mark"}, nil
 	}
-	if depth(raw) > maxDepth {
+	if nestingDepth(raw) > maxDepth {
 		return &Fault{What: fmt.Sprintf("nested deeper than %d", maxDepth), Offset: -1}, nil
 	}
 	if !gjson.ValidBytes(raw) {
@@ -50,7 +50,8 @@ func inspect(raw []byte) (fault *Fault, duplicates []string) {
 	return nil, duplicateKeys(raw)
 }
 
-func invalidUTF8(raw []byte) int {
+// firstInvalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
+func firstInvalidUTF8(raw []byte) int {
 	if utf8.Valid(raw) {
 		return -1
 	}
@@ -64,8 +65,8 @@ func invalidUTF8(raw []byte) int {
 	return -1
 }
 
-// depth returns the deepest nesting of brackets outside of strings.
-func depth(raw []byte) int {
+// nestingDepth returns the deepest nesting of brackets outside of strings.
+func nestingDepth(raw []byte) int {
 	deepest, level, inString := 0, 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -84,39 +85,32 @@ func depth(raw []byte) int {
 	return deepest
 }
 
-// duplicateKeys returns the pointers of members that stand twice in valid
-// JSON. It goes over the text once, whatever the nesting: a peer chooses how
-// deep that is.
+// duplicateKeys returns the pointers of object keys that occur twice in valid
+// JSON. It makes one pass over the text and does not recurse, since a peer chooses
+// the nesting.
 func duplicateKeys(raw []byte) (found []string) {
-	var open []level
+	var open []container
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{', '[':
-			open = push(open, raw[i] == '{')
+			open = pushContainer(open, raw[i] == '{')
 		case '}', ']':
 			open = open[:len(open)-1]
 		case ',':
 			top := &open[len(open)-1]
 			top.index++
-			top.name = top.object
+			top.expectsKey = top.isObject
 		case '"':
-			end := i + 1
-			escaped := false
-			for ; raw[end] != '"'; end++ {
-				if raw[end] == '\\' {
-					escaped = true
-					end++
-				}
-			}
-			if len(open) > 0 && open[len(open)-1].name {
+			end, escaped := stringEnd(raw, i)
+			if len(open) > 0 && open[len(open)-1].expectsKey {
 				key := raw[i+1 : end]
 				if escaped {
 					key = []byte(gjson.ParseBytes(raw[i : end+1]).String())
 				}
 				top := &open[len(open)-1]
-				top.name = false
-				if top.add(key) {
-					found = append(found, pointer(open))
+				top.expectsKey = false
+				if top.addKey(key) {
+					found = append(found, pointerTo(open))
 				}
 			}
 			i = end
@@ -125,55 +119,72 @@ func duplicateKeys(raw []byte) (found []string) {
 	return found
 }
 
-// A level is an object or array that is open while a text is read.
-type level struct {
-	object bool
-	name   bool // the next string is the name of a member
-	index  int  // of the element or member
-	keys   [][]byte
-	seen   map[string]bool // of keys, once there are many
+// stringEnd returns the index of the quote that ends the string starting at begin,
+// and whether the string has an escape.
+func stringEnd(raw []byte, begin int) (end int, escaped bool) {
+	for end = begin + 1; raw[end] != '"'; end++ {
+		if raw[end] == '\\' {
+			escaped = true
+			end++
+		}
+	}
+	return end, escaped
 }
 
-// push opens an object or array, in the room of one that was closed before.
-func push(open []level, object bool) []level {
+// manyKeys is the number of keys of an object from which a map is faster than a
+// search.
+const manyKeys = 16
+
+// A container is an object or array that is open while a text is read.
+type container struct {
+	isObject   bool
+	expectsKey bool // the next string is a key
+	index      int  // of the current element or member
+	keys       [][]byte
+	seen       map[string]bool // the keys, once there are more than manyKeys
+}
+
+// pushContainer opens an object or array. It reuses the memory of one that was
+// closed before.
+func pushContainer(open []container, object bool) []container {
 	if len(open) == cap(open) {
-		return append(open, level{object: object, name: object})
+		return append(open, container{isObject: object, expectsKey: object})
 	}
 	open = open[:len(open)+1]
 	top := &open[len(open)-1]
-	*top = level{object: object, name: object, keys: top.keys[:0]}
+	*top = container{isObject: object, expectsKey: object, keys: top.keys[:0]}
 	return open
 }
 
-// add notes the name of a member and tells whether it stood before.
-func (l *level) add(key []byte) (twice bool) {
-	if l.seen == nil {
-		twice = slices.ContainsFunc(l.keys, func(k []byte) bool { return bytes.Equal(k, key) })
-		if len(l.keys) == 16 {
-			l.seen = make(map[string]bool)
-			for _, k := range l.keys {
-				l.seen[string(k)] = true
+// addKey adds the key of a member and reports whether the object has it already.
+func (c *container) addKey(key []byte) (twice bool) {
+	if c.seen == nil {
+		twice = slices.ContainsFunc(c.keys, func(k []byte) bool { return bytes.Equal(k, key) })
+		if len(c.keys) == manyKeys {
+			c.seen = make(map[string]bool)
+			for _, k := range c.keys {
+				c.seen[string(k)] = true
 			}
 		}
 	}
-	if l.seen != nil {
-		twice = l.seen[string(key)]
-		l.seen[string(key)] = true
+	if c.seen != nil {
+		twice = c.seen[string(key)]
+		c.seen[string(key)] = true
 	}
-	l.keys = append(l.keys, key)
+	c.keys = append(c.keys, key)
 	return twice
 }
 
-// pointer returns the JSON pointer of the member or element being read. Names
-// stand in it as they are.
-func pointer(open []level) string {
+// pointerTo returns the JSON pointer of the member or element being read. Keys are
+// not escaped in it.
+func pointerTo(open []container) string {
 	var b strings.Builder
-	for _, l := range open {
+	for _, c := range open {
 		b.WriteByte('/')
-		if l.object {
-			b.Write(l.keys[len(l.keys)-1])
+		if c.isObject {
+			b.Write(c.keys[len(c.keys)-1])
 		} else {
-			b.WriteString(strconv.Itoa(l.index))
+			b.WriteString(strconv.Itoa(c.index))
 		}
 	}
 	return b.String()

@@ -6,67 +6,68 @@ import (
 	"time"
 )
 
-// An Ending is how a connection came to its end.
+// An Ending says how a connection ended.
 type Ending struct {
 	At       time.Duration // since the start
-	What     string        // "exit status 0", "signal: killed", "connection closed"
-	Asked    bool          // we had closed its input or signalled it before
-	Graceful bool          // it ended after its input was closed, without a signal
-	After    time.Duration // from our closing its input to the end
-	// Waited is how long it was given to end by itself after its input was
-	// closed, until a signal made it; 0 if it needed none or was given no time.
+	What     string        // e.g. "exit status 0", "signal: killed", "connection closed"
+	Asked    bool          // this side had closed the peer's input or signalled the peer before
+	Graceful bool          // the peer ended after its input was closed, without a signal
+	After    time.Duration // from the closing of the peer's input to the end
+	// Waited is the time between the closing of the peer's input and the signal that
+	// ended the peer; 0 if no signal was sent, or one without a wait.
 	Waited time.Duration
 }
 
-// A Transcript records every frame of one connection in the order in which
-// this side saw them: a frame of ours when it is handed to the transport, so
-// before any answer to it, one of the peer when it was read. It is safe for
-// concurrent use.
+// A Transcript records every frame of one connection in the order in which this
+// side saw them. This side records a frame of its own before it hands the frame to
+// the transport, so that no answer can precede it, and a frame of the peer when it
+// has read it. A Transcript is safe for concurrent use.
 type Transcript struct {
-	// Due is how long this side waited for answers that were due to it before
-	// it went on, 0 if that is not known. It is set before anything is said.
+	// Due is how long this side waits for an answer to a request of its own before
+	// it answers the next request of the peer; 0 if that is not known. It is set
+	// before the first frame.
 	Due time.Duration
 
-	mu     sync.Mutex
-	start  time.Time
-	frames []Frame
-	parsed []Message
-	ending *Ending
+	mu       sync.Mutex
+	start    time.Time
+	frames   []Frame
+	messages []Message
+	ending   *Ending
 }
 
 // NewTranscript starts a transcript now.
 func NewTranscript() *Transcript { return &Transcript{start: time.Now()} }
 
-// TranscriptOf returns a transcript of frames recorded earlier.
+// TranscriptOf returns a transcript of frames that were recorded before.
 func TranscriptOf(frames []Frame) *Transcript {
 	t := NewTranscript()
 	for _, f := range frames {
 		t.frames = append(t.frames, f)
-		t.parsed = append(t.parsed, f.word())
+		t.messages = append(t.messages, f.parsedMessage())
 	}
 	return t
 }
 
-// Part returns a transcript of the first head frames of this one and of those
-// from index from on, without how it ended.
+// Part returns a transcript of the first head frames and of the frames from index
+// from on, without the ending.
 func (t *Transcript) Part(head, from int) *Transcript {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return &Transcript{
-		start:  t.start,
-		frames: slices.Concat(t.frames[:head], t.frames[from:]),
-		parsed: slices.Concat(t.parsed[:head], t.parsed[from:]),
+		start:    t.start,
+		frames:   slices.Concat(t.frames[:head], t.frames[from:]),
+		messages: slices.Concat(t.messages[:head], t.messages[from:]),
 	}
 }
 
-// Add records a frame, stamps its time, and returns its index and message.
+// Add records a frame, sets its time, and returns its index and message.
 func (t *Transcript) Add(f Frame) (int, Message) {
-	m := f.word()
+	m := f.parsedMessage()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f.At = time.Since(t.start)
 	t.frames = append(t.frames, f)
-	t.parsed = append(t.parsed, m)
+	t.messages = append(t.messages, m)
 	return len(t.frames) - 1, m
 }
 
@@ -77,24 +78,23 @@ func (t *Transcript) Len() int {
 	return len(t.frames)
 }
 
-// Frames returns the frames from index on, at most up to the present.
+// Frames returns the frames from an index on.
 func (t *Transcript) Frames(from int) []Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.frames[min(from, len(t.frames)):])
 }
 
-// Entries returns all frames that carry a message, with it.
+// Entries returns all frames that carry a message.
 func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 
-// EntriesFrom does the same from an index on. Frames that belong to the
-// transport alone are left out; AllFrom has them.
+// EntriesFrom returns the frames from an index on that carry a message.
 func (t *Transcript) EntriesFrom(from int) []Entry {
 	return slices.DeleteFunc(t.AllFrom(from), func(e Entry) bool { return e.Wordless() })
 }
 
-// AllFrom returns all frames from an index on; those that belong to the
-// transport alone have the zero message.
+// AllFrom returns all frames from an index on. A frame that carries no message has
+// the zero Message.
 func (t *Transcript) AllFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *Transcript) AllFrom(from int) []Entry {
 	}
 	out := make([]Entry, 0, len(t.frames)-from)
 	for i := from; i < len(t.frames); i++ {
-		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.parsed[i]})
+		out = append(out, Entry{Index: i, Frame: t.frames[i], Message: t.messages[i]})
 	}
 	return out
 }
@@ -115,7 +115,7 @@ type Entry struct {
 	Message Message
 }
 
-// End records how the connection ended; the first call counts.
+// End records how the connection ended. Only the first call has an effect.
 func (t *Transcript) End(e Ending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-func TestMessagesAreClassifiedWithoutRepair(t *testing.T) {
+func TestParseClassifiesWithoutRepair(t *testing.T) {
 	for _, c := range []struct {
 		raw  string
 		kind Kind
@@ -54,15 +54,7 @@ func TestMessagesAreClassifiedWithoutRepair(t *testing.T) {
 	}
 }
 
-func TestDuplicateKeysAreNoted(t *testing.T) {
-	m := Parse([]byte(`{"jsonrpc":"2.0","id":1,"id":2,"result":{"a":[{"b":1,"b":2}],"\u0061":3}}`))
-	want := "/id /result/a/0/b /result/a"
-	if got := strings.Join(m.Duplicates, " "); got != want {
-		t.Errorf("duplicates %q, want %q", got, want)
-	}
-}
-
-func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
+func TestParseFindsDuplicateKeys(t *testing.T) {
 	deep := strings.Repeat(`{"a":[`, 4_000) + `{"b":1,"b":2}` + strings.Repeat(`]}`, 4_000)
 	many := `{`
 	for i := range 40 {
@@ -70,14 +62,15 @@ func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
 	}
 	many += `"k7":1}`
 	for raw, want := range map[string]string{
-		`{"a":{"b":1,"c":2,"b":3}}`:                "/a/b",
-		`[{"x":1},{"x":1,"x":{}}]`:                 "/1/x",
-		`{"a":"a","b":"a","c":["a","a"]}`:          "",
-		`{"\u0061":1,"a":2}`:                       "/a",
-		`{"a\"b":"{\"x\":1,\"x\":2}","x":1}`:       "",
-		`{"":1,"":2}`:                              "/",
-		`{"a":1,"a":2,"a":3}`:                      "/a /a",
-		`{"a":[{"b":{"c":[],"c":{}}}],"a":"\\\""}`: "/a/0/b/c /a",
+		`{"id":1,"id":2,"result":{"a":[{"b":1,"b":2}],"\u0061":3}}`: "/id /result/a/0/b /result/a",
+		`{"a":{"b":1,"c":2,"b":3}}`:                                 "/a/b",
+		`[{"x":1},{"x":1,"x":{}}]`:                                  "/1/x",
+		`{"a":"a","b":"a","c":["a","a"]}`:                           "",
+		`{"\u0061":1,"a":2}`:                                        "/a",
+		`{"a\"b":"{\"x\":1,\"x\":2}","x":1}`:                        "",
+		`{"":1,"":2}`:                                               "/",
+		`{"a":1,"a":2,"a":3}`:                                       "/a /a",
+		`{"a":[{"b":{"c":[],"c":{}}}],"a":"\\\""}`:                  "/a/0/b/c /a",
 		many: "/k7",
 		deep: strings.Repeat("/a/0", 4_000) + "/b",
 	} {
@@ -88,7 +81,7 @@ func TestDuplicateKeysAreFoundWhereverTheyStand(t *testing.T) {
 	}
 }
 
-func TestIDsCompareByTypeAndExactValue(t *testing.T) {
+func TestIDEqualComparesTypeAndExactValue(t *testing.T) {
 	long, zeros := strings.Repeat("7", 300), strings.Repeat("0", 300)
 	for _, c := range []struct {
 		a, b  string
@@ -106,17 +99,23 @@ func TestIDsCompareByTypeAndExactValue(t *testing.T) {
 			t.Errorf("%s equals %s: %v", c.a, c.b, got)
 		}
 	}
-	for raw, usable := range map[string]bool{`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false,
-		`-0`: true, `-7`: true, `-`: false, long: true, `-` + long: true, long + `.0`: true, long + `.5`: false, `1.` + zeros: true, long + `e1`: false} {
-		if got := (ID{raw}).Usable(); got != usable {
-			t.Errorf("id %q usable: %v", raw, got)
+}
+
+func TestIDIsValid(t *testing.T) {
+	long, zeros := strings.Repeat("7", 300), strings.Repeat("0", 300)
+	for raw, valid := range map[string]bool{
+		`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false,
+		`-0`: true, `-7`: true, `-`: false, long: true, `-` + long: true, long + `.0`: true, long + `.5`: false,
+		`1.` + zeros: true, long + `e1`: false,
+	} {
+		if got := (ID{raw}).Usable(); got != valid {
+			t.Errorf("id %q is valid: %v", raw, got)
 		}
 	}
 }
 
-// A peer may send a number as long as a message may be: no more is done with it
-// than to look over it.
-func TestALongNumberIsNoLongWork(t *testing.T) {
+// A peer may send a number that is as long as a message may be.
+func TestLongNumbersAreCheckedInLinearTime(t *testing.T) {
 	long := strings.Repeat("7", 4<<20)
 	done := make(chan bool, 1)
 	go func() {
@@ -126,14 +125,14 @@ func TestALongNumberIsNoLongWork(t *testing.T) {
 	select {
 	case good := <-done:
 		if !good {
-			t.Error("a long integer is none, or another number is one")
+			t.Error("a long integer is not recognized, or a long fraction is taken for an integer")
 		}
 	case <-time.After(5 * time.Second): // arithmetic takes minutes
-		t.Fatal("an id is worked on for ever")
+		t.Fatal("the check of a long number takes more than 5 s")
 	}
 }
 
-func TestFrameLinesKeepEveryByte(t *testing.T) {
+func TestFrameJSONKeepsEveryByte(t *testing.T) {
 	for _, raw := range []string{
 		`{"jsonrpc":"2.0", "id": 1 , "method":"ping"}`,
 		`{"a":1,"a":2,"n":1.50e0,"s":"\u00e9<>&"}`,
@@ -142,19 +141,19 @@ func TestFrameLinesKeepEveryByte(t *testing.T) {
 		f := Frame{From: Server, Raw: []byte(raw), At: 1500 * time.Microsecond, Mark: true, Note: `a "note"`}
 		line := f.AppendJSON(nil)
 		if bytes.ContainsAny(line, "\n") {
-			t.Errorf("%q is written over several lines: %s", raw, line)
+			t.Errorf("%q is written as several lines: %s", raw, line)
 		}
 		back, err := ParseFrame(line)
 		if err != nil {
 			t.Fatalf("%q: %v", raw, err)
 		}
 		if string(back.Raw) != raw || back.From != f.From || back.At != f.At || !back.Mark || back.Note != f.Note {
-			t.Errorf("%q came back as %+v", raw, back)
+			t.Errorf("%q is read back as %+v", raw, back)
 		}
 	}
 }
 
-func TestBadFrameLinesAreRefusedByName(t *testing.T) {
+func TestParseFrameRejectsInvalidLines(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"from":"client"}`:                         "neither",
 		`{"from":"nobody","raw":{}}`:                `"nobody"`,
@@ -172,15 +171,17 @@ func TestBadFrameLinesAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
+func TestTranscriptKeepsOrderAndFirstEnding(t *testing.T) {
 	tr := NewTranscript()
 	for i := range 3 {
-		if at, m := tr.Add(Frame{From: Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}); at != i || m.Kind != Request {
+		ping := Frame{From: Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+		if at, m := tr.Add(ping); at != i || m.Kind != Request {
 			t.Errorf("frame %d recorded at %d as %v", i, at, m.Kind)
 		}
 	}
-	if part := tr.Part(1, 2).Entries(); len(part) != 2 || part[1].Index != 1 || part[1].Message.Kind != Request || tr.Len() != 3 {
-		t.Errorf("the part has %d frames", len(part))
+	part := tr.Part(1, 2).Entries()
+	if len(part) != 2 || part[1].Index != 1 || part[1].Message.Kind != Request || tr.Len() != 3 {
+		t.Errorf("the excerpt has %d frames", len(part))
 	}
 	tr.End(Ending{What: "exit status 0"})
 	tr.End(Ending{What: "later"})
@@ -192,11 +193,11 @@ func TestTranscriptKeepsOrderAndTheFirstEnding(t *testing.T) {
 	}
 }
 
-func TestWhatGoesToTheLimitsOfReadersIsNotReadable(t *testing.T) {
+func TestIsIdentifiableExcludesAmbiguousMessages(t *testing.T) {
 	request := func(params string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"m","params":` + params + `}`
 	}
-	for raw, readable := range map[string]bool{
+	for raw, identifiable := range map[string]bool{
 		request(`{"a":[1,-2.5e3,"\u00e9","x"]}`):                                             true,
 		request(`{"a":` + strings.Repeat("[", 8) + strings.Repeat("]", 8) + `}`):             false,
 		request(`{"a":` + strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40) + `}`): false,
@@ -210,39 +211,41 @@ func TestWhatGoesToTheLimitsOfReadersIsNotReadable(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`:                                       false,
 		`[` + request(`{}`) + `]`:                                                            false,
 	} {
-		if got := Parse([]byte(raw)).Readable(); got != readable {
-			t.Errorf("%.80s: readable = %v", raw, got)
+		if got := Parse([]byte(raw)).Readable(); got != identifiable {
+			t.Errorf("%.80s: identifiable = %v", raw, got)
 		}
 	}
 }
 
-func TestFrameLinesAreReadBackAtAnyDepth(t *testing.T) {
+func TestParseFrameReadsAnyDepth(t *testing.T) {
 	for _, n := range []int{1, 100, 101, 999, 9_999, 10_000, 10_001, 50_000} {
 		raw := strings.Repeat("[", n) + strings.Repeat("]", n)
 		f, err := ParseFrame(Frame{From: Server, Raw: []byte(raw)}.AppendJSON(nil))
 		if err != nil {
 			t.Errorf("depth %d: %v", n, err)
 		} else if string(f.Raw) != raw {
-			t.Errorf("depth %d: %d bytes came back, not %d", n, len(f.Raw), len(raw))
+			t.Errorf("depth %d: %d bytes are read back, want %d", n, len(f.Raw), len(raw))
 		}
 	}
 }
 
-func TestFrameLinesKeepTheTimeToTheMicrosecond(t *testing.T) {
+func TestFrameJSONKeepsMicroseconds(t *testing.T) {
 	for at := range time.Duration(5000) {
 		at *= 7 * time.Microsecond
 		f, err := ParseFrame(Frame{From: Server, Raw: []byte("1"), At: at}.AppendJSON(nil))
 		if err != nil || f.At != at {
-			t.Fatalf("%v came back as %v, %v", at, f.At, err)
+			t.Fatalf("%v is read back as %v, %v", at, f.At, err)
 		}
 	}
 }
 
-// What HTTP adds to a frame is written and read back, with no token in it.
-func TestFramesOfHTTP(t *testing.T) {
+// The HTTP part of a frame is written and read back, without access tokens.
+func TestFrameJSONKeepsHTTPWithoutTokens(t *testing.T) {
 	id := ""
 	for _, f := range []Frame{
-		{From: Client, Raw: []byte(`{"a":1}`), HTTP: &HTTP{Exchange: 1, Method: "POST", URL: "/mcp", Header: map[string][]string{"Accept": {"a", "b"}}}},
+		{From: Client, Raw: []byte(`{"a":1}`), HTTP: &HTTP{
+			Exchange: 1, Method: "POST", URL: "/mcp", Header: map[string][]string{"Accept": {"a", "b"}},
+		}},
 		{From: Server, HTTP: &HTTP{Exchange: 1, Status: 404, Body: "no such page"}},
 		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{Exchange: 2, Event: &Event{ID: &id, Retry: "5", Odd: []string{"x"}}}},
 		{From: Server, HTTP: &HTTP{Exchange: 2, End: "EOF"}},
@@ -252,10 +255,12 @@ func TestFramesOfHTTP(t *testing.T) {
 			t.Errorf("%s was read back as %+v, %v", f.AppendJSON(nil), got, err)
 		}
 		if f.Wordless() != (f.Raw == nil) {
-			t.Errorf("%s: wordless is %v", f.AppendJSON(nil), f.Wordless())
+			t.Errorf("%s: transport-only is %v", f.AppendJSON(nil), f.Wordless())
 		}
 	}
-	secret := Frame{From: Client, HTTP: &HTTP{Header: map[string][]string{"authorization": {"Bearer s3cret"}, "Cookie": {"s3cret"}}}}
+	secret := Frame{From: Client, HTTP: &HTTP{
+		Header: map[string][]string{"authorization": {"Bearer s3cret"}, "Cookie": {"s3cret"}},
+	}}
 	if text := string(secret.AppendJSON(nil)); strings.Contains(text, "s3cret") || !strings.Contains(text, "Bearer …") {
 		t.Error(text)
 	}
@@ -263,12 +268,12 @@ func TestFramesOfHTTP(t *testing.T) {
 		t.Error("writing a frame changed it")
 	}
 	if _, err := ParseFrame([]byte(`{"from":"client","http":{"exchange":"x"}}`)); err == nil {
-		t.Error("a bad http member was read")
+		t.Error("an invalid http member was accepted")
 	}
 }
 
-// Frames of the transport alone are no entries, and count in the index.
-func TestWordlessFramesAreNoEntries(t *testing.T) {
+// A frame without a message is no entry, but has an index.
+func TestEntriesOmitTransportOnlyFrames(t *testing.T) {
 	tr := NewTranscript()
 	tr.Add(Frame{From: Server, HTTP: &HTTP{Exchange: 1, Status: 200}})
 	tr.Add(Frame{From: Server, Raw: []byte(`{}`)})

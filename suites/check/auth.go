@@ -128,8 +128,7 @@ func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 // Bearer returns the access token that every request of the session carries, ""
 // for none.
 func (a Auth) Bearer() string {
-	_, token := a.t.s.Site()
-	return token
+	return a.t.s.Bearer()
 }
 
 // Token returns a token by what is particular about it; where the user gives none

@@ -1,0 +1,223 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// An HTTPRequest is one request to an endpoint.
+type HTTPRequest struct {
+	Method string
+	URL    *url.URL    // nil for that of the endpoint
+	Host   string      // replaces the host of the URL; "" to keep it
+	Header http.Header // overrides the fields of the endpoint; a nil value drops one
+	Body   []byte
+	// Strange omits the header fields of the endpoint, such as its access token: the
+	// request goes to another server.
+	Strange bool
+}
+
+// url returns the URL of a request to an endpoint.
+func (r HTTPRequest) url(e *Endpoint) *url.URL {
+	if r.URL == nil {
+		return e.URL
+	}
+	return r.URL
+}
+
+// header returns the header fields of a request to an endpoint, with canonical
+// names.
+func (r HTTPRequest) header(e *Endpoint) http.Header {
+	own := e.opts.Header
+	if r.Strange {
+		own = nil
+	}
+	out := http.Header{}
+	for _, h := range []http.Header{identityEncoding, own, r.Header} {
+		for key, values := range h {
+			out[textproto.CanonicalMIMEHeaderKey(key)] = values
+		}
+	}
+	return out
+}
+
+// Do sends a request and returns once the head of the answer has come. The context
+// bounds the whole exchange, the body of the answer included.
+func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
+	to := r.url(e)
+	ctx, cancel := context.WithCancel(ctx)
+	sent := &headerTrace{header: http.Header{}}
+	ctx = httptrace.WithClientTrace(ctx, sent.clientTrace())
+	req, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bodyReader(r.Body))
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), err)
+	}
+	req.Host, req.Header = r.Host, r.header(e)
+	answer, again, err := e.send(req)
+	if err != nil {
+		cancel()
+		err = unwrapURLError(err)
+		if again {
+			err = fmt.Errorf("%w (%s)", err, retryNote)
+		}
+		return nil, fmt.Errorf("%s %s: %w", r.Method, to.Redacted(), err)
+	}
+	e.countStatus(answer.StatusCode)
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		// The bytes that follow are no body, and net/http hands over the connection.
+		answer.Body.Close()
+		answer.Body = http.NoBody
+	}
+	return &Reply{
+		Status: answer.StatusCode, Header: answer.Header, Sent: sent.snapshot(), Again: again,
+		body: answer.Body, limit: e.opts.Limit, cancel: cancel,
+	}, nil
+}
+
+// Bytes returns a request as the bytes of one of HTTP/1.1, with the header fields of
+// the endpoint, so that a caller can change them and send them over a connection of
+// its own. The request asks the server to close the connection after the answer.
+func (e *Endpoint) Bytes(r HTTPRequest) []byte {
+	to, header := r.url(e), r.header(e)
+	host := r.Host
+	if host == "" {
+		host = to.Host
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, to.RequestURI(), host)
+	for _, key := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[key] {
+			fmt.Fprintf(&b, "%s: %s\r\n", key, value)
+		}
+	}
+	if r.Body != nil {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	b.WriteString("Connection: close\r\n\r\n")
+	b.Write(r.Body)
+	return b.Bytes()
+}
+
+// Reply is the answer to one request: its head, and a body that is read once, with
+// Next or All.
+type Reply struct {
+	Status int
+	Header http.Header // of the answer
+	Sent   http.Header // of the request, with the fields that net/http added
+	Again  bool        // the request was sent twice: the server closed the first, idle connection
+
+	events *EventReader
+	body   io.ReadCloser
+	limit  int
+	cancel context.CancelFunc
+	once   sync.Once
+}
+
+// retryNote explains in a transcript why a server may have received a request
+// twice.
+const retryNote = "sent twice: the server closed the idle connection that the first attempt used"
+
+// note returns a remark for readers of the transcript, or "".
+func (r *Reply) note() string {
+	if r.Again {
+		return retryNote
+	}
+	return ""
+}
+
+// MediaType returns the media type of the body without parameters, in lower case;
+// "" if the answer names none.
+func (r *Reply) MediaType() string {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		kind, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
+		kind = strings.ToLower(strings.TrimSpace(kind))
+	}
+	return kind
+}
+
+// Streams reports whether the answer declares its body as an event stream.
+func (r *Reply) Streams() bool { return r.MediaType() == "text/event-stream" }
+
+// Next returns the next block of an event stream. It returns io.EOF if the peer
+// ended the stream properly, and another error if the stream broke.
+func (r *Reply) Next() (Event, error) {
+	if r.events == nil {
+		r.events = NewEventReader(r.body, r.limit)
+	}
+	return r.events.Next()
+}
+
+// All returns the body up to the limit of the endpoint. cut reports that the body
+// was longer.
+func (r *Reply) All() (all []byte, cut bool, err error) {
+	defer r.Close()
+	all, err = io.ReadAll(io.LimitReader(r.body, int64(r.limit)+1))
+	if len(all) > r.limit {
+		all, cut = all[:r.limit], true
+	}
+	return all, cut, err
+}
+
+// Close ends the exchange. If its body has not come to its end, the peer sees its
+// connection or HTTP/2 stream closed. Close may be called more than once.
+func (r *Reply) Close() {
+	r.once.Do(func() {
+		r.cancel()
+		r.body.Close()
+	})
+}
+
+// A headerTrace collects the header fields that net/http writes.
+type headerTrace struct {
+	mu     sync.Mutex
+	header http.Header
+}
+
+func (h *headerTrace) clientTrace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{WroteHeaderField: func(key string, values []string) {
+		if strings.HasPrefix(key, ":") {
+			return // a pseudo-header field of HTTP/2
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.header[textproto.CanonicalMIMEHeaderKey(key)] = slices.Clone(values)
+	}}
+}
+
+func (h *headerTrace) snapshot() http.Header {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.header.Clone()
+}
+
+// bodyReader returns a reader of a body, nil for a request without one.
+func bodyReader(b []byte) io.Reader {
+	if b == nil {
+		return nil
+	}
+	return bytes.NewReader(b)
+}
+
+// unwrapURLError removes the method and URL that net/http puts before an error, as
+// the caller adds them too.
+func unwrapURLError(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
