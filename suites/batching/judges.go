@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// judges are the judges of basic/index#batching, which only 2025-03-26 has.
+// judges returns the judges of basic/index#batching, which only 2025-03-26 has.
 func judges() []check.Check {
 	return []check.Check{
 		{
@@ -15,11 +15,12 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-element-types"},
-			// batchElementKinds leaves out empty arrays, which hold neither.
+			Idle:  "no batch was sent",
+			// An empty array holds neither kind and is no subject.
 			Judge: func(j *check.J) {
-				for _, e := range j.Entries() {
+				check.Each(j, j.Entries(), func(e wire.Entry) bool {
 					if e.From != j.Of || e.Message.Kind != wire.Batch {
-						continue
+						return false
 					}
 					responses, others := 0, 0
 					for _, m := range e.Message.Elements() {
@@ -29,13 +30,11 @@ func judges() []check.Check {
 							others++
 						}
 					}
-					switch {
-					case responses > 0 && others > 0:
+					if responses > 0 && others > 0 {
 						j.Fail(e, "an array holds %d responses and %d other messages", responses, others)
-					case responses+others > 0:
-						j.Saw()
 					}
-				}
+					return responses+others > 0
+				})
 			},
 		},
 	}
