@@ -12,73 +12,80 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientJudges are the judges of server/discover and of the probe for servers of
-// both eras (basic/transports/stdio#backward-compatibility), since 2026-07-28.
+// clientJudges returns the judges of clients of server/discover, which clients of both
+// eras also send to find out the era of a server
+// (basic/transports/stdio#backward-compatibility), since 2026-07-28.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.discover.params",
-			Says:  "server/discover carries no parameters but _meta",
+			Says:  "a server/discover request of the client has no parameters but _meta",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"discover-request-params"},
+			Idle:  "the client did not send server/discover",
 			Judge: func(j *check.J) {
-				for _, e := range transcript.StatelessRequests(j) {
-					if e.Message.Method() != "server/discover" {
-						continue
-					}
+				check.Each(j, discoveries(j), func(e wire.Entry) bool {
 					e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
 						if key.String() != "_meta" {
-							j.Fail(e, "server/discover carries %q", wire.Clip(key.String(), 40))
+							j.Fail(e, "server/discover has the parameter %q", wire.Clip(key.String(), 40))
 						}
 						return true
 					})
+					return true
+				})
+			},
+		},
+		{
+			ID:    "client.discover.version.listed",
+			Says:  "after server/discover the client names in its requests a version that the server listed",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"discover-client-chooses-listed"},
+			Idle:  "the client sent no request after a server/discover that listed versions",
+			Judge: func(j *check.J) {
+				var list wire.Message // the last answer that lists versions
+				for _, e := range j.Entries() {
+					m := e.Message
+					switch {
+					case e.From == wire.Server:
+						if m.Kind == wire.Result && m.Result().Get("supportedVersions").IsArray() {
+							list = m
+						}
+						continue
+					case !transcript.IsStatelessRequest(m) || list.Kind != wire.Result:
+						continue
+					}
+					version := transcript.MetaField(m, spec.MetaProtocolVersion).String()
+					if !transcript.ListsVersion(list, version) {
+						listed := list.Result().Get("supportedVersions").Raw
+						j.Fail(e, "%s names the version %q, which the server did not list: %s",
+							m.Method(), wire.Clip(version, 40), wire.Clip(listed, 120))
+						continue
+					}
 					j.Saw()
 				}
 			},
 		},
 		{
-			ID:    "client.discover.version.listed",
-			Says:  "after discovery the client's requests name a version that the server listed",
-			Level: spec.Should,
-			In:    spec.Stateless,
-			Rules: []string{"discover-client-chooses-listed"},
-			// discoverListed judges requests after a discovery that listed versions.
-			Judge: func(j *check.J) {
-				var list wire.Message
-				for _, e := range j.Entries() {
-					m := e.Message
-					switch {
-					case e.From == wire.Server && m.Kind == wire.Result && m.Result().Get("supportedVersions").IsArray():
-						list = m
-					case e.From == wire.Server || !transcript.IsStatelessRequest(m) || list.Kind != wire.Result:
-					default:
-						if v := transcript.MetaField(m, spec.MetaProtocolVersion).String(); !transcript.ListsVersion(list, v) {
-							j.Fail(e, "%s names %q, which the server did not list: %s", m.Method(), wire.Clip(v, 40), wire.Clip(list.Result().Get("supportedVersions").Raw, 120))
-							continue
-						}
-						j.Saw()
-					}
-				}
-			},
-		},
-		{
 			ID:    "client.discover.result.stays",
-			Says:  "a client whose discovery succeeded does not go on with initialize",
+			Says:  "the client sends no initialize after a server/discover that succeeded",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-success-modern"},
-			Judge: func(j *check.J) { stays(j, wire.Result) },
+			Idle:  "no server/discover of the client was answered with a result that lists its version",
+			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Result) },
 		},
 		{
 			ID:    "client.discover.error.stays",
-			Says:  "a client that was refused with an error of the stateless era does not fall back to initialize",
+			Says:  "the client does not fall back to initialize after an error of the stateless era",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-probe-modern-error", "versioning-modern-error-no-fallback"},
-			Judge: func(j *check.J) { stays(j, wire.Error) },
+			Idle:  "no server/discover of the client was answered with an error of the stateless era",
+			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Error) },
 		},
 		{
 			ID:    "client.stdio.response.none",
@@ -87,8 +94,8 @@ func clientJudges() []check.Check {
 			In:    spec.Stateless,
 			On:    transport.OnStdio,
 			Rules: []string{"stdio-client-no-responses"},
-			// noResponses passes only where a server did send a request, and the client
-			// went on after it.
+			Idle:  "the server sent no request that the client could answer",
+			// A client that sends nothing after the request of the server may have left.
 			Judge: func(j *check.J) {
 				asked := -1
 				for _, e := range j.Entries() {
@@ -109,24 +116,31 @@ func clientJudges() []check.Check {
 	}
 }
 
-// stays judges what follows a probe that was answered with a result or an error
-// of the stateless era. A result counts that lists the version that the client
-// named: else there may be nothing else in common.
-func stays(j *check.J, kind wire.Kind) {
-	for _, ask := range transcript.StatelessRequests(j) {
-		if ask.Message.Method() != "server/discover" {
-			continue
-		}
-		answer, ok := transcript.AnswerTo(j.Entries(), ask)
+// discoveries returns the server/discover requests of the client.
+func discoveries(j *check.J) []wire.Entry {
+	return transcript.Filter(transcript.StatelessRequests(j), func(e wire.Entry) bool {
+		return e.Message.Method() == "server/discover"
+	})
+}
+
+// judgeNoInitialize judges that the client sends no initialize after a server/discover
+// that was answered with a result or an error of the stateless era. A result counts
+// if it lists the version that the client named: otherwise the two may have only a
+// handshake revision in common.
+func judgeNoInitialize(j *check.J, kind wire.Kind) {
+	for _, request := range discoveries(j) {
+		answer, ok := transcript.AnswerTo(j.Entries(), request)
 		if !ok || answer.Message.Kind != kind || !transcript.IsStatelessAnswer(answer.Message) {
 			continue
 		}
-		if kind == wire.Result && !transcript.ListsVersion(answer.Message, transcript.MetaField(ask.Message, spec.MetaProtocolVersion).String()) {
+		version := transcript.MetaField(request.Message, spec.MetaProtocolVersion).String()
+		if kind == wire.Result && !transcript.ListsVersion(answer.Message, version) {
 			continue
 		}
 		for _, e := range j.Sent() {
 			if e.Index > answer.Index && e.Message.Method() == "initialize" {
-				j.Fail(e, "the server answered server/discover with %s, and the client sent initialize", strings.TrimSpace(answer.Message.Summary()))
+				j.Fail(e, "the server answered server/discover with %s, and the client sent initialize",
+					strings.TrimSpace(answer.Message.Summary()))
 				return
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/discover, since 2026-07-28.
+// judges returns the judges of server/discover, since 2026-07-28.
 func judges() []check.Check {
 	return []check.Check{
 		{
@@ -18,62 +18,72 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-result-fields"},
-			// discoverResult leaves the type of the result and the hints for caching,
-			// which other results have too, to rules of their own.
+			Idle:  "server/discover was not answered with a result",
+			// Other checks judge resultType and the hints for caching, which other results
+			// have too.
 			Judge: func(j *check.J) {
-				for _, e := range transcript.ResultsOf(j, "server/discover") {
+				check.Each(j, transcript.ResultsOf(j, "server/discover"), func(e wire.Entry) bool {
 					r := e.Message.Result()
-					versions := r.Get("supportedVersions")
+					versions, capabilities := r.Get("supportedVersions"), r.Get("capabilities")
+					instructions := r.Get("instructions")
 					switch {
-					case !r.IsObject(): // has a rule of its own
+					case !r.IsObject(): // jsonrpc.result.object judges it
+						return false
 					case !versions.IsArray():
 						j.Fail(e, "supportedVersions is %s, not an array", wire.TypeName(versions))
-					case !r.Get("capabilities").IsObject():
-						j.Fail(e, "capabilities is %s, not an object", wire.TypeName(r.Get("capabilities")))
-					case r.Get("instructions").Exists() && r.Get("instructions").Type != gjson.String:
-						j.Fail(e, "instructions is %s, not a string", wire.TypeName(r.Get("instructions")))
+					case !capabilities.IsObject():
+						j.Fail(e, "capabilities is %s, not an object", wire.TypeName(capabilities))
+					case instructions.Exists() && instructions.Type != gjson.String:
+						j.Fail(e, "instructions is %s, not a string", wire.TypeName(instructions))
 					default:
 						for _, v := range versions.Array() {
 							if v.Type != gjson.String {
 								j.Fail(e, "supportedVersions holds %s", wire.TypeName(v))
 							}
 						}
-						j.Saw()
 					}
-				}
+					return true
+				})
 			},
 		},
 		{
 			ID:    "discover.versions.accepted",
-			Says:  "no request of a version that server/discover lists is refused for its version",
+			Says:  "the server refuses no request for its version if server/discover lists that version",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-supported-versions-accepted"},
-			// listedVersionsAccepted looks at stateless revisions only: what a request of
-			// another era may declare is not stated.
+			Idle:  "no request of a version that server/discover lists was answered",
 			Judge: func(j *check.J) {
-				listed := map[string]bool{}
-				for _, e := range transcript.ResultsOf(j, "server/discover") {
-					for _, v := range e.Message.Result().Get("supportedVersions").Array() {
-						listed[v.String()] = listed[v.String()] || spec.Stateless.Has(spec.Revision(v.String()))
-					}
-				}
-				for _, e := range j.Sent() {
+				listed := listedVersions(j)
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if !e.Message.IsResponse() {
-						continue
+						return false
 					}
-					r, ok := j.RequestOf(e)
-					version := wire.Member(r.Message.Params().Get("_meta"), spec.MetaProtocolVersion).String()
+					request, ok := j.RequestOf(e)
+					version := transcript.MetaField(request.Message, spec.MetaProtocolVersion).String()
 					if !ok || !listed[version] {
-						continue
+						return false
 					}
 					if code, _ := e.Message.Code(); code == spec.UnsupportedVersion {
-						j.Fail(e, "a request of the version %s, which server/discover lists, was refused with error -32022", version)
-						continue
+						j.Fail(e, "server/discover lists the version %s, but a request of it was refused with error -32022", version)
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 	}
+}
+
+// listedVersions returns the stateless revisions that results of server/discover list.
+// What a request of the other era may declare is not stated.
+func listedVersions(j *check.J) map[string]bool {
+	listed := map[string]bool{}
+	for _, e := range transcript.ResultsOf(j, "server/discover") {
+		for _, v := range transcript.SupportedVersions(e.Message) {
+			if spec.Stateless.Has(spec.Revision(v.String())) {
+				listed[v.String()] = true
+			}
+		}
+	}
+	return listed
 }

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -8,31 +9,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// probes are the probes of server/discover, since 2026-07-28.
+// probes returns the probes of server/discover, since 2026-07-28.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "discover.answered",
-			Says:  "server/discover is answered with a result",
+			Says:  "the server answers server/discover with a result",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-implemented", "lifecycle-base-required", "stdio-streams"},
+			Idle:  "no server/discover was sent",
+			// The deprecated features bind new implementations only, and nothing on the wire
+			// shows whether a server is new (deprecated#deprecated): they are noted.
 			Probe: func(t *check.T) {
 				m := t.Request("server/discover", nil)
 				if !m.Result().IsObject() {
 					t.Fail("a result", m.Summary(), "server/discover was answered with %s", m.Summary())
 				}
-				noteDeprecated(t)
+				t.Saw()
+				if t.Declares("logging") {
+					t.Note("the server declares logging, which this revision deprecates" +
+						" in favour of standard error and OpenTelemetry")
+				}
 			},
 		},
 		{
 			ID:    "discover.optional",
-			Says:  "a request is served though it is the first on its connection",
+			Says:  "the server serves a request that is the first on its connection",
 			Level: spec.Must,
 			In:    spec.Stateless,
-			Rules: []string{"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern"},
-			// discoverOptional sends the request that is served in the shared session as
-			// the first one of another instance.
+			Rules: []string{
+				"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern",
+			},
+			Idle: "the server serves no list, whose request every client may send",
+			Hint: "declare tools, prompts or resources",
+			// A list that the server serves in the shared session is requested as the first
+			// message to another instance.
 			Probe: func(t *check.T) {
 				method := ""
 				for _, c := range []string{"tools", "prompts", "resources"} {
@@ -42,32 +54,32 @@ func probes() []check.Check {
 					}
 				}
 				if method == "" {
-					t.NotObserved("the server serves no request but server/discover that anyone may send", "")
+					return
 				}
-				at := t.Sessions().Unopened()
-				defer at.Sessions().Leave()
-				if m := at.Request(method, nil); m.Kind != wire.Result {
-					at.Fail("a result", m.Summary(), "%s is served after server/discover, but as the first request it was answered with %s", method, m.Summary())
-				}
+				first := t.Sessions().Unopened()
+				defer first.Sessions().Leave()
+				match.Expect(first, first.Request(method, nil)).To(match.BeResult(),
+					"%s is served after server/discover, but not as the first request", method)
+				t.Saw()
 			},
 		},
 		{
 			ID:    "discover.capabilities",
-			Says:  "completions that are declared are served",
+			Says:  "the server serves completions if it declares them",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"discover-capabilities-accurate"},
-			// discoverCapabilities judges completions alone: that declared lists are served
-			// is a rule of each page, and the other methods need to know what the server
-			// holds. Any answer but that the method is unknown shows that it is there.
+			Idle:  "the server does not declare completions",
+			// Other checks judge the lists that are declared. Any answer shows that the
+			// method exists, except that it is unknown.
 			Probe: func(t *check.T) {
 				if !t.Declares("completions") {
-					t.NotObserved("the server does not declare completions", "")
+					return
 				}
 				m := t.Request("completion/complete", usage.CompletionParams(offer.UnknownPrompt))
-				if code, _ := m.Code(); code == spec.MethodNotFound {
-					t.Fail("another answer", m.Summary(), "the server declares completions, and answers completion/complete with %s", m.Summary())
-				}
+				match.Expect(t, m).NotTo(match.BeError(spec.MethodNotFound),
+					"the server declares completions, but does not know completion/complete")
+				t.Saw()
 			},
 		},
 	}
