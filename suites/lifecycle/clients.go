@@ -15,19 +15,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientOpeningJudges are the judges of basic/lifecycle, and of what took its place in
-// basic/index since 2026-07-28.
+// noInitialize is why judges of the opening are not observed.
+const noInitialize = "the client did not send initialize"
+
+// clientOpeningJudges returns the judges of clients of basic/lifecycle, and of the
+// fields in basic/index that replace the handshake since 2026-07-28.
 func clientOpeningJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.lifecycle.initialize.first",
-			Says:  "the client's first message is initialize, but for pings and the probe of a client of both eras",
+			Says:  "the client sends nothing before initialize but pings and server/discover",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialize-first"},
-			// initializeFirst tolerates server/discover, with which a client of both eras
-			// is told to open on stdio (basic/transports/stdio#backward-compatibility
-			// since 2026-07-28), and responses, which answer a ping of the server.
+			Idle:  noInitialize,
+			// A client of both eras may open with server/discover
+			// (basic/transports/stdio#backward-compatibility since 2026-07-28), and responses
+			// may answer a ping of the server.
 			Judge: func(j *check.J) {
 				ask, _, _ := transcript.FindOpening(j.Entries())
 				for _, e := range j.Sent() {
@@ -35,7 +39,7 @@ func clientOpeningJudges() []check.Check {
 					case m.Method() == "initialize":
 						j.Saw()
 						return
-					case ask.Message.Kind == wire.Request && !before(e, ask): // it may have overtaken initialize
+					case ask.Message.Kind == wire.Request && !isSentBefore(e, ask): // it may have overtaken initialize
 					case m.Method() == "ping" || m.Method() == "server/discover" || m.IsResponse():
 					case m.Kind == wire.Request || m.Kind == wire.Notification:
 						j.Fail(e, "the client sent a %s before initialize", m.Summary())
@@ -46,25 +50,26 @@ func clientOpeningJudges() []check.Check {
 		},
 		{
 			ID:    "client.lifecycle.initialize.params",
-			Says:  "initialize carries a protocolVersion that is a string, and capabilities and clientInfo that are objects",
+			Says:  "initialize has a protocolVersion that is a string, and capabilities and clientInfo that are objects",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-client-initialize-request", "lifecycle-initialize-params-types"},
+			Idle:  noInitialize,
 			Judge: func(j *check.J) {
 				ask, _, ok := transcript.FindOpening(j.Entries())
 				if !ok {
 					return
 				}
-				params := ask.Message.Params()
+				isString := func(v gjson.Result) bool { return v.Type == gjson.String }
 				for _, member := range []struct {
 					name, want string
-					good       func(gjson.Result) bool
+					isRight    func(gjson.Result) bool
 				}{
-					{"protocolVersion", "a string", func(v gjson.Result) bool { return v.Type == gjson.String }},
+					{"protocolVersion", "a string", isString},
 					{"capabilities", "an object", gjson.Result.IsObject},
 					{"clientInfo", "an object", gjson.Result.IsObject},
 				} {
-					if v := params.Get(member.name); !member.good(v) {
+					if v := ask.Message.Params().Get(member.name); !member.isRight(v) {
 						j.Fail(ask, "%s of initialize is %s, not %s", member.name, wire.TypeName(v), member.want)
 					}
 				}
@@ -77,19 +82,20 @@ func clientOpeningJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"lifecycle-implementation-fields"},
+			Idle:  "the client sent no information about itself",
 			Judge: func(j *check.J) {
-				for _, e := range identities(j, "clientInfo", spec.MetaClientInfo) {
+				check.Each(j, identities(j, "clientInfo", spec.MetaClientInfo), func(e wire.Entry) bool {
 					info := transcript.Identity(e.Message, "clientInfo", spec.MetaClientInfo)
 					if !info.IsObject() && e.Message.Method() == "initialize" {
-						continue // judged with the params of initialize
+						return false // client.lifecycle.initialize.params judges it
 					}
 					for _, member := range []string{"name", "version"} {
 						if v := info.Get(member); v.Type != gjson.String {
 							j.Fail(e, "%s of the client's information is %s, not a string", member, wire.TypeName(v))
 						}
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 		{
@@ -98,18 +104,19 @@ func clientOpeningJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"lifecycle-client-capabilities-types"},
+			Idle:  "the client declared no capabilities",
 			Judge: func(j *check.J) {
-				for _, e := range identities(j, "capabilities", spec.MetaClientCapabilities) {
+				check.Each(j, identities(j, "capabilities", spec.MetaClientCapabilities), func(e wire.Entry) bool {
 					declared := transcript.Identity(e.Message, "capabilities", spec.MetaClientCapabilities)
 					if !declared.IsObject() {
-						continue // judged with the params of initialize, or the metadata
+						return false // the checks of the params of initialize and of _meta judge it
 					}
-					if wrong := schema.For(j.Rev).Validate("ClientCapabilities", []byte(declared.Raw)); len(wrong) > 0 {
-						j.Fail(e, "the client's capabilities break the schema: %v", wrong[0])
-						continue
+					broken := schema.For(j.Rev).Validate("ClientCapabilities", []byte(declared.Raw))
+					if len(broken) > 0 {
+						j.Fail(e, "the client's capabilities break the schema: %v", broken[0])
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 		{
@@ -118,22 +125,24 @@ func clientOpeningJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialized-notification"},
+			Idle:  "the client sent nothing after a result of initialize with a version that it can know",
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindOpening(j.Entries())
 				if !ok || answer.Message.Kind != wire.Result || transcript.NamesImpossibleVersion(answer.Message) {
 					return
 				}
 				for _, e := range j.Sent() {
+					isInitialized := e.Message.Method() == "notifications/initialized"
 					switch m := e.Message; {
 					case e.Index <= ask.Index:
-					case m.Method() == "notifications/initialized" && e.Index < answer.Index:
+					case isInitialized && e.Index < answer.Index:
 						j.Fail(e, "notifications/initialized came before the answer to initialize")
 						return
 					case e.Index < answer.Index || m.Method() == "ping" || m.Method() == "notifications/cancelled":
-					case m.Method() == "notifications/initialized":
+					case isInitialized:
 						j.Saw()
 						return
-					case m.Kind == wire.Request && overtook(j, e):
+					case m.Kind == wire.Request && mayHaveOvertaken(j, e):
 					case m.Kind == wire.Request:
 						j.Fail(e, "the client sent a %s before notifications/initialized", m.Summary())
 						return
@@ -143,10 +152,12 @@ func clientOpeningJudges() []check.Check {
 		},
 		{
 			ID:    "client.lifecycle.waits",
-			Says:  "before the answer to initialize the client sends no requests but pings",
+			Says:  "the client sends no requests but pings before the answer to initialize",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-client-waits-for-initialize-response"},
+			Idle:  "the client sent nothing after an answer to initialize",
+			// server/discover before initialize finds out the era of the server.
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindOpening(j.Entries())
 				if !ok || answer.Message.Kind == wire.Invalid {
@@ -155,8 +166,8 @@ func clientOpeningJudges() []check.Check {
 				for _, e := range j.Sent() {
 					m := e.Message
 					switch {
-					case e.Index == ask.Index || e.Index > answer.Index || before(e, ask):
-					case e.Index < ask.Index && m.Method() == "server/discover": // the probe for the other era
+					case e.Index == ask.Index || e.Index > answer.Index || isSentBefore(e, ask):
+					case e.Index < ask.Index && m.Method() == "server/discover":
 					case m.Kind == wire.Request && m.Method() != "ping" && !strings.HasPrefix(m.Method(), "notifications/"):
 						j.Fail(e, "the client sent a %s before initialize was answered", m.Summary())
 						return
@@ -174,7 +185,8 @@ func clientOpeningJudges() []check.Check {
 			In:    spec.Every,
 			On:    transport.OnStdio,
 			Rules: []string{"lifecycle-stdio-close-stdin-first"},
-			// shutdown leaves out sessions that we ended.
+			Idle:  "the client did not end the session",
+			// Of a session that we ended it is not known how the client would have ended it.
 			Judge: func(j *check.J) {
 				end := j.Ending()
 				switch {
@@ -189,32 +201,29 @@ func clientOpeningJudges() []check.Check {
 	}
 }
 
-// identities returns what the client says of itself at a member of initialize,
-// or since 2026-07-28 under a key of every request's metadata, where present.
+// identities returns the requests in which the client describes itself: by a member of
+// the params of initialize, or since 2026-07-28 by a key in _meta of any request.
 func identities(j *check.J, member, key string) []wire.Entry {
-	var out []wire.Entry
-	for _, e := range j.Sent() {
-		if e.Message.Kind == wire.Request && transcript.Identity(e.Message, member, key).Exists() {
-			out = append(out, e)
-		}
-	}
-	return out
+	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
+		return e.Message.Kind == wire.Request && transcript.Identity(e.Message, member, key).Exists()
+	})
 }
 
-// underWay is how long a message may be under way while another comes on a second
-// connection.
-const underWay = time.Second
+// maxTransit is how long a message may be in transit while another one comes on a
+// second connection.
+const maxTransit = time.Second
 
-// before tells whether the client certainly sent one message before another: over
-// HTTP what came on two connections may have come in another order.
-func before(e, later wire.Entry) bool {
-	return e.Index < later.Index && (e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= underWay)
+// isSentBefore reports whether the client certainly sent one message before another:
+// over HTTP the messages of two connections may come in another order.
+func isSentBefore(e, later wire.Entry) bool {
+	return e.Index < later.Index &&
+		(e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= maxTransit)
 }
 
-// overtook tells whether notifications/initialized came behind a request that it
-// may have been sent before.
-func overtook(j *check.J, request wire.Entry) bool {
+// mayHaveOvertaken reports whether a request may have been sent after a
+// notifications/initialized that came later.
+func mayHaveOvertaken(j *check.J, request wire.Entry) bool {
 	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
-		return e.Message.Method() == "notifications/initialized" && e.Index > request.Index && !before(request, e)
+		return e.Message.Method() == "notifications/initialized" && e.Index > request.Index && !isSentBefore(request, e)
 	})
 }

@@ -1,43 +1,45 @@
 package lifecycle
 
 import (
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// probes are the probes of basic/lifecycle: the handshake up to 2025-11-25,
-// and what capabilities promise in every revision.
+// probes returns the probes of basic/lifecycle: the handshake until 2025-11-25, and
+// the methods of declared capabilities.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "lifecycle.initialize.answered",
-			Says:  "initialize is answered with a result",
+			Says:  "the server answers initialize with a result",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-base-required", "lifecycle-server-initialize-response"},
-			// initializeAnswered: no check is run at all where no session could be opened,
-			// and this one is told then; so here the opening is the evidence.
+			Idle:  "no session was opened",
+			// No check runs if no session could be opened, and the failure is reported under
+			// this check: here the opening of the session is the evidence.
 			Probe: func(t *check.T) {
-				if m := t.Opening().Answer.Message; m.Kind != wire.Result {
-					t.Mark(t.Opening().Answer)
-					t.Fail("a result", m.Summary(), "initialize was answered with %s", m.Summary())
-				}
+				answer := t.Opening().Answer
+				t.Mark(answer)
+				match.Expect(t, answer.Message).To(match.BeResult(), "initialize")
+				t.Saw()
 			},
 		},
 		{
 			ID:       "lifecycle.initialize.params",
-			Says:     "initialize without one of its required parameters is refused as invalid params",
+			Says:     "the server refuses an initialize that lacks a required parameter with error -32602",
 			Level:    spec.Should,
 			In:       spec.Handshake,
 			Session:  check.UnopenedSession,
 			Malforms: true,
 			Rules:    []string{"lifecycle-initialize-missing-params-rejected"},
-			// initializeParams leaves out all params, then one after the other. A server
-			// that goes along is in a session then, which is where the probe ends. That the
-			// request as a whole is invalid, -32600, says as much, and over HTTP any status
-			// of 4xx.
+			Idle:     "no initialize was answered",
+			// Error -32600, that the request as a whole is invalid, is accepted too, and over
+			// HTTP any status of 4xx. The probe ends at the first result: then the server is
+			// in a session.
 			Probe: func(t *check.T) {
 				for _, without := range []string{"", "protocolVersion", "capabilities", "clientInfo"} {
 					params := check.InitializeParams(string(t.Rev))
@@ -45,67 +47,66 @@ func probes() []check.Check {
 					if delete(params, without); without == "" {
 						params, what = nil, "initialize without params"
 					}
-					e, err := t.Try("initialize", params).Get()
-					if posting.StatusBlamingClient(err) != 0 || e.Message.Kind == wire.Error && e.HTTP != nil && posting.BlamesClient(e.HTTP.Status) {
-						continue
+					r := t.Try("initialize", params)
+					if !isRefusedByStatus(r) {
+						if r.Err != nil {
+							t.Fail("error -32602", r.Err.Error(), "%s was not answered: %v", what, r.Err)
+						}
+						match.Expect(t, r).To(match.BeError(spec.InvalidParams, spec.InvalidRequest), what)
 					}
-					if err != nil {
-						t.Fail("error -32602", err.Error(), "%s was not answered: %v", what, err)
-					}
-					m := e.Message
-					if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.InvalidRequest {
-						t.Fail("error -32602", m.Summary(), "%s was answered with %s", what, m.Summary())
-					}
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:      "lifecycle.initialized.awaited",
-			Says:    "between its answer to initialize and notifications/initialized the server sends no request but ping",
+			Says:    "before notifications/initialized the server sends no request but ping",
 			Level:   spec.Should,
 			In:      spec.Handshake,
 			Session: check.UnopenedSession,
 			Rules:   []string{"lifecycle-server-waits-for-initialized"},
-			// initializedAwaited declares all that a client can, so that a server that
-			// wants to ask for something may, and has it answer a ping in between.
+			Idle:    "no initialize was answered",
+			// The client declares all capabilities, so that a server which wants to send it
+			// requests may do so, and the server answers a ping before notifications/initialized.
 			Probe: func(t *check.T) {
 				params := check.InitializeParams(string(t.Rev))
 				params["capabilities"] = t.Client().Capabilities()
 				if m := t.Request("initialize", params); m.Kind != wire.Result {
 					t.NotObserved("initialize with all client capabilities was answered with "+m.Summary(), "")
 				}
-				t.Forbid(t.Marked()+1, "no request but ping before notifications/initialized", func(m wire.Message) bool {
+				const rule = "no request but ping before notifications/initialized"
+				t.Forbid(t.Marked()+1, rule, func(m wire.Message) bool {
 					return m.Kind == wire.Request && m.Method() != "ping"
 				})
+				t.Saw()
 			},
 		},
 		{
 			ID:    "lifecycle.capabilities.served",
-			Says:  "the methods of a declared capability are known",
+			Says:  "the server knows the methods of the capabilities that it declares",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-respect-declared-capabilities"},
-			Probe: func(t *check.T) { capabilitiesServed(t, "tools", "prompts", "resources") },
+			Idle:  "the server declares none of the capabilities that have a list",
+			// Any answer shows that the method exists, except that it is unknown; the checks
+			// of each page judge the answer.
+			Probe: func(t *check.T) {
+				for _, c := range []string{"tools", "prompts", "resources"} {
+					if !t.Declares(c) {
+						continue
+					}
+					match.Expect(t, t.Request(c+"/list", nil)).NotTo(match.BeError(spec.MethodNotFound),
+						"the server declares %s, but does not know %s/list", c, c)
+					t.Saw()
+				}
+			},
 		},
 	}
 }
 
-// capabilitiesServed asks for the lists of declared capabilities. Any answer
-// but that the method is unknown shows that it is there; what an answer must
-// be is judged with the page of each.
-func capabilitiesServed(t *check.T, capabilities ...string) {
-	asked := false
-	for _, c := range capabilities {
-		if !t.Declares(c) {
-			continue
-		}
-		asked = true
-		m := t.Request(c+"/list", nil)
-		if code, _ := m.Code(); code == spec.MethodNotFound {
-			t.Fail("a result", m.Summary(), "the server declares %s, and answers %s/list with %s", c, c, m.Summary())
-		}
-	}
-	if !asked {
-		t.NotObserved("the server declares none of the capabilities that have a list", "")
-	}
+// isRefusedByStatus reports whether a status of HTTP says that the client is at fault,
+// alone or beside an error.
+func isRefusedByStatus(r check.Reply) bool {
+	return posting.StatusBlamingClient(r.Err) != 0 ||
+		r.Message.Kind == wire.Error && r.HTTP != nil && posting.BlamesClient(r.HTTP.Status)
 }

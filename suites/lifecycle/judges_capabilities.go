@@ -1,0 +1,145 @@
+package lifecycle
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/schema"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
+)
+
+// capabilityJudges returns the judges of what the server declares, and of what it
+// requests of a client that declares less.
+func capabilityJudges() []check.Check {
+	undeclared := check.Check{
+		ID:    "lifecycle.capabilities.undeclared",
+		Says:  "the server sends no request that needs a client capability which was not declared",
+		Level: spec.Must,
+		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
+		Rules: []string{
+			"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
+			"elicitation-requires-client-capability",
+		},
+		Idle: "the server answered no request after initialize",
+		// lifecycle.opening.first judges requests before the answer to initialize. After
+		// it, each answer is an occasion on which the server kept the rule.
+		Judge: func(j *check.J) {
+			open := false
+			for _, e := range j.Sent() {
+				switch m := e.Message; {
+				case m.Kind == wire.Result && !open:
+					r, ok := j.RequestOf(e)
+					open = ok && r.Message.Method() == "initialize"
+				case m.Kind == wire.Request && open:
+					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
+						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
+					}
+				case m.IsResponse() && open:
+					j.Saw()
+				}
+			}
+		},
+	}
+	advised := undeclared
+	advised.ID, advised.Level = "lifecycle.capabilities.undeclared.advised", spec.Should
+	advised.In = spec.Until(spec.V2025_03_26)
+	advised.Rules = []string{
+		"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
+		"roots-server-checks-capability",
+	}
+	return []check.Check{
+		{
+			ID:    "lifecycle.capabilities.types",
+			Says:  "the capabilities that the server declares are objects, and their flags are booleans",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"lifecycle-server-capabilities-types"},
+			Idle:  "the server declared no capabilities",
+			Judge: func(j *check.J) {
+				check.Each(j, transcript.ResultsOf(j, transcript.OpeningMethod(j)), func(e wire.Entry) bool {
+					capabilities := e.Message.Result().Get("capabilities")
+					if !capabilities.IsObject() {
+						return false // lifecycle.initialize.result and discover.result judge it
+					}
+					for _, v := range schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)) {
+						if !judgedElsewhere(v) {
+							j.Fail(e, "capabilities: %v", v)
+							break
+						}
+					}
+					return true
+				})
+			},
+		},
+		undeclared,
+		advised,
+		{
+			ID:    "lifecycle.input.declared",
+			Says:  "a result asks for no input whose capability its own request did not declare",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{
+				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
+				"mrtr-undeclared-capability-forbidden", "sampling-requires-client-capability",
+				"elicitation-requires-client-capability",
+			},
+			Idle: "no request that may ask for input was answered with a result",
+			Judge: func(j *check.J) {
+				mayAsk := []string{"tools/call", "prompts/get", "resources/read"}
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if e.Message.Kind != wire.Result {
+						return false
+					}
+					r, ok := j.RequestOf(e)
+					if !ok || !slices.Contains(mayAsk, r.Message.Method()) {
+						return false
+					}
+					declared := transcript.MetaField(r.Message, spec.MetaClientCapabilities)
+					e.Message.Result().Get("inputRequests").ForEach(func(_, ask gjson.Result) bool {
+						if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" && !declared.Get(c).Exists() {
+							j.Fail(e, "the result asks for %s, but the request did not declare %s", ask.Get("method"), c)
+						}
+						return true
+					})
+					return true
+				})
+			},
+		},
+		{
+			ID:    "lifecycle.capabilities.required.data",
+			Says:  "error -32021 names the capabilities that are missing, as a client would declare them",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Rules: []string{"lifecycle-missing-capability-data"},
+			Idle:  "no request was answered with error -32021",
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if code, _ := e.Message.Code(); code != spec.MissingClientCapability {
+						return false
+					}
+					required := e.Message.Error().Get("data.requiredCapabilities")
+					if !required.IsObject() || len(required.Map()) == 0 {
+						j.Fail(e, "data.requiredCapabilities of error -32021 is %s, not an object that names capabilities",
+							wire.Clip(required.Raw, 60))
+						return true
+					}
+					judgeDefinition(j, e, "data.requiredCapabilities", "ClientCapabilities", required)
+					return true
+				})
+			},
+		},
+	}
+}
+
+// judgedElsewhere reports whether another check judges a place of the capabilities:
+// versioning.extensions.settings the entries of extensions, and tasks.capability.shape
+// the members of tasks.
+func judgedElsewhere(v schema.Violation) bool {
+	return strings.HasPrefix(v.InstancePath, "/extensions/") ||
+		transcript.PointerMatches(v.Place(), []string{"/tasks/**"})
+}
