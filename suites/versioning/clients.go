@@ -10,59 +10,64 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientJudges are the judges of basic/lifecycle#version-negotiation.
+// clientJudges returns the judges of clients of basic/lifecycle#version-negotiation.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.versioning.offer",
-			Says:  "the client goes on with the version that it offered itself",
+			Says:  "the client continues with the version that it offered",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-sends-supported"},
+			Idle:  "the server did not agree to the version that the client offered",
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindOpening(j.Entries())
-				if !ok || answer.Message.Kind != wire.Result || offered(ask.Message) != transcript.ChosenVersion(answer.Message) {
+				offered, chosen := offeredVersion(ask.Message), transcript.ChosenVersion(answer.Message)
+				if !ok || answer.Message.Kind != wire.Result || offered != chosen {
 					return
 				}
 				switch {
 				case transcript.WentOn(j.Entries(), answer.Index):
 					j.Saw()
 				case j.Ending() != nil && !j.Ending().Asked:
-					j.Fail(answer, "the client left when the server agreed to %s, which it had offered: %s", offered(ask.Message), j.Ending().What)
+					j.Fail(answer, "the client left when the server agreed to %s, which it had offered: %s",
+						offered, j.Ending().What)
 				}
 			},
 		},
 		{
 			ID:    "client.versioning.offer.latest",
-			Says:  "the version that the client offers is the latest that it speaks",
+			Says:  "the client offers the latest version that it supports",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-sends-latest"},
-			// offerLatest objects where the client went on with a later version than it
-			// had offered. It is kept where there is no later one, or where the client
-			// left such a server.
+			Idle:  "the server chose no later version than the one that the client offered",
+			// A client that continues with a later version than it offered supports that one.
+			// There is evidence where no version is later than the one offered, and where the
+			// client leaves a server that chooses a later one.
 			Judge: func(j *check.J) {
 				ask, answer, ok := transcript.FindOpening(j.Entries())
 				if !ok || answer.Message.Kind != wire.Result {
 					return
 				}
-				rank := func(version string) int { return slices.Index(spec.Handshake.Revisions(), spec.Revision(version)) }
-				had, got := rank(offered(ask.Message)), rank(transcript.ChosenVersion(answer.Message))
+				offered, chosen := offeredVersion(ask.Message), transcript.ChosenVersion(answer.Message)
+				rankOffered, rankChosen := rank(offered), rank(chosen)
 				switch {
-				case had < 0 || got < 0:
-				case got > had && transcript.WentOn(j.Entries(), answer.Index):
-					j.Fail(ask, "the client offered %s and went on with %s", offered(ask.Message), transcript.ChosenVersion(answer.Message))
-				case got > had || offered(ask.Message) == string(spec.Handshake.Newest()):
+				case rankOffered < 0 || rankChosen < 0:
+				case rankChosen > rankOffered && transcript.WentOn(j.Entries(), answer.Index):
+					j.Fail(ask, "the client offered %s and continued with %s", offered, chosen)
+				case rankChosen > rankOffered || offered == string(spec.Handshake.Newest()):
 					j.Saw()
 				}
 			},
 		},
 		{
 			ID:    "client.versioning.unknown.stops",
-			Says:  "the client does not go on with a version that it cannot know",
+			Says:  "the client does not continue with a version that it cannot know",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-disconnect-schema"},
+			Idle:  "the server chose no version that a client cannot know",
 			Judge: func(j *check.J) {
 				_, answer, ok := transcript.FindOpening(j.Entries())
 				if !ok || !transcript.NamesImpossibleVersion(answer.Message) {
@@ -71,7 +76,8 @@ func clientJudges() []check.Check {
 				for _, e := range j.Sent() {
 					m := e.Message
 					if e.Index > answer.Index && (m.Kind == wire.Request || m.Method() == "notifications/initialized") {
-						j.Fail(e, "the client went on with %s: it sent a %s", transcript.ChosenVersion(answer.Message), m.Summary())
+						j.Fail(e, "the client continued with %s: it sent a %s",
+							transcript.ChosenVersion(answer.Message), m.Summary())
 						return
 					}
 				}
@@ -82,19 +88,23 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.versioning.unknown.disconnects",
-			Says:  "the client disconnects from a server whose version it cannot know",
+			Says:  "the client disconnects from a server that chooses a version which the client cannot know",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-disconnect"},
-			// unknownDisconnects judges clients that stopped; one that went on has its own
-			// check.
+			Idle:  "the client did not stop at a version that it cannot know",
+			// client.versioning.unknown.stops judges a client that continues. Over HTTP a
+			// client that sends nothing and has no stream open has left, whether its process
+			// runs or not.
 			Judge: func(j *check.J) {
 				_, answer, ok := transcript.FindOpening(j.Entries())
-				switch end := j.Ending(); {
-				case !ok || !transcript.NamesImpossibleVersion(answer.Message) || end == nil || transcript.WentOn(j.Entries(), answer.Index):
-				case end.Asked && !connected(j):
-					// Over HTTP a client that says no more and listens to nothing has left,
-					// whatever its process does.
+				end := j.Ending()
+				if !ok || !transcript.NamesImpossibleVersion(answer.Message) || end == nil {
+					return
+				}
+				switch {
+				case transcript.WentOn(j.Entries(), answer.Index):
+				case end.Asked && !isConnected(j):
 				case end.Asked:
 					j.Fail(answer, "the client stayed connected until it was ended")
 				default:
@@ -105,11 +115,17 @@ func clientJudges() []check.Check {
 	}
 }
 
-func offered(m wire.Message) string { return m.Params().Get("protocolVersion").String() }
+// offeredVersion returns the version in an initialize request.
+func offeredVersion(m wire.Message) string { return m.Params().Get("protocolVersion").String() }
 
-// connected tells whether the client was connected at the end of the session: over
-// HTTP, whether a stream was open that it had asked for.
-func connected(j *check.J) bool {
+// rank returns the place of a version among the handshake revisions, or -1.
+func rank(version string) int {
+	return slices.Index(spec.Handshake.Revisions(), spec.Revision(version))
+}
+
+// isConnected reports whether the client was connected at the end of the session: over
+// HTTP, whether a stream was open that it had requested by GET.
+func isConnected(j *check.J) bool {
 	streams := map[int]bool{}
 	for _, f := range j.Frames() {
 		switch {

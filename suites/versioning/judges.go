@@ -13,27 +13,34 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of basic/lifecycle#version-negotiation, and of
+// Why the judges of extensions are not observed, and what helps.
+const (
+	noExtension      = "the server declares no extension"
+	declareExtension = "declare an extension in the capabilities"
+)
+
+// judges returns the judges of basic/lifecycle#version-negotiation, and of
 // basic/versioning since 2026-07-28.
 func judges() []check.Check {
 	identifier := check.Check{
 		ID:    "versioning.identifier",
-		Says:  "revisions are named exactly as they are published",
+		Says:  "the server names revisions exactly as they are published",
 		Level: spec.Must,
 		In:    spec.Stateless,
 		Rules: []string{"versioning-identifier"},
-		// identifierExact looks at the versions that the server names. In the
-		// stateless era only this revision is bound to its name; lists may hold any
-		// other string.
+		Idle:  "the server named no version by the name of this revision",
+		// In the stateless era only this revision is bound to its name: lists of versions
+		// may hold any other string.
 		Judge: func(j *check.J) {
 			for _, e := range j.Sent() {
 				for _, v := range namedVersions(e.Message) {
-					switch other := meant(v.String()); {
-					case v.String() == string(j.Rev):
+					if v.String() == string(j.Rev) {
 						j.Saw()
-					case other == "" || j.Facts.Stateless && other != j.Rev:
-					default:
-						j.Fail(e, "the version %q is no name of %s", v.String(), other)
+						continue
+					}
+					meant := misspelled(v.String())
+					if meant != "" && (!j.Facts.Stateless || meant == j.Rev) {
+						j.Fail(e, "the version %q is no name of %s", v.String(), meant)
 					}
 				}
 			}
@@ -44,41 +51,43 @@ func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "versioning.echo",
-			Says:  "initialize with a version that the server supports is answered with that version",
+			Says:  "the server answers initialize with the version of the request if it supports that version",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-server-echo"},
-			// versionEchoed takes the revision that is judged for one that the server
-			// supports, since nothing else is judged.
+			Idle:  "no initialize with the version of this revision was answered with a result",
+			// The server supports the revision that is judged: otherwise nothing is judged.
 			Judge: func(j *check.J) {
-				for _, e := range transcript.ResultsOf(j, "initialize") {
-					r, _ := j.RequestOf(e)
-					got := e.Message.Result().Get("protocolVersion")
-					switch {
-					case r.Message.Params().Get("protocolVersion").String() != string(j.Rev):
-					case got.Type != gjson.String: // has a rule of its own
-					case got.String() != string(j.Rev):
-						j.Fail(e, "the server supports %s, but answered a request for it with %s", j.Rev, got)
-					default:
-						j.Saw()
+				check.Each(j, transcript.ResultsOf(j, "initialize"), func(e wire.Entry) bool {
+					request, _ := j.RequestOf(e)
+					chosen := e.Message.Result().Get("protocolVersion")
+					if request.Message.Params().Get("protocolVersion").String() != string(j.Rev) ||
+						chosen.Type != gjson.String { // lifecycle.initialize.result judges the type
+						return false
 					}
-				}
+					if chosen.String() != string(j.Rev) {
+						j.Fail(e, "the server supports %s, but answered a request for it with %s", j.Rev, chosen)
+					}
+					return true
+				})
 			},
 		},
 		identifier,
 		advised,
 		{
 			ID:    "versioning.extensions.names",
-			Says:  "the identifiers of extensions have a prefix and follow the grammar of _meta keys",
+			Says:  "the identifier of an extension has a prefix and follows the grammar of _meta keys",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-extension-id-naming"},
+			Idle:  noExtension,
+			Hint:  declareExtension,
 			Judge: func(j *check.J) {
-				eachExtension(j, func(e wire.Entry, name string, _ gjson.Result) string {
-					if !extensionID.MatchString(name) {
-						return fmt.Sprintf("%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name", name)
+				check.Each(j, extensions(j), func(x extension) bool {
+					if !extensionID.MatchString(x.id) {
+						j.Fail(x.answer, "%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name", x.id)
 					}
-					return ""
+					return true
 				})
 			},
 		},
@@ -88,26 +97,28 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"versioning-extension-settings-object"},
+			Idle:  noExtension,
+			Hint:  declareExtension,
 			Judge: func(j *check.J) {
-				eachExtension(j, func(e wire.Entry, name string, settings gjson.Result) string {
-					if !settings.IsObject() {
-						return fmt.Sprintf("the settings of the extension %q are %s, not an object", name, wire.TypeName(settings))
+				check.Each(j, extensions(j), func(x extension) bool {
+					if !x.settings.IsObject() {
+						j.Fail(x.answer, "the settings of the extension %q are %s, not an object",
+							x.id, wire.TypeName(x.settings))
 					}
-					return ""
+					return true
 				})
 			},
 		},
 	}
 }
 
-// spelling is how a date may be written besides the one way that names a
-// revision.
-var spelling = regexp.MustCompile(`^\s*[vV]?(\d{4})[-./_ ]?(\d{1,2})[-./_ ]?(\d{1,2})\s*$`)
+// dateSpelling matches the ways to write a date, of which one names a revision.
+var dateSpelling = regexp.MustCompile(`^\s*[vV]?(\d{4})[-./_ ]?(\d{1,2})[-./_ ]?(\d{1,2})\s*$`)
 
-// meant returns the published revision that a version spells in another way,
-// or "". Versions of other kinds, such as drafts, are nobody's business.
-func meant(version string) spec.Revision {
-	parts := spelling.FindStringSubmatch(version)
+// misspelled returns the published revision that a version spells in another way, or
+// "". No clause is about versions of other kinds, such as drafts.
+func misspelled(version string) spec.Revision {
+	parts := dateSpelling.FindStringSubmatch(version)
 	if parts == nil {
 		return ""
 	}
@@ -129,22 +140,29 @@ func namedVersions(m wire.Message) []gjson.Result {
 	return versions
 }
 
-// extensionID is a _meta key with its prefix (basic/index#_meta).
-var extensionID = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+// extensionID matches a _meta key with a prefix (basic/index#_meta).
+var extensionID = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*` +
+	`/([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
 
-func eachExtension(j *check.J, wrong func(e wire.Entry, name string, settings gjson.Result) string) {
+// An extension is an entry of the extensions that a server declares.
+type extension struct {
+	answer   wire.Entry
+	id       string
+	settings gjson.Result
+}
+
+// extensions returns the extensions that the server declares in the answers of the
+// opening.
+func extensions(j *check.J) (all []extension) {
 	for _, e := range transcript.ResultsOf(j, transcript.OpeningMethod(j)) {
-		extensions := e.Message.Result().Get("capabilities.extensions")
-		if !extensions.IsObject() {
+		declared := e.Message.Result().Get("capabilities.extensions")
+		if !declared.IsObject() {
 			continue
 		}
-		extensions.ForEach(func(name, settings gjson.Result) bool {
-			if why := wrong(e, name.String(), settings); why != "" {
-				j.Fail(e, "%s", why)
-			} else {
-				j.Saw()
-			}
+		declared.ForEach(func(id, settings gjson.Result) bool {
+			all = append(all, extension{e, id.String(), settings})
 			return true
 		})
 	}
+	return all
 }
