@@ -11,7 +11,7 @@ import (
 // 2026-07-28 a client sends no responses, so the rules on responses bind it up to
 // 2025-11-25.
 func clientCopies() []check.Check {
-	return check.CopyForClients(slices.Concat(messageJudges(), errorCodeJudges()), []check.ClientCopy{
+	return check.CopyForClients(slices.Concat(messageJudges(), failureJudges()), []check.ClientCopy{
 		{ID: "jsonrpc.message.shape", In: spec.Every},
 		{ID: "jsonrpc.version", In: spec.Every},
 		{ID: "jsonrpc.utf8", In: spec.Since(spec.V2025_03_26)},
@@ -20,8 +20,8 @@ func clientCopies() []check.Check {
 		{ID: "jsonrpc.method.string", In: spec.Every},
 		{ID: "jsonrpc.method.reserved", In: spec.Every},
 		{ID: "jsonrpc.params.object", In: spec.Every},
-		{ID: "jsonrpc.request.id", In: spec.Every, Says: "the id of a request is a string or an integer"},
-		{ID: "jsonrpc.request.id.unique", In: spec.Handshake, Says: "no request repeats an id"},
+		{ID: "jsonrpc.request.id", In: spec.Every, Says: "the id of a request of the client is a string or an integer"},
+		{ID: "jsonrpc.request.id.unique", In: spec.Handshake, Says: "no request of the client repeats an id"},
 		{ID: "jsonrpc.notification.no-id", In: spec.Every},
 		{ID: "jsonrpc.response.id", In: spec.Handshake},
 		{ID: "jsonrpc.response.once", In: spec.Handshake},

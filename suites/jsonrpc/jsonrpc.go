@@ -1,9 +1,12 @@
-// Package jsonrpc checks basic (messages): requests, responses, notifications and errors of JSON-RPC.
+// Package jsonrpc checks basic (messages): requests, responses, notifications and
+// errors of JSON-RPC.
 package jsonrpc
 
 import "github.com/mcpcheck/mcpcheck/suites/check"
 
 // Checks returns the probes and judges of servers, and the judges of clients.
 func Checks() []check.Check {
-	return append(check.Servers(probes(), messageJudges(), directionJudges(), errorCodeJudges()), check.Clients(check.WholeSessions(clientJudges()), clientCopies())...)
+	servers := check.Servers(probes(), messageJudges(), directionJudges(), failureJudges())
+	clients := check.Clients(check.WholeSessions(clientJudges()), clientCopies())
+	return append(servers, clients...)
 }

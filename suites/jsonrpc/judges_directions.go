@@ -10,10 +10,37 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// directionJudges are the judges of which methods a server sends
-// (schema.ts#ServerRequest, schema.ts#ServerNotification). Methods of no
-// revision are those of vendors and extensions: they are notes.
+// directionJudges returns the judges of the methods that a server sends
+// (schema.ts#ServerRequest, schema.ts#ServerNotification). Methods of no revision
+// belong to vendors and extensions: they are noted.
 func directionJudges() []check.Check {
+	ofRevision := check.Check{
+		ID:    "versioning.methods",
+		Says:  "the server sends no request or notification that only other revisions have",
+		Level: spec.Must,
+		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+		Rules: []string{"versioning-respect-negotiated"},
+		Idle:  "the server sent no request or notification of any revision",
+		Judge: func(j *check.J) {
+			check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
+				side := serverRequests
+				switch s.Message.Kind {
+				case wire.Request:
+				case wire.Notification:
+					side = serverNotifications
+				default:
+					return false
+				}
+				in := revisionsWith(side, s.Message.Method())
+				if in != 0 && !in.Has(j.Rev) {
+					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev, in)
+				}
+				return in != 0
+			})
+		},
+	}
+	advised := ofRevision
+	advised.ID, advised.Level, advised.In = "versioning.methods.advised", spec.Should, spec.Until(spec.V2025_03_26)
 	return []check.Check{
 		{
 			ID:    "schema.methods.notifications",
@@ -21,26 +48,12 @@ func directionJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
-			// notificationMethods takes for a notification of clients what is one in any
-			// revision: that 2026-07-28 did away with most of them makes them nobody's
-			// extension.
+			Idle:  "the server sent no notification of the schema",
+			// A notification that clients send in any revision counts as one of clients: that
+			// 2026-07-28 removed most of them does not make them methods of an extension.
 			Judge: func(j *check.J) {
-				strange := map[string]bool{}
-				transcript.EachMessage(j, func(s transcript.Message) {
-					if s.Message.Kind != wire.Notification {
-						return
-					}
-					method := s.Message.Method()
-					byServer, byClient := methodsOf(serverNotifications, method), methodsOf(clientNotifications, method)
-					switch {
-					case byClient != 0 && byServer == 0:
-						j.Fail(s.Entry, "the server sent %s, which only clients send", method)
-					case byServer.Has(j.Rev):
-						j.Saw()
-					case byServer == 0 && !strange[method]:
-						strange[method] = true
-						j.Note("the server sent the notification %q, which no revision has", wire.Clip(method, 80))
-					}
+				judgeDirection(j, serverNotifications, clientNotifications, "notification", func(m wire.Message) bool {
+					return m.Kind == wire.Notification
 				})
 			},
 		},
@@ -50,49 +63,45 @@ func directionJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
-			// requestMethods leaves out notifications that carry an id, which have a check
-			// of their own.
+			Idle:  "the server sent no request of the schema",
+			// jsonrpc.notification.no-id judges notifications that carry an id.
 			Judge: func(j *check.J) {
-				strange := map[string]bool{}
-				transcript.EachMessage(j, func(s transcript.Message) {
-					method := s.Message.Method()
-					if s.Message.Kind != wire.Request || strings.HasPrefix(method, "notifications/") {
-						return
-					}
-					byServer, byClient := methodsOf(serverRequests, method), methodsOf(clientRequests, method)
-					switch {
-					case byClient != 0 && byServer == 0:
-						j.Fail(s.Entry, "the server sent the request %s, which only clients send", method)
-					case byServer.Has(j.Rev):
-						j.Saw()
-					case byServer == 0 && !strange[method]:
-						strange[method] = true
-						j.Note("the server sent the request %q, which no revision has", wire.Clip(method, 80))
-					}
+				judgeDirection(j, serverRequests, clientRequests, "request", func(m wire.Message) bool {
+					return m.Kind == wire.Request && !strings.HasPrefix(m.Method(), "notifications/")
 				})
 			},
 		},
-		{
-			ID:    "versioning.methods",
-			Says:  "the server sends no request or notification that only other revisions have",
-			Level: spec.Must,
-			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"versioning-respect-negotiated"},
-			Judge: func(j *check.J) { methodsOfTheRevision(j) },
-		},
-		{
-			ID:    "versioning.methods.advised",
-			Says:  "the server sends no request or notification that only other revisions have",
-			Level: spec.Should,
-			In:    spec.Until(spec.V2025_03_26),
-			Rules: []string{"versioning-respect-negotiated"},
-			Judge: func(j *check.J) { methodsOfTheRevision(j) },
-		},
+		ofRevision,
+		advised,
 	}
 }
 
-// methodsOf returns the revisions in which one side sends the method.
-func methodsOf(side func(spec.Facts) []string, method string) (in spec.Set) {
+// judgeDirection judges that no method of the messages that are subjects is one that
+// only clients send. Methods that no revision has are noted.
+func judgeDirection(
+	j *check.J, ofServers, ofClients func(spec.Facts) []string, kind string, isSubject func(wire.Message) bool,
+) {
+	noted := map[string]bool{}
+	check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
+		if !isSubject(s.Message) {
+			return false
+		}
+		method := s.Message.Method()
+		byServer, byClient := revisionsWith(ofServers, method), revisionsWith(ofClients, method)
+		switch {
+		case byClient != 0 && byServer == 0:
+			j.Fail(s.Entry, "the server sent the %s %s, which only clients send", kind, method)
+			return true
+		case byServer == 0 && !noted[method]:
+			noted[method] = true
+			j.Note("the server sent the %s %q, which no revision has", kind, wire.Clip(method, 80))
+		}
+		return byServer.Has(j.Rev)
+	})
+}
+
+// revisionsWith returns the revisions in which one side sends the method.
+func revisionsWith(side func(spec.Facts) []string, method string) (in spec.Set) {
 	for _, rev := range spec.Revisions() {
 		if slices.Contains(side(rev.Facts()), method) {
 			in |= spec.Only(rev)
@@ -108,21 +117,3 @@ func clientNotifications(f spec.Facts) []string { return f.ClientNotifications }
 func serverRequests(f spec.Facts) []string { return f.ServerRequests }
 
 func clientRequests(f spec.Facts) []string { return f.ClientRequests }
-
-func methodsOfTheRevision(j *check.J) {
-	transcript.EachMessage(j, func(s transcript.Message) {
-		side := serverRequests
-		switch {
-		case s.Message.Kind == wire.Notification:
-			side = serverNotifications
-		case s.Message.Kind != wire.Request:
-			return
-		}
-		switch in := methodsOf(side, s.Message.Method()); {
-		case in.Has(j.Rev):
-			j.Saw()
-		case in != 0:
-			j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev, in)
-		}
-	})
-}

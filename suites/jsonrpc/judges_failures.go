@@ -9,102 +9,115 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// errorCodeJudges are the judges of #error-handling on the pages of resources, prompts
-// and completion, for what the server offers and the client asked for as it is
-// offered. The cases that the pages name besides internal errors are then none
-// of these.
-func errorCodeJudges() []check.Check {
+// failureJudges returns the judges of #error-handling on the pages of resources,
+// prompts and completion, for requests of what the server offers, as it offers it.
+// Besides internal errors the pages name only cases in which the request is wrong.
+func failureJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "resources.read.failure",
-			Says:  "that a listed resource cannot be read is told by a standard error, -32603 for what is internal",
+			Says:  "the server answers a listed resource that cannot be read with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"resources-internal-error-code"},
+			Idle:  "no listed resource failed with an internal error",
 			Judge: func(j *check.J) {
-				failureCode(j, "resources/read", func(j *check.J, params gjson.Result, before int) bool {
-					_, ok := listedEntry(j, "resources/list", "resources", "uri", params.Get("uri"), before)
+				judgeFailureCode(j, "resources/read", func(params gjson.Result, before int) bool {
+					_, ok := listedResource(j, params.Get("uri"), before)
 					return ok
 				})
 			},
 		},
 		{
 			ID:    "prompts.get.failure",
-			Says:  "that a listed prompt cannot be got is told by a standard error, -32603 for what is internal",
+			Says:  "the server answers a listed prompt that cannot be returned with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-internal-error-code"},
+			Idle:  "no listed prompt failed with an internal error",
 			Judge: func(j *check.J) {
-				failureCode(j, "prompts/get", func(j *check.J, params gjson.Result, before int) bool {
-					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("name"), before)
+				judgeFailureCode(j, "prompts/get", func(params gjson.Result, before int) bool {
+					prompt, ok := listedPrompt(j, params.Get("name"), before)
 					return ok && argumentsFit(prompt, params.Get("arguments"))
 				})
 			},
 		},
 		{
 			ID:    "completion.failure",
-			Says:  "that an argument of a listed prompt cannot be completed is told by a standard error, -32603 for what is internal",
+			Says:  "the server answers a listed argument that cannot be completed with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"completion-internal-error-code"},
+			Idle:  "no completion for a listed prompt failed with an internal error",
 			Judge: func(j *check.J) {
-				failureCode(j, "completion/complete", func(j *check.J, params gjson.Result, before int) bool {
-					prompt, ok := listedEntry(j, "prompts/list", "prompts", "name", params.Get("ref.name"), before)
+				judgeFailureCode(j, "completion/complete", func(params gjson.Result, before int) bool {
+					if params.Get("ref.type").String() != "ref/prompt" {
+						return false
+					}
+					prompt, ok := listedPrompt(j, params.Get("ref.name"), before)
 					argument := params.Get("argument")
-					return ok && params.Get("ref.type").String() == "ref/prompt" && argument.Get("value").Type == gjson.String && hasArgument(prompt, argument.Get("name").String())
+					return ok && argument.Get("value").Type == gjson.String &&
+						hasArgument(prompt, argument.Get("name").String())
 				})
 			},
 		},
 	}
 }
 
-// failureCode judges the errors that answer requests of a method which ask for
-// what was offered before. Codes that JSON-RPC reserves say what they say: only
-// -32603 shows that the rule was kept, and only a code of nobody's breaks it.
-func failureCode(j *check.J, method string, offered func(j *check.J, params gjson.Result, before int) bool) {
-
-	for _, e := range transcript.ErrorResponses(j) {
+// judgeFailureCode judges the errors that answer requests of a method which ask for
+// what the server had offered before a frame. The codes that JSON-RPC reserves have
+// meanings of their own: only -32603 shows that the rule is kept, and only a code that
+// nobody reserves breaks it.
+func judgeFailureCode(j *check.J, method string, offered func(params gjson.Result, before int) bool) {
+	check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 		code, ok := e.Message.Code()
 		if !ok || code != spec.InternalError && code >= -32768 && code <= -32000 {
-			continue
+			return false
 		}
 		request, ok := j.RequestOf(e)
-		if !ok || request.Message.Method() != method || transcript.AnswersLegacyRequest(j, e) || !offered(j, request.Message.Params(), request.Index) {
-			continue
+		if !ok || request.Message.Method() != method || transcript.AnswersLegacyRequest(j, e) ||
+			!offered(request.Message.Params(), request.Index) {
+			return false
 		}
 		if code != spec.InternalError {
 			j.Fail(e, "%s of what the server lists was answered with %d, which is no code of JSON-RPC", method, code)
-			continue
 		}
-		j.Saw()
-	}
-
+		return true
+	})
 }
 
-// listedEntry returns the entry of a list that a name or URI stands for, as it
-// was listed before a frame.
-func listedEntry(j *check.J, method, member, key string, name gjson.Result, before int) (gjson.Result, bool) {
-	type listed struct {
-		at    int
-		entry gjson.Result
-	}
-	known := check.Derived(j, "entries of "+method, func() map[string]listed {
-		out := map[string]listed{}
-		transcript.EachListEntry(j, method, member, func(e wire.Entry, entry gjson.Result) {
-			if v := entry.Get(key); v.Type == gjson.String {
-				if _, again := out[v.Str]; !again {
-					out[v.Str] = listed{e.Index, entry}
-				}
+// listedResource returns the resource that the server listed under a URI before a
+// frame.
+func listedResource(j *check.J, uri gjson.Result, before int) (gjson.Result, bool) {
+	return listedEntry(j, "resources/list", "resources", "uri", uri, before)
+}
+
+// listedPrompt returns the prompt that the server listed under a name before a frame.
+func listedPrompt(j *check.J, name gjson.Result, before int) (gjson.Result, bool) {
+	return listedEntry(j, "prompts/list", "prompts", "name", name, before)
+}
+
+// listedEntry returns the entry of a list whose member key is a name or URI, as it was
+// listed first, if that was before a frame.
+func listedEntry(
+	j *check.J, method, member, key string, name gjson.Result, before int,
+) (entry gjson.Result, ok bool) {
+	first := check.Derived(j, "first entries of "+method, func() map[string]transcript.ListEntry {
+		out := map[string]transcript.ListEntry{}
+		for _, l := range transcript.ListEntries(j, method, member) {
+			v := l.Item.Get(key)
+			if _, known := out[v.Str]; v.Type == gjson.String && !known {
+				out[v.Str] = l
 			}
-		})
+		}
 		return out
 	})
-	l, ok := known[name.String()]
-	return l.entry, ok && name.Type == gjson.String && l.at < before
+	l, ok := first[name.String()]
+	return l.Item, ok && name.Type == gjson.String && l.Answer.Index < before
 }
 
-// argumentsFit tells whether arguments are strings, those that a prompt has,
-// with all that it requires.
+// argumentsFit reports whether arguments are strings, all of them arguments of a
+// prompt, with those that it requires.
 func argumentsFit(prompt, arguments gjson.Result) bool {
 	fit := true
 	arguments.ForEach(func(name, value gjson.Result) bool {
@@ -119,6 +132,7 @@ func argumentsFit(prompt, arguments gjson.Result) bool {
 	return fit
 }
 
+// hasArgument reports whether a prompt has an argument of a name.
 func hasArgument(prompt gjson.Result, name string) bool {
 	for _, arg := range prompt.Get("arguments").Array() {
 		if arg.Get("name").String() == name {

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/schema"
@@ -10,17 +11,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// clientJudges are the judges of basic/index#messages that are of clients alone:
+// clientJudges returns the judges of basic/index#messages that apply to clients alone:
 // how a client answers, and what it may send.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.jsonrpc.request.answered",
-			Says:  "every request of the server is answered",
+			Says:  "the client answers every request of the server",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-every-request-answered"},
-			// answered leaves pings to their own check.
+			Idle:  "the server sent no request but ping",
+			// client.ping.answered judges pings.
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
@@ -36,17 +38,18 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.jsonrpc.method.unknown",
-			Says:  "a request for a method that no client has is answered with error -32601",
+			Says:  "the client answers a request for a method that no client has with error -32601",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-method-not-found"},
-			// clientUnknownMethod judges methods that the schema gives to neither side.
+			Idle:  "the client answered no request for an unknown method",
+			// A method of another prefix may be one of an extension that the client has.
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
-				known := schema.For(j.Rev)
 				for i, ask := range asks {
 					method, answer := ask.Message.Method(), answers[i].Message
-					if !strings.HasPrefix(method, "mcpcheck/") || known.SentBy(wire.Server, method) || answer.Kind == wire.Invalid {
+					isUnknown := strings.HasPrefix(method, "mcpcheck/") && !schema.For(j.Rev).SentBy(wire.Server, method)
+					if !isUnknown || answer.Kind == wire.Invalid {
 						continue
 					}
 					if code, _ := answer.Code(); answer.Kind != wire.Error || code != spec.MethodNotFound {
@@ -59,34 +62,28 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.jsonrpc.notification.silent",
-			Says:  "a notification is not answered",
+			Says:  "the client does not answer a notification",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
-			// notificationSilent takes a response without a usable id for one to a
-			// notification, where everything that was sent could be read and every request
-			// has its own answer.
+			Idle:  "the client sent nothing after a notification of the server",
+			// A response without a usable id answers a notification only if everything that
+			// the client received could be read and every request has its own answer.
 			Judge: func(j *check.J) {
-				asks, answers := transcript.ServerRequests(j)
-				open := false
-				for i := range asks {
-					open = open || answers[i].Message.Kind == wire.Invalid
-				}
-				notified := -1
-				for _, e := range j.Received() {
-					if e.Message.Kind == wire.Notification && notified < 0 {
-						notified = e.Index
-					}
-				}
-				if notified < 0 {
+				received := j.Received()
+				first := slices.IndexFunc(received, func(e wire.Entry) bool { return e.Message.Kind == wire.Notification })
+				if first < 0 {
 					return
 				}
+				_, answers := transcript.ServerRequests(j)
+				unanswered := slices.ContainsFunc(answers, func(e wire.Entry) bool { return e.Message.Kind == wire.Invalid })
 				for _, e := range j.Sent() {
 					m := e.Message
-					if e.Index < notified {
+					if e.Index < received[first].Index {
 						continue
 					}
-					if m.IsResponse() && (!m.ID().Present() || m.ID().Null()) && !j.Unreadable(e) && !open {
+					answersNothing := m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+					if answersNothing && !j.Unreadable(e) && !unanswered {
 						j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
 						return
 					}
@@ -96,10 +93,11 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.jsonrpc.request.id.in-flight",
-			Says:  "no request has the id of another that is still unanswered",
+			Says:  "no request of the client has the id of another that is still unanswered",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"jsonrpc-request-id-unique-in-flight"},
+			Idle:  "the client sent no request with a usable id",
 			Judge: func(j *check.J) {
 				open := map[string]bool{}
 				for _, e := range j.Entries() {
@@ -123,23 +121,22 @@ func clientJudges() []check.Check {
 		},
 		{
 			ID:    "client.batching.initialize",
-			Says:  "initialize is not part of a batch",
+			Says:  "the client sends initialize outside of a batch",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_03_26),
 			Rules: []string{"batching-initialize-not-in-batch"},
+			Idle:  "the client did not send initialize",
 			Judge: func(j *check.J) {
-				for _, e := range j.Entries() {
-					for _, m := range e.Message.Elements() {
-						if e.From != wire.Client || m.Method() != "initialize" {
-							continue
-						}
-						if e.Message.Kind == wire.Batch {
-							j.Fail(e, "initialize came in a batch")
-							return
-						}
-						j.Saw()
+				check.Each(j, j.Entries(), func(e wire.Entry) bool {
+					isInitialize := func(m wire.Message) bool { return m.Method() == "initialize" }
+					if e.From != wire.Client || !slices.ContainsFunc(e.Message.Elements(), isInitialize) {
+						return false
 					}
-				}
+					if e.Message.Kind == wire.Batch {
+						j.Fail(e, "initialize came in a batch")
+					}
+					return true
+				})
 			},
 		},
 		{
@@ -148,7 +145,8 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"schema-request-methods"},
-			Judge: func(j *check.J) { direction(j, wire.Request) },
+			Idle:  "the client sent no request of the schema",
+			Judge: func(j *check.J) { judgeClientMethods(j, wire.Request) },
 		},
 		{
 			ID:    "client.methods.notifications",
@@ -156,23 +154,28 @@ func clientJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-notification-methods"},
-			Judge: func(j *check.J) { direction(j, wire.Notification) },
+			Idle:  "the client sent no notification of the schema",
+			Judge: func(j *check.J) { judgeClientMethods(j, wire.Notification) },
 		},
 	}
 }
 
-// direction objects to methods that the schema knows from servers only. One
-// that it does not know at all may be of an extension.
-func direction(j *check.J, kind wire.Kind) {
+// judgeClientMethods judges that the client sends no requests or notifications that
+// the schema has for servers only. A method that the schema does not have at all may
+// be one of an extension.
+func judgeClientMethods(j *check.J, kind wire.Kind) {
 	known := schema.For(j.Rev)
-	for _, e := range j.Sent() {
-		m := e.Message
+	check.Each(j, j.Sent(), func(e wire.Entry) bool {
+		method := e.Message.Method()
 		switch {
-		case m.Kind != kind:
-		case known.SentBy(wire.Client, m.Method()):
-			j.Saw()
-		case known.SentBy(wire.Server, m.Method()):
-			j.Fail(e, "%s is sent by servers only", m.Method())
+		case e.Message.Kind != kind:
+			return false
+		case known.SentBy(wire.Client, method):
+			return true
+		case known.SentBy(wire.Server, method):
+			j.Fail(e, "only servers send %s", method)
+			return true
 		}
-	}
+		return false
+	})
 }

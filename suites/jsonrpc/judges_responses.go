@@ -1,0 +1,149 @@
+package jsonrpc
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+// noResponse is why judges of responses are not observed.
+const noResponse = "no response was sent"
+
+// responseJudges returns the judges of responses.
+func responseJudges() []check.Check {
+	return []check.Check{
+		{
+			ID:    "jsonrpc.response.id",
+			Says:  "a response carries the id of a request, with its type and value",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-response-id-match", "jsonrpc-response-id-type-preserved"},
+			Idle:  "no response to a request was sent",
+			// An error without a usable id answers what could not be read. Where such was
+			// sent, jsonrpc.error.id.unreadable judges an error with another id.
+			Judge: func(j *check.J) {
+				for _, e := range j.Sent() {
+					m := e.Message
+					hasNoID := !m.ID().Present() || m.ID().Null()
+					switch {
+					case !m.IsResponse() || m.Kind == wire.Error && hasNoID:
+					case hasNoID:
+						j.Fail(e, "a result carries %s", m.ID())
+					case j.Asked(e):
+						j.Saw()
+					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.Unreadable(e):
+						j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
+					}
+				}
+			},
+		},
+		{
+			ID:    "jsonrpc.response.once",
+			Says:  "no request is answered twice",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-every-request-answered"},
+			Idle:  "no response to a request was sent",
+			// The requests of an id are counted, since a third-party client may use an id
+			// again.
+			Judge: func(j *check.J) {
+				open := map[string]int{}
+				for _, e := range j.Entries() {
+					for _, m := range e.Message.Elements() {
+						key := m.ID().Key()
+						asked, known := open[key]
+						switch {
+						case e.From != j.Of && !m.IsResponse():
+							for _, id := range allIDs(m) {
+								open[id.Key()]++
+							}
+						case key == "" || m.ID().Null() || e.From != j.Of || !m.IsResponse():
+						case !known: // jsonrpc.response.id judges an id that no request had
+						case asked == 0 && j.Garbled(e): // it may answer what could not be read
+						case asked == 0:
+							j.Fail(e, "the request with id %s was answered before", m.ID())
+						default:
+							open[key]--
+							j.Saw()
+						}
+					}
+				}
+			},
+		},
+		{
+			ID:    "jsonrpc.response.member",
+			Says:  "a response has a result or an error",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-response-result-or-error", "jsonrpc-result-member"},
+			Idle:  noResponse,
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if isBareResponse(e.Message) {
+						j.Fail(e, "the response to id %s has neither result nor error", e.Message.ID())
+					}
+					return e.Message.IsResponse()
+				})
+			},
+		},
+		{
+			ID:    "jsonrpc.response.not-both",
+			Says:  "a response does not have both result and error",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-response-not-both"},
+			Idle:  noResponse,
+			Judge: func(j *check.J) { judgeMember(j, "result", wire.Message.IsResponse) },
+		},
+		{
+			ID:    "jsonrpc.result.object",
+			Says:  "the result of a response is an object",
+			Level: spec.Must,
+			In:    spec.Every,
+			Rules: []string{"jsonrpc-result-object"},
+			Idle:  "no result was sent",
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if e.Message.Kind != wire.Result {
+						return false
+					}
+					if result := e.Message.Result(); !result.IsObject() {
+						j.Fail(e, "the result is %s, not an object", wire.TypeName(result))
+					}
+					return true
+				})
+			},
+		},
+	}
+}
+
+// allIDs returns the ids of a message: of an id that stands twice either may count.
+func allIDs(m wire.Message) (ids []wire.ID) {
+	m.Value().ForEach(func(k, v gjson.Result) bool {
+		if k.String() == "id" {
+			ids = append(ids, wire.ID{Raw: v.Raw})
+		}
+		return true
+	})
+	return ids
+}
+
+// mayAnswerUnreadable reports whether the request of an answer may stand in a line
+// before it that is no JSON or no UTF-8. No clause is about what a reader makes of such
+// a line, such as one that replaces invalid bytes.
+func mayAnswerUnreadable(j *check.J, answer wire.Entry) bool {
+	id := answer.Message.ID()
+	for _, e := range j.Entries()[:answer.Index] {
+		if e.From == j.Of || e.Message.Fault == nil {
+			continue
+		}
+		if strings.Contains(string(e.Raw), id.Raw) || strings.Contains(id.Key(), "\ufffd") {
+			return true
+		}
+	}
+	return false
+}

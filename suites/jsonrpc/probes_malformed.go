@@ -1,0 +1,137 @@
+package jsonrpc
+
+import (
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/internal/match"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+)
+
+// noMalformedSent is why probes of malformed messages are not observed.
+const noMalformedSent = "no malformed message was sent"
+
+// malformedProbes returns the probes that send messages which break the schema.
+func malformedProbes() []check.Check {
+	return []check.Check{
+		{
+			ID:       "jsonrpc.parse-error",
+			Says:     "the server answers text that is not JSON with error -32700",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Rules:    []string{"jsonrpc-parse-error"},
+			Malforms: true,
+			Idle:     noMalformedSent,
+			// The text is invalid, not truncated: a reader that ignores newlines would take
+			// truncated JSON for the beginning of the next message, and wait. Other checks judge
+			// the id of the answer.
+			Probe: func(t *check.T) {
+				from := t.Send(`{"jsonrpc":"2.0","method":}`)
+				m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
+					return m.Kind == wire.Error && !answersFrameSince(t, from, m)
+				})
+				code, _ := m.Code()
+				switch {
+				case !ok:
+					expectTextRefused(t, from)
+				case code == spec.HeaderMismatch && t.Facts.Stateless && posting.OverHTTP(t):
+					// The headers of the POST name a method that the text does not.
+				default:
+					match.Expect(t, m).To(match.BeError(spec.ParseError), "text that is not JSON")
+				}
+				t.Saw()
+			},
+		},
+		{
+			ID:       "jsonrpc.request.invalid",
+			Says:     "the server answers JSON that is no valid request with an error, best -32600",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Rules:    []string{"jsonrpc-invalid-request"},
+			Malforms: true,
+			Idle:     noMalformedSent,
+			Probe: func(t *check.T) {
+				const want = "an error, best -32600"
+				for _, edit := range []struct{ what, old, new string }{
+					{"without jsonrpc", `"jsonrpc":"2.0",`, ``},
+					{"with a numeric method", `"method":"` + t.Facts.Barrier + `"`, `"method":5`},
+				} {
+					id, what := t.NextID(), "a request "+edit.what
+					from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), edit.old, edit.new, 1))
+					m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
+						return m.IsResponse() && (m.ID().Equal(id) || check.IsErrorWithoutID(m))
+					})
+					switch {
+					case !ok && posting.RefusedByHTTP(t, from, what):
+					case !ok:
+						t.Survives(what)
+						t.Fail(want, "no answer", "%s was not answered", what)
+					case m.Kind == wire.Result:
+						t.Fail(want, m.Summary(), "%s was answered with a result", what)
+					}
+					t.Saw()
+				}
+			},
+		},
+		{
+			ID:       "jsonrpc.id.fraction.survived",
+			Says:     "the server still answers after a request whose id is a number with a fraction",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			Spec:     "basic/index#requests",
+			Malforms: true,
+			Idle:     noMalformedSent,
+			// The server may refuse the request, serve it or drop it. jsonrpc.response.id
+			// judges an answer under an id that the request did not have.
+			Probe: func(t *check.T) {
+				t.Send(t.Frame(wire.ID{Raw: "1000001.5"}, t.Facts.Barrier, nil))
+				t.Survives("a request whose id is a number with a fraction")
+				t.Saw()
+			},
+		},
+		{
+			ID:       "jsonrpc.case",
+			Says:     "the server compares the names of members and methods by case",
+			Level:    spec.Should,
+			In:       spec.Every,
+			Rules:    []string{"jsonrpc-case-sensitive-members"},
+			Malforms: true,
+			Idle:     noMalformedSent,
+			// Only a result shows that the server ignored the case: it need not answer a
+			// request whose member method is misspelled.
+			Probe: func(t *check.T) {
+				id := t.NextID()
+				from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), `"method"`, `"Method"`, 1))
+				upper := strings.ToUpper(t.Facts.Barrier)
+				call := t.Start(upper, nil)
+				m, ok := t.Await(call.Sent, check.ResponseTo(call.ID))
+				if ok && m.Kind == wire.Result {
+					t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
+				}
+				if !ok && !t.HTTP().Refused(call.Sent) {
+					t.Answer(call) // fails with the state of the server
+				}
+				t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {
+					return m.Kind == wire.Result && m.ID().Equal(id)
+				})
+				t.Saw()
+			},
+		},
+	}
+}
+
+// expectTextRefused fails the check unless HTTP alone refused the text of a frame that
+// is not JSON.
+func expectTextRefused(t *check.T, from int) {
+	const what = "text that is not JSON"
+	t.Survives("a line that is not JSON")
+	if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.Unavailable(status) {
+		t.Note("%s was answered by HTTP alone, with status %d", what, status)
+		return
+	}
+	if !posting.RefusedByHTTP(t, from, what) {
+		t.Fail("error -32700", "no answer", "a line that is not JSON was not answered")
+	}
+}
