@@ -12,9 +12,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// annotationJudges are the judges of the annotations of resources, templates and
-// content blocks (schema.ts#Annotations). Those of tools are another thing of
-// the same name, and that they are an object belongs to what they stand in.
+// annotationJudges returns the judges of the annotations of resources, templates and
+// content blocks (schema.ts#Annotations). The annotations of tools are another type, and
+// the checks of what annotations stand in judge that they are an object.
 func annotationJudges() []check.Check {
 	return []check.Check{
 		{
@@ -23,13 +23,15 @@ func annotationJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-audience"},
+			Idle:  "no annotations have an audience",
+			Hint:  "annotate a resource or content with audience",
 			Judge: func(j *check.J) {
-				annotation(j, "audience", func(v gjson.Result) string {
+				judgeAnnotation(j, "audience", func(v gjson.Result) string {
 					if !v.IsArray() {
 						return "is " + wire.TypeName(v) + ", not an array"
 					}
 					for _, r := range v.Array() {
-						if r.Type != gjson.String || r.Str != "user" && r.Str != "assistant" {
+						if !isRole(r) {
 							return fmt.Sprintf("holds %s, which is no role", wire.Clip(r.Raw, 40))
 						}
 					}
@@ -43,8 +45,10 @@ func annotationJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-annotations-priority"},
+			Idle:  "no annotations have a priority",
+			Hint:  "annotate a resource or content with priority",
 			Judge: func(j *check.J) {
-				annotation(j, "priority", func(v gjson.Result) string {
+				judgeAnnotation(j, "priority", func(v gjson.Result) string {
 					if v.Type != gjson.Number {
 						return "is " + wire.TypeName(v) + ", not a number"
 					}
@@ -61,8 +65,10 @@ func annotationJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-annotations-last-modified"},
+			Idle:  "no annotations have a lastModified",
+			Hint:  "annotate a resource or content with lastModified",
 			Judge: func(j *check.J) {
-				annotation(j, "lastModified", func(v gjson.Result) string {
+				judgeAnnotation(j, "lastModified", func(v gjson.Result) string {
 					if v.Type != gjson.String {
 						return "is " + wire.TypeName(v) + ", not a string"
 					}
@@ -76,30 +82,33 @@ func annotationJudges() []check.Check {
 	}
 }
 
-// annotation judges one member of annotations; wrong tells what is wrong with
-// it, "" if nothing.
-func annotation(j *check.J, member string, wrong func(v gjson.Result) string) {
-
-	transcript.EachMember(j, "annotations", func(a transcript.Member) {
+// judgeAnnotation judges one member of annotations; problem returns what is wrong with
+// its value, or "".
+func judgeAnnotation(j *check.J, member string, problem func(v gjson.Result) string) {
+	check.Each(j, transcript.Members(j, "annotations"), func(a transcript.Member) bool {
 		v := a.Value.Get(member)
 		if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
-			return
+			return false
 		}
-		if why := wrong(v); why != "" {
+		if why := problem(v); why != "" {
 			j.Fail(a.Entry, "%s: %s/%s %s", a.Name, a.Path, member, why)
-			return
 		}
-		j.Saw()
+		return true
 	})
-
 }
 
-// iso8601 takes the extended and the basic form of dates, by month, week or
-// day of the year, with or without time and zone. RFC 3339, a profile of it,
-// lets a space stand for the T.
+// isRole reports whether a value is a role (schema.ts#Role).
+func isRole(v gjson.Result) bool {
+	return v.Type == gjson.String && (v.Str == "user" || v.Str == "assistant")
+}
+
+// iso8601 matches the extended and the basic form of dates, by month, week or day of
+// the year, with or without time and zone. RFC 3339, a profile of it, allows a space in
+// place of the T.
 var iso8601 = regexp.MustCompile(`^[0-9]{4}(` +
 	`-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?|` +
 	`(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|` +
 	`-?W(0[1-9]|[1-4][0-9]|5[0-3])(-?[1-7])?|` +
 	`-?([0-2][0-9]{2}|3[0-6][0-9])` +
-	`)?([Tt ]([01][0-9]|2[0-4])(:?[0-5][0-9](:?([0-5][0-9]|60))?)?([.,][0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?)?$`)
+	`)?([Tt ]([01][0-9]|2[0-4])(:?[0-5][0-9](:?([0-5][0-9]|60))?)?([.,][0-9]+)?` +
+	`([Zz]|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?)?$`)

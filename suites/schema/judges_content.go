@@ -14,32 +14,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// contentJudges are the judges of content blocks (schema.ts#ContentBlock), wherever
-// a server sends them: in results of tools and prompts, and in requests for
-// sampling.
+// contentJudges returns the judges of content blocks (schema.ts#ContentBlock) wherever a
+// server sends them: in results of tools and prompts, and in requests for sampling.
 func contentJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "schema.content.type",
-			Says:  "every content block is an object of a type that the revision has at its place",
+			Says:  "every content block is an object of a type that the revision has in its place",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-content-types-closed", "prompts-message-content"},
+			Idle:  "the server sent no content",
+			Hint:  "offer a prompt or a tool that returns content",
 			Judge: func(j *check.J) {
-				transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-					for _, b := range blocks {
+				for _, c := range transcript.Contents(j) {
+					check.Each(j, c.Blocks, func(b transcript.Block) bool {
 						switch kind := b.Value.Get("type"); {
 						case !b.Value.IsObject():
-							j.Fail(s.Entry, "%s: %s is %s, not a content block", s.Name, b.Pointer, wire.TypeName(b.Value))
+							j.Fail(c.Entry, "%s: %s is %s, not a content block", c.Name, b.Pointer, wire.TypeName(b.Value))
 						case kind.Type != gjson.String:
-							j.Fail(s.Entry, "%s: %s/type is %s, not a string", s.Name, b.Pointer, wire.TypeName(kind))
+							j.Fail(c.Entry, "%s: %s/type is %s, not a string", c.Name, b.Pointer, wire.TypeName(kind))
 						case !slices.Contains(b.Types, kind.Str):
-							j.Fail(s.Entry, "%s: %s/type is %q, and %s has %s there", s.Name, b.Pointer, wire.Clip(kind.Str, 40), j.Rev, strings.Join(b.Types, ", "))
-						default:
-							j.Saw()
+							j.Fail(c.Entry, "%s: %s/type is %q, and %s has %s there",
+								c.Name, b.Pointer, wire.Clip(kind.Str, 40), j.Rev, strings.Join(b.Types, ", "))
 						}
-					}
-				})
+						return true
+					})
+				}
 			},
 		},
 		{
@@ -48,7 +49,9 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-text-content"},
-			Judge: func(j *check.J) { contentOf(j, "text", "TextContent", "") },
+			Idle:  "the server sent no text block",
+			Hint:  "offer a prompt or a tool that returns text",
+			Judge: func(j *check.J) { judgeBlocks(j, "text", "TextContent", "") },
 		},
 		{
 			ID:    "schema.content.image",
@@ -56,7 +59,9 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-image-content"},
-			Judge: func(j *check.J) { contentOf(j, "image", "ImageContent", "data") },
+			Idle:  "the server sent no image block",
+			Hint:  "offer a prompt or a tool that returns an image",
+			Judge: func(j *check.J) { judgeBlocks(j, "image", "ImageContent", "data") },
 		},
 		{
 			ID:    "schema.content.audio",
@@ -64,7 +69,9 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"schema-audio-content"},
-			Judge: func(j *check.J) { contentOf(j, "audio", "AudioContent", "data") },
+			Idle:  "the server sent no audio block",
+			Hint:  "offer a prompt or a tool that returns audio",
+			Judge: func(j *check.J) { judgeBlocks(j, "audio", "AudioContent", "data") },
 		},
 		{
 			ID:    "schema.content.resource",
@@ -72,15 +79,19 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-embedded-resource", "prompts-embedded-resource-data"},
-			Judge: func(j *check.J) { contentOf(j, "resource", "EmbeddedResource", "resource.blob") },
+			Idle:  "the server sent no embedded resource",
+			Hint:  "offer a prompt or a tool that returns a resource",
+			Judge: func(j *check.J) { judgeBlocks(j, "resource", "EmbeddedResource", "resource.blob") },
 		},
 		{
 			ID:    "schema.content.resource-link",
-			Says:  "a resource link has a uri and a name, and else the members of a resource",
+			Says:  "a resource link has a uri and a name, and the other members of a resource have their types",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"schema-resource-link"},
-			Judge: func(j *check.J) { contentOf(j, "resource_link", "ResourceLink", "") },
+			Idle:  "the server sent no resource link",
+			Hint:  "offer a prompt or a tool that returns a resource link",
+			Judge: func(j *check.J) { judgeBlocks(j, "resource_link", "ResourceLink", "") },
 		},
 		{
 			ID:    "schema.content.tool-use",
@@ -88,32 +99,34 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-use-content"},
-			Judge: func(j *check.J) { contentOf(j, "tool_use", "ToolUseContent", "") },
+			Idle:  "the server sent no tool use in a request for sampling",
+			Judge: func(j *check.J) { judgeBlocks(j, "tool_use", "ToolUseContent", "") },
 		},
 		{
 			ID:    "schema.content.tool-result",
-			Says:  "a tool result names an earlier tool use and has an array content",
+			Says:  "a tool result names a tool use before it in the same request, and its content is an array",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-tool-result-content"},
-			// toolResultContent also looks for the tool use that a result names, in the
-			// messages before it.
+			Idle:  "the server sent no tool result in a request for sampling",
 			Judge: func(j *check.J) {
-				transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-					used := map[string]bool{}
-					for _, b := range blocks {
-						switch {
-						case b.Is("tool_use"):
+				for _, c := range transcript.Contents(j) {
+					used := map[string]bool{} // ids of tool uses
+					check.Each(j, c.Blocks, func(b transcript.Block) bool {
+						if b.Is("tool_use") {
 							used[b.Value.Get("id").String()] = true
-						case b.Is("tool_result") && blockFits(j, s, b, "ToolResultContent"):
-							if id := b.Value.Get("toolUseId").String(); !used[id] {
-								j.Fail(s.Entry, "%s: %s/toolUseId is %q, which no tool use before it has", s.Name, b.Pointer, wire.Clip(id, 80))
-								return
-							}
-							j.Saw()
 						}
-					}
-				})
+						if !b.Is("tool_result") {
+							return false
+						}
+						id := b.Value.Get("toolUseId").String()
+						if blockFits(j, c.Message, b, "ToolResultContent") && !used[id] {
+							j.Fail(c.Entry, "%s: %s/toolUseId is %q, which no tool use before it has",
+								c.Name, b.Pointer, wire.Clip(id, 80))
+						}
+						return true
+					})
+				}
 			},
 		},
 		{
@@ -122,47 +135,52 @@ func contentJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"schema-role-enum", "prompts-message-role"},
+			Idle:  "the server sent no message of a prompt or for sampling",
+			Hint:  "offer a prompt",
 			Judge: func(j *check.J) {
-				transcript.EachMessage(j, func(s transcript.Message) {
+				for _, s := range transcript.Messages(j) {
 					prompt, sampling := s.Messages(j)
-					for _, message := range slices.Concat(prompt, sampling) {
-						r := message.Member("role")
-						if r.Value.Type != gjson.String || r.Value.Str != "user" && r.Value.Str != "assistant" {
-							got := wire.Clip(r.Value.Raw, 40)
-							if !r.Value.Exists() {
-								got = "absent"
-							}
-							j.Fail(s.Entry, `%s: %s is %s, not "user" or "assistant"`, s.Name, r.Pointer, got)
-							continue
+					check.Each(j, slices.Concat(prompt, sampling), func(message transcript.Part) bool {
+						role := message.Member("role")
+						switch {
+						case !role.Value.Exists():
+							j.Fail(s.Entry, `%s: %s is absent, not "user" or "assistant"`, s.Name, role.Pointer)
+						case !isRole(role.Value):
+							j.Fail(s.Entry, `%s: %s is %s, not "user" or "assistant"`,
+								s.Name, role.Pointer, wire.Clip(role.Value.Raw, 40))
 						}
-						j.Saw()
-					}
-				})
+						return true
+					})
+				}
 			},
 		},
 	}
 }
 
-// contentOf judges the blocks of one type by their definition; binary is the
-// path of the member that holds bytes, if the type has one.
-func contentOf(j *check.J, kind, def, binary string) {
-	transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-		for _, b := range blocks {
-			if b.Is(kind) && blockFits(j, s, b, def) && decodes(j, s, b, binary) {
-				j.Saw()
+// judgeBlocks judges the blocks of one type by their definition; binary is the path of
+// the member that holds base64, if the type has one.
+func judgeBlocks(j *check.J, kind, def, binary string) {
+	for _, c := range transcript.Contents(j) {
+		check.Each(j, c.Blocks, func(b transcript.Block) bool {
+			if !b.Is(kind) {
+				return false
 			}
-		}
-	})
+			if blockFits(j, c.Message, b, def) {
+				judgeBase64(j, c.Message, b, binary)
+			}
+			return true
+		})
+	}
 }
 
-// inBlocks are the parts of a block that have judges of their own wherever
-// they occur; the blocks in a tool result are judged as such.
-var inBlocks = []string{"**/_meta/**", "**/annotations/*/**", "**/icons/**", "/content/*/**"}
+// placesJudgedElsewhere are the parts of a block that other checks judge wherever they
+// stand, and the blocks in a tool result, which are judged by themselves.
+var placesJudgedElsewhere = []string{"**/_meta/**", "**/annotations/*/**", "**/icons/**", "/content/*/**"}
 
-// blockFits tells whether a block fits its definition, and fails the check if not.
+// blockFits reports whether a block fits its definition, and fails the check if not.
 func blockFits(j *check.J, s transcript.Message, b transcript.Block, def string) bool {
 	for _, v := range schema.For(j.Rev).Validate(def, []byte(b.Value.Raw)) {
-		if !transcript.PointerMatches(v.Place(), inBlocks) {
+		if !transcript.PointerMatches(v.Place(), placesJudgedElsewhere) {
 			j.Fail(s.Entry, "%s: %s%s", s.Name, b.Pointer, v)
 			return false
 		}
@@ -170,17 +188,16 @@ func blockFits(j *check.J, s transcript.Message, b transcript.Block, def string)
 	return true
 }
 
-func decodes(j *check.J, s transcript.Message, b transcript.Block, binary string) bool {
-	data := b.Value.Get(binary)
-	if binary == "" || data.Type != gjson.String {
-		return true
+// judgeBase64 judges that a member of a block is base64, with padding or without.
+func judgeBase64(j *check.J, s transcript.Message, b transcript.Block, path string) {
+	data := b.Value.Get(path)
+	if path == "" || data.Type != gjson.String {
+		return
 	}
-	at := b.Pointer + "/" + strings.ReplaceAll(binary, ".", "/")
-	padded, ok := format.IsBase64(data.Str)
-	if !ok {
-		j.Fail(s.Entry, "%s: %s is not base64: %q", s.Name, at, wire.Clip(data.Str, 40))
+	pointer := b.Pointer + "/" + strings.ReplaceAll(path, ".", "/")
+	if padded, ok := format.IsBase64(data.Str); !ok {
+		j.Fail(s.Entry, "%s: %s is not base64: %q", s.Name, pointer, wire.Clip(data.Str, 40))
 	} else if !padded {
-		j.Note("%s: %s lacks the padding of base64", s.Name, at)
+		j.Note("%s: %s lacks the padding of base64", s.Name, pointer)
 	}
-	return ok
 }

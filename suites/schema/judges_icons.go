@@ -13,34 +13,40 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// iconJudges are the judges of basic/index#icons, since 2025-11-25: on the server
+// Why the judges of icons are not observed, and what helps.
+const (
+	noIcon    = "nothing that the server offers has an icon"
+	offerIcon = "give a tool, prompt or resource an icon"
+)
+
+// iconJudges returns the judges of basic/index#icons, since 2025-11-25: of the server
 // itself, its tools, prompts, resources, templates and links.
 func iconJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "schema.icons.shape",
-			Says:  "icons are an array of objects with a URI src, and where given a string mimeType, strings as sizes, and light or dark as theme",
+			Says:  "icons are an array of objects with a URI src and, where present, a mimeType, sizes and theme of their types",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-shape"},
+			Idle:  noIcon,
+			Hint:  offerIcon,
 			Judge: func(j *check.J) {
-				transcript.EachMember(j, "icons", func(list transcript.Member) {
+				for _, list := range transcript.Members(j, "icons") {
 					if !list.Value.IsArray() {
 						j.Fail(list.Entry, "%s: %s is %s, not an array", list.Name, list.Path, wire.TypeName(list.Value))
-						return
+						continue
 					}
-					for _, icon := range (transcript.Part{Pointer: list.Path, Value: list.Value}).Items() {
+					check.Each(j, items(list), func(icon transcript.Part) bool {
+						src := icon.Value.Get("src").String()
 						if broken := schema.For(j.Rev).Validate("Icon", []byte(icon.Value.Raw)); len(broken) > 0 {
 							j.Fail(list.Entry, "%s: %s%s", list.Name, icon.Pointer, broken[0])
-							continue
-						}
-						if src := icon.Value.Get("src").String(); !absoluteURI.MatchString(src) {
+						} else if !absoluteURI.MatchString(src) {
 							j.Fail(list.Entry, "%s: %s/src is %q, no URI", list.Name, icon.Pointer, wire.Clip(src, 80))
-							continue
 						}
-						j.Saw()
-					}
-				})
+						return true
+					})
+				}
 			},
 		},
 		{
@@ -49,11 +55,13 @@ func iconJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-src-scheme"},
+			Idle:  noIcon,
+			Hint:  offerIcon,
 			Judge: func(j *check.J) {
-				eachIcon(j, func(s transcript.Message, icon transcript.Part) {
-					src := icon.Value.Get("src")
+				check.Each(j, icons(j), func(i icon) bool {
+					src := i.Value.Get("src")
 					if src.Type != gjson.String || !absoluteURI.MatchString(src.Str) {
-						return
+						return false // schema.icons.shape judges it
 					}
 					scheme, rest, _ := strings.Cut(src.Str, ":")
 					head, _, _ := strings.Cut(rest, ",")
@@ -61,14 +69,14 @@ func iconJudges() []check.Check {
 					case "http", "https":
 					case "data":
 						if !strings.HasSuffix(strings.ToLower(head), ";base64") {
-							j.Fail(s.Entry, "%s: %s/src is a data: URI without base64: %q", s.Name, icon.Pointer, wire.Clip(src.Str, 60))
-							return
+							j.Fail(i.message.Entry, "%s: %s/src is a data: URI without base64: %q",
+								i.message.Name, i.Pointer, wire.Clip(src.Str, 60))
 						}
 					default:
-						j.Fail(s.Entry, "%s: %s/src has the scheme %s: %q", s.Name, icon.Pointer, scheme, wire.Clip(src.Str, 60))
-						return
+						j.Fail(i.message.Entry, "%s: %s/src has the scheme %s: %q",
+							i.message.Name, i.Pointer, scheme, wire.Clip(src.Str, 60))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -78,36 +86,51 @@ func iconJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-sizes-format"},
+			Idle:  "no icon has sizes",
+			Hint:  "give an icon of a tool, prompt or resource its sizes",
 			Judge: func(j *check.J) {
-				eachIcon(j, func(s transcript.Message, icon transcript.Part) {
-					for _, size := range icon.Member("sizes").Items() {
-						switch {
-						case size.Value.Type != gjson.String:
-						case !iconSize.MatchString(size.Value.Str):
-							j.Fail(s.Entry, "%s: %s is %q", s.Name, size.Pointer, wire.Clip(size.Value.Str, 40))
-						default:
-							j.Saw()
+				for _, i := range icons(j) {
+					check.Each(j, i.Member("sizes").Items(), func(size transcript.Part) bool {
+						if size.Value.Type != gjson.String {
+							return false // schema.icons.shape judges it
 						}
-					}
-				})
+						if !iconSize.MatchString(size.Value.Str) {
+							j.Fail(i.message.Entry, "%s: %s is %q", i.message.Name, size.Pointer, wire.Clip(size.Value.Str, 40))
+						}
+						return true
+					})
+				}
 			},
 		},
 	}
 }
 
-// absoluteURI is what sets a URI off from a relative reference: its scheme
+// absoluteURI matches a URI by its scheme, which a relative reference does not have
 // (RFC 3986, section 3.1).
 var absoluteURI = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// eachIcon gives the icons that are objects.
-func eachIcon(j *check.J, look func(s transcript.Message, icon transcript.Part)) {
-	transcript.EachMember(j, "icons", func(list transcript.Member) {
-		for _, icon := range (transcript.Part{Pointer: list.Path, Value: list.Value}).Items() {
-			if icon.Value.IsObject() {
-				look(list.Message, icon)
-			}
-		}
-	})
+// iconSize matches one of the sizes of an icon.
+var iconSize = regexp.MustCompile(`^([0-9]+[xX][0-9]+|any)$`)
+
+// An icon is an icon with the message that holds it.
+type icon struct {
+	transcript.Part
+	message transcript.Message
 }
 
-var iconSize = regexp.MustCompile(`^([0-9]+[xX][0-9]+|any)$`)
+// icons returns the icons that are objects.
+func icons(j *check.J) (all []icon) {
+	for _, list := range transcript.Members(j, "icons") {
+		for _, i := range items(list) {
+			if i.Value.IsObject() {
+				all = append(all, icon{i, list.Message})
+			}
+		}
+	}
+	return all
+}
+
+// items returns the items of a member that is an array.
+func items(list transcript.Member) []transcript.Part {
+	return (transcript.Part{Pointer: list.Path, Value: list.Value}).Items()
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-func TestBase64IsTakenAsDecodersTakeIt(t *testing.T) {
+func TestBase64IsAcceptedWithoutPadding(t *testing.T) {
 	for text, want := range map[string][2]bool{ // padded, decodes
 		"":               {true, true},
 		"aGk=":           {true, true},
@@ -28,7 +28,7 @@ func TestBase64IsTakenAsDecodersTakeIt(t *testing.T) {
 	}
 }
 
-func TestDatesOfISO8601(t *testing.T) {
+func TestISO8601AcceptsItsFormsOnly(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2025-01-12T15:00:58Z":          true,
 		"2025-01-12T15:00:58.123+02:00": true,
@@ -55,7 +55,7 @@ func TestDatesOfISO8601(t *testing.T) {
 	}
 }
 
-func TestPlacesAreMatchedStepByStep(t *testing.T) {
+func TestPointerMatchesStepByStep(t *testing.T) {
 	for _, c := range []struct {
 		place, pointer string
 		want           bool
@@ -80,30 +80,34 @@ func TestPlacesAreMatchedStepByStep(t *testing.T) {
 	}
 }
 
-func TestPrefixesThatArePlainlyNotReversed(t *testing.T) {
+func TestPrefixesThatAreNotReversedAreFound(t *testing.T) {
 	for key, want := range map[string]bool{
 		"com.example/a": false, "io.github.someone/a": false, "ai.x/a": false, "dev/a": false,
-		"app.acme.com/a": false, // app is a domain too
-		"acme.widget/a":  false, // neither is known as one
+		"app.acme.com/a": false, // app is a top-level domain too
+		"acme.widget/a":  false, // neither label is known as one
 		"example.com/a":  true, "acme.io/a": true, "acme/a": true,
 	} {
-		if got := forwards(parseMetaKey(key).labels); got != want {
+		if got := isNotReversed(parseMetaKey(key).labels); got != want {
 			t.Errorf("%s: %v", key, got)
 		}
 	}
 }
 
-func TestFormatsOfTraceContext(t *testing.T) {
+func TestTraceContextFormats(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, c := range []struct {
-		name string
-		good func(string) bool
-		yes  []string
-		no   []string
+		name     string
+		isFormat func(string) bool
+		valid    []string
+		invalid  []string
 	}{
 		{"traceparent", isTraceparent,
 			[]string{parent, "cc" + parent[2:] + "-what-the-future-brings", "01" + parent[2:]},
-			[]string{"", "ff" + parent[2:], parent + "-x", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", parent[:54]}},
+			[]string{
+				"", "ff" + parent[2:], parent + "-x", parent[:54],
+				"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+				"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+			}},
 		{"tracestate", isTracestate,
 			[]string{"", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "tenant@system=1 , a=b c", "a=1,,b=2"},
 			[]string{"a", "A=1", "a=", "a=b=c", "a=\u00fc"}},
@@ -111,32 +115,33 @@ func TestFormatsOfTraceContext(t *testing.T) {
 			[]string{"userId=alice", "a=1;p;q=2, b = 2 ; r", "a=", "k=Am%C3%A9lie"},
 			[]string{"", "a", "a b=1", "a=b c", `a="b"`, "a=1,"}},
 	} {
-		for _, v := range c.yes {
-			if !c.good(v) {
+		for _, v := range c.valid {
+			if !c.isFormat(v) {
 				t.Errorf("%s %q is refused", c.name, v)
 			}
 		}
-		for _, v := range c.no {
-			if c.good(v) {
+		for _, v := range c.invalid {
+			if c.isFormat(v) {
 				t.Errorf("%s %q is accepted", c.name, v)
 			}
 		}
 	}
 }
 
-// What our facts say of content is what the schemas have.
-func TestContentTypesAreThoseOfTheSchema(t *testing.T) {
+func TestContentTypesOfFactsAreThoseOfTheSchema(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		set, facts := schema.For(rev), rev.Facts()
 		for _, kind := range []string{"text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"} {
 			block := `{"type":"` + kind + `"}`
+			isWrongType := func(v schema.Violation) bool { return v.Keyword == "enum" || v.Keyword == "const" }
 			known := func(def, instance string) bool {
-				return !slices.ContainsFunc(set.Validate(def, []byte(instance)), func(v schema.Violation) bool { return v.Keyword == "enum" || v.Keyword == "const" })
+				return !slices.ContainsFunc(set.Validate(def, []byte(instance)), isWrongType)
 			}
-			if got := known("PromptMessage", `{"role":"user","content":`+block+`}`); got != slices.Contains(facts.ContentTypes, kind) {
+			message := `{"role":"user","content":` + block + `}`
+			if got := known("PromptMessage", message); got != slices.Contains(facts.ContentTypes, kind) {
 				t.Errorf("%s: content of type %s: the schema says %v", rev, kind, got)
 			}
-			if got := known("SamplingMessage", `{"role":"user","content":`+block+`}`); got != slices.Contains(facts.SamplingContentTypes, kind) {
+			if got := known("SamplingMessage", message); got != slices.Contains(facts.SamplingContentTypes, kind) {
 				t.Errorf("%s: sampling content of type %s: the schema says %v", rev, kind, got)
 			}
 		}
