@@ -3,7 +3,7 @@ package caching
 
 import "github.com/mcpcheck/mcpcheck/suites/check"
 
-// Checks returns the probes and judges of servers, and the judges of clients.
+// Checks returns the judges of servers.
 func Checks() []check.Check {
 	return check.Servers(judges())
 }

@@ -12,24 +12,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/utilities/caching, since 2026-07-28.
+const (
+	noTTL   = "no result has ttlMs"
+	noScope = "no result has cacheScope"
+)
+
+// judges returns the judges of server/utilities/caching, since 2026-07-28.
 func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "caching.hints.present",
-			Says:  "a complete result that may be cached has ttlMs and cacheScope",
+			Says:  "a complete result that can be cached has ttlMs and cacheScope",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-hints-present"},
+			Idle:  "the server sent no result that can be cached",
 			Judge: func(j *check.J) {
-				eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
-					for _, hint := range []string{"ttlMs", "cacheScope"} {
-						if !result.Get(hint).Exists() {
-							j.Fail(e, "the result of %s has no %s", request.Method(), hint)
-							return
+				check.Each(j, cacheableResults(j), func(r transcript.Answered) bool {
+					for _, hint := range hints {
+						if !r.Result.Get(hint).Exists() {
+							j.Fail(r.Answer, "the result of %s has no %s", r.Request.Method(), hint)
+							break
 						}
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -39,13 +45,13 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-type"},
+			Idle:  noTTL,
 			Judge: func(j *check.J) {
-				eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
-					if !whole(v) {
-						j.Fail(e, "ttlMs in the result of %s is %s, not an integer", method, wire.Clip(v.Raw, 60))
-						return
+				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
+					if v := r.Result.Get("ttlMs"); !isInteger(v) {
+						j.Fail(r.Answer, "ttlMs in the result of %s is %s, not an integer", r.Request.Method(), wire.Clip(v.Raw, 60))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -55,15 +61,14 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-ttl-non-negative"},
+			Idle:  noTTL,
 			Judge: func(j *check.J) {
-				eachHint(j, "ttlMs", func(e wire.Entry, method string, v gjson.Result) {
-					switch {
-					case v.Type != gjson.Number:
-					case v.Num < 0:
-						j.Fail(e, "ttlMs in the result of %s is %s", method, wire.Clip(v.Raw, 60))
-					default:
-						j.Saw()
+				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
+					v := r.Result.Get("ttlMs")
+					if v.Type == gjson.Number && v.Num < 0 {
+						j.Fail(r.Answer, "ttlMs in the result of %s is %s", r.Request.Method(), wire.Clip(v.Raw, 60))
 					}
+					return v.Type == gjson.Number
 				})
 			},
 		},
@@ -73,13 +78,14 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-enum"},
+			Idle:  noScope,
 			Judge: func(j *check.J) {
-				eachHint(j, "cacheScope", func(e wire.Entry, method string, v gjson.Result) {
+				check.Each(j, resultsWith(j, "cacheScope"), func(r transcript.Answered) bool {
+					v := r.Result.Get("cacheScope")
 					if v.Type != gjson.String || v.Str != "public" && v.Str != "private" {
-						j.Fail(e, "cacheScope in the result of %s is %s", method, wire.Clip(v.Raw, 60))
-						return
+						j.Fail(r.Answer, "cacheScope in the result of %s is %s", r.Request.Method(), wire.Clip(v.Raw, 60))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -89,77 +95,85 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"caching-scope-same-all-pages"},
-			// scopeOfPages follows the cursors. A list that was walked twice may have given
-			// the same cursor under two scopes: a page then agrees with either.
+			Idle:  "no list has a second page with a cacheScope",
+			Hint:  "offer a list that spans pages",
+			// The pages of a list are connected by their cursors. If the list was read twice,
+			// the same cursor may have been returned under two scopes: a page then agrees
+			// with either.
 			Judge: func(j *check.J) {
-				given := map[string][]string{} // the scopes of the pages that gave a cursor
-				eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
-					scope := result.Get("cacheScope")
+				scopes := map[string][]string{} // of the pages that returned a cursor
+				for _, r := range resultsWith(j, "cacheScope") {
+					scope, method := r.Result.Get("cacheScope"), r.Request.Method()
 					if scope.Type != gjson.String {
-						return
+						continue
 					}
-					if cursor := request.Params().Get("cursor"); cursor.Type == gjson.String {
-						switch before := given[request.Method()+" "+cursor.Str]; {
+					if cursor := r.Request.Params().Get("cursor"); cursor.Type == gjson.String {
+						switch before := scopes[method+" "+cursor.Str]; {
 						case slices.Contains(before, scope.Str):
 							j.Saw()
 						case len(before) > 0:
-							j.Fail(e, "a page of %s is %s, and the page before it was %s", request.Method(), wire.Clip(scope.Raw, 60), wire.Clip(before[0], 60))
+							j.Fail(r.Answer, "a page of %s is %s, and the page before it was %s",
+								method, wire.Clip(scope.Raw, 60), wire.Clip(before[0], 60))
 						}
 					}
-					if next := result.Get("nextCursor"); next.Type == gjson.String {
-						key := request.Method() + " " + next.Str
-						given[key] = append(given[key], scope.Str)
-					}
-				})
-			},
-		},
-		{
-			ID:    "caching.input-required",
-			Says:  "a result that asks for input has no caching hints",
-			Level: spec.Should,
-			In:    spec.Stateless,
-			Rules: []string{"caching-not-on-input-required"},
-			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
-					result := e.Message.Result()
-					if e.Message.Kind != wire.Result || result.Get("resultType").String() != "input_required" {
-						continue
-					}
-					broken := false
-					for _, hint := range []string{"ttlMs", "cacheScope"} {
-						if result.Get(hint).Exists() {
-							j.Fail(e, "a result that asks for input has %s", hint)
-							broken = true
-						}
-					}
-					if !broken {
-						j.Saw()
+					if next := r.Result.Get("nextCursor"); next.Type == gjson.String {
+						key := method + " " + next.Str
+						scopes[key] = append(scopes[key], scope.Str)
 					}
 				}
 			},
 		},
+		{
+			ID:    "caching.input-required",
+			Says:  "an input_required result has no caching hints",
+			Level: spec.Should,
+			In:    spec.Stateless,
+			Rules: []string{"caching-not-on-input-required"},
+			Idle:  "the server sent no input_required result",
+			Hint:  "offer a tool that requests input",
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					result := e.Message.Result()
+					if e.Message.Kind != wire.Result || result.Get("resultType").String() != "input_required" {
+						return false
+					}
+					for _, hint := range hints {
+						if result.Get(hint).Exists() {
+							j.Fail(e, "an input_required result has %s", hint)
+						}
+					}
+					return true
+				})
+			},
+		},
 	}
 }
 
-// eachCacheable gives the complete results of the operations that may be cached
+// hints are the members by which a result says how it can be cached.
+var hints = []string{"ttlMs", "cacheScope"}
+
+// cacheableResults returns the complete results of the operations that can be cached
 // (server/utilities/caching#cacheable-results).
-func eachCacheable(j *check.J, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
-	for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"} {
-		transcript.EachResult(j, method, look)
-	}
+func cacheableResults(j *check.J) []transcript.Answered {
+	return slices.Concat(
+		transcript.Results(j, "server/discover"),
+		transcript.Results(j, "tools/list"),
+		transcript.Results(j, "prompts/list"),
+		transcript.Results(j, "resources/list"),
+		transcript.Results(j, "resources/templates/list"),
+		transcript.Results(j, "resources/read"),
+	)
 }
 
-// eachHint gives the values of a hint that is there.
-func eachHint(j *check.J, hint string, look func(e wire.Entry, method string, v gjson.Result)) {
-	eachCacheable(j, func(e wire.Entry, request wire.Message, result gjson.Result) {
-		if v := result.Get(hint); v.Exists() {
-			look(e, request.Method(), v)
-		}
+// resultsWith returns the cacheable results that have a hint.
+func resultsWith(j *check.J, hint string) []transcript.Answered {
+	return transcript.Filter(cacheableResults(j), func(r transcript.Answered) bool {
+		return r.Result.Get(hint).Exists()
 	})
 }
 
-// whole tells whether a value is a number without fractional part, however it
-// is spelled.
-func whole(v gjson.Result) bool {
+// isInteger reports whether a value is a number without fractional part, however it
+// is written.
+func isInteger(v gjson.Result) bool {
 	return v.Type == gjson.Number && strings.HasPrefix(wire.ID{Raw: v.Raw}.Key(), "n:")
 }
