@@ -9,26 +9,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/utilities/completion#completion-results.
+// noCompletion is why several judges are not observed.
+const noCompletion = "the server returned no completion"
+
+// judges returns the judges of server/utilities/completion#completion-results.
 func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "completion.result",
-			Says:  "the result of completion/complete has an object completion with an array of strings, values",
+			Says:  "the result of completion/complete has an object completion whose values are an array of strings",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-result"},
-			// completionResult leaves how many values there are to completionMost: only the
-			// schema of 2026-07-28 bounds them.
+			Idle:  noCompletion,
+			// completion.values.most judges the number of values in every revision; only the
+			// schema of 2026-07-28 limits it.
 			Judge: func(j *check.J) {
-				transcript.EachCompleteResult(j, "CompleteResult", func(h transcript.Checked) {
+				places := []string{"/completion", "/completion/values", "/completion/values/*"}
+				check.Each(j, transcript.CompleteResults(j, "CompleteResult"), func(h transcript.Checked) bool {
 					for _, v := range h.Broken {
-						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Place(), []string{"/completion", "/completion/values", "/completion/values/*"}) {
+						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Place(), places) {
 							j.Fail(h.Entry, "%s: %s", h.Name, v)
-							return
+							break
 						}
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -38,15 +43,14 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-max-100"},
+			Idle:  noCompletion,
 			Judge: func(j *check.J) {
-				eachCompletion(j, func(e wire.Entry, c gjson.Result) {
-					switch n := len(c.Get("values").Array()); {
-					case !c.Get("values").IsArray():
-					case n > 100:
-						j.Fail(e, "the completion has %d values", n)
-					default:
-						j.Saw()
+				check.Each(j, completions(j), func(c completion) bool {
+					values := c.value.Get("values")
+					if n := len(values.Array()); values.IsArray() && n > 100 {
+						j.Fail(c.answer, "the completion has %d values", n)
 					}
+					return values.IsArray()
 				})
 			},
 		},
@@ -56,21 +60,20 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-total-type"},
-			// completionTotal only notes a number that counts nothing: the schema in
-			// TypeScript has any number.
+			Idle:  "no completion has a total",
+			// A total that is no count is only noted: schema.ts allows any number.
 			Judge: func(j *check.J) {
-				eachCompletion(j, func(e wire.Entry, c gjson.Result) {
-					total := c.Get("total")
+				check.Each(j, completions(j), func(c completion) bool {
+					total := c.value.Get("total")
 					switch {
 					case !total.Exists():
-						return
+						return false
 					case total.Type != gjson.Number:
-						j.Fail(e, "the total of the completion is %s, not a number", wire.TypeName(total))
-						return
+						j.Fail(c.answer, "the total of the completion is %s, not a number", wire.TypeName(total))
 					case !wire.IsInteger(total) || total.Num < 0:
 						j.Note("the total of a completion is %s", wire.Clip(total.Raw, 20))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -80,6 +83,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"completion-has-more-type"},
+			Idle:  "no completion has hasMore",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "CompleteResult", "completion.hasMore", []string{"/completion/hasMore"})
 			},
@@ -87,11 +91,19 @@ func judges() []check.Check {
 	}
 }
 
-// eachCompletion gives the completions that are objects.
-func eachCompletion(j *check.J, look func(e wire.Entry, completion gjson.Result)) {
-	transcript.EachResult(j, "completion/complete", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if c := result.Get("completion"); c.IsObject() {
-			look(e, c)
+// A completion is the object completion of a result, with the answer that holds it.
+type completion struct {
+	answer wire.Entry
+	value  gjson.Result
+}
+
+// completions returns the completions that are objects.
+func completions(j *check.J) []completion {
+	var out []completion
+	for _, r := range transcript.Results(j, "completion/complete") {
+		if c := r.Result.Get("completion"); c.IsObject() {
+			out = append(out, completion{r.Answer, c})
 		}
-	})
+	}
+	return out
 }
