@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -11,88 +12,110 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of basic/utilities/progress (basic/patterns/progress
-// since 2026-07-28): of what the server reports, and of the tokens that it
-// gives in requests of its own.
-func judges() []check.Check {
+// The reasons why several judges are not observed.
+const (
+	noReport = "the server reported no progress"
+	noToken  = "the server requested no progress"
+)
+
+// judges returns the judges of basic/utilities/progress (basic/patterns/progress
+// since 2026-07-28).
+func judges() []check.Check { return slices.Concat(reportJudges(), tokenJudges()) }
+
+// reportJudges returns the judges of the progress that a server reports.
+func reportJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "progress.params",
-			Says:  "a progress notification has a token, a progress that is a number, and what else it has is of its type",
+			Says:  "a progress notification has a token, a progress that is a number, and other params of their types",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-params"},
+			Idle:  noReport,
 			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"ProgressNotification"}}.Judge(j) },
 		},
 		{
 			ID:    "progress.token.known",
-			Says:  "progress is reported under tokens that were given in a request",
+			Says:  "the server reports progress only under tokens of requests",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-active-token-only", "progress-task-token-persists"},
+			Idle:  noReport,
+			// Until 2025-11-25 progress.token.location judges a token in another place.
 			Judge: func(j *check.J) {
-				strangers(j, func(r transcript.ProgressReport, misplaced bool) {
-					if !misplaced || j.Facts.Stateless {
-						j.Fail(r.Entry, "progress was reported under the token %s, which no request gave", wire.Clip(r.Token.Raw, 80))
+				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
+					if isUnknown(j, r) && (!isMisplaced(j, r) || j.Facts.Stateless) {
+						j.Fail(r.Entry, "progress was reported under the token %s, which no request has", wire.Clip(r.Token.Raw, 80))
 					}
+					return r.About != nil
 				})
 			},
 		},
 		{
 			ID:    "progress.token.location",
-			Says:  "the progress token of a request is the one in its _meta",
+			Says:  "the server takes the progress token of a request from its _meta",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-location"},
-			// tokenLocation binds servers up to 2025-11-25, where they read requests of which
-			// the schema says where the token stands.
+			Idle:  noReport,
 			Judge: func(j *check.J) {
-				strangers(j, func(r transcript.ProgressReport, misplaced bool) {
-					if misplaced {
-						j.Fail(r.Entry, "progress was reported under the token %s, which a request holds elsewhere than in _meta", wire.Clip(r.Token.Raw, 80))
+				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
+					if isUnknown(j, r) && isMisplaced(j, r) {
+						j.Fail(r.Entry, "progress was reported under the token %s, which a request has elsewhere than in _meta",
+							wire.Clip(r.Token.Raw, 80))
 					}
+					return r.About != nil
 				})
 			},
 		},
 		{
 			ID:    "progress.token.echoed",
-			Says:  "a token comes back as it was given, a string as a string and a number as a number",
+			Says:  "the server reports progress under the token of the request, with the same JSON type",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-token-echo"},
+			Idle:  noReport,
 			Judge: func(j *check.J) {
 				p := transcript.ProgressOf(j)
-				for _, r := range p.Reports {
+				check.Each(j, p.Reports, func(r transcript.ProgressReport) bool {
 					if r.About != nil {
-						j.Saw()
-					} else if given, other := p.Retyped(r); other && !p.Murky(r) {
+						return true
+					}
+					if given, retyped := p.Retyped(r); retyped && !p.Murky(r) {
 						j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80), wire.Clip(r.Token.Raw, 80))
 					}
-				}
+					return false
+				})
 			},
 		},
 		{
 			ID:    "progress.increases",
-			Says:  "each report on a request says more progress than the one before",
+			Says:  "the progress of a request increases with each notification",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-increases"},
-			// progressIncreases compares numbers that are too near for a double by their
-			// text: equal they are a repetition, else which is more is left open. What comes
-			// after a cancellation is not looked at: whether anything does is judged there.
+			Idle:  "the server did not report progress twice on a request",
+			// Two numbers that are equal as doubles are the same only if their text is equal;
+			// which of two others is larger is left open. Probes of cancellation judge what is
+			// reported after a cancellation.
 			Judge: func(j *check.J) {
 				last := map[*transcript.TokenUse]transcript.ProgressReport{}
 				for _, r := range transcript.ProgressOf(j).Reports {
 					if r.About == nil || r.Shared || r.Cancelled || r.Value.Type != gjson.Number {
 						continue
 					}
-					before, second := last[r.About]
+					before, isSecond := last[r.About]
 					last[r.About] = r
+					if !isSecond || !j.Follows(r.Entry, before.Entry) {
+						continue
+					}
+					was, is := before.Value.Float(), r.Value.Float()
+					repeated := was == is && transcript.TokenKey(before.Value) == transcript.TokenKey(r.Value)
 					switch {
-					case !second || !j.Follows(r.Entry, before.Entry):
-					case r.Value.Float() < before.Value.Float(), r.Value.Float() == before.Value.Float() && transcript.TokenKey(r.Value) == transcript.TokenKey(before.Value):
-						j.Fail(r.Entry, "the progress under the token %s was %s, and then %s", wire.Clip(r.Token.Raw, 80), before.Value.Raw, r.Value.Raw)
-					case r.Value.Float() > before.Value.Float():
+					case is < was, repeated:
+						j.Fail(r.Entry, "the progress under the token %s was %s, and then %s",
+							wire.Clip(r.Token.Raw, 80), before.Value.Raw, r.Value.Raw)
+					case is > was:
 						j.Saw()
 					}
 				}
@@ -100,104 +123,114 @@ func judges() []check.Check {
 		},
 		{
 			ID:    "progress.ended",
-			Says:  "no progress is reported on a request that was answered",
+			Says:  "the server reports no progress on a request that it has answered",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"progress-in-progress-only", "progress-stops-after-completion"},
-			// progressEnded leaves out tasks, whose token outlives the answer, and requests
-			// that were cancelled. Over HTTP a report may be under way on the stream that a
-			// client listens on when the answer to the POST comes.
+			Idle:  "the server reported no progress on a request that it answered",
+			// The token of a task is valid longer than its request is. Over HTTP a
+			// notification may be under way on the GET stream when the response to the POST
+			// arrives: J.Follows accepts that.
 			Judge: func(j *check.J) {
-				for _, r := range transcript.ProgressOf(j).Reports {
-					switch {
-					case r.About == nil || r.Shared || r.About.Void || r.About.AsTask || r.About.Answered == 0:
-					case j.Follows(r.Entry, j.Entries()[r.About.Answered]):
-						j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered", wire.Clip(r.About.Request.Method(), 80), r.About.Request.ID())
-					case r.Index < r.About.Answered:
-						j.Saw()
+				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
+					a := r.About
+					if a == nil || r.Shared || a.Void || a.AsTask || a.Answered == 0 {
+						return false
 					}
-				}
+					if j.Follows(r.Entry, j.Entries()[a.Answered]) {
+						j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered",
+							wire.Clip(a.Request.Method(), 80), a.Request.ID())
+					}
+					return r.Index < a.Answered
+				})
 			},
 		},
 		{
 			ID:    "progress.message",
-			Says:  "the message of a report says something",
+			Says:  "the message of a progress notification is not blank",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"progress-message"},
+			Idle:  "no progress notification has a message",
 			Judge: func(j *check.J) {
-				for _, r := range transcript.ProgressOf(j).Reports {
-					switch text := r.Message.Params().Get("message"); {
-					case text.Type != gjson.String:
-					case strings.TrimSpace(text.Str) == "":
+				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
+					text := r.Message.Params().Get("message")
+					if text.Type == gjson.String && strings.TrimSpace(text.Str) == "" {
 						j.Fail(r.Entry, "the message of the progress notification is %s", wire.Clip(text.Raw, 80))
-					default:
-						j.Saw()
 					}
-				}
+					return text.Type == gjson.String
+				})
 			},
 		},
 		{
 			ID:    "progress.rate",
-			Says:  "progress is not reported five hundred times within a second",
+			Says:  "the server sends fewer than 500 progress notifications within a second",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"progress-rate-limit"},
+			Idle:  noReport,
 			Judge: func(j *check.J) { transcript.JudgeRate(j, "notifications/progress") },
 		},
 		{
 			ID:    "progress.task.ended",
-			Says:  "no progress is reported on a task that has ended",
+			Says:  "the server reports no progress on a task that has ended",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"progress-task-stop-terminal"},
-			// taskProgressEnded takes a task for ended once the server has told a terminal
-			// status of it, or given its result (basic/utilities/tasks#task-status).
+			Idle:  "the server reported no progress on a task that ended later",
+			// A task has ended once the server has sent a terminal status or the result of it
+			// (basic/utilities/tasks#task-status).
 			Judge: func(j *check.J) {
-				p := transcript.ProgressOf(j)
-				ended := taskEnds(j)
-				for _, r := range p.Reports {
+				ends := taskEnds(j)
+				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
 					if r.About == nil || r.About.Task == "" {
-						continue
+						return false
 					}
-					switch end, over := ended[r.About.Task]; {
-					case !over:
-					case j.Follows(r.Entry, end):
-						j.Fail(r.Entry, "progress was reported on the task %q after the server had told that it ended", wire.Clip(r.About.Task, 80))
-					case r.Index < end.Index:
-						j.Saw()
+					end, ended := ends[r.About.Task]
+					if ended && j.Follows(r.Entry, end) {
+						j.Fail(r.Entry, "progress was reported on the task %q after the server had sent that it ended",
+							wire.Clip(r.About.Task, 80))
 					}
-				}
+					return ended && r.Index < end.Index
+				})
 			},
 		},
+	}
+}
+
+// tokenJudges returns the judges of the tokens in requests of the server.
+func tokenJudges() []check.Check {
+	return []check.Check{
 		{
 			ID:    "progress.requested.type",
 			Says:  "the progress token of a request of the server is a string or an integer",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
+			Idle:  noToken,
 			Judge: func(j *check.J) {
-				eachRequest(j, func(s transcript.Message, token gjson.Result) {
-					if !(wire.ID{Raw: token.Raw}).Usable() {
-						j.Fail(s.Entry, "the progress token of %s is %s", s.Name, wire.Clip(token.Raw, 80))
-						return
+				check.Each(j, progressRequests(j), func(r progressRequest) bool {
+					if !(wire.ID{Raw: r.token.Raw}).Usable() {
+						j.Fail(r.Entry, "the progress token of %s is %s", r.Name, wire.Clip(r.token.Raw, 80))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "progress.requested.unique",
-			Says:  "no two requests of the server that are open at once have the same progress token",
+			Says:  "no two open requests of the server have the same progress token",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-unique"},
-			// requestedTokenUnique takes a request for open until it was answered, or taken
-			// back by its sender.
+			Idle:  "the server did not request progress with two open requests",
+			// A request is open until it is answered or the server cancels it.
 			Judge: func(j *check.J) {
 				tokens := map[int]string{} // by frame of the request
-				eachRequest(j, func(s transcript.Message, token gjson.Result) { tokens[s.Index] = transcript.TokenKey(token) })
-				open := map[string]string{} // id to token
+				for _, r := range progressRequests(j) {
+					tokens[r.Index] = transcript.TokenKey(r.token)
+				}
+				open := map[string]string{} // token by id
 				for _, e := range j.Entries() {
 					for _, m := range e.Message.Elements() {
 						switch {
@@ -208,7 +241,7 @@ func judges() []check.Check {
 						case e.From == j.Of && m.Kind == wire.Request && tokens[e.Index] != "":
 							for id, token := range open {
 								if token == tokens[e.Index] && id != m.ID().Key() {
-									j.Fail(e, "the request %s gives a progress token that the open request with id %s has", m.ID(), id)
+									j.Fail(e, "the request %s has the progress token of the open request with id %s", m.ID(), id)
 								}
 							}
 							if len(open) > 0 {
@@ -223,23 +256,21 @@ func judges() []check.Check {
 	}
 }
 
-// strangers gives the reports under tokens that no request gave, in any type;
-// misplaced are those that a request holds as a progressToken in another place.
-func strangers(j *check.J, look func(r transcript.ProgressReport, misplaced bool)) {
+// isUnknown reports whether no request has the token of a report, in any type, as
+// far as the requests can be read.
+func isUnknown(j *check.J, r transcript.ProgressReport) bool {
 	p := transcript.ProgressOf(j)
-	for _, r := range p.Reports {
-		if r.About != nil {
-			j.Saw()
-			continue
-		}
-		if _, other := p.Retyped(r); other || p.Murky(r) {
-			continue
-		}
-		look(r, p.Misplaced[transcript.TokenKey(r.Token)])
-	}
+	_, retyped := p.Retyped(r)
+	return r.About == nil && !retyped && !p.Murky(r)
 }
 
-// taskEnds returns the message in which the server first told that a task had
+// isMisplaced reports whether a request has the token of a report as a progressToken
+// outside of _meta.
+func isMisplaced(j *check.J, r transcript.ProgressReport) bool {
+	return transcript.ProgressOf(j).Misplaced[transcript.TokenKey(r.Token)]
+}
+
+// taskEnds returns the message in which the server first sent that a task had
 // ended, by the id of the task.
 func taskEnds(j *check.J) map[string]wire.Entry {
 	ends := map[string]wire.Entry{}
@@ -265,11 +296,19 @@ func taskEnds(j *check.J) map[string]wire.Entry {
 	return ends
 }
 
-// eachRequest gives the requests of the judged side that want progress.
-func eachRequest(j *check.J, look func(s transcript.Message, token gjson.Result)) {
-	transcript.EachMessage(j, func(s transcript.Message) {
+// A progressRequest is a request of the judged side with a progress token.
+type progressRequest struct {
+	transcript.Message
+	token gjson.Result
+}
+
+// progressRequests returns the requests of the judged side with a progress token.
+func progressRequests(j *check.J) []progressRequest {
+	var out []progressRequest
+	for _, s := range transcript.Messages(j) {
 		if token := s.Message.Params().Get("_meta.progressToken"); s.Message.Kind == wire.Request && token.Exists() {
-			look(s, token)
+			out = append(out, progressRequest{s, token})
 		}
-	})
+	}
+	return out
 }

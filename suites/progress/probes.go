@@ -7,18 +7,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// probes are the probes of basic/utilities/progress (basic/patterns/progress
-// since 2026-07-28). What is reported is judged in every session.
+// probes returns the probes of basic/utilities/progress (basic/patterns/progress
+// since 2026-07-28). Judges judge the progress that a server reports.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "progress.token.accepted",
-			Says:  "a request may give a progress token, a string or an integer",
+			Says:  "the server accepts a request with a progress token that is a string or an integer",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"progress-token-type"},
-			// tokenAccepted gives tokens to a request that any server answers, and that is
-			// too short to be reported on. Since 2026-07-28 the rule binds clients alone.
+			Idle:  "no request with a progress token was sent",
+			// The request is one that any server answers, too short to report progress on.
+			// Since 2026-07-28 the rule binds clients alone.
 			Probe: func(t *check.T) {
 				if m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
 					t.NotObserved(t.Facts.Barrier+" without a token was answered with "+m.Summary(), "")
@@ -26,51 +27,64 @@ func probes() []check.Check {
 				for _, token := range []any{"mcpcheck-token", 20} {
 					m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{"progressToken": token}})
 					if m.Kind != wire.Result {
-						t.Fail("a result, as without a token", m.Summary(), "%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
+						t.Fail("a result, as without a token", m.Summary(),
+							"%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
 					}
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "progress.token.own",
-			Says:  "of two calls at once each is reported under its own token",
+			Says:  "the server reports progress on each of two concurrent calls under the token of that call",
 			Level: spec.Must,
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"progress-token-echo"},
-			// tokenOwn looks at two calls of which one has a number for a token and the
-			// other the string of its digits: a server that keeps them in one table reports
-			// both under one of them.
+			Idle:  "no progress was reported on one of the two calls",
+			// The token of one call is a number and that of the other is the string of its
+			// digits. A server that keeps both in one table reports twice as often under one
+			// of them.
 			Probe: func(t *check.T) {
 				w := toolcalls.CancelOne(t)
 				if w.Why != "" {
 					t.NotObserved(w.Why, w.Hint)
 				}
 				text, number := w.Twins[0], w.Twins[1]
-				switch {
-				case !text.Answered || !number.Answered:
+				if !text.Answered || !number.Answered {
 					t.NotObserved("the two calls were not both answered", "")
-				case len(text.Reports) == 0 && len(number.Reports) >= 2*w.Usual, len(number.Reports) == 0 && len(text.Reports) >= 2*w.Usual:
-					t.Sessions().Use(w.In).Fail("reports under both tokens", "reports under one of them", "of two calls of %q at once, with the tokens %s and %s, the first was reported on %d times and the second %d times", w.Tool, text.Token, number.Token, len(text.Reports), len(number.Reports))
-				case len(text.Reports) == 0 || len(number.Reports) == 0:
-					t.NotObserved("one of the two calls was not reported on", "")
+				}
+				fewer, more := len(text.Reports), len(number.Reports)
+				if fewer > more {
+					fewer, more = more, fewer
+				}
+				switch {
+				case fewer > 0:
+					t.Saw()
+				case more >= 2*w.Usual:
+					t.Sessions().Use(w.In).Fail("reports under both tokens", "reports under one of them",
+						"two concurrent calls of %q: progress was reported %d times under the token %s and %d times under %s",
+						w.Tool, len(text.Reports), text.Token, len(number.Reports), number.Token)
 				}
 			},
 		},
 		{
 			ID:    "progress.unknown.ignored",
-			Says:  "progress on an unknown token is neither answered nor minded",
+			Says:  "the server ignores a progress notification with an unknown token",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"progress-unknown-token-tolerated"},
-			// unknownProgress: the page gives the receiver nothing to answer, and a token
-			// may have been forgotten by the time its report comes.
+			Idle:  "no such notification was sent",
+			// A notification has no answer, and a receiver may have forgotten a token when
+			// the notification arrives.
 			Probe: func(t *check.T) {
-				from := t.Notify("notifications/progress", check.Params{"progressToken": "mcpcheck-never-given", "progress": 1, "total": 2})
+				params := check.Params{"progressToken": "mcpcheck-never-given", "progress": 1, "total": 2}
+				from := t.Notify("notifications/progress", params)
 				t.Survives("a progress notification with an unknown token")
 				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
 					return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
 				})
+				t.Saw()
 			},
 		},
 	}
