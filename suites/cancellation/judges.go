@@ -1,6 +1,7 @@
 package cancellation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -11,17 +12,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of the cancellations that a server sends
-// (basic/utilities/cancellation): up to 2025-11-25 of its own requests, since
-// 2026-07-28 (basic/patterns/cancellation) of subscriptions that it ends.
+// The reasons why several judges are not observed.
+const (
+	noCancellation = "the server sent no cancellation"
+	noOwnCancelled = "the server cancelled none of its requests"
+)
+
+// judges returns the judges of the cancellations that a server sends: up to
+// 2025-11-25 of its own requests (basic/utilities/cancellation), since 2026-07-28 of
+// subscriptions that it ends (basic/patterns/cancellation).
 func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "cancellation.sent.params",
-			Says:  "a cancellation names the request in requestId, and its reason is a string",
+			Says:  "a cancellation has the id of the request in requestId, and a string as reason",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"cancellation-params"},
+			Idle:  noCancellation,
 			Judge: func(j *check.J) { transcript.Scope{Definitions: []string{"CancelledNotification"}}.Judge(j) },
 		},
 		{
@@ -30,94 +38,75 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-same-direction", "cancellation-request-id-schema"},
+			Idle:  noCancellation,
 			Judge: func(j *check.J) {
-				eachCancelled(j, func(s transcript.Message, id wire.ID) {
-					if len(requested(j, j.Of, id, s.Entry)) == 0 {
-						j.Fail(s.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(id.Raw, 80))
-						return
+				check.Each(j, cancellations(j), func(c cancelled) bool {
+					if len(requestsBefore(j, j.Sent(), c)) == 0 {
+						j.Fail(c.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(c.id.Raw, 80))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "cancellation.sent.in-progress",
-			Says:  "the server cancels no request whose answer it read long before",
+			Says:  "the server cancels no request after it has read the answer",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-in-progress-only"},
-			// cancelsInProgress objects only where the server must have read our answer
-			// and had time to take note of it: it answered a request that we sent after it,
-			// and cancelled later. What crosses on the way breaks no rule
-			// (#timing-considerations).
+			Idle:  noOwnCancelled,
+			// A cancellation and an answer that cross break no rule (#timing-considerations).
+			// The server has read the answer if it has answered a request that was sent after
+			// it; then it has some time to process that.
 			Judge: func(j *check.J) {
-				eachCancelled(j, func(s transcript.Message, id wire.ID) {
-					asked := requested(j, j.Of, id, s.Entry)
-					if len(asked) != 1 {
-						return
+				check.Each(j, cancellations(j), func(c cancelled) bool {
+					if len(requestsBefore(j, j.Sent(), c)) != 1 {
+						return false
 					}
-					answer, ok := answeredBefore(j, id, s.Index)
-					if late := s.At - answer.At; ok && late >= belief && readBefore(j, answer.Index, s.Index) {
-						j.Fail(s.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read", wire.Clip(id.Raw, 80), late.Seconds())
-						return
+					answer, ok := acceptedAnswer(j, c)
+					if delay := c.At - answer.At; ok && delay >= processingTime && hasReadBefore(j, answer.Index, c.Index) {
+						j.Fail(c.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read",
+							wire.Clip(c.id.Raw, 80), delay.Seconds())
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "cancellation.sent.answer",
-			Says:  "the answer to a request that the server cancelled is ignored when it comes nevertheless",
+			Says:  "the server ignores the answer to a request that it has cancelled",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"cancellation-sender-ignores-response"},
-			// lateAnswerIgnored objects where the server sends an error behind our answer
-			// that is of no request, or ends at it. An error under the id of the answer has
-			// no request either, which is judged with the messages.
+			Idle:  "the server read no answer to a request that it had cancelled",
 			Judge: func(j *check.J) {
-				eachCancelled(j, func(s transcript.Message, id wire.ID) {
-					at, ok := answeredAfter(j, id, s.Index)
-					if !ok || len(requested(j, j.Of, id, s.Entry)) != 1 {
-						return
-					}
-					for _, e := range j.Sent() {
-						if j.Follows(e, j.Entries()[at]) && e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e) && lastReceived(j, e.Index) == at {
-							j.Fail(e, "the server cancelled its request with id %s, and answered the answer that came nevertheless with an error", wire.Clip(id.Raw, 80))
-							return
-						}
-					}
-					if end := j.Ending(); end != nil && !end.Asked && at == len(j.Entries())-1 {
-						j.FailSession("the server cancelled its request with id %s, and ended when the answer came nevertheless: %s", wire.Clip(id.Raw, 80), end.What)
-						return
-					}
-					if readBefore(j, at, len(j.Entries())) {
-						j.Saw()
-					}
+				check.Each(j, cancellations(j), func(c cancelled) bool {
+					answer, ok := answerAfter(j, c)
+					return ok && len(requestsBefore(j, j.Sent(), c)) == 1 && judgeAnswerIgnored(j, c, answer)
 				})
 			},
 		},
 		{
 			ID:    "cancellation.sent.task",
-			Says:  "the server cancels no request that became a task by a notification",
+			Says:  "the server does not cancel a task by a cancellation notification",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"cancellation-tasks-use-tasks-cancel", "cancellation-not-for-tasks"},
-			// cancelsTask knows a task by the answer that made it one.
+			Idle:  "no request of the server became a task",
 			Judge: func(j *check.J) {
-				tasks := map[string]bool{}
+				tasks := map[string]bool{} // by id of the request
 				for _, e := range j.Received() {
 					if m := e.Message; m.Kind == wire.Result && m.Result().Get("task.taskId").Type == gjson.String {
 						tasks[m.ID().Key()] = true
 					}
 				}
-				eachCancelled(j, func(s transcript.Message, id wire.ID) {
-					asked := requested(j, j.Of, id, s.Entry)
-					switch {
-					case len(asked) != 1 || !asked[0].Message.Params().Get("task").IsObject() || !tasks[id.Key()]:
-					default:
-						j.Fail(s.Entry, "the server cancelled the task of its request with id %s by a notification, not by tasks/cancel", wire.Clip(id.Raw, 80))
+				for _, c := range cancellations(j) {
+					requests := requestsBefore(j, j.Sent(), c)
+					if len(requests) == 1 && requests[0].Message.Params().Get("task").IsObject() && tasks[c.id.Key()] {
+						j.Fail(c.Entry, "the server cancelled the task of its request with id %s by a notification, not by tasks/cancel",
+							wire.Clip(c.id.Raw, 80))
 					}
-				})
+				}
 				if len(tasks) > 0 {
 					j.Saw()
 				}
@@ -125,99 +114,117 @@ func judges() []check.Check {
 		},
 		{
 			ID:    "cancellation.sent.subscription",
-			Says:  "the server cancels nothing but subscriptions",
+			Says:  "the server cancels only subscriptions",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"cancellation-server-only-for-listen", "cancellation-server-references-listen"},
+			Idle:  "the server cancelled no subscription",
 			Judge: func(j *check.J) {
-				eachCancelled(j, func(s transcript.Message, id wire.ID) {
-					asked := requested(j, j.Of.Peer(), id, s.Entry)
-					for _, e := range asked {
-						if e.Message.Method() == "subscriptions/listen" {
-							j.Saw()
-							return
-						}
-					}
+				check.Each(j, cancellations(j), func(c cancelled) bool {
+					requests := requestsBefore(j, j.Received(), c)
+					isListen := func(e wire.Entry) bool { return e.Message.Method() == "subscriptions/listen" }
 					switch {
-					case j.Unreadable(s.Entry):
-					case len(asked) == 0:
-						j.Fail(s.Entry, "the server sent a cancellation for the id %s, which no request has", wire.Clip(id.Raw, 80))
+					case slices.ContainsFunc(requests, isListen):
+						return true
+					case j.Unreadable(c.Entry):
+					case len(requests) == 0:
+						j.Fail(c.Entry, "the server sent a cancellation for the id %s, which no request has", wire.Clip(c.id.Raw, 80))
 					default:
-						j.Fail(s.Entry, "the server sent a cancellation for a %s, which is no subscription", wire.Clip(asked[0].Message.Method(), 80))
+						j.Fail(c.Entry, "the server sent a cancellation for a %s, which is no subscription",
+							wire.Clip(requests[0].Message.Method(), 80))
 					}
+					return false
 				})
 			},
 		},
 	}
 }
 
-// eachCancelled gives the cancellations that the server sent with the id that
-// they name, where it is one.
-func eachCancelled(j *check.J, look func(s transcript.Message, id wire.ID)) {
-	transcript.EachMessage(j, func(s transcript.Message) {
-		if s.Message.Kind != wire.Notification || s.Message.Method() != "notifications/cancelled" {
-			return
+// judgeAnswerIgnored fails if the server reacts to the answer to a request that it
+// has cancelled: it sends an error without id next, or ends. It reports whether the
+// server has read the answer. Judges of JSON-RPC messages judge an error with the id
+// of the answer.
+func judgeAnswerIgnored(j *check.J, c cancelled, answer wire.Entry) bool {
+	for _, e := range j.Sent() {
+		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e)
+		if isReaction && j.Follows(e, j.Entries()[answer.Index]) && lastReceived(j, e.Index) == answer.Index {
+			j.Fail(e, "the server cancelled its request with id %s, and answered the answer to it with an error",
+				wire.Clip(c.id.Raw, 80))
+			return true
 		}
-		if id := (wire.ID{Raw: s.Message.Params().Get("requestId").Raw}); id.Usable() {
-			look(s, id)
-		}
-	})
+	}
+	if end := j.Ending(); end != nil && !end.Asked && answer.Index == len(j.Entries())-1 {
+		j.FailSession("the server cancelled its request with id %s, and ended when the answer to it came: %s",
+			wire.Clip(c.id.Raw, 80), end.What)
+		return true
+	}
+	return hasReadBefore(j, answer.Index, len(j.Entries()))
 }
 
-// requested returns the requests of a role that have an id, but for those that
-// were certainly sent after a message.
-func requested(j *check.J, of wire.Role, id wire.ID, before wire.Entry) []wire.Entry {
-	all := j.Received()
-	if of == j.Of {
-		all = j.Sent()
-	}
-	var out []wire.Entry
-	for _, e := range all {
-		if e.Index != before.Index && !j.Follows(e, before) && e.Message.Kind == wire.Request && e.Message.ID().Equal(id) {
-			out = append(out, e)
+// A cancelled is a cancellation of the server with the id that it names.
+type cancelled struct {
+	transcript.Message
+	id wire.ID
+}
+
+// cancellations returns the cancellations of the server whose requestId is an id.
+func cancellations(j *check.J) []cancelled {
+	var out []cancelled
+	for _, s := range transcript.Messages(j) {
+		if s.Message.Kind != wire.Notification || s.Message.Method() != "notifications/cancelled" {
+			continue
+		}
+		if id := (wire.ID{Raw: s.Message.Params().Get("requestId").Raw}); id.Usable() {
+			out = append(out, cancelled{s, id})
 		}
 	}
 	return out
 }
 
-// belief is how long a server may believe a request in progress whose answer it
-// has read: the part that reads need not be the part that asked.
-const belief = time.Second
+// requestsBefore returns the requests among messages with the id of a cancellation,
+// except those that were certainly sent after it.
+func requestsBefore(j *check.J, messages []wire.Entry, c cancelled) []wire.Entry {
+	return transcript.Filter(messages, func(e wire.Entry) bool {
+		return e.Index != c.Index && !j.Follows(e, c.Entry) && e.Message.Kind == wire.Request && e.Message.ID().Equal(c.id)
+	})
+}
 
-// answeredBefore returns the first response that the judged side was sent for
-// an id, and that it accepted.
-func answeredBefore(j *check.J, id wire.ID, before int) (answer wire.Entry, ok bool) {
+// processingTime is how long a server may take to process an answer that it has
+// read: another part of it may have sent the request.
+const processingTime = time.Second
+
+// acceptedAnswer returns the first answer to a cancelled request that the server
+// accepted before it cancelled it.
+func acceptedAnswer(j *check.J, c cancelled) (answer wire.Entry, ok bool) {
 	for _, e := range j.Received() {
-		if e.Index < before && e.Message.IsResponse() && e.Message.ID().Equal(id) && taken(j, e) {
+		if e.Index < c.Index && e.Message.IsResponse() && e.Message.ID().Equal(c.id) && isAccepted(j, e) {
 			return e, true
 		}
 	}
 	return answer, false
 }
 
-// taken tells whether what was posted was accepted: over HTTP a status of success
-// says so, elsewhere nothing needs to.
-func taken(j *check.J, e wire.Entry) bool {
+// isAccepted reports whether the server accepted a message: over HTTP, with a status
+// of success.
+func isAccepted(j *check.J, e wire.Entry) bool {
 	x := j.ExchangeOf(e)
 	return x == nil || x.Head != nil && x.Head.HTTP.Status/100 == 2
 }
 
-// readBefore tells whether the judged side answered, before a frame, a request
-// that was sent after another.
-func readBefore(j *check.J, sent, before int) bool {
-	for _, e := range j.Sent() {
+// hasReadBefore reports whether the server had read a frame before another one: it
+// answered, before that one, a request that was sent after the frame.
+func hasReadBefore(j *check.J, sent, before int) bool {
+	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
 		if e.Index <= sent || e.Index >= before || !e.Message.IsResponse() {
-			continue
+			return false
 		}
-		if request, ok := j.RequestOf(e); ok && request.Index > sent {
-			return true
-		}
-	}
-	return false
+		request, ok := j.RequestOf(e)
+		return ok && request.Index > sent
+	})
 }
 
-// lastReceived returns the last frame that the judged side was sent before one
-// of its own.
+// lastReceived returns the last frame that the server was sent before one of its
+// own, -1 if there is none.
 func lastReceived(j *check.J, before int) int {
 	last := -1
 	for _, e := range j.Received() {
@@ -228,13 +235,13 @@ func lastReceived(j *check.J, before int) int {
 	return last
 }
 
-// answeredAfter returns the frame of the first response that the judged side
-// was sent for an id after another frame.
-func answeredAfter(j *check.J, id wire.ID, after int) (int, bool) {
+// answerAfter returns the first answer to a cancelled request that the server was
+// sent after it cancelled it.
+func answerAfter(j *check.J, c cancelled) (answer wire.Entry, ok bool) {
 	for _, e := range j.Received() {
-		if e.Index > after && e.Message.IsResponse() && e.Message.ID().Equal(id) {
-			return e.Index, true
+		if e.Index > c.Index && e.Message.IsResponse() && e.Message.ID().Equal(c.id) {
+			return e, true
 		}
 	}
-	return 0, false
+	return answer, false
 }
