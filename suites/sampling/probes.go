@@ -12,52 +12,51 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// probes are the probes of client/sampling. The shape of requests is judged
-// in every session.
+// probes returns the probes of client/sampling. Judges judge the shape of requests.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:       "sampling.result.validated",
-			Says:     "content of a sampled message that is no content is not used",
+			Says:     "the server does not use a sampled message whose content is invalid",
 			Level:    spec.Should,
 			In:       spec.Every,
 			Rules:    []string{"sampling-validate-content"},
+			Idle:     "no result shows whether the server used what the client sampled",
 			Malforms: true,
-			// sampleValidated accepts any form of refusal.
+			// Any form of refusal is right. sampling.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
-				var u asking.UnusableCount
 				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
-					for _, block := range []check.Params{
-						{"type": "text", "text": check.Params{"mcpcheck": asking.Marker}},
-						{"type": "mcpcheck-unknown", "text": asking.Marker},
-					} {
+					for _, block := range invalidBlocks() {
 						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.ClientAnswer {
 							result := session.Sampled("")
 							result["content"] = block
 							return check.ClientAnswer{Result: result}
 						})
-						e, err := t.Client().Invoke(a.Method, a.Params).Get()
-						if err != nil {
-							continue // sampling.answers.survived
+						r := t.Client().Invoke(a.Method, a.Params)
+						if r.Err != nil {
+							continue
 						}
-						if u.Take(t, e.Message); u.Used > 0 {
-							t.Mark(e)
-							t.Fail("a failure of the request", e.Message.Summary(), "%s was given a message whose content is %s, and used it", a, check.MustJSON(block))
+						var count asking.UnusableCount
+						count.Take(t, r.Message)
+						if count.Used > 0 {
+							t.Mark(r.Entry)
+							t.Fail("a failure of the request", r.Message.Summary(),
+								"%s received a sampled message with the content %s, and used it", a, check.MustJSON(block))
+						}
+						if count.Refused > 0 {
+							t.Saw()
 						}
 					}
-				}
-				if u.Refused == 0 {
-					t.NotObserved("what was asked for by sampling did not show in any result", "")
 				}
 			},
 		},
 		{
 			ID:    "sampling.tools.limited",
-			Says:  "a model that uses a tool each time it is asked is not asked without end",
+			Says:  "the server ends a loop in which the model uses a tool each time",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"sampling-iteration-limits"},
-			// toolLoopLimited answers by a use of a tool until the server has had enough.
+			Idle:  noToolLoop,
 			Probe: func(t *check.T) {
 				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
 					if !a.Of(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
@@ -66,7 +65,8 @@ func probes() []check.Check {
 					var turns atomic.Int64
 					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.ClientAnswer {
 						n := turns.Add(1)
-						if n > maxTurns || asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists() {
+						isLast := asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists()
+						if n > maxTurns || isLast {
 							return check.ClientAnswer{Result: session.Sampled("That is all.")}
 						}
 						return check.ClientAnswer{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
@@ -74,39 +74,56 @@ func probes() []check.Check {
 					ended := invokeLong(t, a, maxTurns+1)
 					switch n := turns.Load(); {
 					case n > maxTurns:
-						t.Fail("an end of the loop", fmt.Sprintf("%d turns", n), "%s asked the model again each time it used a tool", a)
+						t.Fail("an end of the loop", fmt.Sprintf("%d turns", n),
+							"%s requested another message each time the model used a tool", a)
 					case ended && n > 1:
+						t.Saw()
 						return
 					}
 				}
-				t.NotObserved("no tool that may be called lets the model use tools for more than one turn", check.AllowHint(toolcalls.Calls(t).Held))
+				t.NotObserved(noToolLoop, check.AllowHint(toolcalls.Calls(t).Held))
 			},
 		},
 		{
 			ID:       "sampling.answers.survived",
-			Says:     "a request that asks for sampling is answered whatever the client answers, and the server lives",
+			Says:     "the server survives any answer to sampling/createMessage, as users refuse and clients fail",
 			Level:    spec.Robust,
 			In:       spec.Handshake,
 			Spec:     "client/sampling#error-handling",
+			Idle:     "the server sent no sampling/createMessage",
 			Malforms: true,
-			Probe:    func(t *check.T) { expect.AnswersSurvived(t, asking.CreateMessage) },
+			Probe: func(t *check.T) {
+				expect.AnswersSurvived(t, asking.CreateMessage)
+				t.Saw()
+			},
 		},
 	}
 }
 
+// invalidBlocks returns content that no sampled message may have.
+func invalidBlocks() []check.Params {
+	return []check.Params{
+		{"type": "text", "text": check.Params{"mcpcheck": asking.Marker}},
+		{"type": "mcpcheck-unknown", "text": asking.Marker},
+	}
+}
+
+// noToolLoop is why sampling.tools.limited is not observed.
+const noToolLoop = "no tool that may be called lets the model use tools for more than one turn"
+
 // maxTurns is more than any loop that helps a user.
 const maxTurns = 60
 
-// invokeLong is Invoke for more rounds than it takes; it tells whether the
-// request came to an end.
+// invokeLong is like Invoke for more rounds than that makes. It reports whether the
+// request was completed.
 func invokeLong(t *check.T, a asking.Asker, most int) bool {
-	e, err := t.Try(a.Method, a.Params).Get()
-	for n := 0; err == nil && n < most && session.Interim(e.Message); n++ {
-		retry, ok := t.Client().Retry(a.Params, e.Message.Result())
+	r := t.Try(a.Method, a.Params)
+	for n := 0; r.Err == nil && n < most && session.Interim(r.Message); n++ {
+		retry, ok := t.Client().Retry(a.Params, r.Message.Result())
 		if !ok {
 			return false
 		}
-		e, err = t.Try(a.Method, retry).Get()
+		r = t.Try(a.Method, retry)
 	}
-	return err == nil && !session.Interim(e.Message)
+	return r.Err == nil && !session.Interim(r.Message)
 }
