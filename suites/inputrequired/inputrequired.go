@@ -1,9 +1,9 @@
-// Package inputrequired checks basic/patterns/mrtr: results that ask for input.
+// Package inputrequired checks basic/patterns/mrtr: results that request input.
 package inputrequired
 
 import "github.com/mcpcheck/mcpcheck/suites/check"
 
-// Checks returns the probes and judges of servers, and the judges of clients.
+// Checks returns the probes and judges of servers.
 func Checks() []check.Check {
 	return check.Servers(probes(), judges())
 }

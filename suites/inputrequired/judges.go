@@ -10,29 +10,38 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of basic/patterns/mrtr: of the results by which a server
-// asks for input. What it asks for is judged as such; that it was declared, by
-// lifecycle.input.declared; that the method may have such a result, and that it asks for something,
-// by jsonrpc.result-type.complete.
+// Why judges are not observed, and what helps.
+const (
+	noInterim    = "the server sent no input_required result"
+	noRequests   = "no input_required result has inputRequests"
+	requestInput = "offer a tool that requests input"
+)
+
+// judges returns the judges of input_required results (basic/patterns/mrtr). Other
+// checks judge the input requests by their methods, that the client declared them
+// (lifecycle.input.declared), and that the method may have such a result and that it
+// requests something (jsonrpc.result-type.complete).
 func judges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "mrtr.result.shape",
-			Says:  "the inputRequests of an input_required result are an object, its requestState is a string",
+			Says:  "the inputRequests of an input_required result are an object, and its requestState is a string",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-result-shape"},
-			// interimShape leaves the inputRequests themselves to the judges of their
-			// kinds and methods.
+			Idle:  noInterim,
+			Hint:  requestInput,
 			Judge: func(j *check.J) {
-				eachInterim(j, func(s transcript.Message) {
+				elsewhere := []string{"/inputRequests/*/**"}
+				check.Each(j, interimResults(j), func(s transcript.Message) bool {
 					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
-						if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) && !transcript.PointerMatches(v.Place(), []string{"/inputRequests/*/**"}) {
+						place := v.Place()
+						if !transcript.PointerMatches(place, transcript.CommonPlaces) && !transcript.PointerMatches(place, elsewhere) {
 							j.Fail(s.Entry, "%s: %s", s.Name, v)
-							return
+							break
 						}
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -42,20 +51,23 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-input-request-kinds"},
+			Idle:  noRequests,
+			Hint:  requestInput,
 			Judge: func(j *check.J) {
-				eachInterim(j, func(s transcript.Message) {
-					for _, entry := range (transcript.Part{Value: s.Body}).Member("inputRequests").Members() {
+				for _, s := range interimResults(j) {
+					entries := (transcript.Part{Value: s.Body}).Member("inputRequests").Members()
+					check.Each(j, entries, func(entry transcript.Part) bool {
 						method := entry.Value.Get("method")
 						switch def, _ := schema.For(j.Rev).Input(method.String()); {
 						case !entry.Value.IsObject():
 							j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer, wire.TypeName(entry.Value))
 						case def == "":
-							j.Fail(s.Entry, "%s: %s/method is %s, which is none that a client can be asked for", s.Name, entry.Pointer, wire.Clip(method.Raw, 80))
-						default:
-							j.Saw()
+							j.Fail(s.Entry, "%s: %s/method is %s, which a server cannot request of a client",
+								s.Name, entry.Pointer, wire.Clip(method.Raw, 80))
 						}
-					}
-				})
+						return true
+					})
+				}
 			},
 		},
 		{
@@ -64,28 +76,27 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-input-request-keys-unique"},
+			Idle:  noRequests,
+			Hint:  requestInput,
 			Judge: func(j *check.J) {
-				eachInterim(j, func(s transcript.Message) {
-					for _, twice := range s.Message.Duplicates {
-						if key, ok := strings.CutPrefix(twice, "/result/inputRequests/"); ok && !strings.Contains(key, "/") {
+				check.Each(j, interimResults(j), func(s transcript.Message) bool {
+					for _, duplicate := range s.Message.Duplicates {
+						key, ok := strings.CutPrefix(duplicate, "/result/inputRequests/")
+						if ok && !strings.Contains(key, "/") {
 							j.Fail(s.Entry, "%s has two inputRequests with the key %q", s.Name, wire.Clip(key, 80))
-							return
+							break
 						}
 					}
-					if s.Body.Get("inputRequests").IsObject() {
-						j.Saw()
-					}
+					return s.Body.Get("inputRequests").IsObject()
 				})
 			},
 		},
 	}
 }
 
-// eachInterim gives the input_required results of methods that may have them.
-func eachInterim(j *check.J, look func(s transcript.Message)) {
-	transcript.EachMessage(j, func(s transcript.Message) {
-		if s.Definition == "InputRequiredResult" {
-			look(s)
-		}
+// interimResults returns the input_required results of methods that may have them.
+func interimResults(j *check.J) []transcript.Message {
+	return transcript.Filter(transcript.Messages(j), func(s transcript.Message) bool {
+		return s.Definition == "InputRequiredResult"
 	})
 }

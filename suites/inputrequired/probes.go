@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -12,171 +13,192 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// probes are the probes of basic/patterns/mrtr: of what a server makes of the
-// retries of requests that it answered with an input_required result.
-func probes() []check.Check {
-	return slices.Concat([]check.Check{
+// noRetry is why several probes are not observed.
+const noRetry = "no request was retried"
+
+// probes returns the probes of basic/patterns/mrtr: how a server treats the retries
+// of requests that it answered with an input_required result.
+func probes() []check.Check { return slices.Concat(responseProbes(), stateProbes()) }
+
+// responseProbes returns the probes of inputResponses.
+func responseProbes() []check.Check {
+	return []check.Check{
 		{
 			ID:    "mrtr.abandoned",
-			Says:  "requests that are never retried leave the next one as it was",
+			Says:  "requests that the client does not retry have no effect on the next request",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-no-assumed-retry"},
-			// roundsAbandoned leaves some requests where they ask for input, and expects
-			// the next to be as good as the first.
+			Idle:  "no request was left without a retry",
 			Probe: func(t *check.T) {
 				asking.EachRound(t, 2, func(r asking.Round) {
 					for range 3 {
 						r.Ask(t)
 					}
 					m := t.Request(r.Method, r.Params)
-					if m.Kind != wire.Result {
-						t.Fail("the result that the first such request got", m.Summary(), "%s was asked anew after some that were never retried, and answered with %s", r, m.Summary())
-					}
+					match.Expect(t, m).To(match.BeResult(), "%s, after requests that were not retried", r)
+					t.Saw()
 				})
 				t.Survives("requests that were never retried")
 			},
 		},
 		{
 			ID:       "mrtr.responses.validated",
-			Says:     "a retry whose inputResponses are none does not succeed",
+			Says:     "a retry with invalid inputResponses does not succeed",
 			Level:    spec.Should,
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-server-validates-responses"},
+			Idle:     noRetry,
 			Malforms: true,
-			// responsesValidated accepts an error, a failure of the tool and a renewed
-			// question.
+			// An error, a failure of the tool and another input_required result are right.
 			Probe: func(t *check.T) {
 				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
-					key, wrong := asking.FirstKey(r.Interim), map[string]any{}
-					maps.Copy(wrong, r.Retry["inputResponses"].(check.Params))
-					wrong[key] = "mcpcheck"
-					for _, responses := range []any{[]any{"mcpcheck"}, "mcpcheck", wrong} {
+					if len(inputResponses(r)) == 0 {
+						return
+					}
+					invalid := check.Merge(inputResponses(r), check.Params{asking.FirstKey(r.Interim): "mcpcheck"})
+					for _, responses := range []any{[]any{"mcpcheck"}, "mcpcheck", invalid} {
 						m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": responses}))
 						if check.Succeeded(t, m) {
-							t.Fail("an error, or the question again", m.Summary(), "%s was retried with the inputResponses %s, and succeeded", r, wire.Clip(string(check.MustJSON(responses)), 80))
+							t.Fail("an error, or another input_required result", m.Summary(),
+								"%s was retried with the inputResponses %s, and succeeded", r, wire.Clip(string(check.MustJSON(responses)), 80))
 						}
+						t.Saw()
 					}
 				})
 			},
 		},
 		{
 			ID:       "mrtr.responses.errors",
-			Says:     "a retry whose inputResponses are no object is answered with an error",
+			Says:     "the server answers a retry whose inputResponses are no object with an error",
 			Level:    spec.Should,
 			In:       spec.Stateless,
 			Rules:    []string{"mrtr-protocol-errors"},
+			Idle:     noRetry,
 			Malforms: true,
-			// responsesErrors leaves success to responsesValidated.
 			Probe: func(t *check.T) {
 				asking.EachRound(t, 1, func(r asking.Round) {
 					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": "mcpcheck"}))
-					switch {
-					case check.Succeeded(t, m):
+					if check.Succeeded(t, m) {
 						t.NotObserved("the retry succeeded, which mrtr.responses.validated judges", "")
-					case m.Kind != wire.Error:
-						t.Fail("an error", m.Summary(), "%s was retried with a string as inputResponses, and answered with %s", r, m.Summary())
 					}
+					match.Expect(t, m).To(match.BeError(), "%s was retried with a string as inputResponses", r)
+					t.Saw()
 				})
 			},
 		},
 		{
 			ID:    "mrtr.responses.extra",
-			Says:  "a response that was not asked for is ignored",
+			Says:  "the server ignores a response that it did not request",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-extra-responses-ignored"},
-			// responsesExtra looks at requests that succeed without the surplus, before and
-			// after: what a tool did once it may refuse to do again.
+			Idle:  "no request that requests input succeeded in its second round",
+			// The same request must succeed without the extra response before and after: a tool
+			// may refuse to do something twice.
 			Probe: func(t *check.T) {
-				seen := false
-				retried := func(a asking.Asker, extra check.Params) (wire.Message, bool) {
-					r, ok := a.Ask(t)
-					if !ok {
-						return wire.Message{}, false
-					}
-					answers, _ := r.Retry["inputResponses"].(check.Params)
-					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": check.Merge(answers, extra)}))
-					return m, check.Succeeded(t, m)
-				}
 				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
-					if _, good := retried(r.Asker, nil); !good {
+					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) {
 						return
 					}
-					m, good := retried(r.Asker, check.Params{"mcpcheck-extra": check.Params{"action": "cancel"}})
+					m := retryWith(t, r.Asker, check.Params{"mcpcheck-extra": check.Params{"action": "cancel"}})
 					at := t.Marked()
-					if _, still := retried(r.Asker, nil); !still || m.Kind == wire.Invalid {
+					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) || m.Kind == wire.Invalid {
 						return
 					}
-					if seen = true; !good {
+					if !check.Succeeded(t, m) {
 						t.Mark(t.Frames(at)[0])
-						t.Fail("the result that comes without it", m.Summary(), "%s was retried with an answer that was not asked for beside the others", r)
+						t.Fail("the result that comes without it", m.Summary(),
+							"%s was retried with a response that was not requested", r)
 					}
+					t.Saw()
 				})
-				if !seen {
-					t.NotObserved("no request that asks for input succeeded in its second round", "")
-				}
 			},
 		},
 		{
 			ID:    "mrtr.responses.missing",
-			Says:  "what a retry leaves unanswered is asked for again",
+			Says:  "the server requests again what a retry does not answer",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-missing-responses-rerequested"},
-			// responsesMissing leaves one answer out. Success shows that it was not needed.
+			Idle:  "no request needed the response that was left out",
+			// A success shows that the response was not needed.
 			Probe: func(t *check.T) {
-				seen := false
 				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
-					left := maps.Clone(r.Retry["inputResponses"].(check.Params))
-					key := asking.FirstKey(r.Interim)
-					delete(left, key)
-					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": left}))
+					if len(inputResponses(r)) == 0 {
+						return
+					}
+					responses, key := maps.Clone(inputResponses(r)), asking.FirstKey(r.Interim)
+					delete(responses, key)
+					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": responses}))
 					switch {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
-						t.Fail("an input_required result", m.Summary(), "%s was retried without an answer to %q, and answered with %s", r, key, m.Summary())
+						t.Fail("an input_required result", m.Summary(),
+							"%s was retried without a response to %q, and answered with %s", r, key, m.Summary())
 					case session.Interim(m):
-						if asked := m.Result().Get("inputRequests"); !wire.Member(asked, key).Exists() && len(asked.Map()) == 0 {
-							t.Fail("inputRequests with what is missing", m.Summary(), "%s was retried without an answer to %q, and asks for nothing", r, key)
+						requests := m.Result().Get("inputRequests")
+						if !wire.Member(requests, key).Exists() && len(requests.Map()) == 0 {
+							t.Fail("inputRequests with what is missing", m.Summary(),
+								"%s was retried without a response to %q, and requests nothing", r, key)
 						}
-						seen = true
+						t.Saw()
 					}
 				})
-				if !seen {
-					t.NotObserved("no request that asks for input was refused for want of it", "")
-				}
 			},
 		},
 		{
 			ID:    "mrtr.spontaneous",
-			Says:  "a first request with inputResponses and a requestState of its own making is answered, and the server lives",
+			Says:  "the server answers a first request with inputResponses and a requestState, and goes on",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-spontaneous-responses-harmless"},
-			// responsesSpontaneous adds to plain requests what belongs to a retry. A name
-			// that is unknown may always be sent.
+			Idle:  "the server offers nothing that could request input",
+			// A call of an unknown tool changes nothing, so that it may always be sent.
 			Probe: func(t *check.T) {
-				unasked := check.Params{"requestState": "mcpcheck", "inputResponses": check.Params{"mcpcheck": check.Params{"action": "accept", "content": check.Params{}}}}
-				tried := 0
-				try := func(method string, params check.Params) {
-					if _, err := t.Try(method, check.Merge(params, unasked)).Get(); err != nil {
-						t.Fail("an answer to "+method, err.Error(), "%s was sent with inputResponses and a requestState that nobody asked for: %v", method, err)
-					}
-					tried++
-				}
+				const most = 6
+				sent := 0
 				if t.Declares("tools") {
-					try("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+					sent++
+					expectAnswered(t, "tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
 				}
 				for _, x := range asking.Uses(t) {
-					if tried < 6 {
-						try(x.Method, x.Params)
+					if sent < most {
+						sent++
+						expectAnswered(t, x.Method, x.Params)
 					}
 				}
-				if tried == 0 {
-					t.NotObserved("the server has nothing that could ask for input", "")
+				if sent > 0 {
+					t.Survives("inputResponses that it did not request")
 				}
-				t.Survives("inputResponses that nobody asked for")
 			},
 		},
-	}, requestStates())
+	}
+}
+
+// expectAnswered sends a first request with the params of a retry.
+func expectAnswered(t *check.T, method string, params check.Params) {
+	accepted := check.Params{"action": "accept", "content": check.Params{}}
+	retry := check.Params{"requestState": "mcpcheck", "inputResponses": check.Params{"mcpcheck": accepted}}
+	if err := t.Try(method, check.Merge(params, retry)).Err; err != nil {
+		t.Fail("an answer to "+method, err.Error(),
+			"%s was sent with inputResponses and a requestState that the server did not request: %v", method, err)
+	}
+	t.Saw()
+}
+
+// inputResponses returns the responses with which a round is retried.
+func inputResponses(r asking.Round) check.Params {
+	responses, _ := r.Retry["inputResponses"].(check.Params)
+	return responses
+}
+
+// retryWith makes a request anew and retries it with extra responses. It returns the
+// answer to the retry, the zero message if the server requests no input this time.
+func retryWith(t *check.T, a asking.Asker, extra check.Params) wire.Message {
+	r, ok := a.Ask(t)
+	if !ok {
+		return wire.Message{}
+	}
+	responses := check.Merge(inputResponses(r), extra)
+	return t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": responses}))
 }

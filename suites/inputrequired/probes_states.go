@@ -10,53 +10,50 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// requestStates are the probes of what a server makes of the requestState that
-// comes back to it.
-func requestStates() []check.Check {
+// stateProbes returns the probes of how a server treats a requestState that it
+// receives.
+func stateProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "mrtr.state.survived",
-			Says:  "a retry with a requestState that is none is answered, and the server lives",
+			Says:  "the server answers a retry with an invalid requestState, and goes on",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-untrusted"},
-			// stateSurvived takes a refusal by HTTP alone for an answer: whoever refuses what
-			// a state holds, or how long it is, treats it as it should.
+			Idle:  "no request was retried with an invalid requestState",
+			// A refusal by HTTP alone is an answer: the server may limit the length of a state.
 			Probe: func(t *check.T) {
 				asking.EachState(t, 2, func(r asking.Round, state string) {
-					for what, forged := range map[string]string{
-						"a word": "mcpcheck", "nothing": "", "the half of its own": state[:len(state)/2], "20,000 letters": strings.Repeat("m", 20_000),
-						"JSON": `{"mcpcheck":[null]}`, "what looks like a token": "bWNwY2hlY2s.bWNwY2hlY2s.bWNwY2hlY2s",
-					} {
-						_, err := r.Presented(t, forged)
+					for _, invalid := range invalidStates(state) {
+						_, err := r.Presented(t, invalid.value)
 						if status := posting.RefusalStatus(err); status != 0 {
-							t.Note("a requestState of %s was refused by HTTP alone, with status %d", what, status)
+							t.Note("a requestState of %s was refused by HTTP alone, with status %d", invalid.what, status)
 						} else if err != nil {
-							t.Fail("an answer to "+r.Method, err.Error(), "%s was retried with a requestState of %s: %v", r, what, err)
+							t.Fail("an answer to "+r.Method, err.Error(),
+								"%s was retried with a requestState of %s: %v", r, invalid.what, err)
 						}
+						t.Saw()
 					}
 				})
-				t.Survives("a requestState that is none")
+				t.Survives("an invalid requestState")
 			},
 		},
 		{
 			ID:    "mrtr.state.tampered",
-			Says:  "nothing is done on the strength of a requestState that was altered",
+			Says:  "the server returns no other result for a requestState that was altered",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-tamper-rejected"},
-			// stateTampered alters what can be read of a requestState, a value at a time,
-			// and one letter of what cannot.
-			// It is only when the result changes with it that the state matters and was
-			// not protected; a state that may be altered without any effect needs no
-			// protection (basic/patterns/mrtr#server-requirements-basic-workflow).
-			// Whether a request is refused for its state is told by the one that is as it
-			// should be, which must succeed behind it.
+			Idle:  "the server refused no requestState that was altered, and none changed a result",
+			// Each value that can be read in a requestState is altered by itself, and one
+			// letter of a state that cannot be read. A state that may be altered without effect
+			// needs no protection (basic/patterns/mrtr#server-requirements-basic-workflow): only
+			// a result that changes with it breaks the rule. A refusal is due to the state only
+			// if the unaltered request succeeds after it.
 			Probe: func(t *check.T) {
-				rejected := false
 				asking.EachState(t, asking.MaxAskers, func(r asking.Round, state string) {
 					r, state = r.Further(t, state)
-					honest, ok := r.Steady(t)
+					usual, ok := r.Steady(t)
 					if !ok {
 						return
 					}
@@ -67,68 +64,88 @@ func requestStates() []check.Check {
 						switch got := asking.VisibleContent(m); {
 						case !check.Succeeded(t, m):
 							refused = true
-						case got != honest && r.Follows(t, forged.State, got, honest):
+						case got != usual && r.Follows(t, forged.State, got, usual):
 							t.Mark(t.Frames(at)[0])
-							t.Fail("an error, or the question again", m.Summary(), "%s was retried with %s in its requestState, and its result changed with it: %s", r, forged.What, wire.Clip(got, 120))
+							t.Fail("an error, or another input_required result", m.Summary(),
+								"%s was retried with %s in its requestState, and its result changed with it: %s",
+								r, forged.What, wire.Clip(got, 120))
 						}
 					}
 					if refused {
-						_, still := r.Again(t)
-						rejected = rejected || still
+						sawIfSucceeds(t, r)
 					}
 				})
-				if !rejected {
-					t.NotObserved("no requestState that was altered was refused, nor did it change any result", "")
-				}
 			},
 		},
 		{
 			ID:    "mrtr.state.bound",
-			Says:  "the requestState of one request is not accepted for another",
+			Says:  "the server does not accept the requestState of one request for another",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Rules: []string{"mrtr-request-state-bound-request"},
-			// stateBound presents the requestState of one request at another, or at the
-			// same tool with other arguments, with the answers that that one asked for. What
-			// binds a state is part of what protects it
+			Idle:  "no two requests that succeed have a requestState of their own that is protected",
+			// The requestState of the first request is sent with others, and with the same tool
+			// with other arguments. The binding is part of the protection of a state
 			// (basic/patterns/mrtr#server-requirements-basic-workflow): a state that needs no
-			// protection, such as one that is always the same, needs not be bound either.
+			// protection, such as one that is always the same, need not be bound either.
 			Probe: func(t *check.T) {
 				var first *asking.Round
-				refused := false
-				present := func(r asking.Round) {
-					own, foreign := r.Interim.Get("requestState").String(), first.Interim.Get("requestState").String()
-					if _, ok := r.Again(t); !ok || own == foreign {
-						return
-					}
-					m := r.Present(t, foreign)
-					at := t.Marked()
-					switch {
-					case !check.Succeeded(t, m):
-						_, still := r.Again(t)
-						refused = refused || still
-					case r.Protected(t, own):
-						t.Mark(t.Frames(at)[0])
-						t.Fail("an error, or the question again", m.Summary(), "%s with %s was retried with the requestState of %s with %s, and succeeded",
-							r, wire.Clip(string(check.MustJSON(r.Params)), 80), first.Asker, wire.Clip(string(check.MustJSON(first.Params)), 80))
-					}
-				}
 				asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
 					if first == nil {
 						first = &r
 						return
 					}
-					present(r)
+					expectStateBound(t, r, *first)
 				})
 				for _, other := range first.Variants(t) {
 					if r, ok := other.Ask(t); ok && r.Interim.Get("requestState").Exists() {
-						present(r)
+						expectStateBound(t, r, *first)
 					}
-				}
-				if !refused {
-					t.NotObserved("no two requests that succeed carry a requestState of their own that is protected", "")
 				}
 			},
 		},
+	}
+}
+
+// expectStateBound retries a request with the requestState of another one. A success
+// breaks the rule if the own state of the request is protected.
+func expectStateBound(t *check.T, r, other asking.Round) {
+	own, foreign := r.Interim.Get("requestState").String(), other.Interim.Get("requestState").String()
+	if _, ok := r.Again(t); !ok || own == foreign {
+		return
+	}
+	m := r.Present(t, foreign)
+	at := t.Marked()
+	switch {
+	case !check.Succeeded(t, m):
+		sawIfSucceeds(t, r)
+	case r.Protected(t, own):
+		t.Mark(t.Frames(at)[0])
+		t.Fail("an error, or another input_required result", m.Summary(),
+			"%s with %s was retried with the requestState of %s with %s, and succeeded",
+			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Asker, wire.Clip(string(check.MustJSON(other.Params)), 80))
+	}
+}
+
+// sawIfSucceeds records evidence if the retry with its own requestState succeeds:
+// what was refused before was refused for its state.
+func sawIfSucceeds(t *check.T, r asking.Round) {
+	if _, ok := r.Again(t); ok {
+		t.Saw()
+	}
+}
+
+// An invalidState is a value of a requestState that the server did not return.
+type invalidState struct{ what, value string }
+
+// invalidStates returns values that no server returns, and the half of a state.
+func invalidStates(state string) []invalidState {
+	return []invalidState{
+		{"a word", "mcpcheck"},
+		{"nothing", ""},
+		{"the half of its own", state[:len(state)/2]},
+		{"20,000 letters", strings.Repeat("m", 20_000)},
+		{"JSON", `{"mcpcheck":[null]}`},
+		{"what looks like a token", "bWNwY2hlY2s.bWNwY2hlY2s.bWNwY2hlY2s"},
 	}
 }
