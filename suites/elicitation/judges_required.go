@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -11,99 +13,112 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// urlRequired are the judges of the error by which a server refuses a request
-// until a page was visited (client/elicitation#url-elicitation-required-error,
-// in 2025-11-25; that later revisions forbid it is judged with the codes).
-func urlRequired() []check.Check {
-	of := func(c check.Check) check.Check {
-		c.Level, c.In = spec.Must, spec.Only(spec.V2025_11_25)
-		return c
-	}
+// noRequiredError is why several judges are not observed.
+const noRequiredError = "the server sent no error -32042"
+
+// requiredJudges returns the judges of the error by which a server refuses a request
+// until the user has visited a page (2025-11-25,
+// client/elicitation#url-elicitation-required-error). Judges of error codes judge that
+// later revisions forbid it.
+func requiredJudges() []check.Check {
 	return []check.Check{
-		of(check.Check{
+		{
 			ID:    "elicitation.required.code",
-			Says:  "an error that lists elicitations to be completed has the code -32042",
+			Says:  "an error that lists elicitations in URL mode has the code -32042",
+			Level: spec.Must,
+			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-code"},
+			Idle:  "the server sent no error that lists elicitations",
 			Judge: func(j *check.J) {
-				for _, e := range transcript.ErrorResponses(j) {
-					list := e.Message.Error().Get("data.elicitations")
+				check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
+					list := elicitationsOf(e)
 					if !list.IsArray() || list.Get("0.mode").String() != "url" {
-						continue
+						return false
 					}
 					if code, _ := e.Message.Code(); code != spec.LegacyURLElicitationError {
-						j.Fail(e, "an error with elicitations to be completed has the code %d", code)
-						continue
+						j.Fail(e, "an error that lists elicitations has the code %d", code)
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
-		}),
-		of(check.Check{
+		},
+		{
 			ID:    "elicitation.required.only",
-			Says:  "error -32042 is given only where an elicitation can be required",
+			Says:  "the server sends error -32042 only if an elicitation is required",
+			Level: spec.Must,
+			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-only-then"},
-			// requiredOnly takes it for granted that discovery, lists and the like need no
-			// visit of a page, and that an empty list requires nothing.
+			Idle:  noRequiredError,
+			// Discovery, lists and the like need no visit of a page, and an empty list
+			// requires nothing.
 			Judge: func(j *check.J) {
-				required(j, func(e wire.Entry) {
+				check.Each(j, requiredErrors(j), func(e wire.Entry) bool {
 					r, ok := j.RequestOf(e)
 					if !ok {
-						return
+						return false
 					}
-					method, list := r.Message.Method(), e.Message.Error().Get("data.elicitations")
+					method, list := r.Message.Method(), elicitationsOf(e)
+					isPlain := slices.Contains([]string{"initialize", "ping", "logging/setLevel"}, method)
 					switch {
-					case slices.Contains([]string{"initialize", "ping", "logging/setLevel"}, method), strings.HasSuffix(method, "/list"):
+					case isPlain, strings.HasSuffix(method, "/list"):
 						j.Fail(e, "%s was answered with -32042", method)
 					case list.IsArray() && len(list.Array()) == 0:
 						j.Fail(e, "%s was answered with -32042, which lists no elicitation", wire.Clip(method, 80))
-					default:
-						j.Saw()
 					}
+					return true
 				})
 			},
-		}),
-		of(check.Check{
+		},
+		{
 			ID:    "elicitation.required.list",
-			Says:  "error -32042 lists the elicitations that are required",
+			Says:  "error -32042 lists the required elicitations",
+			Level: spec.Must,
+			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-list"},
+			Idle:  noRequiredError,
 			Judge: func(j *check.J) {
-				required(j, func(e wire.Entry) {
-					if list := e.Message.Error().Get("data.elicitations"); !list.IsArray() {
+				check.Each(j, requiredErrors(j), func(e wire.Entry) bool {
+					if list := elicitationsOf(e); !list.IsArray() {
 						j.Fail(e, "data.elicitations of error -32042 is %s, not an array", wire.TypeName(list))
-						return
 					}
-					j.Saw()
+					return true
 				})
 			},
-		}),
-		of(check.Check{
+		},
+		{
 			ID:    "elicitation.required.entries",
-			Says:  "the elicitations that error -32042 lists are of URL mode and have an elicitationId",
+			Says:  "the elicitations of error -32042 are in URL mode and have an elicitationId",
+			Level: spec.Must,
+			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-url-required-error-url-mode"},
+			Idle:  "the server sent no error -32042 that lists an elicitation",
+			// elicitation.required.list judges a list that is no array.
 			Judge: func(j *check.J) {
-				required(j, func(e wire.Entry) {
-					list := e.Message.Error().Get("data.elicitations")
+				for _, e := range requiredErrors(j) {
+					list := elicitationsOf(e)
 					if !list.IsArray() {
-						return // elicitation.required.list
+						continue
 					}
-					for _, v := range list.Array() {
-						if broken := schema.For(j.Rev).Validate("ElicitRequestURLParams", []byte(v.Raw)); len(broken) > 0 {
+					check.Each(j, list.Array(), func(v gjson.Result) bool {
+						broken := schema.For(j.Rev).Validate("ElicitRequestURLParams", []byte(v.Raw))
+						if len(broken) > 0 {
 							j.Fail(e, "data.elicitations of error -32042 holds %s: %s", wire.Clip(v.Raw, 80), broken[0])
-							return
 						}
-						j.Saw()
-					}
-				})
+						return true
+					})
+				}
 			},
-		}),
+		},
 	}
 }
 
-// required gives the errors -32042.
-func required(j *check.J, look func(e wire.Entry)) {
-	for _, e := range transcript.ErrorResponses(j) {
-		if code, _ := e.Message.Code(); code == spec.LegacyURLElicitationError {
-			look(e)
-		}
-	}
+// requiredErrors returns the errors -32042.
+func requiredErrors(j *check.J) []wire.Entry {
+	return transcript.Filter(transcript.ErrorResponses(j), func(e wire.Entry) bool {
+		code, _ := e.Message.Code()
+		return code == spec.LegacyURLElicitationError
+	})
 }
+
+// elicitationsOf returns the elicitations that an error lists.
+func elicitationsOf(e wire.Entry) gjson.Result { return e.Message.Error().Get("data.elicitations") }

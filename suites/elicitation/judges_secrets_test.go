@@ -8,13 +8,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// What is no secret without any doubt is held against nobody.
-func TestOnlyFieldsThatAreSecretsAreHeldAgainstAForm(t *testing.T) {
-	c := formSecrets()
+// A field that may be no secret does not fail the check.
+func TestFailsOnlyFieldsThatAreCertainlySecrets(t *testing.T) {
+	c := secretsJudge()
 	c.Of = wire.Server
-	look := func(params string) check.State {
-		ask := wire.Frame{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":` + params + `}`)}
-		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{ask})).State
+	judge := func(params string) check.State {
+		request := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":` + params + `}`
+		frame := wire.Frame{From: wire.Server, Raw: []byte(request)}
+		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{frame})).State
 	}
 	form := func(properties string) string {
 		return `{"message":"Your password, please","requestedSchema":{"type":"object","properties":` + properties + `}}`
@@ -26,8 +27,8 @@ func TestOnlyFieldsThatAreSecretsAreHeldAgainstAForm(t *testing.T) {
 		"spaced":   form(`{"Credit-card number":{"type":"string"}}`),
 		"explicit": `{"mode":"form",` + form(`{"CLIENT_SECRET":{"type":"string"}}`)[1:],
 	} {
-		if got := look(params); got != check.Violated {
-			t.Errorf("%s came to %v", name, got)
+		if got := judge(params); got != check.Violated {
+			t.Errorf("%s: state %v", name, got)
 		}
 	}
 	for name, params := range map[string]string{
@@ -40,16 +41,16 @@ func TestOnlyFieldsThatAreSecretsAreHeldAgainstAForm(t *testing.T) {
 		"formatted": form(`{"password":{"type":"string","format":"date"}}`),
 		"empty":     form(`{}`),
 	} {
-		if got := look(params); got != check.Kept {
-			t.Errorf("%s came to %v", name, got)
+		if got := judge(params); got != check.Kept {
+			t.Errorf("%s: state %v", name, got)
 		}
 	}
 	for name, params := range map[string]string{
 		"page":   `{"mode":"url","message":"x","url":"https://library.example","elicitationId":"1","requestedSchema":{"properties":{"password":{"type":"string"}}}}`,
 		"broken": form(`7`),
 	} {
-		if got := look(params); got == check.Violated || got == check.Kept {
-			t.Errorf("%s came to %v", name, got)
+		if got := judge(params); got == check.Violated || got == check.Kept {
+			t.Errorf("%s: state %v", name, got)
 		}
 	}
 }

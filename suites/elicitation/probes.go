@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -11,103 +13,129 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
 )
 
-// probes are the probes of client/elicitation. The shape of requests is
-// judged in every session.
+// noElicitation is why several probes are not observed.
+const noElicitation = "the server elicited nothing"
+
+// probes returns the probes of client/elicitation. Judges judge the shape of
+// requests.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "elicitation.actions",
-			Says:  "a request that elicits is answered when the user accepts, declines and cancels",
+			Says:  "the server answers a request that elicits if the user declines or cancels",
 			Level: spec.Should,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"elicitation-server-handles-actions"},
-			Probe: func(t *check.T) { actionsHandled(t) },
+			Idle:  noElicitation,
+			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
 			ID:    "elicitation.failures",
-			Says:  "a request that elicits is answered when the user declines and cancels",
+			Says:  "the server answers a request that elicits if the user declines or cancels",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Rules: []string{"elicitation-server-handles-failure"},
-			Probe: func(t *check.T) { actionsHandled(t) },
+			Idle:  noElicitation,
+			Probe: func(t *check.T) { expectActionsHandled(t) },
 		},
 		{
 			ID:       "elicitation.content.validated",
-			Says:     "content of a form that does not fit the requestedSchema is not used",
+			Says:     "the server does not use content of a form that is not valid against the requestedSchema",
 			Level:    spec.Should,
 			In:       spec.Since(spec.V2025_06_18),
 			Rules:    []string{"elicitation-validate-content"},
+			Idle:     "no result shows whether the server used the content of a form",
 			Malforms: true,
-			// contentValidated accepts any form of refusal. Content that merely lacks a
-			// field is not tried: a tool may well do without.
+			// Any form of refusal is right. Content that only lacks a field is not sent: a tool
+			// may do without it. elicitation.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
-				var u asking.UnusableCount
 				tried := false
 				for _, a := range asking.AskersFor(t, asking.Elicit) {
 					for _, ask := range a.Of(asking.Elicit) {
-						content, why := asking.MisfitForm(ask.Params.Get("requestedSchema"))
+						requested := ask.Params.Get("requestedSchema")
+						content, why := asking.MisfitForm(requested)
 						if content == nil {
 							continue
 						}
 						tried = true
-						asking.Answering(t, asking.Elicit, func(asked check.Asked) check.ClientAnswer {
-							if asked.Params.Get("requestedSchema").Raw != ask.Params.Get("requestedSchema").Raw {
-								return acceptForm(asked)
-							}
-							return check.ClientAnswer{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
-						})
-						e, err := t.Client().Invoke(a.Method, a.Params).Get()
-						if err != nil {
-							continue // elicitation.answers.survived
+						asking.Answering(t, asking.Elicit, answerForm(requested, content))
+						r := t.Client().Invoke(a.Method, a.Params)
+						if r.Err != nil {
+							continue
 						}
-						if u.Take(t, e.Message); u.Used > 0 {
-							t.Mark(e)
-							t.Fail("a failure of the request", e.Message.Summary(), "%s elicited, and used content with %s", a, why)
+						var count asking.UnusableCount
+						count.Take(t, r.Message)
+						if count.Used > 0 {
+							t.Mark(r.Entry)
+							t.Fail("a failure of the request", r.Message.Summary(), "%s elicited, and used content with %s", a, why)
+						}
+						if count.Refused > 0 {
+							t.Saw()
 						}
 					}
 				}
-				switch {
-				case !tried:
-					t.NotObserved("no form was asked for whose content could be wrong", "")
-				case u.Refused == 0:
-					t.NotObserved("what was filled in to a form did not show in any result", "")
+				if !tried {
+					t.NotObserved("the server elicited no form whose content could be invalid", "")
 				}
 			},
 		},
 		{
 			ID:       "elicitation.answers.survived",
-			Says:     "a request that elicits is answered whatever the client answers, and the server lives",
+			Says:     "the server survives any answer to elicitation/create, as users refuse and clients fail",
 			Level:    spec.Robust,
 			In:       spec.Handshake & spec.Since(spec.V2025_06_18),
 			Spec:     "client/elicitation#response-actions",
+			Idle:     noElicitation,
 			Malforms: true,
-			Probe:    func(t *check.T) { expect.AnswersSurvived(t, asking.Elicit) },
+			Probe: func(t *check.T) {
+				expect.AnswersSurvived(t, asking.Elicit)
+				t.Saw()
+			},
 		},
 	}
 }
 
-// actionsHandled takes any answer for a fitting one: what a tool does without
-// what it asked for is its own affair.
-func actionsHandled(t *check.T) {
-	list := asking.AskersFor(t, asking.Elicit)
-	for _, a := range list[:min(len(list), 3)] {
+// expectActionsHandled declines and cancels elicitations. Any answer is right: what a
+// tool does without the input is its own choice.
+func expectActionsHandled(t *check.T) {
+	const most = 3
+	askers := asking.AskersFor(t, asking.Elicit)
+	for _, a := range askers[:min(len(askers), most)] {
 		for _, action := range []string{"decline", "cancel"} {
 			asking.Answering(t, asking.Elicit, func(check.Asked) check.ClientAnswer {
 				return check.ClientAnswer{Result: check.Params{"action": action}}
 			})
-			if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
+			if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {
 				t.Fail("an answer to "+a.Method, err.Error(), "%s elicited, the user answered %s: %v", a, action, err)
 			}
+			t.Saw()
 		}
 	}
 	t.Survives("elicitations that were declined or cancelled")
 }
 
-// acceptForm is the answer of a user who fills in the form.
+// answerForm returns a function that accepts the form of a schema with the given
+// content, and any other form with valid content.
+func answerForm(requested gjson.Result, content []byte) func(check.Asked) check.ClientAnswer {
+	return func(asked check.Asked) check.ClientAnswer {
+		if asked.Params.Get("requestedSchema").Raw != requested.Raw {
+			return acceptForm(asked)
+		}
+		return accept(content)
+	}
+}
+
+// acceptForm accepts a form with valid content; it declines a form for which none can
+// be made.
 func acceptForm(a check.Asked) check.ClientAnswer {
 	content, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
 	if err != nil {
 		return check.ClientAnswer{Result: check.Params{"action": "decline"}}
 	}
+	return accept(content)
+}
+
+// accept returns the answer of a user who accepts with content.
+func accept(content []byte) check.ClientAnswer {
 	return check.ClientAnswer{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
 }
