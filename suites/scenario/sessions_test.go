@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// lines makes a transcript: > is of the client, < of the server.
+// lines returns a transcript of lines: those after > are of the client, those after < of the server.
 func lines(t *testing.T, text string) *wire.Transcript {
 	t.Helper()
 	var frames []wire.Frame
@@ -27,7 +27,7 @@ func lines(t *testing.T, text string) *wire.Transcript {
 	return wire.TranscriptOf(frames)
 }
 
-func TestTheRevisionOfASession(t *testing.T) {
+func TestReadsTheRevisionOfASession(t *testing.T) {
 	const (
 		init     = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}` + "\n"
 		ready    = `>{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
@@ -69,12 +69,12 @@ func TestTheRevisionOfASession(t *testing.T) {
 	}
 }
 
-// The scenarios have names of their own and serve every revision.
+// The scenarios have unique names and serve every revision.
 func TestScenariosServeEveryRevision(t *testing.T) {
 	names, plain := map[string]bool{}, spec.Set(0)
 	for _, s := range Scenarios() {
 		if names[s.Name] || s.Says == "" || s.Serves == 0 {
-			t.Errorf("scenario %q is there twice, or says or serves nothing", s.Name)
+			t.Errorf("scenario %q has a name of another, or Says or Serves is empty", s.Name)
 		}
 		names[s.Name] = true
 		if s.Plain != "" {
@@ -82,6 +82,6 @@ func TestScenariosServeEveryRevision(t *testing.T) {
 		}
 	}
 	if plain != spec.Every {
-		t.Errorf("plain servers are of %s only", plain)
+		t.Errorf("there are plain servers of %s only", plain)
 	}
 }
