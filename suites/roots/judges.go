@@ -6,10 +6,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of client/roots.
+// judges returns the judges of client/roots.
 func judges() []check.Check {
 	params := transcript.ShapeChecks([]transcript.ShapeCheck{{
 		Check: check.Check{
@@ -17,68 +18,40 @@ func judges() []check.Check {
 			Says:  "the params of roots/list are an object, if there are any",
 			In:    spec.Every,
 			Rules: []string{"roots-request-no-required-params"},
+			Idle:  noRequest,
 		},
-		Method: "roots/list",
+		Method: asking.ListRoots,
 	}}, nil)
-	shape := params[0].Judge
+	judgeShape := params[0].Judge
 	params[0].Judge = func(j *check.J) {
-		positionalRoots(j)
-		shape(j)
+		judgeParamsType(j)
+		judgeShape(j)
 	}
 	return append(params, check.Check{
 		ID:    "roots.cached",
-		Says:  "roots are not asked for twice on behalf of one request",
+		Says:  "the server does not request the roots twice on behalf of one request",
 		Level: spec.Should,
 		In:    spec.Handshake,
 		Rules: []string{"roots-server-caches"},
-		// rootsCached holds against a server only what no cache explains: that it asks
-		// again during the one request that it is at work on, though it got roots
-		// during it and no change was announced. It may ask once for each change, and
-		// once for the start of the session, on its own account.
+		Idle:  "the server requested no roots on behalf of a single open request",
+		// A server with a cache may request the roots once at the start of the session and
+		// once for each change, also while a request is open. What it requests beyond that is
+		// on behalf of the only open request: a second time, after it received roots and
+		// without a change, breaks the rule.
 		Judge: func(j *check.J) {
-			open := map[string]bool{}   // requests of the client
-			asked := map[string]bool{}  // requests for roots on behalf of one
-			got := false                // roots, since only one request was open
-			copies := map[string]bool{} // requests of the server, which HTTP may bring twice
-			own := 1                    // asks on its own account that are due: one at first, and one for each change
+			u := newRootsUse()
 			for _, e := range j.Entries() {
 				for _, m := range e.Message.Elements() {
-					switch key := m.ID().Key(); {
-					case m.Method() == "notifications/roots/list_changed":
-						got = false
-						own++
-					case e.From != j.Of && m.Kind == wire.Request:
-						if m.Method() != "initialize" { // what comes that early has a judge of its own
-							open[key] = true
-						}
-						got = false
-					case e.From == j.Of && m.IsResponse():
-						delete(open, key)
-						got = false
-					case e.From == j.Of && m.Method() == "roots/list" && e.HTTP != nil && copies[string(m.Raw)]:
-					case e.From == j.Of && m.Method() == "roots/list" && own > 0:
-						copies[string(m.Raw)] = true
-						own--
-					case e.From == j.Of && m.Method() == "roots/list" && aside(j, e):
-					case e.From == j.Of && m.Method() == "roots/list":
-						copies[string(m.Raw)] = true
-						if asked[key] = true; got {
-							j.Fail(e, "the server asks for the roots again during one request, and they did not change")
-						} else if len(open) == 1 {
-							j.Saw()
-						}
-					case e.From != j.Of && m.Kind == wire.Result && asked[key]:
-						got = len(open) == 1
-					}
+					u.add(j, e, m)
 				}
 			}
 		},
 	})
 }
 
-// positionalRoots judges requests for roots whose params are no object, which
-// are no ListRootsRequest to go by.
-func positionalRoots(j *check.J) {
+// judgeParamsType judges requests for roots whose params are no object: the schema
+// does not describe them.
+func judgeParamsType(j *check.J) {
 	for _, e := range j.Sent() {
 		for _, m := range e.Message.Elements() {
 			if transcript.IsRootsRequest(j, m) && m.Misfit != nil && m.Misfit.Member == "params" {
@@ -88,10 +61,63 @@ func positionalRoots(j *check.J) {
 	}
 }
 
-// aside tells whether a request of the server came on a stream that no request of
-// the client opened, beside those that answer: on whose behalf, and when it was
-// sent, is not known.
-func aside(j *check.J, e wire.Entry) bool {
+// A rootsUse is what a session says of the roots up to a message.
+type rootsUse struct {
+	open      map[string]bool // ids of open requests of the client
+	requested map[string]bool // ids of requests for roots on behalf of one of those
+	received  bool            // the only open request received roots
+	seen      map[string]bool // requests for roots, which HTTP may deliver twice
+	allowed   int             // requests that the server may send on its own account
+}
+
+func newRootsUse() *rootsUse {
+	return &rootsUse{open: map[string]bool{}, requested: map[string]bool{}, seen: map[string]bool{}, allowed: 1}
+}
+
+// add judges a message and adds it.
+func (u *rootsUse) add(j *check.J, e wire.Entry, m wire.Message) {
+	switch key := m.ID().Key(); {
+	case m.Method() == "notifications/roots/list_changed":
+		u.received = false
+		u.allowed++
+	case e.From != j.Of && m.Kind == wire.Request:
+		if m.Method() != "initialize" { // lifecycle checks judge requests during the opening
+			u.open[key] = true
+		}
+		u.received = false
+	case e.From == j.Of && m.IsResponse():
+		delete(u.open, key)
+		u.received = false
+	case e.From == j.Of && m.Method() == asking.ListRoots:
+		u.addRequest(j, e, m)
+	case e.From != j.Of && m.Kind == wire.Result && u.requested[key]:
+		u.received = len(u.open) == 1
+	}
+}
+
+// addRequest judges a request for roots and adds it.
+func (u *rootsUse) addRequest(j *check.J, e wire.Entry, m wire.Message) {
+	switch raw := string(m.Raw); {
+	case e.HTTP != nil && u.seen[raw]:
+	case u.allowed > 0:
+		u.seen[raw] = true
+		u.allowed--
+	case isOnListeningStream(j, e):
+	default:
+		u.seen[raw], u.requested[m.ID().Key()] = true, true
+		switch {
+		case u.received:
+			j.Fail(e, "the server requests the roots again during one request, and they did not change")
+		case len(u.open) == 1:
+			j.Saw()
+		}
+	}
+}
+
+// isOnListeningStream reports whether a request of the server came on a stream that no
+// request of the client opened: on whose behalf, and when it was sent, is not known.
+func isOnListeningStream(j *check.J, e wire.Entry) bool {
 	h := j.ExchangeOf(e)
-	return h != nil && len(h.Posted()) == 0 && !slices.ContainsFunc(h.Came, func(m check.Moment) bool { return m.Message.IsResponse() })
+	isResponse := func(m check.Moment) bool { return m.Message.IsResponse() }
+	return h != nil && len(h.Posted()) == 0 && !slices.ContainsFunc(h.Came, isResponse)
 }

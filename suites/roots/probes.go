@@ -1,241 +1,158 @@
 package roots
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/tidwall/gjson"
-
-	"github.com/mcpcheck/mcpcheck/internal/format"
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
-	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
-	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// probes are the probes of client/roots.
+// The reasons why several probes are not observed.
+const (
+	noChange  = "no change of the roots was notified"
+	noRequest = "the server sent no roots/list"
+	noRefusal = "no tool that may be called gave a file inside the root and refused one outside"
+)
+
+// probes returns the probes of client/roots.
 func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "roots.change.survived",
-			Says:  "the server goes on after the client told that its roots changed",
+			Says:  "the server survives notifications/roots/list_changed",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-handles-list-changes"},
+			Idle:  noChange,
 			Probe: func(t *check.T) {
 				t.Notify("notifications/roots/list_changed", nil)
 				t.Survives("notifications/roots/list_changed")
+				t.Saw()
 			},
 		},
 		{
 			ID:    "roots.change.relisted",
-			Says:  "a server that uses roots asks for them again after they changed",
+			Says:  "a server that uses roots requests them again after a change",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"roots-server-relists"},
-			// rootsRelisted accepts as well that the server asks when it next needs them:
-			// one that keeps no roots is never wrong about them.
+			Idle:  noChange,
+			// A server that keeps no roots may request them when it needs them: it never uses
+			// old ones.
 			Probe: func(t *check.T) {
-				users := asking.Askers(t)
-				users = slices.DeleteFunc(slices.Clone(users), func(a asking.Asker) bool { return !a.AsksFor(asking.ListRoots) })
-				if len(users) == 0 && !asking.AsksRoots(t) {
-					asking.NothingAsks(t, asking.ListRoots)
-				}
-				asks := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
+				users := rootsUsers(t)
 				at := t.Notify("notifications/roots/list_changed", nil)
-				for _, a := range users[:min(len(users), 1)] {
-					if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
+				if len(users) > 0 {
+					if err := t.Client().Invoke(users[0].Method, users[0].Params).Err; err != nil {
 						t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
 					}
 				}
-				if _, again := t.AwaitBarrier(at, asks); !again {
-					t.Fail("a request roots/list", "none", "the server asked for the roots before, and does not ask again after it was told that they changed")
+				isRequest := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
+				if _, ok := t.AwaitBarrier(at, isRequest); !ok {
+					t.Fail("a request roots/list", "none",
+						"the server requested the roots before, and does not request them after notifications/roots/list_changed")
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:    "roots.unavailable",
-			Says:  "a request that needs roots is answered when there are none any more",
+			Says:  "the server answers a request that uses roots if the client has none any more",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"roots-server-handles-unavailable"},
-			// rootsUnavailable takes the one root away between two requests.
+			Idle:  noRequest,
 			Probe: func(t *check.T) {
 				a := asking.AskersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.Roots()["roots"].([]any), {}, {}} {
-					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{Result: check.Params{"roots": list}} })
+					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return answerRoots(list...) })
 					asking.Renewed(t, asking.ListRoots)
-					if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
+					if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {
 						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v", a, len(list), err)
 					}
+					t.Saw()
 				}
 				t.Survives("the roots became unavailable")
 			},
 		},
 		{
 			ID:    "roots.boundaries",
-			Says:  "a file outside of the roots is out of reach",
+			Says:  "the server gives no file outside of the roots",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
-			Probe: func(t *check.T) { rootsKept(t, func(inside, outside string) string { return outside }) },
+			Idle:  noRefusal,
+			Probe: func(t *check.T) {
+				expectRefused(t, func(inside, outside string) string { return outside })
+			},
 		},
 		{
 			ID:    "roots.paths",
-			Says:  "a path that climbs out of the roots is refused",
+			Says:  "the server refuses a path that leads out of the roots by ..",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"roots-server-validates-paths"},
+			Idle:  noRefusal,
 			Probe: func(t *check.T) {
-				rootsKept(t, func(inside, outside string) string {
+				expectRefused(t, func(inside, outside string) string {
 					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" + filepath.Base(outside)
 				})
 			},
 		},
 		{
 			ID:    "roots.answers.survived",
-			Says:  "a request that asks for roots is answered whatever the client answers, and the server lives",
+			Says:  "the server survives any answer to roots/list, as users refuse and clients fail",
 			Level: spec.Robust,
 			In:    spec.Handshake,
 			Spec:  "client/roots#error-handling",
-			Probe: func(t *check.T) { expect.AnswersSurvived(t, asking.ListRoots) },
+			Idle:  noRequest,
+			Probe: func(t *check.T) {
+				expect.AnswersSurvived(t, asking.ListRoots)
+				t.Saw()
+				useRootsAfresh(t)
+			},
 		},
 	}
 }
 
-// A place is a folder of ours with a file in it.
-type place struct{ file, mark string }
-
-// newPlace makes a folder below dir.
-func newPlace(dir, name string) (place, error) {
-	p := place{filepath.Join(dir, name, name+".txt"), "mcpcheck wrote this " + name + " the roots"}
-	if err := os.Mkdir(filepath.Dir(p.file), 0o755); err != nil {
-		return p, err
-	}
-	return p, os.WriteFile(p.file, []byte(p.mark+"\n"), 0o600)
-}
-
-// rootsKept makes a folder the only root, and asks the tools that take a path
-// for a file in it and for one beside it. A tool is at fault that shows what is
-// in the other, or that asks for the roots and then does for the other what it
-// did for the one.
-func rootsKept(t *check.T, lead func(inside, outside string) string) {
-
-	dir, err := os.MkdirTemp("", "mcpcheck-roots-")
-	if err != nil {
-		t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	inside, err := newPlace(dir, "inside")
-	if err != nil {
-		t.NotObserved("no folder could be made to be a root: "+err.Error(), "")
-	}
-	outside, err := newPlace(dir, "outside")
-	if err != nil {
-		t.NotObserved("no folder could be made beside a root: "+err.Error(), "")
-	}
-	tools := fileTools(t)
-	asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
-		return check.ClientAnswer{Result: check.Params{"roots": []any{check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}}}}
-	})
-	asking.Renewed(t, asking.ListRoots)
-	defer func() { t.Client().Answer(nil); asking.Renewed(t, asking.ListRoots) }()
-	kept := false
-	for _, tool := range tools {
-		kept = tool.keeps(t, inside, outside, lead(inside.file, outside.file)) || kept
-	}
-	if !kept {
-		t.NotObserved("no tool that may be called gave a file of the root, and refused another", check.AllowHint(toolcalls.Calls(t).Held))
-	}
-
-}
-
-// A fileTool is a tool whose one required argument is a path or a file URI.
-type fileTool struct {
-	tool  gjson.Result
-	arg   string
-	uri   bool
-	roots bool // it was seen to ask for roots
-}
-
-// Bounds of the tools that are asked for files, and of how often for the one
-// inside.
-const maxFileTools, maxLooks = 4, 8
-
-// fileTools returns the tools that may take a file; none unless the server
-// asks for roots.
-func fileTools(t *check.T) []fileTool {
-	using := map[string]bool{}
+// rootsUsers returns the requests on whose behalf the server requests roots. The body
+// ends if the server never requested any.
+func rootsUsers(t *check.T) []asking.Asker {
+	var users []asking.Asker
 	for _, a := range asking.Askers(t) {
-		if a.Method == "tools/call" && a.AsksFor(asking.ListRoots) {
-			using[a.Name] = true
+		if a.AsksFor(asking.ListRoots) {
+			users = append(users, a)
 		}
 	}
-	if len(using) == 0 && !asking.AsksRoots(t) {
+	if len(users) == 0 && !asking.AsksRoots(t) {
 		asking.NothingAsks(t, asking.ListRoots)
 	}
-	var out []fileTool
-	for _, tool := range offer.Tools(t) {
-		arg := tool.Get("inputSchema.required.0").String()
-		property := wire.Member(tool.Get("inputSchema.properties"), arg)
-		name := strings.ToLower(arg)
-		uri := strings.Contains(name, "uri") || property.Get("format").String() == "uri" || strings.HasPrefix(property.Get("pattern").String(), "^file:")
-		path := strings.Contains(name, "path") || strings.Contains(name, "file")
-		if len(tool.Get("inputSchema.required").Array()) != 1 || property.Get("type").String() != "string" || !uri && !path ||
-			!t.Config().MayCall(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
-			continue
-		}
-		if out = append(out, fileTool{tool, arg, uri, using[tool.Get("name").String()]}); len(out) == maxFileTools {
-			break
-		}
-	}
-	return out
+	return users
 }
 
-// call asks the tool for a file.
-func (f fileTool) call(t *check.T, path string) (wire.Entry, bool) {
-	if f.uri {
-		path = "file://" + path
-	}
-	args, err := json.Marshal(map[string]string{f.arg: path})
-	if err != nil {
-		return wire.Entry{}, false
-	}
-	e, err := t.Client().Invoke("tools/call", offer.CallParams(f.tool, string(args))).Get()
-	return e, err == nil
+// answerRoots returns the answer of a client with some roots.
+func answerRoots(roots ...any) check.ClientAnswer {
+	return check.ClientAnswer{Result: check.Params{"roots": roots}}
 }
 
-// keeps tells whether the tool gave the file inside and refused the other, and
-// fails where it gave both.
-func (f fileTool) keeps(t *check.T, inside, outside place, path string) bool {
-	yes, ok := f.call(t, inside.file)
-	for n := 0; n < maxLooks && ok && !check.Succeeded(t, yes.Message); n++ {
-		t.Try(t.Facts.Barrier, nil) // it may be at work on the new roots still
-		yes, ok = f.call(t, inside.file)
-	}
-	if !ok || !check.Succeeded(t, yes.Message) {
-		return false
-	}
-	no, ok := f.call(t, path)
-	if !ok || !check.Succeeded(t, no.Message) {
-		return ok
-	}
-	plain := func(m wire.Message, path string) string {
-		return strings.ReplaceAll(m.Result().Get("content").Raw, path, "PATH")
-	}
-	switch shown := strings.Contains(no.Message.Result().Raw, outside.mark); {
-	case shown, f.roots && plain(yes.Message, inside.file) == plain(no.Message, path):
-		t.Mark(no)
-		t.Fail("a refusal", no.Message.Summary(), "the only root is %s; the tool %q took %s as well", filepath.Dir(inside.file), f.tool.Get("name"), path)
-	}
-	return false
+// useRootsAfresh makes a request that uses roots twice in a session of its own, and
+// refuses to list them the first time. The server lacks roots the second time, so that
+// it requests them on behalf of that request: roots.cached judges that. In the shared
+// session a request that was cancelled may still be open, and it is not known on
+// whose behalf roots are requested.
+func useRootsAfresh(t *check.T) {
+	a := asking.AskersFor(t, asking.ListRoots)[0]
+	other := t.Sessions().Another()
+	defer other.Sessions().Leave()
+	refusal := check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck lists no roots"}
+	asking.Answering(other, asking.ListRoots, func(check.Asked) check.ClientAnswer { return refusal })
+	other.Client().Invoke(a.Method, a.Params)
+	other.Client().Answer(nil)
+	other.Client().Invoke(a.Method, a.Params)
 }
