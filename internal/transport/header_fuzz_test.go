@@ -114,8 +114,8 @@ func FuzzEndpointEvent(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &LegacySSE{Endpoint: &Endpoint{URL: base}, named: make(chan struct{})}
-		s.name(s.resolve(uri))
+		s := &LegacySSE{Endpoint: &Endpoint{URL: base}, decided: make(chan struct{})}
+		s.setMessageURL(s.resolve(uri))
 		to, err := s.To(t.Context())
 		if err == nil && (to.Scheme != "http" || to.Host != "127.0.0.1:8080") {
 			t.Errorf("%q names %s", uri, to)

@@ -88,13 +88,13 @@ func FuzzEventReader(f *testing.F) {
 		for _, e := range bounded {
 			kept := len(e.Data)
 			for _, line := range append(e.Comments, e.Odd...) {
-				kept += perLine + len(line)
+				kept += lineOverhead + len(line)
 			}
 			if kept > most || max(len(e.Type), len(e.ID), len(e.Retry)) > most {
 				t.Errorf("limit %d: %+v", most, e)
 			}
 		}
-		if fits := len(stream) <= most/(perLine+1); fits && !reflect.DeepEqual(bounded, whole) {
+		if fits := len(stream) <= most/(lineOverhead+1); fits && !reflect.DeepEqual(bounded, whole) {
 			t.Errorf("limit %d changed %+v to %+v", most, whole, bounded)
 		}
 	})
