@@ -132,14 +132,17 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 		t.Fatal(err)
 	}
 	named := slices.Concat(f.CaughtBy, slices.Collect(maps.Keys(f.Also)))
+	deviates := f.Revisions(func(id string) spec.Set {
+		return checks[slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == id })].In
+	}).Has(rev)
 	either := racing[f.Name]
-	if over != transport.HTTP || !f.In.Has(rev) {
+	if over != transport.HTTP || !deviates {
 		either = nil
 	}
 	raced := len(either) == 0
 	for _, out := range run.Outcomes {
 		i := slices.IndexFunc(checks, func(c check.Check) bool { return c.ID == out.ID })
-		want := slices.Contains(named, out.ID) && f.In.Has(rev) && checks[i].On.Has(over)
+		want := slices.Contains(named, out.ID) && deviates && checks[i].On.Has(over)
 		off := out.Verdict == reports.Fail || out.Verdict == reports.Warn
 		switch {
 		case out.Verdict == reports.Broken || out.Verdict == reports.NotRun:

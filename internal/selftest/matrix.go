@@ -226,11 +226,12 @@ func run(ctx context.Context, faults []fault.Fault, honest []Honest, workers int
 	// Many short runs leave much garbage and little that lives.
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	m := &Matrix{Cells: make([]Cell, 0, len(faults)*5)}
+	stated := revisionsOf(suites.All())
 	for _, f := range faults {
 		if f.Fuzz {
 			continue // found by the fuzzer, not by a check
 		}
-		for _, rev := range f.In.Revisions() {
+		for _, rev := range f.Revisions(stated).Revisions() {
 			m.Cells = append(m.Cells, Cell{Fault: f, Revision: rev})
 		}
 	}

@@ -11,89 +11,124 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Unproven names every check that no fault or violation catches, every row
-// that a check claims without a fault or violation that breaks it and is
-// caught by that check, and every fault that is not of the form it should be.
-// Names of checks are looked up in all of them, proofs asked for those of
-// checks.
+// Unproven returns what is wrong with the proofs of checks, sorted: a check
+// that no fault and no violation catches, a row that a check claims and no
+// proof breaks, and a fault that is not well formed.
+//
+// A fault without Breaks proves the checks that catch it and no row of theirs.
+// A check that such a fault proves needs no proof row by row.
+//
+// The ids that faults name are looked up in all; proofs are required of checks.
 func Unproven(checks, all []check.Check, faults []fault.Fault, violations []fixtures.Violation, ledger *fixtures.Ledger) []string {
-	var wrong []string
-	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	known := map[string]bool{}
-	claims := map[string]bool{}
+	p := &proofs{known: map[string]check.Check{}, ledger: ledger, caught: map[string]bool{}, derived: map[string]bool{}, broken: map[claim]bool{}}
 	for _, c := range all {
-		known[c.ID] = true
-		claims[c.ID] = len(c.Rules) > 0
+		p.known[c.ID] = c
 	}
-	caught := map[string]bool{} // checks
-	broken := map[string]bool{} // check and row
 	for _, f := range faults {
-		for _, id := range named(f) {
-			if !known[id] {
-				say("fault %s names %s, which is no check", f.Name, id)
-			}
-		}
-		if len(f.Also) > 3 {
-			say("fault %s sets off %d checks besides the one: it is two faults, or the checks overlap", f.Name, len(f.Also))
-		}
-		robust := len(f.CaughtBy) > 0 && !claims[f.CaughtBy[0]]
-		if len(f.CaughtBy) == 0 || len(f.Breaks) == 0 && !robust || f.In == 0 {
-			say("fault %s does not say what it breaks, where, and what catches it", f.Name)
-		}
-		for id, why := range f.Also {
-			if why == "" {
-				say("fault %s gives no reason for %s", f.Name, id)
-			}
-		}
-		for _, row := range f.Breaks {
-			if !stated(ledger, row, f.In) {
-				say("fault %s breaks %s, which its revisions do not state", f.Name, row)
-			}
-		}
-		note(f.CaughtBy, f.Breaks, caught, broken)
+		p.addFault(f)
 	}
 	for _, v := range violations {
-		for _, row := range v.Breaks {
-			if _, ok := ledger.Rows[row]; !ok {
-				say("violations/%s breaks %s, which is no row", v.File, row)
-			}
-		}
-		note([]string{v.Check}, v.Breaks, caught, broken)
+		p.addViolation(v)
 	}
 	for _, c := range checks {
-		if !caught[c.ID] {
-			say("check %s is in no CaughtBy and has no violation file", c.ID)
-			continue
-		}
-		for _, row := range c.Rules {
-			if !broken[c.ID+" "+row] {
-				say("check %s claims %s, but no fault or violation that it catches breaks that row", c.ID, row)
-			}
-		}
+		p.require(c)
 	}
-	slices.Sort(wrong)
-	return wrong
+	slices.Sort(p.wrong)
+	return p.wrong
 }
 
-func note(checks, rows []string, caught, broken map[string]bool) {
-	for _, id := range checks {
-		caught[id] = true
-		for _, row := range rows {
-			broken[id+" "+row] = true
+// A claim is a row of the ledger that a check claims.
+type claim struct{ check, row string }
+
+// proofs collects what faults and violations prove.
+type proofs struct {
+	known   map[string]check.Check
+	ledger  *fixtures.Ledger
+	caught  map[string]bool // checks that a fault or violation proves
+	derived map[string]bool // those of them that a fault without Breaks proves
+	broken  map[claim]bool
+	wrong   []string
+}
+
+func (p *proofs) report(format string, args ...any) {
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+func (p *proofs) addFault(f fault.Fault) {
+	for _, id := range named(f) {
+		if _, ok := p.known[id]; !ok {
+			p.report("fault %s names %s, which is no check", f.Name, id)
+		}
+	}
+	if len(f.Also) > 3 {
+		p.report("fault %s also fails %d other checks: it is two faults, or the checks overlap", f.Name, len(f.Also))
+	}
+	for id, why := range f.Also {
+		if why == "" {
+			p.report("fault %s gives no reason for %s", f.Name, id)
+		}
+	}
+	in := f.Revisions(func(id string) spec.Set { return p.known[id].In })
+	if len(f.CaughtBy) == 0 || in == 0 {
+		p.report("fault %s does not name the check that catches it, or a revision", f.Name)
+	}
+	for _, row := range f.Breaks {
+		if !stated(p.ledger, row, in) {
+			p.report("fault %s breaks %s, which its revisions do not state", f.Name, row)
+		}
+	}
+	for _, id := range f.CaughtBy {
+		p.caught[id] = true
+		p.derived[id] = p.derived[id] || len(f.Breaks) == 0
+		for _, row := range f.Breaks {
+			p.broken[claim{id, row}] = true
 		}
 	}
 }
 
+func (p *proofs) addViolation(v fixtures.Violation) {
+	p.caught[v.Check] = true
+	for _, row := range v.Breaks {
+		if _, ok := p.ledger.Rows[row]; !ok {
+			p.report("violations/%s breaks %s, which is no row", v.File, row)
+		}
+		p.broken[claim{v.Check, row}] = true
+	}
+}
+
+// require reports what a check lacks a proof of.
+func (p *proofs) require(c check.Check) {
+	if !p.caught[c.ID] {
+		p.report("check %s is in no CaughtBy and has no violation file", c.ID)
+	}
+	if !p.caught[c.ID] || p.derived[c.ID] {
+		return
+	}
+	for _, row := range c.Rules {
+		if !p.broken[claim{c.ID, row}] {
+			p.report("check %s claims %s, but no fault or violation that it catches breaks that row", c.ID, row)
+		}
+	}
+}
+
+// stated reports whether one of the revisions states a row.
 func stated(l *fixtures.Ledger, row string, in spec.Set) bool {
-	for _, rev := range in.Revisions() {
-		if _, ok := l.Rows[row].At(rev); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.Revisions(), func(rev spec.Revision) bool {
+		_, ok := l.Rows[row].At(rev)
+		return ok
+	})
 }
 
-// named returns the checks that a fault says must object.
+// named returns the checks that must fail on a fault.
 func named(f fault.Fault) []string {
 	return slices.Concat(f.CaughtBy, slices.Sorted(maps.Keys(f.Also)))
+}
+
+// revisionsOf returns a function that returns the revisions of one of the checks.
+func revisionsOf(checks []check.Check) func(id string) spec.Set {
+	in := map[string]spec.Set{}
+	for _, c := range checks {
+		in[c.ID] = c.In
+	}
+	return func(id string) spec.Set { return in[id] }
 }

@@ -36,63 +36,63 @@ func tokenFaults() []Fault {
 	return []Fault{
 		{
 			Name: "missing-token-403", Does: "answers a request without a token with status 403",
-			In: guarding, Breaks: []string{"authorization-401-when-required"}, CaughtBy: []string{"authorization.missing.status"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedMissing),
+			CaughtBy: []string{"authorization.missing.status"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedMissing),
 		},
 		{
 			Name: "any-token-served", Does: "takes any text for a token of its first user",
-			In: guarding, Breaks: []string{"authorization-validate-tokens", "authorization-validate-inbound-52"}, CaughtBy: []string{"authorization.token.validated"},
-			Also:  map[string]string{"authorization.token.forged": "a forged token is a text too"},
-			Apply: inspite(server.RefusedUnknown, always),
+			CaughtBy: []string{"authorization.token.validated"},
+			Also:     map[string]string{"authorization.token.forged": "a forged token is a text too"},
+			Apply:    inspite(server.RefusedUnknown, always),
 		},
 		{
 			Name: "token-signature-unverified", Does: "believes the claims of any JSON Web Token",
-			In: audience, Breaks: []string{"authorization-no-foreign-tokens"}, CaughtBy: []string{"authorization.token.forged"},
-			Apply: inspite(server.RefusedUnknown, func(_ *http.Request, f *server.Refusal) bool { return isJWT(f.Token) }),
+			CaughtBy: []string{"authorization.token.forged"},
+			Apply:    inspite(server.RefusedUnknown, func(_ *http.Request, f *server.Refusal) bool { return isJWT(f.Token) }),
 		},
 		{
 			Name: "expired-token-served", Does: "does not look at when a token expires",
-			In: guarding, Breaks: []string{"authorization-invalid-token-401"}, CaughtBy: []string{"authorization.token.expired"},
-			Apply: inspite(server.RefusedExpired, always),
+			CaughtBy: []string{"authorization.token.expired"},
+			Apply:    inspite(server.RefusedExpired, always),
 		},
 		{
 			Name: "invalid-token-403", Does: "answers a request with an invalid token with status 403",
-			In: guarding, Breaks: []string{"authorization-invalid-token-401"}, CaughtBy: []string{"authorization.invalid.status"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedUnknown, server.RefusedExpired),
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedUnknown, server.RefusedExpired),
 		},
 		{
 			Name: "expired-token-400", Does: "answers a request with an expired token with status 400",
-			In: guarding, Breaks: []string{"authorization-invalid-token-401"}, CaughtBy: []string{"authorization.invalid.status"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusBadRequest }, server.RefusedExpired),
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusBadRequest }, server.RefusedExpired),
 		},
 		{
 			Name: "unknown-token-500", Does: "answers a request with a token that cannot be read with status 500",
-			In: guarding, Breaks: []string{"authorization-invalid-token-401"}, CaughtBy: []string{"authorization.invalid.status"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedUnknown),
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedUnknown),
 		},
 		{
 			Name: "invalid-token-misnamed", Does: "names an invalid token an invalid request in its challenge",
-			In: guarding, Breaks: []string{"authorization-validation-failure-response"}, CaughtBy: []string{"authorization.invalid.error"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Code = "invalid_request" }, server.RefusedUnknown),
+			CaughtBy: []string{"authorization.invalid.error"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Code = "invalid_request" }, server.RefusedUnknown),
 		},
 		{
 			Name: "expired-token-misnamed", Does: "names an expired token insufficient scope in its challenge",
-			In: guarding, Breaks: []string{"authorization-validation-failure-response"}, CaughtBy: []string{"authorization.invalid.error"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Code = "insufficient_scope" }, server.RefusedExpired),
+			CaughtBy: []string{"authorization.invalid.error"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Code = "insufficient_scope" }, server.RefusedExpired),
 		},
 		{
 			Name: "malformed-token-500", Does: "answers a header Authorization without a token with status 500",
-			In: guarding, Breaks: []string{"authorization-error-status-codes"}, CaughtBy: []string{"authorization.malformed.status"},
-			Apply: onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedMalformed),
+			CaughtBy: []string{"authorization.malformed.status"},
+			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedMalformed),
 		},
 		{
 			Name: "malformed-token-served", Does: "takes a header Authorization without a token for its first user",
-			In: guarding, Breaks: []string{"authorization-error-status-codes"}, CaughtBy: []string{"authorization.malformed.status"},
-			Apply: inspite(server.RefusedMalformed, always),
+			CaughtBy: []string{"authorization.malformed.status"},
+			Apply:    inspite(server.RefusedMalformed, always),
 		},
 		{
 			Name: "query-token-served", Does: "takes a token from the query of the URL",
-			In: guarding, Breaks: []string{"authorization-server-rejects-query-token"}, CaughtBy: []string{"authorization.query.refused"},
+			CaughtBy: []string{"authorization.query.refused"},
 			Apply: onAdmit(func(next server.Admitter) server.Admitter {
 				return func(r *http.Request) (server.Grant, *server.Refusal) {
 					if token := r.URL.Query().Get("access_token"); token != "" {
@@ -105,14 +105,12 @@ func tokenFaults() []Fault {
 		},
 		{
 			Name: "audience-unchecked", Does: "takes tokens that were issued for another server",
-			In: audience, Breaks: []string{"authorization-audience-validation", "authorization-audience-validation-security", "authorization-accept-own-audience-only",
-				"authorization-reject-wrong-audience", "authorization-accept-own-tokens-only", "security-no-foreign-tokens"},
 			CaughtBy: []string{"authorization.audience.refused"},
 			Apply:    inspite(server.RefusedAudience, always),
 		},
 		{
 			Name: "audience-case-sensitive", Does: "refuses a token whose audience has scheme and host in upper case",
-			In: audience, Breaks: []string{"authorization-resource-accept-uppercase"}, CaughtBy: []string{"authorization.audience.case"},
+			CaughtBy: []string{"authorization.audience.case"},
 			Apply: onAdmit(func(next server.Admitter) server.Admitter {
 				return func(r *http.Request) (server.Grant, *server.Refusal) {
 					grant, refusal := next(r)
@@ -125,7 +123,7 @@ func tokenFaults() []Fault {
 		},
 		{
 			Name: "refused-with-result", Does: "refuses who brings no token with the result in the answer",
-			In: audience, Breaks: []string{"authorization-validate-before-processing"}, CaughtBy: []string{"authorization.refused.silent"},
+			CaughtBy: []string{"authorization.refused.silent"},
 			Apply: onRefused(func(m wire.Message) []byte {
 				return encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "result": complete(server.Object{"tools": []any{}})})
 			}),
@@ -147,7 +145,7 @@ func challengeFaults() []Fault {
 	return []Fault{
 		{
 			Name: "challenge-missing", Does: "refuses an invalid token without a challenge",
-			In: guarding, Breaks: []string{"authorization-401-www-authenticate"}, CaughtBy: []string{"authorization.challenge.bearer"},
+			CaughtBy: []string{"authorization.challenge.bearer"},
 			Apply: onChallenge(func(r *http.Request, status int, h http.Header) int {
 				if r.Header.Get("Authorization") != "" && status == http.StatusUnauthorized {
 					h.Del(challengeField)
@@ -157,7 +155,7 @@ func challengeFaults() []Fault {
 		},
 		{
 			Name: "challenge-basic", Does: "challenges an invalid token by the scheme Basic",
-			In: guarding, Breaks: []string{"authorization-401-www-authenticate"}, CaughtBy: []string{"authorization.challenge.bearer"},
+			CaughtBy: []string{"authorization.challenge.bearer"},
 			Apply: onChallenge(func(r *http.Request, status int, h http.Header) int {
 				if r.Header.Get("Authorization") != "" && status == http.StatusUnauthorized {
 					h.Set(challengeField, `Basic realm="library"`)
@@ -167,24 +165,24 @@ func challengeFaults() []Fault {
 		},
 		{
 			Name: "challenge-without-metadata", Does: "does not name the protected resource metadata in its challenge",
-			In: spec.Only(spec.V2025_06_18), Breaks: []string{"authorization-www-authenticate-resource-metadata"}, CaughtBy: []string{"authorization.challenge.metadata"},
-			Apply: onChallengeText(http.StatusUnauthorized, withoutParam("resource_metadata")),
+			CaughtBy: []string{"authorization.challenge.metadata"},
+			Apply:    onChallengeText(http.StatusUnauthorized, withoutParam("resource_metadata")),
 		},
 		{
 			Name: "challenge-metadata-elsewhere", Does: "names a URL for the protected resource metadata where none is",
-			In: spec.Only(spec.V2025_06_18), Breaks: []string{"authorization-www-authenticate-resource-metadata"}, CaughtBy: []string{"authorization.challenge.metadata"},
+			CaughtBy: []string{"authorization.challenge.metadata"},
 			Apply: onChallengeText(http.StatusUnauthorized, func(text string) string {
 				return strings.Replace(text, resourceMetadata, "/no-such-metadata", 1)
 			}),
 		},
 		{
 			Name: "challenge-without-scope", Does: "does not name the scopes that are needed in its challenge",
-			In: scoping, Breaks: []string{"authorization-challenge-scope"}, CaughtBy: []string{"authorization.challenge.scope"},
-			Apply: onChallengeText(http.StatusUnauthorized, withoutParam("scope")),
+			CaughtBy: []string{"authorization.challenge.scope"},
+			Apply:    onChallengeText(http.StatusUnauthorized, withoutParam("scope")),
 		},
 		{
 			Name: "challenge-scope-varies", Does: "names other scopes in every other challenge",
-			In: scoping, Breaks: []string{"authorization-server-scope-consistency"}, CaughtBy: []string{"authorization.challenge.consistent"},
+			CaughtBy: []string{"authorization.challenge.consistent"},
 			Apply: func(o *server.Options) {
 				var turn atomic.Int64
 				onChallengeText(http.StatusUnauthorized, func(text string) string {
@@ -197,19 +195,19 @@ func challengeFaults() []Fault {
 		},
 		{
 			Name: "challenge-offline", Does: "asks for offline_access in its challenge",
-			In: spec.Stateless, Breaks: []string{"authorization-no-offline-access-in-challenge"}, CaughtBy: []string{"authorization.challenge.offline"},
+			CaughtBy: []string{"authorization.challenge.offline"},
 			Apply: onChallengeText(http.StatusUnauthorized, func(text string) string {
 				return strings.Replace(text, server.ScopeRead, server.ScopeRead+" offline_access", 1)
 			}),
 		},
 		{
 			Name: "metadata-offline", Does: "lists offline_access among the scopes of its metadata",
-			In: spec.Stateless, Breaks: []string{"authorization-no-offline-access-in-challenge"}, CaughtBy: []string{"authorization.challenge.offline"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["scopes_supported"] = []any{server.ScopeRead, "offline_access"} }),
+			CaughtBy: []string{"authorization.challenge.offline"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["scopes_supported"] = []any{server.ScopeRead, "offline_access"} }),
 		},
 		{
 			Name: "page-for-authorization", Does: "sends who brings no token to a page by an elicitation",
-			In: scoping, Breaks: []string{"elicitation-not-for-mcp-auth"}, CaughtBy: []string{"elicitation.url.authorization"},
+			CaughtBy: []string{"elicitation.url.authorization"},
 			Apply: onRefused(func(m wire.Message) []byte {
 				return encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
 					"code": spec.LegacyURLElicitationError, "message": "Show your card first",
@@ -223,16 +221,15 @@ func challengeFaults() []Fault {
 // metadataFaults are about the protected resource metadata.
 func metadataFaults() []Fault {
 	named := map[string]string{"authorization.challenge.metadata": "the challenge names where it should be"}
-	published := []string{"authorization-prm-server", "authorization-prm-server-location", "authorization-prm-discovery-mechanism"}
 	return []Fault{
 		{
 			Name: "resource-metadata-missing", Does: "has no protected resource metadata",
-			In: audience, Breaks: published, CaughtBy: []string{"authorization.metadata.published"}, Also: named,
+			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
 			Apply: atPath(resourceMetadata, func(_ http.Handler, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }),
 		},
 		{
 			Name: "resource-metadata-no-json", Does: "answers a request for its protected resource metadata with a page",
-			In: audience, Breaks: published, CaughtBy: []string{"authorization.metadata.published"}, Also: named,
+			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
 			Apply: atPath(resourceMetadata, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = w.Write([]byte("<p>The library</p>")) // who cannot be written to has left
@@ -240,7 +237,7 @@ func metadataFaults() []Fault {
 		},
 		{
 			Name: "resource-metadata-guarded", Does: "asks for a token before it shows its protected resource metadata",
-			In: audience, Breaks: published, CaughtBy: []string{"authorization.metadata.published"}, Also: named,
+			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
 			Apply: atPath(resourceMetadata, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "" {
 					w.WriteHeader(http.StatusUnauthorized)
@@ -251,33 +248,33 @@ func metadataFaults() []Fault {
 		},
 		{
 			Name: "authorization-servers-missing", Does: "names no authorization server in its metadata",
-			In: audience, Breaks: []string{"authorization-prm-authorization-servers"}, CaughtBy: []string{"authorization.metadata.servers"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { delete(o, "authorization_servers") }),
+			CaughtBy: []string{"authorization.metadata.servers"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { delete(o, "authorization_servers") }),
 		},
 		{
 			Name: "authorization-servers-empty", Does: "names an empty list of authorization servers in its metadata",
-			In: audience, Breaks: []string{"authorization-prm-authorization-servers"}, CaughtBy: []string{"authorization.metadata.servers"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{} }),
+			CaughtBy: []string{"authorization.metadata.servers"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{} }),
 		},
 		{
 			Name: "authorization-server-no-url", Does: "names its authorization server by a word",
-			In: audience, Breaks: []string{"authorization-prm-authorization-servers"}, CaughtBy: []string{"authorization.metadata.servers"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"library"} }),
+			CaughtBy: []string{"authorization.metadata.servers"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"library"} }),
 		},
 		{
 			Name: "resource-missing", Does: "leaves resource out of its metadata",
-			In: audience, Breaks: []string{"authorization-prm-resource-field"}, CaughtBy: []string{"authorization.metadata.resource"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { delete(o, "resource") }),
+			CaughtBy: []string{"authorization.metadata.resource"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { delete(o, "resource") }),
 		},
 		{
 			Name: "resource-of-another", Does: "names another server as the resource of its metadata",
-			In: audience, Breaks: []string{"authorization-prm-resource-field"}, CaughtBy: []string{"authorization.metadata.resource"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["resource"] = "http://127.0.0.1:1/mcp" }),
+			CaughtBy: []string{"authorization.metadata.resource"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["resource"] = "http://127.0.0.1:1/mcp" }),
 		},
 		{
 			Name: "authorization-server-http", Does: "names an authorization server that is reached over http",
-			In: audience, Breaks: []string{"authorization-communication-security"}, CaughtBy: []string{"authorization.metadata.https"},
-			Apply: onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"http://auth.example"} }),
+			CaughtBy: []string{"authorization.metadata.https"},
+			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"http://auth.example"} }),
 		},
 	}
 }
@@ -287,7 +284,7 @@ func scopeFaults() []Fault {
 	return []Fault{
 		{
 			Name: "scope-401", Does: "answers a request whose token lacks scope with status 401",
-			In: guarding, Breaks: []string{"authorization-error-status-codes"}, CaughtBy: []string{"authorization.scope.status"},
+			CaughtBy: []string{"authorization.scope.status"},
 			Apply: onChallenge(func(_ *http.Request, status int, _ http.Header) int {
 				if status == http.StatusForbidden {
 					return http.StatusUnauthorized
@@ -297,7 +294,7 @@ func scopeFaults() []Fault {
 		},
 		{
 			Name: "scope-challenge-missing", Does: "refuses a token that lacks scope without a challenge",
-			In: scoping, Breaks: []string{"authorization-insufficient-scope-403"}, CaughtBy: []string{"authorization.scope.challenge"},
+			CaughtBy: []string{"authorization.scope.challenge"},
 			Apply: onChallenge(func(_ *http.Request, status int, h http.Header) int {
 				if status == http.StatusForbidden {
 					h.Del(challengeField)
@@ -307,22 +304,22 @@ func scopeFaults() []Fault {
 		},
 		{
 			Name: "scope-challenge-without-scope", Does: "does not name the scopes that a token lacks",
-			In: scoping, Breaks: []string{"authorization-insufficient-scope-403"}, CaughtBy: []string{"authorization.scope.challenge"},
-			Apply: onChallengeText(http.StatusForbidden, withoutParam("scope")),
+			CaughtBy: []string{"authorization.scope.challenge"},
+			Apply:    onChallengeText(http.StatusForbidden, withoutParam("scope")),
 		},
 		{
 			Name: "scope-challenge-invalid-token", Does: "names a token that lacks scope an invalid one",
-			In: scoping, Breaks: []string{"authorization-insufficient-scope-403"}, CaughtBy: []string{"authorization.scope.challenge"},
-			Apply: onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, "insufficient_scope", "invalid_token", 1) }),
+			CaughtBy: []string{"authorization.scope.challenge"},
+			Apply:    onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, "insufficient_scope", "invalid_token", 1) }),
 		},
 		{
 			Name: "scope-challenge-in-steps", Does: "names one of the scopes that a token lacks at a time",
-			In: scoping, Breaks: []string{"authorization-insufficient-scope-included", "authorization-scope-single-challenge"}, CaughtBy: []string{"authorization.scope.sufficient"},
-			Apply: onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, " "+server.ScopeDesk, "", 1) }),
+			CaughtBy: []string{"authorization.scope.sufficient"},
+			Apply:    onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, " "+server.ScopeDesk, "", 1) }),
 		},
 		{
 			Name: "scope-hierarchy-ignored", Does: "does not know that the broad scope implies the others",
-			In: spec.Stateless, Breaks: []string{"authorization-scope-hierarchy"}, CaughtBy: []string{"authorization.scope.hierarchy"},
+			CaughtBy: []string{"authorization.scope.hierarchy"},
 			Apply: onAdmit(func(next server.Admitter) server.Admitter {
 				return func(r *http.Request) (server.Grant, *server.Refusal) {
 					grant, refusal := next(r)

@@ -20,21 +20,20 @@ var hosting = spec.Only(spec.V2025_03_26)
 
 // hostFaults are about the authorization server that a protected server hosts.
 func hostFaults() []Fault {
-	metadata := []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"}
 	all := []Fault{
 		{
 			Name: "server-metadata-missing", Does: "has no metadata of its authorization server",
-			Breaks: metadata, CaughtBy: []string{"authorization.host.metadata"},
-			Apply: goneAt(serverMetadata),
+			CaughtBy: []string{"authorization.host.metadata"},
+			Apply:    goneAt(serverMetadata),
 		},
 		{
 			Name: "server-metadata-without-endpoint", Does: "leaves the token endpoint out of the metadata of its authorization server",
-			Breaks: metadata, CaughtBy: []string{"authorization.host.metadata"},
-			Apply: onDocument(serverMetadata, func(o server.Object) { delete(o, "token_endpoint") }),
+			CaughtBy: []string{"authorization.host.metadata"},
+			Apply:    onDocument(serverMetadata, func(o server.Object) { delete(o, "token_endpoint") }),
 		},
 		{
 			Name: "server-metadata-behind-path", Does: "has the metadata of its authorization server behind the path of the MCP endpoint",
-			Breaks: []string{"authorization-metadata-at-root"}, CaughtBy: []string{"authorization.host.root"},
+			CaughtBy: []string{"authorization.host.root"},
 			Apply: atPath(serverMetadata, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != serverMetadata+"/mcp" {
 					http.NotFound(w, r)
@@ -47,28 +46,28 @@ func hostFaults() []Fault {
 		},
 		{
 			Name: "server-endpoints-hidden", Does: "has neither metadata of its authorization server nor the default endpoints",
-			Breaks: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"}, CaughtBy: []string{"authorization.host.defaults"},
-			Also:  map[string]string{"authorization.host.metadata": "the default endpoints are looked for where there is no metadata"},
-			Apply: goneAt(serverMetadata, "/authorize", "/token"),
+			CaughtBy: []string{"authorization.host.defaults"},
+			Also:     map[string]string{"authorization.host.metadata": "the default endpoints are looked for where there is no metadata"},
+			Apply:    goneAt(serverMetadata, "/authorize", "/token"),
 		},
 		{
 			Name: "server-endpoint-http", Does: "names an authorization endpoint that is reached over http",
-			Breaks: []string{"authorization-as-endpoints-https"}, CaughtBy: []string{"authorization.host.https"},
-			Apply: onDocument(serverMetadata, func(o server.Object) { o["authorization_endpoint"] = "http://auth.example/authorize" }),
+			CaughtBy: []string{"authorization.host.https"},
+			Apply:    onDocument(serverMetadata, func(o server.Object) { o["authorization_endpoint"] = "http://auth.example/authorize" }),
 		},
 		{
 			Name: "redirect-open", Does: "sends anybody on to any redirect URI",
-			Breaks: []string{"authorization-validate-redirect-uris"}, CaughtBy: []string{"authorization.host.redirect"},
-			Apply: redirecting(func(string) bool { return true }),
+			CaughtBy: []string{"authorization.host.redirect"},
+			Apply:    redirecting(func(string) bool { return true }),
 		},
 		{
 			Name: "redirect-by-prefix", Does: "takes a redirect URI that begins like one of the loopback interface",
-			Breaks: []string{"authorization-validate-redirect-uris"}, CaughtBy: []string{"authorization.host.redirect"},
-			Apply: redirecting(func(to string) bool { return strings.HasPrefix(to, "http://127.0.0.1") }),
+			CaughtBy: []string{"authorization.host.redirect"},
+			Apply:    redirecting(func(to string) bool { return strings.HasPrefix(to, "http://127.0.0.1") }),
 		},
 		{
 			Name: "registration-missing", Does: "does not register clients",
-			Breaks: []string{"authorization-dcr"}, CaughtBy: []string{"authorization.host.registration"},
+			CaughtBy: []string{"authorization.host.registration"},
 			Apply: atDoor(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					switch r.URL.Path {
@@ -85,18 +84,18 @@ func hostFaults() []Fault {
 		},
 		{
 			Name: "registration-without-id", Does: "registers clients without telling their id",
-			Breaks: []string{"authorization-dcr"}, CaughtBy: []string{"authorization.host.registration"},
-			Apply: onDocument("/register", func(o server.Object) { delete(o, "client_id") }),
+			CaughtBy: []string{"authorization.host.registration"},
+			Apply:    onDocument("/register", func(o server.Object) { delete(o, "client_id") }),
 		},
 		{
 			Name: "pkce-ignored", Does: "exchanges a code for a token whatever its verifier",
-			Breaks: []string{"authorization-oauth21"}, CaughtBy: []string{"authorization.host.pkce"},
-			Apply: unverified(),
+			CaughtBy: []string{"authorization.host.pkce"},
+			Apply:    unverified(),
 		},
 		{
 			Name: "refresh-token-reusable", Does: "takes a refresh token any number of times",
-			Breaks: []string{"authorization-token-rotation"}, CaughtBy: []string{"authorization.host.rotation"},
-			Apply: unrotated(),
+			CaughtBy: []string{"authorization.host.rotation"},
+			Apply:    unrotated(),
 		},
 	}
 	for i := range all {

@@ -15,29 +15,28 @@ import (
 // behind others that have one.
 func userFaults() []Fault {
 	sessions := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
-	tasking := spec.Only(spec.V2025_11_25)
 	return []Fault{
 		{
 			Name: "session-for-token", Does: "takes a POST with the id of a session for one of its user",
-			In: sessions, Breaks: []string{"security-no-session-authentication"}, CaughtBy: []string{"security.session.authentication"},
-			Also: map[string]string{"security.requests.verified": "a notification is posted too"},
+			CaughtBy: []string{"security.session.authentication"},
+			Also:     map[string]string{"security.requests.verified": "a notification is posted too"},
 			Apply: inspite(server.RefusedMissing, func(r *http.Request, _ *server.Refusal) bool {
 				return r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") != ""
 			}),
 		},
 		{
 			Name: "stream-without-token", Does: "gives the stream of a session to whoever names its id",
-			In: sessions, Breaks: []string{"security-verify-all-requests"}, CaughtBy: []string{"security.requests.verified"},
+			In: sessions, CaughtBy: []string{"security.requests.verified"},
 			Apply: inspite(server.RefusedMissing, func(r *http.Request, _ *server.Refusal) bool { return r.Method == http.MethodGet }),
 		},
 		{
 			Name: "delete-without-token", Does: "ends a session for whoever names its id",
-			In: sessions, Breaks: []string{"security-verify-all-requests"}, CaughtBy: []string{"security.requests.verified"},
+			In: sessions, CaughtBy: []string{"security.requests.verified"},
 			Apply: inspite(server.RefusedMissing, func(r *http.Request, _ *server.Refusal) bool { return r.Method == http.MethodDelete }),
 		},
 		{
 			Name: "token-at-opening-only", Does: "asks for a token in server/discover alone",
-			In: spec.Stateless, Breaks: []string{"security-verify-all-requests"}, CaughtBy: []string{"security.requests.verified"},
+			In: spec.Stateless, CaughtBy: []string{"security.requests.verified"},
 			Also: map[string]string{"security.handle.authentication": "a retry with a requestState is a request too"},
 			Apply: inspite(server.RefusedMissing, func(r *http.Request, _ *server.Refusal) bool {
 				return r.Header.Get("Mcp-Method") != "server/discover"
@@ -45,44 +44,44 @@ func userFaults() []Fault {
 		},
 		{
 			Name: "token-passed-on", Does: "brings the token of its client to the page that a tool fetches",
-			In: audience, Breaks: []string{"authorization-no-token-passthrough"}, CaughtBy: []string{"authorization.token.passthrough"},
-			Apply: passingOn(),
+			CaughtBy: []string{"authorization.token.passthrough"},
+			Apply:    passingOn(),
 		},
 		{
 			Name: "session-of-anybody", Does: "serves any user in a session that it knows",
-			In: sessions, Breaks: []string{"security-session-id-user-binding"}, CaughtBy: []string{"security.session.user"},
-			Apply: onBind(server.BoundSession),
+			CaughtBy: []string{"security.session.user"},
+			Apply:    onBind(server.BoundSession),
 		},
 		{
 			Name: "state-for-token", Does: "takes a request with a requestState for one of its user",
-			In: spec.Stateless, Breaks: []string{"security-handle-not-authentication"}, CaughtBy: []string{"security.handle.authentication"},
+			CaughtBy: []string{"security.handle.authentication"},
 			Apply: inspite(server.RefusedMissing, func(r *http.Request, _ *server.Refusal) bool {
 				return bytes.Contains(bodyOf(r), []byte(`"requestState"`))
 			}),
 		},
 		{
 			Name: "state-of-anybody", Does: "takes a requestState from any user",
-			In: spec.Stateless, Breaks: []string{"mrtr-request-state-bound-principal", "security-handle-user-binding"}, CaughtBy: []string{"mrtr.state.principal"},
-			Apply: onBind(server.BoundState),
+			CaughtBy: []string{"mrtr.state.principal"},
+			Apply:    onBind(server.BoundState),
 		},
 		{
 			Name: "task-of-anybody", Does: "shows a task to whoever knows its id",
-			In: tasking, Breaks: []string{"tasks-bind-authorization-context", "tasks-reject-foreign-context"}, CaughtBy: []string{"tasks.foreign.refused"},
-			Apply: sharingTasks(false),
+			CaughtBy: []string{"tasks.foreign.refused"},
+			Apply:    sharingTasks(false),
 		},
 		{
 			Name: "tasks-listed-to-users", Does: "lists the tasks of all users to each",
-			In: tasking, Breaks: []string{"tasks-list-own-context-only"}, CaughtBy: []string{"tasks.foreign.unlisted"},
-			Apply: sharingTasks(true),
+			CaughtBy: []string{"tasks.foreign.unlisted"},
+			Apply:    sharingTasks(true),
 		},
 		{
 			Name: "card-public", Does: "lets a list with the card of a reader be shared",
-			In: spec.Stateless, Breaks: []string{"caching-public-aware"}, CaughtBy: []string{"caching.public.shared"},
-			Apply: onResult("resources/list", func(o server.Object) { o["cacheScope"] = "public" }),
+			CaughtBy: []string{"caching.public.shared"},
+			Apply:    onResult("resources/list", func(o server.Object) { o["cacheScope"] = "public" }),
 		},
 		{
 			Name: "card-of-anybody", Does: "shows the card of a reader to whoever knows its URI",
-			In: spec.Stateless, Breaks: []string{"caching-access-control"}, CaughtBy: []string{"caching.private.guarded"},
+			CaughtBy: []string{"caching.private.guarded"},
 			Apply: onError("resources/read", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				uri, _ := r.Params["uri"].(string)
 				if uri != "library://readers/"+anybody+"/card" {
@@ -101,9 +100,9 @@ func userFaults() []Fault {
 func anonymousFaults() []Fault {
 	return []Fault{{
 		Name: "tasks-listed-to-clients", Does: "lists the tasks of all clients to each, though it cannot tell them apart",
-		In: spec.Only(spec.V2025_11_25), Over: transport.HTTP,
-		Breaks: []string{"tasks-no-list-without-identity"}, CaughtBy: []string{"tasks.list.identified"},
-		Apply: sharingTasks(true),
+		Over:     transport.HTTP,
+		CaughtBy: []string{"tasks.list.identified"},
+		Apply:    sharingTasks(true),
 	}}
 }
 

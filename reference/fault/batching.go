@@ -11,19 +11,16 @@ import (
 
 // batching are the faults of basic/index#batching, which only 2025-03-26 has.
 func batching() []Fault {
-	only := spec.Only(spec.V2025_03_26)
 	return []Fault{
 		{
-			Name: "batch-dropped", Does: "drops batches of messages", In: only,
-			Breaks:   []string{"batching-receive"},
+			Name: "batch-dropped", Does: "drops batches of messages",
 			CaughtBy: []string{"batching.received"},
 			Apply: dropBatches(func(b wire.Message) bool {
 				return len(b.Elements()) > 0 && allKinds(b, wire.Request, wire.Notification)
 			}),
 		},
 		{
-			Name: "batch-answered-one-by-one", Does: "answers the requests of a batch each by a line of its own", In: only,
-			Breaks:   []string{"batching-response-array"},
+			Name: "batch-answered-one-by-one", Does: "answers the requests of a batch each by a line of its own",
 			CaughtBy: []string{"batching.answer.array"},
 			Apply: onBatch(func(elements [][]byte) [][]byte { return elements }, func(next server.FrameSink, elements [][]byte) {
 				for _, e := range elements {
@@ -32,8 +29,7 @@ func batching() []Fault {
 			}),
 		},
 		{
-			Name: "batch-loses-errors", Does: "leaves the errors for unknown methods out of the answer to a batch", In: only,
-			Breaks:   []string{"batching-one-response-per-request"},
+			Name: "batch-loses-errors", Does: "leaves the errors for unknown methods out of the answer to a batch",
 			CaughtBy: []string{"batching.answer.each"},
 			Apply: onBatch(func(elements [][]byte) [][]byte {
 				return slices.DeleteFunc(elements, func(e []byte) bool {
@@ -43,8 +39,7 @@ func batching() []Fault {
 			}, asArray),
 		},
 		{
-			Name: "batch-answers-notification", Does: "adds an error without id for a notification between the requests of a batch", In: only,
-			Breaks:   []string{"batching-no-response-for-notifications"},
+			Name: "batch-answers-notification", Does: "adds an error without id for a notification between the requests of a batch",
 			CaughtBy: []string{"batching.notification.silent"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -57,8 +52,7 @@ func batching() []Fault {
 			}),
 		},
 		{
-			Name: "notifications-answered-by-empty-array", Does: "answers a batch of notifications with an empty array", In: only,
-			Breaks:   []string{"batching-all-notifications-silent"},
+			Name: "notifications-answered-by-empty-array", Does: "answers a batch of notifications with an empty array",
 			CaughtBy: []string{"batching.notifications.silent"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -71,14 +65,12 @@ func batching() []Fault {
 			}),
 		},
 		{
-			Name: "empty-batch-silent", Does: "drops empty arrays", In: only,
-			Breaks:   []string{"batching-empty-array"},
+			Name: "empty-batch-silent", Does: "drops empty arrays",
 			CaughtBy: []string{"batching.empty"},
 			Apply:    dropBatches(func(b wire.Message) bool { return len(b.Elements()) == 0 }),
 		},
 		{
-			Name: "truncated-batch-silent", Does: "drops arrays that are cut short", In: only,
-			Breaks:   []string{"batching-invalid-json"},
+			Name: "truncated-batch-silent", Does: "drops arrays that are cut short",
 			CaughtBy: []string{"batching.parse-error"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -90,8 +82,7 @@ func batching() []Fault {
 			}),
 		},
 		{
-			Name: "invalid-element-silent", Does: "leaves out answers to elements of a batch that are no requests", In: only,
-			Breaks:   []string{"batching-invalid-elements"},
+			Name: "invalid-element-silent", Does: "leaves out answers to elements of a batch that are no requests",
 			CaughtBy: []string{"batching.element.invalid"},
 			Apply: onBatch(func(elements [][]byte) [][]byte {
 				return slices.DeleteFunc(elements, func(e []byte) bool { return !wire.Parse(e).ID().Usable() })

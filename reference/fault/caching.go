@@ -39,14 +39,12 @@ func caching() []Fault {
 		ttl("ttl-null", "writes ttlMs as null", "caching-ttl-type", "caching.ttl.integer", nil),
 		ttl("ttl-negative", "writes a negative ttlMs for what is not to be kept", "caching-ttl-non-negative", "caching.ttl.not-negative", -1),
 		{
-			Name: "scope-unknown", Does: "writes a cacheScope that does not exist", In: spec.Stateless,
-			Breaks:   []string{"caching-scope-enum"},
+			Name: "scope-unknown", Does: "writes a cacheScope that does not exist",
 			CaughtBy: []string{"caching.scope.known"},
 			Apply:    hint("resources/read", func(o server.Object) { o["cacheScope"] = "shared" }),
 		},
 		{
-			Name: "scope-of-pages-differs", Does: "marks the first page of prompts as public and the others as private", In: spec.Stateless,
-			Breaks:   []string{"caching-scope-same-all-pages"},
+			Name: "scope-of-pages-differs", Does: "marks the first page of prompts as public and the others as private",
 			CaughtBy: []string{"caching.scope.pages"},
 			Apply: onPage("prompts/list", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
 				v, problem := next(ctx, r)
@@ -57,8 +55,7 @@ func caching() []Fault {
 			}),
 		},
 		{
-			Name: "input-required-cacheable", Does: "puts caching hints on results that ask for input", In: spec.Stateless,
-			Breaks:   []string{"caching-not-on-input-required"},
+			Name: "input-required-cacheable", Does: "puts caching hints on results that ask for input",
 			CaughtBy: []string{"caching.input-required"},
 			Apply: onResult("", func(o server.Object) {
 				if o["resultType"] == "input_required" {

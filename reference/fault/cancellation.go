@@ -18,30 +18,26 @@ func cancellation() []Fault {
 	unanswered := []string{"cancellation.call.unanswered", "cancellation.call.silent"}
 	return []Fault{
 		{
-			Name: "cancelled-call-failed", Does: "answers a call that was cancelled with an error, at once", In: spec.Every,
-			Breaks:   []string{"cancellation-no-response", "cancellation-no-further-messages"},
+			Name: "cancelled-call-failed", Does: "answers a call that was cancelled with an error, at once",
 			CaughtBy: unanswered,
 			Apply: onCancelled("tools/call", func(id wire.ID, out server.FrameSink) {
 				out(raw(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The request was cancelled"}}`, id.Raw))
 			}),
 		},
 		{
-			Name: "cancelled-call-concluded", Does: "answers a call that was cancelled with a result that says so", In: spec.Every,
-			Breaks:   []string{"cancellation-no-response", "cancellation-no-further-messages"},
+			Name: "cancelled-call-concluded", Does: "answers a call that was cancelled with a result that says so",
 			CaughtBy: unanswered,
 			Apply: onCancelled("tools/call", func(id wire.ID, out server.FrameSink) {
 				out(response(id, complete(server.Object{"content": []any{server.Object{"type": "text", "text": "Broken off."}}, "isError": true})))
 			}),
 		},
 		{
-			Name: "cancelled-call-goes-on", Does: "withholds the answer to a call that was cancelled, and goes on with the work", In: spec.Every,
-			Breaks:   []string{"cancellation-stop-processing", "cancellation-processing-ceases", "cancellation-no-further-messages"},
+			Name: "cancelled-call-goes-on", Does: "withholds the answer to a call that was cancelled, and goes on with the work",
 			CaughtBy: []string{"cancellation.call.stopped", "cancellation.call.silent"},
 			Apply:    goesOn,
 		},
 		{
-			Name: "cancelled-subscription-answered", Does: "answers a subscription that was cancelled as one that it ends itself", In: spec.Stateless,
-			Breaks:   []string{"cancellation-no-further-messages"},
+			Name: "cancelled-subscription-answered", Does: "answers a subscription that was cancelled as one that it ends itself",
 			CaughtBy: []string{"cancellation.subscription.unanswered"},
 			Apply: onCancelled("subscriptions/listen", func(id wire.ID, out server.FrameSink) {
 				ended := complete(nil)
@@ -50,8 +46,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-unknown-answered", Does: "answers a cancellation of an unknown request with an error", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-unknown-id"},
+			Name: "cancel-unknown-answered", Does: "answers a cancellation of an unknown request with an error",
 			CaughtBy: []string{"cancellation.unknown.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, known bool, out server.FrameSink) error {
 				if !known && m.Params().Get("requestId").Raw == "987654321" {
@@ -61,8 +56,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-unknown-fatal", Does: "ends at a cancellation, with a reason, of an unknown request", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-unknown-id"},
+			Name: "cancel-unknown-fatal", Does: "ends at a cancellation, with a reason, of an unknown request",
 			CaughtBy: []string{"cancellation.unknown.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, known bool, _ server.FrameSink) error {
 				if id := (wire.ID{Raw: m.Params().Get("requestId").Raw}); !known && id.Usable() && m.Params().Get("reason").Exists() {
@@ -72,8 +66,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-completed-answered", Does: "answers a cancellation that comes late with an error without id", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-completed"},
+			Name: "cancel-completed-answered", Does: "answers a cancellation that comes late with an error without id",
 			CaughtBy: []string{"cancellation.completed.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, known bool, out server.FrameSink) error {
 				if known && m.Params().Get("reason").Exists() {
@@ -83,8 +76,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-completed-fatal", Does: "ends at a cancellation, with a reason, that comes late", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-completed"},
+			Name: "cancel-completed-fatal", Does: "ends at a cancellation, with a reason, that comes late",
 			CaughtBy: []string{"cancellation.completed.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, known bool, _ server.FrameSink) error {
 				if known && m.Params().Get("reason").Exists() {
@@ -94,8 +86,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-malformed"},
+			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, _ bool, out server.FrameSink) error {
 				if !m.Params().Exists() {
@@ -105,8 +96,7 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-null-fatal", Does: "ends at a cancellation of the request null", In: spec.Every,
-			Breaks:   []string{"cancellation-ignore-malformed"},
+			Name: "cancel-null-fatal", Does: "ends at a cancellation of the request null",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
 			Apply: onStrangeCancel(func(m wire.Message, _ bool, _ server.FrameSink) error {
 				if m.Params().Get("requestId").Raw == "null" {
@@ -116,20 +106,17 @@ func cancellation() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-race-fatal", Does: "ends when the request that came last is cancelled while its answer is out", In: spec.Every,
-			Breaks:   []string{"cancellation-race-handling"},
+			Name: "cancel-race-fatal", Does: "ends when the request that came last is cancelled while its answer is out",
 			CaughtBy: []string{"cancellation.race"},
 			Apply:    raceFatal,
 		},
 		{
-			Name: "cancels-for-client", Does: "sends a cancellation of each request for prompts and then answers it", In: spec.Every,
-			Breaks:   []string{"cancellation-same-direction", "cancellation-request-id-schema", "cancellation-server-only-for-listen", "cancellation-server-references-listen"},
+			Name: "cancels-for-client", Does: "sends a cancellation of each request for prompts and then answers it",
 			CaughtBy: []string{"cancellation.sent.own", "cancellation.sent.subscription"},
 			Apply:    cancelsBefore(func(id wire.ID) string { return `{"requestId":` + id.Raw + `,"reason":"the prompts are shut away"}` }),
 		},
 		{
-			Name: "cancels-true", Does: "sends cancellations whose requestId is true", In: spec.Every,
-			Breaks:   []string{"cancellation-params"},
+			Name: "cancels-true", Does: "sends cancellations whose requestId is true",
 			CaughtBy: []string{"cancellation.sent.params"},
 			Apply:    cancelsBefore(func(wire.ID) string { return `{"requestId":true}` }),
 		},

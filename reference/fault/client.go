@@ -11,12 +11,18 @@ import (
 type ClientFault struct {
 	Name     string            // kebab-case
 	Does     string            // one line: how the client deviates
-	In       spec.Set          // the revisions in which it deviates
-	Breaks   []string          // the ledger rows it breaks
-	CaughtBy []string          // the one check that must catch it, or the twins of a level change
-	Also     map[string]string // other checks that must fire for the same deviation, each with its reason; at most three
+	In       spec.Set          // the revisions in which it deviates; empty as in Fault
+	Breaks   []string          // the ledger rows that it breaks; empty as in Fault
+	CaughtBy []string          // the one check that must catch it, or the two checks of a level change
+	Also     map[string]string // other checks that must fail for the same deviation, each with its reason; at most three
 	// Apply builds the deviation into the options.
 	Apply func(o *client.Options)
+}
+
+// Revisions returns the revisions in which the fault deviates. stated returns
+// the revisions of a check.
+func (f ClientFault) Revisions(stated func(check string) spec.Set) spec.Set {
+	return revisions(f.In, f.CaughtBy, stated)
 }
 
 // LookupClient returns the fault of the client of that name.

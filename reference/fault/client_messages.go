@@ -31,50 +31,44 @@ const aCancellation = `{"jsonrpc":"2.0","method":"notifications/cancelled","para
 func clientEnvelope() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-no-jsonrpc", Does: "leaves jsonrpc out of tools/list", In: spec.Every,
-			Breaks:   []string{"jsonrpc-version-literal"},
+			Name: "client-no-jsonrpc", Does: "leaves jsonrpc out of tools/list",
 			CaughtBy: []string{"client.jsonrpc.version"},
 			Apply:    clientRewrites("tools/list", `"jsonrpc":"2.0",`, ``),
 		},
 		{
-			Name: "client-text-as-message", Does: "sends a JSON string as a message", In: spec.Every,
-			Breaks:   []string{"jsonrpc-messages-follow-spec"},
+			Name: "client-text-as-message", Does: "sends a JSON string as a message",
 			CaughtBy: []string{"client.jsonrpc.message.shape"},
 			Apply:    clientSendsBefore("tools/list", `"hello"`),
 		},
 		{
-			Name: "client-method-number", Does: "sends a notification whose method is a number", In: spec.Every,
-			Breaks:   []string{"jsonrpc-method-string"},
+			Name: "client-method-number", Does: "sends a notification whose method is a number",
 			CaughtBy: []string{"client.jsonrpc.method.string"},
 			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","method":7}`),
 		},
 		{
-			Name: "client-method-reserved", Does: "sends a notification whose method starts with rpc.", In: spec.Every,
-			Breaks:   []string{"jsonrpc-rpc-prefix-reserved"},
+			Name: "client-method-reserved", Does: "sends a notification whose method starts with rpc.",
 			CaughtBy: []string{"client.jsonrpc.method.reserved"},
 			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","method":"rpc.log"}`),
 		},
 		{
-			Name: "client-params-array", Does: "sends a notification whose params are an array", In: spec.Every,
-			Breaks:   []string{"jsonrpc-params-object"},
+			Name: "client-params-array", Does: "sends a notification whose params are an array",
 			CaughtBy: []string{"client.jsonrpc.params.object"},
 			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":["none"]}`),
 		},
 		{
-			Name: "client-id-null", Does: "sends tools/list once more under the id null", In: spec.Every,
+			Name: "client-id-null", Does: "sends tools/list once more under the id null",
 			Breaks:   []string{"jsonrpc-request-id-not-null"},
 			CaughtBy: []string{"client.jsonrpc.request.id"},
 			Apply:    clientSends(listAgain("null")),
 		},
 		{
-			Name: "client-id-fraction", Does: "sends tools/list once more under an id with a fraction", In: spec.Every,
+			Name: "client-id-fraction", Does: "sends tools/list once more under an id with a fraction",
 			Breaks:   []string{"jsonrpc-request-id-required"},
 			CaughtBy: []string{"client.jsonrpc.request.id"},
 			Apply:    clientSends(listAgain("1.5")),
 		},
 		{
-			Name: "client-id-constant", Does: "gives every request the same id", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-request-id-unique"},
+			Name: "client-id-constant", Does: "gives every request the same id",
 			CaughtBy: []string{"client.jsonrpc.request.id.unique"},
 			Apply: func(o *client.Options) {
 				o.NextID = func(func() wire.ID) func() wire.ID {
@@ -83,14 +77,12 @@ func clientEnvelope() []ClientFault {
 			},
 		},
 		{
-			Name: "client-notification-id", Does: "gives a notification an id", In: spec.Every,
-			Breaks:   []string{"jsonrpc-notification-no-id"},
+			Name: "client-notification-id", Does: "gives a notification an id",
 			CaughtBy: []string{"client.jsonrpc.notification.no-id"},
 			Apply:    clientSendsBefore("tools/call", `{"jsonrpc":"2.0","id":"n","method":"notifications/cancelled","params":{"requestId":"none"}}`),
 		},
 		{
-			Name: "client-batch", Does: "sends tools/list in an array", In: spec.Every &^ spec.Only(spec.V2025_03_26),
-			Breaks:   []string{"jsonrpc-no-batch-arrays"},
+			Name: "client-batch", Does: "sends tools/list in an array",
 			CaughtBy: []string{"client.jsonrpc.batch.none", "client.jsonrpc.batch.none.advised"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				if m.Method != "tools/list" {
@@ -100,8 +92,7 @@ func clientEnvelope() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-initialize-batch", Does: "sends initialize in an array", In: spec.Only(spec.V2025_03_26),
-			Breaks:   []string{"batching-initialize-not-in-batch"},
+			Name: "client-initialize-batch", Does: "sends initialize in an array",
 			CaughtBy: []string{"client.batching.initialize"},
 			Apply: clientSpeaking(spec.Only(spec.V2025_03_26), clientSends(func(m client.Message) [][]byte {
 				if m.Method != "initialize" {
@@ -111,32 +102,29 @@ func clientEnvelope() []ClientFault {
 			})),
 		},
 		{
-			Name: "client-latin-1", Does: "sends text in another encoding than UTF-8", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"jsonrpc-utf8"},
+			Name: "client-latin-1", Does: "sends text in another encoding than UTF-8",
 			CaughtBy: []string{"client.jsonrpc.utf8"},
 			Apply:    clientSpeaking(spec.Since(spec.V2025_03_26), clientSendsBefore("tools/list", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"none\",\"reason\":\"genug geh\xf6rt\"}}")),
 		},
 		{
-			Name: "client-logs-to-stdin", Does: "writes a line of log to the server", In: spec.Every,
+			Name: "client-logs-to-stdin", Does: "writes a line of log to the server",
 			Breaks:   []string{"stdio-stdin-only-mcp"},
 			CaughtBy: []string{"client.stdio.stdin.pure"},
 			Apply:    clientSendsBefore("tools/list", "listing tools"),
 		},
 		{
-			Name: "client-pretty-json", Does: "writes a message over several lines", In: spec.Every,
+			Name: "client-pretty-json", Does: "writes a message over several lines",
 			Breaks:   []string{"stdio-no-embedded-newlines"},
 			CaughtBy: []string{"client.stdio.stdin.pure"},
 			Apply:    clientSendsBefore("tools/list", indented(aCancellation)),
 		},
 		{
-			Name: "client-server-request", Does: "asks for a sampling, as only servers do", In: spec.Handshake,
-			Breaks:   []string{"schema-request-methods"},
+			Name: "client-server-request", Does: "asks for a sampling, as only servers do",
 			CaughtBy: []string{"client.methods.requests"},
 			Apply:    clientSendsBefore("ping", `{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`),
 		},
 		{
-			Name: "client-server-notification", Does: "tells of a changed resource, as only servers do", In: spec.Every,
-			Breaks:   []string{"schema-notification-methods"},
+			Name: "client-server-notification", Does: "tells of a changed resource, as only servers do",
 			CaughtBy: []string{"client.methods.notifications"},
 			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mcpcheck://notes/first"}}`),
 		},
@@ -170,38 +158,32 @@ const unknownToClients = "mcpcheck/no-such-method"
 func clientAnswers() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-ping-unanswered", Does: "does not answer pings", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
+			Name: "client-ping-unanswered", Does: "does not answer pings",
 			CaughtBy: []string{"client.ping.answered"},
 			Apply:    clientAnswersBy("ping", func(wire.Message, []byte) []byte { return nil }),
 		},
 		{
-			Name: "client-ping-result", Does: "answers a ping with a result that is not empty", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
+			Name: "client-ping-result", Does: "answers a ping with a result that is not empty",
 			CaughtBy: []string{"client.ping.answered"},
 			Apply:    clientAnswersBy("ping", members(`"result":{"pong":true}`)),
 		},
 		{
-			Name: "client-ping-text", Does: "answers a ping with a text", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-result-object"},
+			Name: "client-ping-text", Does: "answers a ping with a text",
 			CaughtBy: []string{"client.jsonrpc.result.object"},
 			Apply:    clientAnswersBy("ping", members(`"result":"pong"`)),
 		},
 		{
-			Name: "client-unknown-unanswered", Does: "does not answer requests for methods it does not know", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-every-request-answered"},
+			Name: "client-unknown-unanswered", Does: "does not answer requests for methods it does not know",
 			CaughtBy: []string{"client.jsonrpc.request.answered"},
 			Apply:    clientAnswersBy(unknownToClients, func(wire.Message, []byte) []byte { return nil }),
 		},
 		{
-			Name: "client-unknown-accepted", Does: "answers every request with an empty result", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-method-not-found"},
+			Name: "client-unknown-accepted", Does: "answers every request with an empty result",
 			CaughtBy: []string{"client.jsonrpc.method.unknown"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"result":{}`)),
 		},
 		{
-			Name: "client-notification-answered", Does: "answers notifications with an error", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-no-response-to-notification", "jsonrpc-no-error-for-bad-notification"},
+			Name: "client-notification-answered", Does: "answers notifications with an error",
 			CaughtBy: []string{"client.jsonrpc.notification.silent"},
 			Apply: func(o *client.Options) {
 				o.Heard = func(client.Listener) client.Listener {
@@ -212,7 +194,7 @@ func clientAnswers() []ClientFault {
 			},
 		},
 		{
-			Name: "client-response-foreign", Does: "answers a request that nobody sent", In: spec.Handshake,
+			Name: "client-response-foreign", Does: "answers a request that nobody sent",
 			Breaks:   []string{"jsonrpc-response-id-match"},
 			CaughtBy: []string{"client.jsonrpc.response.id"},
 			Apply: clientAnswersBy("ping", func(_ wire.Message, honest []byte) []byte {
@@ -220,7 +202,7 @@ func clientAnswers() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-response-id-text", Does: "answers a number under the text of it as well", In: spec.Handshake,
+			Name: "client-response-id-text", Does: "answers a number under the text of it as well",
 			Breaks:   []string{"jsonrpc-response-id-type-preserved"},
 			CaughtBy: []string{"client.jsonrpc.response.id"},
 			Apply: clientAnswersBy(unknownToClients, func(m wire.Message, honest []byte) []byte {
@@ -228,55 +210,47 @@ func clientAnswers() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-response-twice", Does: "answers pings twice", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-every-request-answered"},
+			Name: "client-response-twice", Does: "answers pings twice",
 			CaughtBy: []string{"client.jsonrpc.response.once"},
 			Apply: clientAnswersBy("ping", func(_ wire.Message, honest []byte) []byte {
 				return slices.Concat(honest, []byte("\n"), honest)
 			}),
 		},
 		{
-			Name: "client-response-empty", Does: "sends a response without result and error first", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-response-result-or-error", "jsonrpc-result-member"},
+			Name: "client-response-empty", Does: "sends a response without result and error first",
 			CaughtBy: []string{"client.jsonrpc.response.member"},
 			Apply: clientAnswersBy("ping", func(m wire.Message, honest []byte) []byte {
 				return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`+m.ID().Raw+"}\n"), honest)
 			}),
 		},
 		{
-			Name: "client-response-both", Does: "puts a result that is null beside the error", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-response-not-both"},
+			Name: "client-response-both", Does: "puts a result that is null beside the error",
 			CaughtBy: []string{"client.jsonrpc.response.not-both"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"result":null,"error":{"code":-32601,"message":"Method not found"}`)),
 		},
 		{
-			Name: "client-error-no-message", Does: "leaves the message out of errors", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-error-code-message"},
+			Name: "client-error-no-message", Does: "leaves the message out of errors",
 			CaughtBy: []string{"client.jsonrpc.error.members"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"error":{"code":-32601}`)),
 		},
 		{
-			Name: "client-error-code-text", Does: "gives the code of an error as text", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-error-code-integer"},
+			Name: "client-error-code-text", Does: "gives the code of an error as text",
 			CaughtBy: []string{"client.jsonrpc.error.code.integer"},
 			Also:     map[string]string{"client.jsonrpc.method.unknown": "a text is not the code that is asked for"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"error":{"code":"-32601","message":"Method not found"}`)),
 		},
 		{
-			Name: "client-error-message-number", Does: "gives the message of an error as a number", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-error-message-string"},
+			Name: "client-error-message-number", Does: "gives the message of an error as a number",
 			CaughtBy: []string{"client.jsonrpc.error.message.string"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"error":{"code":-32601,"message":404}`)),
 		},
 		{
-			Name: "client-error-stack", Does: "puts a stack trace into the message of an error", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-error-message-concise"},
+			Name: "client-error-stack", Does: "puts a stack trace into the message of an error",
 			CaughtBy: []string{"client.jsonrpc.error.message.concise"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"error":{"code":-32601,"message":"Method not found\n  at dispatch\n  at read"}`)),
 		},
 		{
-			Name: "client-error-no-id", Does: "leaves the id out of errors", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-error-has-id"},
+			Name: "client-error-no-id", Does: "leaves the id out of errors",
 			CaughtBy: []string{"client.jsonrpc.error.id"},
 			Also:     map[string]string{"client.jsonrpc.request.answered": "an error that names no request answers none"},
 			Apply: clientAnswersBy(unknownToClients, func(wire.Message, []byte) []byte {
@@ -284,15 +258,13 @@ func clientAnswers() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-error-code-reserved", Does: "refuses unknown methods with a code that JSON-RPC reserves", In: spec.Handshake,
-			Breaks:   []string{"jsonrpc-reserved-error-codes"},
+			Name: "client-error-code-reserved", Does: "refuses unknown methods with a code that JSON-RPC reserves",
 			CaughtBy: []string{"client.jsonrpc.code.reserved"},
 			Also:     map[string]string{"client.jsonrpc.method.unknown": "it is not the code that is asked for"},
 			Apply:    clientAnswersBy(unknownToClients, members(`"error":{"code":-32150,"message":"No such method"}`)),
 		},
 		{
-			Name: "client-modern-answers", Does: "answers requests of a server that may send none", In: spec.Stateless,
-			Breaks:   []string{"stdio-client-no-responses"},
+			Name: "client-modern-answers", Does: "answers requests of a server that may send none",
 			CaughtBy: []string{"client.stdio.response.none"},
 			Apply: func(o *client.Options) {
 				o.Answer = func(next client.Answerer) client.Answerer {

@@ -18,40 +18,36 @@ import (
 func clientLifecycle() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-tools-first", Does: "asks for the tools before it initializes", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialize-first"},
+			Name: "client-tools-first", Does: "asks for the tools before it initializes",
 			CaughtBy: []string{"client.lifecycle.initialize.first"},
 			Apply:    clientSendsBefore("initialize", `{"jsonrpc":"2.0","id":"early","method":"tools/list"}`),
 		},
 		{
-			Name: "client-initialize-no-info", Does: "leaves clientInfo out of initialize", In: spec.Handshake,
+			Name: "client-initialize-no-info", Does: "leaves clientInfo out of initialize",
 			Breaks:   []string{"lifecycle-client-initialize-request"},
 			CaughtBy: []string{"client.lifecycle.initialize.params"},
 			Apply:    clientRewrites("initialize", `,"clientInfo":{"name":"`+client.Name+`","version":"`+client.Version+`"}`, ``),
 		},
 		{
-			Name: "client-initialize-capabilities-list", Does: "gives its capabilities as an array", In: spec.Handshake,
+			Name: "client-initialize-capabilities-list", Does: "gives its capabilities as an array",
 			Breaks:   []string{"lifecycle-initialize-params-types"},
 			CaughtBy: []string{"client.lifecycle.initialize.params"},
 			Apply:    clientRewrites("initialize", `"capabilities":{}`, `"capabilities":[]`),
 		},
 		{
-			Name: "client-info-no-version", Does: "gives no version of itself", In: spec.Every,
-			Breaks:   []string{"lifecycle-implementation-fields"},
+			Name: "client-info-no-version", Does: "gives no version of itself",
 			CaughtBy: []string{"client.lifecycle.info"},
 			Apply:    clientRewrites("", `,"version":"`+client.Version+`"`, ``),
 		},
 		{
-			Name: "client-capabilities-flags", Does: "declares a capability by true", In: spec.Every,
-			Breaks:   []string{"lifecycle-client-capabilities-types"},
+			Name: "client-capabilities-flags", Does: "declares a capability by true",
 			CaughtBy: []string{"client.lifecycle.capabilities.types"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				return [][]byte{regexp.MustCompile(`([cC]apabilities":\{)\}`).ReplaceAll(m.Raw, []byte(`${1}"sampling":true}`))}
 			}),
 		},
 		{
-			Name: "client-never-initialized", Does: "does not send notifications/initialized", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialized-notification"},
+			Name: "client-never-initialized", Does: "does not send notifications/initialized",
 			CaughtBy: []string{"client.lifecycle.initialized"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				if m.Method == "notifications/initialized" {
@@ -61,8 +57,7 @@ func clientLifecycle() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-impatient", Does: "asks for the tools before initialize is answered", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-client-waits-for-initialize-response"},
+			Name: "client-impatient", Does: "asks for the tools before initialize is answered",
 			CaughtBy: []string{"client.lifecycle.waits"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				if m.Method != "initialize" {
@@ -72,8 +67,7 @@ func clientLifecycle() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-signals-first", Does: "ends the server by a signal, its input still open", In: spec.Every,
-			Breaks:   []string{"lifecycle-stdio-close-stdin-first"},
+			Name: "client-signals-first", Does: "ends the server by a signal, its input still open",
 			CaughtBy: []string{"client.lifecycle.shutdown"},
 			Apply: func(o *client.Options) {
 				o.Close = func(client.Closer) client.Closer {
@@ -85,8 +79,7 @@ func clientLifecycle() []ClientFault {
 			},
 		},
 		{
-			Name: "client-asks-for-all", Does: "asks for features that the server did not declare", In: spec.Every,
-			Breaks:   []string{"lifecycle-only-negotiated-capabilities", "tools-use-requires-capability"},
+			Name: "client-asks-for-all", Does: "asks for features that the server did not declare",
 			CaughtBy: []string{"client.capabilities.negotiated", "client.capabilities.negotiated.advised"},
 			Apply: func(o *client.Options) {
 				o.Offers = func(func(string) bool) func(string) bool {
@@ -101,8 +94,7 @@ func clientLifecycle() []ClientFault {
 func clientVersioning() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-offers-unspoken", Does: "offers a version that it does not speak", In: spec.Handshake,
-			Breaks:   []string{"versioning-client-sends-supported"},
+			Name: "client-offers-unspoken", Does: "offers a version that it does not speak",
 			CaughtBy: []string{"client.versioning.offer"},
 			Apply: func(o *client.Options) {
 				o.Accept = func(next func(string) bool) func(string) bool {
@@ -115,7 +107,6 @@ func clientVersioning() []ClientFault {
 		},
 		{
 			Name: "client-offers-oldest", Does: "offers the oldest version that it speaks", In: spec.Since(spec.V2025_03_26) & spec.Handshake,
-			Breaks:   []string{"versioning-client-sends-latest"},
 			CaughtBy: []string{"client.versioning.offer.latest"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				if m.Method != "initialize" {
@@ -126,8 +117,7 @@ func clientVersioning() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-takes-any-version", Does: "goes on whatever version the server answers", In: spec.Handshake,
-			Breaks:   []string{"versioning-client-disconnect-schema"},
+			Name: "client-takes-any-version", Does: "goes on whatever version the server answers",
 			CaughtBy: []string{"client.versioning.unknown.stops"},
 			Apply: func(o *client.Options) {
 				o.Accept = func(func(string) bool) func(string) bool {
@@ -136,8 +126,7 @@ func clientVersioning() []ClientFault {
 			},
 		},
 		{
-			Name: "client-lingers", Does: "stays connected to a server whose version it does not know", In: spec.Handshake,
-			Breaks:   []string{"versioning-client-disconnect"},
+			Name: "client-lingers", Does: "stays connected to a server whose version it does not know",
 			CaughtBy: []string{"client.versioning.unknown.disconnects"},
 			Apply: func(o *client.Options) {
 				var refused atomic.Bool
@@ -167,34 +156,31 @@ func clientMeta() []ClientFault {
 	const capabilities = `"` + spec.MetaClientCapabilities + `":{}`
 	return []ClientFault{
 		{
-			Name: "client-meta-no-capabilities", Does: "leaves its capabilities out of _meta", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-meta-required-fields"},
+			Name: "client-meta-no-capabilities", Does: "leaves its capabilities out of _meta",
 			CaughtBy: []string{"client.meta.required"},
 			Apply:    clientRewrites("tools/list", capabilities+`,`, ``),
 		},
 		{
-			Name: "client-meta-version-number", Does: "gives the version in _meta as a number", In: spec.Stateless,
+			Name: "client-meta-version-number", Does: "gives the version in _meta as a number",
 			Breaks:   []string{"lifecycle-meta-protocol-version-string"},
 			CaughtBy: []string{"client.meta.version"},
 			Also:     map[string]string{"client.discover.version.listed": "a number is no version that was listed"},
 			Apply:    clientRewrites("tools/list", version, `"`+spec.MetaProtocolVersion+`":20260728`),
 		},
 		{
-			Name: "client-meta-version-spelling", Does: "spells the version in _meta in its own way", In: spec.Stateless,
+			Name: "client-meta-version-spelling", Does: "spells the version in _meta in its own way",
 			Breaks:   []string{"versioning-identifier"},
 			CaughtBy: []string{"client.meta.version"},
 			Also:     map[string]string{"client.discover.version.listed": "spelled so, it was not listed"},
 			Apply:    clientRewrites("tools/list", version, `"`+spec.MetaProtocolVersion+`":"2026.07.28"`),
 		},
 		{
-			Name: "client-meta-capabilities-list", Does: "gives its capabilities in _meta as an array", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-meta-client-capabilities-object"},
+			Name: "client-meta-capabilities-list", Does: "gives its capabilities in _meta as an array",
 			CaughtBy: []string{"client.meta.capabilities"},
 			Apply:    clientRewrites("", capabilities, `"`+spec.MetaClientCapabilities+`":[]`),
 		},
 		{
-			Name: "client-meta-anonymous", Does: "does not say who it is in _meta", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-meta-client-info"},
+			Name: "client-meta-anonymous", Does: "does not say who it is in _meta",
 			CaughtBy: []string{"client.meta.info"},
 			Apply:    clientRewrites("", `"`+spec.MetaClientInfo+`":{"name":"`+client.Name+`","version":"`+client.Version+`"},`, ``),
 		},
@@ -205,20 +191,17 @@ func clientMeta() []ClientFault {
 func clientDiscover() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-discover-version", Does: "names the version in a parameter of server/discover", In: spec.Stateless,
-			Breaks:   []string{"discover-request-params"},
+			Name: "client-discover-version", Does: "names the version in a parameter of server/discover",
 			CaughtBy: []string{"client.discover.params"},
 			Apply:    clientRewrites("server/discover", `"params":{`, `"params":{"protocolVersion":"2026-07-28",`),
 		},
 		{
-			Name: "client-unlisted-version", Does: "goes on with a version that was not listed", In: spec.Stateless,
-			Breaks:   []string{"discover-client-chooses-listed"},
+			Name: "client-unlisted-version", Does: "goes on with a version that was not listed",
 			CaughtBy: []string{"client.discover.version.listed"},
 			Apply:    clientRewrites("tools/list", `"`+string(spec.V2026_07_28)+`"`, `"2027-01-01"`),
 		},
 		{
-			Name: "client-initialize-after-all", Does: "sends initialize though the probe had a result", In: spec.Stateless,
-			Breaks:   []string{"stdio-probe-success-modern"},
+			Name: "client-initialize-after-all", Does: "sends initialize though the probe had a result",
 			CaughtBy: []string{"client.discover.result.stays"},
 			Apply: clientSends(func(m client.Message) [][]byte {
 				if m.Method != "tools/list" || !bytes.Contains(m.Raw, []byte(spec.MetaProtocolVersion)) {
@@ -228,8 +211,7 @@ func clientDiscover() []ClientFault {
 			}),
 		},
 		{
-			Name: "client-fallback-always", Does: "falls back to initialize after any error", In: spec.Stateless,
-			Breaks:   []string{"stdio-probe-modern-error", "versioning-modern-error-no-fallback"},
+			Name: "client-fallback-always", Does: "falls back to initialize after any error",
 			CaughtBy: []string{"client.discover.error.stays"},
 			Apply: func(o *client.Options) {
 				o.Modern = func(func(wire.Message) bool) func(wire.Message) bool {
@@ -244,19 +226,18 @@ func clientDiscover() []ClientFault {
 func clientFeatures() []ClientFault {
 	return []ClientFault{
 		{
-			Name: "client-ping-params", Does: "puts a parameter into its ping", In: spec.Handshake,
-			Breaks:   []string{"ping-no-params"},
+			Name: "client-ping-params", Does: "puts a parameter into its ping",
 			CaughtBy: []string{"client.ping.params"},
 			Apply:    clientRewrites("ping", `"method":"ping"`, `"method":"ping","params":{"count":1}`),
 		},
 		{
-			Name: "client-cursor-trimmed", Does: "trims cursors before it gives them back", In: spec.Every,
+			Name: "client-cursor-trimmed", Does: "trims cursors before it gives them back",
 			Breaks:   []string{"pagination-cursor-opaque", "pagination-cursor-unmodified", "pagination-cursor-no-format-assumptions"},
 			CaughtBy: []string{"client.pagination.cursor"},
 			Apply:    clientRewrites("", `"cursor":" `, `"cursor":"`),
 		},
 		{
-			Name: "client-cursor-null", Does: "asks for the first page with the cursor null", In: spec.Every,
+			Name: "client-cursor-null", Does: "asks for the first page with the cursor null",
 			Breaks:   []string{"pagination-cursor-param-string"},
 			CaughtBy: []string{"client.pagination.cursor"},
 			Apply: clientSends(func(m client.Message) [][]byte {
@@ -278,8 +259,7 @@ func clientFeatures() []ClientFault {
 			Apply:    clientRewrites("tools/list", `"method":"tools/list"}`, `"method":"tools/list","params":{"cursor":"page-7"}}`),
 		},
 		{
-			Name: "client-cursor-empty-ends", Does: "takes an empty cursor for the end", In: spec.Stateless,
-			Breaks:   []string{"pagination-empty-cursor-valid"},
+			Name: "client-cursor-empty-ends", Does: "takes an empty cursor for the end",
 			CaughtBy: []string{"client.pagination.cursor.empty"},
 			Apply: func(o *client.Options) {
 				o.More = func(next func(gjson.Result) bool) func(gjson.Result) bool {
@@ -288,8 +268,7 @@ func clientFeatures() []ClientFault {
 			},
 		},
 		{
-			Name: "client-arguments-text", Does: "gives the arguments of a tool as text", In: spec.Every,
-			Breaks:   []string{"tools-call-request-params"},
+			Name: "client-arguments-text", Does: "gives the arguments of a tool as text",
 			CaughtBy: []string{"client.tools.call.params"},
 			Apply:    clientRewrites("tools/call", `"arguments":{"text":"text"}`, `"arguments":"{\"text\":\"text\"}"`),
 		},

@@ -53,14 +53,12 @@ func swallowsCompletion(chokes func(value any) bool) apply {
 func completion() []Fault {
 	return []Fault{
 		{
-			Name: "completion-undeclared", Does: "completes arguments without declaring the capability", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-capability-declared"},
+			Name: "completion-undeclared", Does: "completes arguments without declaring the capability",
 			CaughtBy: []string{"completion.capability.declared"},
 			Apply:    undeclared("completions"),
 		},
 		{
-			Name: "completion-unsupported-code", Does: "has no completions, and answers completion/complete with error -32602", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-unsupported-code"},
+			Name: "completion-unsupported-code", Does: "has no completions, and answers completion/complete with error -32602",
 			CaughtBy: []string{"completion.unsupported"},
 			Apply: all(
 				func(o *server.Options) { o.Library = without("completions") },
@@ -69,16 +67,14 @@ func completion() []Fault {
 				})),
 		},
 		{
-			Name: "completion-unsupported-empty", Does: "has no completions, and answers completion/complete with none", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-unsupported-code"},
+			Name: "completion-unsupported-empty", Does: "has no completions, and answers completion/complete with none",
 			CaughtBy: []string{"completion.unsupported"},
 			Apply: all(
 				func(o *server.Options) { o.Library = without("completions") },
 				instead("completion/complete", func(*server.Request) (any, *server.Error) { return nothing(), nil })),
 		},
 		{
-			Name: "completes-prompts-only", Does: "has no method for completions of resource templates", In: spec.Every,
-			Breaks:   []string{"completion-both-ref-types-served"},
+			Name: "completes-prompts-only", Does: "has no method for completions of resource templates",
 			CaughtBy: []string{"completion.refs"},
 			Apply: onCompletionOf(
 				func(ref, _ server.Object) bool { return ref["type"] == "ref/resource" },
@@ -87,8 +83,7 @@ func completion() []Fault {
 				}),
 		},
 		{
-			Name: "completion-bare", Does: "answers completions with the values alone", In: spec.Every,
-			Breaks:   []string{"completion-result"},
+			Name: "completion-bare", Does: "answers completions with the values alone",
 			CaughtBy: []string{"completion.result"},
 			Apply: onResult("completion/complete", func(o server.Object) {
 				o["values"] = o["completion"].(server.Object)["values"]
@@ -96,8 +91,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-values-labelled", Does: "completes with objects that have a label", In: spec.Every,
-			Breaks:   []string{"completion-result"},
+			Name: "completion-values-labelled", Does: "completes with objects that have a label",
 			CaughtBy: []string{"completion.result"},
 			Apply: onCompletion(func(c server.Object) {
 				for i, v := range c["values"].([]any) {
@@ -106,8 +100,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-without-bound", Does: "completes with 140 values", In: spec.Every,
-			Breaks:   []string{"completion-max-100"},
+			Name: "completion-without-bound", Does: "completes with 140 values",
 			CaughtBy: []string{"completion.values.most"},
 			Apply: onCompletion(func(c server.Object) {
 				if values := c["values"].([]any); len(values) == 100 {
@@ -119,26 +112,22 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-total-word", Does: "tells the total of completions as a string", In: spec.Every,
-			Breaks:   []string{"completion-total-type"},
+			Name: "completion-total-word", Does: "tells the total of completions as a string",
 			CaughtBy: []string{"completion.total"},
 			Apply:    onCompletion(func(c server.Object) { c["total"] = fmt.Sprint(c["total"]) }),
 		},
 		{
-			Name: "completion-total-null", Does: "tells the total of completions as null", In: spec.Every,
-			Breaks:   []string{"completion-total-type"},
+			Name: "completion-total-null", Does: "tells the total of completions as null",
 			CaughtBy: []string{"completion.total"},
 			Apply:    onCompletion(func(c server.Object) { c["total"] = nil }),
 		},
 		{
-			Name: "completion-has-more-count", Does: "tells by a number whether there are more completions", In: spec.Every,
-			Breaks:   []string{"completion-has-more-type"},
+			Name: "completion-has-more-count", Does: "tells by a number whether there are more completions",
 			CaughtBy: []string{"completion.has-more"},
 			Apply:    onCompletion(func(c server.Object) { c["hasMore"] = 0 }),
 		},
 		{
-			Name: "completion-fails-with-1", Does: "answers completions of an argument with the code 1", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-internal-error-code"},
+			Name: "completion-fails-with-1", Does: "answers completions of an argument with the code 1",
 			CaughtBy: []string{"completion.failure"},
 			Apply: onCompletionOf(
 				func(ref, argument server.Object) bool {
@@ -147,8 +136,7 @@ func completion() []Fault {
 				func() (any, *server.Error) { return nil, &server.Error{Code: 1, Message: "The readers are out"} }),
 		},
 		{
-			Name: "completion-irrelevant", Does: "completes with all that it knows, in the order of the alphabet", In: spec.Every,
-			Breaks:   []string{"completion-sorted-by-relevance"},
+			Name: "completion-irrelevant", Does: "completes with all that it knows, in the order of the alphabet",
 			CaughtBy: []string{"completion.relevance"},
 			Apply: onRequest("completion/complete", func(r *server.Request) {
 				if argument, ok := r.Params["argument"].(server.Object); ok && argument["value"] != nil {
@@ -159,8 +147,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-context-refused", Does: "refuses completions that tell what was filled in before", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"completion-context-accepted"},
+			Name: "completion-context-refused", Does: "refuses completions that tell what was filled in before",
 			CaughtBy: []string{"completion.context", "completion.context.advised"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -172,8 +159,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-unknown-prompt-empty", Does: "completes arguments of prompts that do not exist with nothing", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-invalid-prompt-code"},
+			Name: "completion-unknown-prompt-empty", Does: "completes arguments of prompts that do not exist with nothing",
 			CaughtBy: []string{"completion.ref.unknown"},
 			Apply: onError("completion/complete", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if strings.HasPrefix(e.Message, "Unknown prompt") {
@@ -183,8 +169,7 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"completion-missing-arguments-code"},
+			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603",
 			CaughtBy: []string{"completion.argument.missing"},
 			Apply: onCompletionOf(
 				func(ref, argument server.Object) bool { return ref != nil && argument == nil },
@@ -193,8 +178,7 @@ func completion() []Fault {
 				}),
 		},
 		{
-			Name: "completion-any-reference", Does: "completes for references of unknown types", In: spec.Every,
-			Breaks:   []string{"completion-validate-inputs-server"},
+			Name: "completion-any-reference", Does: "completes for references of unknown types",
 			CaughtBy: []string{"completion.inputs.refused"},
 			Apply: onCompletionOf(
 				func(ref, _ server.Object) bool {
@@ -203,22 +187,19 @@ func completion() []Fault {
 				func() (any, *server.Error) { return nothing(), nil }),
 		},
 		{
-			Name: "completion-any-value", Does: "completes what is no text", In: spec.Every,
-			Breaks:   []string{"completion-validate-inputs-server"},
+			Name: "completion-any-value", Does: "completes what is no text",
 			CaughtBy: []string{"completion.inputs.refused"},
 			Apply: onCompletionOf(
 				func(_, argument server.Object) bool { _, object := argument["value"].(server.Object); return object },
 				func() (any, *server.Error) { return nothing(), nil }),
 		},
 		{
-			Name: "completion-object-swallowed", Does: "does not answer completions of what is no text", In: spec.Every,
-			Breaks:   []string{"completion-validate-inputs"},
+			Name: "completion-object-swallowed", Does: "does not answer completions of what is no text",
 			CaughtBy: []string{"completion.inputs.survived"},
 			Apply:    swallowsCompletion(func(value any) bool { _, object := value.(server.Object); return object }),
 		},
 		{
-			Name: "completion-long-swallowed", Does: "does not answer completions of long values", In: spec.Every,
-			Breaks:   []string{"completion-validate-inputs"},
+			Name: "completion-long-swallowed", Does: "does not answer completions of long values",
 			CaughtBy: []string{"completion.inputs.survived"},
 			Apply:    swallowsCompletion(func(value any) bool { text, _ := value.(string); return len(text) > 4096 }),
 		},

@@ -12,14 +12,12 @@ import (
 func discover() []Fault {
 	return []Fault{
 		{
-			Name: "answers-elsewhere", Does: "writes nothing to its standard output", In: spec.Stateless,
-			Breaks:   []string{"stdio-streams", "discover-implemented", "lifecycle-base-required"},
+			Name: "answers-elsewhere", Does: "writes nothing to its standard output",
 			CaughtBy: []string{"discover.answered"},
 			Apply:    onFrames(func(server.FrameSink) server.FrameSink { return func(server.Frame) {} }),
 		},
 		{
-			Name: "discover-first", Does: "serves no other request before server/discover", In: spec.Stateless,
-			Breaks:   []string{"discover-not-prerequisite", "lifecycle-stateless-no-prior-context", "versioning-dual-server-modern"},
+			Name: "discover-first", Does: "serves no other request before server/discover",
 			CaughtBy: []string{"discover.optional"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				var discovered atomic.Bool
@@ -35,20 +33,17 @@ func discover() []Fault {
 			}),
 		},
 		{
-			Name: "discovered-but-unserved", Does: "declares completions, and does not know completion/complete", In: spec.Stateless,
-			Breaks:   []string{"discover-capabilities-accurate"},
+			Name: "discovered-but-unserved", Does: "declares completions, and does not know completion/complete",
 			CaughtBy: []string{"discover.capabilities"},
 			Apply:    instead("completion/complete", unknownMethod),
 		},
 		{
-			Name: "discover-instructions-list", Does: "gives its instructions in server/discover as an array", In: spec.Stateless,
-			Breaks:   []string{"discover-result-fields"},
+			Name: "discover-instructions-list", Does: "gives its instructions in server/discover as an array",
 			CaughtBy: []string{"discover.result"},
 			Apply:    onResult("server/discover", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
 		},
 		{
-			Name: "discover-versions-mixed", Does: "lists a version as a number", In: spec.Stateless,
-			Breaks:   []string{"discover-result-fields"},
+			Name: "discover-versions-mixed", Does: "lists a version as a number",
 			CaughtBy: []string{"discover.result"},
 			Apply: onResult("server/discover", func(o server.Object) {
 				o["supportedVersions"] = append(o["supportedVersions"].([]any), 20240101)

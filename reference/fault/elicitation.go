@@ -17,29 +17,25 @@ func elicitation() []Fault {
 
 // formFaults are those of what a form is asked for by.
 func formFaults() []Fault {
-	since, later, only := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_06_18)
+	later, only := spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_06_18)
 	return []Fault{
 		{
-			Name: "form-without-message", Does: "asks by a form without a message", In: since,
-			Breaks:   []string{"elicitation-request-params"},
+			Name: "form-without-message", Does: "asks by a form without a message",
 			CaughtBy: []string{"elicitation.request.params"},
 			Apply:    onForm(func(p server.Object) { delete(p, "message") }),
 		},
 		{
 			Name: "form-of-mode-dialog", Does: "names a mode that there is not", In: later,
-			Breaks:   []string{"elicitation-request-params"},
 			CaughtBy: []string{"elicitation.request.params"},
 			Apply:    onForm(func(p server.Object) { p["mode"] = "dialog" }),
 		},
 		{
-			Name: "form-schema-untyped", Does: "leaves out the type of requestedSchema", In: since,
-			Breaks:   []string{"elicitation-schema-object"},
+			Name: "form-schema-untyped", Does: "leaves out the type of requestedSchema",
 			CaughtBy: []string{"elicitation.schema.object"},
 			Apply:    onForm(func(p server.Object) { delete(p["requestedSchema"].(server.Object), "type") }),
 		},
 		{
-			Name: "form-nested", Does: "asks for an address by a form inside of the form", In: since,
-			Breaks:   []string{"elicitation-schema-flat-primitive", "elicitation-schema-types-docs"},
+			Name: "form-nested", Does: "asks for an address by a form inside of the form",
 			CaughtBy: []string{"elicitation.schema.flat"},
 			Apply: onForm(func(p server.Object) {
 				p["requestedSchema"].(server.Object)["properties"].(server.Object)["address"] = server.Object{
@@ -48,8 +44,7 @@ func formFaults() []Fault {
 			}),
 		},
 		{
-			Name: "form-list", Does: "asks for a list of any words", In: since,
-			Breaks:   []string{"elicitation-schema-flat-primitive", "elicitation-schema-types-docs"},
+			Name: "form-list", Does: "asks for a list of any words",
 			CaughtBy: []string{"elicitation.schema.flat"},
 			Apply: onForm(func(p server.Object) {
 				p["requestedSchema"].(server.Object)["properties"].(server.Object)["wishes"] = server.Object{
@@ -58,8 +53,7 @@ func formFaults() []Fault {
 			}),
 		},
 		{
-			Name: "form-format-phone", Does: "wants a text in a format that forms do not have", In: since,
-			Breaks:   []string{"elicitation-string-schema"},
+			Name: "form-format-phone", Does: "wants a text in a format that forms do not have",
 			CaughtBy: []string{"elicitation.schema.string"},
 			Apply: onField(func(f server.Object) {
 				if f["enum"] == nil {
@@ -69,31 +63,26 @@ func formFaults() []Fault {
 		},
 		{
 			Name: "form-number-title", Does: "gives number fields a number as title", In: only,
-			Breaks:   []string{"elicitation-number-schema"},
 			CaughtBy: []string{"elicitation.schema.number"},
 			Apply:    onField(func(f server.Object) { f["title"] = 7 }, "integer"),
 		},
 		{
 			Name: "form-number-default", Does: "gives number fields a word as default", In: later,
-			Breaks:   []string{"elicitation-number-schema"},
 			CaughtBy: []string{"elicitation.schema.number"},
 			Apply:    onField(func(f server.Object) { f["default"] = "ten" }, "integer"),
 		},
 		{
 			Name: "form-boolean-title", Does: "gives boolean fields a number as title", In: only,
-			Breaks:   []string{"elicitation-boolean-schema"},
 			CaughtBy: []string{"elicitation.schema.boolean"},
 			Apply:    onField(func(f server.Object) { f["title"] = 7 }, "boolean"),
 		},
 		{
 			Name: "form-boolean-default", Does: "gives boolean fields a word as default", In: later,
-			Breaks:   []string{"elicitation-boolean-schema"},
 			CaughtBy: []string{"elicitation.schema.boolean"},
 			Apply:    onField(func(f server.Object) { f["default"] = "no" }, "boolean"),
 		},
 		{
-			Name: "form-choice-of-numbers", Does: "offers numbers as the choices of a text", In: since,
-			Breaks:   []string{"elicitation-enum-schema"},
+			Name: "form-choice-of-numbers", Does: "offers numbers as the choices of a text",
 			CaughtBy: []string{"elicitation.schema.enum"},
 			Apply: onField(func(f server.Object) {
 				if f["enum"] != nil {
@@ -103,7 +92,6 @@ func formFaults() []Fault {
 		},
 		{
 			Name: "form-titles-missing", Does: "offers titled choices without titles", In: later,
-			Breaks:   []string{"elicitation-enum-schema"},
 			CaughtBy: []string{"elicitation.schema.enum"},
 			Apply: onField(func(f server.Object) {
 				if f["enum"] != nil {
@@ -113,22 +101,20 @@ func formFaults() []Fault {
 			}, "string"),
 		},
 		{
-			Name: "form-with-link", Does: "puts a link into the message of forms", In: later,
-			Breaks:   []string{"elicitation-no-urls-in-form"},
+			Name: "form-with-link", Does: "puts a link into the message of forms",
 			CaughtBy: []string{"elicitation.form.links"},
 			Apply: onForm(func(p server.Object) {
 				p["message"] = p["message"].(string) + " Look at https://harbour-street-library.org/help."
 			}),
 		},
 		{
-			Name: "form-for-password", Does: "asks for a password by forms", In: since,
+			Name: "form-for-password", Does: "asks for a password by forms",
 			Breaks:   []string{"elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
 			CaughtBy: []string{"elicitation.form.secrets"},
 			Apply:    alsoAsking("password"),
 		},
 		{
 			Name: "form-for-api-key", Does: "asks for the key of an API by forms, and not by a page", In: later,
-			Breaks:   []string{"elicitation-secrets-use-url", "elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
 			CaughtBy: []string{"elicitation.form.secrets"},
 			Apply:    alsoAsking("API_key"),
 		},
@@ -145,23 +131,21 @@ func alsoAsking(field string) apply {
 // elicitingFaults are those of whom the server asks, and of what it makes of
 // the answers.
 func elicitingFaults() []Fault {
-	since, later := spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25)
 	return []Fault{
 		{
-			Name: "forms-for-anybody", Does: "elicits from clients that declare no elicitation", In: since & spec.Handshake,
+			Name: "forms-for-anybody", Does: "elicits from clients that declare no elicitation",
 			Breaks:   []string{"elicitation-requires-client-capability"},
 			CaughtBy: []string{"lifecycle.capabilities.undeclared"},
 			Apply:    supposing("elicitation"),
 		},
 		{
-			Name: "forms-for-any-request", Does: "elicits where the request declares no elicitation", In: spec.Stateless,
+			Name: "forms-for-any-request", Does: "elicits where the request declares no elicitation",
 			Breaks:   []string{"elicitation-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
 			CaughtBy: []string{"lifecycle.input.declared"},
 			Apply:    supposing("elicitation"),
 		},
 		{
-			Name: "pages-for-any-client", Does: "sends users of clients to a page that declare forms alone", In: later,
-			Breaks:   []string{"elicitation-unsupported-mode-not-sent", "elicitation-empty-capability-form"},
+			Name: "pages-for-any-client", Does: "sends users of clients to a page that declare forms alone",
 			CaughtBy: []string{"elicitation.mode.declared"},
 			Apply: believing(func(c server.Object) {
 				if e, ok := c["elicitation"].(server.Object); ok {
@@ -180,8 +164,7 @@ func elicitingFaults() []Fault {
 			}),
 		},
 		{
-			Name: "waits-for-accept", Does: "waits on when the user declines", In: since,
-			Breaks:   []string{"elicitation-server-handles-actions", "elicitation-server-handles-failure"},
+			Name: "waits-for-accept", Does: "waits on when the user declines",
 			CaughtBy: []string{"elicitation.actions", "elicitation.failures"},
 			Apply: running("register_reader", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 				if call.Answers["particulars"]["action"] != "accept" {
@@ -192,13 +175,12 @@ func elicitingFaults() []Fault {
 			}),
 		},
 		{
-			Name: "waits-for-refused-form", Does: "waits on when the client refuses to elicit", In: since & spec.Handshake,
+			Name: "waits-for-refused-form", Does: "waits on when the client refuses to elicit",
 			CaughtBy: []string{"elicitation.answers.survived"},
 			Apply:    unheard("elicitation/create", refused),
 		},
 		{
-			Name: "form-unchecked", Does: "takes whatever the user filled in for a number", In: since,
-			Breaks:   []string{"elicitation-validate-content"},
+			Name: "form-unchecked", Does: "takes whatever the user filled in for a number",
 			CaughtBy: []string{"elicitation.content.validated"},
 			Apply:    all(laxForm, onField(func(f server.Object) { f["type"], f["maximum"] = "integer", 30 }, "")),
 		},
@@ -225,53 +207,47 @@ func laxForm(o *server.Options) {
 
 // visitFaults are those of elicitations in URL mode.
 func visitFaults() []Fault {
-	later, only := spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_11_25)
+	only := spec.Only(spec.V2025_11_25)
 	return []Fault{
 		{
-			Name: "page-without-url", Does: "sends the user to a page without its url", In: later,
-			Breaks:   []string{"elicitation-url-params"},
+			Name: "page-without-url", Does: "sends the user to a page without its url",
 			CaughtBy: []string{"elicitation.url.params"},
 			Apply:    onVisit(func(p server.Object) { delete(p, "url") }),
 		},
 		{
 			Name: "page-without-id", Does: "sends the user to a page without an elicitationId", In: only,
-			Breaks:   []string{"elicitation-url-params"},
 			CaughtBy: []string{"elicitation.url.params"},
 			Also:     map[string]string{"elicitation.complete.known": "what is told to be complete was never asked for by its id"},
 			Apply:    onVisit(func(p server.Object) { delete(p, "elicitationId") }),
 		},
 		{
-			Name: "page-without-scheme", Does: "leaves out the scheme of the url of a page", In: later,
-			Breaks:   []string{"elicitation-url-valid"},
+			Name: "page-without-scheme", Does: "leaves out the scheme of the url of a page",
 			CaughtBy: []string{"elicitation.url.valid"},
 			Apply:    onVisit(func(p server.Object) { p["url"] = "library.example/archive/rules" }),
 		},
 		{
-			Name: "page-in-the-clear", Does: "sends the user to a page of http", In: later,
-			Breaks:   []string{"elicitation-url-https"},
+			Name: "page-in-the-clear", Does: "sends the user to a page of http",
 			CaughtBy: []string{"elicitation.url.https"},
 			Apply:    onVisit(func(p server.Object) { p["url"] = "http://library.example/archive/rules" }),
 		},
 		{
-			Name: "visit-id-constant", Does: "gives all visits the same elicitationId", In: only,
-			Breaks:   []string{"elicitation-id-unique"},
+			Name: "visit-id-constant", Does: "gives all visits the same elicitationId",
 			CaughtBy: []string{"elicitation.url.id.unique"},
 			Apply:    all(onVisit(func(p server.Object) { p["elicitationId"] = "visit" }), onComplete(func(p server.Object) { p["elicitationId"] = "visit" })),
 		},
 		{
-			Name: "visit-over-unnamed", Does: "tells that a visit is over without saying which", In: only,
-			Breaks:   []string{"elicitation-complete-has-id"},
+			Name: "visit-over-unnamed", Does: "tells that a visit is over without saying which",
 			CaughtBy: []string{"elicitation.complete.id"},
 			Apply:    onComplete(func(p server.Object) { delete(p, "elicitationId") }),
 		},
 		{
-			Name: "visit-over-renamed", Does: "tells that a visit is over under another id", In: only,
+			Name: "visit-over-renamed", Does: "tells that a visit is over under another id",
 			Breaks:   []string{"elicitation-complete-has-id"},
 			CaughtBy: []string{"elicitation.complete.known"},
 			Apply:    onComplete(func(p server.Object) { p["elicitationId"] = "visit-0" }),
 		},
 		{
-			Name: "visit-over-for-all", Does: "tells every client that a visit of somebody is over", In: only,
+			Name: "visit-over-for-all", Does: "tells every client that a visit of somebody is over",
 			Breaks:   []string{"elicitation-complete-only-initiator"},
 			CaughtBy: []string{"elicitation.complete.known"},
 			Apply: beforeAnswer("tools/list", func(_ context.Context, r *server.Request) {
@@ -279,14 +255,12 @@ func visitFaults() []Fault {
 			}),
 		},
 		{
-			Name: "visit-id-kept", Does: "gives visits an elicitationId, which the revision took back", In: spec.Stateless,
-			Breaks:   []string{"elicitation-no-complete-notification"},
+			Name: "visit-id-kept", Does: "gives visits an elicitationId, which the revision took back",
 			CaughtBy: []string{"elicitation.complete.gone"},
 			Apply:    onVisit(func(p server.Object) { p["elicitationId"] = "visit-1" }),
 		},
 		{
-			Name: "visit-over-still-told", Does: "tells that a visit is over, for which the revision has no message", In: spec.Stateless,
-			Breaks:   []string{"elicitation-no-complete-notification"},
+			Name: "visit-over-still-told", Does: "tells that a visit is over, for which the revision has no message",
 			CaughtBy: []string{"elicitation.complete.gone"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
 				if r.Params["name"] == "read_archive" {
@@ -311,7 +285,6 @@ func onComplete(edit func(params server.Object)) apply {
 // requiredFaults are those of the error by which a call is refused until a page
 // was visited.
 func requiredFaults() []Fault {
-	only := spec.Only(spec.V2025_11_25)
 	onRequired := func(edit func(e *server.Error)) apply {
 		return onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 			if e.Code == spec.LegacyURLElicitationError {
@@ -322,26 +295,22 @@ func requiredFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "visit-required-internal", Does: "refuses a call until a page was visited by -32603", In: only,
-			Breaks:   []string{"elicitation-url-required-error-code"},
+			Name: "visit-required-internal", Does: "refuses a call until a page was visited by -32603",
 			CaughtBy: []string{"elicitation.required.code"},
 			Apply:    onRequired(func(e *server.Error) { e.Code = spec.InternalError }),
 		},
 		{
-			Name: "visit-required-of-none", Does: "refuses a call until no page was visited", In: only,
-			Breaks:   []string{"elicitation-url-required-error-only-then"},
+			Name: "visit-required-of-none", Does: "refuses a call until no page was visited",
 			CaughtBy: []string{"elicitation.required.only"},
 			Apply:    onRequired(func(e *server.Error) { e.Data = server.Object{"elicitations": []any{}} }),
 		},
 		{
-			Name: "visit-required-unlisted", Does: "refuses a call until a page was visited, and says in words which", In: only,
-			Breaks:   []string{"elicitation-url-required-error-list"},
+			Name: "visit-required-unlisted", Does: "refuses a call until a page was visited, and says in words which",
 			CaughtBy: []string{"elicitation.required.list"},
 			Apply:    onRequired(func(e *server.Error) { e.Data = server.Object{"elicitations": "the page of the card"} }),
 		},
 		{
-			Name: "visit-required-by-form", Does: "lists a form among the visits that are required", In: only,
-			Breaks:   []string{"elicitation-url-required-error-url-mode"},
+			Name: "visit-required-by-form", Does: "lists a form among the visits that are required",
 			CaughtBy: []string{"elicitation.required.entries"},
 			Apply: onRequired(func(e *server.Error) {
 				for _, v := range e.Data.(server.Object)["elicitations"].([]any) {

@@ -18,13 +18,17 @@ import (
 
 // A Fault is one deviation of the honest server.
 type Fault struct {
-	Name     string            // kebab-case
-	Does     string            // one line: how the server deviates
-	In       spec.Set          // the revisions in which it deviates
-	Breaks   []string          // the ledger rows it breaks
-	CaughtBy []string          // the one check that must catch it, or the twins of a level change
-	Also     map[string]string // other checks that must fire for the same deviation, each with its reason; at most three
-	Fuzz     bool              // the fuzzer must find it
+	Name string // kebab-case
+	Does string // one line: how the server deviates
+	// In are the revisions in which it deviates. Empty stands for the revisions
+	// of the checks that catch it, as far as the transport Over has them.
+	In spec.Set
+	// Breaks are the ledger rows that it breaks. Empty stands for the rows of
+	// the checks that catch it; such a fault proves these checks and no row.
+	Breaks   []string
+	CaughtBy []string          // the one check that must catch it, or the two checks of a level change
+	Also     map[string]string // other checks that must fail for the same deviation, each with its reason; at most three
+	Fuzz     bool              // the fuzzer must find it, in every revision
 	// Profile names the fixtures that it is about, "" for none: "official" has
 	// the server offer the public conformance contract.
 	Profile string
@@ -91,6 +95,25 @@ func Lookup(name string) (Fault, error) {
 		}
 	}
 	return Fault{}, fmt.Errorf("no fault is named %q", name)
+}
+
+// Revisions returns the revisions in which the fault deviates. stated returns
+// the revisions of a check.
+func (f Fault) Revisions(stated func(check string) spec.Set) spec.Set {
+	if f.Fuzz {
+		return spec.Every
+	}
+	return revisions(f.In, f.CaughtBy, stated) & f.Over.Revisions()
+}
+
+// revisions returns in or, where it is empty, the revisions of the checks.
+func revisions(in spec.Set, checks []string, stated func(check string) spec.Set) spec.Set {
+	if in == 0 {
+		for _, id := range checks {
+			in |= stated(id)
+		}
+	}
+	return in
 }
 
 // Options returns the options with the fault built in.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -66,7 +65,7 @@ func fuzz() []Fault {
 		{Name: "fuzz-keeps-previous-id", Does: "answers a request whose id is a string with escapes under the id of the one before", Apply: keepID},
 	}
 	for i := range faults {
-		faults[i].In, faults[i].Fuzz = spec.Every, true
+		faults[i].Fuzz = true
 	}
 	return faults
 }

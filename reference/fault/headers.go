@@ -31,25 +31,21 @@ func versionHeaders() []Fault {
 	return []Fault{
 		{
 			Name: "version-header-optional", Does: "takes the version from _meta where the header is missing, and has no revision without that header",
-			Breaks:   []string{"headers-protocol-version-missing-rejected"},
 			CaughtBy: []string{"headers.version.missing"},
 			Apply:    all(modern, lacking("MCP-Protocol-Version", versionOf)),
 		},
 		{
 			Name: "version-header-missing-is-200", Does: "refuses a request without MCP-Protocol-Version with status 200",
-			Breaks:   []string{"headers-protocol-version-missing-rejected"},
 			CaughtBy: []string{"headers.version.missing"},
 			Apply:    all(modern, onRefusal(spec.HeaderMismatch, missing, withStatus(http.StatusOK))),
 		},
 		{
 			Name: "version-header-missing-is-invalid", Does: "refuses a request without MCP-Protocol-Version with error -32600",
-			Breaks:   []string{"headers-protocol-version-missing-rejected"},
 			CaughtBy: []string{"headers.version.missing"},
 			Apply:    all(modern, onRefusal(spec.HeaderMismatch, missing, withCode(spec.InvalidRequest))),
 		},
 		{
 			Name: "version-of-the-header-alone", Does: "serves a request by the version in its header, whatever _meta says",
-			Breaks:   []string{"headers-protocol-version-mismatch-rejected", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.version.mismatch"},
 			Apply: onHTTP(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,20 +77,17 @@ func methodHeaders() []Fault {
 	return []Fault{
 		{
 			Name: "method-header-optional", Does: "serves requests without Mcp-Method",
-			Breaks:   []string{"headers-method-missing-rejected"},
 			CaughtBy: []string{"headers.method.missing"},
 			Apply:    lacking("Mcp-Method", wire.Message.Method),
 		},
 		{
 			Name: "method-header-unread", Does: "serves requests whatever Mcp-Method says",
-			Breaks:   []string{"headers-method-mismatch-rejected", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.method.mismatch"},
 			Also:     map[string]string{"headers.values.case": "the method in another case is another value too"},
 			Apply:    onHeaderField("Mcp-Method", func(_ string, m wire.Message) string { return m.Method() }),
 		},
 		{
 			Name: "method-header-known-method", Does: "takes any method of its own in Mcp-Method",
-			Breaks:   []string{"headers-method-mismatch-rejected", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.method.mismatch"},
 			Apply: onHeaderField("Mcp-Method", func(v string, m wire.Message) string {
 				if slices.Contains([]string{"tools/list", "server/discover", "resources/list"}, v) {
@@ -105,7 +98,6 @@ func methodHeaders() []Fault {
 		},
 		{
 			Name: "method-header-any-case", Does: "compares Mcp-Method without regard to case",
-			Breaks:   []string{"headers-method-value-case-sensitive"},
 			CaughtBy: []string{"headers.values.case"},
 			Apply: onHeaderField("Mcp-Method", func(v string, m wire.Message) string {
 				if strings.EqualFold(v, m.Method()) {
@@ -116,7 +108,6 @@ func methodHeaders() []Fault {
 		},
 		{
 			Name: "header-names-one-spelling", Does: "knows the names of the headers of this protocol in one spelling only",
-			Breaks:   []string{"headers-names-case-insensitive"},
 			CaughtBy: []string{"headers.names.case"},
 			Apply: onRaw(func(b []byte) []byte {
 				for _, odd := range []string{"\r\nmcp-mETHOD:", "\r\nmCP-PROTOCOL-version:", "\r\nmcp-NAME:"} {
@@ -127,7 +118,6 @@ func methodHeaders() []Fault {
 		},
 		{
 			Name: "header-whitespace-kept", Does: "takes the white space around a value for a part of it",
-			Breaks:   []string{"headers-whitespace-trimmed"},
 			CaughtBy: []string{"headers.whitespace"},
 			Apply:    onRaw(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(":   "), []byte(": _ ")) }),
 		},
@@ -139,13 +129,11 @@ func nameHeaders() []Fault {
 	return []Fault{
 		{
 			Name: "name-header-optional", Does: "serves requests without Mcp-Name",
-			Breaks:   []string{"headers-name-missing-rejected"},
 			CaughtBy: []string{"headers.name.missing"},
 			Apply:    lacking("Mcp-Name", func(m wire.Message) string { return transport.FieldValue(nameOf(m)) }),
 		},
 		{
 			Name: "name-header-optional-of-prompts", Does: "gets prompts without Mcp-Name",
-			Breaks:   []string{"headers-name-missing-rejected"},
 			CaughtBy: []string{"headers.name.missing"},
 			Apply: lacking("Mcp-Name", func(m wire.Message) string {
 				if m.Method() == "prompts/get" {
@@ -156,7 +144,6 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-unread", Does: "serves requests whatever Mcp-Name says",
-			Breaks:   []string{"headers-name-mismatch-rejected", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.name.mismatch"},
 			Also: map[string]string{
 				"headers.values.case": "the name in another case is another value too",
@@ -166,7 +153,6 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-begins-with-name", Does: "takes an Mcp-Name that begins with the name",
-			Breaks:   []string{"headers-name-mismatch-rejected", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.name.mismatch"},
 			Apply: onHeaderField("Mcp-Name", func(v string, m wire.Message) string {
 				if name := nameOf(m); name != "" && strings.HasPrefix(v, name) {
@@ -177,7 +163,6 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-any-case", Does: "compares Mcp-Name without regard to case",
-			Breaks:   []string{"headers-method-value-case-sensitive"},
 			CaughtBy: []string{"headers.values.case"},
 			Apply: onHeaderField("Mcp-Name", func(v string, m wire.Message) string {
 				if name := nameOf(m); strings.EqualFold(v, name) {
@@ -188,14 +173,12 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-literal", Does: "compares Mcp-Name as it stands, also where it is encoded",
-			Breaks:   []string{"headers-name-base64-decode"},
 			CaughtBy: []string{"headers.name.encoded"},
 			Apply: refuse(func(h http.Header, m wire.Message) bool { return nameOf(m) != "" && marked(h.Get("Mcp-Name")) },
 				"Mcp-Name does not hold the name"),
 		},
 		{
 			Name: "name-header-decoded-as-latin-1", Does: "takes the bytes of an encoded Mcp-Name for characters of Latin-1",
-			Breaks:   []string{"headers-name-base64-decode"},
 			CaughtBy: []string{"headers.name.encoded"},
 			Apply: refuse(func(h http.Header, m wire.Message) bool {
 				return marked(h.Get("Mcp-Name")) && strings.ContainsFunc(nameOf(m), func(c rune) bool { return c > '~' })
@@ -203,7 +186,6 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-marks-any-case", Does: "takes the marks of Base64 in any case",
-			Breaks:   []string{"headers-base64-markers-exact"},
 			CaughtBy: []string{"headers.name.marks"},
 			Apply: onHeaderField("Mcp-Name", func(v string, _ wire.Message) string {
 				if mark := "=?base64?"; len(v) > len(mark) && strings.EqualFold(v[:len(mark)], mark) {
@@ -214,7 +196,6 @@ func nameHeaders() []Fault {
 		},
 		{
 			Name: "name-header-of-lists", Does: "lists templates of resources with an Mcp-Name only",
-			Breaks:   []string{"headers-name-not-required-elsewhere"},
 			CaughtBy: []string{"headers.name.elsewhere"},
 			Apply: refuse(func(h http.Header, m wire.Message) bool {
 				return m.Method() == "resources/templates/list" && h.Get("Mcp-Name") == ""
@@ -234,37 +215,31 @@ func headerRefusals() []Fault {
 	return []Fault{
 		{
 			Name: "header-mismatch-is-200", Does: "refuses wrong headers with status 200",
-			Breaks:   []string{"headers-mismatch-status-400"},
 			CaughtBy: []string{"headers.refusal.status"},
 			Apply:    onRefusal(spec.HeaderMismatch, of(), withStatus(http.StatusOK)),
 		},
 		{
 			Name: "method-mismatch-is-404", Does: "refuses a wrong Mcp-Method with status 404",
-			Breaks:   []string{"headers-mismatch-status-400"},
 			CaughtBy: []string{"headers.refusal.status"},
 			Apply:    onRefusal(spec.HeaderMismatch, of("server/discover"), withStatus(http.StatusNotFound)),
 		},
 		{
 			Name: "name-mismatch-is-422", Does: "refuses a wrong Mcp-Name of a resource with status 422",
-			Breaks:   []string{"headers-mismatch-status-400"},
 			CaughtBy: []string{"headers.refusal.status"},
 			Apply:    onRefusal(spec.HeaderMismatch, of("resources/read"), withStatus(http.StatusUnprocessableEntity)),
 		},
 		{
 			Name: "header-mismatch-is-invalid-params", Does: "refuses wrong headers with error -32602",
-			Breaks:   []string{"headers-mismatch-error-32020"},
 			CaughtBy: []string{"headers.refusal.code"},
 			Apply:    onRefusal(spec.HeaderMismatch, of(), withCode(spec.InvalidParams)),
 		},
 		{
 			Name: "name-mismatch-is-invalid-request", Does: "refuses a wrong Mcp-Name with error -32600",
-			Breaks:   []string{"headers-mismatch-error-32020"},
 			CaughtBy: []string{"headers.refusal.code"},
 			Apply:    onRefusal(spec.HeaderMismatch, of("tools/call", "resources/read", "prompts/get"), withCode(spec.InvalidRequest)),
 		},
 		{
 			Name: "header-mismatch-in-plain-text", Does: "refuses wrong headers with status 400 and a sentence, without any message",
-			Breaks:   []string{"headers-mismatch-error-32020"},
 			CaughtBy: []string{"headers.refusal.code"},
 			Apply: onRefusal(spec.HeaderMismatch, of(), func(a *whole) {
 				a.set(http.StatusBadRequest, "text/plain", []byte("The headers do not fit the body\n"))

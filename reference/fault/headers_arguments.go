@@ -19,7 +19,6 @@ func argumentHeaders() []Fault {
 	return []Fault{
 		{
 			Name: "argument-header-unread", Does: "serves a call whatever the header of an argument says",
-			Breaks:   []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.argument.mismatch"},
 			Also:     map[string]string{"headers.characters": "what no header may hold is not read either"},
 			Apply: onArgument("Branch", func(h http.Header, v gjson.Result) {
@@ -30,7 +29,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-number-unread", Does: "serves a call whatever the header of a number says",
-			Breaks:   []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.argument.mismatch"},
 			Apply: onArgument("Copies", func(h http.Header, v gjson.Result) {
 				if h.Get(copies) != "" && v.Type == gjson.Number {
@@ -40,7 +38,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-inside-unread", Does: "serves a call whatever the header of an argument inside another says",
-			Breaks:   []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.argument.mismatch"},
 			Apply: onArgument("Desk", func(h http.Header, v gjson.Result) {
 				if h.Get(desk) != "" && v.Type == gjson.String {
@@ -50,7 +47,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-boolean-any-case", Does: "takes TRUE for true in the header of an argument",
-			Breaks:   []string{"headers-mcp-param-validated", "headers-body-mismatch-rejected"},
 			CaughtBy: []string{"headers.argument.mismatch"},
 			Apply: onArgument("Urgent", func(h http.Header, _ gjson.Result) {
 				if v := h.Get(urgent); strings.EqualFold(v, "true") || strings.EqualFold(v, "false") {
@@ -60,7 +56,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-optional", Does: "serves a call without the header of an argument",
-			Breaks:   []string{"headers-mcp-param-missing-rejected"},
 			CaughtBy: []string{"headers.argument.missing"},
 			Apply: onArgument("Branch", func(h http.Header, v gjson.Result) {
 				if h.Get(branch) == "" && v.Type == gjson.String {
@@ -70,7 +65,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-inside-optional", Does: "serves a call without the header of an argument inside another",
-			Breaks:   []string{"headers-mcp-param-missing-rejected"},
 			CaughtBy: []string{"headers.argument.missing"},
 			Apply: onArgument("Desk", func(h http.Header, v gjson.Result) {
 				if h.Get(desk) == "" && v.Type == gjson.String {
@@ -80,7 +74,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-of-nothing", Does: "wants the header of an argument that is not there",
-			Breaks:   []string{"headers-mcp-param-not-expected-when-absent"},
 			CaughtBy: []string{"headers.argument.absent"},
 			Apply: refuse(func(h http.Header, m wire.Message) bool {
 				args := m.Params().Get("arguments")
@@ -89,7 +82,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-of-null", Does: "wants the header of an argument that is null",
-			Breaks:   []string{"headers-mcp-param-not-expected-when-absent"},
 			CaughtBy: []string{"headers.argument.absent"},
 			Apply: refuse(func(h http.Header, m wire.Message) bool {
 				return m.Method() == "tools/call" && m.Params().Get("name").String() == "check_branch" && m.Params().Get("arguments.urgent").Type == gjson.Null && m.Params().Get("arguments.urgent").Exists() && h.Get(urgent) == ""
@@ -97,19 +89,16 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "argument-header-literal", Does: "compares the header of a number as it stands, also where it is encoded",
-			Breaks:   []string{"headers-base64-decoded-by-readers"},
 			CaughtBy: []string{"headers.argument.encoded"},
 			Apply:    refuse(func(h http.Header, _ wire.Message) bool { return marked(h.Get(copies)) }, "Mcp-Param-Copies does not hold the number"),
 		},
 		{
 			Name: "argument-header-as-text", Does: "compares the header of a number as text",
-			Breaks:   []string{"headers-integer-numeric-compare"},
 			CaughtBy: []string{"headers.argument.numeric"},
 			Apply:    refuse(func(h http.Header, _ wire.Message) bool { return strings.Contains(h.Get(copies), ".") }, "Mcp-Param-Copies does not hold the number"),
 		},
 		{
 			Name: "argument-header-unknown-refused", Does: "refuses a request with a header Mcp-Param-* that it does not know",
-			Breaks:   []string{"headers-unknown-param-ignored"},
 			CaughtBy: []string{"headers.argument.unknown"},
 			Apply: refuse(func(h http.Header, _ wire.Message) bool {
 				for name := range h {
@@ -122,7 +111,6 @@ func argumentHeaders() []Fault {
 		},
 		{
 			Name: "raw-text-in-headers", Does: "takes text beyond ASCII in a header as it is",
-			Breaks:   []string{"headers-invalid-chars-rejected"},
 			CaughtBy: []string{"headers.characters"},
 			Apply: onHeaders(func(h http.Header, _ wire.Message) {
 				for name, values := range h {
@@ -143,61 +131,51 @@ func headerAnnotations() []Fault {
 	faults := []Fault{
 		{
 			Name: "annotation-empty", Does: "wants an argument in a header without a name",
-			Breaks:   []string{"headers-mcp-param-name-nonempty"},
 			CaughtBy: []string{"headers.annotation.empty"},
 			Apply:    annotated("branch", ""),
 		},
 		{
 			Name: "annotation-with-space", Does: "wants an argument in a header with a space in its name",
-			Breaks:   []string{"headers-mcp-param-name-token"},
 			CaughtBy: []string{"headers.annotation.token"},
 			Apply:    annotated("branch", "Branch Name"),
 		},
 		{
 			Name: "annotation-beyond-ascii", Does: "wants an argument in a header with an umlaut in its name",
-			Breaks:   []string{"headers-mcp-param-name-token"},
 			CaughtBy: []string{"headers.annotation.token"},
 			Apply:    annotated("branch", "Gebäude"),
 		},
 		{
 			Name: "annotation-true", Does: "marks an argument for a header by true",
-			Breaks:   []string{"headers-mcp-param-name-token"},
 			CaughtBy: []string{"headers.annotation.token"},
 			Apply:    annotated("branch", true),
 		},
 		{
 			Name: "annotation-with-newline", Does: "wants an argument in a header with a line end in its name",
-			Breaks:   []string{"headers-mcp-param-name-no-control"},
 			CaughtBy: []string{"headers.annotation.control"},
 			Apply:    annotated("branch", "Branch\r\nX-Evil: 1"),
 		},
 		{
 			Name: "annotation-twice", Does: "wants two arguments in one header, whose name it writes in two cases",
-			Breaks:   []string{"headers-mcp-param-name-unique"},
 			CaughtBy: []string{"headers.annotation.unique"},
 			Apply:    annotated("copies", "BRANCH"),
 		},
 		{
 			Name: "annotation-on-object", Does: "wants an object in a header",
-			Breaks:   []string{"headers-mcp-param-primitive-only"},
 			CaughtBy: []string{"headers.annotation.type"},
 			Apply:    annotated("to", "To"),
 		},
 		{
 			Name: "annotation-on-number", Does: "wants a number in a header that may be no integer",
-			Breaks:   []string{"headers-mcp-param-primitive-only"},
 			CaughtBy: []string{"headers.annotation.type"},
 			Apply:    property("copies", func(p server.Object) { p["type"], p["multipleOf"] = []any{"number", "integer"}, 1 }),
 		},
 		{
 			Name: "annotation-default-beyond", Does: "gives an integer in a header a default beyond 2^53-1",
-			Breaks:   []string{"headers-mcp-param-integer-range"},
 			CaughtBy: []string{"headers.annotation.range"},
 			Apply:    property("copies", func(p server.Object) { p["default"] = uint64(1 << 53) }),
 		},
 		{
 			Name: "annotation-in-definitions", Does: "wants what a definition describes in a header",
-			Breaks:   []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
 			CaughtBy: []string{"headers.annotation.reachable"},
 			Apply: onSchema("check_branch", func(schema, _ server.Object) {
 				schema["$defs"] = server.Object{"shelf": server.Object{"type": "string", "x-mcp-header": "Shelf"}}
@@ -205,7 +183,6 @@ func headerAnnotations() []Fault {
 		},
 		{
 			Name: "annotation-in-composition", Does: "wants an argument in a header by one of several schemas",
-			Breaks:   []string{"headers-mcp-param-statically-reachable", "headers-mcp-param-chain-properties-only"},
 			CaughtBy: []string{"headers.annotation.reachable"},
 			Apply: onSchema("check_branch", func(schema, _ server.Object) {
 				schema["anyOf"] = []any{server.Object{"properties": server.Object{"urgent": server.Object{"type": "boolean", "x-mcp-header": "Hurry"}}}, server.Object{}}

@@ -57,8 +57,7 @@ func answerTypes() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "answers-as-page", Does: "calls all that it answers a client that takes web pages text/html", In: streamable, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-request-content-type"},
+			Name: "answers-as-page", Does: "calls all that it answers a client that takes web pages text/html", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.answer.type"},
 			Apply:    onHead(accepting(likesPages), func(_ int, h http.Header) { h.Set("Content-Type", "text/html") }),
 		},
@@ -143,24 +142,22 @@ func refusals() []Fault {
 	return []Fault{
 		{
 			Name: "late-notification-refused-with-200", Does: "refuses notifications into a session that has ended with an error under status 200", In: sessions, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-rejected-4xx"},
 			CaughtBy: []string{"streamable-http.refusal.status"},
 			Apply:    onStatus(posts(wire.Notification, ""), http.StatusNotFound, http.StatusOK),
 		},
 		{
 			Name: "late-notification-refused-with-202", Does: "refuses notifications into a session that has ended with an error under status 202", In: sessions, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-rejected-4xx"},
 			CaughtBy: []string{"streamable-http.refusal.status"},
 			Apply:    onStatus(posts(wire.Notification, ""), http.StatusNotFound, http.StatusAccepted),
 		},
 		{
-			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream", In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), Over: transport.HTTP,
+			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.batch.refused"},
 			Also:     map[string]string{"streamable-http.event.priming": "the streams of its arrays begin with an answer"},
 			Apply:    whenHTTP(posts(wire.Batch, ""), takeApart),
 		},
 		{
-			Name: "batch-swallowed", Does: "accepts arrays of requests with 202, and answers none", In: spec.Between(spec.V2025_06_18, spec.V2025_11_25), Over: transport.HTTP,
+			Name: "batch-swallowed", Does: "accepts arrays of requests with 202, and answers none", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.batch.refused"},
 			Apply: whenHTTP(posts(wire.Batch, ""), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusAccepted)

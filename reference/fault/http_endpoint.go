@@ -14,21 +14,18 @@ func httpEndpoint() []Fault {
 	return []Fault{
 		{
 			Name: "get-on-another-path", Does: "knows no GET on the path that takes POST, and declares nothing that takes it", In: sessions, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-single-endpoint"},
 			CaughtBy: []string{"streamable-http.endpoint"},
 			Apply: all(undeclaredChanges, whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
 				http.NotFound(w, r)
 			})),
 		},
 		{
-			Name: "answers-kept-by-id", Does: "gives a request whose id is text the answer that one of that id got before, of whichever client", In: streamable, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-multiple-clients"},
+			Name: "answers-kept-by-id", Does: "gives a request whose id is text the answer that one of that id got before, of whichever client", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.clients"},
 			Apply:    answersKept(),
 		},
 		{
-			Name: "listens-on-another-address", Does: "listens on another address than 127.0.0.1 too", In: streamable, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-bind-localhost"},
+			Name: "listens-on-another-address", Does: "listens on another address than 127.0.0.1 too", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.bind.loopback"},
 			Apply: func(o *server.Options) {
 				if other, ok := server.Beside(); ok {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -12,67 +11,57 @@ import (
 // streamRouteFaults are those of which stream carries what.
 func streamRouteFaults() []Fault {
 	related := []string{"streamable-http.stream.related", "streamable-http.stream.related.advised"}
-	once := []string{"streamable-http-one-stream-per-message", "streamable-http-no-broadcast"}
 	return []Fault{
 		{
-			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the one that came last", In: streamable,
-			Breaks:   []string{"streamable-http-sse-server-messages-related", "progress-on-request-stream"},
+			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the one that came last",
 			CaughtBy: related,
 			Apply:    strayed,
 		},
 		{
-			Name: "changes-on-another-subscription", Does: "tells of changes on the stream of another subscription than the one that they name", In: spec.Stateless,
+			Name: "changes-on-another-subscription", Does: "tells of changes on the stream of another subscription than the one that they name",
 			Breaks:   []string{"streamable-http-sse-server-messages-related"},
 			CaughtBy: []string{"streamable-http.stream.related"},
 			Apply:    swapped,
 		},
 		{
-			Name: "progress-on-get", Does: "reports progress on the stream of a GET", In: sessions,
-			Breaks:   []string{"streamable-http-get-messages-unrelated"},
+			Name: "progress-on-get", Does: "reports progress on the stream of a GET",
 			CaughtBy: []string{"streamable-http.get.unrelated"},
 			Apply:    onRoute(notifies(progressed), ontoGET(func(int64) bool { return true })),
 		},
 		{
-			Name: "progress-partly-on-get", Does: "reports every other step of calls on the stream of a GET", In: sessions,
-			Breaks:   []string{"streamable-http-get-messages-unrelated"},
+			Name: "progress-partly-on-get", Does: "reports every other step of calls on the stream of a GET",
 			CaughtBy: []string{"streamable-http.get.unrelated"},
 			Apply:    onRoute(notifies(progressed), ontoGET(func(n int64) bool { return n%2 == 0 })),
 		},
 		{
-			Name: "responses-on-get-too", Does: "sends lists of prompts on the stream of a GET too", In: sessions,
-			Breaks:   []string{"streamable-http-get-no-responses"},
+			Name: "responses-on-get-too", Does: "sends lists of prompts on the stream of a GET too",
 			CaughtBy: []string{"streamable-http.get.no-responses"},
 			Also:     map[string]string{"jsonrpc.response.once": "the copy answers the request again"},
 			Apply:    onRoute(answersTo("prompts/list"), copied),
 		},
 		{
 			Name: "response-on-get", Does: "answers a call that logs on the stream of a GET, and ends its own without", In: withoutPolling(),
-			Breaks:   []string{"streamable-http-get-no-responses"},
 			CaughtBy: []string{"streamable-http.get.no-responses"},
 			Also:     map[string]string{"streamable-http.stream.early-close": "the stream of the call ends without its response"},
 			Apply:    onRoute(answersTool("read_desk_log"), ontoGET(func(int64) bool { return true })),
 		},
 		{
-			Name: "progress-on-two-streams", Does: "reports progress on the stream of the call and on that of a GET", In: sessions,
-			Breaks:   once,
+			Name: "progress-on-two-streams", Does: "reports progress on the stream of the call and on that of a GET",
 			CaughtBy: []string{"streamable-http.message.once"},
 			Apply:    onRoute(notifies(progressed), copied),
 		},
 		{
-			Name: "requests-on-two-streams", Does: "sends its requests on the stream of the call and on that of a GET", In: sessions,
-			Breaks:   once,
+			Name: "requests-on-two-streams", Does: "sends its requests on the stream of the call and on that of a GET",
 			CaughtBy: []string{"streamable-http.message.once"},
 			Apply:    onRoute(func(f server.Frame) bool { return f.Kind == wire.Request }, copied),
 		},
 		{
-			Name: "changes-broadcast", Does: "tells of changes on the streams of all GETs", In: sessions,
-			Breaks:   once,
+			Name: "changes-broadcast", Does: "tells of changes on the streams of all GETs",
 			CaughtBy: []string{"streamable-http.change.once"},
 			Apply:    onRoute(func(f server.Frame) bool { return f.Kind == wire.Notification && f.Request == nil }, broadcast),
 		},
 		{
-			Name: "changes-of-tools-broadcast", Does: "tells of changes of the tools on the streams of all GETs", In: sessions,
-			Breaks:   once,
+			Name: "changes-of-tools-broadcast", Does: "tells of changes of the tools on the streams of all GETs",
 			CaughtBy: []string{"streamable-http.change.once"},
 			Apply:    onRoute(notifies("notifications/tools/list_changed"), broadcast),
 		},

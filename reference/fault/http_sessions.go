@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
@@ -125,8 +124,7 @@ func sessionsMissing() []Fault {
 	return []Fault{
 		missing(http.StatusNotFound), missing(http.StatusForbidden), missing(http.StatusInternalServerError), missing(http.StatusOK),
 		{
-			Name: "missing-session-of-notification-ignored", Does: "accepts notifications of no session, though it refuses requests of none", In: sessions, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-session-required-400"},
+			Name: "missing-session-of-notification-ignored", Does: "accepts notifications of no session, though it refuses requests of none", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.session.required"},
 			Apply: whenHTTP(both(sessionless, posts(wire.Notification, "")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusAccepted)
@@ -189,24 +187,21 @@ func (w *stillOpen) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // sessionsMixed are faults of sessions that have to do with one another, here
 // those of clients that declare nothing.
 func sessionsMixed() []Fault {
-	only := spec.Only(spec.V2025_11_25)
 	return []Fault{
 		{
-			Name: "session-ends-with-another", Does: "ends all sessions of clients without capabilities when one of them is ended", In: only, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-session-isolation"},
+			Name: "session-ends-with-another", Does: "ends all sessions of clients without capabilities when one of them is ended", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.session.isolated"},
 			Apply:    endsOthers(false),
 		},
 		{
-			Name: "session-ends-when-another-opens", Does: "keeps one session only of clients without capabilities", In: only, Over: transport.HTTP,
+			Name: "session-ends-when-another-opens", Does: "keeps one session only of clients without capabilities", Over: transport.HTTP,
 			Breaks:   []string{"streamable-http-session-isolation", "streamable-http-multiple-clients"},
 			CaughtBy: []string{"streamable-http.session.isolated"},
 			Also:     map[string]string{"streamable-http.clients": "two clients at once are no longer both served"},
 			Apply:    endsOthers(true),
 		},
 		{
-			Name: "progress-told-to-all-sessions", Does: "tells of the progress of a call to all that listen, of clients without capabilities", In: only, Over: transport.HTTP,
-			Breaks:   []string{"streamable-http-session-isolation"},
+			Name: "progress-told-to-all-sessions", Does: "tells of the progress of a call to all that listen, of clients without capabilities", Over: transport.HTTP,
 			CaughtBy: []string{"streamable-http.session.isolated"},
 			Apply:    tellsAll(),
 		},

@@ -35,13 +35,11 @@ func earlierTransport() []Fault {
 	return []Fault{
 		{
 			Name: "get-is-404", Does: "answers GET with status 404, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-get-delete-405"},
 			CaughtBy: []string{"streamable-http.post.only"},
 			Apply:    all(modern, onStatus(by(http.MethodGet), http.StatusMethodNotAllowed, http.StatusNotFound)),
 		},
 		{
 			Name: "get-listens", Does: "answers GET with a stream that tells nothing, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-get-delete-405"},
 			CaughtBy: []string{"streamable-http.post.only"},
 			Apply: all(modern, whenHTTP(by(http.MethodGet), func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
@@ -53,19 +51,16 @@ func earlierTransport() []Fault {
 		},
 		{
 			Name: "delete-is-200", Does: "answers DELETE with status 200, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-get-delete-405"},
 			CaughtBy: []string{"streamable-http.post.only"},
 			Apply:    all(modern, onStatus(by(http.MethodDelete), http.StatusMethodNotAllowed, http.StatusOK)),
 		},
 		{
 			Name: "session-minted-statelessly", Does: "gives stateless requests a session id",
-			Breaks:   []string{"streamable-http-session-header-ignored"},
 			CaughtBy: []string{"streamable-http.session.none"},
 			Apply:    onHead(anyModern, func(_ int, h http.Header) { h.Set("Mcp-Session-Id", "reader-1") }),
 		},
 		{
 			Name: "session-echoed", Does: "repeats the session id of a stateless request, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-session-header-ignored"},
 			CaughtBy: []string{"streamable-http.session.none"},
 			Apply: all(modern, whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Mcp-Session-Id", r.Header.Get("Mcp-Session-Id"))
@@ -74,7 +69,6 @@ func earlierTransport() []Fault {
 		},
 		{
 			Name: "session-looked-up-statelessly", Does: "refuses a stateless request that names an unknown session, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-session-header-ignored"},
 			CaughtBy: []string{"streamable-http.session.none"},
 			Apply: all(modern, whenHTTP(both(anyModern, has("Mcp-Session-Id")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "There is no such session", http.StatusNotFound)
@@ -82,7 +76,6 @@ func earlierTransport() []Fault {
 		},
 		{
 			Name: "last-event-id-refused", Does: "refuses a POST with Last-Event-ID, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-last-event-id-ignored"},
 			CaughtBy: []string{"streamable-http.event.id.ignored"},
 			Apply: all(modern, whenHTTP(both(anyModern, has("Last-Event-ID")), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, "Events cannot be had again", http.StatusBadRequest)
@@ -90,7 +83,6 @@ func earlierTransport() []Fault {
 		},
 		{
 			Name: "streams-resumed-statelessly", Does: "repeats what was sent behind an event to who comes back with its id, and has no handshake revisions",
-			Breaks:   []string{"streamable-http-no-resumption"},
 			CaughtBy: []string{"streamable-http.stream.resumed"},
 			Apply:    all(modern, resuming),
 		},
@@ -148,13 +140,11 @@ func statelessStreams() []Fault {
 		},
 		{
 			Name: "streams-buffered", Does: "does not ask proxies to let streams through",
-			Breaks:   []string{"streamable-http-x-accel-buffering"},
 			CaughtBy: []string{"streamable-http.stream.unbuffered"},
 			Apply:    onHead(by(http.MethodPost), func(_ int, h http.Header) { h.Del("X-Accel-Buffering") }),
 		},
 		{
 			Name: "subscription-streams-buffered", Does: "tells proxies that they may hold the stream of a subscription back",
-			Breaks:   []string{"streamable-http-x-accel-buffering"},
 			CaughtBy: []string{"streamable-http.stream.unbuffered"},
 			Apply: onHead(posts(wire.Request, "subscriptions/listen"), func(_ int, h http.Header) {
 				h.Set("X-Accel-Buffering", "yes")
@@ -162,13 +152,11 @@ func statelessStreams() []Fault {
 		},
 		{
 			Name: "progress-on-subscriptions", Does: "reports progress on the stream of a subscription too",
-			Breaks:   []string{"streamable-http-request-scoped-notifications"},
 			CaughtBy: []string{"streamable-http.listen.scope"},
 			Apply:    onSubscriptions("notifications/progress"),
 		},
 		{
 			Name: "logs-on-subscriptions", Does: "logs on the stream of a subscription too",
-			Breaks:   []string{"streamable-http-request-scoped-notifications"},
 			CaughtBy: []string{"streamable-http.listen.scope"},
 			Apply:    onSubscriptions("notifications/message"),
 		},
@@ -204,49 +192,41 @@ func statuses() []Fault {
 	return []Fault{
 		{
 			Name: "unknown-method-is-200", Does: "answers an unknown method with status 200",
-			Breaks:   []string{"streamable-http-unknown-method-404"},
 			CaughtBy: []string{"streamable-http.method.unknown"},
 			Apply:    onRefusal(spec.MethodNotFound, request, withStatus(http.StatusOK)),
 		},
 		{
 			Name: "unknown-method-is-400", Does: "answers an unknown method with status 400",
-			Breaks:   []string{"streamable-http-unknown-method-404"},
 			CaughtBy: []string{"streamable-http.method.unknown"},
 			Apply:    onRefusal(spec.MethodNotFound, request, withStatus(http.StatusBadRequest)),
 		},
 		{
 			Name: "incomplete-meta-is-200", Does: "refuses a request without client capabilities with status 200",
-			Breaks:   []string{"lifecycle-meta-missing-http-400"},
 			CaughtBy: []string{"lifecycle.meta.status"},
 			Apply:    onRefusal(spec.InvalidParams, request, withStatus(http.StatusOK)),
 		},
 		{
 			Name: "incomplete-meta-is-422", Does: "refuses a request without client capabilities with status 422",
-			Breaks:   []string{"lifecycle-meta-missing-http-400"},
 			CaughtBy: []string{"lifecycle.meta.status"},
 			Apply:    onRefusal(spec.InvalidParams, request, withStatus(http.StatusUnprocessableEntity)),
 		},
 		{
 			Name: "lacking-capability-is-200", Does: "refuses a request for want of a client capability with status 200",
-			Breaks:   []string{"lifecycle-missing-capability-http-400"},
 			CaughtBy: []string{"lifecycle.capabilities.status"},
 			Apply:    onRefusal(spec.MissingClientCapability, request, withStatus(http.StatusOK)),
 		},
 		{
 			Name: "lacking-capability-is-404", Does: "refuses a request for want of a client capability with status 404",
-			Breaks:   []string{"lifecycle-missing-capability-http-400"},
 			CaughtBy: []string{"lifecycle.capabilities.status"},
 			Apply:    onRefusal(spec.MissingClientCapability, request, withStatus(http.StatusNotFound)),
 		},
 		{
 			Name: "unsupported-version-is-200", Does: "refuses an unknown version with status 200",
-			Breaks:   []string{"versioning-unsupported-version-http-400"},
 			CaughtBy: []string{"versioning.unsupported.status"},
 			Apply:    onRefusal(spec.UnsupportedVersion, request, withStatus(http.StatusOK)),
 		},
 		{
 			Name: "unsupported-version-on-a-stream", Does: "refuses an unknown version on a stream",
-			Breaks:   []string{"versioning-unsupported-version-http-400"},
 			CaughtBy: []string{"versioning.unsupported.status"},
 			Apply: onRefusal(spec.UnsupportedVersion, request, func(a *whole) {
 				body := bytes.Clone(a.body.Bytes())
@@ -256,7 +236,6 @@ func statuses() []Fault {
 		},
 		{
 			Name: "bad-cursor-is-header-mismatch", Does: "answers a cursor that it never gave with error -32020, over HTTP alone",
-			Breaks:   []string{"jsonrpc-code-mcp-range-meaning"},
 			CaughtBy: []string{"jsonrpc.code.mcp.meaning"},
 			Also:     map[string]string{"pagination.cursor.invalid": "the code for such a cursor is another"},
 			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
@@ -268,7 +247,6 @@ func statuses() []Fault {
 		},
 		{
 			Name: "unknown-prompt-is-header-mismatch", Does: "answers a prompt that it does not have with error -32020, over HTTP alone",
-			Breaks:   []string{"jsonrpc-code-mcp-range-meaning"},
 			CaughtBy: []string{"jsonrpc.code.mcp.meaning"},
 			Also:     map[string]string{"prompts.get.unknown": "the code for such a prompt is another"},
 			Apply: onError("prompts/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
@@ -280,7 +258,6 @@ func statuses() []Fault {
 		},
 		{
 			Name: "rounds-bound-to-connection", Does: "forgets what it asked for when the connection is closed that it asked over",
-			Breaks:   []string{"mrtr-retry-self-contained"},
 			CaughtBy: []string{"mrtr.retry.elsewhere"},
 			Apply:    bound,
 		},

@@ -45,46 +45,39 @@ func streamEndFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "stream-closed-before-response", Does: "closes the stream of a call that logs where its response should be", In: withoutPolling(),
-			Breaks:   []string{"streamable-http-sse-no-early-close", "streamable-http-sse-carries-response"},
+			Name: "stream-closed-before-response", Does: "closes the stream of a call that logs where its response should be",
 			CaughtBy: []string{"streamable-http.stream.early-close"},
 			Apply:    onMessage(answersTool("read_desk_log"), unwritten),
 		},
 		{
-			Name: "stream-closed-at-once", Does: "answers a call that asks for nothing else by a stream on which nothing comes", In: withoutPolling(),
-			Breaks:   []string{"streamable-http-sse-no-early-close", "streamable-http-sse-carries-response"},
+			Name: "stream-closed-at-once", Does: "answers a call that asks for nothing else by a stream on which nothing comes",
 			CaughtBy: []string{"streamable-http.stream.early-close"},
 			Apply:    all(streaming, onMessage(answersTool("show_exhibits"), unwritten)),
 		},
 		{
 			Name: "stream-ends-without-response", Does: "ends the stream of a call that logs where its response should be", In: spec.Stateless,
-			Breaks:   []string{"streamable-http-sse-carries-response"},
 			CaughtBy: []string{"streamable-http.stream.response"},
 			Apply:    onMessage(answersTool("read_desk_log"), unwritten),
 		},
 		{
 			Name: "stream-closed-for-good", Does: "closes the stream of a call that logs where its response should be, and lets nobody take up a stream", In: polling(),
-			Breaks:   []string{"streamable-http-sse-carries-response"},
 			CaughtBy: []string{"streamable-http.stream.response"},
 			Apply: all(onMessage(answersTool("read_desk_log"), unwritten), retrying(100*time.Millisecond), whenHTTP(has("Last-Event-ID"), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 			})),
 		},
 		{
-			Name: "stream-open-after-response", Does: "keeps the streams of calls open after their response", In: streamable,
-			Breaks:   []string{"streamable-http-sse-close-after-response"},
+			Name: "stream-open-after-response", Does: "keeps the streams of calls open after their response",
 			CaughtBy: closed,
 			Apply:    held("tools/call"),
 		},
 		{
-			Name: "streams-of-pings-open", Does: "answers all by streams, and keeps those open that any client may ask for at any time", In: streamable,
-			Breaks:   []string{"streamable-http-sse-close-after-response"},
+			Name: "streams-of-pings-open", Does: "answers all by streams, and keeps those open that any client may ask for at any time",
 			CaughtBy: closed,
 			Apply:    all(streaming, held("ping", "server/discover")),
 		},
 		{
-			Name: "polled-without-retry", Does: "closes connections of streams to be polled, and does not say when", In: polling(),
-			Breaks:   []string{"streamable-http-retry-before-close"},
+			Name: "polled-without-retry", Does: "closes connections of streams to be polled, and does not say when",
 			CaughtBy: []string{"streamable-http.stream.retry"},
 			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
@@ -96,8 +89,7 @@ func streamEndFaults() []Fault {
 			})),
 		},
 		{
-			Name: "polled-some-time", Does: "closes connections of streams to be polled, and gives a word for the time", In: polling(),
-			Breaks:   []string{"streamable-http-retry-before-close"},
+			Name: "polled-some-time", Does: "closes connections of streams to be polled, and gives a word for the time",
 			CaughtBy: []string{"streamable-http.stream.retry"},
 			Apply: all(pollingSoon, onEvent(func(next server.Eventer) server.Eventer {
 				return func(e server.Event) []byte {
@@ -115,8 +107,7 @@ func streamEndFaults() []Fault {
 		get("get-refused", "answers a GET with status 400", func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadRequest) }),
 		get("get-empty", "answers a GET with status 204", func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }),
 		{
-			Name: "task-state-streamed", Does: "answers tasks/get with an event stream, and other requests with JSON", In: polling(),
-			Breaks:   []string{"tasks-no-sse-for-get"},
+			Name: "task-state-streamed", Does: "answers tasks/get with an event stream, and other requests with JSON",
 			CaughtBy: []string{"tasks.get.plain"},
 			Apply:    taskStreamed,
 		},
@@ -195,8 +186,7 @@ func resumingFaults() []Fault {
 	own, cursor := []string{"streamable-http.replay.own"}, []string{"streamable-http.replay.cursor"}
 	return []Fault{
 		{
-			Name: "replays-all-streams", Does: "sends who takes up a stream what was said on all others too", In: sessions,
-			Breaks:   []string{"streamable-http-replay-same-stream-only"},
+			Name: "replays-all-streams", Does: "sends who takes up a stream what was said on all others too",
 			CaughtBy: own,
 			Apply: onReplay(func(_ *server.Stream, missed []server.Event, others []*server.Stream) []server.Event {
 				for _, o := range others {
@@ -206,8 +196,7 @@ func resumingFaults() []Fault {
 			}),
 		},
 		{
-			Name: "replays-another-stream", Does: "sends who takes up a stream what was said on the newest other one of a request instead", In: sessions,
-			Breaks:   []string{"streamable-http-replay-same-stream-only"},
+			Name: "replays-another-stream", Does: "sends who takes up a stream what was said on the newest other one of a request instead",
 			CaughtBy: own,
 			Apply: onReplay(func(_ *server.Stream, missed []server.Event, others []*server.Stream) []server.Event {
 				for _, o := range slices.Backward(others) {
@@ -219,8 +208,7 @@ func resumingFaults() []Fault {
 			}),
 		},
 		{
-			Name: "replays-later-responses", Does: "sends who takes up a stream the responses of requests that came after its own", In: sessions,
-			Breaks:   []string{"streamable-http-replay-same-stream-only"},
+			Name: "replays-later-responses", Does: "sends who takes up a stream the responses of requests that came after its own",
 			CaughtBy: own,
 			Apply: onReplay(func(s *server.Stream, missed []server.Event, others []*server.Stream) []server.Event {
 				for _, o := range others {
@@ -234,14 +222,12 @@ func resumingFaults() []Fault {
 			}),
 		},
 		{
-			Name: "replays-from-the-start", Does: "sends who takes up a stream all that was said on it", In: sessions,
-			Breaks:   []string{"streamable-http-event-id-per-stream"},
+			Name: "replays-from-the-start", Does: "sends who takes up a stream all that was said on it",
 			CaughtBy: cursor,
 			Apply:    onReplay(func(s *server.Stream, _ []server.Event, _ []*server.Stream) []server.Event { return s.Events() }),
 		},
 		{
-			Name: "replays-the-last-event", Does: "sends who takes up a stream the event again that the client names", In: sessions,
-			Breaks:   []string{"streamable-http-event-id-per-stream"},
+			Name: "replays-the-last-event", Does: "sends who takes up a stream the event again that the client names",
 			CaughtBy: cursor,
 			Apply: onReplay(func(s *server.Stream, missed []server.Event, _ []*server.Stream) []server.Event {
 				all := s.Events()
@@ -256,40 +242,34 @@ func leavingFaults() []Fault {
 	kept := []string{"streamable-http.stream.disconnect"}
 	return []Fault{
 		{
-			Name: "disconnect-cancels", Does: "cancels the requests of a connection that is lost", In: sessions,
-			Breaks:   []string{"streamable-http-disconnect-not-cancel"},
+			Name: "disconnect-cancels", Does: "cancels the requests of a connection that is lost",
 			CaughtBy: kept,
 			Apply: func(o *server.Options) {
 				o.HTTP.Disconnect = func(server.Leaver) server.Leaver { return func(_ bool, cancel func()) { cancel() } }
 			},
 		},
 		{
-			Name: "disconnect-fails-the-call", Does: "fails the call whose connection was lost", In: sessions,
-			Breaks:   []string{"streamable-http-disconnect-not-cancel"},
+			Name: "disconnect-fails-the-call", Does: "fails the call whose connection was lost",
 			CaughtBy: kept,
 			Apply:    failsLost,
 		},
 		{
-			Name: "closed-call-told-elsewhere", Does: "goes on with a call whose stream the client has closed, on that of another", In: spec.Stateless,
-			Breaks:   []string{"cancellation-http-close-is-signal"},
+			Name: "closed-call-told-elsewhere", Does: "goes on with a call whose stream the client has closed, on that of another",
 			CaughtBy: []string{"cancellation.closed"},
 			Apply:    elsewhere(func(f server.Frame) bool { return f.Method == progressed || f.Method == "tools/call" }),
 		},
 		{
-			Name: "closed-call-answered-elsewhere", Does: "answers a call whose stream the client has closed on that of another", In: spec.Stateless,
-			Breaks:   []string{"cancellation-http-close-is-signal"},
+			Name: "closed-call-answered-elsewhere", Does: "answers a call whose stream the client has closed on that of another",
 			CaughtBy: []string{"cancellation.closed"},
 			Apply:    elsewhere(func(f server.Frame) bool { return f.Method == "tools/call" }),
 		},
 		{
-			Name: "closed-subscription-told-elsewhere", Does: "goes on with a subscription whose stream the client has closed, on that of another", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-client-cancel-http"},
+			Name: "closed-subscription-told-elsewhere", Does: "goes on with a subscription whose stream the client has closed, on that of another",
 			CaughtBy: []string{"subscriptions.closed"},
 			Apply:    elsewhere(func(f server.Frame) bool { return f.Request != nil && f.Request.Method == listen }),
 		},
 		{
 			Name: "leaving-ends-all", Does: "forgets all sessions when a client closes its connections that was served and does not end its session", In: sessions,
-			Breaks:   []string{"lifecycle-http-shutdown"},
 			CaughtBy: []string{"lifecycle.connections.closed"},
 			Apply:    forgetful,
 		},

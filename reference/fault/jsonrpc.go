@@ -23,8 +23,7 @@ func jsonrpc() []Fault {
 func jsonrpcRequests() []Fault {
 	return []Fault{
 		{
-			Name: "string-ids-refused", Does: "refuses requests whose id is a string", In: spec.Every,
-			Breaks:   []string{"jsonrpc-id-types-accepted"},
+			Name: "string-ids-refused", Does: "refuses requests whose id is a string",
 			CaughtBy: []string{"jsonrpc.id.types"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -36,8 +35,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row and ask for the same", In: spec.Every,
-			Breaks:   []string{"jsonrpc-every-request-answered"},
+			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row and ask for the same",
 			CaughtBy: []string{"jsonrpc.response.each"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				last, run := "", 0
@@ -54,8 +52,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result", In: spec.Every,
-			Breaks:   []string{"jsonrpc-method-not-found"},
+			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result",
 			CaughtBy: []string{"jsonrpc.method.unknown"},
 			Also: map[string]string{
 				"batching.answer.each": "an unknown method in a batch is one too",
@@ -68,8 +65,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "unknown-method-code", Does: "answers unknown methods with -32600", In: spec.Every,
-			Breaks:   []string{"jsonrpc-method-not-found"},
+			Name: "unknown-method-code", Does: "answers unknown methods with -32600",
 			CaughtBy: []string{"jsonrpc.method.unknown"},
 			Also: map[string]string{
 				"batching.answer.each": "an unknown method in a batch is one too",
@@ -82,8 +78,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "unadvertised-method-empty", Does: "answers lists of capabilities that it does not declare with an empty list", In: spec.Stateless,
-			Breaks:   []string{"jsonrpc-method-not-found-unadvertised"},
+			Name: "unadvertised-method-empty", Does: "answers lists of capabilities that it does not declare with an empty list",
 			CaughtBy: []string{"jsonrpc.method.unadvertised"},
 			Apply: all(
 				func(o *server.Options) { o.Library = without("prompts") },
@@ -93,8 +88,7 @@ func jsonrpcRequests() []Fault {
 			),
 		},
 		{
-			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt", In: spec.Every,
-			Breaks:   []string{"jsonrpc-invalid-params"},
+			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onError("prompts/get", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if r.Params["name"] == nil {
@@ -104,19 +98,19 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "answers-notifications", Does: "answers cancellations with an error without id", In: spec.Every,
+			Name: "answers-notifications", Does: "answers cancellations with an error without id",
 			Breaks:   []string{"jsonrpc-no-response-to-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},
 			Apply:    afterLine(wire.Notification, "notifications/cancelled", complain),
 		},
 		{
-			Name: "answers-unknown-notifications", Does: "answers notifications that it does not know with an error without id", In: spec.Every,
+			Name: "answers-unknown-notifications", Does: "answers notifications that it does not know with an error without id",
 			Breaks:   []string{"jsonrpc-no-error-for-bad-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},
 			Apply:    afterLine(wire.Notification, "notifications/mcpcheck/unknown", complain),
 		},
 		{
-			Name: "dies-of-unknown-notification", Does: "ends when it reads a notification that it does not know", In: spec.Every,
+			Name: "dies-of-unknown-notification", Does: "ends when it reads a notification that it does not know",
 			CaughtBy: []string{"jsonrpc.notification.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -128,8 +122,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "method-case-folded", Does: "knows methods in any case", In: spec.Every,
-			Breaks:   []string{"jsonrpc-case-sensitive-members"},
+			Name: "method-case-folded", Does: "knows methods in any case",
 			CaughtBy: []string{"jsonrpc.case"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -141,16 +134,14 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "member-case-folded", Does: "takes Method for method", In: spec.Every,
-			Breaks:   []string{"jsonrpc-case-sensitive-members"},
+			Name: "member-case-folded", Does: "takes Method for method",
 			CaughtBy: []string{"jsonrpc.case"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error { return next(bytes.Replace(line, []byte(`"Method":`), []byte(`"method":`), 1)) }
 			}),
 		},
 		{
-			Name: "parse-error-silent", Does: "drops lines that are no JSON objects or arrays", In: spec.Every,
-			Breaks:   []string{"jsonrpc-parse-error"},
+			Name: "parse-error-silent", Does: "drops lines that are no JSON objects or arrays",
 			CaughtBy: []string{"jsonrpc.parse-error"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -162,8 +153,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "parse-error-code", Does: "answers what is no JSON with -32600", In: spec.Every,
-			Breaks:   []string{"jsonrpc-parse-error"},
+			Name: "parse-error-code", Does: "answers what is no JSON with -32600",
 			CaughtBy: []string{"jsonrpc.parse-error"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -176,8 +166,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "invalid-request-silent", Does: "drops requests that lack the member jsonrpc", In: spec.Every,
-			Breaks:   []string{"jsonrpc-invalid-request"},
+			Name: "invalid-request-silent", Does: "drops requests that lack the member jsonrpc",
 			CaughtBy: []string{"jsonrpc.request.invalid"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -189,7 +178,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "dies-of-fractional-id", Does: "ends when it reads an id with a fraction", In: spec.Every,
+			Name: "dies-of-fractional-id", Does: "ends when it reads an id with a fraction",
 			CaughtBy: []string{"jsonrpc.id.fraction.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -201,7 +190,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "fractional-id-truncated", Does: "answers a request under its id without the fraction", In: spec.Every,
+			Name: "fractional-id-truncated", Does: "answers a request under its id without the fraction",
 			Breaks:   []string{"jsonrpc-response-id-match"},
 			CaughtBy: []string{"jsonrpc.response.id"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
@@ -216,7 +205,7 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "dies-of-array", Does: "ends when it reads an array", In: spec.Since(spec.V2025_06_18),
+			Name: "dies-of-array", Does: "ends when it reads an array",
 			CaughtBy: []string{"jsonrpc.batch.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -239,7 +228,7 @@ func complain(_ wire.Message, out server.FrameSink) {
 func jsonrpcResponses() []Fault {
 	return []Fault{
 		{
-			Name: "response-id-as-number", Does: "answers string ids that look like numbers as numbers", In: spec.Every,
+			Name: "response-id-as-number", Does: "answers string ids that look like numbers as numbers",
 			Breaks:   []string{"jsonrpc-response-id-type-preserved"},
 			CaughtBy: []string{"jsonrpc.response.id"},
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
@@ -251,7 +240,7 @@ func jsonrpcResponses() []Fault {
 			}, wire.Result, wire.Error),
 		},
 		{
-			Name: "response-id-imprecise", Does: "holds ids as doubles", In: spec.Every,
+			Name: "response-id-imprecise", Does: "holds ids as doubles",
 			Breaks:   []string{"jsonrpc-response-id-match"},
 			CaughtBy: []string{"jsonrpc.response.id"},
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
@@ -261,8 +250,7 @@ func jsonrpcResponses() []Fault {
 			}, wire.Result, wire.Error),
 		},
 		{
-			Name: "answers-twice", Does: "sends each response twice", In: spec.Every,
-			Breaks:   []string{"jsonrpc-every-request-answered"},
+			Name: "answers-twice", Does: "sends each response twice",
 			CaughtBy: []string{"jsonrpc.response.once"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -274,8 +262,7 @@ func jsonrpcResponses() []Fault {
 			}),
 		},
 		{
-			Name: "no-jsonrpc-member", Does: "leaves out the member jsonrpc", In: spec.Every,
-			Breaks:   []string{"jsonrpc-version-literal"},
+			Name: "no-jsonrpc-member", Does: "leaves out the member jsonrpc",
 			CaughtBy: []string{"jsonrpc.version"},
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
 				delete(m, "jsonrpc")

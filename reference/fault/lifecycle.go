@@ -21,42 +21,37 @@ func lifecycle() []Fault {
 func handshakeFaults() []Fault {
 	return []Fault{
 		{
-			Name: "initialize-refused", Does: "answers initialize with an internal error", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-server-initialize-response", "lifecycle-base-required"},
+			Name: "initialize-refused", Does: "answers initialize with an internal error",
 			CaughtBy: []string{"lifecycle.initialize.answered"},
 			Apply: instead("initialize", func(*server.Request) (any, *server.Error) {
 				return nil, &server.Error{Code: spec.InternalError, Message: "The desk is closed"}
 			}),
 		},
 		{
-			Name: "initialize-without-server-info", Does: "does not say who it is", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-server-initialize-response", "lifecycle-initialize-result-types"},
+			Name: "initialize-without-server-info", Does: "does not say who it is",
 			CaughtBy: []string{"lifecycle.initialize.result"},
 			Apply:    onResult("initialize", func(o server.Object) { delete(o, "serverInfo") }),
 		},
 		{
-			Name: "initialize-without-capabilities", Does: "names no capabilities in its answer to initialize", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-server-initialize-response", "lifecycle-initialize-result-types"},
+			Name: "initialize-without-capabilities", Does: "names no capabilities in its answer to initialize",
 			CaughtBy: []string{"lifecycle.initialize.result"},
 			Apply:    onResult("initialize", func(o server.Object) { delete(o, "capabilities") }),
 		},
 		{
-			Name: "instructions-list", Does: "gives its instructions to clients of the handshake as an array", In: spec.Handshake,
+			Name: "instructions-list", Does: "gives its instructions to clients of the handshake as an array",
 			Breaks:   []string{"lifecycle-initialize-result-types"},
 			CaughtBy: []string{"lifecycle.initialize.result"},
 			Apply:    onResult("initialize", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
 		},
 		{
-			Name: "notifies-before-initialize", Does: "tells of a changed list before it answers initialize", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialize-first"},
+			Name: "notifies-before-initialize", Does: "tells of a changed list before it answers initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
 			Apply: beforeAnswer("initialize", func(_ context.Context, r *server.Request) {
 				r.Notify("notifications/tools/list_changed", nil)
 			}),
 		},
 		{
-			Name: "asks-before-initialize", Does: "asks for the roots before it answers initialize", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialize-first"},
+			Name: "asks-before-initialize", Does: "asks for the roots before it answers initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 				asked := 0
@@ -70,8 +65,7 @@ func handshakeFaults() []Fault {
 			}),
 		},
 		{
-			Name: "initialize-params-optional", Does: "accepts an initialize that does not say who the client is", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialize-missing-params-rejected"},
+			Name: "initialize-params-optional", Does: "accepts an initialize that does not say who the client is",
 			CaughtBy: []string{"lifecycle.initialize.params"},
 			Apply: onRequest("initialize", func(r *server.Request) {
 				if r.Params["clientInfo"] == nil {
@@ -80,8 +74,7 @@ func handshakeFaults() []Fault {
 			}),
 		},
 		{
-			Name: "initialize-params-code", Does: "refuses an initialize without its parameters as an internal error", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-initialize-missing-params-rejected"},
+			Name: "initialize-params-code", Does: "refuses an initialize without its parameters as an internal error",
 			CaughtBy: []string{"lifecycle.initialize.params"},
 			Apply: onError("initialize", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				e.Code = spec.InternalError
@@ -89,8 +82,7 @@ func handshakeFaults() []Fault {
 			}),
 		},
 		{
-			Name: "asks-before-initialized", Does: "asks a client that declares sampling for a sample before notifications/initialized", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-server-waits-for-initialized"},
+			Name: "asks-before-initialized", Does: "asks a client that declares sampling for a sample before notifications/initialized",
 			CaughtBy: []string{"lifecycle.initialized.awaited"},
 			Apply: afterLine(wire.Request, "initialize", func(m wire.Message, out server.FrameSink) {
 				if m.Params().Get("capabilities.sampling").Exists() {
@@ -99,8 +91,7 @@ func handshakeFaults() []Fault {
 			}),
 		},
 		{
-			Name: "stays-after-eof", Does: "lives on after its input ended", In: spec.Every,
-			Breaks:   []string{"lifecycle-stdio-server-exit-on-eof", "lifecycle-shutdown-via-transport"},
+			Name: "stays-after-eof", Does: "lives on after its input ended",
 			CaughtBy: []string{"lifecycle.exit-on-eof"},
 			Apply: func(o *server.Options) {
 				o.Input = func(ctx context.Context, r io.Reader) io.Reader { return endless{ctx, r} }
@@ -113,33 +104,29 @@ func handshakeFaults() []Fault {
 func capabilityFaults() []Fault {
 	return []Fault{
 		{
-			Name: "server-version-number", Does: "gives its own version as a number", In: spec.Every,
-			Breaks:   []string{"lifecycle-implementation-fields"},
+			Name: "server-version-number", Does: "gives its own version as a number",
 			CaughtBy: []string{"lifecycle.server-info.fields"},
 			Apply:    func(o *server.Options) { o.Library = func(l *server.Library) { l.Info["version"] = 1 } },
 		},
 		{
-			Name: "capability-true", Does: "declares logging as true", In: spec.Every,
-			Breaks:   []string{"lifecycle-server-capabilities-types"},
+			Name: "capability-true", Does: "declares logging as true",
 			CaughtBy: []string{"lifecycle.capabilities.types"},
 			Apply:    declares("logging", true),
 		},
 		{
-			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`, In: spec.Every,
-			Breaks:   []string{"lifecycle-server-capabilities-types"},
+			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`,
 			CaughtBy: []string{"lifecycle.capabilities.types"},
 			Apply: openingEdited(func(capabilities server.Object) {
 				capabilities["prompts"] = server.Object{"listChanged": "yes"}
 			}),
 		},
 		{
-			Name: "declared-but-unknown", Does: "declares prompts, and does not know prompts/list", In: spec.Handshake,
-			Breaks:   []string{"lifecycle-respect-declared-capabilities"},
+			Name: "declared-but-unknown", Does: "declares prompts, and does not know prompts/list",
 			CaughtBy: []string{"lifecycle.capabilities.served"},
 			Apply:    instead("prompts/list", unknownMethod),
 		},
 		{
-			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none", In: spec.Handshake,
+			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none",
 			Breaks:   []string{"lifecycle-only-negotiated-capabilities"},
 			CaughtBy: []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"},
 			Apply: afterLine(wire.Notification, "notifications/initialized", func(_ wire.Message, out server.FrameSink) {
@@ -147,8 +134,7 @@ func capabilityFaults() []Fault {
 			}),
 		},
 		{
-			Name: "missing-capability-code", Does: "answers -32602 where the client lacks a capability", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-missing-capability-error"},
+			Name: "missing-capability-code", Does: "answers -32602 where the client lacks a capability",
 			CaughtBy: []string{"lifecycle.capabilities.required"},
 			Apply: onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.MissingClientCapability {
@@ -158,8 +144,7 @@ func capabilityFaults() []Fault {
 			}),
 		},
 		{
-			Name: "missing-capability-names", Does: "lists the capabilities that a client lacks as an array of names", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-missing-capability-data"},
+			Name: "missing-capability-names", Does: "lists the capabilities that a client lacks as an array of names",
 			CaughtBy: []string{"lifecycle.capabilities.required.data"},
 			Apply: onError("", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.MissingClientCapability {
@@ -169,7 +154,7 @@ func capabilityFaults() []Fault {
 			}),
 		},
 		{
-			Name: "capabilities-inherited", Does: "asks a request without capabilities for what an earlier one had declared", In: spec.Stateless,
+			Name: "capabilities-inherited", Does: "asks a request without capabilities for what an earlier one had declared",
 			Breaks:   []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
 			CaughtBy: []string{"lifecycle.input.declared"},
 			Apply: remembering(func(now, kept server.Object) {
@@ -186,8 +171,7 @@ func capabilityFaults() []Fault {
 func metaFaults() []Fault {
 	return []Fault{
 		{
-			Name: "no-identity", Does: "does not say who it is in the _meta of results", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-server-info-meta", "discover-server-info"},
+			Name: "no-identity", Does: "does not say who it is in the _meta of results",
 			CaughtBy: []string{"lifecycle.server-info.present"},
 			Apply: onResult("", func(o server.Object) {
 				if m, ok := o["_meta"].(server.Object); ok {
@@ -196,8 +180,7 @@ func metaFaults() []Fault {
 			}),
 		},
 		{
-			Name: "identity-decides", Does: "hides its prompts from clients that go by another name", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-client-info-no-behaviour"},
+			Name: "identity-decides", Does: "hides its prompts from clients that go by another name",
 			CaughtBy: []string{"lifecycle.identity.ignored"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -211,8 +194,7 @@ func metaFaults() []Fault {
 			}),
 		},
 		{
-			Name: "meta-remembered", Does: "takes the client capabilities that a request lacks from the one before", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-stateless-no-prior-context", "lifecycle-meta-missing-rejected"},
+			Name: "meta-remembered", Does: "takes the client capabilities that a request lacks from the one before",
 			CaughtBy: []string{"lifecycle.meta.capabilities"},
 			Apply: remembering(func(now, kept server.Object) {
 				if now[spec.MetaClientCapabilities] == nil && kept[spec.MetaClientCapabilities] != nil {
@@ -221,8 +203,7 @@ func metaFaults() []Fault {
 			}),
 		},
 		{
-			Name: "meta-version-assumed", Does: "takes a request without version for one of the only revision that it speaks", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-meta-missing-rejected"},
+			Name: "meta-version-assumed", Does: "takes a request without version for one of the only revision that it speaks",
 			CaughtBy: []string{"lifecycle.meta.version"},
 			Apply: all(
 				func(o *server.Options) { o.Revisions = spec.Stateless },
@@ -234,8 +215,7 @@ func metaFaults() []Fault {
 			),
 		},
 		{
-			Name: "client-info-required", Does: "refuses requests that do not say who the client is", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-meta-client-info-not-required"},
+			Name: "client-info-required", Does: "refuses requests that do not say who the client is",
 			CaughtBy: []string{"lifecycle.meta.optional"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {

@@ -14,36 +14,32 @@ func logging() []Fault {
 	return []Fault{
 		{
 			Name: "logging-undeclared", Does: "sends log messages without declaring the capability", In: spec.Handshake,
-			Breaks:   []string{"logging-capability-declared"},
 			CaughtBy: []string{"logging.declared"},
 			Apply:    undeclared("logging"),
 		},
 		{
-			Name: "log-without-data", Does: "sends log messages without data", In: spec.Every,
-			Breaks:   []string{"logging-message-params"},
+			Name: "log-without-data", Does: "sends log messages without data",
 			CaughtBy: []string{"logging.message.params"},
 			Apply:    onLog(func(m server.Object) { delete(m, "data") }),
 		},
 		{
-			Name: "log-without-level", Does: "sends log messages without a level", In: spec.Every,
-			Breaks:   []string{"logging-message-params", "logging-level-enum"},
+			Name: "log-without-level", Does: "sends log messages without a level",
 			CaughtBy: []string{"logging.message.level"},
 			Apply:    onLog(func(m server.Object) { delete(m, "level") }),
 		},
 		{
-			Name: "log-logger-object", Does: "names the logger of a message by an object", In: spec.Every,
-			Breaks:   []string{"logging-message-params"},
+			Name: "log-logger-object", Does: "names the logger of a message by an object",
 			CaughtBy: []string{"logging.message.params"},
 			Apply:    onLog(func(m server.Object) { m["logger"] = server.Object{"name": m["logger"]} }),
 		},
 		{
-			Name: "log-level-uppercase", Does: "writes the levels of messages in capitals", In: spec.Every,
+			Name: "log-level-uppercase", Does: "writes the levels of messages in capitals",
 			Breaks:   []string{"logging-level-enum"},
 			CaughtBy: []string{"logging.message.level"},
 			Apply:    onLog(func(m server.Object) { m["level"] = strings.ToUpper(m["level"].(string)) }),
 		},
 		{
-			Name: "log-level-short", Does: "calls warnings warn and critical messages fatal", In: spec.Every,
+			Name: "log-level-short", Does: "calls warnings warn and critical messages fatal",
 			Breaks:   []string{"logging-level-enum"},
 			CaughtBy: []string{"logging.message.level"},
 			Apply: onLog(func(m server.Object) {
@@ -53,36 +49,32 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-number", Does: "gives messages their severity as a number", In: spec.Every,
+			Name: "log-level-number", Does: "gives messages their severity as a number",
 			Breaks:   []string{"logging-level-enum"},
 			CaughtBy: []string{"logging.message.level"},
 			Apply:    onLog(func(m server.Object) { m["level"] = slices.Index(spec.LogLevels(), m["level"].(string)) }),
 		},
 		{
-			Name: "log-private-key", Does: "logs the private key of its certificate", In: spec.Every,
-			Breaks:   []string{"logging-no-credentials"},
+			Name: "log-private-key", Does: "logs the private key of its certificate",
 			CaughtBy: []string{"logging.message.secrets"},
 			Apply: onLog(func(m server.Object) {
 				m["data"] = server.Object{"tls": "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIHJlYWRpbmcgcm9vbSBvbiByZXF1ZXN0\n-----END PRIVATE KEY-----"}
 			}),
 		},
 		{
-			Name: "log-authorization", Does: "logs the headers that it sends to the catalogue", In: spec.Every,
-			Breaks:   []string{"logging-no-credentials"},
+			Name: "log-authorization", Does: "logs the headers that it sends to the catalogue",
 			CaughtBy: []string{"logging.message.secrets"},
 			Apply: onLog(func(m server.Object) {
 				m["data"] = server.Object{"headers": server.Object{"Accept": "*/*", "Authorization": "Bearer c2hlbGYtbWFyay1vZi10aGUtZGVzaw"}}
 			}),
 		},
 		{
-			Name: "log-database-url", Does: "logs the address of its database with the password in it", In: spec.Every,
-			Breaks:   []string{"logging-no-credentials"},
+			Name: "log-database-url", Does: "logs the address of its database with the password in it",
 			CaughtBy: []string{"logging.message.secrets"},
 			Apply:    onLog(func(m server.Object) { m["data"] = "connected to postgres://desk:ink7well@db.library.example/books" }),
 		},
 		{
-			Name: "log-flood", Does: "sends six hundred log messages at once", In: spec.Every,
-			Breaks:   []string{"logging-rate-limit-server", "logging-rate-limit"},
+			Name: "log-flood", Does: "sends six hundred log messages at once",
 			CaughtBy: []string{"logging.rate"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				flooded := false
@@ -98,8 +90,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-kept", Does: "acknowledges logging/setLevel and does not set the level", In: spec.Handshake,
-			Breaks:   []string{"logging-threshold"},
+			Name: "log-level-kept", Does: "acknowledges logging/setLevel and does not set the level",
 			CaughtBy: []string{"logging.threshold"},
 			Apply: onRequest("logging/setLevel", func(r *server.Request) {
 				if isLevel(r.Params["level"]) {
@@ -108,8 +99,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-one-off", Does: "lets messages through that are one level milder than was set", In: spec.Handshake,
-			Breaks:   []string{"logging-threshold"},
+			Name: "log-level-one-off", Does: "lets messages through that are one level milder than was set",
 			CaughtBy: []string{"logging.threshold"},
 			Apply: onRequest("logging/setLevel", func(r *server.Request) {
 				if at := slices.Index(spec.LogLevels(), asText(r.Params["level"])); at > 0 {
@@ -118,8 +108,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-notice-refused", Does: "knows no level between info and warning", In: spec.Handshake,
-			Breaks:   []string{"logging-all-levels-accepted"},
+			Name: "log-level-notice-refused", Does: "knows no level between info and warning",
 			CaughtBy: []string{"logging.set-level.accepted"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -131,8 +120,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-unanswered", Does: "does not answer logging/setLevel with the level alert", In: spec.Handshake,
-			Breaks:   []string{"logging-all-levels-accepted"},
+			Name: "log-level-unanswered", Does: "does not answer logging/setLevel with the level alert",
 			CaughtBy: []string{"logging.set-level.accepted"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -143,8 +131,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-echoed", Does: "answers logging/setLevel with the level", In: spec.Handshake,
-			Breaks:   []string{"logging-set-level-empty-result"},
+			Name: "log-level-echoed", Does: "answers logging/setLevel with the level",
 			CaughtBy: []string{"logging.set-level.empty"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -157,8 +144,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-unknown-taken", Does: "takes unknown levels for info", In: spec.Handshake,
-			Breaks:   []string{"logging-invalid-level-code"},
+			Name: "log-level-unknown-taken", Does: "takes unknown levels for info",
 			CaughtBy: []string{"logging.set-level.invalid"},
 			Apply: onRequest("logging/setLevel", func(r *server.Request) {
 				if level := asText(r.Params["level"]); level != "" && !isLevel(level) {
@@ -167,8 +153,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-any-case", Does: "takes levels in capitals", In: spec.Handshake,
-			Breaks:   []string{"logging-invalid-level-code"},
+			Name: "log-level-any-case", Does: "takes levels in capitals",
 			CaughtBy: []string{"logging.set-level.invalid"},
 			Apply: onRequest("logging/setLevel", func(r *server.Request) {
 				if level := asText(r.Params["level"]); level != "" {
@@ -177,16 +162,14 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-level-internal-error", Does: "answers invalid levels with error -32603", In: spec.Handshake,
-			Breaks:   []string{"logging-invalid-level-code"},
+			Name: "log-level-internal-error", Does: "answers invalid levels with error -32603",
 			CaughtBy: []string{"logging.set-level.invalid"},
 			Apply: onError("logging/setLevel", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				return nil, &server.Error{Code: spec.InternalError, Message: e.Message}
 			}),
 		},
 		{
-			Name: "log-level-default", Does: "takes logging/setLevel without a level for info", In: spec.Handshake,
-			Breaks:   []string{"logging-invalid-level-code"},
+			Name: "log-level-default", Does: "takes logging/setLevel without a level for info",
 			CaughtBy: []string{"logging.set-level.invalid"},
 			Apply: onRequest("logging/setLevel", func(r *server.Request) {
 				if r.Params["level"] == nil {
@@ -195,8 +178,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-unasked", Does: "logs warnings of calls that ask for no log messages", In: spec.Stateless,
-			Breaks:   []string{"logging-opt-in-required"},
+			Name: "log-unasked", Does: "logs warnings of calls that ask for no log messages",
 			CaughtBy: []string{"logging.request.opted-in"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
 				if meta := metaOf(r); r.Modern && meta != nil && meta[spec.MetaLogLevel] == nil {
@@ -205,32 +187,27 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-request-level-ignored", Does: "logs everything of a call that asks for any log messages", In: spec.Stateless,
-			Breaks:   []string{"logging-request-level-threshold"},
+			Name: "log-request-level-ignored", Does: "logs everything of a call that asks for any log messages",
 			CaughtBy: []string{"logging.request.threshold"},
 			Apply:    onRequestLevel(func(int) int { return 0 }),
 		},
 		{
-			Name: "log-request-level-one-off", Does: "logs what is one level milder than a call asks for", In: spec.Stateless,
-			Breaks:   []string{"logging-request-level-threshold"},
+			Name: "log-request-level-one-off", Does: "logs what is one level milder than a call asks for",
 			CaughtBy: []string{"logging.request.threshold"},
 			Apply:    onRequestLevel(func(at int) int { return max(0, at-1) }),
 		},
 		{
-			Name: "log-behind-answer", Does: "sends the last log message of a call behind its answer", In: spec.Stateless,
-			Breaks:   []string{"logging-before-response"},
+			Name: "log-behind-answer", Does: "sends the last log message of a call behind its answer",
 			CaughtBy: []string{"logging.request.before-answer"},
 			Apply:    behindAnswer("notifications/message"),
 		},
 		{
-			Name: "log-on-subscription", Does: "marks log messages as those of a subscription", In: spec.Stateless,
-			Breaks:   []string{"logging-on-request-stream-only"},
+			Name: "log-on-subscription", Does: "marks log messages as those of a subscription",
 			CaughtBy: []string{"logging.request.stream"},
 			Apply:    onLog(func(m server.Object) { m["_meta"] = server.Object{spec.MetaSubscriptionID: "desk-log"} }),
 		},
 		{
-			Name: "log-request-level-unknown-taken", Does: "serves requests that ask for an unknown log level", In: spec.Stateless,
-			Breaks:   []string{"logging-unknown-request-level-32602"},
+			Name: "log-request-level-unknown-taken", Does: "serves requests that ask for an unknown log level",
 			CaughtBy: []string{"logging.request.invalid"},
 			Apply: onRequest("", func(r *server.Request) {
 				if meta := metaOf(r); r.Modern && meta[spec.MetaLogLevel] != nil && !isLevel(meta[spec.MetaLogLevel]) {
@@ -239,8 +216,7 @@ func logging() []Fault {
 			}),
 		},
 		{
-			Name: "log-request-level-internal-error", Does: "answers requests that ask for an unknown log level with error -32603", In: spec.Stateless,
-			Breaks:   []string{"logging-unknown-request-level-32602"},
+			Name: "log-request-level-internal-error", Does: "answers requests that ask for an unknown log level with error -32603",
 			CaughtBy: []string{"logging.request.invalid"},
 			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if level := metaOf(r)[spec.MetaLogLevel]; level != nil && !isLevel(level) {

@@ -26,7 +26,7 @@ func mrtr() []Fault { return slices.Concat(roundFaults(), responseFaults(), stat
 func roundFaults() []Fault {
 	return []Fault{
 		{
-			Name: "roots-by-request", Does: "asks for roots by a request of its own", In: spec.Stateless,
+			Name: "roots-by-request", Does: "asks for roots by a request of its own",
 			Breaks:   []string{"mrtr-server-input-via-result"},
 			CaughtBy: []string{"jsonrpc.request.none"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
@@ -36,8 +36,7 @@ func roundFaults() []Fault {
 			}),
 		},
 		{
-			Name: "request-state-object", Does: "sends its requestState as an object", In: spec.Stateless,
-			Breaks:   []string{"mrtr-result-shape"},
+			Name: "request-state-object", Does: "sends its requestState as an object",
 			CaughtBy: []string{"mrtr.result.shape"},
 			Apply: all(onInterim(func(_ *server.Request, o server.Object) {
 				o["requestState"] = server.Object{"sealed": o["requestState"]}
@@ -49,7 +48,7 @@ func roundFaults() []Fault {
 				})),
 		},
 		{
-			Name: "asks-for-nothing", Does: "wants a call to be retried, and neither asks nor hands out anything", In: spec.Stateless,
+			Name: "asks-for-nothing", Does: "wants a call to be retried, and neither asks nor hands out anything",
 			Breaks:   []string{"mrtr-at-least-one"},
 			CaughtBy: []string{"jsonrpc.result-type.complete"},
 			Apply: onInterim(func(r *server.Request, o server.Object) {
@@ -60,16 +59,14 @@ func roundFaults() []Fault {
 			}),
 		},
 		{
-			Name: "asks-for-a-ping", Does: "asks for a ping beside its other questions", In: spec.Stateless,
-			Breaks:   []string{"mrtr-input-request-kinds"},
+			Name: "asks-for-a-ping", Does: "asks for a ping beside its other questions",
 			CaughtBy: []string{"mrtr.input.kinds"},
 			Apply: onInterim(func(_ *server.Request, o server.Object) {
 				o["inputRequests"].(server.Object)["there"] = server.Object{"method": "ping"}
 			}),
 		},
 		{
-			Name: "same-key-twice", Does: "asks the first of its questions twice under one key", In: spec.Stateless,
-			Breaks:   []string{"mrtr-input-request-keys-unique"},
+			Name: "same-key-twice", Does: "asks the first of its questions twice under one key",
 			CaughtBy: []string{"mrtr.input.keys"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -86,8 +83,7 @@ func roundFaults() []Fault {
 			}),
 		},
 		{
-			Name: "abandoned-rounds-block", Does: "refuses a call once after it was left four times where it asked", In: spec.Stateless,
-			Breaks:   []string{"mrtr-no-assumed-retry"},
+			Name: "abandoned-rounds-block", Does: "refuses a call once after it was left four times where it asked",
 			CaughtBy: []string{"mrtr.abandoned"},
 			Apply:    blocking,
 		},
@@ -125,8 +121,7 @@ func blocking(o *server.Options) {
 func responseFaults() []Fault {
 	return []Fault{
 		{
-			Name: "any-response-will-do", Does: "takes whatever stands for the answers for answers", In: spec.Stateless,
-			Breaks:   []string{"mrtr-server-validates-responses"},
+			Name: "any-response-will-do", Does: "takes whatever stands for the answers for answers",
 			CaughtBy: []string{"mrtr.responses.validated"},
 			Apply: onRetry(func(_ context.Context, r *server.Request) (any, *server.Error, bool) {
 				o, object := r.Params["inputResponses"].(server.Object)
@@ -138,8 +133,7 @@ func responseFaults() []Fault {
 			}),
 		},
 		{
-			Name: "bad-responses-in-result", Does: "tells in a result that the answers are no object", In: spec.Stateless,
-			Breaks:   []string{"mrtr-protocol-errors"},
+			Name: "bad-responses-in-result", Does: "tells in a result that the answers are no object",
 			CaughtBy: []string{"mrtr.responses.errors"},
 			Apply: onRetry(func(_ context.Context, r *server.Request) (any, *server.Error, bool) {
 				_, object := r.Params["inputResponses"].(server.Object)
@@ -147,8 +141,7 @@ func responseFaults() []Fault {
 			}),
 		},
 		{
-			Name: "extra-response-refused", Does: "refuses an answer that it did not ask for", In: spec.Stateless,
-			Breaks:   []string{"mrtr-extra-responses-ignored"},
+			Name: "extra-response-refused", Does: "refuses an answer that it did not ask for",
 			CaughtBy: []string{"mrtr.responses.extra"},
 			Apply: onRetry(func(_ context.Context, r *server.Request) (any, *server.Error, bool) {
 				o, _ := r.Params["inputResponses"].(server.Object)
@@ -156,8 +149,7 @@ func responseFaults() []Fault {
 			}),
 		},
 		{
-			Name: "missing-response-refused", Does: "refuses a retry that answers nothing", In: spec.Stateless,
-			Breaks:   []string{"mrtr-missing-responses-rerequested"},
+			Name: "missing-response-refused", Does: "refuses a retry that answers nothing",
 			CaughtBy: []string{"mrtr.responses.missing"},
 			Apply: onRetry(func(_ context.Context, r *server.Request) (any, *server.Error, bool) {
 				o, object := r.Params["inputResponses"].(server.Object)
@@ -165,8 +157,7 @@ func responseFaults() []Fault {
 			}),
 		},
 		{
-			Name: "spontaneous-response-hangs", Does: "never answers a first request that brings answers", In: spec.Stateless,
-			Breaks:   []string{"mrtr-spontaneous-responses-harmless"},
+			Name: "spontaneous-response-hangs", Does: "never answers a first request that brings answers",
 			CaughtBy: []string{"mrtr.spontaneous"},
 			Apply: onRetry(func(ctx context.Context, r *server.Request) (any, *server.Error, bool) {
 				o, _ := r.Params["inputResponses"].(server.Object)
@@ -199,8 +190,7 @@ func onRetry(instead func(ctx context.Context, r *server.Request) (any, *server.
 func stateFaults() []Fault {
 	return []Fault{
 		{
-			Name: "garbled-state-hangs", Does: "never answers a retry whose requestState has no seal", In: spec.Stateless,
-			Breaks:   []string{"mrtr-request-state-untrusted"},
+			Name: "garbled-state-hangs", Does: "never answers a retry whose requestState has no seal",
 			CaughtBy: []string{"mrtr.state.survived"},
 			Apply: onRetry(func(ctx context.Context, r *server.Request) (any, *server.Error, bool) {
 				o, _ := r.Params["inputResponses"].(server.Object)
@@ -214,14 +204,12 @@ func stateFaults() []Fault {
 			}),
 		},
 		{
-			Name: "state-unsealed", Does: "trusts a requestState whatever its seal", In: spec.Stateless,
-			Breaks:   []string{"mrtr-request-state-tamper-rejected"},
+			Name: "state-unsealed", Does: "trusts a requestState whatever its seal",
 			CaughtBy: []string{"mrtr.state.tampered"},
 			Apply:    onState(func(_ *server.Request, body, _ string) string { return body }),
 		},
 		{
-			Name: "state-for-anything", Does: "accepts the requestState of one request for another", In: spec.Stateless,
-			Breaks:   []string{"mrtr-request-state-bound-request"},
+			Name: "state-for-anything", Does: "accepts the requestState of one request for another",
 			CaughtBy: []string{"mrtr.state.bound"},
 			Apply: onState(func(r *server.Request, body, seal string) string {
 				if seal != sealed(body) {

@@ -103,12 +103,12 @@ func officialTools() []Fault {
 	png := "iVBORw0KGgo="
 	return []Fault{
 		{
-			Name: "contract-tool-missing", Does: "does not offer test_simple_text", In: inContract,
+			Name: "contract-tool-missing", Does: "does not offer test_simple_text",
 			CaughtBy: []string{"official.tools.simple-text"},
 			Apply:    unlisted("test_simple_text"),
 		},
 		{
-			Name: "contract-simple-text-reworded", Does: "says another sentence in test_simple_text", In: inContract,
+			Name: "contract-simple-text-reworded", Does: "says another sentence in test_simple_text",
 			CaughtBy: []string{"official.documented"},
 			Apply:    insteadSaying("test_simple_text", "This is a simple text response."),
 		},
@@ -118,12 +118,12 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_image_content", 0, set("mimeType", "image/jpeg")),
 		},
 		{
-			Name: "contract-image-no-picture", Does: "shows a text as the PNG of test_image_content", In: inContract,
+			Name: "contract-image-no-picture", Does: "shows a text as the PNG of test_image_content",
 			CaughtBy: []string{"official.tools.image"},
 			Apply:    onBlock("test_image_content", 0, set("data", "SGVsbG8=")),
 		},
 		{
-			Name: "contract-audio-as-mp3", Does: "calls the sound of test_audio_content an MP3", In: inContract,
+			Name: "contract-audio-as-mp3", Does: "calls the sound of test_audio_content an MP3",
 			CaughtBy: []string{"official.tools.audio"},
 			Apply:    onBlock("test_audio_content", 0, set("mimeType", "audio/mpeg")),
 		},
@@ -138,12 +138,12 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("uri", "test://static-text"))),
 		},
 		{
-			Name: "contract-embedded-empty", Does: "embeds an empty resource in test_embedded_resource", In: inContract,
+			Name: "contract-embedded-empty", Does: "embeds an empty resource in test_embedded_resource",
 			CaughtBy: []string{"official.tools.embedded-resource"},
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("text", ""))),
 		},
 		{
-			Name: "contract-mixed-without-picture", Does: "leaves the picture out of test_multiple_content_types", In: inContract,
+			Name: "contract-mixed-without-picture", Does: "leaves the picture out of test_multiple_content_types",
 			CaughtBy: []string{"official.tools.mixed-content"},
 			Apply: onCall("test_multiple_content_types", func(o server.Object) {
 				content := o["content"].([]any)
@@ -156,7 +156,7 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_multiple_content_types", 2, embedded(set("text", `{"test":"data","value":"123"}`))),
 		},
 		{
-			Name: "contract-error-as-success", Does: "answers test_error_handling without isError", In: inContract,
+			Name: "contract-error-as-success", Does: "answers test_error_handling without isError",
 			CaughtBy: []string{"official.tools.error"},
 			Also:     map[string]string{"tools.result.failure": "the tool whose failure is known by name does not say that it failed"},
 			Apply:    onCall("test_error_handling", func(o server.Object) { delete(o, "isError") }),
@@ -167,7 +167,7 @@ func officialTools() []Fault {
 			Apply:    insteadSaying("test_error_handling", "Error"),
 		},
 		{
-			Name: "contract-schema-without-defs", Does: "strips $defs from the schema of json_schema_2020_12_tool, and what refers to them", In: spec.Since(spec.V2025_11_25),
+			Name: "contract-schema-without-defs", Does: "strips $defs from the schema of json_schema_2020_12_tool, and what refers to them",
 			CaughtBy: []string{"official.tools.json-schema"},
 			Also:     map[string]string{"official.tools.json-schema.composition": "the $anchor stands in $defs (2026-07-28)"},
 			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
@@ -177,14 +177,14 @@ func officialTools() []Fault {
 			}),
 		},
 		{
-			Name: "contract-schema-open", Does: "strips additionalProperties from the schema of json_schema_2020_12_tool", In: spec.Since(spec.V2025_11_25),
+			Name: "contract-schema-open", Does: "strips additionalProperties from the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema"},
 			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
 				delete(tool["inputSchema"].(server.Object), "additionalProperties")
 			}),
 		},
 		{
-			Name: "contract-schema-unconditional", Does: "strips if, then and else from the schema of json_schema_2020_12_tool", In: spec.Stateless,
+			Name: "contract-schema-unconditional", Does: "strips if, then and else from the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema.composition"},
 			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
 				for _, member := range []string{"if", "then", "else"} {

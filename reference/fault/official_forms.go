@@ -22,24 +22,24 @@ func officialForms() []Fault {
 	const defaults, enums = "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums"
 	return []Fault{
 		{
-			Name: "contract-sampling-other-prompt", Does: "has the model answer another prompt than that of test_sampling", In: inSessions,
+			Name: "contract-sampling-other-prompt", Does: "has the model answer another prompt than that of test_sampling",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply: onAskParams("test_sampling", func(params server.Object) {
 				params["messages"] = []any{server.Object{"role": "user", "content": server.Object{"type": "text", "text": "Hello"}}}
 			}),
 		},
 		{
-			Name: "contract-sampling-tokens", Does: "asks for 1000 tokens in test_sampling", In: inSessions,
+			Name: "contract-sampling-tokens", Does: "asks for 1000 tokens in test_sampling",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply:    onAskParams("test_sampling", set("maxTokens", 1000)),
 		},
 		{
-			Name: "contract-sampling-answer-lost", Does: "does not say what the model answered in test_sampling", In: inSessions,
+			Name: "contract-sampling-answer-lost", Does: "does not say what the model answered in test_sampling",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply:    insteadSaying("test_sampling", "LLM response: "),
 		},
 		{
-			Name: "contract-sampling-skipped", Does: "does not ask the model in test_sampling", In: inSessions,
+			Name: "contract-sampling-skipped", Does: "does not ask the model in test_sampling",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply:    onLibraryTool("test_sampling", func(t *server.Tool) { t.Asks = nil; t.Run = unasked }),
 		},
@@ -51,7 +51,7 @@ func officialForms() []Fault {
 			}),
 		},
 		{
-			Name: "contract-elicitation-message", Does: "shows the user another message than that of test_elicitation", In: inSessions,
+			Name: "contract-elicitation-message", Does: "shows the user another message than that of test_elicitation",
 			CaughtBy: []string{"official.tools.elicitation"},
 			Apply:    onAskParams("test_elicitation", set("message", "Who are you?")),
 		},
@@ -61,32 +61,32 @@ func officialForms() []Fault {
 			Apply:    insteadSaying("test_elicitation", "User response: accept"),
 		},
 		{
-			Name: "contract-default-missing", Does: "gives the age no default in " + defaults, In: in2025_11,
+			Name: "contract-default-missing", Does: "gives the age no default in " + defaults,
 			CaughtBy: []string{"official.elicitation.defaults"},
 			Apply:    onFormField(defaults, "age", func(schema server.Object) { delete(schema, "default") }),
 		},
 		{
-			Name: "contract-default-integer-as-number", Does: "asks for the age as a number in " + defaults, In: in2025_11,
+			Name: "contract-default-integer-as-number", Does: "asks for the age as a number in " + defaults,
 			CaughtBy: []string{"official.elicitation.defaults"},
 			Apply:    onFormField(defaults, "age", set("type", "number")),
 		},
 		{
-			Name: "contract-default-false", Does: "has false for the default of verified in " + defaults, In: in2025_11,
+			Name: "contract-default-false", Does: "has false for the default of verified in " + defaults,
 			CaughtBy: []string{"official.elicitation.defaults"},
 			Apply:    onFormField(defaults, "verified", set("default", false)),
 		},
 		{
-			Name: "contract-enum-names-short", Does: "names two of the three values of legacyEnum", In: in2025_11,
+			Name: "contract-enum-names-short", Does: "names two of the three values of legacyEnum",
 			CaughtBy: []string{"official.elicitation.enums"},
 			Apply:    onFormField(enums, "legacyEnum", set("enumNames", []any{"Option One", "Option Two"})),
 		},
 		{
-			Name: "contract-untitled-with-names", Does: "gives untitledSingle enumNames", In: in2025_11,
+			Name: "contract-untitled-with-names", Does: "gives untitledSingle enumNames",
 			CaughtBy: []string{"official.elicitation.enums"},
 			Apply:    onFormField(enums, "untitledSingle", set("enumNames", []any{"One", "Two", "Three"})),
 		},
 		{
-			Name: "contract-titled-without-titles", Does: "offers titledMulti as plain values", In: in2025_11,
+			Name: "contract-titled-without-titles", Does: "offers titledMulti as plain values",
 			CaughtBy: []string{"official.elicitation.enums"},
 			Apply: onFormField(enums, "titledMulti", set("items", server.Object{
 				"type": "string", "enum": []any{"value1", "value2", "value3"},

@@ -53,12 +53,12 @@ func officialNotices() []Fault {
 	texts := []string{"Tool execution started", "Tool processing data", "Tool execution completed"}
 	return []Fault{
 		{
-			Name: "contract-log-two-messages", Does: "leaves out the second message of test_tool_with_logging", In: inSessions,
+			Name: "contract-log-two-messages", Does: "leaves out the second message of test_tool_with_logging",
 			CaughtBy: []string{"official.tools.logging"},
 			Apply:    onMessages(func(nth int, _ server.Object) bool { return nth != 2 }),
 		},
 		{
-			Name: "contract-log-level", Does: "logs the messages of test_tool_with_logging at level debug", In: inSessions,
+			Name: "contract-log-level", Does: "logs the messages of test_tool_with_logging at level debug",
 			CaughtBy: []string{"official.tools.logging"},
 			Apply: onMessages(func(_ int, params server.Object) bool {
 				params["level"] = "debug"
@@ -66,7 +66,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-log-order", Does: "logs the messages of test_tool_with_logging backwards", In: inSessions,
+			Name: "contract-log-order", Does: "logs the messages of test_tool_with_logging backwards",
 			CaughtBy: []string{"official.tools.logging"},
 			Apply: onMessages(func(nth int, params server.Object) bool {
 				params["data"] = texts[(3-nth+3)%3]
@@ -74,7 +74,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-progress-two-reports", Does: "leaves out the second report of test_tool_with_progress", In: inContract,
+			Name: "contract-progress-two-reports", Does: "leaves out the second report of test_tool_with_progress",
 			CaughtBy: []string{"official.tools.progress"},
 			Apply:    onSteps(func(nth int, _ server.Object) bool { return nth != 2 }),
 		},
@@ -96,7 +96,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-progress-token", Does: "reports the progress of test_tool_with_progress under another token", In: inContract,
+			Name: "contract-progress-token", Does: "reports the progress of test_tool_with_progress under another token",
 			CaughtBy: []string{"official.tools.progress"},
 			Also:     map[string]string{"progress.token.known": "a token that no request gave"},
 			Apply: onSteps(func(_ int, params server.Object) bool {
@@ -105,7 +105,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-completion-unserved", Does: "completes no argument of test_prompt_with_arguments", In: inContract,
+			Name: "contract-completion-unserved", Does: "completes no argument of test_prompt_with_arguments",
 			CaughtBy: []string{"official.completion"},
 			Apply: onRequest("completion/complete", func(r *server.Request) {
 				if ref, _ := r.Params["ref"].(server.Object); ref["name"] == "test_prompt_with_arguments" {
@@ -114,7 +114,7 @@ func officialNotices() []Fault {
 			}),
 		},
 		{
-			Name: "contract-watched-for-good", Does: "refuses to unsubscribe from test://watched-resource", In: inSessions,
+			Name: "contract-watched-for-good", Does: "refuses to unsubscribe from test://watched-resource",
 			CaughtBy: []string{"official.resources.watched"},
 			Apply: onHandler(refusingSome("resources/unsubscribe", func(r *server.Request) bool {
 				return r.Params["uri"] == "test://watched-resource"

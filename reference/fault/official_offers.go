@@ -30,22 +30,22 @@ func officialOffers() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "contract-text-empty", Does: "reads test://static-text as an empty text", In: inContract,
+			Name: "contract-text-empty", Does: "reads test://static-text as an empty text",
 			CaughtBy: []string{"official.resources.text"},
 			Apply:    reading("test://static-text", set("text", "")),
 		},
 		{
-			Name: "contract-binary-no-picture", Does: "reads test://static-binary as a text that it calls a PNG", In: inContract,
+			Name: "contract-binary-no-picture", Does: "reads test://static-binary as a text that it calls a PNG",
 			CaughtBy: []string{"official.resources.binary"},
 			Apply:    reading("test://static-binary", set("blob", "SGVsbG8=")),
 		},
 		{
-			Name: "contract-prompt-of-assistant", Does: "has the assistant say test_simple_prompt", In: inContract,
+			Name: "contract-prompt-of-assistant", Does: "has the assistant say test_simple_prompt",
 			CaughtBy: []string{"official.prompts.simple"},
 			Apply:    getting("test_simple_prompt", func(messages []any) { messages[0].(server.Object)["role"] = "assistant" }),
 		},
 		{
-			Name: "contract-prompt-no-picture", Does: "shows a text as the PNG of test_prompt_with_image", In: inContract,
+			Name: "contract-prompt-no-picture", Does: "shows a text as the PNG of test_prompt_with_image",
 			CaughtBy: []string{"official.prompts.image"},
 			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["data"] = "SGVsbG8=" }),
 		},
@@ -60,7 +60,7 @@ func officialOffers() []Fault {
 			Apply:    reading("test://static-binary", set("mimeType", "application/octet-stream")),
 		},
 		{
-			Name: "contract-template-unfilled", Does: "does not fill the id into test://template/{id}/data", In: inContract,
+			Name: "contract-template-unfilled", Does: "does not fill the id into test://template/{id}/data",
 			CaughtBy: []string{"official.resources.template"},
 			Apply:    reading("test://template/123/data", set("text", `{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}`)),
 		},
@@ -90,7 +90,7 @@ func officialOffers() []Fault {
 			}),
 		},
 		{
-			Name: "contract-prompt-argument-optional", Does: "lists arg2 of test_prompt_with_arguments as optional", In: inContract,
+			Name: "contract-prompt-argument-optional", Does: "lists arg2 of test_prompt_with_arguments as optional",
 			CaughtBy: []string{"official.prompts.arguments"},
 			Apply: onEntries("prompts/list", "prompts", func(prompt server.Object) {
 				if prompt["name"] == "test_prompt_with_arguments" {
@@ -99,7 +99,7 @@ func officialOffers() []Fault {
 			}),
 		},
 		{
-			Name: "contract-prompt-resource-fixed", Does: "embeds the same resource in test_prompt_with_embedded_resource, whatever its argument", In: inContract,
+			Name: "contract-prompt-resource-fixed", Does: "embeds the same resource in test_prompt_with_embedded_resource, whatever its argument",
 			CaughtBy: []string{"official.prompts.embedded-resource"},
 			Apply: getting("test_prompt_with_embedded_resource", func(messages []any) {
 				content(messages, 0)["resource"].(server.Object)["uri"] = "test://static-text"

@@ -16,13 +16,13 @@ const rounds = "test_input_required_result_"
 func officialRounds() []Fault {
 	return []Fault{
 		{
-			Name: "contract-key-renamed", Does: "asks for name where the contract wants the key user_name", In: spec.Stateless,
+			Name: "contract-key-renamed", Does: "asks for name where the contract wants the key user_name",
 			CaughtBy: []string{"official.input-required.elicitation"},
 			Also:     map[string]string{"official.input-required.asks-again": "the same question again", "official.input-required.extra": "the key that was asked for is not answered"},
 			Apply:    onAsks(rounds+"elicitation", func(_ *server.Call, asks []server.Ask) []server.Ask { asks[0].Key = "name"; return asks }),
 		},
 		{
-			Name: "contract-asks-for-ever", Does: "asks again whatever the answer in " + rounds + "elicitation", In: spec.Stateless,
+			Name: "contract-asks-for-ever", Does: "asks again whatever the answer in " + rounds + "elicitation",
 			CaughtBy: []string{"official.input-required.elicitation"},
 			Also:     map[string]string{"official.input-required.extra": "the same answer with others beside it"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
@@ -39,22 +39,22 @@ func officialRounds() []Fault {
 			Apply:    insteadSaying(rounds+"elicitation", "Hello!"),
 		},
 		{
-			Name: "contract-model-unheard", Does: "does not say what the model answered in " + rounds + "sampling", In: spec.Stateless,
+			Name: "contract-model-unheard", Does: "does not say what the model answered in " + rounds + "sampling",
 			CaughtBy: []string{"official.input-required.sampling"},
 			Apply:    insteadSaying(rounds+"sampling", "The model has answered."),
 		},
 		{
-			Name: "contract-roots-unnamed", Does: "names no root in " + rounds + "list_roots", In: spec.Stateless,
+			Name: "contract-roots-unnamed", Does: "names no root in " + rounds + "list_roots",
 			CaughtBy: []string{"official.input-required.roots"},
 			Apply:    insteadSaying(rounds+"list_roots", "There are some roots."),
 		},
 		{
-			Name: "contract-state-unconfirmed", Does: "does not say state-ok in " + rounds + "request_state", In: spec.Stateless,
+			Name: "contract-state-unconfirmed", Does: "does not say state-ok in " + rounds + "request_state",
 			CaughtBy: []string{"official.input-required.state"},
 			Apply:    insteadSaying(rounds+"request_state", "Done."),
 		},
 		{
-			Name: "contract-state-not-kept", Does: "hands out no requestState in " + rounds + "request_state", In: spec.Stateless,
+			Name: "contract-state-not-kept", Does: "hands out no requestState in " + rounds + "request_state",
 			CaughtBy: []string{"official.input-required.state"},
 			Apply: onAsks(rounds+"request_state", func(_ *server.Call, asks []server.Ask) []server.Ask {
 				asks[0].Open = true
@@ -62,22 +62,22 @@ func officialRounds() []Fault {
 			}),
 		},
 		{
-			Name: "contract-two-of-three", Does: "does not ask for the roots in " + rounds + "multiple_inputs", In: spec.Stateless,
+			Name: "contract-two-of-three", Does: "does not ask for the roots in " + rounds + "multiple_inputs",
 			CaughtBy: []string{"official.input-required.several"},
 			Apply:    onAsks(rounds+"multiple_inputs", func(_ *server.Call, asks []server.Ask) []server.Ask { return asks[:2] }),
 		},
 		{
-			Name: "contract-state-repeated", Does: "hands out the same requestState in both rounds of " + rounds + "multi_round", In: spec.Stateless,
+			Name: "contract-state-repeated", Does: "hands out the same requestState in both rounds of " + rounds + "multi_round",
 			CaughtBy: []string{"official.input-required.rounds"},
 			Apply:    onHandler(stateRepeated),
 		},
 		{
-			Name: "contract-one-round", Does: "asks once in " + rounds + "multi_round", In: spec.Stateless,
+			Name: "contract-one-round", Does: "asks once in " + rounds + "multi_round",
 			CaughtBy: []string{"official.input-required.rounds"},
 			Apply:    onLibraryTool(rounds+"multi_round", func(t *server.Tool) { t.More = nil }),
 		},
 		{
-			Name: "contract-tampering-unseen", Does: "takes a requestState for its own that was changed at its end", In: spec.Stateless,
+			Name: "contract-tampering-unseen", Does: "takes a requestState for its own that was changed at its end",
 			CaughtBy: []string{"official.input-required.tampered"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
 				if state, ok := r.Params["requestState"].(string); ok {
@@ -86,7 +86,7 @@ func officialRounds() []Fault {
 			}),
 		},
 		{
-			Name: "contract-capabilities-ignored", Does: "asks a client without elicitation to show a form in " + rounds + "capabilities", In: spec.Stateless,
+			Name: "contract-capabilities-ignored", Does: "asks a client without elicitation to show a form in " + rounds + "capabilities",
 			CaughtBy: []string{"official.input-required.capabilities"},
 			Also:     map[string]string{"lifecycle.input.declared": "the client did not declare elicitation"},
 			Apply: onInterimOf("tools/call", rounds+"capabilities", func(_ *server.Request, o server.Object) {
@@ -97,7 +97,7 @@ func officialRounds() []Fault {
 			}),
 		},
 		{
-			Name: "contract-prompt-key-renamed", Does: "asks for context where the contract wants the key user_context", In: spec.Stateless,
+			Name: "contract-prompt-key-renamed", Does: "asks for context where the contract wants the key user_context",
 			CaughtBy: []string{"official.input-required.prompt"},
 			Apply: func(o *server.Options) {
 				o.Library = func(l *server.Library) {
@@ -114,7 +114,7 @@ func officialRounds() []Fault {
 			},
 		},
 		{
-			Name: "contract-wrong-key-refused", Does: "answers a key that was not asked for with error -32602", In: spec.Stateless,
+			Name: "contract-wrong-key-refused", Does: "answers a key that was not asked for with error -32602",
 			CaughtBy: []string{"official.input-required.asks-again"},
 			Apply: onHandler(refusingSome("tools/call", func(r *server.Request) bool {
 				responses, ok := r.Params["inputResponses"].(server.Object)
@@ -122,7 +122,7 @@ func officialRounds() []Fault {
 			}, &server.Error{Code: spec.InvalidParams, Message: "inputResponses lacks user_name"})),
 		},
 		{
-			Name: "contract-extra-keys-refused", Does: "answers keys that were not asked for, beside the one that was, with error -32602", In: spec.Stateless,
+			Name: "contract-extra-keys-refused", Does: "answers keys that were not asked for, beside the one that was, with error -32602",
 			CaughtBy: []string{"official.input-required.extra"},
 			Apply: onHandler(refusingSome("tools/call", func(r *server.Request) bool {
 				responses, _ := r.Params["inputResponses"].(server.Object)
@@ -130,7 +130,7 @@ func officialRounds() []Fault {
 			}, &server.Error{Code: spec.InvalidParams, Message: "inputResponses holds what nobody asked for"})),
 		},
 		{
-			Name: "contract-number-for-an-answer", Does: "takes the number in inputResponses for the name", In: spec.Stateless,
+			Name: "contract-number-for-an-answer", Does: "takes the number in inputResponses for the name",
 			CaughtBy: []string{"official.input-required.invalid"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
 				responses, _ := r.Params["inputResponses"].(server.Object)

@@ -12,12 +12,12 @@ import (
 func officialStateless() []Fault {
 	return []Fault{
 		{
-			Name: "contract-capability-assumed", Does: "runs test_missing_capability for a client without sampling", In: spec.Stateless,
+			Name: "contract-capability-assumed", Does: "runs test_missing_capability for a client without sampling",
 			CaughtBy: []string{"official.stateless.missing-capability"},
 			Apply:    onLibraryTool("test_missing_capability", func(t *server.Tool) { t.Asks = nil }),
 		},
 		{
-			Name: "contract-capability-unnamed", Does: "does not say which capability test_missing_capability needs", In: spec.Stateless,
+			Name: "contract-capability-unnamed", Does: "does not say which capability test_missing_capability needs",
 			CaughtBy: []string{"official.stateless.missing-capability"},
 			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if r.Params["name"] == "test_missing_capability" && e.Code == spec.MissingClientCapability {
@@ -27,7 +27,7 @@ func officialStateless() []Fault {
 			}),
 		},
 		{
-			Name: "contract-asks-by-request", Does: "sends the client a request in test_streaming_elicitation", In: spec.Stateless,
+			Name: "contract-asks-by-request", Does: "sends the client a request in test_streaming_elicitation",
 			CaughtBy: []string{"official.stateless.streaming-elicitation"},
 			Also:     map[string]string{"jsonrpc.request.none": "a request of the server"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
@@ -37,7 +37,7 @@ func officialStateless() []Fault {
 			}),
 		},
 		{
-			Name: "contract-logs-unasked", Does: "logs in test_logging_tool though the request asks for no messages", In: spec.Stateless,
+			Name: "contract-logs-unasked", Does: "logs in test_logging_tool though the request asks for no messages",
 			CaughtBy: []string{"official.stateless.logging"},
 			Also:     map[string]string{"logging.request.opted-in": "a message that no request asked for"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
@@ -47,19 +47,19 @@ func officialStateless() []Fault {
 			}),
 		},
 		{
-			Name: "contract-tool-change-untold", Does: "does not tell who listens of a change by test_trigger_tool_change", In: spec.Stateless,
+			Name: "contract-tool-change-untold", Does: "does not tell who listens of a change by test_trigger_tool_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
 			Also:     map[string]string{"tools.list-changed.sent": "the list of tools changes and nobody is told"},
 			Apply:    swallowed("notifications/tools/list_changed"),
 		},
 		{
-			Name: "contract-prompt-change-untold", Does: "does not tell who listens of a change by test_trigger_prompt_change", In: spec.Stateless,
+			Name: "contract-prompt-change-untold", Does: "does not tell who listens of a change by test_trigger_prompt_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
 			Also:     map[string]string{"prompts.list-changed.sent": "the list of prompts changes and nobody is told"},
 			Apply:    swallowed("notifications/prompts/list_changed"),
 		},
 		{
-			Name: "contract-filter-ignored", Does: "tells of a change of tools on every stream", In: spec.Stateless,
+			Name: "contract-filter-ignored", Does: "tells of a change of tools on every stream",
 			CaughtBy: []string{"official.subscriptions.filtered"},
 			Also:     map[string]string{"subscriptions.requested": "a notification on a stream that was not opened for it"},
 			Apply:    onHandler(filterIgnored),

@@ -15,8 +15,7 @@ import (
 func pagination() []Fault {
 	return []Fault{
 		{
-			Name: "list-unanswered", Does: "does not answer resources/templates/list", In: spec.Every,
-			Breaks:   []string{"jsonrpc-every-request-answered"},
+			Name: "list-unanswered", Does: "does not answer resources/templates/list",
 			CaughtBy: []string{"jsonrpc.response.lists"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -27,8 +26,7 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "next-cursor-null", Does: "marks the last page by the cursor null", In: spec.Every,
-			Breaks:   []string{"pagination-next-cursor-string"},
+			Name: "next-cursor-null", Does: "marks the last page by the cursor null",
 			CaughtBy: []string{"pagination.next-cursor.string"},
 			Apply: onResult("resources/list", func(o server.Object) {
 				if o["nextCursor"] == nil {
@@ -37,16 +35,14 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "own-cursor-refused", Does: "answers prompts/list with any cursor with an error", In: spec.Every,
-			Breaks:   []string{"pagination-operations"},
+			Name: "own-cursor-refused", Does: "answers prompts/list with any cursor with an error",
 			CaughtBy: []string{"pagination.followed"},
 			Apply: onPage("prompts/list", func(_ context.Context, r *server.Request, _ server.Handler) (any, *server.Error) {
 				return nil, badCursor()
 			}),
 		},
 		{
-			Name: "page-begins-again", Does: "begins each further page of prompts with the first prompt of all", In: spec.Every,
-			Breaks:   []string{"pagination-resumes-after-cursor"},
+			Name: "page-begins-again", Does: "begins each further page of prompts with the first prompt of all",
 			CaughtBy: []string{"pagination.resumed"},
 			Apply: onPage("prompts/list", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
 				first, problem := next(ctx, uncursored(r))
@@ -61,21 +57,18 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "start-forgotten", Does: "gives the page of the cursor before when prompts are asked for without one", In: spec.Every,
-			Breaks:   []string{"pagination-request-without-cursor"},
+			Name: "start-forgotten", Does: "gives the page of the cursor before when prompts are asked for without one",
 			CaughtBy: []string{"pagination.start"},
 			Also:     map[string]string{"prompts.list.everywhere": "what a walk finds depends on the walk before it"},
 			Apply:    startForgotten,
 		},
 		{
-			Name: "cursor-good-once", Does: "forgets a cursor of prompts/list when it was used", In: spec.Every,
-			Breaks:   []string{"pagination-server-stable-cursors"},
+			Name: "cursor-good-once", Does: "forgets a cursor of prompts/list when it was used",
 			CaughtBy: []string{"pagination.cursor.stable"},
 			Apply:    cursorGoodOnce,
 		},
 		{
-			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page", In: spec.Every,
-			Breaks:   []string{"pagination-invalid-cursor-code"},
+			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page",
 			CaughtBy: []string{"pagination.cursor.invalid"},
 			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
@@ -89,8 +82,7 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603", In: spec.Every,
-			Breaks:   []string{"pagination-invalid-cursor-code"},
+			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603",
 			CaughtBy: []string{"pagination.cursor.invalid"},
 			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
@@ -104,8 +96,7 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "invalid-cursor-swallowed", Does: "answers requests with an invalid cursor not at all", In: spec.Every,
-			Breaks:   []string{"pagination-server-invalid-cursor-graceful"},
+			Name: "invalid-cursor-swallowed", Does: "answers requests with an invalid cursor not at all",
 			CaughtBy: []string{"pagination.cursor.invalid.survived"},
 			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
@@ -118,8 +109,7 @@ func pagination() []Fault {
 			}),
 		},
 		{
-			Name: "strange-cursor-swallowed", Does: "does not answer requests with a cursor of another list", In: spec.Every,
-			Breaks:   []string{"pagination-server-invalid-cursor-graceful"},
+			Name: "strange-cursor-swallowed", Does: "does not answer requests with a cursor of another list",
 			CaughtBy: []string{"pagination.cursor.invalid.survived"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {

@@ -9,14 +9,12 @@ import (
 func ping() []Fault {
 	return []Fault{
 		{
-			Name: "ping-result-pong", Does: "answers ping with a result that says pong", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
+			Name: "ping-result-pong", Does: "answers ping with a result that says pong",
 			CaughtBy: []string{"ping.answered"},
 			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return server.Object{"pong": true}, nil }),
 		},
 		{
-			Name: "ping-refuses-params", Does: "answers a ping that has params with an error", In: spec.Handshake,
-			Breaks:   []string{"ping-respond"},
+			Name: "ping-refuses-params", Does: "answers a ping that has params with an error",
 			CaughtBy: []string{"ping.answered"},
 			Apply: instead("ping", func(r *server.Request) (any, *server.Error) {
 				if len(r.Params) > 0 {

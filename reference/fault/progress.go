@@ -15,37 +15,32 @@ import (
 func progress() []Fault {
 	return []Fault{
 		{
-			Name: "progress-in-words", Does: "tells progress in words instead of a number", In: spec.Every,
-			Breaks:   []string{"progress-params"},
+			Name: "progress-in-words", Does: "tells progress in words instead of a number",
 			CaughtBy: []string{"progress.params"},
 			Apply:    onProgress(func(p server.Object) { p["progress"] = fmt.Sprint(p["progress"], " shelves") }),
 		},
 		{
-			Name: "progress-without-token", Does: "reports progress without a token", In: spec.Every,
-			Breaks:   []string{"progress-params"},
+			Name: "progress-without-token", Does: "reports progress without a token",
 			CaughtBy: []string{"progress.params"},
 			Apply:    onProgress(func(p server.Object) { delete(p, "progressToken") }),
 		},
 		{
-			Name: "progress-total-string", Does: "writes the total of progress as a string", In: spec.Every,
-			Breaks:   []string{"progress-params"},
+			Name: "progress-total-string", Does: "writes the total of progress as a string",
 			CaughtBy: []string{"progress.params"},
 			Apply:    onProgress(func(p server.Object) { p["total"] = fmt.Sprint(p["total"]) }),
 		},
 		{
 			Name: "progress-message-object", Does: "gives progress a message that is an object", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"progress-params"},
 			CaughtBy: []string{"progress.params"},
 			Apply:    onProgress(func(p server.Object) { p["message"] = server.Object{"text": p["message"]} }),
 		},
 		{
-			Name: "progress-message-blank", Does: "gives progress a message of one space", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"progress-message"},
+			Name: "progress-message-blank", Does: "gives progress a message of one space",
 			CaughtBy: []string{"progress.message"},
 			Apply:    onProgress(func(p server.Object) { p["message"] = " " }),
 		},
 		{
-			Name: "progress-unasked", Does: "reports progress on calls without a token, under one of its own", In: spec.Every,
+			Name: "progress-unasked", Does: "reports progress on calls without a token, under one of its own",
 			Breaks:   []string{"progress-active-token-only"},
 			CaughtBy: []string{"progress.token.known"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
@@ -55,13 +50,13 @@ func progress() []Fault {
 			}),
 		},
 		{
-			Name: "progress-token-prefixed", Does: "puts a word of its own before progress tokens", In: spec.Every,
+			Name: "progress-token-prefixed", Does: "puts a word of its own before progress tokens",
 			Breaks:   []string{"progress-active-token-only"},
 			CaughtBy: []string{"progress.token.known"},
 			Apply:    onProgress(func(p server.Object) { p["progressToken"] = fmt.Sprint("desk:", p["progressToken"]) }),
 		},
 		{
-			Name: "progress-request-id", Does: "reports progress under the id of the request", In: spec.Every,
+			Name: "progress-request-id", Does: "reports progress under the id of the request",
 			Breaks:   []string{"progress-active-token-only"},
 			CaughtBy: []string{"progress.token.known"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
@@ -74,21 +69,18 @@ func progress() []Fault {
 			}),
 		},
 		{
-			Name: "progress-token-as-string", Does: "gives integer tokens back as strings", In: spec.Every,
-			Breaks:   []string{"progress-token-echo"},
+			Name: "progress-token-as-string", Does: "gives integer tokens back as strings",
 			CaughtBy: []string{"progress.token.echoed"},
 			Apply:    onProgress(func(p server.Object) { p["progressToken"] = fmt.Sprint(p["progressToken"]) }),
 		},
 		{
-			Name: "progress-tokens-mixed", Does: "keeps tokens in a table by their text, where the integer 7 and the string 7 are one", In: spec.Every,
-			Breaks:   []string{"progress-token-echo"},
+			Name: "progress-tokens-mixed", Does: "keeps tokens in a table by their text, where the integer 7 and the string 7 are one",
 			CaughtBy: []string{"progress.token.own"},
 			Also:     map[string]string{"progress.increases": "the reports on two calls come under one token"},
 			Apply:    tokensMixed,
 		},
 		{
-			Name: "progress-repeated", Does: "sends every report of progress twice", In: spec.Every,
-			Breaks:   []string{"progress-increases"},
+			Name: "progress-repeated", Does: "sends every report of progress twice",
 			CaughtBy: []string{"progress.increases"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -100,28 +92,24 @@ func progress() []Fault {
 			}),
 		},
 		{
-			Name: "progress-remaining", Does: "tells what remains instead of what was done", In: spec.Every,
-			Breaks:   []string{"progress-increases"},
+			Name: "progress-remaining", Does: "tells what remains instead of what was done",
 			CaughtBy: []string{"progress.increases"},
 			Apply: onProgress(func(p server.Object) {
 				p["progress"] = number(p["total"]) - number(p["progress"])
 			}),
 		},
 		{
-			Name: "progress-wrapped", Does: "begins at nothing again after the second report", In: spec.Every,
-			Breaks:   []string{"progress-increases"},
+			Name: "progress-wrapped", Does: "begins at nothing again after the second report",
 			CaughtBy: []string{"progress.increases"},
 			Apply:    onProgress(func(p server.Object) { p["progress"] = int(number(p["progress"])) % 3 }),
 		},
 		{
-			Name: "progress-after-answer", Does: "sends a last report behind the answer", In: spec.Every,
-			Breaks:   []string{"progress-in-progress-only", "progress-stops-after-completion"},
+			Name: "progress-after-answer", Does: "sends a last report behind the answer",
 			CaughtBy: []string{"progress.ended"},
 			Apply:    behindAnswer("notifications/progress"),
 		},
 		{
-			Name: "progress-flood", Does: "reports progress six hundred times at once", In: spec.Every,
-			Breaks:   []string{"progress-rate-limit"},
+			Name: "progress-flood", Does: "reports progress six hundred times at once",
 			CaughtBy: []string{"progress.rate"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				flooded := false
@@ -139,20 +127,17 @@ func progress() []Fault {
 			}),
 		},
 		{
-			Name: "progress-token-integer-refused", Does: "refuses requests whose progress token is an integer", In: spec.Handshake,
-			Breaks:   []string{"progress-token-type"},
+			Name: "progress-token-integer-refused", Does: "refuses requests whose progress token is an integer",
 			CaughtBy: []string{"progress.token.accepted"},
 			Apply:    refusing(func(token any) bool { _, number := token.(json.Number); return number }),
 		},
 		{
-			Name: "progress-token-string-refused", Does: "refuses requests whose progress token is a string", In: spec.Handshake,
-			Breaks:   []string{"progress-token-type"},
+			Name: "progress-token-string-refused", Does: "refuses requests whose progress token is a string",
 			CaughtBy: []string{"progress.token.accepted"},
 			Apply:    refusing(func(token any) bool { _, text := token.(string); return text }),
 		},
 		{
-			Name: "progress-unknown-fatal", Does: "ends when it is told of progress under a token that it does not know", In: spec.Handshake,
-			Breaks:   []string{"progress-unknown-token-tolerated"},
+			Name: "progress-unknown-fatal", Does: "ends when it is told of progress under a token that it does not know",
 			CaughtBy: []string{"progress.unknown.ignored"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
@@ -164,8 +149,7 @@ func progress() []Fault {
 			}),
 		},
 		{
-			Name: "progress-unknown-answered", Does: "answers progress under a token that it does not know with an error", In: spec.Handshake,
-			Breaks:   []string{"progress-unknown-token-tolerated"},
+			Name: "progress-unknown-answered", Does: "answers progress under a token that it does not know with an error",
 			CaughtBy: []string{"progress.unknown.ignored"},
 			Apply: onLine(wire.Notification, "notifications/progress", func(m wire.Message, out server.FrameSink) {
 				if m.Params().Get("progressToken").Exists() {

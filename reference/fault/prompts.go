@@ -43,32 +43,27 @@ func addPrompt(list server.Object, name string) {
 func promptLists() []Fault {
 	return []Fault{
 		{
-			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability", In: spec.Every,
-			Breaks:   []string{"prompts-capability-declared"},
+			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability",
 			CaughtBy: []string{"prompts.capability.declared"},
 			Apply:    unspoken("prompts"),
 		},
 		{
-			Name: "prompts-as-object", Does: "lists prompts as an object by their names", In: spec.Every,
-			Breaks:   []string{"prompts-list-result"},
+			Name: "prompts-as-object", Does: "lists prompts as an object by their names",
 			CaughtBy: []string{"prompts.list.array"},
 			Apply:    listAsObject("prompts/list", "prompts", "name"),
 		},
 		{
-			Name: "prompts-list-fails", Does: "declares prompts and answers prompts/list with an error", In: spec.Stateless,
-			Breaks:   []string{"prompts-list-answered"},
+			Name: "prompts-list-fails", Does: "declares prompts and answers prompts/list with an error",
 			CaughtBy: []string{"prompts.list.answered"},
 			Apply:    instead("prompts/list", outOfOrder),
 		},
 		{
-			Name: "prompts-by-connection", Does: "lists a prompt on each connection that no other has", In: spec.Stateless,
-			Breaks:   []string{"prompts-list-not-per-connection"},
+			Name: "prompts-by-connection", Does: "lists a prompt on each connection that no other has",
 			CaughtBy: []string{"prompts.list.everywhere"},
 			Apply:    byConnection("prompts/list", addPrompt),
 		},
 		{
-			Name: "prompts-as-side-effect", Does: "lists one prompt more on a connection on which resources were listed", In: spec.Stateless,
-			Breaks:   []string{"prompts-list-not-per-connection"},
+			Name: "prompts-as-side-effect", Does: "lists one prompt more on a connection on which resources were listed",
 			CaughtBy: []string{"prompts.list.everywhere"},
 			Apply:    asSideEffect("resources/list", "prompts/list", addPrompt),
 		},
@@ -79,38 +74,32 @@ func promptLists() []Fault {
 func promptDefinitions() []Fault {
 	return []Fault{
 		{
-			Name: "prompt-without-name", Does: "lists a prompt that has no name", In: spec.Every,
-			Breaks:   []string{"prompts-prompt-name"},
+			Name: "prompt-without-name", Does: "lists a prompt that has no name",
 			CaughtBy: []string{"prompts.name.string"},
 			Apply:    onPrompt("daily_quiz", func(p server.Object) { delete(p, "name") }),
 		},
 		{
-			Name: "prompt-name-twice", Does: "calls two prompts by the same name", In: spec.Every,
-			Breaks:   []string{"prompts-prompt-name-unique"},
+			Name: "prompt-name-twice", Does: "calls two prompts by the same name",
 			CaughtBy: []string{"prompts.name.unique"},
 			Apply:    onPrompt("daily_quiz", func(p server.Object) { p["name"] = "story_hour" }),
 		},
 		{
-			Name: "prompt-description-null", Does: "gives a prompt the description null", In: spec.Every,
-			Breaks:   []string{"prompts-prompt-optional-types"},
+			Name: "prompt-description-null", Does: "gives a prompt the description null",
 			CaughtBy: []string{"prompts.optional"},
 			Apply:    onPrompt("daily_quiz", func(p server.Object) { p["description"] = nil }),
 		},
 		{
-			Name: "prompt-arguments-object", Does: "lists the arguments of a prompt as an object by their names", In: spec.Every,
-			Breaks:   []string{"prompts-prompt-optional-types"},
+			Name: "prompt-arguments-object", Does: "lists the arguments of a prompt as an object by their names",
 			CaughtBy: []string{"prompts.optional"},
 			Apply:    onPrompt("overdue_notice", func(p server.Object) { p["arguments"] = server.Object{"reader": server.Object{"required": true}} }),
 		},
 		{
-			Name: "argument-required-word", Does: "says by a word whether the arguments of prompts are required", In: spec.Every,
-			Breaks:   []string{"prompts-argument-fields"},
+			Name: "argument-required-word", Does: "says by a word whether the arguments of prompts are required",
 			CaughtBy: []string{"prompts.arguments"},
 			Apply:    onArguments("compare_books", func(arg server.Object) { arg["required"] = "yes" }),
 		},
 		{
-			Name: "argument-without-name", Does: "lists an argument of a prompt that has no name", In: spec.Every,
-			Breaks:   []string{"prompts-argument-fields"},
+			Name: "argument-without-name", Does: "lists an argument of a prompt that has no name",
 			CaughtBy: []string{"prompts.arguments"},
 			Apply:    onArguments("shelve_cart", func(arg server.Object) { delete(arg, "name") }),
 		},
@@ -129,8 +118,7 @@ func onArguments(prompt string, edit func(arg server.Object)) apply {
 func promptMessages() []Fault {
 	return []Fault{
 		{
-			Name: "messages-object", Does: "gets a prompt as one message where an array belongs", In: spec.Every,
-			Breaks:   []string{"prompts-get-result"},
+			Name: "messages-object", Does: "gets a prompt as one message where an array belongs",
 			CaughtBy: []string{"prompts.get.result"},
 			Apply: onResult("prompts/get", func(o server.Object) {
 				if list, ok := o["messages"].([]any); ok && len(list) == 1 {
@@ -139,8 +127,7 @@ func promptMessages() []Fault {
 			}),
 		},
 		{
-			Name: "get-description-null", Does: "gets a prompt with the description null", In: spec.Every,
-			Breaks:   []string{"prompts-get-result"},
+			Name: "get-description-null", Does: "gets a prompt with the description null",
 			CaughtBy: []string{"prompts.get.result"},
 			Apply: onResult("prompts/get", func(o server.Object) {
 				if o["messages"] != nil {
@@ -149,7 +136,7 @@ func promptMessages() []Fault {
 			}),
 		},
 		{
-			Name: "prompt-image-type-word", Does: "names the type of a picture in a prompt by a word", In: spec.Every,
+			Name: "prompt-image-type-word", Does: "names the type of a picture in a prompt by a word",
 			Breaks:   []string{"prompts-image-content"},
 			CaughtBy: []string{"prompts.media.type"},
 			Apply:    onPromptBlock("image", func(b server.Object) { b["mimeType"] = "png" }),
@@ -161,19 +148,17 @@ func promptMessages() []Fault {
 			Apply:    onPromptBlock("audio", func(b server.Object) { b["mimeType"] = "wav" }),
 		},
 		{
-			Name: "prompt-resource-path", Does: "embeds a resource in a prompt by a path", In: spec.Every,
-			Breaks:   []string{"prompts-embedded-resource-uri"},
+			Name: "prompt-resource-path", Does: "embeds a resource in a prompt by a path",
 			CaughtBy: []string{"prompts.resource.uri"},
 			Apply:    onPromptResource(func(r server.Object) { r["uri"] = "books/b1" }),
 		},
 		{
-			Name: "prompt-resource-untyped", Does: "embeds a resource in a prompt without its media type", In: spec.Every,
-			Breaks:   []string{"prompts-embedded-resource-mime-type"},
+			Name: "prompt-resource-untyped", Does: "embeds a resource in a prompt without its media type",
 			CaughtBy: []string{"prompts.resource.type"},
 			Apply:    onPromptResource(func(r server.Object) { delete(r, "mimeType") }),
 		},
 		{
-			Name: "prompt-resource-hollow", Does: "embeds a resource in a prompt without what is in it", In: spec.Every,
+			Name: "prompt-resource-hollow", Does: "embeds a resource in a prompt without what is in it",
 			Breaks:   []string{"prompts-embedded-resource-data"},
 			CaughtBy: []string{"schema.content.resource"},
 			Apply:    onPromptResource(func(r server.Object) { delete(r, "text") }),
@@ -190,28 +175,24 @@ func onPromptResource(edit func(resource server.Object)) apply {
 func promptGets() []Fault {
 	return []Fault{
 		{
-			Name: "unknown-prompt-internal-error", Does: "answers for a prompt that does not exist with error -32603", In: spec.Every,
-			Breaks:   []string{"prompts-invalid-name-code"},
+			Name: "unknown-prompt-internal-error", Does: "answers for a prompt that does not exist with error -32603",
 			CaughtBy: []string{"prompts.get.unknown"},
 			Apply:    onPromptError("Unknown prompt", func(e *server.Error) (any, *server.Error) { return nil, coded(e, spec.InternalError) }),
 		},
 		{
-			Name: "unknown-prompt-empty", Does: "gets a prompt that does not exist as one without messages", In: spec.Every,
-			Breaks:   []string{"prompts-invalid-name-code"},
+			Name: "unknown-prompt-empty", Does: "gets a prompt that does not exist as one without messages",
 			CaughtBy: []string{"prompts.get.unknown"},
 			Apply: onPromptError("Unknown prompt", func(*server.Error) (any, *server.Error) {
 				return complete(server.Object{"messages": []any{}}), nil
 			}),
 		},
 		{
-			Name: "argument-missing-internal-error", Does: "answers for a missing argument of a prompt with error -32603", In: spec.Every,
-			Breaks:   []string{"prompts-missing-arguments-code"},
+			Name: "argument-missing-internal-error", Does: "answers for a missing argument of a prompt with error -32603",
 			CaughtBy: []string{"prompts.get.arguments.missing"},
 			Apply:    onPromptError("The argument genre is missing", func(e *server.Error) (any, *server.Error) { return nil, coded(e, spec.InternalError) }),
 		},
 		{
-			Name: "argument-missing-filled-in", Does: "fills in a missing argument of a prompt with nothing", In: spec.Every,
-			Breaks:   []string{"prompts-missing-arguments-code"},
+			Name: "argument-missing-filled-in", Does: "fills in a missing argument of a prompt with nothing",
 			CaughtBy: []string{"prompts.get.arguments.missing"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -223,8 +204,7 @@ func promptGets() []Fault {
 			}),
 		},
 		{
-			Name: "prompt-fails-with-500", Does: "answers the getting of a prompt that it lists with the code 500", In: spec.Every,
-			Breaks:   []string{"prompts-internal-error-code"},
+			Name: "prompt-fails-with-500", Does: "answers the getting of a prompt that it lists with the code 500",
 			CaughtBy: []string{"prompts.get.failure"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -236,8 +216,7 @@ func promptGets() []Fault {
 			}),
 		},
 		{
-			Name: "argument-object-taken", Does: "makes prompts of arguments that are objects", In: spec.Every,
-			Breaks:   []string{"prompts-validate-arguments"},
+			Name: "argument-object-taken", Does: "makes prompts of arguments that are objects",
 			CaughtBy: []string{"prompts.get.arguments.validated"},
 			Apply: onRequest("prompts/get", func(r *server.Request) {
 				args, _ := r.Params["arguments"].(server.Object)

@@ -42,40 +42,34 @@ const (
 func resourceLists() []Fault {
 	return []Fault{
 		{
-			Name: "resources-undeclared", Does: "lists resources without declaring the capability", In: spec.Every,
-			Breaks:   []string{"resources-capability-declared"},
+			Name: "resources-undeclared", Does: "lists resources without declaring the capability",
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
 			Apply:    unspoken("resources"),
 		},
 		{
-			Name: "templates-undeclared", Does: "lists resource templates alone, without declaring the capability", In: spec.Every,
-			Breaks:   []string{"resources-capability-declared"},
+			Name: "templates-undeclared", Does: "lists resource templates alone, without declaring the capability",
 			CaughtBy: []string{"resources.capability.declared"},
 			Also:     map[string]string{"tools.result.embedded": "a tool of it embeds resources"},
 			Apply:    all(unspoken("resources"), instead("resources/list", unknownMethod)),
 		},
 		{
-			Name: "resources-as-object", Does: "lists resources as an object by their uri", In: spec.Every,
-			Breaks:   []string{"resources-list-result"},
+			Name: "resources-as-object", Does: "lists resources as an object by their uri",
 			CaughtBy: []string{"resources.list.array"},
 			Apply:    listAsObject("resources/list", "resources", "uri"),
 		},
 		{
-			Name: "resources-list-fails", Does: "declares resources and answers resources/list with an error", In: spec.Stateless,
-			Breaks:   []string{"resources-list-answered"},
+			Name: "resources-list-fails", Does: "declares resources and answers resources/list with an error",
 			CaughtBy: []string{"resources.list.answered"},
 			Apply:    instead("resources/list", outOfOrder),
 		},
 		{
-			Name: "resources-by-connection", Does: "lists a resource on each connection that no other has", In: spec.Stateless,
-			Breaks:   []string{"resources-list-not-per-connection"},
+			Name: "resources-by-connection", Does: "lists a resource on each connection that no other has",
 			CaughtBy: []string{"resources.list.everywhere"},
 			Apply:    byConnection("resources/list", addResource),
 		},
 		{
-			Name: "resources-as-side-effect", Does: "lists one resource more on a connection on which templates were listed", In: spec.Stateless,
-			Breaks:   []string{"resources-list-not-per-connection"},
+			Name: "resources-as-side-effect", Does: "lists one resource more on a connection on which templates were listed",
 			CaughtBy: []string{"resources.list.everywhere"},
 			Apply:    asSideEffect("resources/templates/list", "resources/list", addResource),
 		},
@@ -93,14 +87,12 @@ func addResource(list server.Object, name string) {
 func resourceDefinitions() []Fault {
 	return []Fault{
 		{
-			Name: "resource-without-name", Does: "lists a resource that has no name", In: spec.Every,
-			Breaks:   []string{"resources-resource-required-fields"},
+			Name: "resource-without-name", Does: "lists a resource that has no name",
 			CaughtBy: []string{"resources.resource.required"},
 			Apply:    onResource(hoursURI, func(r server.Object) { delete(r, "name") }),
 		},
 		{
-			Name: "resource-uri-as-url", Does: "lists a resource whose URI stands in a member url", In: spec.Every,
-			Breaks:   []string{"resources-resource-required-fields"},
+			Name: "resource-uri-as-url", Does: "lists a resource whose URI stands in a member url",
 			CaughtBy: []string{"resources.resource.required"},
 			Apply: onResource(hoursURI, func(r server.Object) {
 				r["url"] = r["uri"]
@@ -108,14 +100,12 @@ func resourceDefinitions() []Fault {
 			}),
 		},
 		{
-			Name: "resource-mime-null", Does: "gives a resource the mimeType null", In: spec.Every,
-			Breaks:   []string{"resources-resource-optional-types"},
+			Name: "resource-mime-null", Does: "gives a resource the mimeType null",
 			CaughtBy: []string{"resources.resource.optional"},
 			Apply:    onResource(hoursURI, func(r server.Object) { r["mimeType"] = nil }),
 		},
 		{
-			Name: "size-with-unit", Does: "gives the size of resources with its unit", In: spec.Every,
-			Breaks:   []string{"resources-resource-optional-types"},
+			Name: "size-with-unit", Does: "gives the size of resources with its unit",
 			CaughtBy: []string{"resources.resource.optional"},
 			Apply: onEntries("resources/list", "resources", func(r server.Object) {
 				if r["size"] != nil {
@@ -124,19 +114,18 @@ func resourceDefinitions() []Fault {
 			}),
 		},
 		{
-			Name: "resource-annotations-list", Does: "gives a resource a list of annotations", In: spec.Every,
-			Breaks:   []string{"resources-resource-optional-types"},
+			Name: "resource-annotations-list", Does: "gives a resource a list of annotations",
 			CaughtBy: []string{"resources.resource.optional"},
 			Apply:    onResource(hoursURI, func(r server.Object) { r["annotations"] = []any{"user"} }),
 		},
 		{
-			Name: "resource-uri-relative", Does: "lists a resource by a path, and reads it so", In: spec.Every,
+			Name: "resource-uri-relative", Does: "lists a resource by a path, and reads it so",
 			Breaks:   []string{"resources-uri-format"},
 			CaughtBy: []string{"resources.uri.syntax"},
 			Apply:    renamed(hoursURI, "desk/hours"),
 		},
 		{
-			Name: "resource-uri-with-space", Does: "lists a resource by a URI with a space, and reads it so", In: spec.Every,
+			Name: "resource-uri-with-space", Does: "lists a resource by a URI with a space, and reads it so",
 			Breaks:   []string{"resources-uri-format"},
 			CaughtBy: []string{"resources.uri.syntax"},
 			Apply:    renamed(hoursURI, "library://desk/opening hours"),
@@ -148,14 +137,12 @@ func resourceDefinitions() []Fault {
 			Apply:    renamed(hoursURI, "lending_desk://hours"),
 		},
 		{
-			Name: "resource-uri-twice", Does: "lists two resources by the same URI", In: spec.Every,
-			Breaks:   []string{"resources-uri-unique"},
+			Name: "resource-uri-twice", Does: "lists two resources by the same URI",
 			CaughtBy: []string{"resources.uri.unique"},
 			Apply:    onResource("library://books/b2", func(r server.Object) { r["uri"] = "library://books/b1" }),
 		},
 		{
-			Name: "size-in-kilobytes", Does: "tells the size of resources in kilobytes", In: spec.Every,
-			Breaks:   []string{"resources-size-bytes"},
+			Name: "size-in-kilobytes", Does: "tells the size of resources in kilobytes",
 			CaughtBy: []string{"resources.size.bytes"},
 			Apply:    onResource(hoursURI, func(r server.Object) { r["size"] = 1 }),
 		},
@@ -177,38 +164,32 @@ func renamed(from, to string) apply {
 func templateDefinitions() []Fault {
 	return []Fault{
 		{
-			Name: "templates-as-object", Does: "lists resource templates as an object by their names", In: spec.Every,
-			Breaks:   []string{"resources-templates-list-result"},
+			Name: "templates-as-object", Does: "lists resource templates as an object by their names",
 			CaughtBy: []string{"resources.templates.array"},
 			Apply:    listAsObject("resources/templates/list", "resourceTemplates", "name"),
 		},
 		{
-			Name: "template-without-name", Does: "lists a resource template that has no name", In: spec.Every,
-			Breaks:   []string{"resources-template-required-fields"},
+			Name: "template-without-name", Does: "lists a resource template that has no name",
 			CaughtBy: []string{"resources.template.required"},
 			Apply:    onTemplate("loans", func(r server.Object) { delete(r, "name") }),
 		},
 		{
-			Name: "template-mime-list", Does: "gives a resource template a list of media types", In: spec.Every,
-			Breaks:   []string{"resources-template-optional-types"},
+			Name: "template-mime-list", Does: "gives a resource template a list of media types",
 			CaughtBy: []string{"resources.template.optional"},
 			Apply:    onTemplate("loans", func(r server.Object) { r["mimeType"] = []any{"application/json"} }),
 		},
 		{
-			Name: "template-unclosed", Does: "lists a resource template with a brace that is not closed", In: spec.Every,
-			Breaks:   []string{"resources-template-uri-template-format"},
+			Name: "template-unclosed", Does: "lists a resource template with a brace that is not closed",
 			CaughtBy: []string{"resources.template.syntax"},
 			Apply:    onTemplate("loans", func(r server.Object) { r["uriTemplate"] = "library://loans/{reader" }),
 		},
 		{
-			Name: "template-variable-hyphen", Does: "lists a resource template with a hyphen in the name of a variable", In: spec.Every,
-			Breaks:   []string{"resources-template-uri-template-format"},
+			Name: "template-variable-hyphen", Does: "lists a resource template with a hyphen in the name of a variable",
 			CaughtBy: []string{"resources.template.syntax"},
 			Apply:    onTemplate("loans", func(r server.Object) { r["uriTemplate"] = "library://loans/{reader-id}" }),
 		},
 		{
-			Name: "template-names-wrong-type", Does: "names a media type for a template that nothing behind it has", In: spec.Every,
-			Breaks:   []string{"resources-template-mime-type-uniform"},
+			Name: "template-names-wrong-type", Does: "names a media type for a template that nothing behind it has",
 			CaughtBy: []string{"resources.template.uniform"},
 			Apply:    onTemplate("cover", func(r server.Object) { r["mimeType"] = "image/jpeg" }),
 		},

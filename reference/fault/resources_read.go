@@ -17,8 +17,7 @@ import (
 func resourceContents() []Fault {
 	return []Fault{
 		{
-			Name: "contents-object", Does: "reads a resource as one object where an array belongs", In: spec.Every,
-			Breaks:   []string{"resources-read-result"},
+			Name: "contents-object", Does: "reads a resource as one object where an array belongs",
 			CaughtBy: []string{"resources.read.array"},
 			Apply: onResult("resources/read", func(o server.Object) {
 				if list, ok := o["contents"].([]any); ok && len(list) > 0 {
@@ -27,20 +26,17 @@ func resourceContents() []Fault {
 			}),
 		},
 		{
-			Name: "contents-without-uri", Does: "does not name what was read", In: spec.Every,
-			Breaks:   []string{"resources-contents-fields"},
+			Name: "contents-without-uri", Does: "does not name what was read",
 			CaughtBy: []string{"resources.contents.fields"},
 			Apply:    onRead(hoursURI, func(item server.Object) { delete(item, "uri") }),
 		},
 		{
-			Name: "contents-mime-null", Does: "gives what was read the mimeType null", In: spec.Every,
-			Breaks:   []string{"resources-contents-fields"},
+			Name: "contents-mime-null", Does: "gives what was read the mimeType null",
 			CaughtBy: []string{"resources.contents.fields"},
 			Apply:    onRead(hoursURI, func(item server.Object) { item["mimeType"] = nil }),
 		},
 		{
-			Name: "contents-under-data", Does: "puts what was read into a member data", In: spec.Every,
-			Breaks:   []string{"resources-contents-text-or-blob"},
+			Name: "contents-under-data", Does: "puts what was read into a member data",
 			CaughtBy: []string{"resources.contents.either"},
 			Apply: onRead(hoursURI, func(item server.Object) {
 				item["data"] = item["text"]
@@ -48,8 +44,7 @@ func resourceContents() []Fault {
 			}),
 		},
 		{
-			Name: "picture-as-text", Does: "reads a picture as text", In: spec.Every,
-			Breaks:   []string{"resources-text-only-if-text"},
+			Name: "picture-as-text", Does: "reads a picture as text",
 			CaughtBy: []string{"resources.contents.text"},
 			Apply: onRead(coverURI, func(item server.Object) {
 				item["text"] = strings.ToValidUTF8(string(bytesOf(item)), "?")
@@ -57,22 +52,19 @@ func resourceContents() []Fault {
 			}),
 		},
 		{
-			Name: "blob-as-data-uri", Does: "reads a picture as a data: URI", In: spec.Every,
-			Breaks:   []string{"resources-blob-base64"},
+			Name: "blob-as-data-uri", Does: "reads a picture as a data: URI",
 			CaughtBy: []string{"resources.contents.base64"},
 			Apply:    onRead(coverURI, func(item server.Object) { item["blob"] = "data:image/png;base64," + item["blob"].(string) }),
 		},
 		{
-			Name: "blob-encoded-twice", Does: "encodes a picture twice", In: spec.Every,
-			Breaks:   []string{"resources-binary-encoded"},
+			Name: "blob-encoded-twice", Does: "encodes a picture twice",
 			CaughtBy: []string{"resources.contents.bytes"},
 			Apply: onRead(coverURI, func(item server.Object) {
 				item["blob"] = base64.StdEncoding.EncodeToString([]byte(item["blob"].(string)))
 			}),
 		},
 		{
-			Name: "blob-through-text", Does: "takes a picture for text before it encodes it", In: spec.Every,
-			Breaks:   []string{"resources-binary-encoded"},
+			Name: "blob-through-text", Does: "takes a picture for text before it encodes it",
 			CaughtBy: []string{"resources.contents.bytes"},
 			Apply: onRead(coverURI, func(item server.Object) {
 				item["blob"] = base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(string(bytesOf(item)), "\uFFFD")))
@@ -102,52 +94,44 @@ func resourceReads() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "listed-unreadable", Does: "answers the reading of a resource that it lists with an error", In: spec.Every,
-			Breaks:   []string{"resources-listed-readable"},
+			Name: "listed-unreadable", Does: "answers the reading of a resource that it lists with an error",
 			CaughtBy: []string{"resources.listed.readable"},
 			Apply:    shelvesLocked(spec.InternalError),
 		},
 		{
-			Name: "listed-unreadable-code", Does: "answers the reading of a resource that it lists with the code 0", In: spec.Every,
-			Breaks:   []string{"resources-internal-error-code"},
+			Name: "listed-unreadable-code", Does: "answers the reading of a resource that it lists with the code 0",
 			CaughtBy: []string{"resources.read.failure"},
 			Also:     map[string]string{"resources.listed.readable": "only what cannot be read has such an error"},
 			Apply:    shelvesLocked(0),
 		},
 		{
-			Name: "not-found-retired-code", Does: "answers for a resource that does not exist with the code of earlier revisions", In: spec.Stateless,
-			Breaks:   []string{"resources-not-found-32602"},
+			Name: "not-found-retired-code", Does: "answers for a resource that does not exist with the code of earlier revisions",
 			CaughtBy: []string{"resources.read.not-found"},
 			Also:     map[string]string{"jsonrpc.code.retired": "the code is retired for whatever it would be used"},
 			Apply:    code(spec.LegacyResourceNotFound),
 		},
 		{
-			Name: "not-found-invalid-params", Does: "answers for a resource that does not exist with -32602 before that is its code", In: spec.Handshake,
-			Breaks:   []string{"resources-not-found-code"},
+			Name: "not-found-invalid-params", Does: "answers for a resource that does not exist with -32602 before that is its code",
 			CaughtBy: []string{"resources.read.not-found.advised"},
 			Apply:    code(spec.InvalidParams),
 		},
 		{
-			Name: "not-found-internal-error", Does: "answers for a resource that does not exist with error -32603", In: spec.Every,
-			Breaks:   []string{"resources-not-found-32602", "resources-not-found-code"},
+			Name: "not-found-internal-error", Does: "answers for a resource that does not exist with error -32603",
 			CaughtBy: []string{"resources.read.not-found", "resources.read.not-found.advised"},
 			Apply:    code(spec.InternalError),
 		},
 		{
-			Name: "not-found-empty", Does: "reads a resource that does not exist as one without contents", In: spec.Stateless,
-			Breaks:   []string{"resources-not-found-no-empty-contents"},
+			Name: "not-found-empty", Does: "reads a resource that does not exist as one without contents",
 			CaughtBy: []string{"resources.read.not-found.empty"},
 			Apply:    emptyNotFound,
 		},
 		{
-			Name: "not-found-empty-early", Does: "reads a resource that does not exist as one without contents, in earlier revisions", In: spec.Handshake,
-			Breaks:   []string{"resources-not-found-code"},
+			Name: "not-found-empty-early", Does: "reads a resource that does not exist as one without contents, in earlier revisions",
 			CaughtBy: []string{"resources.read.not-found.advised"},
 			Apply:    emptyNotFound,
 		},
 		{
-			Name: "uri-missing-internal-error", Does: "answers resources/read without uri with error -32603", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"resources-read-missing-uri-32602"},
+			Name: "uri-missing-internal-error", Does: "answers resources/read without uri with error -32603",
 			CaughtBy: []string{"resources.read.uri.missing"},
 			Apply: onError("resources/read", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if r.Params["uri"] == nil {
@@ -157,8 +141,7 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "uri-missing-read", Does: "reads something where resources/read has no uri", In: spec.Every,
-			Breaks:   []string{"jsonrpc-invalid-params"},
+			Name: "uri-missing-read", Does: "reads something where resources/read has no uri",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
 			Apply: onRequest("resources/read", func(r *server.Request) {
 				if r.Params["uri"] == nil {
@@ -167,8 +150,7 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "any-text-read", Does: "reads something for what is no URI", In: spec.Every,
-			Breaks:   []string{"resources-validate-uris"},
+			Name: "any-text-read", Does: "reads something for what is no URI",
 			CaughtBy: []string{"resources.read.uri.validated"},
 			Apply: onRequest("resources/read", func(r *server.Request) {
 				if uri, ok := r.Params["uri"].(string); ok && !strings.Contains(uri, ":") {
@@ -177,7 +159,7 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "odd-uri-swallowed", Does: "does not answer the reading of what has control characters", In: spec.Every,
+			Name: "odd-uri-swallowed", Does: "does not answer the reading of what has control characters",
 			CaughtBy: []string{"resources.read.uri.survived"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -191,8 +173,7 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "path-unsanitized", Does: "reads any file whose path begins with that of the files that it offers", In: spec.Stateless,
-			Breaks:   []string{"resources-path-traversal"},
+			Name: "path-unsanitized", Does: "reads any file whose path begins with that of the files that it offers",
 			CaughtBy: []string{"resources.read.path"},
 			Apply:    pathUnsanitized,
 		},

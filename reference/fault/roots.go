@@ -17,7 +17,6 @@ func roots() []Fault {
 	return []Fault{
 		{
 			Name: "roots-params-list", Does: "asks for roots with a list of params", In: spec.Stateless,
-			Breaks:   []string{"roots-request-no-required-params"},
 			CaughtBy: []string{"roots.request.params"},
 			Apply: onEntry(func(_ *server.Request, _ string, entry server.Object) {
 				if entry["method"] == "roots/list" {
@@ -36,14 +35,13 @@ func roots() []Fault {
 			}, wire.Request),
 		},
 		{
-			Name: "roots-of-anybody", Does: "asks for the roots of clients that declare none", In: spec.Until(spec.V2025_03_26),
+			Name: "roots-of-anybody", Does: "asks for the roots of clients that declare none",
 			Breaks:   []string{"roots-server-checks-capability"},
 			CaughtBy: []string{"lifecycle.capabilities.undeclared.advised"},
 			Apply:    supposing("roots"),
 		},
 		{
-			Name: "roots-asked-thrice", Does: "asks for the roots again and again during one call", In: spec.Handshake,
-			Breaks:   []string{"roots-server-caches"},
+			Name: "roots-asked-thrice", Does: "asks for the roots again and again during one call",
 			CaughtBy: []string{"roots.cached"},
 			Apply: running("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 				for range 3 {
@@ -53,20 +51,17 @@ func roots() []Fault {
 			}),
 		},
 		{
-			Name: "stunned-by-root-changes", Does: "overhears the request behind the first change of roots", In: spec.Handshake,
-			Breaks:   []string{"roots-server-handles-list-changes"},
+			Name: "stunned-by-root-changes", Does: "overhears the request behind the first change of roots",
 			CaughtBy: []string{"roots.change.survived"},
 			Apply:    stunned,
 		},
 		{
-			Name: "roots-never-relisted", Does: "does not hear that roots changed", In: spec.Handshake,
-			Breaks:   []string{"roots-server-relists"},
+			Name: "roots-never-relisted", Does: "does not hear that roots changed",
 			CaughtBy: []string{"roots.change.relisted"},
 			Apply:    onLine(wire.Notification, "notifications/roots/list_changed", func(wire.Message, server.FrameSink) {}),
 		},
 		{
-			Name: "waits-for-roots", Does: "waits for roots where the client has none", In: spec.Every,
-			Breaks:   []string{"roots-server-handles-unavailable"},
+			Name: "waits-for-roots", Does: "waits for roots where the client has none",
 			CaughtBy: []string{"roots.unavailable"},
 			Apply: running("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 				if list, _ := call.Answers["roots"]["roots"].([]any); len(list) == 0 {
@@ -77,8 +72,7 @@ func roots() []Fault {
 			}),
 		},
 		{
-			Name: "reaches-beyond-roots", Does: "takes files wherever they are", In: spec.Every,
-			Breaks:   []string{"roots-server-respects-boundaries", "roots-server-boundaries-guideline"},
+			Name: "reaches-beyond-roots", Does: "takes files wherever they are",
 			CaughtBy: []string{"roots.boundaries"},
 			Apply: running("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
 				uri, _ := call.Args["uri"].(string)
@@ -86,8 +80,7 @@ func roots() []Fault {
 			}),
 		},
 		{
-			Name: "climbs-out-of-roots", Does: "takes a path for one in a root by its beginning alone", In: spec.Every,
-			Breaks:   []string{"roots-server-validates-paths"},
+			Name: "climbs-out-of-roots", Does: "takes a path for one in a root by its beginning alone",
 			CaughtBy: []string{"roots.paths"},
 			Apply: running("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
 				uri, _ := call.Args["uri"].(string)
@@ -95,7 +88,7 @@ func roots() []Fault {
 			}),
 		},
 		{
-			Name: "waits-for-refused-roots", Does: "waits on when the client refuses to list roots", In: spec.Handshake,
+			Name: "waits-for-refused-roots", Does: "waits on when the client refuses to list roots",
 			CaughtBy: []string{"roots.answers.survived"},
 			Apply:    unheard("roots/list", refused),
 		},

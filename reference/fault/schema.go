@@ -49,7 +49,7 @@ func onPromptText(edit func(block server.Object)) apply {
 func contentFaults() []Fault {
 	return []Fault{
 		{
-			Name: "content-of-its-own-type", Does: "sends pictures under a type that it invented", In: spec.Every,
+			Name: "content-of-its-own-type", Does: "sends pictures under a type that it invented",
 			Breaks:   []string{"schema-content-types-closed"},
 			CaughtBy: []string{"schema.content.type"},
 			Apply:    onBlocks("image", func(b server.Object) { b["type"] = "picture" }),
@@ -63,16 +63,14 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "prompt-content-list", Does: "sends a list of blocks as the content of a message of a prompt", In: spec.Every,
-			Breaks:   []string{"schema-content-types-closed", "prompts-message-content"},
+			Name: "prompt-content-list", Does: "sends a list of blocks as the content of a message of a prompt",
 			CaughtBy: []string{"schema.content.type"},
 			Apply: onEntries("prompts/get", "messages", func(m server.Object) {
 				m["content"] = []any{m["content"]}
 			}),
 		},
 		{
-			Name: "text-absent", Does: "sends the text of text blocks as content", In: spec.Every,
-			Breaks:   []string{"schema-text-content"},
+			Name: "text-absent", Does: "sends the text of text blocks as content",
 			CaughtBy: []string{"schema.content.text"},
 			Apply: onPromptText(func(b server.Object) {
 				b["content"] = b["text"]
@@ -80,8 +78,7 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "image-as-data-uri", Does: "sends pictures as data: URIs", In: spec.Every,
-			Breaks:   []string{"schema-image-content"},
+			Name: "image-as-data-uri", Does: "sends pictures as data: URIs",
 			CaughtBy: []string{"schema.content.image"},
 			Apply: onBlocks("image", func(b server.Object) {
 				data, _ := b["data"].(string)
@@ -89,19 +86,17 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "image-untyped", Does: "sends pictures without their MIME type", In: spec.Every,
-			Breaks:   []string{"schema-image-content"},
+			Name: "image-untyped", Does: "sends pictures without their MIME type",
 			CaughtBy: []string{"schema.content.image"},
 			Apply:    onBlocks("image", func(b server.Object) { delete(b, "mimeType") }),
 		},
 		{
-			Name: "audio-in-a-file", Does: "sends the path of a sound for its data", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"schema-audio-content"},
+			Name: "audio-in-a-file", Does: "sends the path of a sound for its data",
 			CaughtBy: []string{"schema.content.audio"},
 			Apply:    onBlocks("audio", func(b server.Object) { b["data"] = "sounds/bell.wav" }),
 		},
 		{
-			Name: "resource-flat", Does: "sends the members of embedded resources in the block itself", In: spec.Every,
+			Name: "resource-flat", Does: "sends the members of embedded resources in the block itself",
 			Breaks:   []string{"schema-embedded-resource"},
 			CaughtBy: []string{"schema.content.resource"},
 			Apply: onBlocks("resource", func(b server.Object) {
@@ -113,7 +108,7 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "blob-in-hex", Does: "sends the blobs of embedded resources as a hex dump", In: spec.Every,
+			Name: "blob-in-hex", Does: "sends the blobs of embedded resources as a hex dump",
 			Breaks:   []string{"schema-embedded-resource"},
 			CaughtBy: []string{"schema.content.resource"},
 			Apply: onBlocks("resource", func(b server.Object) {
@@ -123,14 +118,12 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "link-nameless", Does: "links to resources without a name", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"schema-resource-link"},
+			Name: "link-nameless", Does: "links to resources without a name",
 			CaughtBy: []string{"schema.content.resource-link"},
 			Apply:    onBlocks("resource_link", func(b server.Object) { delete(b, "name") }),
 		},
 		{
-			Name: "role-system", Does: "gives the messages of prompts the role system", In: spec.Every,
-			Breaks:   []string{"schema-role-enum", "prompts-message-role"},
+			Name: "role-system", Does: "gives the messages of prompts the role system",
 			CaughtBy: []string{"schema.role"},
 			Apply:    onEntries("prompts/get", "messages", func(m server.Object) { m["role"] = "system" }),
 		},
@@ -149,20 +142,17 @@ func annotate(member string, value any) apply {
 func annotationFaults() []Fault {
 	return []Fault{
 		{
-			Name: "audience-string", Does: "names the audience of resources as a string", In: spec.Every,
-			Breaks:   []string{"schema-annotations-audience"},
+			Name: "audience-string", Does: "names the audience of resources as a string",
 			CaughtBy: []string{"schema.annotations.audience"},
 			Apply:    annotate("audience", "user"),
 		},
 		{
-			Name: "priority-in-percent", Does: "gives the priority of resources in percent", In: spec.Every,
-			Breaks:   []string{"schema-annotations-priority"},
+			Name: "priority-in-percent", Does: "gives the priority of resources in percent",
 			CaughtBy: []string{"schema.annotations.priority"},
 			Apply:    annotate("priority", 90),
 		},
 		{
-			Name: "modified-in-words", Does: "dates resources as mail does", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"schema-annotations-last-modified"},
+			Name: "modified-in-words", Does: "dates resources as mail does",
 			CaughtBy: []string{"schema.annotations.last-modified"},
 			Apply:    annotate("lastModified", "Fri, 02 Jan 2026 08:00:00 GMT"),
 		},
@@ -179,61 +169,51 @@ func metaKeyFaults() []Fault {
 	return []Fault{
 		{
 			Name: "meta-string", Does: "sends a string as _meta of its list of prompts", In: spec.Handshake,
-			Breaks:   []string{"schema-meta-object"},
 			CaughtBy: []string{"schema.meta.object"},
 			Apply:    onResult("prompts/list", func(o server.Object) { o["_meta"] = "none" }),
 		},
 		{
 			Name: "meta-list", Does: "sends a list as _meta of its prompts", In: keyed,
-			Breaks:   []string{"schema-meta-object"},
 			CaughtBy: []string{"schema.meta.object"},
 			Apply:    onEntries("prompts/list", "prompts", func(p server.Object) { p["_meta"] = []any{} }),
 		},
 		{
-			Name: "meta-prefix-rooted", Does: "begins a _meta key with a slash", In: keyed,
-			Breaks:   []string{"schema-meta-prefix"},
+			Name: "meta-prefix-rooted", Does: "begins a _meta key with a slash",
 			CaughtBy: []string{"schema.meta.prefix"},
 			Apply:    metaKey("/shelf", "A1"),
 		},
 		{
-			Name: "meta-label-underscore", Does: "has an underscore in the prefix of a _meta key", In: keyed,
-			Breaks:   []string{"schema-meta-prefix-label"},
+			Name: "meta-label-underscore", Does: "has an underscore in the prefix of a _meta key",
 			CaughtBy: []string{"schema.meta.label"},
 			Apply:    metaKey("com.my_library/shelf", "A1"),
 		},
 		{
-			Name: "meta-name-underscore", Does: "begins the name of a _meta key with an underscore", In: keyed,
-			Breaks:   []string{"schema-meta-name"},
+			Name: "meta-name-underscore", Does: "begins the name of a _meta key with an underscore",
 			CaughtBy: []string{"schema.meta.name"},
 			Apply:    metaKey("_library", server.Object{"shelf": "A1"}),
 		},
 		{
 			Name: "meta-squats", Does: "defines a _meta key under a prefix reserved for MCP", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"schema-meta-reserved-prefix"},
 			CaughtBy: []string{"schema.meta.reserved"},
 			Apply:    metaKey("com.mcp.library/shelf", "A1"),
 		},
 		{
 			Name: "meta-squats-early", Does: "defines a _meta key under a prefix that the revision reserved by any label", In: spec.Only(spec.V2025_06_18),
-			Breaks:   []string{"schema-meta-reserved-prefix"},
 			CaughtBy: []string{"schema.meta.reserved"},
 			Apply:    metaKey("mcp.dev/shelf", "A1"),
 		},
 		{
-			Name: "meta-dns-forward", Does: "writes its domain forwards in the prefix of a _meta key", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"schema-meta-prefix-reverse-dns"},
+			Name: "meta-dns-forward", Does: "writes its domain forwards in the prefix of a _meta key",
 			CaughtBy: []string{"schema.meta.reverse-dns"},
 			Apply:    metaKey("harbour-street.org/shelf", "A1"),
 		},
 		{
-			Name: "traceparent-short", Does: "sends a traceparent without flags", In: spec.Stateless,
-			Breaks:   []string{"schema-meta-trace-format"},
+			Name: "traceparent-short", Does: "sends a traceparent without flags",
 			CaughtBy: []string{"schema.meta.trace"},
 			Apply:    metaKey("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"),
 		},
 		{
-			Name: "baggage-object", Does: "sends baggage as an object", In: spec.Stateless,
-			Breaks:   []string{"schema-meta-trace-format"},
+			Name: "baggage-object", Does: "sends baggage as an object",
 			CaughtBy: []string{"schema.meta.trace"},
 			Apply:    metaKey("baggage", server.Object{"shelf": "A1"}),
 		},
@@ -246,29 +226,24 @@ func onIcons(icon server.Object) apply {
 }
 
 func iconFaults() []Fault {
-	iconic := spec.Since(spec.V2025_11_25)
 	return []Fault{
 		{
-			Name: "icon-url", Does: "names the source of icons url", In: iconic,
-			Breaks:   []string{"schema-icon-shape"},
+			Name: "icon-url", Does: "names the source of icons url",
 			CaughtBy: []string{"schema.icons.shape"},
 			Apply:    onIcons(server.Object{"url": "https://library.example/icon.png"}),
 		},
 		{
-			Name: "icon-sizes-string", Does: "gives the sizes of icons as one string", In: iconic,
-			Breaks:   []string{"schema-icon-shape"},
+			Name: "icon-sizes-string", Does: "gives the sizes of icons as one string",
 			CaughtBy: []string{"schema.icons.shape"},
 			Apply:    onIcons(server.Object{"src": "https://library.example/icon.png", "sizes": "48x48"}),
 		},
 		{
-			Name: "icon-on-disk", Does: "names files of its own disk as icons", In: iconic,
-			Breaks:   []string{"schema-icon-src-scheme"},
+			Name: "icon-on-disk", Does: "names files of its own disk as icons",
 			CaughtBy: []string{"schema.icons.source"},
 			Apply:    onIcons(server.Object{"src": "file:///usr/share/icons/library.png"}),
 		},
 		{
-			Name: "icon-size-single", Does: "gives the width of icons alone", In: iconic,
-			Breaks:   []string{"schema-icon-sizes-format"},
+			Name: "icon-size-single", Does: "gives the width of icons alone",
 			CaughtBy: []string{"schema.icons.sizes"},
 			Apply:    onIcons(server.Object{"src": "https://library.example/icon.png", "sizes": []any{"48"}}),
 		},
@@ -312,17 +287,14 @@ func repaired(tool string, repair func(args server.Object)) apply {
 }
 
 func dialectFaults() []Fault {
-	dialects := spec.Since(spec.V2025_11_25)
 	return []Fault{
 		{
-			Name: "draft-07", Does: "has a tool whose schema is of draft-07, and keeps to it", In: dialects,
-			Breaks:   []string{"schema-dialect-2020-12-recommended"},
+			Name: "draft-07", Does: "has a tool whose schema is of draft-07, and keeps to it",
 			CaughtBy: []string{"schema.dialect.recommended"},
 			Apply:    draft07,
 		},
 		{
-			Name: "draft-07-ignored", Does: "takes the schema of a tool that names draft-07 for 2020-12", In: dialects,
-			Breaks:   []string{"schema-validate-by-dialect"},
+			Name: "draft-07-ignored", Does: "takes the schema of a tool that names draft-07 for 2020-12",
 			CaughtBy: []string{"schema.dialect.declared"},
 			Also: map[string]string{
 				"schema.dialect.recommended": "another dialect than 2020-12 is what the tool must name",
@@ -334,8 +306,7 @@ func dialectFaults() []Fault {
 			})),
 		},
 		{
-			Name: "default-dialect-draft-07", Does: "overlooks dependentRequired and prefixItems, which draft-07 does not know", In: dialects,
-			Breaks:   []string{"schema-dialect-default-2020-12"},
+			Name: "default-dialect-draft-07", Does: "overlooks dependentRequired and prefixItems, which draft-07 does not know",
 			CaughtBy: []string{"schema.dialect.default"},
 			Apply: repaired("check_shelfmark", func(args server.Object) {
 				if args["stack"] != nil && args["floor"] == nil {
@@ -355,14 +326,12 @@ func methodFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "says-initialized", Does: "sends the notification by which clients end the handshake", In: spec.Every,
-			Breaks:   []string{"schema-notification-methods"},
+			Name: "says-initialized", Does: "sends the notification by which clients end the handshake",
 			CaughtBy: []string{"schema.methods.notifications"},
 			Apply:    announce("notifications/initialized", nil),
 		},
 		{
-			Name: "lists-tools-of-the-client", Does: "asks the client for its tools", In: spec.Handshake,
-			Breaks:   []string{"schema-request-methods"},
+			Name: "lists-tools-of-the-client", Does: "asks the client for its tools",
 			CaughtBy: []string{"schema.methods.requests"},
 			Apply: afterLine(wire.Request, "tools/list", func(m wire.Message, out server.FrameSink) {
 				out(raw(`{"jsonrpc":"2.0","id":"library-%x","method":"tools/list"}`, m.ID().Raw))
@@ -370,7 +339,6 @@ func methodFaults() []Fault {
 		},
 		{
 			Name: "notifies-ahead-of-its-time", Does: "tells that an elicitation is complete, in revisions before that notification", In: spec.Until(spec.V2025_06_18),
-			Breaks:   []string{"versioning-respect-negotiated"},
 			CaughtBy: []string{"versioning.methods", "versioning.methods.advised"},
 			Apply:    announce("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
 		},

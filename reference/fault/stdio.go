@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -17,13 +16,13 @@ import (
 func stdio() []Fault {
 	return []Fault{
 		{
-			Name: "banner", Does: "greets on standard output before the first message", In: spec.Every,
+			Name: "banner", Does: "greets on standard output before the first message",
 			Breaks:   []string{"stdio-stdout-only-mcp"},
 			CaughtBy: []string{"stdio.stdout.pure"},
 			Apply:    banner("Harbour Street Library is open\n"),
 		},
 		{
-			Name: "log-over-lines", Does: "writes a log message over several lines", In: spec.Every,
+			Name: "log-over-lines", Does: "writes a log message over several lines",
 			Breaks:   []string{"stdio-no-embedded-newlines"},
 			CaughtBy: []string{"stdio.stdout.pure"},
 			Apply: afterLine(wire.Request, "tools/list", func(_ wire.Message, out server.FrameSink) {
@@ -31,16 +30,14 @@ func stdio() []Fault {
 			}),
 		},
 		{
-			Name: "split-message-lost", Does: "loses a message that does not come whole in one read", In: spec.Every,
-			Breaks:   []string{"stdio-newline-delimited"},
+			Name: "split-message-lost", Does: "loses a message that does not come whole in one read",
 			CaughtBy: []string{"stdio.framing", "stdio.framing.advised"},
 			Apply: func(o *server.Options) {
 				o.Input = func(_ context.Context, r io.Reader) io.Reader { return &wholeLines{r: r} }
 			},
 		},
 		{
-			Name: "ids-crossed", Does: "answers server/discover and a request that comes at once under each other's id", In: spec.Stateless,
-			Breaks:   []string{"stdio-concurrent-requests-demultiplexed"},
+			Name: "ids-crossed", Does: "answers server/discover and a request that comes at once under each other's id",
 			CaughtBy: []string{"stdio.concurrent"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				c := &crossing{next: next}
@@ -48,8 +45,7 @@ func stdio() []Fault {
 			}),
 		},
 		{
-			Name: "deaf-after-garbage", Does: "answers a line that is not JSON, and then nothing more", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"stdio-server-survives-bad-line"},
+			Name: "deaf-after-garbage", Does: "answers a line that is not JSON, and then nothing more",
 			CaughtBy: []string{"stdio.bad-line.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				deaf := false

@@ -23,28 +23,24 @@ const (
 func subscriptions() []Fault {
 	return append(streamFaults(), []Fault{
 		{
-			Name: "listen-swallowed", Does: "neither acknowledges nor answers subscriptions/listen", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-first"},
+			Name: "listen-swallowed", Does: "neither acknowledges nor answers subscriptions/listen",
 			CaughtBy: []string{"subscriptions.acknowledged"},
 			Apply:    onLine(wire.Request, listen, func(wire.Message, server.FrameSink) {}),
 		},
 		{
-			Name: "listen-answered-at-once", Does: "answers subscriptions/listen with a result, without acknowledgment", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-first"},
+			Name: "listen-answered-at-once", Does: "answers subscriptions/listen with a result, without acknowledgment",
 			CaughtBy: []string{"subscriptions.acknowledged"},
 			Apply: instead(listen, func(*server.Request) (any, *server.Error) {
 				return complete(server.Object{}), nil
 			}),
 		},
 		{
-			Name: "listen-ends-at-once", Does: "ends each subscription as soon as it is acknowledged", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-stream-stays-open"},
+			Name: "listen-ends-at-once", Does: "ends each subscription as soon as it is acknowledged",
 			CaughtBy: []string{"subscriptions.stays-open"},
 			Apply:    all(withoutFrames("notifications/cancelled"), endsAtOnce),
 		},
 		{
-			Name: "empty-filter-refused", Does: "refuses subscriptions/listen that asks for nothing", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-all-filter-fields-optional"},
+			Name: "empty-filter-refused", Does: "refuses subscriptions/listen that asks for nothing",
 			CaughtBy: []string{"subscriptions.filter.empty"},
 			Apply: refuses(listen, func(r *server.Request) bool {
 				filter, ok := r.Params["notifications"].(server.Object)
@@ -52,8 +48,7 @@ func subscriptions() []Fault {
 			}),
 		},
 		{
-			Name: "filter-not-required", Does: "opens a stream for subscriptions/listen without a filter", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-listen-missing-filter-rejected"},
+			Name: "filter-not-required", Does: "opens a stream for subscriptions/listen without a filter",
 			CaughtBy: []string{"subscriptions.filter.missing"},
 			Apply: onRequest(listen, func(r *server.Request) {
 				if r.Params["notifications"] == nil {
@@ -62,8 +57,7 @@ func subscriptions() []Fault {
 			}),
 		},
 		{
-			Name: "subscription-ends-by-error", Does: "ends open subscriptions by an error when it shuts down", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-graceful-close-result"},
+			Name: "subscription-ends-by-error", Does: "ends open subscriptions by an error when it shuts down",
 			CaughtBy: []string{"subscriptions.end.result"},
 			Apply: all(withoutFrames("notifications/cancelled"), onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -76,24 +70,21 @@ func subscriptions() []Fault {
 			})),
 		},
 		{
-			Name: "subscription-end-untagged", Does: "ends subscriptions by a result without their id", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-graceful-close-shape"},
+			Name: "subscription-end-untagged", Does: "ends subscriptions by a result without their id",
 			CaughtBy: []string{"subscriptions.end.shape"},
 			Apply: onResult(listen, func(o server.Object) {
 				delete(o["_meta"].(server.Object), spec.MetaSubscriptionID)
 			}),
 		},
 		{
-			Name: "subscription-end-misnamed", Does: "ends subscriptions by a result with another id", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-graceful-close-shape"},
+			Name: "subscription-end-misnamed", Does: "ends subscriptions by a result with another id",
 			CaughtBy: []string{"subscriptions.end.shape"},
 			Apply: onResult(listen, func(o server.Object) {
 				o["_meta"].(server.Object)[spec.MetaSubscriptionID] = "closing"
 			}),
 		},
 		{
-			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when one is cancelled", In: spec.Stateless,
-			Breaks:   []string{"lifecycle-listen-state-request-scoped"},
+			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when one is cancelled",
 			CaughtBy: []string{"lifecycle.listen.scoped"},
 			Apply: onStreamCancel(func(cancelled json.RawMessage, others []json.RawMessage, cancel func(json.RawMessage) error) error {
 				for _, id := range others {
@@ -105,8 +96,7 @@ func subscriptions() []Fault {
 			}),
 		},
 		{
-			Name: "cancel-of-subscription-ignored", Does: "goes on with subscriptions that the client has cancelled", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-client-cancel-stdio"},
+			Name: "cancel-of-subscription-ignored", Does: "goes on with subscriptions that the client has cancelled",
 			CaughtBy: []string{"subscriptions.cancelled"},
 			Also:     map[string]string{"cancellation.subscription.unanswered": "a subscription that lasts is answered when the server ends"},
 			Apply:    onStreamCancel(func(json.RawMessage, []json.RawMessage, func(json.RawMessage) error) error { return nil }),
@@ -118,8 +108,7 @@ func subscriptions() []Fault {
 func streamFaults() []Fault {
 	return []Fault{
 		{
-			Name: "change-before-ack", Does: "tells of a change of the tools before it acknowledges a subscription to them", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-nothing-before-ack"},
+			Name: "change-before-ack", Does: "tells of a change of the tools before it acknowledges a subscription to them",
 			CaughtBy: []string{"subscriptions.ack.first"},
 			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
 				return func(f server.Frame) {
@@ -131,14 +120,12 @@ func streamFaults() []Fault {
 			}),
 		},
 		{
-			Name: "ack-without-filter", Does: "acknowledges subscriptions without saying to what", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-shape"},
+			Name: "ack-without-filter", Does: "acknowledges subscriptions without saying to what",
 			CaughtBy: []string{"subscriptions.ack.shape"},
 			Apply:    onParams(acknowledged, func(params server.Object) { delete(params, "notifications") }),
 		},
 		{
-			Name: "ack-uri-single", Does: "acknowledges subscriptions to resources by one URI instead of an array", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-shape"},
+			Name: "ack-uri-single", Does: "acknowledges subscriptions to resources by one URI instead of an array",
 			CaughtBy: []string{"subscriptions.ack.shape"},
 			Apply: onParams(acknowledged, func(params server.Object) {
 				filter := params["notifications"].(server.Object)
@@ -148,8 +135,7 @@ func streamFaults() []Fault {
 			}),
 		},
 		{
-			Name: "ack-of-everything", Does: "acknowledges changes of all lists, whatever was asked for", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-subset"},
+			Name: "ack-of-everything", Does: "acknowledges changes of all lists, whatever was asked for",
 			CaughtBy: []string{"subscriptions.ack.subset"},
 			Apply: onParams(acknowledged, func(params server.Object) {
 				filter := params["notifications"].(server.Object)
@@ -157,8 +143,7 @@ func streamFaults() []Fault {
 			}),
 		},
 		{
-			Name: "ack-of-undeclared", Does: "acknowledges changes of prompts without declaring that it tells of them", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-ack-subset"},
+			Name: "ack-of-undeclared", Does: "acknowledges changes of prompts without declaring that it tells of them",
 			CaughtBy: []string{"subscriptions.ack.subset"},
 			Apply: all(func(o *server.Options) {
 				o.Library = func(l *server.Library) { l.Capabilities["prompts"] = server.Object{} }
@@ -174,44 +159,38 @@ func streamFaults() []Fault {
 			})),
 		},
 		{
-			Name: "ack-untagged", Does: "acknowledges subscriptions without their id", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-id-in-meta"},
+			Name: "ack-untagged", Does: "acknowledges subscriptions without their id",
 			CaughtBy: []string{"subscriptions.id.present"},
 			Apply:    onParams(acknowledged, func(params server.Object) { delete(params, "_meta") }),
 		},
 		{
-			Name: "change-untagged", Does: "tells of changes of prompts without the id of the subscription", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-id-in-meta"},
+			Name: "change-untagged", Does: "tells of changes of prompts without the id of the subscription",
 			CaughtBy: []string{"subscriptions.id.present"},
 			Apply:    onParams("notifications/prompts/list_changed", func(params server.Object) { delete(params, "_meta") }),
 		},
 		{
-			Name: "subscription-id-as-string", Does: "writes the id of a subscription as a string where it is a number", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-id-equals-request-id"},
+			Name: "subscription-id-as-string", Does: "writes the id of a subscription as a string where it is a number",
 			CaughtBy: []string{"subscriptions.id.equal"},
 			Apply: onTag(func(id any, _ int64) any {
 				return fmt.Sprint(id)
 			}),
 		},
 		{
-			Name: "subscription-id-of-its-own", Does: "gives subscriptions ids of its own", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-id-equals-request-id"},
+			Name: "subscription-id-of-its-own", Does: "gives subscriptions ids of its own",
 			CaughtBy: []string{"subscriptions.id.equal"},
 			Apply: onTag(func(_ any, n int64) any {
 				return fmt.Sprintf("subscription-%d", n)
 			}),
 		},
 		{
-			Name: "filter-ignored", Does: "tells of changes of all lists on every stream", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-requested-only"},
+			Name: "filter-ignored", Does: "tells of changes of all lists on every stream",
 			CaughtBy: []string{"subscriptions.requested"},
 			Apply: widened(func(filter server.Object) {
 				filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 			}),
 		},
 		{
-			Name: "filter-of-resources-ignored", Does: "tells who watches one resource of another one too", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-resource-updated-scope"},
+			Name: "filter-of-resources-ignored", Does: "tells who watches one resource of another one too",
 			CaughtBy: []string{"subscriptions.updated.scope"},
 			Apply: widened(func(filter server.Object) {
 				if uris, ok := filter["resourceSubscriptions"].([]any); ok && len(uris) > 0 {
@@ -220,14 +199,12 @@ func streamFaults() []Fault {
 			}),
 		},
 		{
-			Name: "change-on-newest-stream", Does: "tells of changes of lists only on the stream that was opened last", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-list-changed-delivered"},
+			Name: "change-on-newest-stream", Does: "tells of changes of lists only on the stream that was opened last",
 			CaughtBy: []string{"subscriptions.delivered"},
 			Apply:    onNewestStream("/list_changed"),
 		},
 		{
-			Name: "change-unsolicited", Does: "tells of a resource that nobody watches with every call of a tool", In: spec.Stateless,
-			Breaks:   []string{"subscriptions-unsolicited-change-notifications"},
+			Name: "change-unsolicited", Does: "tells of a resource that nobody watches with every call of a tool",
 			CaughtBy: []string{"subscriptions.unsolicited"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
 				r.Notify("notifications/resources/updated", server.Object{"uri": "library://desk/ledger"})

@@ -24,20 +24,17 @@ func taskCapabilities() []Fault {
 	return []Fault{
 		{
 			Name: "tasks-undeclared", Does: "lists tasks without declaring them",
-			Breaks:   []string{"tasks-capability-declared"},
 			CaughtBy: []string{"tasks.capability.declared"},
 			Apply: all(func(o *server.Options) { o.Library = without("tasks") },
 				instead("tasks/list", func(*server.Request) (any, *server.Error) { return server.Object{"tasks": []any{}}, nil })),
 		},
 		{
 			Name: "tasks-list-capability-text", Does: "declares tasks.list by a text",
-			Breaks:   []string{"tasks-capability-shape"},
 			CaughtBy: []string{"tasks.capability.shape"},
 			Apply:    onCapability(func(tasks server.Object) { tasks["list"] = "yes" }),
 		},
 		{
 			Name: "tasks-of-lists", Does: "makes a task of prompts/list",
-			Breaks:   []string{"tasks-requests-exhaustive"},
 			CaughtBy: []string{"tasks.undeclared.none"},
 			Apply: augmented("prompts/list", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
 				v, problem := next(ctx, r)
@@ -49,7 +46,6 @@ func taskCapabilities() []Fault {
 		},
 		{
 			Name: "tasks-member-refused", Does: "refuses resources/templates/list when it asks for a task",
-			Breaks:   []string{"tasks-undeclared-processed-normally"},
 			CaughtBy: []string{"tasks.undeclared.normal"},
 			Apply: augmented("resources/templates/list", func(context.Context, *server.Request, server.Handler) (any, *server.Error) {
 				return nil, &server.Error{Code: spec.InvalidParams, Message: "The parameter task is not known here"}
@@ -57,7 +53,6 @@ func taskCapabilities() []Fault {
 		},
 		{
 			Name: "task-not-required", Does: "calls a tool that requires a task without one",
-			Breaks:   []string{"tasks-required-tool-32601"},
 			CaughtBy: []string{"tasks.tool.required"},
 			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if r.Params["name"] == "bind_catalogue" && r.Params["task"] == nil {
@@ -68,7 +63,6 @@ func taskCapabilities() []Fault {
 		},
 		{
 			Name: "task-forbidden-ignored", Does: "calls a tool that cannot be a task without one, when one is asked for",
-			Breaks:   []string{"tasks-forbidden-tool-32601"},
 			CaughtBy: []string{"tasks.tool.forbidden"},
 			Apply: augmented("tools/call", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
 				v, problem := next(ctx, r)
@@ -81,19 +75,16 @@ func taskCapabilities() []Fault {
 		},
 		{
 			Name: "tasks-list-not-declared", Does: "serves tasks/list and does not declare tasks.list",
-			Breaks:   []string{"tasks-list-gated"},
 			CaughtBy: []string{"tasks.list.gated"},
 			Apply:    onCapability(func(tasks server.Object) { delete(tasks, "list") }),
 		},
 		{
 			Name: "tasks-list-not-served", Does: "declares tasks.list and does not know tasks/list",
-			Breaks:   []string{"tasks-list-gated"},
 			CaughtBy: []string{"tasks.list.gated"},
 			Apply:    instead("tasks/list", unknownMethod),
 		},
 		{
 			Name: "tasks-cancel-not-served", Does: "declares tasks.cancel and does not know tasks/cancel",
-			Breaks:   []string{"tasks-cancel-gated"},
 			CaughtBy: []string{"tasks.cancel.gated"},
 			Apply:    instead("tasks/cancel", unknownMethod),
 		},
@@ -125,19 +116,16 @@ func taskMembers() []Fault {
 		}),
 		{
 			Name: "task-id-number", Does: "gives a task a number for an id",
-			Breaks:   []string{"tasks-id-string"},
 			CaughtBy: []string{"tasks.id.string"},
 			Apply:    onCreated(func(task server.Object) { task["taskId"] = 7 }),
 		},
 		{
 			Name: "task-id-counted", Does: "counts its tasks to name them",
-			Breaks:   []string{"tasks-secure-ids-without-context"},
 			CaughtBy: []string{"tasks.id.secure"},
 			Apply:    taskIDs(func(n int, _ *server.Request) string { return fmt.Sprintf("task-%06d", n) }),
 		},
 		{
 			Name: "task-id-of-client", Does: "gives a task the id that the client asks for",
-			Breaks:   []string{"tasks-id-by-receiver"},
 			CaughtBy: []string{"tasks.id.own"},
 			Apply: taskIDs(func(_ int, r *server.Request) string {
 				id, _ := r.Params["task"].(server.Object)["taskId"].(string)
@@ -146,7 +134,6 @@ func taskMembers() []Fault {
 		},
 		{
 			Name: "tasks-list-by-id", Does: "lists tasks as an object by their ids",
-			Breaks:   []string{"tasks-list-result-shape"},
 			CaughtBy: []string{"tasks.list.shape"},
 			Apply: onResult("tasks/list", func(o server.Object) {
 				byID := server.Object{}
@@ -158,7 +145,6 @@ func taskMembers() []Fault {
 		},
 		{
 			Name: "task-status-bare", Does: "tells of a status without the rest of the task",
-			Breaks:   []string{"tasks-status-notification-shape"},
 			CaughtBy: []string{"tasks.notification.shape"},
 			Apply: onNotified("notifications/tasks/status", func(params server.Object) {
 				delete(params, "createdAt")

@@ -14,38 +14,32 @@ func taskLives() []Fault {
 	return []Fault{
 		{
 			Name: "task-begins-waiting", Does: "begins a task as input_required",
-			Breaks:   []string{"tasks-initial-working"},
 			CaughtBy: []string{"tasks.status.initial"},
 			Apply:    onCreated(func(task server.Object) { task["status"] = "input_required" }),
 		},
 		{
 			Name: "task-works-again", Does: "lists completed tasks as working",
-			Breaks:   []string{"tasks-valid-transitions", "tasks-terminal-final"},
 			CaughtBy: []string{"tasks.status.final"},
 			Apply:    onListedTasks(func(task server.Object) { replace(task, "completed", "working") }),
 		},
 		{
 			Name: "task-cancelled-completes", Does: "lists cancelled tasks as completed",
-			Breaks:   []string{"tasks-cancelled-stays"},
 			CaughtBy: []string{"tasks.cancel.final"},
 			Apply:    onListedTasks(func(task server.Object) { replace(task, "cancelled", "completed") }),
 		},
 		{
 			Name: "task-cancelled-goes-on", Does: "goes on with a task when it is cancelled",
-			Breaks:   []string{"tasks-cancel-stops"},
 			CaughtBy: []string{"tasks.cancel.stops"},
 			Also:     map[string]string{"progress.task.ended": "the work that goes on reports its progress"},
 			Apply:    taskGoesOn,
 		},
 		{
 			Name: "task-cancelled-later", Does: "answers tasks/cancel with a task that is still working",
-			Breaks:   []string{"tasks-cancel-transitions-first"},
 			CaughtBy: []string{"tasks.cancel.status"},
 			Apply:    onResult("tasks/cancel", func(task server.Object) { replace(task, "cancelled", "working") }),
 		},
 		{
 			Name: "task-ended-cancelled", Does: "accepts that a task that has ended is cancelled, and leaves it as it is",
-			Breaks:   []string{"tasks-cancel-terminal-32602"},
 			CaughtBy: []string{"tasks.cancel.terminal"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -59,7 +53,6 @@ func taskLives() []Fault {
 		},
 		{
 			Name: "task-failed-completed", Does: "calls a task completed whose tool failed",
-			Breaks:   []string{"tasks-iserror-failed"},
 			CaughtBy: []string{"tasks.failed.status"},
 			Apply: aboutTasksOf("scan_card", func(_ *server.Request, v any, problem *server.Error) (any, *server.Error) {
 				if task, ok := v.(server.Object); ok {
@@ -76,7 +69,6 @@ func taskEnds() []Fault {
 	return []Fault{
 		{
 			Name: "task-not-made", Does: "calls stocktake without a task, when one is asked for",
-			Breaks:   []string{"tasks-create-result"},
 			CaughtBy: []string{"tasks.create.result"},
 			Apply: augmented("tools/call", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
 				if r.Params["name"] == "stocktake" {
@@ -87,20 +79,17 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-made-late", Does: "does the work of stocktake before it answers with the task",
-			Breaks:   []string{"tasks-create-result-prompt"},
 			CaughtBy: []string{"tasks.create.prompt"},
 			Apply:    madeLate,
 		},
 		{
 			Name: "task-result-early", Does: "does not wait for the end of stocktake to answer tasks/result",
-			Breaks:   []string{"tasks-result-blocks"},
 			CaughtBy: []string{"tasks.result.blocks"},
 			Also:     map[string]string{"progress.task.ended": "the work goes on behind its result and reports its progress"},
 			Apply:    resultEarly,
 		},
 		{
 			Name: "task-result-once", Does: "forgets the result of a task when it was asked for",
-			Breaks:   []string{"tasks-result-terminal-final"},
 			CaughtBy: []string{"tasks.result.kept"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				var given sync.Map
@@ -118,7 +107,6 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-result-other", Does: "gives another result of stocktake when it was a task",
-			Breaks:   []string{"tasks-result-identical"},
 			CaughtBy: []string{"tasks.result.identical"},
 			Apply: ofResults("stocktake", func(o server.Object) {
 				o["content"] = []any{server.Object{"type": "text", "text": "The task is done."}}
@@ -126,7 +114,6 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-result-wrapped", Does: "wraps the result of bind_catalogue",
-			Breaks:   []string{"tasks-result-structure"},
 			CaughtBy: []string{"tasks.result.structure"},
 			Apply: ofResults("bind_catalogue", func(o server.Object) {
 				o["result"] = server.Object{"content": o["content"]}
@@ -135,7 +122,6 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-links-nowhere", Does: "links to a resource that there is not in the result of a tool that is always a task",
-			Breaks:   []string{"tools-resource-link-readable"},
 			CaughtBy: []string{"tools.link.readable"},
 			Apply: ofResults("bind_catalogue", func(o server.Object) {
 				o["content"] = append(o["content"].([]any), server.Object{"type": "resource_link", "uri": "library://nowhere", "name": "nowhere"})
@@ -143,7 +129,6 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-failure-as-error", Does: "answers tasks/result with an error when the tool failed",
-			Breaks:   []string{"tasks-result-success-response"},
 			CaughtBy: []string{"tasks.result.response"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -157,7 +142,6 @@ func taskEnds() []Fault {
 		},
 		{
 			Name: "task-error-other", Does: "answers tasks/result with an error of its own where the call had another",
-			Breaks:   []string{"tasks-result-same-error"},
 			CaughtBy: []string{"tasks.result.error"},
 			Apply: onError("tasks/result", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if e.Code == spec.InternalError {
@@ -175,7 +159,6 @@ func taskRequests() []Fault {
 	return []Fault{
 		{
 			Name: "task-unknown-to-get", Does: "answers tasks/get with an internal error",
-			Breaks:   []string{"tasks-get-answered"},
 			CaughtBy: []string{"tasks.get.answered"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -189,7 +172,6 @@ func taskRequests() []Fault {
 		},
 		{
 			Name: "task-unknown-as-request", Does: "answers tasks/get of a task that does not exist with -32600",
-			Breaks:   []string{"tasks-unknown-id-32602"},
 			CaughtBy: []string{"tasks.id.unknown"},
 			Apply: onError("tasks/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				return nil, &server.Error{Code: spec.InvalidRequest, Message: e.Message}
@@ -197,7 +179,6 @@ func taskRequests() []Fault {
 		},
 		{
 			Name: "tasks-cursor-ignored", Does: "answers tasks/list with an invalid cursor with the first page",
-			Breaks:   []string{"tasks-list-invalid-cursor-32602"},
 			CaughtBy: []string{"tasks.list.cursor"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -234,7 +215,6 @@ func taskNames() []Fault {
 	return []Fault{
 		{
 			Name: "task-of-meta", Does: "takes the task of the _meta for the one that tasks/get is about",
-			Breaks:   []string{"tasks-taskid-param-authoritative", "tasks-related-task-ignored"},
 			CaughtBy: []string{"tasks.related.ignored"},
 			Apply: onRequest("tasks/get", func(r *server.Request) {
 				meta, _ := r.Params["_meta"].(server.Object)
@@ -245,19 +225,16 @@ func taskNames() []Fault {
 		},
 		{
 			Name: "task-result-unnamed", Does: "does not name the task in the answer to tasks/result",
-			Breaks:   []string{"tasks-result-related-task"},
 			CaughtBy: []string{"tasks.related.result"},
 			Apply:    onResult("tasks/result", func(o server.Object) { delete(o, "_meta") }),
 		},
 		{
 			Name: "task-progress-unnamed", Does: "does not name the task in its progress",
-			Breaks:   []string{"tasks-related-task-metadata"},
 			CaughtBy: []string{"tasks.related.progress"},
 			Apply:    onNotified("notifications/progress", func(params server.Object) { delete(params, "_meta") }),
 		},
 		{
 			Name: "task-named-twice", Does: "names the task in the _meta of the answer to tasks/get",
-			Breaks:   []string{"tasks-no-related-task-in-results"},
 			CaughtBy: []string{"tasks.related.answers"},
 			Apply: onResult("tasks/get", func(task server.Object) {
 				task["_meta"] = server.Object{relatedTask: server.Object{"taskId": task["taskId"]}}
@@ -265,7 +242,6 @@ func taskNames() []Fault {
 		},
 		{
 			Name: "task-status-named-twice", Does: "names the task in the _meta of a status notification",
-			Breaks:   []string{"tasks-no-related-task-in-status"},
 			CaughtBy: []string{"tasks.related.notification"},
 			Apply: onNotified("notifications/tasks/status", func(params server.Object) {
 				params["_meta"] = server.Object{relatedTask: server.Object{"taskId": params["taskId"]}}

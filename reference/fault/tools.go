@@ -14,86 +14,73 @@ import (
 func toolDefinitions() []Fault {
 	return []Fault{
 		{
-			Name: "tool-without-name", Does: "lists a tool that has no name", In: spec.Every,
-			Breaks:   []string{"tools-tool-name"},
+			Name: "tool-without-name", Does: "lists a tool that has no name",
 			CaughtBy: []string{"tools.name.string"},
 			Apply:    onTool("scan_card", func(tool server.Object) { delete(tool, "name") }),
 		},
 		{
-			Name: "tool-name-twice", Does: "calls two tools by the same name", In: spec.Every,
-			Breaks:   []string{"tools-tool-name-unique"},
+			Name: "tool-name-twice", Does: "calls two tools by the same name",
 			CaughtBy: []string{"tools.name.unique"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["name"] = "opening_hours" }),
 		},
 		{
-			Name: "tool-name-with-space", Does: "calls a tool by a name with a space", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"tools-name-no-special", "tools-name-charset"},
+			Name: "tool-name-with-space", Does: "calls a tool by a name with a space",
 			CaughtBy: []string{"tools.name.characters"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["name"] = "scan card" }),
 		},
 		{
-			Name: "tool-name-too-long", Does: "calls a tool by a name of 200 characters", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"tools-name-length"},
+			Name: "tool-name-too-long", Does: "calls a tool by a name of 200 characters",
 			CaughtBy: []string{"tools.name.length"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["name"] = strings.Repeat("scan", 50) }),
 		},
 		{
-			Name: "tool-title-null", Does: "gives a tool the title null", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-tool-title-type"},
+			Name: "tool-title-null", Does: "gives a tool the title null",
 			CaughtBy: []string{"tools.title.string"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["title"] = nil }),
 		},
 		{
-			Name: "tool-description-null", Does: "gives a tool the description null", In: spec.Every,
-			Breaks:   []string{"tools-tool-description-type"},
+			Name: "tool-description-null", Does: "gives a tool the description null",
 			CaughtBy: []string{"tools.description.string"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["description"] = nil }),
 		},
 		{
-			Name: "tool-hint-string", Does: "writes a hint of a tool as a string", In: spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"tools-annotations-types"},
+			Name: "tool-hint-string", Does: "writes a hint of a tool as a string",
 			CaughtBy: []string{"tools.annotations.types"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["annotations"] = server.Object{"readOnlyHint": "yes"} }),
 		},
 		{
-			Name: "tool-input-schema-null", Does: "gives a tool without arguments the inputSchema null", In: spec.Every,
-			Breaks:   []string{"tools-input-schema-object"},
+			Name: "tool-input-schema-null", Does: "gives a tool without arguments the inputSchema null",
 			CaughtBy: []string{"tools.input-schema.object"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["inputSchema"] = nil }),
 		},
 		{
-			Name: "tool-property-true", Does: "gives a property of an inputSchema the schema true", In: spec.Handshake,
-			Breaks:   []string{"tools-input-schema-members"},
+			Name: "tool-property-true", Does: "gives a property of an inputSchema the schema true",
 			CaughtBy: []string{"tools.input-schema.members"},
 			Apply: onTool("scan_card", func(tool server.Object) {
 				tool["inputSchema"] = server.Object{"type": "object", "properties": server.Object{"card": true}}
 			}),
 		},
 		{
-			Name: "tool-input-schema-invalid", Does: "gives a property the type text, which JSON Schema has not", In: spec.Every,
-			Breaks:   []string{"tools-input-schema-valid"},
+			Name: "tool-input-schema-invalid", Does: "gives a property the type text, which JSON Schema has not",
 			CaughtBy: []string{"tools.input-schema.valid", "tools.input-schema.valid.advised"},
 			Apply: onTool("scan_card", func(tool server.Object) {
 				tool["inputSchema"] = server.Object{"type": "object", "properties": server.Object{"card": server.Object{"type": "text"}}}
 			}),
 		},
 		{
-			Name: "tool-output-schema-invalid", Does: "gives a property of an outputSchema the type text", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-output-schema-valid"},
+			Name: "tool-output-schema-invalid", Does: "gives a property of an outputSchema the type text",
 			CaughtBy: []string{"tools.output-schema.valid", "tools.output-schema.valid.advised"},
 			Apply: onTool("search_catalogue", func(tool server.Object) {
 				tool["outputSchema"] = server.Object{"type": "object", "properties": server.Object{"total": server.Object{"type": "text"}}}
 			}),
 		},
 		{
-			Name: "tool-output-schema-true", Does: "gives a tool the outputSchema true", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-output-schema-object"},
+			Name: "tool-output-schema-true", Does: "gives a tool the outputSchema true",
 			CaughtBy: []string{"tools.output-schema.object"},
 			Apply:    onTool("search_catalogue", func(tool server.Object) { tool["outputSchema"] = true }),
 		},
 		{
-			Name: "tool-task-support-always", Does: "gives a tool a task support that does not exist", In: spec.Only(spec.V2025_11_25),
-			Breaks:   []string{"tools-execution-task-support-enum"},
+			Name: "tool-task-support-always", Does: "gives a tool a task support that does not exist",
 			CaughtBy: []string{"tools.execution.task-support"},
 			Apply:    onTool("scan_card", func(tool server.Object) { tool["execution"] = server.Object{"taskSupport": "always"} }),
 		},
@@ -105,15 +92,13 @@ func toolDefinitions() []Fault {
 func toolLists() []Fault {
 	return []Fault{
 		{
-			Name: "tools-undeclared", Does: "lists tools without declaring the capability", In: spec.Every,
-			Breaks:   []string{"tools-capability-declared"},
+			Name: "tools-undeclared", Does: "lists tools without declaring the capability",
 			CaughtBy: []string{"tools.capability.declared"},
 			Also:     map[string]string{"subscriptions.ack.subset": "it acknowledges changes of tools as any other"},
 			Apply:    undeclared("tools"),
 		},
 		{
-			Name: "tools-as-object", Does: "lists tools as an object by their names", In: spec.Every,
-			Breaks:   []string{"tools-list-result"},
+			Name: "tools-as-object", Does: "lists tools as an object by their names",
 			CaughtBy: []string{"tools.list.array"},
 			Apply: onResult("tools/list", func(o server.Object) {
 				byName := server.Object{}
@@ -124,34 +109,29 @@ func toolLists() []Fault {
 			}),
 		},
 		{
-			Name: "tools-list-fails", Does: "declares tools and answers tools/list with an error", In: spec.Stateless,
-			Breaks:   []string{"tools-list-answered"},
+			Name: "tools-list-fails", Does: "declares tools and answers tools/list with an error",
 			CaughtBy: []string{"tools.list.answered"},
 			Apply: instead("tools/list", func(*server.Request) (any, *server.Error) {
 				return nil, &server.Error{Code: spec.InternalError, Message: "The tools are locked away"}
 			}),
 		},
 		{
-			Name: "tools-shuffled", Does: "lists the tools of a page in turned order every second time", In: spec.Stateless,
-			Breaks:   []string{"tools-list-deterministic-order"},
+			Name: "tools-shuffled", Does: "lists the tools of a page in turned order every second time",
 			CaughtBy: []string{"tools.list.order"},
 			Apply:    toolsShuffled,
 		},
 		{
-			Name: "tools-by-connection", Does: "lists a tool on each connection that no other has", In: spec.Stateless,
-			Breaks:   []string{"tools-list-not-per-connection"},
+			Name: "tools-by-connection", Does: "lists a tool on each connection that no other has",
 			CaughtBy: []string{"tools.list.everywhere"},
 			Apply:    byConnection("tools/list", addTool),
 		},
 		{
-			Name: "tools-as-side-effect", Does: "lists one tool more on a connection on which prompts were listed", In: spec.Stateless,
-			Breaks:   []string{"tools-list-not-per-connection"},
+			Name: "tools-as-side-effect", Does: "lists one tool more on a connection on which prompts were listed",
 			CaughtBy: []string{"tools.list.everywhere"},
 			Apply:    asSideEffect("prompts/list", "tools/list", addTool),
 		},
 		{
-			Name: "tools-changed-silently", Does: "does not tell of changes of the list of tools", In: spec.Every,
-			Breaks:   []string{"tools-list-changed-notify"},
+			Name: "tools-changed-silently", Does: "does not tell of changes of the list of tools",
 			CaughtBy: []string{"tools.list-changed.sent"},
 			Apply:    silent("notifications/tools/list_changed"),
 		},
@@ -211,8 +191,7 @@ func addTool(list server.Object, name string) {
 func toolCalls() []Fault {
 	return []Fault{
 		{
-			Name: "unknown-tool-as-result", Does: "reports an unknown tool in a result", In: spec.Every,
-			Breaks:   []string{"tools-unknown-tool-error", "tools-find-error-schema"},
+			Name: "unknown-tool-as-result", Does: "reports an unknown tool in a result",
 			CaughtBy: []string{"tools.call.unknown"},
 			Apply: onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
 				if strings.HasPrefix(e.Message, "Unknown tool") {
@@ -222,8 +201,7 @@ func toolCalls() []Fault {
 			}),
 		},
 		{
-			Name: "no-tools-as-result", Does: "has no tools and reports that in the result of a call", In: spec.Every,
-			Breaks:   []string{"tools-find-error-schema"},
+			Name: "no-tools-as-result", Does: "has no tools and reports that in the result of a call",
 			CaughtBy: []string{"tools.call.unsupported"},
 			Apply: all(
 				func(o *server.Options) { o.Library = without("tools") },
@@ -232,8 +210,7 @@ func toolCalls() []Fault {
 				})),
 		},
 		{
-			Name: "nameless-call-as-result", Does: "reports a call that names no tool in a result", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"tools-call-malformed-request-error"},
+			Name: "nameless-call-as-result", Does: "reports a call that names no tool in a result",
 			CaughtBy: []string{"tools.call.malformed", "tools.call.malformed.advised"},
 			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
 				if _, named := r.Params["name"].(string); !named {
@@ -243,14 +220,12 @@ func toolCalls() []Fault {
 			}),
 		},
 		{
-			Name: "arguments-unchecked", Does: "searches without a query as if there were one", In: spec.Every,
-			Breaks:   []string{"tools-validate-inputs"},
+			Name: "arguments-unchecked", Does: "searches without a query as if there were one",
 			CaughtBy: []string{"tools.call.arguments.validated"},
 			Apply:    onLibraryTool("search_catalogue", func(tool *server.Tool) { tool.Lenient = true }),
 		},
 		{
-			Name: "arguments-refused-as-error", Does: "answers arguments that do not fit with error -32602", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"tools-input-error-in-result"},
+			Name: "arguments-refused-as-error", Does: "answers arguments that do not fit with error -32602",
 			CaughtBy: []string{"tools.call.arguments.reported"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -263,8 +238,7 @@ func toolCalls() []Fault {
 			}),
 		},
 		{
-			Name: "tool-names-folded", Does: "takes the names of tools in any case", In: spec.Since(spec.V2025_11_25),
-			Breaks:   []string{"tools-name-case-sensitive"},
+			Name: "tool-names-folded", Does: "takes the names of tools in any case",
 			CaughtBy: []string{"tools.name.case"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
 				if name, ok := r.Params["name"].(string); ok {
@@ -297,54 +271,46 @@ func complained(why string) server.Object {
 func toolResults() []Fault {
 	return []Fault{
 		{
-			Name: "result-without-content", Does: "answers a call that has nothing to say without content", In: spec.Every,
-			Breaks:   []string{"tools-call-result-content"},
+			Name: "result-without-content", Does: "answers a call that has nothing to say without content",
 			CaughtBy: []string{"tools.result.content"},
 			Apply:    onCall("opening_hours", func(o server.Object) { delete(o, "content") }),
 		},
 		{
-			Name: "is-error-string", Does: "writes isError as a string", In: spec.Every,
-			Breaks:   []string{"tools-call-result-is-error-type"},
+			Name: "is-error-string", Does: "writes isError as a string",
 			CaughtBy: []string{"tools.result.is-error"},
 			Apply:    onCall("opening_hours", func(o server.Object) { o["isError"] = "false" }),
 		},
 		{
-			Name: "structured-array", Does: "returns an array as structured content", In: spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Breaks:   []string{"tools-structured-content-object"},
+			Name: "structured-array", Does: "returns an array as structured content",
 			CaughtBy: []string{"tools.result.structured.object"},
 			Apply:    onCall("opening_hours", func(o server.Object) { o["structuredContent"] = []any{"9", "18"} }),
 		},
 		{
-			Name: "structured-only", Does: "returns structured content beside prose", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-structured-content-text"},
+			Name: "structured-only", Does: "returns structured content beside prose",
 			CaughtBy: []string{"tools.result.structured.text"},
 			Apply: onCall("search_catalogue", func(o server.Object) {
 				o["content"] = []any{server.Object{"type": "text", "text": "Books were found."}}
 			}),
 		},
 		{
-			Name: "structured-misses-schema", Does: "returns structured content that lacks what the outputSchema requires", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-output-schema-conformance"},
+			Name: "structured-misses-schema", Does: "returns structured content that lacks what the outputSchema requires",
 			CaughtBy: []string{"tools.result.structured.schema"},
 			Apply: onLibraryTool("search_catalogue", func(tool *server.Tool) {
 				tool.Output = server.Object{"type": "object", "required": []any{"shelf"}}
 			}),
 		},
 		{
-			Name: "structured-left-out", Does: "has an outputSchema and returns text only", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-output-schema-conformance"},
+			Name: "structured-left-out", Does: "has an outputSchema and returns text only",
 			CaughtBy: []string{"tools.result.structured.schema"},
 			Apply:    onCall("search_catalogue", func(o server.Object) { delete(o, "structuredContent") }),
 		},
 		{
-			Name: "embeds-undeclared-resources", Does: "embeds resources in results without declaring resources", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-embedded-resources-capability"},
+			Name: "embeds-undeclared-resources", Does: "embeds resources in results without declaring resources",
 			CaughtBy: []string{"tools.result.embedded"},
 			Apply:    func(o *server.Options) { o.Library = without("resources") },
 		},
 		{
-			Name: "link-leads-nowhere", Does: "links to a resource that cannot be read", In: spec.Since(spec.V2025_06_18),
-			Breaks:   []string{"tools-resource-link-readable"},
+			Name: "link-leads-nowhere", Does: "links to a resource that cannot be read",
 			CaughtBy: []string{"tools.link.readable"},
 			Apply: onCall("show_exhibits", func(o server.Object) {
 				for _, block := range o["content"].([]any) {
@@ -355,8 +321,7 @@ func toolResults() []Fault {
 			}),
 		},
 		{
-			Name: "failure-as-protocol-error", Does: "answers a call of a tool that fails with error -32603", In: spec.Every,
-			Breaks:   []string{"tools-execution-error-is-error", "tools-execution-error-docs"},
+			Name: "failure-as-protocol-error", Does: "answers a call of a tool that fails with error -32603",
 			CaughtBy: []string{"tools.result.failure"},
 			Apply:    all(failingTool, onFailure("test_error_handling")),
 		},

@@ -38,14 +38,12 @@ func negotiationFaults() []Fault {
 	newest := spec.Handshake.Newest()
 	return []Fault{
 		{
-			Name: "echoes-unknown-version", Does: "agrees to whatever version initialize names", In: spec.Handshake,
-			Breaks:   []string{"versioning-server-counter-offer"},
+			Name: "echoes-unknown-version", Does: "agrees to whatever version initialize names",
 			CaughtBy: []string{"versioning.counter-offer"},
 			Apply:    onInitialize(func(asked, _ string) string { return asked }),
 		},
 		{
-			Name: "refuses-unknown-version", Does: "refuses an unknown version without an offer", In: spec.Handshake,
-			Breaks:   []string{"versioning-server-counter-offer"},
+			Name: "refuses-unknown-version", Does: "refuses an unknown version without an offer",
 			CaughtBy: []string{"versioning.counter-offer"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -58,7 +56,6 @@ func negotiationFaults() []Fault {
 		},
 		{
 			Name: "offers-what-it-does-not-speak", Does: "offers its newest version, and does not agree to it when asked", In: spec.Handshake & spec.Until(spec.V2025_06_18),
-			Breaks:   []string{"versioning-server-counter-offer"},
 			CaughtBy: []string{"versioning.counter-offer"},
 			Apply: onInitialize(func(asked, offered string) string {
 				if asked == string(newest) {
@@ -69,7 +66,6 @@ func negotiationFaults() []Fault {
 		},
 		{
 			Name: "offers-oldest", Does: "offers the oldest version that it speaks instead of an unknown one", In: spec.Handshake & spec.Since(spec.V2025_03_26),
-			Breaks:   []string{"versioning-server-counter-latest"},
 			CaughtBy: []string{"versioning.counter-offer.latest"},
 			Apply: onInitialize(func(asked, offered string) string {
 				if !published(asked) {
@@ -79,8 +75,7 @@ func negotiationFaults() []Fault {
 			}),
 		},
 		{
-			Name: "version-with-v", Does: "writes a v before the versions that it offers", In: spec.Every,
-			Breaks:   []string{"versioning-identifier"},
+			Name: "version-with-v", Does: "writes a v before the versions that it offers",
 			CaughtBy: []string{"versioning.identifier", "versioning.identifier.advised"},
 			Apply: all(
 				onInitialize(func(asked, _ string) string {
@@ -105,8 +100,7 @@ func negotiationFaults() []Fault {
 func perRequestFaults() []Fault {
 	return []Fault{
 		{
-			Name: "serves-any-version", Does: "serves requests of any version as its own", In: spec.Stateless,
-			Breaks:   []string{"versioning-unsupported-version-error", "discover-supported-versions-complete"},
+			Name: "serves-any-version", Does: "serves requests of any version as its own",
 			CaughtBy: []string{"versioning.unsupported.error"},
 			Apply: onRequest("", func(r *server.Request) {
 				if v, ok := metaOf(r)[spec.MetaProtocolVersion].(string); ok && !published(v) {
@@ -115,26 +109,23 @@ func perRequestFaults() []Fault {
 			}),
 		},
 		{
-			Name: "unsupported-version-code", Does: "refuses an unsupported version with -32602", In: spec.Stateless,
+			Name: "unsupported-version-code", Does: "refuses an unsupported version with -32602",
 			Breaks:   []string{"versioning-unsupported-version-error"},
 			CaughtBy: []string{"versioning.unsupported.error"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Code = spec.InvalidParams }),
 		},
 		{
-			Name: "unsupported-version-bare", Does: "refuses an unsupported version without naming others", In: spec.Stateless,
-			Breaks:   []string{"versioning-unsupported-version-data"},
+			Name: "unsupported-version-bare", Does: "refuses an unsupported version without naming others",
 			CaughtBy: []string{"versioning.unsupported.data"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Data = nil }),
 		},
 		{
-			Name: "unsupported-version-mistaken", Does: "names another version than the requested one as such", In: spec.Stateless,
-			Breaks:   []string{"versioning-unsupported-version-data"},
+			Name: "unsupported-version-mistaken", Does: "names another version than the requested one as such",
 			CaughtBy: []string{"versioning.unsupported.data"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Data.(server.Object)["requested"] = "2025-11-25" }),
 		},
 		{
-			Name: "thrown-by-version", Does: "serves nothing more on a connection after an unsupported version", In: spec.Stateless,
-			Breaks:   []string{"versioning-per-request-independent", "lifecycle-stateless-independent-requests"},
+			Name: "thrown-by-version", Does: "serves nothing more on a connection after an unsupported version",
 			CaughtBy: []string{"versioning.per-request"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				var thrown atomic.Bool
@@ -151,7 +142,7 @@ func perRequestFaults() []Fault {
 			}),
 		},
 		{
-			Name: "initialize-refused-tersely", Does: "knows no handshake, and says nothing more when it refuses one", In: spec.Stateless,
+			Name: "initialize-refused-tersely", Does: "knows no handshake, and says nothing more when it refuses one",
 			Breaks:   []string{"versioning-modern-only-names-versions"},
 			CaughtBy: []string{"versioning.initialize.refused"},
 			Apply: all(
@@ -160,7 +151,7 @@ func perRequestFaults() []Fault {
 			),
 		},
 		{
-			Name: "initialize-ignored", Does: "knows no handshake, and does not answer one", In: spec.Stateless,
+			Name: "initialize-ignored", Does: "knows no handshake, and does not answer one",
 			Breaks:   []string{"versioning-modern-only-rejects-initialize"},
 			CaughtBy: []string{"versioning.initialize.refused"},
 			Apply: all(
@@ -169,14 +160,12 @@ func perRequestFaults() []Fault {
 			),
 		},
 		{
-			Name: "initialize-names-stateless", Does: "agrees to the stateless revision in initialize", In: spec.Stateless,
-			Breaks:   []string{"versioning-dual-server-legacy"},
+			Name: "initialize-names-stateless", Does: "agrees to the stateless revision in initialize",
 			CaughtBy: []string{"versioning.initialize.served"},
 			Apply:    onInitialize(func(_, _ string) string { return string(spec.V2026_07_28) }),
 		},
 		{
-			Name: "initialize-without-effect", Does: "answers initialize, and still wants each request to describe itself", In: spec.Stateless,
-			Breaks:   []string{"versioning-dual-server-legacy"},
+			Name: "initialize-without-effect", Does: "answers initialize, and still wants each request to describe itself",
 			CaughtBy: []string{"versioning.initialize.served"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -188,20 +177,17 @@ func perRequestFaults() []Fault {
 			}),
 		},
 		{
-			Name: "ping-kept", Does: "serves ping to stateless requests", In: spec.Stateless,
-			Breaks:   []string{"versioning-removed-methods-unknown"},
+			Name: "ping-kept", Does: "serves ping to stateless requests",
 			CaughtBy: []string{"versioning.removed"},
 			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return complete(nil), nil }),
 		},
 		{
-			Name: "extension-without-prefix", Does: "declares an extension whose identifier has no prefix", In: spec.Stateless,
-			Breaks:   []string{"versioning-extension-id-naming"},
+			Name: "extension-without-prefix", Does: "declares an extension whose identifier has no prefix",
 			CaughtBy: []string{"versioning.extensions.names"},
 			Apply:    declares("extensions", server.Object{"reading-room": server.Object{}}),
 		},
 		{
-			Name: "extension-settings-true", Does: "declares an extension as true", In: spec.Stateless,
-			Breaks:   []string{"versioning-extension-settings-object"},
+			Name: "extension-settings-true", Does: "declares an extension as true",
 			CaughtBy: []string{"versioning.extensions.settings"},
 			Apply:    declares("extensions", server.Object{"example.library/reading-room": true}),
 		},

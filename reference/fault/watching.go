@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
@@ -16,50 +15,42 @@ const updated = "notifications/resources/updated"
 func watching() []Fault {
 	return []Fault{
 		{
-			Name: "prompts-changed-silently", Does: "does not tell of changes of the list of prompts", In: spec.Every,
-			Breaks:   []string{"prompts-list-changed-notify"},
+			Name: "prompts-changed-silently", Does: "does not tell of changes of the list of prompts",
 			CaughtBy: []string{"prompts.list-changed.sent"},
 			Apply:    withoutFrames("notifications/prompts/list_changed"),
 		},
 		{
-			Name: "resources-changed-silently", Does: "does not tell of changes of the list of resources", In: spec.Every,
-			Breaks:   []string{"resources-list-changed-notify"},
+			Name: "resources-changed-silently", Does: "does not tell of changes of the list of resources",
 			CaughtBy: []string{"resources.list-changed.sent"},
 			Apply:    withoutFrames("notifications/resources/list_changed"),
 		},
 		{
-			Name: "resource-updated-silently", Does: "does not tell of changes of resources that are watched", In: spec.Every,
-			Breaks:   []string{"resources-subscribe-notifies"},
+			Name: "resource-updated-silently", Does: "does not tell of changes of resources that are watched",
 			CaughtBy: []string{"resources.updated.sent"},
 			Apply:    withoutFrames(updated),
 		},
 		{
-			Name: "prompts-change-undeclared", Does: "tells of changes of prompts without declaring prompts.listChanged", In: spec.Every,
-			Breaks:   []string{"prompts-list-changed-needs-flag"},
+			Name: "prompts-change-undeclared", Does: "tells of changes of prompts without declaring prompts.listChanged",
 			CaughtBy: []string{"prompts.list-changed.undeclared", "prompts.list-changed.undeclared.advised"},
 			Apply:    all(undeclaredFeature("prompts", "listChanged"), unacknowledged("promptsListChanged")),
 		},
 		{
-			Name: "resources-change-undeclared", Does: "tells of changes of resources without declaring resources.listChanged", In: spec.Every,
-			Breaks:   []string{"resources-list-changed-needs-flag"},
+			Name: "resources-change-undeclared", Does: "tells of changes of resources without declaring resources.listChanged",
 			CaughtBy: []string{"resources.list-changed.undeclared", "resources.list-changed.undeclared.advised"},
 			Apply:    all(undeclaredFeature("resources", "listChanged"), unacknowledged("resourcesListChanged")),
 		},
 		{
-			Name: "tools-change-undeclared", Does: "tells of changes of tools without declaring tools.listChanged", In: spec.Every,
-			Breaks:   []string{"tools-list-changed-needs-flag"},
+			Name: "tools-change-undeclared", Does: "tells of changes of tools without declaring tools.listChanged",
 			CaughtBy: []string{"tools.list-changed.undeclared", "tools.list-changed.undeclared.advised"},
 			Apply:    all(undeclaredFeature("tools", "listChanged"), unacknowledged("toolsListChanged")),
 		},
 		{
-			Name: "subscribe-undeclared", Does: "takes subscriptions without declaring resources.subscribe", In: spec.Handshake,
-			Breaks:   []string{"resources-subscribe-undeclared"},
+			Name: "subscribe-undeclared", Does: "takes subscriptions without declaring resources.subscribe",
 			CaughtBy: []string{"resources.subscribe.undeclared"},
 			Apply:    undeclaredFeature("resources", "subscribe"),
 		},
 		{
-			Name: "update-undeclared", Does: "tells of a resource without declaring resources.subscribe", In: spec.Handshake,
-			Breaks:   []string{"resources-updated-needs-capability"},
+			Name: "update-undeclared", Does: "tells of a resource without declaring resources.subscribe",
 			CaughtBy: []string{"resources.updated.undeclared", "resources.updated.undeclared.advised"},
 			Apply: all(func(o *server.Options) {
 				o.Library = func(l *server.Library) { delete(l.Capabilities["resources"].(server.Object), "subscribe") }
@@ -68,7 +59,7 @@ func watching() []Fault {
 			})),
 		},
 		{
-			Name: "update-unsubscribed", Does: "tells of a resource that the client has never subscribed to", In: spec.Handshake,
+			Name: "update-unsubscribed", Does: "tells of a resource that the client has never subscribed to",
 			Breaks:   []string{"resources-updated-only-if-subscribed"},
 			CaughtBy: []string{"resources.updated.subscribed"},
 			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
@@ -76,7 +67,7 @@ func watching() []Fault {
 			}),
 		},
 		{
-			Name: "unsubscribe-forgotten", Does: "goes on telling of resources from which the client has unsubscribed", In: spec.Handshake,
+			Name: "unsubscribe-forgotten", Does: "goes on telling of resources from which the client has unsubscribed",
 			Breaks:   []string{"resources-unsubscribe-stops-updates"},
 			CaughtBy: []string{"resources.updated.subscribed"},
 			Apply: instead("resources/unsubscribe", func(*server.Request) (any, *server.Error) {
@@ -84,43 +75,37 @@ func watching() []Fault {
 			}),
 		},
 		{
-			Name: "update-without-uri", Does: "tells that a resource changed, and not which", In: spec.Every,
-			Breaks:   []string{"resources-updated-params"},
+			Name: "update-without-uri", Does: "tells that a resource changed, and not which",
 			CaughtBy: []string{"resources.updated.uri"},
 			Apply:    onParams(updated, func(params server.Object) { delete(params, "uri") }),
 		},
 		{
-			Name: "update-uri-array", Does: "names the resource that changed in an array", In: spec.Every,
-			Breaks:   []string{"resources-updated-params"},
+			Name: "update-uri-array", Does: "names the resource that changed in an array",
 			CaughtBy: []string{"resources.updated.uri"},
 			Apply:    onParams(updated, func(params server.Object) { params["uri"] = []any{params["uri"]} }),
 		},
 		{
-			Name: "subscribe-result-chatty", Does: "answers resources/subscribe with the resource", In: spec.Handshake,
-			Breaks:   []string{"resources-subscribe-empty-result"},
+			Name: "subscribe-result-chatty", Does: "answers resources/subscribe with the resource",
 			CaughtBy: []string{"resources.subscribe.result"},
 			Apply:    onResult("resources/subscribe", func(o server.Object) { o["subscribed"] = true }),
 		},
 		{
-			Name: "subscribe-unknown-method", Does: "declares resources.subscribe and knows no resources/subscribe", In: spec.Handshake,
-			Breaks:   []string{"resources-subscribe-empty-result"},
+			Name: "subscribe-unknown-method", Does: "declares resources.subscribe and knows no resources/subscribe",
 			CaughtBy: []string{"resources.subscribe.result"},
 			Apply:    instead("resources/subscribe", unknownMethod),
 		},
 		{
-			Name: "unsubscribe-result-chatty", Does: "answers resources/unsubscribe with the resource", In: spec.Handshake,
-			Breaks:   []string{"resources-unsubscribe-empty-result"},
+			Name: "unsubscribe-result-chatty", Does: "answers resources/unsubscribe with the resource",
 			CaughtBy: []string{"resources.unsubscribe.result"},
 			Apply:    onResult("resources/unsubscribe", func(o server.Object) { o["subscribed"] = false }),
 		},
 		{
-			Name: "unsubscribe-unknown-method", Does: "knows resources/subscribe and no resources/unsubscribe", In: spec.Handshake,
-			Breaks:   []string{"resources-unsubscribe-empty-result"},
+			Name: "unsubscribe-unknown-method", Does: "knows resources/subscribe and no resources/unsubscribe",
 			CaughtBy: []string{"resources.unsubscribe.result"},
 			Apply:    instead("resources/unsubscribe", unknownMethod),
 		},
 		{
-			Name: "subscription-to-nothing-swallowed", Does: "does not answer subscriptions to resources that it has not", In: spec.Every,
+			Name: "subscription-to-nothing-swallowed", Does: "does not answer subscriptions to resources that it has not",
 			CaughtBy: []string{"resources.subscribe.unknown"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return func(line []byte) error {
