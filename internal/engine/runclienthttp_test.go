@@ -79,8 +79,8 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 
 // stdioOnly are the faults of a client that HTTP does not show, and why.
 var stdioOnly = map[string]string{
-	"client-signals-first": "there is no process to be ended",
-	"client-lingers":       "a client that says no more is not connected",
+	"client-signals-first":   "there is no process to be ended",
+	"client-stays-connected": "a client that says no more is not connected",
 }
 
 // racing are faults whose messages streamable HTTP carries at once on several

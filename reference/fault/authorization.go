@@ -6,92 +6,45 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// The revisions that have authorization; that bind tokens to servers; that have
-// challenges for scope (basic/authorization of each).
-var (
-	guarding = spec.Since(spec.V2025_03_26)
-	audience = spec.Since(spec.V2025_06_18)
-	scoping  = spec.Since(spec.V2025_11_25)
-)
-
-// authorization are the faults of a protected server.
-func authorization() []Fault {
-	all := slices.Concat(tokenFaults(), challengeFaults(), metadataFaults(), scopeFaults(), hostFaults(), userFaults())
-	for i := range all {
-		all[i].Over, all[i].Protected = transport.HTTP, true
-	}
-	return append(all, anonymousFaults()...)
+// authorizationFaults are the faults of basic/authorization.
+func authorizationFaults() []Fault {
+	return protected(slices.Concat(acceptedTokens(), refusedTokens(), challenges(), resourceMetadataFaults(), scopes(),
+		hostedServers(), tokensOfUsers())...)
 }
 
-// tokenFaults are about which tokens are taken, and how others are refused.
-func tokenFaults() []Fault {
+// acceptedTokens are tokens that the server accepts and must not, or the reverse.
+func acceptedTokens() []Fault {
 	return []Fault{
 		{
-			Name: "missing-token-403", Does: "answers a request without a token with status 403",
-			CaughtBy: []string{"authorization.missing.status"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedMissing),
-		},
-		{
-			Name: "any-token-served", Does: "takes any text for a token of its first user",
+			Name: "any-token-served", Does: "accepts any text as a token",
 			CaughtBy: []string{"authorization.token.validated"},
 			Also:     map[string]string{"authorization.token.forged": "a forged token is a text too"},
-			Apply:    inspite(server.RefusedUnknown, always),
+			Apply:    admitDespite(server.RefusedUnknown, anyRefusal),
 		},
 		{
-			Name: "token-signature-unverified", Does: "believes the claims of any JSON Web Token",
+			Name: "token-signature-unverified", Does: "accepts any JSON Web Token without verifying its signature",
 			CaughtBy: []string{"authorization.token.forged"},
-			Apply:    inspite(server.RefusedUnknown, func(_ *http.Request, f *server.Refusal) bool { return isJWT(f.Token) }),
+			Apply: admitDespite(server.RefusedUnknown, func(_ *http.Request, refusal *server.Refusal) bool {
+				return isJWT(refusal.Token)
+			}),
 		},
 		{
-			Name: "expired-token-served", Does: "does not look at when a token expires",
+			Name: "expired-token-served", Does: "accepts expired tokens",
 			CaughtBy: []string{"authorization.token.expired"},
-			Apply:    inspite(server.RefusedExpired, always),
+			Apply:    admitDespite(server.RefusedExpired, anyRefusal),
 		},
 		{
-			Name: "invalid-token-403", Does: "answers a request with an invalid token with status 403",
-			CaughtBy: []string{"authorization.invalid.status"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusForbidden }, server.RefusedUnknown, server.RefusedExpired),
-		},
-		{
-			Name: "expired-token-400", Does: "answers a request with an expired token with status 400",
-			CaughtBy: []string{"authorization.invalid.status"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusBadRequest }, server.RefusedExpired),
-		},
-		{
-			Name: "unknown-token-500", Does: "answers a request with a token that cannot be read with status 500",
-			CaughtBy: []string{"authorization.invalid.status"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedUnknown),
-		},
-		{
-			Name: "invalid-token-misnamed", Does: "names an invalid token an invalid request in its challenge",
-			CaughtBy: []string{"authorization.invalid.error"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Code = "invalid_request" }, server.RefusedUnknown),
-		},
-		{
-			Name: "expired-token-misnamed", Does: "names an expired token insufficient scope in its challenge",
-			CaughtBy: []string{"authorization.invalid.error"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Code = "insufficient_scope" }, server.RefusedExpired),
-		},
-		{
-			Name: "malformed-token-500", Does: "answers a header Authorization without a token with status 500",
+			Name: "malformed-token-served", Does: "accepts a header Authorization without a token",
 			CaughtBy: []string{"authorization.malformed.status"},
-			Apply:    onGuardRefusal(func(f *server.Refusal) { f.Status = http.StatusInternalServerError }, server.RefusedMalformed),
+			Apply:    admitDespite(server.RefusedMalformed, anyRefusal),
 		},
 		{
-			Name: "malformed-token-served", Does: "takes a header Authorization without a token for its first user",
-			CaughtBy: []string{"authorization.malformed.status"},
-			Apply:    inspite(server.RefusedMalformed, always),
-		},
-		{
-			Name: "query-token-served", Does: "takes a token from the query of the URL",
+			Name: "query-token-served", Does: "accepts a token in the query of the URL",
 			CaughtBy: []string{"authorization.query.refused"},
 			Apply: onAdmit(func(next server.Admitter) server.Admitter {
 				return func(r *http.Request) (server.Grant, *server.Refusal) {
@@ -104,33 +57,40 @@ func tokenFaults() []Fault {
 			}),
 		},
 		{
-			Name: "audience-unchecked", Does: "takes tokens that were issued for another server",
+			Name: "audience-unchecked", Does: "accepts tokens that were issued for another server",
 			CaughtBy: []string{"authorization.audience.refused"},
-			Apply:    inspite(server.RefusedAudience, always),
+			Apply:    admitDespite(server.RefusedAudience, anyRefusal),
 		},
 		{
 			Name: "audience-case-sensitive", Does: "refuses a token whose audience has scheme and host in upper case",
 			CaughtBy: []string{"authorization.audience.case"},
-			Apply: onAdmit(func(next server.Admitter) server.Admitter {
-				return func(r *http.Request) (server.Grant, *server.Refusal) {
-					grant, refusal := next(r)
-					if refusal == nil && strings.HasPrefix(grant.Audience[0], "HTTP") {
-						return server.Grant{}, &server.Refusal{Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token", Why: "Not for this server"}
-					}
-					return grant, refusal
-				}
-			}),
+			Apply:    onDecision(refuseUpperCaseAudience),
 		},
 		{
-			Name: "refused-with-result", Does: "refuses who brings no token with the result in the answer",
-			CaughtBy: []string{"authorization.refused.silent"},
-			Apply: onRefused(func(m wire.Message) []byte {
-				return encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "result": complete(server.Object{"tools": []any{}})})
-			}),
+			Name: "scope-hierarchy-ignored", Does: "does not know that the broad scope implies the others",
+			CaughtBy: []string{"authorization.scope.hierarchy"},
+			Apply:    onDecision(withoutBroadScope),
 		},
 	}
 }
 
+// refuseUpperCaseAudience refuses tokens whose audience has its scheme in upper case.
+func refuseUpperCaseAudience(_ *http.Request, g server.Grant, refusal *server.Refusal) (server.Grant, *server.Refusal) {
+	if refusal != nil || !strings.HasPrefix(g.Audience[0], "HTTP") {
+		return g, refusal
+	}
+	return server.Grant{}, &server.Refusal{
+		Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token", Why: "Not for this server",
+	}
+}
+
+// withoutBroadScope grants what a token has without the scope that implies others.
+func withoutBroadScope(_ *http.Request, g server.Grant, refusal *server.Refusal) (server.Grant, *server.Refusal) {
+	g.Scopes = slices.DeleteFunc(slices.Clone(g.Scopes), func(s string) bool { return s == server.ScopeAll })
+	return g, refusal
+}
+
+// isJWT reports whether a token is a JSON Web Token.
 func isJWT(token string) bool {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -140,193 +100,90 @@ func isJWT(token string) bool {
 	return err == nil && json.Valid(claims)
 }
 
-// challengeFaults are about the header WWW-Authenticate.
-func challengeFaults() []Fault {
+// refusedTokens are faults in how requests without a valid token are refused.
+func refusedTokens() []Fault {
+	code := func(code, reason string) apply {
+		return onRefusal(func(refusal *server.Refusal) { refusal.Code = code }, reason)
+	}
 	return []Fault{
 		{
-			Name: "challenge-missing", Does: "refuses an invalid token without a challenge",
-			CaughtBy: []string{"authorization.challenge.bearer"},
-			Apply: onChallenge(func(r *http.Request, status int, h http.Header) int {
-				if r.Header.Get("Authorization") != "" && status == http.StatusUnauthorized {
-					h.Del(challengeField)
-				}
-				return status
-			}),
+			Name: "missing-token-403", Does: "refuses a request without a token with status 403",
+			CaughtBy: []string{"authorization.missing.status"},
+			Apply:    refuseWithStatus(http.StatusForbidden, server.RefusedMissing),
 		},
 		{
-			Name: "challenge-basic", Does: "challenges an invalid token by the scheme Basic",
-			CaughtBy: []string{"authorization.challenge.bearer"},
-			Apply: onChallenge(func(r *http.Request, status int, h http.Header) int {
-				if r.Header.Get("Authorization") != "" && status == http.StatusUnauthorized {
-					h.Set(challengeField, `Basic realm="library"`)
-				}
-				return status
-			}),
+			Name: "invalid-token-403", Does: "refuses an invalid token with status 403",
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    refuseWithStatus(http.StatusForbidden, server.RefusedUnknown, server.RefusedExpired),
 		},
 		{
-			Name: "challenge-without-metadata", Does: "does not name the protected resource metadata in its challenge",
-			CaughtBy: []string{"authorization.challenge.metadata"},
-			Apply:    onChallengeText(http.StatusUnauthorized, withoutParam("resource_metadata")),
+			Name: "expired-token-400", Does: "refuses an expired token with status 400",
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    refuseWithStatus(http.StatusBadRequest, server.RefusedExpired),
 		},
 		{
-			Name: "challenge-metadata-elsewhere", Does: "names a URL for the protected resource metadata where none is",
-			CaughtBy: []string{"authorization.challenge.metadata"},
-			Apply: onChallengeText(http.StatusUnauthorized, func(text string) string {
-				return strings.Replace(text, resourceMetadata, "/no-such-metadata", 1)
-			}),
+			Name: "unknown-token-500", Does: "refuses an unknown token with status 500",
+			CaughtBy: []string{"authorization.invalid.status"},
+			Apply:    refuseWithStatus(http.StatusInternalServerError, server.RefusedUnknown),
 		},
 		{
-			Name: "challenge-without-scope", Does: "does not name the scopes that are needed in its challenge",
-			CaughtBy: []string{"authorization.challenge.scope"},
-			Apply:    onChallengeText(http.StatusUnauthorized, withoutParam("scope")),
+			Name: "invalid-token-misnamed", Does: "refuses an invalid token with the error invalid_request",
+			CaughtBy: []string{"authorization.invalid.error"},
+			Apply:    code("invalid_request", server.RefusedUnknown),
 		},
 		{
-			Name: "challenge-scope-varies", Does: "names other scopes in every other challenge",
-			CaughtBy: []string{"authorization.challenge.consistent"},
-			Apply: func(o *server.Options) {
-				var turn atomic.Int64
-				onChallengeText(http.StatusUnauthorized, func(text string) string {
-					if turn.Add(1)%2 == 0 {
-						return text
-					}
-					return strings.Replace(text, server.ScopeRead, server.ScopeDesk, 1)
-				})(o)
-			},
+			Name: "expired-token-misnamed", Does: "refuses an expired token with the error insufficient_scope",
+			CaughtBy: []string{"authorization.invalid.error"},
+			Apply:    code("insufficient_scope", server.RefusedExpired),
 		},
 		{
-			Name: "challenge-offline", Does: "asks for offline_access in its challenge",
-			CaughtBy: []string{"authorization.challenge.offline"},
-			Apply: onChallengeText(http.StatusUnauthorized, func(text string) string {
-				return strings.Replace(text, server.ScopeRead, server.ScopeRead+" offline_access", 1)
-			}),
+			Name: "malformed-token-500", Does: "refuses a header Authorization without a token with status 500",
+			CaughtBy: []string{"authorization.malformed.status"},
+			Apply:    refuseWithStatus(http.StatusInternalServerError, server.RefusedMalformed),
 		},
 		{
-			Name: "metadata-offline", Does: "lists offline_access among the scopes of its metadata",
-			CaughtBy: []string{"authorization.challenge.offline"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["scopes_supported"] = []any{server.ScopeRead, "offline_access"} }),
-		},
-		{
-			Name: "page-for-authorization", Does: "sends who brings no token to a page by an elicitation",
-			CaughtBy: []string{"elicitation.url.authorization"},
-			Apply: onRefused(func(m wire.Message) []byte {
-				return encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
-					"code": spec.LegacyURLElicitationError, "message": "Show your card first",
-					"data": server.Object{"elicitations": []any{server.Object{"mode": "url", "elicitationId": "card", "url": "https://library.example/login", "message": "Show your card"}}},
-				}})
+			Name: "refused-with-result", Does: "refuses a request without a token with the result in the body",
+			CaughtBy: []string{"authorization.refused.silent"},
+			Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
+				result := complete(server.Object{"tools": []any{}})
+				return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "result": result}
 			}),
 		},
 	}
 }
 
-// metadataFaults are about the protected resource metadata.
-func metadataFaults() []Fault {
-	named := map[string]string{"authorization.challenge.metadata": "the challenge names where it should be"}
-	return []Fault{
-		{
-			Name: "resource-metadata-missing", Does: "has no protected resource metadata",
-			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
-			Apply: atPath(resourceMetadata, func(_ http.Handler, w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }),
-		},
-		{
-			Name: "resource-metadata-no-json", Does: "answers a request for its protected resource metadata with a page",
-			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
-			Apply: atPath(resourceMetadata, func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/html")
-				_, _ = w.Write([]byte("<p>The library</p>")) // who cannot be written to has left
-			}),
-		},
-		{
-			Name: "resource-metadata-guarded", Does: "asks for a token before it shows its protected resource metadata",
-			CaughtBy: []string{"authorization.metadata.published"}, Also: named,
-			Apply: atPath(resourceMetadata, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Authorization") == "" {
-					w.WriteHeader(http.StatusUnauthorized)
-					return
-				}
-				next.ServeHTTP(w, r)
-			}),
-		},
-		{
-			Name: "authorization-servers-missing", Does: "names no authorization server in its metadata",
-			CaughtBy: []string{"authorization.metadata.servers"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { delete(o, "authorization_servers") }),
-		},
-		{
-			Name: "authorization-servers-empty", Does: "names an empty list of authorization servers in its metadata",
-			CaughtBy: []string{"authorization.metadata.servers"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{} }),
-		},
-		{
-			Name: "authorization-server-no-url", Does: "names its authorization server by a word",
-			CaughtBy: []string{"authorization.metadata.servers"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"library"} }),
-		},
-		{
-			Name: "resource-missing", Does: "leaves resource out of its metadata",
-			CaughtBy: []string{"authorization.metadata.resource"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { delete(o, "resource") }),
-		},
-		{
-			Name: "resource-of-another", Does: "names another server as the resource of its metadata",
-			CaughtBy: []string{"authorization.metadata.resource"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["resource"] = "http://127.0.0.1:1/mcp" }),
-		},
-		{
-			Name: "authorization-server-http", Does: "names an authorization server that is reached over http",
-			CaughtBy: []string{"authorization.metadata.https"},
-			Apply:    onDocument(resourceMetadata, func(o server.Object) { o["authorization_servers"] = []any{"http://auth.example"} }),
-		},
+// resourceMetadataFaults are faults of the protected resource metadata.
+func resourceMetadataFaults() []Fault {
+	const servers = "authorization_servers"
+	published := func(name, does string, apply apply) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{"authorization.metadata.published"},
+			Also:  map[string]string{"authorization.challenge.metadata": "the challenge names where the metadata should be"},
+			Apply: apply,
+		}
 	}
-}
-
-// scopeFaults are about tokens with less scope, or more, than is needed.
-func scopeFaults() []Fault {
+	document := func(name, does, caughtBy string, edit func(document server.Object)) Fault {
+		return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: onDocument(resourceMetadata, edit)}
+	}
+	hasNoToken := func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }
 	return []Fault{
-		{
-			Name: "scope-401", Does: "answers a request whose token lacks scope with status 401",
-			CaughtBy: []string{"authorization.scope.status"},
-			Apply: onChallenge(func(_ *http.Request, status int, _ http.Header) int {
-				if status == http.StatusForbidden {
-					return http.StatusUnauthorized
-				}
-				return status
-			}),
-		},
-		{
-			Name: "scope-challenge-missing", Does: "refuses a token that lacks scope without a challenge",
-			CaughtBy: []string{"authorization.scope.challenge"},
-			Apply: onChallenge(func(_ *http.Request, status int, h http.Header) int {
-				if status == http.StatusForbidden {
-					h.Del(challengeField)
-				}
-				return status
-			}),
-		},
-		{
-			Name: "scope-challenge-without-scope", Does: "does not name the scopes that a token lacks",
-			CaughtBy: []string{"authorization.scope.challenge"},
-			Apply:    onChallengeText(http.StatusForbidden, withoutParam("scope")),
-		},
-		{
-			Name: "scope-challenge-invalid-token", Does: "names a token that lacks scope an invalid one",
-			CaughtBy: []string{"authorization.scope.challenge"},
-			Apply:    onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, "insufficient_scope", "invalid_token", 1) }),
-		},
-		{
-			Name: "scope-challenge-in-steps", Does: "names one of the scopes that a token lacks at a time",
-			CaughtBy: []string{"authorization.scope.sufficient"},
-			Apply:    onChallengeText(http.StatusForbidden, func(text string) string { return strings.Replace(text, " "+server.ScopeDesk, "", 1) }),
-		},
-		{
-			Name: "scope-hierarchy-ignored", Does: "does not know that the broad scope implies the others",
-			CaughtBy: []string{"authorization.scope.hierarchy"},
-			Apply: onAdmit(func(next server.Admitter) server.Admitter {
-				return func(r *http.Request) (server.Grant, *server.Refusal) {
-					grant, refusal := next(r)
-					grant.Scopes = slices.DeleteFunc(slices.Clone(grant.Scopes), func(s string) bool { return s == server.ScopeAll })
-					return grant, refusal
-				}
-			}),
-		},
+		published("resource-metadata-missing", "has no protected resource metadata",
+			respondNotFound(atOrBelow(resourceMetadata))),
+		published("resource-metadata-no-json", "sends a page as its protected resource metadata",
+			respond(atOrBelow(resourceMetadata), http.StatusOK, "text/html", "<p>The library</p>")),
+		published("resource-metadata-guarded", "requires a token for its protected resource metadata",
+			respond(allOf(atOrBelow(resourceMetadata), hasNoToken), http.StatusUnauthorized, "", "")),
+		document("authorization-servers-missing", "leaves authorization_servers out of its metadata",
+			"authorization.metadata.servers", remove(servers)),
+		document("authorization-servers-empty", "lists no authorization server in its metadata",
+			"authorization.metadata.servers", set(servers, []any{})),
+		document("authorization-server-no-url", "lists an authorization server that is not a URL",
+			"authorization.metadata.servers", set(servers, []any{"library"})),
+		document("resource-missing", "leaves resource out of its metadata", "authorization.metadata.resource",
+			remove("resource")),
+		document("resource-of-another", "names another server as the resource of its metadata",
+			"authorization.metadata.resource", set("resource", "http://127.0.0.1:1/mcp")),
+		document("authorization-server-http", "lists an authorization server at a URL of http",
+			"authorization.metadata.https", set(servers, []any{"http://auth.example"})),
 	}
 }

@@ -1,40 +1,36 @@
 package fault
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// hosting is the revision in which a server is its own authorization server.
-var hosting = spec.Only(spec.V2025_03_26)
-
-// hostFaults are about the authorization server that a protected server hosts.
-func hostFaults() []Fault {
-	all := []Fault{
+// hostedServers are faults of the authorization server that a server hosts.
+func hostedServers() []Fault {
+	return []Fault{
 		{
 			Name: "server-metadata-missing", Does: "has no metadata of its authorization server",
 			CaughtBy: []string{"authorization.host.metadata"},
-			Apply:    goneAt(serverMetadata),
+			Apply:    notFoundAt(serverMetadata),
 		},
 		{
-			Name: "server-metadata-without-endpoint", Does: "leaves the token endpoint out of the metadata of its authorization server",
+			Name:     "server-metadata-without-endpoint",
+			Does:     "leaves token_endpoint out of the metadata of its authorization server",
 			CaughtBy: []string{"authorization.host.metadata"},
-			Apply:    onDocument(serverMetadata, func(o server.Object) { delete(o, "token_endpoint") }),
+			Apply:    onDocument(serverMetadata, remove("token_endpoint")),
 		},
 		{
-			Name: "server-metadata-behind-path", Does: "has the metadata of its authorization server behind the path of the MCP endpoint",
+			Name:     "server-metadata-behind-path",
+			Does:     "has the metadata of its authorization server below the path of the MCP endpoint",
 			CaughtBy: []string{"authorization.host.root"},
-			Apply: atPath(serverMetadata, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			Apply: whenHTTP(atOrBelow(serverMetadata), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != serverMetadata+"/mcp" {
 					http.NotFound(w, r)
 					return
@@ -47,126 +43,116 @@ func hostFaults() []Fault {
 		{
 			Name: "server-endpoints-hidden", Does: "has neither metadata of its authorization server nor the default endpoints",
 			CaughtBy: []string{"authorization.host.defaults"},
-			Also:     map[string]string{"authorization.host.metadata": "the default endpoints are looked for where there is no metadata"},
-			Apply:    goneAt(serverMetadata, "/authorize", "/token"),
+			Also:     map[string]string{"authorization.host.metadata": "it has no metadata either"},
+			Apply:    notFoundAt(serverMetadata, "/authorize", "/token"),
 		},
 		{
-			Name: "server-endpoint-http", Does: "names an authorization endpoint that is reached over http",
+			Name: "server-endpoint-http", Does: "names an authorization endpoint at a URL of http",
 			CaughtBy: []string{"authorization.host.https"},
-			Apply:    onDocument(serverMetadata, func(o server.Object) { o["authorization_endpoint"] = "http://auth.example/authorize" }),
+			Apply:    onDocument(serverMetadata, set("authorization_endpoint", "http://auth.example/authorize")),
 		},
 		{
-			Name: "redirect-open", Does: "sends anybody on to any redirect URI",
+			Name: "redirect-open", Does: "redirects to any redirect URI",
 			CaughtBy: []string{"authorization.host.redirect"},
-			Apply:    redirecting(func(string) bool { return true }),
+			Apply:    redirectTo(func(string) bool { return true }),
 		},
 		{
-			Name: "redirect-by-prefix", Does: "takes a redirect URI that begins like one of the loopback interface",
+			Name: "redirect-by-prefix", Does: "redirects to a redirect URI that begins like one of the loopback interface",
 			CaughtBy: []string{"authorization.host.redirect"},
-			Apply:    redirecting(func(to string) bool { return strings.HasPrefix(to, "http://127.0.0.1") }),
+			Apply:    redirectTo(func(uri string) bool { return strings.HasPrefix(uri, "http://127.0.0.1") }),
 		},
 		{
 			Name: "registration-missing", Does: "does not register clients",
 			CaughtBy: []string{"authorization.host.registration"},
-			Apply: atDoor(func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					switch r.URL.Path {
-					case "/register":
-						http.NotFound(w, r)
-					case serverMetadata:
-						k := heldBack(next, r)
-						k.send(w, []byte(strings.Replace(k.body.String(), `"registration_endpoint"`, `"no_registration_endpoint"`, 1)))
-					default:
-						next.ServeHTTP(w, r)
-					}
-				})
-			}),
+			Apply: combine(notFoundAt("/register"),
+				onHTTPAnswer(atPath(serverMetadata), editDocument(remove("registration_endpoint")))),
 		},
 		{
-			Name: "registration-without-id", Does: "registers clients without telling their id",
+			Name: "registration-without-id", Does: "leaves client_id out of the answer to a registration",
 			CaughtBy: []string{"authorization.host.registration"},
-			Apply:    onDocument("/register", func(o server.Object) { delete(o, "client_id") }),
+			Apply:    onDocument("/register", remove("client_id")),
 		},
 		{
-			Name: "pkce-ignored", Does: "exchanges a code for a token whatever its verifier",
+			Name: "pkce-ignored", Does: "exchanges a code for a token with any verifier",
 			CaughtBy: []string{"authorization.host.pkce"},
-			Apply:    unverified(),
+			Apply:    ignoreVerifier,
 		},
 		{
-			Name: "refresh-token-reusable", Does: "takes a refresh token any number of times",
+			Name: "refresh-token-reusable", Does: "accepts a refresh token any number of times",
 			CaughtBy: []string{"authorization.host.rotation"},
-			Apply:    unrotated(),
+			Apply:    keepRefreshTokens,
 		},
 	}
-	for i := range all {
-		all[i].In = hosting
-	}
-	return all
 }
 
-// redirecting sends on to redirect URIs that are refused.
-func redirecting(to func(uri string) bool) apply {
-	return atPath("/authorize", func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		k := heldBack(next, r)
-		if back := r.URL.Query().Get("redirect_uri"); k.status == http.StatusBadRequest && to(back) {
-			http.Redirect(w, r, back+"#code=open", http.StatusFound)
+// redirectTo redirects to the redirect URIs that match and that the server refuses.
+func redirectTo(matches func(uri string) bool) apply {
+	return whenHTTP(atOrBelow("/authorize"), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		a := answerOf(next, r)
+		if uri := r.URL.Query().Get("redirect_uri"); a.status == http.StatusBadRequest && matches(uri) {
+			http.Redirect(w, r, uri+"#code=open", http.StatusFound)
 			return
 		}
-		k.send(w, nil)
+		a.send(w)
 	})
 }
 
-// unverified has each client's challenge be that of a verifier of its own.
-func unverified() apply {
-	const verifier = "a-verifier-that-nobody-but-the-fault-itself-knows"
+// ignoreVerifier replaces the challenge and the verifier of each client by its own.
+func ignoreVerifier(o *server.Options) {
+	const verifier = "a-verifier-that-only-the-fault-itself-knows"
 	sum := sha256.Sum256([]byte(verifier))
-	return atDoor(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/authorize":
-				q := r.URL.Query()
-				q.Set("code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))
-				r.URL.RawQuery = q.Encode()
-			case "/token":
-				values, err := url.ParseQuery(string(bodyOf(r)))
-				if err == nil && values.Get("grant_type") == "authorization_code" {
-					values.Set("code_verifier", verifier)
-					withBody(r, values.Encode())
-				}
+	combine(
+		onHTTPRequest(atPath("/authorize"), func(r *http.Request) {
+			q := r.URL.Query()
+			q.Set("code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))
+			r.URL.RawQuery = q.Encode()
+		}),
+		onHTTPRequest(atPath("/token"), func(r *http.Request) {
+			if form := formOf(r); form.Get("grant_type") == "authorization_code" {
+				form.Set("code_verifier", verifier)
+				setBody(r, []byte(form.Encode()))
 			}
-			next.ServeHTTP(w, r)
-		})
-	})
+		}),
+	)(o)
 }
 
-func withBody(r *http.Request, body string) {
-	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+// formOf returns the form in the body of a request, which can still be read.
+func formOf(r *http.Request) url.Values {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil
+	}
+	return form
 }
 
-// unrotated gives every client the refresh token back that it had.
-func unrotated() apply {
+// keepRefreshTokens returns to every client the refresh token that it has.
+func keepRefreshTokens(o *server.Options) {
 	var mu sync.Mutex
-	current := map[string]string{} // by the one that the client knows
-	return atPath("/token", func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		values, err := url.ParseQuery(string(bodyOf(r)))
-		known := values.Get("refresh_token")
-		if err != nil || known == "" {
+	current := map[string]string{} // by the token that the client knows
+	whenHTTP(atOrBelow("/token"), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		form := formOf(r)
+		known := form.Get("refresh_token")
+		if known == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if now := current[known]; now != "" {
-			values.Set("refresh_token", now)
-			withBody(r, values.Encode())
+			form.Set("refresh_token", now)
+			setBody(r, []byte(form.Encode()))
 		}
-		k := heldBack(next, r)
-		var o server.Object
-		if json.Unmarshal(k.body.Bytes(), &o) == nil && o["refresh_token"] != nil {
-			current[known] = o["refresh_token"].(string)
-			o["refresh_token"] = known
-			k.body = *bytes.NewBuffer(encode(o))
+		a := answerOf(next, r)
+		var granted server.Object
+		if json.Unmarshal(a.body.Bytes(), &granted) == nil && granted["refresh_token"] != nil {
+			current[known] = granted["refresh_token"].(string)
+			granted["refresh_token"] = known
+			a.setBody(encode(granted))
 		}
-		k.send(w, nil)
-	})
+		a.send(w)
+	})(o)
 }

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -9,20 +10,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// batching are the faults of basic/index#batching, which only 2025-03-26 has.
-func batching() []Fault {
+// batchingFaults are the faults of basic/index#batching, which only 2025-03-26 has.
+func batchingFaults() []Fault { return append(batchingStdio(), overHTTP(batchingHTTP()...)...) }
+
+// batchingStdio are faults in how batches are received and answered.
+func batchingStdio() []Fault {
 	return []Fault{
 		{
-			Name: "batch-dropped", Does: "drops batches of messages",
+			Name: "batch-dropped", Does: "does not answer batches",
 			CaughtBy: []string{"batching.received"},
-			Apply: dropBatches(func(b wire.Message) bool {
-				return len(b.Elements()) > 0 && allKinds(b, wire.Request, wire.Notification)
+			Apply: ignoreLines(func(m wire.Message) bool {
+				return isFilledBatch(m) && hasOnly(m, wire.Request, wire.Notification)
 			}),
 		},
 		{
-			Name: "batch-answered-one-by-one", Does: "answers the requests of a batch each by a line of its own",
+			Name: "batch-answered-one-by-one", Does: "answers each request of a batch by a line of its own",
 			CaughtBy: []string{"batching.answer.array"},
-			Apply: onBatch(func(elements [][]byte) [][]byte { return elements }, func(next server.FrameSink, elements [][]byte) {
+			Apply: onBatchAnswer(func(next server.FrameSink, elements [][]byte) {
 				for _, e := range elements {
 					next(server.Frame{Raw: e, Kind: wire.Parse(e).Kind})
 				}
@@ -31,21 +35,21 @@ func batching() []Fault {
 		{
 			Name: "batch-loses-errors", Does: "leaves the errors for unknown methods out of the answer to a batch",
 			CaughtBy: []string{"batching.answer.each"},
-			Apply: onBatch(func(elements [][]byte) [][]byte {
-				return slices.DeleteFunc(elements, func(e []byte) bool {
-					code, _ := wire.Parse(e).Code()
-					return code == spec.MethodNotFound
-				})
-			}, asArray),
+			Apply: withoutBatchElements(func(m wire.Message) bool {
+				code, _ := m.Code()
+				return code == spec.MethodNotFound
+			}),
 		},
 		{
-			Name: "batch-answers-notification", Does: "adds an error without id for a notification between the requests of a batch",
+			Name:     "batch-answers-notification",
+			Does:     "sends an error without id for a notification between the requests of a batch",
 			CaughtBy: []string{"batching.notification.silent"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 				return func(line []byte) error {
 					m := wire.Parse(line)
-					if m.Kind == wire.Batch && !allKinds(m, wire.Request) && !allKinds(m, wire.Notification) && allKinds(m, wire.Request, wire.Notification) {
-						complain(m, out)
+					mixed := !hasOnly(m, wire.Request) && !hasOnly(m, wire.Notification)
+					if m.Kind == wire.Batch && mixed && hasOnly(m, wire.Request, wire.Notification) {
+						answerNotification(m, out)
 					}
 					return next(line)
 				}
@@ -54,61 +58,66 @@ func batching() []Fault {
 		{
 			Name: "notifications-answered-by-empty-array", Does: "answers a batch of notifications with an empty array",
 			CaughtBy: []string{"batching.notifications.silent"},
-			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Kind == wire.Batch && len(m.Elements()) > 0 && allKinds(m, wire.Notification) {
-						out(raw(`[]`))
-						return nil
-					}
-					return next(line)
-				}
-			}),
+			Apply: onLine(func(m wire.Message) bool { return isFilledBatch(m) && hasOnly(m, wire.Notification) },
+				func(_ wire.Message, out server.FrameSink) { out(frameOf(`[]`)) }),
 		},
 		{
-			Name: "empty-batch-silent", Does: "drops empty arrays",
+			Name: "empty-batch-silent", Does: "does not answer empty arrays",
 			CaughtBy: []string{"batching.empty"},
-			Apply:    dropBatches(func(b wire.Message) bool { return len(b.Elements()) == 0 }),
+			Apply:    ignoreLines(isEmptyBatch),
 		},
 		{
-			Name: "truncated-batch-silent", Does: "drops arrays that are cut short",
+			Name: "truncated-batch-silent", Does: "does not answer arrays that are cut short",
 			CaughtBy: []string{"batching.parse-error"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if bytes.HasPrefix(line, []byte("[")) && wire.Parse(line).Fault != nil {
-						return nil
-					}
-					return next(line)
-				}
-			}),
+			Apply:    ignoreLines(isTruncatedBatch),
 		},
 		{
-			Name: "invalid-element-silent", Does: "leaves out answers to elements of a batch that are no requests",
+			Name:     "invalid-element-silent",
+			Does:     "leaves the answers to elements that are not requests out of the answer to a batch",
 			CaughtBy: []string{"batching.element.invalid"},
-			Apply: onBatch(func(elements [][]byte) [][]byte {
-				return slices.DeleteFunc(elements, func(e []byte) bool { return !wire.Parse(e).ID().Usable() })
-			}, asArray),
+			Apply:    withoutBatchElements(func(m wire.Message) bool { return !m.ID().Usable() }),
 		},
 	}
 }
 
-func allKinds(batch wire.Message, kinds ...wire.Kind) bool {
+// batchingHTTP answer arrays by the wrong status.
+func batchingHTTP() []Fault {
+	fault := func(name, does, caughtBy string, matches messageMatcher, status int) Fault {
+		return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: respond(posts(matches), status, "", "")}
+	}
+	beginsWithNumber := func(m wire.Message) bool { return m.Kind == wire.Batch && bytes.HasPrefix(m.Raw, []byte("[1,")) }
+	hasRequest := func(m wire.Message) bool {
+		return m.Kind == wire.Batch && slices.ContainsFunc(m.Elements(), isMessage(wire.Request, ""))
+	}
+	return []Fault{
+		fault("http-empty-batch-accepted", "accepts an empty array with status 202", "batching.empty", isEmptyBatch,
+			http.StatusAccepted),
+		fault("http-empty-batch-fails", "answers an empty array with status 500", "batching.empty", isEmptyBatch,
+			http.StatusInternalServerError),
+		fault("http-truncated-batch-accepted", "accepts an array that is cut short with status 202", "batching.parse-error",
+			isTruncatedBatch, http.StatusAccepted),
+		fault("http-odd-batch-accepted", "accepts an array that holds a number with status 202", "batching.element.invalid",
+			beginsWithNumber, http.StatusAccepted),
+		fault("http-batch-refused", "refuses arrays of requests with status 400", "batching.received", hasRequest,
+			http.StatusBadRequest),
+	}
+}
+
+func isEmptyBatch(m wire.Message) bool  { return m.Kind == wire.Batch && len(m.Elements()) == 0 }
+func isFilledBatch(m wire.Message) bool { return m.Kind == wire.Batch && len(m.Elements()) > 0 }
+
+// isTruncatedBatch matches what begins an array and is not JSON.
+func isTruncatedBatch(m wire.Message) bool {
+	return m.Fault != nil && bytes.HasPrefix(m.Raw, []byte("["))
+}
+
+// hasOnly reports whether a batch has no messages but those of the kinds.
+func hasOnly(batch wire.Message, kinds ...wire.Kind) bool {
 	return !slices.ContainsFunc(batch.Elements(), func(m wire.Message) bool { return !slices.Contains(kinds, m.Kind) })
 }
 
-// dropBatches has the server not see batches that fit.
-func dropBatches(fits func(wire.Message) bool) apply {
-	return onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-		return func(line []byte) error {
-			if m := wire.Parse(line); m.Kind == wire.Batch && fits(m) {
-				return nil
-			}
-			return next(line)
-		}
-	})
-}
-
-// onBatch changes the responses in the answer to a batch, and how they go out.
-func onBatch(edit func(elements [][]byte) [][]byte, send func(next server.FrameSink, elements [][]byte)) apply {
+// onBatchAnswer sends the elements of the answer to a batch in another way.
+func onBatchAnswer(send func(next server.FrameSink, elements [][]byte)) apply {
 	return onFrames(func(next server.FrameSink) server.FrameSink {
 		return func(f server.Frame) {
 			if f.Kind != wire.Batch {
@@ -119,11 +128,24 @@ func onBatch(edit func(elements [][]byte) [][]byte, send func(next server.FrameS
 			for _, m := range wire.Parse(f.Raw).Elements() {
 				elements = append(elements, m.Raw)
 			}
-			send(next, edit(elements))
+			send(next, elements)
 		}
 	})
 }
 
-func asArray(next server.FrameSink, elements [][]byte) {
-	next(server.Frame{Raw: append(append([]byte("["), bytes.Join(elements, []byte(","))...), ']'), Kind: wire.Batch})
+// withoutBatchElements leaves the elements that match out of the answer to a batch.
+func withoutBatchElements(matches messageMatcher) apply {
+	return onBatchAnswer(func(next server.FrameSink, elements [][]byte) {
+		elements = slices.DeleteFunc(elements, func(e []byte) bool { return matches(wire.Parse(e)) })
+		next(server.Frame{Raw: slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]")), Kind: wire.Batch})
+	})
+}
+
+// batchingClientFaults are the faults of the client in basic/index#batching.
+func batchingClientFaults() []ClientFault {
+	return []ClientFault{{
+		Name: "client-initialize-batch", Does: "sends initialize in an array",
+		CaughtBy: []string{"client.batching.initialize"},
+		Apply:    clientSpeaking(spec.Only(spec.V2025_03_26), clientSendsInArray("initialize")),
+	}}
 }

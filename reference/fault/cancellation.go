@@ -5,171 +5,192 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// cancellation are the faults of basic/utilities/cancellation, and of
+const cancelledMethod = "notifications/cancelled"
+
+// cancellationFaults are the faults of basic/utilities/cancellation, and of
 // basic/patterns/cancellation and basic/transports/stdio#cancellation.
-func cancellation() []Fault {
+func cancellationFaults() []Fault {
+	all := append(cancelledRequests(), ignoredCancellations()...)
+	return append(append(all, sentCancellations()...), overHTTP(closedCalls()...)...)
+}
+
+// cancelledRequests are faults in what follows a cancellation in flight.
+func cancelledRequests() []Fault {
 	unanswered := []string{"cancellation.call.unanswered", "cancellation.call.silent"}
 	return []Fault{
 		{
-			Name: "cancelled-call-failed", Does: "answers a call that was cancelled with an error, at once",
+			Name: "cancelled-call-failed", Does: "answers a cancelled call with an error at once",
 			CaughtBy: unanswered,
 			Apply: onCancelled("tools/call", func(id wire.ID, out server.FrameSink) {
-				out(raw(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The request was cancelled"}}`, id.Raw))
+				out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The request was cancelled"}}`, id.Raw))
 			}),
 		},
 		{
-			Name: "cancelled-call-concluded", Does: "answers a call that was cancelled with a result that says so",
+			Name: "cancelled-call-concluded", Does: "answers a cancelled call with a result that reports a failure",
 			CaughtBy: unanswered,
 			Apply: onCancelled("tools/call", func(id wire.ID, out server.FrameSink) {
-				out(response(id, complete(server.Object{"content": []any{server.Object{"type": "text", "text": "Broken off."}}, "isError": true})))
+				out(resultFrame(id, failedTool("The call was cancelled")))
 			}),
 		},
 		{
-			Name: "cancelled-call-goes-on", Does: "withholds the answer to a call that was cancelled, and goes on with the work",
+			Name: "cancelled-call-goes-on", Does: "continues the work of a cancelled call and withholds its answer",
 			CaughtBy: []string{"cancellation.call.stopped", "cancellation.call.silent"},
-			Apply:    goesOn,
+			Apply:    continueCancelledCalls,
 		},
 		{
-			Name: "cancelled-subscription-answered", Does: "answers a subscription that was cancelled as one that it ends itself",
+			Name: "cancelled-subscription-answered", Does: "answers a cancelled subscription with a result",
 			CaughtBy: []string{"cancellation.subscription.unanswered"},
-			Apply: onCancelled("subscriptions/listen", func(id wire.ID, out server.FrameSink) {
-				ended := complete(nil)
-				ended["_meta"].(server.Object)[spec.MetaSubscriptionID] = json.RawMessage(id.Raw)
-				out(response(id, ended))
+			Apply: onCancelled(listenMethod, func(id wire.ID, out server.FrameSink) {
+				out(resultFrame(id, subscriptionEnd(id)))
 			}),
-		},
-		{
-			Name: "cancel-unknown-answered", Does: "answers a cancellation of an unknown request with an error",
-			CaughtBy: []string{"cancellation.unknown.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, known bool, out server.FrameSink) error {
-				if !known && m.Params().Get("requestId").Raw == "987654321" {
-					out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"No such request"}}`))
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-unknown-fatal", Does: "ends at a cancellation, with a reason, of an unknown request",
-			CaughtBy: []string{"cancellation.unknown.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, known bool, _ server.FrameSink) error {
-				if id := (wire.ID{Raw: m.Params().Get("requestId").Raw}); !known && id.Usable() && m.Params().Get("reason").Exists() {
-					return fmt.Errorf("request %s does not exist", id)
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-completed-answered", Does: "answers a cancellation that comes late with an error without id",
-			CaughtBy: []string{"cancellation.completed.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, known bool, out server.FrameSink) error {
-				if known && m.Params().Get("reason").Exists() {
-					out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"The request has ended"}}`))
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-completed-fatal", Does: "ends at a cancellation, with a reason, that comes late",
-			CaughtBy: []string{"cancellation.completed.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, known bool, _ server.FrameSink) error {
-				if known && m.Params().Get("reason").Exists() {
-					return errors.New("the request has ended")
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error",
-			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, _ bool, out server.FrameSink) error {
-				if !m.Params().Exists() {
-					out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Which request?"}}`))
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-null-fatal", Does: "ends at a cancellation of the request null",
-			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply: onStrangeCancel(func(m wire.Message, _ bool, _ server.FrameSink) error {
-				if m.Params().Get("requestId").Raw == "null" {
-					return errors.New("request null does not exist")
-				}
-				return nil
-			}),
-		},
-		{
-			Name: "cancel-race-fatal", Does: "ends when the request that came last is cancelled while its answer is out",
-			CaughtBy: []string{"cancellation.race"},
-			Apply:    raceFatal,
-		},
-		{
-			Name: "cancels-for-client", Does: "sends a cancellation of each request for prompts and then answers it",
-			CaughtBy: []string{"cancellation.sent.own", "cancellation.sent.subscription"},
-			Apply:    cancelsBefore(func(id wire.ID) string { return `{"requestId":` + id.Raw + `,"reason":"the prompts are shut away"}` }),
-		},
-		{
-			Name: "cancels-true", Does: "sends cancellations whose requestId is true",
-			CaughtBy: []string{"cancellation.sent.params"},
-			Apply:    cancelsBefore(func(wire.ID) string { return `{"requestId":true}` }),
 		},
 	}
 }
 
-// response is the frame of a result.
-func response(id wire.ID, result server.Object) server.Frame {
-	return raw(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(result))
+// subscriptionEnd returns the result by which a server ends a subscription.
+func subscriptionEnd(id wire.ID) server.Object {
+	result := complete(nil)
+	result["_meta"].(server.Object)[spec.MetaSubscriptionID] = json.RawMessage(id.Raw)
+	return result
 }
 
-// inFlight keeps the requests of a method that are being served, by key of the
-// id, from the time they are taken up.
-type inFlight struct {
-	mu sync.Mutex
-	n  map[string]int
+// ignoredCancellations are faults in how cancellations are received that have
+// nothing to cancel.
+func ignoredCancellations() []Fault {
+	hasReason := func(m wire.Message) bool { return m.Params().Get("reason").Exists() }
+	isUsable := func(m wire.Message) bool { return requestID(m).Usable() }
+	answered := func(matches func(m wire.Message, known bool) bool, message string) apply {
+		return onIdleCancellation(func(m wire.Message, known bool, out server.FrameSink) error {
+			if matches(m, known) {
+				out(errorWithoutID(spec.InvalidParams, message))
+			}
+			return nil
+		})
+	}
+	fatal := func(matches func(m wire.Message, known bool) bool, why string) apply {
+		return onIdleCancellation(func(m wire.Message, known bool, _ server.FrameSink) error {
+			if matches(m, known) {
+				return errors.New(why)
+			}
+			return nil
+		})
+	}
+	return []Fault{
+		{
+			Name: "cancel-unknown-answered", Does: "answers a cancellation of an unknown request with an error",
+			CaughtBy: []string{"cancellation.unknown.ignored"},
+			Apply: answered(func(m wire.Message, known bool) bool { return !known && requestID(m).Raw == "987654321" },
+				"The request is unknown"),
+		},
+		{
+			Name: "cancel-unknown-fatal", Does: "exits on a cancellation of an unknown request that has a reason",
+			CaughtBy: []string{"cancellation.unknown.ignored"},
+			Apply: fatal(func(m wire.Message, known bool) bool { return !known && isUsable(m) && hasReason(m) },
+				"the request is unknown"),
+		},
+		{
+			Name: "cancel-completed-answered", Does: "answers a cancellation of a completed request with an error",
+			CaughtBy: []string{"cancellation.completed.ignored"},
+			Apply: answered(func(m wire.Message, known bool) bool { return known && hasReason(m) },
+				"The request is completed"),
+		},
+		{
+			Name: "cancel-completed-fatal", Does: "exits on a cancellation of a completed request that has a reason",
+			CaughtBy: []string{"cancellation.completed.ignored"},
+			Apply:    fatal(func(m wire.Message, known bool) bool { return known && hasReason(m) }, "the request is completed"),
+		},
+		{
+			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error",
+			CaughtBy: []string{"cancellation.malformed.ignored"},
+			Apply:    answered(func(m wire.Message, _ bool) bool { return !m.Params().Exists() }, "requestId is missing"),
+		},
+		{
+			Name: "cancel-null-fatal", Does: "exits on a cancellation of the request null",
+			CaughtBy: []string{"cancellation.malformed.ignored"},
+			Apply:    fatal(func(m wire.Message, _ bool) bool { return requestID(m).Raw == "null" }, "the request is null"),
+		},
+		{
+			Name: "cancel-race-fatal", Does: "exits when the last request is cancelled while its answer is on the way",
+			CaughtBy: []string{"cancellation.race"},
+			Apply:    exitOnRace,
+		},
+	}
 }
 
-func (f *inFlight) add(id wire.ID, n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.n[id.Key()] += n
+// sentCancellations are faults in the cancellations that the server sends.
+func sentCancellations() []Fault {
+	return []Fault{
+		{
+			Name: "cancels-for-client", Does: "cancels each request for prompts and then answers it",
+			CaughtBy: []string{"cancellation.sent.own", "cancellation.sent.subscription"},
+			Apply:    cancelPrompts(func(id wire.ID) string { return `{"requestId":` + id.Raw + `,"reason":"not needed"}` }),
+		},
+		{
+			Name: "cancels-true", Does: "sends cancellations whose requestId is true",
+			CaughtBy: []string{"cancellation.sent.params"},
+			Apply:    cancelPrompts(func(wire.ID) string { return `{"requestId":true}` }),
+		},
+	}
 }
 
-func (f *inFlight) has(id wire.ID) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.n[id.Key()] > 0
+// cancelPrompts sends a cancellation with the params before each answer to
+// prompts/list.
+func cancelPrompts(params func(id wire.ID) string) apply {
+	return sendBefore(isResponseWhen(isMethod("prompts/list")), func(f server.Frame) server.Frame {
+		return frameOf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, cancelledMethod, params(f.Request.ID))
+	})
 }
 
-// watch notes the requests of the method while they are served.
-func (f *inFlight) watch(method string) apply {
-	return onHandler(func(next server.Handler) server.Handler {
+// closedCalls are faults over HTTP in what follows when a client closes the stream
+// of a call.
+func closedCalls() []Fault {
+	return []Fault{
+		{
+			Name:     "closed-call-continued-elsewhere",
+			Does:     "continues a call whose stream the client closed on the stream of another call",
+			CaughtBy: []string{"cancellation.closed"},
+			Apply: rerouteAbandoned(func(f server.Frame) bool {
+				return f.Method == progressMethod || f.Method == "tools/call"
+			}),
+		},
+		{
+			Name:     "closed-call-answered-elsewhere",
+			Does:     "answers a call whose stream the client closed on the stream of another call",
+			CaughtBy: []string{"cancellation.closed"},
+			Apply:    rerouteAbandoned(func(f server.Frame) bool { return f.Method == "tools/call" }),
+		},
+	}
+}
+
+// countInFlight counts the requests of the method while they are served.
+func countInFlight(method string) (*requestCounts, apply) {
+	inFlight := newRequestCounts()
+	return inFlight, onHandler(func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 			if r.Method == method {
-				f.add(r.ID, 1)
-				defer f.add(r.ID, -1)
+				inFlight.add(r.ID, 1)
+				defer inFlight.add(r.ID, -1)
 			}
 			return next(ctx, r)
 		}
 	})
 }
 
-// onCancelled does something after a request of the method was cancelled in
-// flight.
+// onCancelled does something after a request of the method was cancelled in flight.
 func onCancelled(method string, do func(id wire.ID, out server.FrameSink)) apply {
 	return func(o *server.Options) {
-		running := &inFlight{n: map[string]int{}}
-		running.watch(method)(o)
+		inFlight, count := countInFlight(method)
+		count(o)
 		onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 			return func(line []byte) error {
 				id, cancels := cancelledID(line)
-				cancels = cancels && running.has(id)
+				cancels = cancels && inFlight.has(id)
 				err := next(line)
 				if cancels && err == nil {
 					do(id, out)
@@ -180,29 +201,32 @@ func onCancelled(method string, do func(id wire.ID, out server.FrameSink)) apply
 	}
 }
 
-// cancelledID returns the id that a cancellation names.
-func cancelledID(line []byte) (wire.ID, bool) {
+// requestID returns the id that a cancellation names.
+func requestID(m wire.Message) wire.ID { return wire.ID{Raw: m.Params().Get("requestId").Raw} }
+
+// cancelledID returns the id that a line cancels.
+func cancelledID(line []byte) (id wire.ID, cancels bool) {
 	m := wire.Parse(line)
-	return wire.ID{Raw: m.Params().Get("requestId").Raw}, m.Method() == "notifications/cancelled"
+	return requestID(m), m.Method() == cancelledMethod
 }
 
-// onStrangeCancel does something about cancellations of what is not in flight;
-// known tells whether the id was that of a request before.
-func onStrangeCancel(do func(m wire.Message, known bool, out server.FrameSink) error) apply {
+// onIdleCancellation does something about cancellations that have nothing to
+// cancel; known reports whether an earlier request had the id.
+func onIdleCancellation(do func(m wire.Message, known bool, out server.FrameSink) error) apply {
 	return onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
 		seen := map[string]bool{}
-		subscriptions := map[string]bool{}
+		lasting := map[string]bool{} // requests that may be in flight
 		return func(line []byte) error {
 			m := wire.Parse(line)
 			if m.Kind == wire.Request {
 				seen[m.ID().Key()] = true
-				subscriptions[m.ID().Key()] = m.Method() == "subscriptions/listen" || m.Method() == "tools/call"
+				lasting[m.ID().Key()] = m.Method() == listenMethod || m.Method() == "tools/call"
 			}
-			if err := next(line); err != nil || m.Method() != "notifications/cancelled" {
+			if err := next(line); err != nil || m.Method() != cancelledMethod {
 				return err
 			}
-			id := wire.ID{Raw: m.Params().Get("requestId").Raw}.Key()
-			if subscriptions[id] {
+			id := requestID(m).Key()
+			if lasting[id] {
 				return nil
 			}
 			return do(m, seen[id], out)
@@ -210,32 +234,26 @@ func onStrangeCancel(do func(m wire.Message, known bool, out server.FrameSink) e
 	})
 }
 
-// goesOn hides cancellations of calls from the server, and its answers to these
-// from the client.
-func goesOn(o *server.Options) {
-	running := &inFlight{n: map[string]int{}}
-	running.watch("tools/call")(o)
-	hidden := &inFlight{n: map[string]int{}}
-	onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-		return func(line []byte) error {
-			if id, cancels := cancelledID(line); cancels && running.has(id) {
-				hidden.add(id, 1)
-				return nil
-			}
-			return next(line)
+// continueCancelledCalls hides cancellations of calls from the server, and its
+// answers to these calls from the client.
+func continueCancelledCalls(o *server.Options) {
+	inFlight, count := countInFlight("tools/call")
+	count(o)
+	hidden := newRequestCounts()
+	ignoreLines(func(m wire.Message) bool {
+		hides := m.Method() == cancelledMethod && inFlight.has(requestID(m))
+		if hides {
+			hidden.add(requestID(m), 1)
 		}
+		return hides
 	})(o)
-	onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Request == nil || f.Kind == wire.Notification || !hidden.has(f.Request.ID) {
-				next(f)
-			}
-		}
+	withhold(func(f server.Frame) bool {
+		return f.Request != nil && f.Kind != wire.Notification && hidden.has(f.Request.ID)
 	})(o)
 }
 
-// raceFatal lets cancellations with a reason be, which are told apart.
-func raceFatal(o *server.Options) {
+// exitOnRace exits on cancellations without a reason: others are of other probes.
+func exitOnRace(o *server.Options) {
 	onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 		last := ""
 		return func(line []byte) error {
@@ -250,17 +268,4 @@ func raceFatal(o *server.Options) {
 			return next(line)
 		}
 	})(o)
-}
-
-// cancelsBefore sends a cancellation with such params before each answer to
-// prompts/list.
-func cancelsBefore(params func(id wire.ID) string) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Method == "prompts/list" && f.Request != nil {
-				next(raw(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":%s}`, params(f.Request.ID)))
-			}
-			next(f)
-		}
-	})
 }

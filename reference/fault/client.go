@@ -4,19 +4,18 @@ import (
 	"fmt"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/reference/client"
 )
 
-// A ClientFault is one deviation of the honest client.
+// A ClientFault is one deviation of the reference client.
 type ClientFault struct {
 	Name     string            // kebab-case
 	Does     string            // one line: how the client deviates
 	In       spec.Set          // the revisions in which it deviates; empty as in Fault
 	Breaks   []string          // the ledger rows that it breaks; empty as in Fault
-	CaughtBy []string          // the one check that must catch it, or the two checks of a level change
-	Also     map[string]string // other checks that must fail for the same deviation, each with its reason; at most three
+	CaughtBy []string          // the check that must catch it, as in Fault
+	Also     map[string]string // other checks that must fail for the same deviation, as in Fault
 	// Apply builds the deviation into the options.
-	Apply func(o *client.Options)
+	Apply clientApply
 }
 
 // Revisions returns the revisions in which the fault deviates. stated returns
@@ -25,7 +24,7 @@ func (f ClientFault) Revisions(stated func(check string) spec.Set) spec.Set {
 	return revisions(f.In, f.CaughtBy, stated)
 }
 
-// LookupClient returns the fault of the client of that name.
+// LookupClient returns the fault of the client with that name.
 func LookupClient(name string) (ClientFault, error) {
 	for _, f := range Clients() {
 		if f.Name == name {

@@ -1,56 +1,41 @@
 package fault
 
 import (
-	"context"
 	"fmt"
-	"strings"
+	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
+const completeMethod = "completion/complete"
+
+// completionFaults are the faults of server/utilities/completion.
+func completionFaults() []Fault {
+	return append(append(completionResults(), completionRequests()...), overHTTP(completionHTTP()...)...)
+}
+
 // onCompletion changes the completions.
 func onCompletion(edit func(completion server.Object)) apply {
-	return onResult("completion/complete", func(o server.Object) { edit(o["completion"].(server.Object)) })
+	return onResult(completeMethod, func(o server.Object) { edit(o["completion"].(server.Object)) })
 }
 
-// nothing completes nothing.
-func nothing() server.Object {
-	return complete(server.Object{"completion": server.Object{"values": []any{}}})
+// isCompletion matches requests for completions whose ref and argument match; each
+// is nil where it is not an object.
+func isCompletion(matches func(ref, argument server.Object) bool) requestMatcher {
+	return func(r *server.Request) bool {
+		ref, _ := r.Params["ref"].(server.Object)
+		argument, _ := r.Params["argument"].(server.Object)
+		return r.Method == completeMethod && matches(ref, argument)
+	}
 }
 
-// onCompletionOf answers completions that the condition holds for in another
-// way.
-func onCompletionOf(when func(ref, argument server.Object) bool, answer func() (any, *server.Error)) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			ref, _ := r.Params["ref"].(server.Object)
-			argument, _ := r.Params["argument"].(server.Object)
-			if r.Method == "completion/complete" && when(ref, argument) {
-				return answer()
-			}
-			return next(ctx, r)
-		}
-	})
-}
+// noCompletions answers with a completion without values.
+var noCompletions = succeedWith(server.Object{"completion": server.Object{"values": []any{}}})
 
-// swallowsCompletion does not answer completions whose value is one that it
-// chokes on.
-func swallowsCompletion(chokes func(value any) bool) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Method == "completion/complete" && f.Request != nil {
-				if argument, ok := f.Request.Params["argument"].(server.Object); ok && chokes(argument["value"]) {
-					return
-				}
-			}
-			next(f)
-		}
-	})
-}
-
-// completion are the faults of server/utilities/completion.
-func completion() []Fault {
+// completionResults are faults in how valid requests are answered.
+func completionResults() []Fault {
 	return []Fault{
 		{
 			Name: "completion-undeclared", Does: "completes arguments without declaring the capability",
@@ -58,49 +43,44 @@ func completion() []Fault {
 			Apply:    undeclared("completions"),
 		},
 		{
-			Name: "completion-unsupported-code", Does: "has no completions, and answers completion/complete with error -32602",
+			Name:     "completion-unsupported-code",
+			Does:     "does not declare completions and answers completion/complete with error -32602",
 			CaughtBy: []string{"completion.unsupported"},
-			Apply: all(
-				func(o *server.Options) { o.Library = without("completions") },
-				instead("completion/complete", func(*server.Request) (any, *server.Error) {
-					return nil, &server.Error{Code: spec.InvalidParams, Message: "Nothing is completed here"}
-				})),
+			Apply: combine(withoutCapability("completions"),
+				answerInstead(completeMethod, failWith(spec.InvalidParams, "Completions are not supported"))),
 		},
 		{
-			Name: "completion-unsupported-empty", Does: "has no completions, and answers completion/complete with none",
+			Name:     "completion-unsupported-empty",
+			Does:     "does not declare completions and answers completion/complete without values",
 			CaughtBy: []string{"completion.unsupported"},
-			Apply: all(
-				func(o *server.Options) { o.Library = without("completions") },
-				instead("completion/complete", func(*server.Request) (any, *server.Error) { return nothing(), nil })),
+			Apply:    combine(withoutCapability("completions"), answerInstead(completeMethod, noCompletions)),
 		},
 		{
-			Name: "completes-prompts-only", Does: "has no method for completions of resource templates",
+			Name: "completes-prompts-only", Does: "answers completions of resource templates with error -32601",
 			CaughtBy: []string{"completion.refs"},
-			Apply: onCompletionOf(
-				func(ref, _ server.Object) bool { return ref["type"] == "ref/resource" },
-				func() (any, *server.Error) {
-					return nil, &server.Error{Code: spec.MethodNotFound, Message: "Templates are not completed"}
-				}),
+			Apply: answerWhen(isCompletion(func(ref, _ server.Object) bool { return ref["type"] == "ref/resource" }),
+				failWith(spec.MethodNotFound, "Templates are not completed")),
 		},
 		{
-			Name: "completion-bare", Does: "answers completions with the values alone",
+			Name: "completion-unwrapped", Does: "returns the values of completions without the member completion",
 			CaughtBy: []string{"completion.result"},
-			Apply: onResult("completion/complete", func(o server.Object) {
+			Apply: onResult(completeMethod, func(o server.Object) {
 				o["values"] = o["completion"].(server.Object)["values"]
 				delete(o, "completion")
 			}),
 		},
 		{
-			Name: "completion-values-labelled", Does: "completes with objects that have a label",
+			Name: "completion-values-labelled", Does: "returns completions as objects with a label",
 			CaughtBy: []string{"completion.result"},
 			Apply: onCompletion(func(c server.Object) {
-				for i, v := range c["values"].([]any) {
-					c["values"].([]any)[i] = server.Object{"label": v}
+				values := c["values"].([]any)
+				for i, v := range values {
+					values[i] = server.Object{"label": v}
 				}
 			}),
 		},
 		{
-			Name: "completion-without-bound", Does: "completes with 140 values",
+			Name: "completion-without-bound", Does: "returns 140 completions",
 			CaughtBy: []string{"completion.values.most"},
 			Apply: onCompletion(func(c server.Object) {
 				if values := c["values"].([]any); len(values) == 100 {
@@ -112,96 +92,98 @@ func completion() []Fault {
 			}),
 		},
 		{
-			Name: "completion-total-word", Does: "tells the total of completions as a string",
+			Name: "completion-total-word", Does: "writes the total of completions as a string",
 			CaughtBy: []string{"completion.total"},
 			Apply:    onCompletion(func(c server.Object) { c["total"] = fmt.Sprint(c["total"]) }),
 		},
 		{
-			Name: "completion-total-null", Does: "tells the total of completions as null",
+			Name: "completion-total-null", Does: "writes the total of completions as null",
 			CaughtBy: []string{"completion.total"},
-			Apply:    onCompletion(func(c server.Object) { c["total"] = nil }),
+			Apply:    onCompletion(set("total", nil)),
 		},
 		{
-			Name: "completion-has-more-count", Does: "tells by a number whether there are more completions",
+			Name: "completion-has-more-count", Does: "writes hasMore of completions as a number",
 			CaughtBy: []string{"completion.has-more"},
-			Apply:    onCompletion(func(c server.Object) { c["hasMore"] = 0 }),
+			Apply:    onCompletion(set("hasMore", 0)),
 		},
 		{
-			Name: "completion-fails-with-1", Does: "answers completions of an argument with the code 1",
-			CaughtBy: []string{"completion.failure"},
-			Apply: onCompletionOf(
-				func(ref, argument server.Object) bool {
-					return ref["name"] == "overdue_notice" && argument["name"] == "reader"
-				},
-				func() (any, *server.Error) { return nil, &server.Error{Code: 1, Message: "The readers are out"} }),
-		},
-		{
-			Name: "completion-irrelevant", Does: "completes with all that it knows, in the order of the alphabet",
+			Name: "completion-irrelevant", Does: "returns all completions, in alphabetical order",
 			CaughtBy: []string{"completion.relevance"},
-			Apply: onRequest("completion/complete", func(r *server.Request) {
-				if argument, ok := r.Params["argument"].(server.Object); ok && argument["value"] != nil {
+			Apply: onRequest(completeMethod, func(r *server.Request) {
+				if argument, ok := r.Params["argument"].(server.Object); ok {
 					if _, text := argument["value"].(string); text {
 						argument["value"] = ""
 					}
 				}
 			}),
 		},
+	}
+}
+
+// completionRequests are faults in how requests with unusual inputs are answered.
+func completionRequests() []Fault {
+	isObject := func(_, argument server.Object) bool {
+		_, object := argument["value"].(server.Object)
+		return object
+	}
+	isLong := func(_, argument server.Object) bool { return len(asText(argument["value"])) > 4096 }
+	return []Fault{
 		{
-			Name: "completion-context-refused", Does: "refuses completions that tell what was filled in before",
-			CaughtBy: []string{"completion.context", "completion.context.advised"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if r.Method == "completion/complete" && r.Params["context"] != nil {
-						return nil, &server.Error{Code: spec.InvalidParams, Message: "The parameter context is not known"}
-					}
-					return next(ctx, r)
-				}
-			}),
+			Name: "completion-fails-with-1", Does: "answers completions of an argument with error 1",
+			CaughtBy: []string{"completion.failure"},
+			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool {
+				return ref["name"] == "overdue_notice" && argument["name"] == "reader"
+			}), failWith(1, "The readers cannot be listed")),
 		},
 		{
-			Name: "completion-unknown-prompt-empty", Does: "completes arguments of prompts that do not exist with nothing",
+			Name: "completion-context-refused", Does: "refuses completions with a context",
+			CaughtBy: []string{"completion.context", "completion.context.advised"},
+			Apply: answerWhen(func(r *server.Request) bool { return r.Method == completeMethod && r.Params["context"] != nil },
+				failWith(spec.InvalidParams, "The parameter context is not known")),
+		},
+		{
+			Name: "completion-unknown-prompt-empty", Does: "returns no completions for unknown prompts",
 			CaughtBy: []string{"completion.ref.unknown"},
-			Apply: onError("completion/complete", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				if strings.HasPrefix(e.Message, "Unknown prompt") {
-					return nothing(), nil
-				}
-				return nil, e
-			}),
+			Apply:    errorToResult(completeMethod, hasMessage("Unknown prompt"), noCompletions),
 		},
 		{
 			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603",
 			CaughtBy: []string{"completion.argument.missing"},
-			Apply: onCompletionOf(
-				func(ref, argument server.Object) bool { return ref != nil && argument == nil },
-				func() (any, *server.Error) {
-					return nil, &server.Error{Code: spec.InternalError, Message: "There is no argument"}
-				}),
+			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool { return ref != nil && argument == nil }),
+				failWith(spec.InternalError, "The argument is missing")),
 		},
 		{
-			Name: "completion-any-reference", Does: "completes for references of unknown types",
+			Name: "completion-any-reference", Does: "returns no completions for references of unknown types",
 			CaughtBy: []string{"completion.inputs.refused"},
-			Apply: onCompletionOf(
-				func(ref, _ server.Object) bool {
-					return ref != nil && ref["type"] != "ref/prompt" && ref["type"] != "ref/resource"
-				},
-				func() (any, *server.Error) { return nothing(), nil }),
+			Apply: answerWhen(isCompletion(func(ref, _ server.Object) bool {
+				return ref != nil && ref["type"] != "ref/prompt" && ref["type"] != "ref/resource"
+			}), noCompletions),
 		},
 		{
-			Name: "completion-any-value", Does: "completes what is no text",
+			Name: "completion-any-value", Does: "returns no completions for a value that is an object",
 			CaughtBy: []string{"completion.inputs.refused"},
-			Apply: onCompletionOf(
-				func(_, argument server.Object) bool { _, object := argument["value"].(server.Object); return object },
-				func() (any, *server.Error) { return nothing(), nil }),
+			Apply:    answerWhen(isCompletion(isObject), noCompletions),
 		},
 		{
-			Name: "completion-object-swallowed", Does: "does not answer completions of what is no text",
+			Name: "completion-object-unanswered", Does: "does not answer completions of a value that is an object",
 			CaughtBy: []string{"completion.inputs.survived"},
-			Apply:    swallowsCompletion(func(value any) bool { _, object := value.(server.Object); return object }),
+			Apply:    withhold(isResponseWhen(isCompletion(isObject))),
 		},
 		{
-			Name: "completion-long-swallowed", Does: "does not answer completions of long values",
+			Name: "completion-long-unanswered", Does: "does not answer completions of long values",
 			CaughtBy: []string{"completion.inputs.survived"},
-			Apply:    swallowsCompletion(func(value any) bool { text, _ := value.(string); return len(text) > 4096 }),
+			Apply:    withhold(isResponseWhen(isCompletion(isLong))),
 		},
 	}
+}
+
+// completionHTTP are faults of completions over streamable HTTP.
+func completionHTTP() []Fault {
+	return []Fault{{
+		Name: "http-completion-fails", Does: "answers a completion for a reference of an unknown type with status 500",
+		CaughtBy: []string{"completion.inputs.survived"},
+		Apply: respond(posts(func(m wire.Message) bool {
+			return m.Method() == completeMethod && m.Params().Get("ref.type").Str == "ref/mcpcheck"
+		}), http.StatusInternalServerError, "", ""),
+	}}
 }

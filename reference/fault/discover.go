@@ -1,23 +1,26 @@
 package fault
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// discover are the faults of server/discover.
-func discover() []Fault {
+// discoverFaults are the faults of server/discover.
+func discoverFaults() []Fault {
 	return []Fault{
 		{
-			Name: "answers-elsewhere", Does: "writes nothing to its standard output",
+			Name: "stdout-empty", Does: "writes nothing to standard output",
 			CaughtBy: []string{"discover.answered"},
-			Apply:    onFrames(func(server.FrameSink) server.FrameSink { return func(server.Frame) {} }),
+			Apply:    withhold(anyFrame),
 		},
 		{
-			Name: "discover-first", Does: "serves no other request before server/discover",
+			Name: "discover-first", Does: "refuses other requests before server/discover",
 			CaughtBy: []string{"discover.optional"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				var discovered atomic.Bool
@@ -26,19 +29,19 @@ func discover() []Fault {
 					case r.Method == "server/discover":
 						discovered.Store(true)
 					case r.Modern && !discovered.Load():
-						return nil, &server.Error{Code: spec.InvalidRequest, Message: "Ask what there is first"}
+						return nil, &server.Error{Code: spec.InvalidRequest, Message: "server/discover comes first"}
 					}
 					return next(ctx, r)
 				}
 			}),
 		},
 		{
-			Name: "discovered-but-unserved", Does: "declares completions, and does not know completion/complete",
+			Name: "discovered-but-unserved", Does: "declares completions and answers completion/complete with error -32601",
 			CaughtBy: []string{"discover.capabilities"},
-			Apply:    instead("completion/complete", unknownMethod),
+			Apply:    answerInstead("completion/complete", unknownMethod),
 		},
 		{
-			Name: "discover-instructions-list", Does: "gives its instructions in server/discover as an array",
+			Name: "discover-instructions-list", Does: "writes the instructions in the answer to server/discover as an array",
 			CaughtBy: []string{"discover.result"},
 			Apply:    onResult("server/discover", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
 		},
@@ -48,6 +51,44 @@ func discover() []Fault {
 			Apply: onResult("server/discover", func(o server.Object) {
 				o["supportedVersions"] = append(o["supportedVersions"].([]any), 20240101)
 			}),
+		},
+	}
+}
+
+// discoverClientFaults are the faults of the client in server/discover and in the
+// probe of a server's era.
+func discoverClientFaults() []ClientFault {
+	return []ClientFault{
+		{
+			Name: "client-discover-version", Does: "names the version in a parameter of server/discover",
+			CaughtBy: []string{"client.discover.params"},
+			Apply:    clientRewrites("server/discover", `"params":{`, `"params":{"protocolVersion":"2026-07-28",`),
+		},
+		{
+			Name: "client-unlisted-version", Does: "continues with a version that was not listed",
+			CaughtBy: []string{"client.discover.version.listed"},
+			Apply:    clientRewrites("tools/list", `"`+string(spec.V2026_07_28)+`"`, `"2027-01-01"`),
+		},
+		{
+			Name: "client-initialize-after-all", Does: "sends initialize though the probe had a result",
+			CaughtBy: []string{"client.discover.result.stays"},
+			Apply: clientSends("tools/list", func(m client.Message) [][]byte {
+				if !bytes.Contains(m.Raw, []byte(spec.MetaProtocolVersion)) {
+					return [][]byte{m.Raw}
+				}
+				const initialize = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":` +
+					`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+				return [][]byte{[]byte(initialize), m.Raw}
+			}),
+		},
+		{
+			Name: "client-fallback-always", Does: "falls back to initialize after any error",
+			CaughtBy: []string{"client.discover.error.stays"},
+			Apply: func(o *client.Options) {
+				o.Modern = func(func(wire.Message) bool) func(wire.Message) bool {
+					return func(m wire.Message) bool { return m.Kind == wire.Result }
+				}
+			},
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -10,307 +9,173 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// elicitation are the faults of client/elicitation.
-func elicitation() []Fault {
-	return slices.Concat(formFaults(), elicitingFaults(), visitFaults(), requiredFaults())
+// elicitationFaults are the faults of client/elicitation.
+func elicitationFaults() []Fault {
+	return slices.Concat(elicitationForms(), elicitationModes(), elicitationURLs(), elicitationComplete(),
+		elicitationRequired(), protected(elicitationAuthorization()...))
 }
 
-// formFaults are those of what a form is asked for by.
-func formFaults() []Fault {
-	later, only := spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_06_18)
+// elicitationModes are faults in which mode the server elicits, and in what it does
+// with the answers.
+func elicitationModes() []Fault {
 	return []Fault{
 		{
-			Name: "form-without-message", Does: "asks by a form without a message",
-			CaughtBy: []string{"elicitation.request.params"},
-			Apply:    onForm(func(p server.Object) { delete(p, "message") }),
-		},
-		{
-			Name: "form-of-mode-dialog", Does: "names a mode that there is not", In: later,
-			CaughtBy: []string{"elicitation.request.params"},
-			Apply:    onForm(func(p server.Object) { p["mode"] = "dialog" }),
-		},
-		{
-			Name: "form-schema-untyped", Does: "leaves out the type of requestedSchema",
-			CaughtBy: []string{"elicitation.schema.object"},
-			Apply:    onForm(func(p server.Object) { delete(p["requestedSchema"].(server.Object), "type") }),
-		},
-		{
-			Name: "form-nested", Does: "asks for an address by a form inside of the form",
-			CaughtBy: []string{"elicitation.schema.flat"},
-			Apply: onForm(func(p server.Object) {
-				p["requestedSchema"].(server.Object)["properties"].(server.Object)["address"] = server.Object{
-					"type": "object", "properties": server.Object{"street": server.Object{"type": "string"}},
-				}
-			}),
-		},
-		{
-			Name: "form-list", Does: "asks for a list of any words",
-			CaughtBy: []string{"elicitation.schema.flat"},
-			Apply: onForm(func(p server.Object) {
-				p["requestedSchema"].(server.Object)["properties"].(server.Object)["wishes"] = server.Object{
-					"type": "array", "items": server.Object{"type": "string"},
-				}
-			}),
-		},
-		{
-			Name: "form-format-phone", Does: "wants a text in a format that forms do not have",
-			CaughtBy: []string{"elicitation.schema.string"},
-			Apply: onField(func(f server.Object) {
-				if f["enum"] == nil {
-					f["format"] = "phone"
-				}
-			}, "string"),
-		},
-		{
-			Name: "form-number-title", Does: "gives number fields a number as title", In: only,
-			CaughtBy: []string{"elicitation.schema.number"},
-			Apply:    onField(func(f server.Object) { f["title"] = 7 }, "integer"),
-		},
-		{
-			Name: "form-number-default", Does: "gives number fields a word as default", In: later,
-			CaughtBy: []string{"elicitation.schema.number"},
-			Apply:    onField(func(f server.Object) { f["default"] = "ten" }, "integer"),
-		},
-		{
-			Name: "form-boolean-title", Does: "gives boolean fields a number as title", In: only,
-			CaughtBy: []string{"elicitation.schema.boolean"},
-			Apply:    onField(func(f server.Object) { f["title"] = 7 }, "boolean"),
-		},
-		{
-			Name: "form-boolean-default", Does: "gives boolean fields a word as default", In: later,
-			CaughtBy: []string{"elicitation.schema.boolean"},
-			Apply:    onField(func(f server.Object) { f["default"] = "no" }, "boolean"),
-		},
-		{
-			Name: "form-choice-of-numbers", Does: "offers numbers as the choices of a text",
-			CaughtBy: []string{"elicitation.schema.enum"},
-			Apply: onField(func(f server.Object) {
-				if f["enum"] != nil {
-					f["enum"] = []any{1, 2, 3}
-				}
-			}, "string"),
-		},
-		{
-			Name: "form-titles-missing", Does: "offers titled choices without titles", In: later,
-			CaughtBy: []string{"elicitation.schema.enum"},
-			Apply: onField(func(f server.Object) {
-				if f["enum"] != nil {
-					delete(f, "enum")
-					f["oneOf"] = []any{server.Object{"const": "A"}, server.Object{"const": "B"}}
-				}
-			}, "string"),
-		},
-		{
-			Name: "form-with-link", Does: "puts a link into the message of forms",
-			CaughtBy: []string{"elicitation.form.links"},
-			Apply: onForm(func(p server.Object) {
-				p["message"] = p["message"].(string) + " Look at https://harbour-street-library.org/help."
-			}),
-		},
-		{
-			Name: "form-for-password", Does: "asks for a password by forms",
-			Breaks:   []string{"elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
-			CaughtBy: []string{"elicitation.form.secrets"},
-			Apply:    alsoAsking("password"),
-		},
-		{
-			Name: "form-for-api-key", Does: "asks for the key of an API by forms, and not by a page", In: later,
-			CaughtBy: []string{"elicitation.form.secrets"},
-			Apply:    alsoAsking("API_key"),
-		},
-	}
-}
-
-// alsoAsking gives forms one text field more.
-func alsoAsking(field string) apply {
-	return onForm(func(p server.Object) {
-		p["requestedSchema"].(server.Object)["properties"].(server.Object)[field] = server.Object{"type": "string", "title": "Please confirm"}
-	})
-}
-
-// elicitingFaults are those of whom the server asks, and of what it makes of
-// the answers.
-func elicitingFaults() []Fault {
-	return []Fault{
-		{
-			Name: "forms-for-anybody", Does: "elicits from clients that declare no elicitation",
-			Breaks:   []string{"elicitation-requires-client-capability"},
-			CaughtBy: []string{"lifecycle.capabilities.undeclared"},
-			Apply:    supposing("elicitation"),
-		},
-		{
-			Name: "forms-for-any-request", Does: "elicits where the request declares no elicitation",
-			Breaks:   []string{"elicitation-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
-			CaughtBy: []string{"lifecycle.input.declared"},
-			Apply:    supposing("elicitation"),
-		},
-		{
-			Name: "pages-for-any-client", Does: "sends users of clients to a page that declare forms alone",
+			Name: "url-mode-undeclared", Does: "elicits in URL mode from clients that declare form mode alone",
 			CaughtBy: []string{"elicitation.mode.declared"},
-			Apply: believing(func(c server.Object) {
-				if e, ok := c["elicitation"].(server.Object); ok {
-					e["form"], e["url"] = server.Object{}, server.Object{}
-				}
+			Apply: onClientCapability("elicitation", func(e server.Object) {
+				e["form"], e["url"] = server.Object{}, server.Object{}
 			}),
 		},
 		{
-			Name: "forms-for-page-clients", Does: "asks by forms where the request declares pages alone", In: spec.Stateless,
+			Name: "form-mode-undeclared",
+			Does: "elicits in form mode where the request declares URL mode alone", In: spec.Stateless,
 			Breaks:   []string{"elicitation-unsupported-mode-not-sent"},
 			CaughtBy: []string{"elicitation.mode.declared"},
-			Apply: believing(func(c server.Object) {
-				if e, ok := c["elicitation"].(server.Object); ok && e["url"] != nil {
+			Apply: onClientCapability("elicitation", func(e server.Object) {
+				if e["url"] != nil {
 					e["form"] = server.Object{}
 				}
 			}),
 		},
 		{
-			Name: "waits-for-accept", Does: "waits on when the user declines",
+			Name: "waits-for-accept", Does: "does not answer a call where the user declines",
 			CaughtBy: []string{"elicitation.actions", "elicitation.failures"},
-			Apply: running("register_reader", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
-				if call.Answers["particulars"]["action"] != "accept" {
-					call.Park()
-					<-ctx.Done()
-				}
-				return server.Outcome{}, false
+			Apply: waitInCall("register_reader", func(call *server.Call) bool {
+				return call.Answers["particulars"]["action"] != "accept"
 			}),
 		},
 		{
-			Name: "waits-for-refused-form", Does: "waits on when the client refuses to elicit",
+			Name: "waits-for-refused-form", Does: "does not answer a call where the client refuses elicitation/create",
 			CaughtBy: []string{"elicitation.answers.survived"},
-			Apply:    unheard("elicitation/create", refused),
+			Apply:    ignoreRefusals("elicitation/create"),
 		},
 		{
-			Name: "form-unchecked", Does: "takes whatever the user filled in for a number",
+			Name: "form-unchecked", Does: "accepts any content for a number",
 			CaughtBy: []string{"elicitation.content.validated"},
-			Apply:    all(laxForm, onField(func(f server.Object) { f["type"], f["maximum"] = "integer", 30 }, "")),
+			Apply: combine(untypePeople, onField(func(f server.Object) {
+				f["type"], f["maximum"] = "integer", 30
+			}, "")),
 		},
 	}
 }
 
-// laxForm has the desk not check the number of people; that field is told apart
-// by its empty type.
-func laxForm(o *server.Options) {
-	onLibraryTool("plan_visit", func(tool *server.Tool) {
-		inner := tool.Asks
-		tool.Asks = func(call *server.Call) []server.Ask {
-			asks := inner(call)
-			for _, a := range asks {
-				fields := a.Params["requestedSchema"].(server.Object)["properties"].(server.Object)
-				if fields["people"] != nil {
-					fields["people"] = server.Object{"title": "People"}
-				}
+// untypePeople takes the type from the number of people in the form of a tool, so
+// that the server does not check it.
+func untypePeople(o *server.Options) {
+	onToolAsks("plan_visit", func(asks []server.Ask) []server.Ask {
+		for _, a := range asks {
+			if fields := fieldsOf(a.Params); fields["people"] != nil {
+				fields["people"] = server.Object{"title": "People"}
 			}
-			return asks
 		}
+		return asks
 	})(o)
 }
 
-// visitFaults are those of elicitations in URL mode.
-func visitFaults() []Fault {
-	only := spec.Only(spec.V2025_11_25)
+// onToolAsks changes what a tool asks of the client.
+func onToolAsks(tool string, edit func(asks []server.Ask) []server.Ask) apply {
+	return onLibraryTool(tool, func(t *server.Tool) {
+		inner := t.Asks
+		t.Asks = func(call *server.Call) []server.Ask { return edit(slices.Clone(inner(call))) }
+	})
+}
+
+// elicitationURLs are faults in elicitations in URL mode.
+func elicitationURLs() []Fault {
 	return []Fault{
 		{
-			Name: "page-without-url", Does: "sends the user to a page without its url",
+			Name: "url-mode-without-url", Does: "elicits in URL mode without a url",
 			CaughtBy: []string{"elicitation.url.params"},
-			Apply:    onVisit(func(p server.Object) { delete(p, "url") }),
+			Apply:    onURLMode(remove("url")),
 		},
 		{
-			Name: "page-without-id", Does: "sends the user to a page without an elicitationId", In: only,
+			Name: "url-mode-without-id", Does: "elicits in URL mode without an elicitationId", In: spec.Only(spec.V2025_11_25),
 			CaughtBy: []string{"elicitation.url.params"},
-			Also:     map[string]string{"elicitation.complete.known": "what is told to be complete was never asked for by its id"},
-			Apply:    onVisit(func(p server.Object) { delete(p, "elicitationId") }),
+			Also:     map[string]string{"elicitation.complete.known": "the completed elicitation had no id"},
+			Apply:    onURLMode(remove("elicitationId")),
 		},
 		{
-			Name: "page-without-scheme", Does: "leaves out the scheme of the url of a page",
+			Name: "url-mode-without-scheme", Does: "elicits in URL mode with a url without a scheme",
 			CaughtBy: []string{"elicitation.url.valid"},
-			Apply:    onVisit(func(p server.Object) { p["url"] = "library.example/archive/rules" }),
+			Apply:    onURLMode(set("url", "library.example/archive/rules")),
 		},
 		{
-			Name: "page-in-the-clear", Does: "sends the user to a page of http",
+			Name: "url-mode-over-http", Does: "elicits in URL mode with a url of http",
 			CaughtBy: []string{"elicitation.url.https"},
-			Apply:    onVisit(func(p server.Object) { p["url"] = "http://library.example/archive/rules" }),
+			Apply:    onURLMode(set("url", "http://library.example/archive/rules")),
 		},
 		{
-			Name: "visit-id-constant", Does: "gives all visits the same elicitationId",
+			Name: "elicitation-id-constant", Does: "gives all elicitations in URL mode the same elicitationId",
 			CaughtBy: []string{"elicitation.url.id.unique"},
-			Apply:    all(onVisit(func(p server.Object) { p["elicitationId"] = "visit" }), onComplete(func(p server.Object) { p["elicitationId"] = "visit" })),
+			Apply: combine(onURLMode(set("elicitationId", "visit")),
+				onNotification(completeElicitation, set("elicitationId", "visit"))),
 		},
 		{
-			Name: "visit-over-unnamed", Does: "tells that a visit is over without saying which",
+			Name: "elicitation-id-kept", Does: "sends an elicitationId, which the revision removed",
+			CaughtBy: []string{"elicitation.complete.gone"},
+			Apply:    onURLMode(set("elicitationId", "visit-1")),
+		},
+	}
+}
+
+const completeElicitation = "notifications/elicitation/complete"
+
+// elicitationComplete are faults of notifications/elicitation/complete.
+func elicitationComplete() []Fault {
+	notify := func(id string) func(r *server.Request) {
+		return func(r *server.Request) { r.Notify(completeElicitation, server.Object{"elicitationId": id}) }
+	}
+	return []Fault{
+		{
+			Name: "elicitation-complete-without-id", Does: "leaves the elicitationId out of notifications/elicitation/complete",
 			CaughtBy: []string{"elicitation.complete.id"},
-			Apply:    onComplete(func(p server.Object) { delete(p, "elicitationId") }),
+			Apply:    onNotification(completeElicitation, remove("elicitationId")),
 		},
 		{
-			Name: "visit-over-renamed", Does: "tells that a visit is over under another id",
+			Name: "elicitation-complete-other-id", Does: "sends notifications/elicitation/complete with another elicitationId",
 			Breaks:   []string{"elicitation-complete-has-id"},
 			CaughtBy: []string{"elicitation.complete.known"},
-			Apply:    onComplete(func(p server.Object) { p["elicitationId"] = "visit-0" }),
+			Apply:    onNotification(completeElicitation, set("elicitationId", "visit-0")),
 		},
 		{
-			Name: "visit-over-for-all", Does: "tells every client that a visit of somebody is over",
+			Name:     "elicitation-complete-broadcast",
+			Does:     "sends notifications/elicitation/complete for the elicitation of one client to all clients",
 			Breaks:   []string{"elicitation-complete-only-initiator"},
 			CaughtBy: []string{"elicitation.complete.known"},
-			Apply: beforeAnswer("tools/list", func(_ context.Context, r *server.Request) {
-				r.Notify("notifications/elicitation/complete", server.Object{"elicitationId": "visit-of-ines"})
-			}),
+			Apply:    beforeAnswer("tools/list", notify("visit-of-ines")),
 		},
 		{
-			Name: "visit-id-kept", Does: "gives visits an elicitationId, which the revision took back",
+			Name: "elicitation-complete-kept", Does: "sends notifications/elicitation/complete, which the revision removed",
 			CaughtBy: []string{"elicitation.complete.gone"},
-			Apply:    onVisit(func(p server.Object) { p["elicitationId"] = "visit-1" }),
-		},
-		{
-			Name: "visit-over-still-told", Does: "tells that a visit is over, for which the revision has no message",
-			CaughtBy: []string{"elicitation.complete.gone"},
-			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
-				if r.Params["name"] == "read_archive" {
-					r.Notify("notifications/elicitation/complete", server.Object{"elicitationId": "visit-1"})
-				}
-			}),
+			Apply:    beforeAnswerWhen(isCall("read_archive"), notify("visit-1")),
 		},
 	}
 }
 
-// onComplete changes the params of notifications that a visit is over.
-func onComplete(edit func(params server.Object)) apply {
-	return onFrame(func(f server.Frame, members map[string]json.RawMessage) {
-		params := server.Object{}
-		if f.Method == "notifications/elicitation/complete" && json.Unmarshal(members["params"], &params) == nil {
-			edit(params)
-			members["params"] = encode(params)
-		}
-	}, wire.Notification)
-}
-
-// requiredFaults are those of the error by which a call is refused until a page
-// was visited.
-func requiredFaults() []Fault {
+// elicitationRequired are faults of the error that requires an elicitation in URL
+// mode.
+func elicitationRequired() []Fault {
 	onRequired := func(edit func(e *server.Error)) apply {
-		return onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-			if e.Code == spec.LegacyURLElicitationError {
-				edit(e)
-			}
-			return nil, e
-		})
+		return onError("tools/call", hasCode(spec.LegacyURLElicitationError), edit)
 	}
 	return []Fault{
 		{
-			Name: "visit-required-internal", Does: "refuses a call until a page was visited by -32603",
+			Name: "url-required-internal-error", Does: "requires an elicitation by error -32603",
 			CaughtBy: []string{"elicitation.required.code"},
 			Apply:    onRequired(func(e *server.Error) { e.Code = spec.InternalError }),
 		},
 		{
-			Name: "visit-required-of-none", Does: "refuses a call until no page was visited",
+			Name: "url-required-empty", Does: "requires elicitations and lists none",
 			CaughtBy: []string{"elicitation.required.only"},
 			Apply:    onRequired(func(e *server.Error) { e.Data = server.Object{"elicitations": []any{}} }),
 		},
 		{
-			Name: "visit-required-unlisted", Does: "refuses a call until a page was visited, and says in words which",
+			Name: "url-required-text", Does: "writes the required elicitations as a string",
 			CaughtBy: []string{"elicitation.required.list"},
 			Apply:    onRequired(func(e *server.Error) { e.Data = server.Object{"elicitations": "the page of the card"} }),
 		},
 		{
-			Name: "visit-required-by-form", Does: "lists a form among the visits that are required",
+			Name: "url-required-form", Does: "lists an elicitation in form mode as required",
 			CaughtBy: []string{"elicitation.required.entries"},
 			Apply: onRequired(func(e *server.Error) {
 				for _, v := range e.Data.(server.Object)["elicitations"].([]any) {
@@ -319,4 +184,20 @@ func requiredFaults() []Fault {
 			}),
 		},
 	}
+}
+
+// elicitationAuthorization elicit what authorization is for.
+func elicitationAuthorization() []Fault {
+	return []Fault{{
+		Name: "elicitation-for-authorization", Does: "answers a request without a token by requiring an elicitation",
+		CaughtBy: []string{"elicitation.url.authorization"},
+		Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
+			return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
+				"code": spec.LegacyURLElicitationError, "message": "Log in first",
+				"data": server.Object{"elicitations": []any{server.Object{
+					"mode": "url", "elicitationId": "card", "url": "https://library.example/login", "message": "Log in",
+				}}},
+			}}
+		}),
+	}}
 }

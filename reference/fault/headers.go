@@ -2,7 +2,8 @@ package fault
 
 import (
 	"bytes"
-	"io"
+	"encoding/json"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,86 +11,159 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// headers are the faults of basic/transports/streamable-http#request-metadata.
-func headers() []Fault {
-	all := slices.Concat(versionHeaders(), methodHeaders(), nameHeaders(), headerRefusals(), argumentHeaders())
-	for i := range all {
-		all[i].In, all[i].Over = spec.Stateless, transport.HTTP
-	}
-	return append(all, headerAnnotations()...)
+// headersFaults are the faults of basic/transports/streamable-http#request-metadata.
+func headersFaults() []Fault {
+	all := slices.Concat(headerVersions(), headerMethods(), headerNames(), headerRefusals(), headerArguments())
+	return append(overHTTP(all...), headerAnnotations()...)
 }
 
-// versionHeaders are those of MCP-Protocol-Version.
-func versionHeaders() []Fault {
-	differs := func(r *http.Request, m wire.Message) bool {
-		v := versionOf(m)
-		return v != "" && r.Header.Get("MCP-Protocol-Version") != "" && r.Header.Get("MCP-Protocol-Version") != v
+const (
+	methodField = "Mcp-Method"
+	nameField   = "Mcp-Name"
+)
+
+// nameOf returns what Mcp-Name must repeat of a message, "" for nothing.
+func nameOf(m wire.Message) string {
+	switch m.Method() {
+	case "tools/call", "prompts/get":
+		return m.Params().Get("name").String()
+	case "resources/read":
+		return m.Params().Get("uri").String()
 	}
-	missing := func(r *http.Request, _ wire.Message) bool { return r.Header.Get("MCP-Protocol-Version") == "" }
+	return ""
+}
+
+// nameValueOf returns the value of Mcp-Name that repeats it.
+func nameValueOf(m wire.Message) string { return transport.FieldValue(nameOf(m)) }
+
+// onHeaders changes the headers of stateless requests before the server compares
+// them: it does not refuse a header that was corrected.
+func onHeaders(edit func(h http.Header, m wire.Message)) apply {
+	return onHTTPRequest(isStateless, func(r *http.Request) {
+		m, _ := statelessRequest(r)
+		edit(r.Header, m)
+	})
+}
+
+// onHeaderField changes a header field of stateless requests that have it.
+func onHeaderField(field string, edit func(value string, m wire.Message) string) apply {
+	return onHeaders(func(h http.Header, m wire.Message) {
+		if values := h.Values(field); len(values) == 1 {
+			h.Set(field, edit(values[0], m))
+		}
+	})
+}
+
+// fillIn adds a header field to stateless requests without it; "" is nothing to add.
+func fillIn(field string, value func(m wire.Message) string) apply {
+	return onHeaders(func(h http.Header, m wire.Message) {
+		if v := value(m); v != "" && len(h.Values(field)) == 0 {
+			h.Set(field, v)
+		}
+	})
+}
+
+// compareFolded compares a header field with a value without regard to case.
+func compareFolded(field string, value func(m wire.Message) string) apply {
+	return onHeaderField(field, func(v string, m wire.Message) string {
+		if right := value(m); strings.EqualFold(v, right) {
+			return right
+		}
+		return v
+	})
+}
+
+// headerMismatch answers stateless requests that match with error -32020, by which
+// the server refuses headers.
+func headerMismatch(matches func(h http.Header, m wire.Message) bool, why string) apply {
+	return whenHTTP(
+		func(r *http.Request) bool { m, ok := statelessRequest(r); return ok && matches(r.Header, m) },
+		func(_ http.Handler, w http.ResponseWriter, r *http.Request) {
+			m, _ := statelessRequest(r)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			e := server.Object{"code": spec.HeaderMismatch, "message": why}
+			writeTo(w, encode(server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": e}))
+		})
+}
+
+// isEncoded reports whether the value of a header stands between the marks of Base64.
+func isEncoded(value string) bool {
+	return strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=")
+}
+
+// headerVersions are faults of MCP-Protocol-Version.
+func headerVersions() []Fault {
+	differs := func(r *http.Request, m wire.Message) bool {
+		v, header := versionOf(m), r.Header.Get(versionField)
+		return v != "" && header != "" && header != v
+	}
+	missing := func(r *http.Request, _ wire.Message) bool { return r.Header.Get(versionField) == "" }
+	serveHeader := func(r *http.Request) {
+		m, _ := posted(r)
+		setBody(r, replaceBytes(m, versionOf(m), r.Header.Get(versionField)))
+	}
 	return []Fault{
 		{
-			Name: "version-header-optional", Does: "takes the version from _meta where the header is missing, and has no revision without that header",
+			Name:     "version-header-optional",
+			Does:     "takes a missing version header from _meta, and speaks only the stateless revision",
 			CaughtBy: []string{"headers.version.missing"},
-			Apply:    all(modern, lacking("MCP-Protocol-Version", versionOf)),
+			Apply:    combine(statelessOnly, fillIn(versionField, versionOf)),
 		},
 		{
 			Name: "version-header-missing-is-200", Does: "refuses a request without MCP-Protocol-Version with status 200",
 			CaughtBy: []string{"headers.version.missing"},
-			Apply:    all(modern, onRefusal(spec.HeaderMismatch, missing, withStatus(http.StatusOK))),
+			Apply:    combine(statelessOnly, onHTTPError(spec.HeaderMismatch, missing, withStatus(http.StatusOK))),
 		},
 		{
 			Name: "version-header-missing-is-invalid", Does: "refuses a request without MCP-Protocol-Version with error -32600",
 			CaughtBy: []string{"headers.version.missing"},
-			Apply:    all(modern, onRefusal(spec.HeaderMismatch, missing, withCode(spec.InvalidRequest))),
+			Apply:    combine(statelessOnly, onHTTPError(spec.HeaderMismatch, missing, withCode(spec.InvalidRequest))),
 		},
 		{
-			Name: "version-of-the-header-alone", Does: "serves a request by the version in its header, whatever _meta says",
+			Name: "version-of-the-header-alone", Does: "serves a request in the version of its header and ignores that of _meta",
 			CaughtBy: []string{"headers.version.mismatch"},
-			Apply: onHTTP(func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if m, ok := posted(r); ok && differs(r, m) && spec.Stateless.Has(spec.Revision(r.Header.Get("MCP-Protocol-Version"))) {
-						body := bytes.Replace(m.Raw, []byte(versionOf(m)), []byte(r.Header.Get("MCP-Protocol-Version")), 1)
-						r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-					}
-					next.ServeHTTP(w, r)
-				})
-			}),
+			Apply: onHTTPRequest(func(r *http.Request) bool {
+				m, ok := posted(r)
+				return ok && differs(r, m) && spec.Stateless.Has(spec.Revision(r.Header.Get(versionField)))
+			}, serveHeader),
 		},
 		{
 			Name: "version-mismatch-is-409", Does: "refuses a request with two versions with status 409",
 			Breaks:   []string{"headers-protocol-version-mismatch-rejected"},
 			CaughtBy: []string{"headers.version.mismatch"},
-			Apply:    onRefusal(spec.HeaderMismatch, differs, withStatus(http.StatusConflict)),
+			Apply:    onHTTPError(spec.HeaderMismatch, differs, withStatus(http.StatusConflict)),
 		},
 		{
 			Name: "version-mismatch-is-invalid", Does: "refuses a request with two versions with error -32602",
 			Breaks:   []string{"headers-protocol-version-mismatch-rejected"},
 			CaughtBy: []string{"headers.version.mismatch"},
-			Apply:    onRefusal(spec.HeaderMismatch, differs, withCode(spec.InvalidParams)),
+			Apply:    onHTTPError(spec.HeaderMismatch, differs, withCode(spec.InvalidParams)),
 		},
 	}
 }
 
-// methodHeaders are those of Mcp-Method, and of the names of all headers.
-func methodHeaders() []Fault {
+// headerMethods are faults of Mcp-Method, and of the names of all headers.
+func headerMethods() []Fault {
 	return []Fault{
 		{
 			Name: "method-header-optional", Does: "serves requests without Mcp-Method",
 			CaughtBy: []string{"headers.method.missing"},
-			Apply:    lacking("Mcp-Method", wire.Message.Method),
+			Apply:    fillIn(methodField, wire.Message.Method),
 		},
 		{
-			Name: "method-header-unread", Does: "serves requests whatever Mcp-Method says",
+			Name: "method-header-unread", Does: "ignores Mcp-Method",
 			CaughtBy: []string{"headers.method.mismatch"},
-			Also:     map[string]string{"headers.values.case": "the method in another case is another value too"},
-			Apply:    onHeaderField("Mcp-Method", func(_ string, m wire.Message) string { return m.Method() }),
+			Also:     map[string]string{"headers.values.case": "the method in another case is another value"},
+			Apply:    onHeaderField(methodField, func(_ string, m wire.Message) string { return m.Method() }),
 		},
 		{
-			Name: "method-header-known-method", Does: "takes any method of its own in Mcp-Method",
+			Name: "method-header-known-method", Does: "accepts any method that it has in Mcp-Method",
 			CaughtBy: []string{"headers.method.mismatch"},
-			Apply: onHeaderField("Mcp-Method", func(v string, m wire.Message) string {
+			Apply: onHeaderField(methodField, func(v string, m wire.Message) string {
 				if slices.Contains([]string{"tools/list", "server/discover", "resources/list"}, v) {
 					return m.Method()
 				}
@@ -99,17 +173,12 @@ func methodHeaders() []Fault {
 		{
 			Name: "method-header-any-case", Does: "compares Mcp-Method without regard to case",
 			CaughtBy: []string{"headers.values.case"},
-			Apply: onHeaderField("Mcp-Method", func(v string, m wire.Message) string {
-				if strings.EqualFold(v, m.Method()) {
-					return m.Method()
-				}
-				return v
-			}),
+			Apply:    compareFolded(methodField, wire.Message.Method),
 		},
 		{
-			Name: "header-names-one-spelling", Does: "knows the names of the headers of this protocol in one spelling only",
+			Name: "header-names-one-spelling", Does: "reads the headers of the protocol in one spelling only",
 			CaughtBy: []string{"headers.names.case"},
-			Apply: onRaw(func(b []byte) []byte {
+			Apply: onConnectionBytes(func(b []byte) []byte {
 				for _, odd := range []string{"\r\nmcp-mETHOD:", "\r\nmCP-PROTOCOL-version:", "\r\nmcp-NAME:"} {
 					b = bytes.Replace(b, []byte(odd), []byte(strings.Replace(odd, "\r\nm", "\r\nx", 1)), 1)
 				}
@@ -117,44 +186,45 @@ func methodHeaders() []Fault {
 			}),
 		},
 		{
-			Name: "header-whitespace-kept", Does: "takes the white space around a value for a part of it",
+			Name: "header-whitespace-kept", Does: "takes the white space around a value for part of it",
 			CaughtBy: []string{"headers.whitespace"},
-			Apply:    onRaw(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(":   "), []byte(": _ ")) }),
+			Apply:    onConnectionBytes(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(":   "), []byte(": _ ")) }),
 		},
 	}
 }
 
-// nameHeaders are those of Mcp-Name.
-func nameHeaders() []Fault {
+// headerNames are faults of Mcp-Name.
+func headerNames() []Fault {
+	const wrongName = "Mcp-Name does not hold the name"
 	return []Fault{
 		{
 			Name: "name-header-optional", Does: "serves requests without Mcp-Name",
 			CaughtBy: []string{"headers.name.missing"},
-			Apply:    lacking("Mcp-Name", func(m wire.Message) string { return transport.FieldValue(nameOf(m)) }),
+			Apply:    fillIn(nameField, nameValueOf),
 		},
 		{
-			Name: "name-header-optional-of-prompts", Does: "gets prompts without Mcp-Name",
+			Name: "name-header-optional-of-prompts", Does: "serves prompts/get without Mcp-Name",
 			CaughtBy: []string{"headers.name.missing"},
-			Apply: lacking("Mcp-Name", func(m wire.Message) string {
+			Apply: fillIn(nameField, func(m wire.Message) string {
 				if m.Method() == "prompts/get" {
-					return transport.FieldValue(nameOf(m))
+					return nameValueOf(m)
 				}
 				return ""
 			}),
 		},
 		{
-			Name: "name-header-unread", Does: "serves requests whatever Mcp-Name says",
+			Name: "name-header-unread", Does: "ignores Mcp-Name",
 			CaughtBy: []string{"headers.name.mismatch"},
 			Also: map[string]string{
-				"headers.values.case": "the name in another case is another value too",
-				"headers.name.marks":  "a name behind marks that are none is another value too",
+				"headers.values.case": "the name in another case is another value",
+				"headers.name.marks":  "a name behind invalid marks of Base64 is another value",
 			},
-			Apply: onHeaderField("Mcp-Name", func(_ string, m wire.Message) string { return transport.FieldValue(nameOf(m)) }),
+			Apply: onHeaderField(nameField, func(_ string, m wire.Message) string { return nameValueOf(m) }),
 		},
 		{
-			Name: "name-header-begins-with-name", Does: "takes an Mcp-Name that begins with the name",
+			Name: "name-header-begins-with-name", Does: "accepts an Mcp-Name that begins with the name",
 			CaughtBy: []string{"headers.name.mismatch"},
-			Apply: onHeaderField("Mcp-Name", func(v string, m wire.Message) string {
+			Apply: onHeaderField(nameField, func(v string, m wire.Message) string {
 				if name := nameOf(m); name != "" && strings.HasPrefix(v, name) {
 					return name
 				}
@@ -164,30 +234,26 @@ func nameHeaders() []Fault {
 		{
 			Name: "name-header-any-case", Does: "compares Mcp-Name without regard to case",
 			CaughtBy: []string{"headers.values.case"},
-			Apply: onHeaderField("Mcp-Name", func(v string, m wire.Message) string {
-				if name := nameOf(m); strings.EqualFold(v, name) {
-					return name
-				}
-				return v
-			}),
+			Apply:    compareFolded(nameField, nameOf),
 		},
 		{
-			Name: "name-header-literal", Does: "compares Mcp-Name as it stands, also where it is encoded",
+			Name: "name-header-literal", Does: "does not decode an encoded Mcp-Name",
 			CaughtBy: []string{"headers.name.encoded"},
-			Apply: refuse(func(h http.Header, m wire.Message) bool { return nameOf(m) != "" && marked(h.Get("Mcp-Name")) },
-				"Mcp-Name does not hold the name"),
+			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
+				return nameOf(m) != "" && isEncoded(h.Get(nameField))
+			}, wrongName),
 		},
 		{
-			Name: "name-header-decoded-as-latin-1", Does: "takes the bytes of an encoded Mcp-Name for characters of Latin-1",
+			Name: "name-header-decoded-as-latin-1", Does: "decodes the bytes of an encoded Mcp-Name as Latin-1",
 			CaughtBy: []string{"headers.name.encoded"},
-			Apply: refuse(func(h http.Header, m wire.Message) bool {
-				return marked(h.Get("Mcp-Name")) && strings.ContainsFunc(nameOf(m), func(c rune) bool { return c > '~' })
-			}, "Mcp-Name does not hold the name"),
+			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
+				return isEncoded(h.Get(nameField)) && strings.ContainsFunc(nameOf(m), func(c rune) bool { return c > '~' })
+			}, wrongName),
 		},
 		{
-			Name: "name-header-marks-any-case", Does: "takes the marks of Base64 in any case",
+			Name: "name-header-marks-any-case", Does: "accepts the marks of Base64 in any case",
 			CaughtBy: []string{"headers.name.marks"},
-			Apply: onHeaderField("Mcp-Name", func(v string, _ wire.Message) string {
+			Apply: onHeaderField(nameField, func(v string, _ wire.Message) string {
 				if mark := "=?base64?"; len(v) > len(mark) && strings.EqualFold(v[:len(mark)], mark) {
 					return mark + v[len(mark):]
 				}
@@ -195,55 +261,73 @@ func nameHeaders() []Fault {
 			}),
 		},
 		{
-			Name: "name-header-of-lists", Does: "lists templates of resources with an Mcp-Name only",
+			Name: "name-header-of-lists", Does: "requires an Mcp-Name of resources/templates/list",
 			CaughtBy: []string{"headers.name.elsewhere"},
-			Apply: refuse(func(h http.Header, m wire.Message) bool {
-				return m.Method() == "resources/templates/list" && h.Get("Mcp-Name") == ""
+			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
+				return m.Method() == "resources/templates/list" && h.Get(nameField) == ""
 			}, "The header Mcp-Name is missing"),
 		},
 	}
 }
 
-// headerRefusals are those of how it is told that headers are wrong.
+// headerRefusals are faults in how wrong headers are refused.
 func headerRefusals() []Fault {
 	of := func(methods ...string) func(r *http.Request, m wire.Message) bool {
 		return func(r *http.Request, m wire.Message) bool {
-			right := r.Header.Get("MCP-Protocol-Version") == versionOf(m)
+			right := r.Header.Get(versionField) == versionOf(m)
 			return right && (len(methods) == 0 || slices.Contains(methods, m.Method()))
 		}
 	}
-	return []Fault{
-		{
-			Name: "header-mismatch-is-200", Does: "refuses wrong headers with status 200",
-			CaughtBy: []string{"headers.refusal.status"},
-			Apply:    onRefusal(spec.HeaderMismatch, of(), withStatus(http.StatusOK)),
-		},
-		{
-			Name: "method-mismatch-is-404", Does: "refuses a wrong Mcp-Method with status 404",
-			CaughtBy: []string{"headers.refusal.status"},
-			Apply:    onRefusal(spec.HeaderMismatch, of("server/discover"), withStatus(http.StatusNotFound)),
-		},
-		{
-			Name: "name-mismatch-is-422", Does: "refuses a wrong Mcp-Name of a resource with status 422",
-			CaughtBy: []string{"headers.refusal.status"},
-			Apply:    onRefusal(spec.HeaderMismatch, of("resources/read"), withStatus(http.StatusUnprocessableEntity)),
-		},
-		{
-			Name: "header-mismatch-is-invalid-params", Does: "refuses wrong headers with error -32602",
-			CaughtBy: []string{"headers.refusal.code"},
-			Apply:    onRefusal(spec.HeaderMismatch, of(), withCode(spec.InvalidParams)),
-		},
-		{
-			Name: "name-mismatch-is-invalid-request", Does: "refuses a wrong Mcp-Name with error -32600",
-			CaughtBy: []string{"headers.refusal.code"},
-			Apply:    onRefusal(spec.HeaderMismatch, of("tools/call", "resources/read", "prompts/get"), withCode(spec.InvalidRequest)),
-		},
-		{
-			Name: "header-mismatch-in-plain-text", Does: "refuses wrong headers with status 400 and a sentence, without any message",
-			CaughtBy: []string{"headers.refusal.code"},
-			Apply: onRefusal(spec.HeaderMismatch, of(), func(a *whole) {
-				a.set(http.StatusBadRequest, "text/plain", []byte("The headers do not fit the body\n"))
-			}),
-		},
+	type matcher = func(r *http.Request, m wire.Message) bool
+	fault := func(name, does, caughtBy string, matches matcher, edit func(a *httpAnswer)) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{caughtBy},
+			Apply: onHTTPError(spec.HeaderMismatch, matches, edit),
+		}
 	}
+	const status, code = "headers.refusal.status", "headers.refusal.code"
+	return []Fault{
+		fault("header-mismatch-is-200", "refuses wrong headers with status 200", status, of(), withStatus(http.StatusOK)),
+		fault("method-mismatch-is-404", "refuses a wrong Mcp-Method with status 404", status, of("server/discover"),
+			withStatus(http.StatusNotFound)),
+		fault("name-mismatch-is-422", "refuses a wrong Mcp-Name of a resource with status 422", status, of("resources/read"),
+			withStatus(http.StatusUnprocessableEntity)),
+		fault("header-mismatch-is-invalid-params", "refuses wrong headers with error -32602", code, of(),
+			withCode(spec.InvalidParams)),
+		fault("name-mismatch-is-invalid-request", "refuses a wrong Mcp-Name with error -32600", code,
+			of("tools/call", "resources/read", "prompts/get"), withCode(spec.InvalidRequest)),
+		fault("header-mismatch-in-plain-text", "refuses wrong headers with status 400 and plain text", code, of(),
+			withAnswer(http.StatusBadRequest, "text/plain", "The headers do not match the body\n")),
+	}
+}
+
+// onConnectionBytes changes the bytes that come on connections, read by read, to
+// as many others or fewer. A head comes in one read, since a client writes it so.
+func onConnectionBytes(edit func(read []byte) []byte) apply {
+	return func(o *server.Options) {
+		o.HTTP.Connections = func(next net.Listener) net.Listener { return editingListener{next, edit} }
+	}
+}
+
+type editingListener struct {
+	net.Listener
+	edit func(read []byte) []byte
+}
+
+func (l editingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return editingConn{c, l.edit}, nil
+}
+
+type editingConn struct {
+	net.Conn
+	edit func(read []byte) []byte
+}
+
+func (c editingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return copy(b, c.edit(b[:n])), err
 }

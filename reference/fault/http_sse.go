@@ -4,251 +4,185 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// httpSSE are the faults of basic/transports#http-with-sse of 2024-11-05.
-func httpSSE() []Fault {
-	return slices.Concat(sseOrigins(), sseStreams(), sseEndpoints(), sseMessages(), sseClients(), sseHosted())
-}
-
-// ofSSE is a fault of the transport.
-func ofSSE(name, does, breaks, caughtBy string, apply apply) Fault {
-	return Fault{
-		Name: name, Does: does, In: spec.Only(spec.V2024_11_05), Over: transport.SSE,
-		Breaks: []string{breaks}, CaughtBy: []string{caughtBy}, Apply: apply,
+// httpSSEFaults are the faults of basic/transports#http-with-sse of 2024-11-05.
+func httpSSEFaults() []Fault {
+	faults := slices.Concat(sseOrigins(), sseStreams(), sseEndpoints(), sseMessages(), sseClients())
+	for i := range faults {
+		faults[i].Over = transport.SSE
 	}
-}
-
-// at fits requests of a path.
-func at(path string) func(r *http.Request) bool {
-	return func(r *http.Request) bool { return r.URL.Path == path }
+	return append(faults, overHTTP(sseBeside()...)...)
 }
 
 // The endpoints of the transport.
 const (
-	sseStream = "/sse"
-	ssePosts  = "/messages"
+	ssePath     = "/sse"
+	ssePostPath = "/messages"
 )
 
-// sseOrigins let in requests of other sites, each by a careless comparison that
-// one endpoint makes.
+// ownOrigin makes a request one of the server's own page.
+func ownOrigin(r *http.Request) {
+	r.Host = "localhost:" + hostPort(r)
+	r.Header.Del("Origin")
+}
+
+// sseOrigins accept requests of other sites, each by a wrong comparison at one
+// endpoint.
 func sseOrigins() []Fault {
-	const breaks, ofGet, ofPost = "http-sse-validate-origin", "http-sse.origin.stream", "http-sse.origin.post"
-	local := func(r *http.Request) { // as the server's own page would ask
-		_, port, _ := strings.Cut(r.Host, ":")
-		r.Host = "localhost:" + port
-		r.Header.Del("Origin")
-	}
-	let := func(path string, fits func(origin, host string) bool) apply {
-		return onRequestOf(func(r *http.Request) bool {
-			return r.URL.Path == path && has("Origin")(r) && fits(r.Header.Get("Origin"), r.Host)
-		}, local)
-	}
-	any := func(string, string) bool { return true }
-	begins := func(origin, _ string) bool { return strings.HasPrefix(origin, "http://localhost") }
-	ends := func(origin, host string) bool {
-		_, port, _ := strings.Cut(host, ":")
-		return strings.HasSuffix(origin, "localhost:"+port)
-	}
-	port := func(origin, host string) bool {
-		_, port, _ := strings.Cut(host, ":")
-		return strings.HasSuffix(origin, ":"+port)
-	}
-	same := func(origin, host string) bool { return origin == "http://"+host }
-	secure := func(origin, _ string) bool { return strings.HasPrefix(origin, "https://") }
-	return []Fault{
-		ofSSE("sse-origin-ignored-by-get", "opens a stream for any Origin", breaks, ofGet, let(sseStream, any)),
-		ofSSE("sse-origin-compared-by-beginning", "opens a stream for an Origin that begins with its name", breaks, ofGet, let(sseStream, begins)),
-		ofSSE("sse-origin-compared-by-end", "opens a stream for an Origin that ends with its name and port", breaks, ofGet, let(sseStream, ends)),
-		ofSSE("sse-origin-compared-with-host", "opens a stream for an Origin that is the same as Host, whatever name that is", breaks, ofGet, let(sseStream, same)),
-		ofSSE("sse-origin-of-https", "opens a stream for any Origin of https", breaks, ofGet, let(sseStream, secure)),
-		ofSSE("sse-origin-ignored-by-post", "takes messages from any Origin", breaks, ofPost, let(ssePosts, any)),
-		ofSSE("sse-origin-of-post-compared-by-beginning", "takes messages from an Origin that begins with its name", breaks, ofPost, let(ssePosts, begins)),
-		ofSSE("sse-origin-of-post-compared-by-port", "takes messages from an Origin that has its port", breaks, ofPost, let(ssePosts, port)),
-		ofSSE("sse-origin-of-post-compared-with-host", "takes messages from an Origin that is the same as Host, whatever name that is", breaks, ofPost, let(ssePosts, same)),
-		ofSSE("sse-origin-refused-late", "refuses a message from another Origin with 403 and processes it all the same", breaks, ofPost,
-			whenHTTP(both(at(ssePosts), has("Origin")), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-				local(r)
-				next.ServeHTTP(httptest.NewRecorder(), r)
-				w.WriteHeader(http.StatusForbidden)
-			})),
-	}
-}
-
-func sseStreams() []Fault {
-	typed := func(values ...string) apply {
-		return onHead(at(sseStream), func(_ int, h http.Header) { h["Content-Type"] = values })
-	}
-	const row, by = "http-sse-content-type", "http-sse.stream.type"
-	return []Fault{
-		ofSSE("sse-listens-on-another-address", "listens on another address than 127.0.0.1 too", "http-sse-bind-localhost", "http-sse.bind.loopback",
-			func(o *server.Options) {
-				if other, ok := server.Beside(); ok {
-					o.HTTP.Also = append(o.HTTP.Also, other.String())
-				}
-			}),
-		ofSSE("sse-stream-created", "opens its stream with status 201", "http-sse-sse-endpoint", "http-sse.stream.opened", onStatus(at(sseStream), http.StatusOK, http.StatusCreated)),
-		ofSSE("sse-stream-untyped", "names no media type for its stream", row, by, typed()),
-		ofSSE("sse-stream-plain", "declares its stream as plain text", row, by, typed("text/plain; charset=utf-8")),
-	}
-}
-
-// onEventBytes changes the bytes of events and comments.
-func onEventBytes(edit func(e server.Event, honest []byte) []byte) apply {
-	return onEvent(func(next server.Eventer) server.Eventer {
-		return func(e server.Event) []byte { return edit(e, next(e)) }
-	})
-}
-
-func sseEndpoints() []Fault {
-	named := func(edit func(e server.Event) []byte) apply {
-		return onEventBytes(func(e server.Event, honest []byte) []byte {
-			if e.Name != "endpoint" {
-				return honest
-			}
-			return edit(e)
-		})
-	}
-	with := func(more string) apply {
-		return named(func(e server.Event) []byte { return fmt.Appendf(nil, "event: endpoint\ndata: %s%s\n\n", e.Data, more) })
-	}
-	const row, by = "http-sse-endpoint-uri", "http-sse.endpoint.uri"
-	return []Fault{
-		ofSSE("sse-log-before-endpoint", "sends a log message before the endpoint event", "http-sse-endpoint-event", "http-sse.endpoint.first",
-			named(func(e server.Event) []byte {
-				return fmt.Appendf(nil, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"data\":\"the desk opens\"}}\n\nevent: endpoint\ndata: %s\n\n", e.Data)
-			})),
-		ofSSE("sse-endpoint-template", "names a URI template", row, by, with("&desk={desk}")),
-		ofSSE("sse-endpoint-unescaped", "names a URI with letters that a URI cannot hold", row, by, with("&desk=žofín")),
-		ofSSE("sse-endpoint-lines", "breaks the URI into two lines", row, by, with("\ndata: &desk=2")),
-	}
-}
-
-func sseMessages() []Fault {
-	logged := func(edit func(e server.Event) []byte) apply {
-		return onEventBytes(func(e server.Event, honest []byte) []byte {
-			if e.Frame == nil || e.Frame.Method != "notifications/message" {
-				return honest
-			}
-			return edit(e)
-		})
-	}
-	const row, by = "http-sse-message-events", "http-sse.message.event"
-	return []Fault{
-		ofSSE("sse-log-events", "sends log messages as events of type log", row, by,
-			logged(func(e server.Event) []byte { return fmt.Appendf(nil, "event: log\ndata: %s\n\n", e.Data) })),
-		ofSSE("sse-log-lines", "writes log messages into the stream without a field", row, by,
-			logged(func(e server.Event) []byte { return fmt.Appendf(nil, "%s\n\n", e.Data) })),
-		ofSSE("sse-answers-twice", "answers a ping in the POST, and on the stream as well", row, by,
-			onWhole(both(at(ssePosts), posts(wire.Request, "ping")), func(a *whole) {
-				a.set(http.StatusOK, "application/json", []byte(`{"jsonrpc":"2.0","id":"desk","result":{}}`))
-			})),
-		ofSSE("sse-notifications-refused", "takes notifications, and answers the POST of one with 400", "http-sse-post-endpoint", "http-sse.post.taken",
-			onStatus(both(at(ssePosts), posts(wire.Notification, "")), http.StatusAccepted, http.StatusBadRequest)),
-		ofSSE("sse-posts-redirected", "takes notifications, and answers the POST of one with a redirect", "http-sse-endpoint-uri", "http-sse.post.taken",
-			onStatus(both(at(ssePosts), posts(wire.Notification, "")), http.StatusAccepted, http.StatusSeeOther)),
-	}
-}
-
-// A register knows the connections that stand, oldest first, by the ids that
-// their endpoint events name.
-type register struct {
-	mu  sync.Mutex
-	ids []string
-}
-
-// keeping has the register kept, and the requests that post and fit sent to
-// the one that choose names of those that stand; "" leaves it.
-func (r *register) keeping(fits func(q *http.Request) bool, choose func(named string, standing []string) string) apply {
-	return all(
-		whenHTTP(at(sseStream), func(next http.Handler, w http.ResponseWriter, q *http.Request) {
-			entry := &registering{ResponseWriter: w, r: r}
-			defer r.leave(entry)
-			next.ServeHTTP(entry, q)
-		}),
-		onRequestOf(both(at(ssePosts), fits), func(q *http.Request) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if id := choose(q.URL.Query().Get("session"), r.ids); id != "" {
-				q.URL.RawQuery = url.Values{"session": {id}}.Encode()
-			}
-		}),
-	)
-}
-
-func (r *register) leave(entry *registering) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ids = slices.DeleteFunc(r.ids, func(id string) bool { return id == entry.id })
-}
-
-// registering finds the id in what a stream begins with.
-type registering struct {
-	http.ResponseWriter
-	r  *register
-	id string
-}
-
-func (w *registering) Write(b []byte) (int, error) {
-	if _, id, ok := strings.Cut(string(b), "session="); ok && w.id == "" {
-		w.id = strings.TrimSpace(id)
-		w.r.mu.Lock()
-		w.r.ids = append(w.r.ids, w.id)
-		w.r.mu.Unlock()
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-func (w *registering) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func sseClients() []Fault {
-	const row = "http-sse-multiple-clients"
-	newest := func(_ string, standing []string) string {
-		if len(standing) == 0 {
-			return ""
-		}
-		return standing[len(standing)-1]
-	}
-	lost := func(named string, standing []string) string {
-		if slices.Contains(standing, named) {
-			return ""
-		}
-		return newest(named, standing)
-	}
-	// The session that checks share has numbers for ids, and is not to be spoilt.
-	named := says(func(m wire.Message) bool { return strings.HasPrefix(m.ID().Raw, `"`) })
-	toNewest := ofSSE("sse-one-client", "takes every request whose id is a string for one of the newest connection", row, "http-sse.clients.apart", nil)
-	toNewest.Also = map[string]string{"http-sse.clients.ended": "what is posted for one that has ended is taken for the newest as well"}
-	toNewest.Apply = func(o *server.Options) { (&register{}).keeping(named, newest)(o) }
-	toOther := ofSSE("sse-ended-session-taken-over", "takes a message for a connection that has ended for one of the newest", row, "http-sse.clients.ended", nil)
-	toOther.Apply = func(o *server.Options) { (&register{}).keeping(func(*http.Request) bool { return true }, lost)(o) }
-	return []Fault{toNewest, toOther}
-}
-
-// sseHosted keep the stream for older clients beside the MCP endpoint, and not
-// what belongs to it.
-func sseHosted() []Fault {
-	hosted := func(name, does string, status int) Fault {
+	accept := func(name, does, path, caughtBy string, matches func(origin string, r *http.Request) bool) Fault {
 		return Fault{
-			Name: name, Does: does, In: spec.Since(spec.V2025_03_26), Over: transport.HTTP,
-			Breaks:   []string{"http-sse-backcompat-server-hosts-both"},
-			CaughtBy: []string{"http-sse.hosted.beside"},
-			Apply: whenHTTP(at(ssePosts), func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(status)
-			}),
+			Name: name, Does: does, CaughtBy: []string{caughtBy},
+			Apply: onHTTPRequest(allOf(atPath(path), hasField("Origin"), func(r *http.Request) bool {
+				return matches(r.Header.Get("Origin"), r)
+			}), ownOrigin),
+		}
+	}
+	onGet := func(name, does string, matches func(origin string, r *http.Request) bool) Fault {
+		return accept(name, "opens a stream for "+does, ssePath, "http-sse.origin.stream", matches)
+	}
+	onPost := func(name, does string, matches func(origin string, r *http.Request) bool) Fault {
+		return accept(name, "accepts messages from "+does, ssePostPath, "http-sse.origin.post", matches)
+	}
+	any := func(string, *http.Request) bool { return true }
+	begins := func(origin string, _ *http.Request) bool { return strings.HasPrefix(origin, "http://localhost") }
+	ends := func(origin string, r *http.Request) bool { return strings.HasSuffix(origin, "localhost:"+hostPort(r)) }
+	port := func(origin string, r *http.Request) bool { return strings.HasSuffix(origin, ":"+hostPort(r)) }
+	isHost := func(origin string, r *http.Request) bool { return origin == "http://"+r.Host }
+	isHTTPS := func(origin string, _ *http.Request) bool { return strings.HasPrefix(origin, "https://") }
+	return []Fault{
+		onGet("sse-origin-ignored-by-get", "any Origin", any),
+		onGet("sse-origin-compared-by-beginning", "an Origin that begins with its name", begins),
+		onGet("sse-origin-compared-by-end", "an Origin that ends with its name and port", ends),
+		onGet("sse-origin-compared-with-host", "an Origin that is equal to Host", isHost),
+		onGet("sse-origin-of-https", "any Origin of https", isHTTPS),
+		onPost("sse-origin-ignored-by-post", "any Origin", any),
+		onPost("sse-origin-of-post-compared-by-beginning", "an Origin that begins with its name", begins),
+		onPost("sse-origin-of-post-compared-by-port", "an Origin that has its port", port),
+		onPost("sse-origin-of-post-compared-with-host", "an Origin that is equal to Host", isHost),
+		{
+			Name:     "sse-origin-refused-late",
+			Does:     "refuses a message from another Origin with status 403 after it processed the message",
+			CaughtBy: []string{"http-sse.origin.post"},
+			Apply: whenHTTP(allOf(atPath(ssePostPath), hasField("Origin")),
+				func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+					ownOrigin(r)
+					next.ServeHTTP(httptest.NewRecorder(), r)
+					w.WriteHeader(http.StatusForbidden)
+				}),
+		},
+	}
+}
+
+// sseStreams are faults in how a stream is opened.
+func sseStreams() []Fault {
+	typed := func(mediaTypes ...string) apply {
+		return onHeader(atPath(ssePath), func(h http.Header) { h["Content-Type"] = mediaTypes })
+	}
+	return []Fault{
+		{
+			Name: "sse-listens-on-another-address", Does: "listens on another address besides 127.0.0.1",
+			CaughtBy: []string{"http-sse.bind.loopback"},
+			Apply:    listenBeside,
+		},
+		{
+			Name: "sse-stream-created", Does: "opens its stream with status 201",
+			CaughtBy: []string{"http-sse.stream.opened"},
+			Apply:    replaceStatus(atPath(ssePath), http.StatusOK, http.StatusCreated),
+		},
+		{
+			Name: "sse-stream-untyped", Does: "sends its stream without a media type",
+			CaughtBy: []string{"http-sse.stream.type"},
+			Apply:    typed(),
+		},
+		{
+			Name: "sse-stream-plain", Does: "sends its stream as text/plain",
+			CaughtBy: []string{"http-sse.stream.type"},
+			Apply:    typed("text/plain; charset=utf-8"),
+		},
+	}
+}
+
+// sseEndpoints are faults of the endpoint event.
+func sseEndpoints() []Fault {
+	endpoint := func(format string) apply {
+		return onEventWhen(func(e server.Event) bool { return e.Name == "endpoint" },
+			func(_ server.Eventer, e server.Event) []byte {
+				return fmt.Appendf(nil, format, e.Data)
+			})
+	}
+	invalid := func(name, does, suffix string) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{"http-sse.endpoint.uri"},
+			Apply: endpoint("event: endpoint\ndata: %s" + suffix + "\n\n"),
 		}
 	}
 	return []Fault{
-		hosted("sse-hosted-without-post", "still opens streams for older clients, and has no POST endpoint for them", http.StatusNotFound),
-		hosted("sse-hosted-mute", "still takes messages of older clients, and answers none", http.StatusAccepted),
+		{
+			Name: "sse-log-before-endpoint", Does: "sends a log message before the endpoint event",
+			CaughtBy: []string{"http-sse.endpoint.first"},
+			Apply: endpoint("event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"," +
+				"\"params\":{\"level\":\"error\",\"data\":\"the server starts\"}}\n\nevent: endpoint\ndata: %s\n\n"),
+		},
+		invalid("sse-endpoint-template", "sends a URI template as endpoint", "&desk={desk}"),
+		invalid("sse-endpoint-unescaped", "sends an endpoint with characters that a URI cannot hold", "&desk=žofín"),
+		invalid("sse-endpoint-lines", "writes the endpoint over two lines", "\ndata: &desk=2"),
+	}
+}
+
+// sseMessages are faults in how messages are sent and accepted.
+func sseMessages() []Fault {
+	log := func(name, does, format string) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{"http-sse.message.event"},
+			Apply: onMessageEvent(isNotification(logMethod), func(_ server.Eventer, e server.Event) []byte {
+				return fmt.Appendf(nil, format, e.Data)
+			}),
+		}
+	}
+	isNotificationPost := allOf(atPath(ssePostPath), posts(isMessage(wire.Notification, "")))
+	return []Fault{
+		log("sse-log-events", "sends log messages as events of the type log", "event: log\ndata: %s\n\n"),
+		log("sse-log-lines", "writes log messages into the stream without the name of a field", "%s\n\n"),
+		{
+			Name: "sse-answers-twice", Does: "answers a ping in the answer to the POST, and on the stream as well",
+			CaughtBy: []string{"http-sse.message.event"},
+			Apply: onHTTPAnswer(allOf(atPath(ssePostPath), posts(isMessage(wire.Request, "ping"))),
+				withAnswer(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":"twice","result":{}}`)),
+		},
+		{
+			Name: "sse-notifications-refused", Does: "accepts notifications and answers their POST with status 400",
+			Breaks:   []string{"http-sse-post-endpoint"},
+			CaughtBy: []string{"http-sse.post.taken"},
+			Apply:    replaceStatus(isNotificationPost, http.StatusAccepted, http.StatusBadRequest),
+		},
+		{
+			Name: "sse-posts-redirected", Does: "accepts notifications and answers their POST with a redirect",
+			Breaks:   []string{"http-sse-endpoint-uri"},
+			CaughtBy: []string{"http-sse.post.taken"},
+			Apply:    replaceStatus(isNotificationPost, http.StatusAccepted, http.StatusSeeOther),
+		},
+	}
+}
+
+// sseBeside are faults in how a server with streamable HTTP serves clients of this
+// transport as well.
+func sseBeside() []Fault {
+	fault := func(name, does string, status int) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{"http-sse.hosted.beside"},
+			Apply: respond(atPath(ssePostPath), status, "", ""),
+		}
+	}
+	return []Fault{
+		fault("sse-hosted-without-post", "opens streams for older clients and has no POST endpoint for them",
+			http.StatusNotFound),
+		fault("sse-hosted-silent", "accepts messages of older clients and answers none", http.StatusAccepted),
 	}
 }

@@ -2,9 +2,7 @@ package fault
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,28 +12,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// jsonrpc are the faults of basic/index#messages.
-func jsonrpc() []Fault {
-	return slices.Concat(jsonrpcRequests(), jsonrpcResponses())
+// jsonrpcFaults are the faults of basic/index#messages.
+func jsonrpcFaults() []Fault {
+	return slices.Concat(jsonrpcRequests(), jsonrpcUnreadable(), jsonrpcResponses(), overHTTP(jsonrpcHTTP()...))
 }
 
-// jsonrpcRequests are faults in how requests and notifications are received.
+// unknownNotification is the notification that no server knows, as probes send it.
+const unknownNotification = "notifications/mcpcheck/unknown"
+
+// isUnknownMethod matches errors for the methods of probes that no server has.
+func isUnknownMethod(r *server.Request, e *server.Error) bool {
+	return e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/")
+}
+
+// jsonrpcRequests are faults in how valid requests and notifications are received.
 func jsonrpcRequests() []Fault {
+	inBatch := map[string]string{"batching.answer.each": "an unknown method in a batch is one too"}
 	return []Fault{
 		{
 			Name: "string-ids-refused", Does: "refuses requests whose id is a string",
 			CaughtBy: []string{"jsonrpc.id.types"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if strings.HasPrefix(r.ID.Raw, `"`) {
-						return nil, &server.Error{Code: spec.InvalidRequest, Message: "The id is no number"}
-					}
-					return next(ctx, r)
-				}
-			}),
+			Apply: answerWhen(func(r *server.Request) bool { return strings.HasPrefix(r.ID.Raw, `"`) },
+				failWith(spec.InvalidRequest, "The id is not a number")),
 		},
 		{
-			Name: "burst-loses-one", Does: "never answers the fifteenth of requests that come in a row and ask for the same",
+			Name: "fifteenth-request-unanswered", Does: "does not answer the fifteenth of equal requests in a row",
 			CaughtBy: []string{"jsonrpc.response.each"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				last, run := "", 0
@@ -52,179 +53,132 @@ func jsonrpcRequests() []Fault {
 			}),
 		},
 		{
-			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result",
-			CaughtBy: []string{"jsonrpc.method.unknown"},
-			Also: map[string]string{
-				"batching.answer.each": "an unknown method in a batch is one too",
-			},
-			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
-					return complete(nil), nil
-				}
-				return nil, e
-			}),
+			Name: "list-unanswered", Does: "does not answer resources/templates/list",
+			CaughtBy: []string{"jsonrpc.response.lists"},
+			Apply:    withhold(isResponseWhen(isMethod("resources/templates/list"))),
 		},
 		{
-			Name: "unknown-method-code", Does: "answers unknown methods with -32600",
-			CaughtBy: []string{"jsonrpc.method.unknown"},
-			Also: map[string]string{
-				"batching.answer.each": "an unknown method in a batch is one too",
-			},
-			Apply: onError("", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/") {
-					e.Code = spec.InvalidRequest
-				}
-				return nil, e
-			}),
+			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result",
+			CaughtBy: []string{"jsonrpc.method.unknown"}, Also: inBatch,
+			Apply: errorToResult("", isUnknownMethod, succeedWith(nil)),
+		},
+		{
+			Name: "unknown-method-code", Does: "answers unknown methods with error -32600",
+			CaughtBy: []string{"jsonrpc.method.unknown"}, Also: inBatch,
+			Apply: recode("", isUnknownMethod, spec.InvalidRequest),
 		},
 		{
 			Name: "unadvertised-method-empty", Does: "answers lists of capabilities that it does not declare with an empty list",
 			CaughtBy: []string{"jsonrpc.method.unadvertised"},
-			Apply: all(
-				func(o *server.Options) { o.Library = without("prompts") },
-				instead("prompts/list", func(*server.Request) (any, *server.Error) {
-					return complete(server.Object{"prompts": []any{}, "ttlMs": 0, "cacheScope": "private"}), nil
-				}),
+			Apply: combine(
+				withoutCapability("prompts"),
+				answerInstead("prompts/list", succeedWith(server.Object{"prompts": []any{}, "ttlMs": 0, "cacheScope": "private"})),
 			),
 		},
 		{
 			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: onError("prompts/get", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if r.Params["name"] == nil {
-					return complete(server.Object{"messages": []any{}}), nil
-				}
-				return nil, e
-			}),
+			Apply: errorToResult("prompts/get", func(r *server.Request, _ *server.Error) bool { return r.Params["name"] == nil },
+				succeedWith(server.Object{"messages": []any{}})),
+		},
+		{
+			Name: "uri-missing-read", Does: "reads a resource where resources/read has no uri",
+			CaughtBy: []string{"jsonrpc.params.invalid"},
+			Apply:    onRequestWhen(lacksParam("resources/read", "uri"), func(r *server.Request) { r.Params["uri"] = hoursURI }),
 		},
 		{
 			Name: "answers-notifications", Does: "answers cancellations with an error without id",
 			Breaks:   []string{"jsonrpc-no-response-to-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},
-			Apply:    afterLine(wire.Notification, "notifications/cancelled", complain),
+			Apply:    afterLine(isMessage(wire.Notification, "notifications/cancelled"), answerNotification),
 		},
 		{
-			Name: "answers-unknown-notifications", Does: "answers notifications that it does not know with an error without id",
+			Name: "answers-unknown-notifications", Does: "answers unknown notifications with an error without id",
 			Breaks:   []string{"jsonrpc-no-error-for-bad-notification"},
 			CaughtBy: []string{"jsonrpc.notification.silent"},
-			Apply:    afterLine(wire.Notification, "notifications/mcpcheck/unknown", complain),
+			Apply:    afterLine(isMessage(wire.Notification, unknownNotification), answerNotification),
 		},
 		{
-			Name: "dies-of-unknown-notification", Does: "ends when it reads a notification that it does not know",
+			Name: "exits-on-unknown-notification", Does: "exits on an unknown notification",
 			CaughtBy: []string{"jsonrpc.notification.survived"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Kind == wire.Notification && m.Method() == "notifications/mcpcheck/unknown" {
-						return errors.New("unknown notification")
-					}
-					return next(line)
-				}
-			}),
+			Apply:    exitOn(isMessage(wire.Notification, unknownNotification), "unknown notification"),
 		},
 		{
-			Name: "method-case-folded", Does: "knows methods in any case",
+			Name: "method-case-folded", Does: "accepts methods in upper case",
 			CaughtBy: []string{"jsonrpc.case"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Kind == wire.Request && m.Method() == strings.ToUpper(m.Method()) {
-						line = bytes.Replace(line, []byte(m.Method()), []byte(strings.ToLower(m.Method())), 1)
-					}
-					return next(line)
+			Apply: rewriteLines(func(m wire.Message) []byte {
+				if m.Kind != wire.Request || m.Method() != strings.ToUpper(m.Method()) {
+					return m.Raw
 				}
+				return replaceBytes(m, m.Method(), strings.ToLower(m.Method()))
 			}),
 		},
 		{
-			Name: "member-case-folded", Does: "takes Method for method",
+			Name: "member-case-folded", Does: "reads the member Method as method",
 			CaughtBy: []string{"jsonrpc.case"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error { return next(bytes.Replace(line, []byte(`"Method":`), []byte(`"method":`), 1)) }
-			}),
+			Apply:    rewriteLines(func(m wire.Message) []byte { return replaceBytes(m, `"Method":`, `"method":`) }),
 		},
+	}
+}
+
+// answerNotification answers a notification with an error.
+func answerNotification(_ wire.Message, out server.FrameSink) {
+	out(errorWithoutID(spec.MethodNotFound, "Unknown notification"))
+}
+
+// isInvalidObject matches lines that begin like an object and are not JSON.
+func isInvalidObject(m wire.Message) bool {
+	return m.Fault != nil && bytes.HasPrefix(m.Raw, []byte("{"))
+}
+
+// jsonrpcUnreadable are faults in how invalid messages are received.
+func jsonrpcUnreadable() []Fault {
+	hasFraction := func(m wire.Message) bool {
+		return m.Kind == wire.Request && strings.HasSuffix(m.ID().Raw, ".5")
+	}
+	return []Fault{
 		{
-			Name: "parse-error-silent", Does: "drops lines that are no JSON objects or arrays",
+			Name: "parse-error-silent", Does: "does not answer lines that are not JSON",
 			CaughtBy: []string{"jsonrpc.parse-error"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if bytes.HasPrefix(line, []byte("{")) && wire.Parse(line).Fault != nil {
-						return nil
-					}
-					return next(line)
-				}
-			}),
+			Apply:    ignoreLines(isInvalidObject),
 		},
 		{
-			Name: "parse-error-code", Does: "answers what is no JSON with -32600",
+			Name: "parse-error-code", Does: "answers lines that are not JSON with error -32600",
 			CaughtBy: []string{"jsonrpc.parse-error"},
-			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if bytes.HasPrefix(line, []byte("{")) && wire.Parse(line).Fault != nil {
-						out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"What is this?"}}`))
-						return nil
-					}
-					return next(line)
-				}
+			Apply: onLine(isInvalidObject, func(_ wire.Message, out server.FrameSink) {
+				out(errorWithoutID(spec.InvalidRequest, "Not JSON"))
 			}),
 		},
 		{
-			Name: "invalid-request-silent", Does: "drops requests that lack the member jsonrpc",
+			Name: "invalid-request-silent", Does: "does not answer requests without the member jsonrpc",
 			CaughtBy: []string{"jsonrpc.request.invalid"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Misfit != nil && m.Misfit.Member == "jsonrpc" {
-						return nil
-					}
-					return next(line)
-				}
-			}),
+			Apply:    ignoreLines(func(m wire.Message) bool { return m.Misfit != nil && m.Misfit.Member == "jsonrpc" }),
 		},
 		{
-			Name: "dies-of-fractional-id", Does: "ends when it reads an id with a fraction",
+			Name: "exits-on-fractional-id", Does: "exits on an id with a fraction",
 			CaughtBy: []string{"jsonrpc.id.fraction.survived"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Kind == wire.Request && strings.HasSuffix(m.ID().Raw, ".5") {
-						return errors.New("cannot read a fraction")
-					}
-					return next(line)
-				}
-			}),
+			Apply:    exitOn(hasFraction, "the id has a fraction"),
 		},
 		{
 			Name: "fractional-id-truncated", Does: "answers a request under its id without the fraction",
 			Breaks:   []string{"jsonrpc-response-id-match"},
 			CaughtBy: []string{"jsonrpc.response.id"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if m := wire.Parse(line); m.Kind == wire.Request {
-						if whole, ok := strings.CutSuffix(m.ID().Raw, ".5"); ok {
-							line = bytes.Replace(line, []byte(m.ID().Raw), []byte(whole), 1)
-						}
-					}
-					return next(line)
+			Apply: rewriteLines(func(m wire.Message) []byte {
+				if !hasFraction(m) {
+					return m.Raw
 				}
+				return replaceBytes(m, m.ID().Raw, strings.TrimSuffix(m.ID().Raw, ".5"))
 			}),
 		},
 		{
-			Name: "dies-of-array", Does: "ends when it reads an array",
+			Name: "exits-on-array", Does: "exits on an array",
 			CaughtBy: []string{"jsonrpc.batch.survived"},
-			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				return func(line []byte) error {
-					if wire.Parse(line).Kind == wire.Batch {
-						return errors.New("cannot read an array")
-					}
-					return next(line)
-				}
-			}),
+			Apply:    exitOn(isMessage(wire.Batch, ""), "the message is an array"),
 		},
 	}
 }
 
-// complain answers without an id.
-func complain(_ wire.Message, out server.FrameSink) {
-	out(raw(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Unknown notification"}}`))
-}
-
-// jsonrpcResponses are faults in the shape of responses.
+// jsonrpcResponses are faults in what the server sends.
 func jsonrpcResponses() []Fault {
 	return []Fault{
 		{
@@ -240,7 +194,7 @@ func jsonrpcResponses() []Fault {
 			}, wire.Result, wire.Error),
 		},
 		{
-			Name: "response-id-imprecise", Does: "holds ids as doubles",
+			Name: "response-id-imprecise", Does: "keeps ids in floating point",
 			Breaks:   []string{"jsonrpc-response-id-match"},
 			CaughtBy: []string{"jsonrpc.response.id"},
 			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
@@ -252,21 +206,33 @@ func jsonrpcResponses() []Fault {
 		{
 			Name: "answers-twice", Does: "sends each response twice",
 			CaughtBy: []string{"jsonrpc.response.once"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					next(f)
-					if of(f, []wire.Kind{wire.Result, wire.Error}) && wire.Parse(f.Raw).ID().Usable() {
-						next(f)
-					}
-				}
+			Apply:    sendTwice(func(f server.Frame) bool { return isResponse(f) && wire.Parse(f.Raw).ID().Usable() }),
+		},
+		{
+			Name: "no-jsonrpc-member", Does: "leaves the member jsonrpc out of messages",
+			CaughtBy: []string{"jsonrpc.version"},
+			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) { delete(m, "jsonrpc") },
+				wire.Result, wire.Error, wire.Notification, wire.Request),
+		},
+		{
+			Name: "roots-by-request", Does: "requests roots by a request of its own",
+			Breaks:   []string{"mrtr-server-input-via-result"},
+			CaughtBy: []string{"jsonrpc.request.none"},
+			Apply: beforeAnswerWhen(isCall("check_file"), func(r *server.Request) {
+				f := frameOf(`{"jsonrpc":"2.0","id":"server-%x","method":"roots/list"}`, r.ID.Raw)
+				f.Kind, f.Method = wire.Request, "roots/list"
+				r.Send(f)
 			}),
 		},
 		{
-			Name: "no-jsonrpc-member", Does: "leaves out the member jsonrpc",
-			CaughtBy: []string{"jsonrpc.version"},
-			Apply: onFrame(func(_ server.Frame, m map[string]json.RawMessage) {
-				delete(m, "jsonrpc")
-			}, wire.Result, wire.Error, wire.Notification, wire.Request),
+			Name: "input-required-empty", Does: "returns input_required without inputRequests and without requestState",
+			Breaks:   []string{"mrtr-at-least-one"},
+			CaughtBy: []string{"jsonrpc.result-type.complete"},
+			Apply: onInputRequired(func(r *server.Request, result server.Object) {
+				if r.Params["name"] == "register_reader" {
+					remove("inputRequests", "requestState")(result)
+				}
+			}),
 		},
 	}
 }

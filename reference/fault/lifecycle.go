@@ -3,275 +3,103 @@ package fault
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// lifecycle are the faults of basic/lifecycle, of capabilities and identity.
-func lifecycle() []Fault {
-	return slices.Concat(handshakeFaults(), capabilityFaults(), metaFaults())
+// lifecycleFaults are the faults of basic/lifecycle, of capabilities and identity.
+func lifecycleFaults() []Fault {
+	return slices.Concat(lifecycleHandshake(), lifecycleCapabilities(), lifecycleUndeclared(), lifecycleMeta(),
+		overHTTP(lifecycleHTTP()...))
 }
 
-// handshakeFaults are those of the opening and the end of a session.
-func handshakeFaults() []Fault {
+// lifecycleHandshake are faults of the opening and the end of a session.
+func lifecycleHandshake() []Fault {
 	return []Fault{
 		{
 			Name: "initialize-refused", Does: "answers initialize with an internal error",
 			CaughtBy: []string{"lifecycle.initialize.answered"},
-			Apply: instead("initialize", func(*server.Request) (any, *server.Error) {
-				return nil, &server.Error{Code: spec.InternalError, Message: "The desk is closed"}
-			}),
+			Apply:    answerInstead("initialize", failWith(spec.InternalError, "Internal error")),
 		},
 		{
-			Name: "initialize-without-server-info", Does: "does not say who it is",
+			Name: "initialize-without-server-info", Does: "leaves serverInfo out of the answer to initialize",
 			CaughtBy: []string{"lifecycle.initialize.result"},
-			Apply:    onResult("initialize", func(o server.Object) { delete(o, "serverInfo") }),
+			Apply:    onResult("initialize", remove("serverInfo")),
 		},
 		{
-			Name: "initialize-without-capabilities", Does: "names no capabilities in its answer to initialize",
+			Name: "initialize-without-capabilities", Does: "leaves capabilities out of the answer to initialize",
 			CaughtBy: []string{"lifecycle.initialize.result"},
-			Apply:    onResult("initialize", func(o server.Object) { delete(o, "capabilities") }),
+			Apply:    onResult("initialize", remove("capabilities")),
 		},
 		{
-			Name: "instructions-list", Does: "gives its instructions to clients of the handshake as an array",
+			Name: "instructions-list", Does: "writes the instructions in the answer to initialize as an array",
 			Breaks:   []string{"lifecycle-initialize-result-types"},
 			CaughtBy: []string{"lifecycle.initialize.result"},
 			Apply:    onResult("initialize", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
 		},
 		{
-			Name: "notifies-before-initialize", Does: "tells of a changed list before it answers initialize",
+			Name: "notifies-before-initialize", Does: "sends a list_changed notification before the answer to initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
-			Apply: beforeAnswer("initialize", func(_ context.Context, r *server.Request) {
-				r.Notify("notifications/tools/list_changed", nil)
-			}),
+			Apply:    beforeAnswer("initialize", func(r *server.Request) { r.Notify("notifications/tools/list_changed", nil) }),
 		},
 		{
-			Name: "asks-before-initialize", Does: "asks for the roots before it answers initialize",
+			Name: "requests-before-initialize", Does: "sends roots/list before the answer to initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
 			Apply: onIncoming(func(next server.Receiver, out server.FrameSink) server.Receiver {
-				asked := 0
+				sent := 0
 				return func(line []byte) error {
 					if wire.Parse(line).Method() == "initialize" {
-						asked++
-						out(raw(`{"jsonrpc":"2.0","id":"early-%d","method":"roots/list"}`, asked))
+						sent++
+						out(frameOf(`{"jsonrpc":"2.0","id":"early-%d","method":"roots/list"}`, sent))
 					}
 					return next(line)
 				}
 			}),
 		},
 		{
-			Name: "initialize-params-optional", Does: "accepts an initialize that does not say who the client is",
+			Name: "initialize-params-optional", Does: "accepts an initialize without clientInfo",
 			CaughtBy: []string{"lifecycle.initialize.params"},
-			Apply: onRequest("initialize", func(r *server.Request) {
-				if r.Params["clientInfo"] == nil {
-					r.Params["clientInfo"] = server.Object{"name": "somebody", "version": "0"}
-				}
+			Apply: onRequestWhen(lacksParam("initialize", "clientInfo"), func(r *server.Request) {
+				r.Params["clientInfo"] = server.Object{"name": "unknown", "version": "0"}
 			}),
 		},
 		{
-			Name: "initialize-params-code", Does: "refuses an initialize without its parameters as an internal error",
+			Name: "initialize-params-code", Does: "refuses an initialize without its parameters with error -32603",
 			CaughtBy: []string{"lifecycle.initialize.params"},
-			Apply: onError("initialize", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				e.Code = spec.InternalError
-				return nil, e
-			}),
+			Apply:    recode("initialize", anyError, spec.InternalError),
 		},
 		{
-			Name: "asks-before-initialized", Does: "asks a client that declares sampling for a sample before notifications/initialized",
+			Name:     "requests-before-initialized",
+			Does:     "sends sampling/createMessage before notifications/initialized to a client that declares sampling",
 			CaughtBy: []string{"lifecycle.initialized.awaited"},
-			Apply: afterLine(wire.Request, "initialize", func(m wire.Message, out server.FrameSink) {
+			Apply: afterLine(isMessage(wire.Request, "initialize"), func(m wire.Message, out server.FrameSink) {
 				if m.Params().Get("capabilities.sampling").Exists() {
-					out(raw(`{"jsonrpc":"2.0","id":"early","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`))
+					const params = `{"messages":[],"maxTokens":1}`
+					out(frameOf(`{"jsonrpc":"2.0","id":"early","method":"sampling/createMessage","params":%s}`, params))
 				}
 			}),
 		},
 		{
-			Name: "stays-after-eof", Does: "lives on after its input ended",
+			Name: "stays-after-eof", Does: "does not exit when its input ends",
 			CaughtBy: []string{"lifecycle.exit-on-eof"},
 			Apply: func(o *server.Options) {
-				o.Input = func(ctx context.Context, r io.Reader) io.Reader { return endless{ctx, r} }
+				o.Input = func(ctx context.Context, r io.Reader) io.Reader { return endlessReader{ctx, r} }
 			},
 		},
 	}
 }
 
-// capabilityFaults are those of what either side declares.
-func capabilityFaults() []Fault {
-	return []Fault{
-		{
-			Name: "server-version-number", Does: "gives its own version as a number",
-			CaughtBy: []string{"lifecycle.server-info.fields"},
-			Apply:    func(o *server.Options) { o.Library = func(l *server.Library) { l.Info["version"] = 1 } },
-		},
-		{
-			Name: "capability-true", Does: "declares logging as true",
-			CaughtBy: []string{"lifecycle.capabilities.types"},
-			Apply:    declares("logging", true),
-		},
-		{
-			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`,
-			CaughtBy: []string{"lifecycle.capabilities.types"},
-			Apply: openingEdited(func(capabilities server.Object) {
-				capabilities["prompts"] = server.Object{"listChanged": "yes"}
-			}),
-		},
-		{
-			Name: "declared-but-unknown", Does: "declares prompts, and does not know prompts/list",
-			CaughtBy: []string{"lifecycle.capabilities.served"},
-			Apply:    instead("prompts/list", unknownMethod),
-		},
-		{
-			Name: "asks-undeclared", Does: "asks for the roots of a client that declares none",
-			Breaks:   []string{"lifecycle-only-negotiated-capabilities"},
-			CaughtBy: []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"},
-			Apply: afterLine(wire.Notification, "notifications/initialized", func(_ wire.Message, out server.FrameSink) {
-				out(raw(`{"jsonrpc":"2.0","id":"nosy","method":"roots/list"}`))
-			}),
-		},
-		{
-			Name: "missing-capability-code", Does: "answers -32602 where the client lacks a capability",
-			CaughtBy: []string{"lifecycle.capabilities.required"},
-			Apply: onError("tools/call", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				if e.Code == spec.MissingClientCapability {
-					e.Code = spec.InvalidParams
-				}
-				return nil, e
-			}),
-		},
-		{
-			Name: "missing-capability-names", Does: "lists the capabilities that a client lacks as an array of names",
-			CaughtBy: []string{"lifecycle.capabilities.required.data"},
-			Apply: onError("", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-				if e.Code == spec.MissingClientCapability {
-					e.Data = server.Object{"requiredCapabilities": []any{"elicitation"}}
-				}
-				return nil, e
-			}),
-		},
-		{
-			Name: "capabilities-inherited", Does: "asks a request without capabilities for what an earlier one had declared",
-			Breaks:   []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
-			CaughtBy: []string{"lifecycle.input.declared"},
-			Apply: remembering(func(now, kept server.Object) {
-				if c, ok := now[spec.MetaClientCapabilities].(server.Object); ok && len(c) == 0 && kept[spec.MetaClientCapabilities] != nil {
-					now[spec.MetaClientCapabilities] = kept[spec.MetaClientCapabilities]
-				}
-			}),
-		},
-	}
-}
-
-// metaFaults are those of the fields by which a stateless request describes
-// itself.
-func metaFaults() []Fault {
-	return []Fault{
-		{
-			Name: "no-identity", Does: "does not say who it is in the _meta of results",
-			CaughtBy: []string{"lifecycle.server-info.present"},
-			Apply: onResult("", func(o server.Object) {
-				if m, ok := o["_meta"].(server.Object); ok {
-					delete(m, spec.MetaServerInfo)
-				}
-			}),
-		},
-		{
-			Name: "identity-decides", Does: "hides its prompts from clients that go by another name",
-			CaughtBy: []string{"lifecycle.identity.ignored"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					v, problem := next(ctx, r)
-					info, named := metaOf(r)[spec.MetaClientInfo].(server.Object)
-					if o, ok := v.(server.Object); ok && named && r.Method == "server/discover" && info["name"] != "mcpcheck" {
-						delete(o["capabilities"].(server.Object), "prompts")
-					}
-					return v, problem
-				}
-			}),
-		},
-		{
-			Name: "meta-remembered", Does: "takes the client capabilities that a request lacks from the one before",
-			CaughtBy: []string{"lifecycle.meta.capabilities"},
-			Apply: remembering(func(now, kept server.Object) {
-				if now[spec.MetaClientCapabilities] == nil && kept[spec.MetaClientCapabilities] != nil {
-					now[spec.MetaClientCapabilities] = kept[spec.MetaClientCapabilities]
-				}
-			}),
-		},
-		{
-			Name: "meta-version-assumed", Does: "takes a request without version for one of the only revision that it speaks",
-			CaughtBy: []string{"lifecycle.meta.version"},
-			Apply: all(
-				func(o *server.Options) { o.Revisions = spec.Stateless },
-				onRequest("server/discover", func(r *server.Request) {
-					if metaOf(r)[spec.MetaProtocolVersion] == nil {
-						r.Params["_meta"] = server.Object{spec.MetaProtocolVersion: string(spec.V2026_07_28), spec.MetaClientCapabilities: server.Object{}}
-					}
-				}),
-			),
-		},
-		{
-			Name: "client-info-required", Does: "refuses requests that do not say who the client is",
-			CaughtBy: []string{"lifecycle.meta.optional"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if r.Modern && metaOf(r)[spec.MetaClientInfo] == nil {
-						return nil, &server.Error{Code: spec.InvalidParams, Message: "Who are you?"}
-					}
-					return next(ctx, r)
-				}
-			}),
-		},
-	}
-}
-
-// declares has the server declare a capability with that value.
-func declares(capability string, value any) apply {
-	return func(o *server.Options) {
-		o.Library = func(l *server.Library) { l.Capabilities[capability] = value }
-	}
-}
-
-func unknownMethod(r *server.Request) (any, *server.Error) {
-	return nil, &server.Error{Code: spec.MethodNotFound, Message: "Method not found: " + r.Method}
-}
-
-// metaOf returns the _meta of a request, nil if it has none.
-func metaOf(r *server.Request) server.Object {
-	o, _ := r.Params["_meta"].(server.Object)
-	return o
-}
-
-// remembering changes the _meta of each request that has one, given what was
-// last seen under each key on the connection.
-func remembering(edit func(now, kept server.Object)) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		var mu sync.Mutex
-		kept := server.Object{}
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if now := metaOf(r); now != nil && r.Modern {
-				mu.Lock()
-				edit(now, kept)
-				maps.Copy(kept, now)
-				mu.Unlock()
-			}
-			return next(ctx, r)
-		}
-	})
-}
-
-// endless does not tell its reader of the end of the input until the server
-// is stopped.
-type endless struct {
+// An endlessReader does not report the end of the input until the server is
+// stopped.
+type endlessReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (e endless) Read(b []byte) (int, error) {
+func (e endlessReader) Read(b []byte) (int, error) {
 	n, err := e.r.Read(b)
 	if n == 0 && err != nil {
 		<-e.ctx.Done()
@@ -279,12 +107,141 @@ func (e endless) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// banner writes text before anything else.
-func banner(text string) apply {
-	return func(o *server.Options) {
-		o.Bytes = func(w io.Writer) io.Writer {
-			io.WriteString(w, text)
-			return w
-		}
+// lifecycleCapabilities are faults of what the server declares.
+func lifecycleCapabilities() []Fault {
+	return []Fault{
+		{
+			Name: "server-version-number", Does: "writes its own version as a number",
+			CaughtBy: []string{"lifecycle.server-info.fields"},
+			Apply:    onLibrary(func(l *server.Library) { l.Info["version"] = 1 }),
+		},
+		{
+			Name: "capability-true", Does: "declares logging as true",
+			CaughtBy: []string{"lifecycle.capabilities.types"},
+			Apply:    withCapability("logging", true),
+		},
+		{
+			Name: "capability-flag-string", Does: `declares prompts.listChanged as "yes"`,
+			CaughtBy: []string{"lifecycle.capabilities.types"},
+			Apply:    onDeclared(set("prompts", server.Object{"listChanged": "yes"})),
+		},
+		{
+			Name: "declared-but-unknown", Does: "declares prompts and answers prompts/list with error -32601",
+			CaughtBy: []string{"lifecycle.capabilities.served"},
+			Apply:    answerInstead("prompts/list", unknownMethod),
+		},
+		{
+			Name: "missing-capability-code", Does: "answers with error -32602 where the client lacks a capability",
+			CaughtBy: []string{"lifecycle.capabilities.required"},
+			Apply:    recode("tools/call", hasCode(spec.MissingClientCapability), spec.InvalidParams),
+		},
+		{
+			Name: "missing-capability-names", Does: "lists the capabilities that a client lacks as an array of names",
+			CaughtBy: []string{"lifecycle.capabilities.required.data"},
+			Apply: onError("", hasCode(spec.MissingClientCapability), func(e *server.Error) {
+				e.Data = server.Object{"requiredCapabilities": []any{"elicitation"}}
+			}),
+		},
+	}
+}
+
+// withCapability declares a capability with the value.
+func withCapability(name string, value any) apply {
+	return onLibrary(func(l *server.Library) { l.Capabilities[name] = value })
+}
+
+// withoutCapability neither declares a capability nor offers what it stands for.
+func withoutCapability(name string) apply {
+	return onLibrary(func(l *server.Library) { delete(l.Capabilities, name) })
+}
+
+// withoutListChanged declares the capabilities of lists without notifications.
+func withoutListChanged(o *server.Options) {
+	combine(withCapability("prompts", server.Object{}), withCapability("resources", server.Object{}),
+		withCapability("tools", server.Object{}))(o)
+}
+
+// onDeclared changes the declared capabilities, and nothing of what is offered.
+func onDeclared(edit func(capabilities server.Object)) apply {
+	declared := func(o server.Object) { edit(o["capabilities"].(server.Object)) }
+	return combine(onResult("initialize", declared), onResult("server/discover", declared))
+}
+
+// undeclared leaves a capability out of what is declared, and offers what it
+// stands for.
+func undeclared(capability string) apply { return onDeclared(remove(capability)) }
+
+// undeclaredFeature leaves a feature of a capability out of what is declared.
+func undeclaredFeature(capability, feature string) apply {
+	return onDeclared(func(capabilities server.Object) { delete(capabilities[capability].(server.Object), feature) })
+}
+
+// lifecycleUndeclared request input that the client does not declare.
+func lifecycleUndeclared() []Fault {
+	withoutCheck := []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"}
+	return []Fault{
+		{
+			Name:     "roots-requested-undeclared",
+			Does:     "sends roots/list after notifications/initialized to a client that does not declare roots",
+			Breaks:   []string{"lifecycle-only-negotiated-capabilities"},
+			CaughtBy: withoutCheck,
+			Apply: afterLine(isMessage(wire.Notification, "notifications/initialized"),
+				func(_ wire.Message, out server.FrameSink) {
+					out(frameOf(`{"jsonrpc":"2.0","id":"undeclared","method":"roots/list"}`))
+				}),
+		},
+		{
+			Name: "roots-without-capability", Does: "requests roots of clients that do not declare roots",
+			Breaks:   []string{"roots-server-checks-capability"},
+			CaughtBy: []string{"lifecycle.capabilities.undeclared.advised"},
+			Apply:    assumeCapability("roots"),
+		},
+		{
+			Name: "sampling-without-capability", Does: "requests sampling of clients that do not declare sampling",
+			Breaks:   []string{"sampling-requires-client-capability"},
+			CaughtBy: withoutCheck,
+			Apply:    assumeCapability("sampling"),
+		},
+		{
+			Name: "sampling-without-request-capability", Does: "requests sampling where the request does not declare sampling",
+			Breaks:   []string{"sampling-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
+			CaughtBy: []string{"lifecycle.input.declared"},
+			Apply:    assumeCapability("sampling"),
+		},
+		{
+			Name: "elicitation-without-capability", Does: "elicits from clients that do not declare elicitation",
+			Breaks:   []string{"elicitation-requires-client-capability"},
+			CaughtBy: []string{"lifecycle.capabilities.undeclared"},
+			Apply:    assumeCapability("elicitation"),
+		},
+		{
+			Name: "elicitation-without-request-capability", Does: "elicits where the request does not declare elicitation",
+			Breaks:   []string{"elicitation-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
+			CaughtBy: []string{"lifecycle.input.declared"},
+			Apply:    assumeCapability("elicitation"),
+		},
+		{
+			Name: "capabilities-inherited", Does: "requests what an earlier request declared of a request that declares nothing",
+			Breaks:   []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
+			CaughtBy: []string{"lifecycle.input.declared"},
+			Apply: onMetaAfter(func(now, before server.Object) {
+				declared, ok := now[spec.MetaClientCapabilities].(server.Object)
+				if earlier := before[spec.MetaClientCapabilities]; ok && len(declared) == 0 && earlier != nil {
+					now[spec.MetaClientCapabilities] = earlier
+				}
+			}),
+		},
+		{
+			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when the client cancels one",
+			CaughtBy: []string{"lifecycle.listen.scoped"},
+			Apply: onSubscriptionCancelled(func(cancelled string, others []string, cancel func(id string) error) error {
+				for _, id := range others {
+					if err := cancel(id); err != nil {
+						return err
+					}
+				}
+				return cancel(cancelled)
+			}),
+		},
 	}
 }

@@ -1,31 +1,38 @@
 package fault
 
 import (
-	"context"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// official are the faults of the public conformance contract. They break no
-// row of the ledger: what they break is documented by the contract.
-func official() []Fault {
-	faults := slices.Concat(officialTools(), officialNotices(), officialForms(), officialOffers(), officialStateless(), officialRounds(), officialTasks(), officialSkills())
+// officialFaults are the faults of the public conformance contract. They break no row
+// of the ledger: the contract documents what they break.
+func officialFaults() []Fault {
+	faults := slices.Concat(officialTools(), officialSchemas(), officialNotifications(), officialForms(),
+		officialOffers(), officialPrompts(), officialStateless(), officialRounds(), officialResponses(), officialTasks(),
+		officialSkills())
 	for i := range faults {
 		faults[i].Profile = "official"
 	}
 	return faults
 }
 
-// The revisions of the contract.
 var (
-	inContract = spec.Since(spec.V2025_06_18)
-	inSessions = spec.Between(spec.V2025_06_18, spec.V2025_11_25)
-	in2025_11  = spec.Only(spec.V2025_11_25)
-	// further is one revision, for the further faults of a check that another
-	// fault proves in each.
-	further = spec.Stateless
+	contractSessions = spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+	// oneRevision is for the further faults of a check that another fault proves in
+	// each revision.
+	oneRevision = spec.Stateless
+)
+
+// documented is the check of what the contract documents in words.
+var documented = []string{"official.documented"}
+
+// A small PNG, and bytes that are none, in Base64.
+const (
+	pngBase64   = "iVBORw0KGgo="
+	helloBase64 = "SGVsbG8="
 )
 
 // onBlock changes a content block of a complete result of a tool.
@@ -37,104 +44,57 @@ func onBlock(tool string, at int, edit func(block server.Object)) apply {
 	})
 }
 
-// insteadSaying replaces the text that a tool says.
-func insteadSaying(tool, text string) apply {
-	return onBlock(tool, 0, func(block server.Object) { block["text"] = text })
-}
-
-// set gives a member another value.
-func set(member string, value any) func(server.Object) {
-	return func(o server.Object) { o[member] = value }
-}
+// onText replaces the text that a tool returns.
+func onText(tool, text string) apply { return onBlock(tool, 0, set("text", text)) }
 
 // embedded changes the resource in a block.
 func embedded(edit func(resource server.Object)) func(server.Object) {
 	return func(block server.Object) { edit(block["resource"].(server.Object)) }
 }
 
-// onAsks changes what a tool asks the client for.
-func onAsks(tool string, edit func(call *server.Call, asks []server.Ask) []server.Ask) apply {
-	return onLibraryTool(tool, func(t *server.Tool) {
-		asks := t.Asks
-		t.Asks = func(call *server.Call) []server.Ask { return edit(call, slices.Clone(asks(call))) }
+// withoutTool takes a tool out of the library.
+func withoutTool(tool string) apply {
+	return onLibrary(func(l *server.Library) {
+		l.Tools = slices.DeleteFunc(l.Tools, func(t *server.Tool) bool { return t.Name == tool })
 	})
 }
 
-// onAskParams changes the params of the first ask of a tool of the contract
-// that makes them anew for each call.
-func onAskParams(tool string, edit func(params server.Object)) apply {
-	return onAsks(tool, func(_ *server.Call, asks []server.Ask) []server.Ask {
-		edit(asks[0].Params)
-		return asks
-	})
-}
-
-// onFormField changes a field of the form of a tool.
-func onFormField(tool, field string, edit func(schema server.Object)) apply {
-	return onAskParams(tool, func(params server.Object) {
-		edit(params["requestedSchema"].(server.Object)["properties"].(server.Object)[field].(server.Object))
-	})
-}
-
-// onInterimOf changes the input_required results of a method for what has the
-// name.
-func onInterimOf(method, name string, edit func(r *server.Request, result server.Object)) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			v, problem := next(ctx, r)
-			if o, ok := v.(server.Object); ok && r.Method == method && r.Params["name"] == name && o["resultType"] == "input_required" {
-				edit(r, o)
-			}
-			return v, problem
-		}
-	})
-}
-
-// unlisted takes a tool out of the library.
-func unlisted(tool string) apply {
-	return func(o *server.Options) {
-		o.Library = func(l *server.Library) {
-			l.Tools = slices.DeleteFunc(l.Tools, func(t *server.Tool) bool { return t.Name == tool })
-		}
-	}
-}
-
+// officialTools are faults in the results of tools.
 func officialTools() []Fault {
-	png := "iVBORw0KGgo="
 	return []Fault{
 		{
 			Name: "contract-tool-missing", Does: "does not offer test_simple_text",
 			CaughtBy: []string{"official.tools.simple-text"},
-			Apply:    unlisted("test_simple_text"),
+			Apply:    withoutTool("test_simple_text"),
 		},
 		{
-			Name: "contract-simple-text-reworded", Does: "says another sentence in test_simple_text",
-			CaughtBy: []string{"official.documented"},
-			Apply:    insteadSaying("test_simple_text", "This is a simple text response."),
+			Name: "contract-simple-text-reworded", Does: "returns another sentence in test_simple_text",
+			CaughtBy: documented,
+			Apply:    onText("test_simple_text", "This is a simple text response."),
 		},
 		{
-			Name: "contract-image-as-jpeg", Does: "calls the picture of test_image_content a JPEG", In: further,
-			CaughtBy: []string{"official.documented"},
+			Name: "contract-image-as-jpeg", Does: "returns the image of test_image_content as image/jpeg", In: oneRevision,
+			CaughtBy: documented,
 			Apply:    onBlock("test_image_content", 0, set("mimeType", "image/jpeg")),
 		},
 		{
-			Name: "contract-image-no-picture", Does: "shows a text as the PNG of test_image_content",
+			Name: "contract-image-no-picture", Does: "returns a text as the PNG of test_image_content",
 			CaughtBy: []string{"official.tools.image"},
-			Apply:    onBlock("test_image_content", 0, set("data", "SGVsbG8=")),
+			Apply:    onBlock("test_image_content", 0, set("data", helloBase64)),
 		},
 		{
-			Name: "contract-audio-as-mp3", Does: "calls the sound of test_audio_content an MP3",
+			Name: "contract-audio-as-mp3", Does: "returns the audio of test_audio_content as audio/mpeg",
 			CaughtBy: []string{"official.tools.audio"},
 			Apply:    onBlock("test_audio_content", 0, set("mimeType", "audio/mpeg")),
 		},
 		{
-			Name: "contract-audio-no-sound", Does: "plays a picture in test_audio_content", In: further,
+			Name: "contract-audio-no-sound", Does: "returns an image as the audio of test_audio_content", In: oneRevision,
 			CaughtBy: []string{"official.tools.audio"},
-			Apply:    onBlock("test_audio_content", 0, set("data", png)),
+			Apply:    onBlock("test_audio_content", 0, set("data", pngBase64)),
 		},
 		{
-			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: further,
-			CaughtBy: []string{"official.documented"},
+			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: oneRevision,
+			CaughtBy: documented,
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("uri", "test://static-text"))),
 		},
 		{
@@ -143,7 +103,7 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("text", ""))),
 		},
 		{
-			Name: "contract-mixed-without-picture", Does: "leaves the picture out of test_multiple_content_types",
+			Name: "contract-mixed-without-picture", Does: "leaves the image out of test_multiple_content_types",
 			CaughtBy: []string{"official.tools.mixed-content"},
 			Apply: onCall("test_multiple_content_types", func(o server.Object) {
 				content := o["content"].([]any)
@@ -151,46 +111,50 @@ func officialTools() []Fault {
 			}),
 		},
 		{
-			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: further,
-			CaughtBy: []string{"official.documented"},
+			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: oneRevision,
+			CaughtBy: documented,
 			Apply:    onBlock("test_multiple_content_types", 2, embedded(set("text", `{"test":"data","value":"123"}`))),
 		},
 		{
-			Name: "contract-error-as-success", Does: "answers test_error_handling without isError",
+			Name: "contract-error-as-success", Does: "leaves isError out of test_error_handling",
 			CaughtBy: []string{"official.tools.error"},
-			Also:     map[string]string{"tools.result.failure": "the tool whose failure is known by name does not say that it failed"},
-			Apply:    onCall("test_error_handling", func(o server.Object) { delete(o, "isError") }),
+			Also:     map[string]string{"tools.result.failure": "the tool that is known to fail does not report a failure"},
+			Apply:    onCall("test_error_handling", remove("isError")),
 		},
 		{
-			Name: "contract-error-unexplained", Does: "says nothing of the failure in test_error_handling", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply:    insteadSaying("test_error_handling", "Error"),
+			Name: "contract-error-unexplained", Does: "does not explain the failure of test_error_handling", In: oneRevision,
+			CaughtBy: documented,
+			Apply:    onText("test_error_handling", "Error"),
 		},
+	}
+}
+
+// officialSchemas are faults in the schema of a tool.
+func officialSchemas() []Fault {
+	onSchema := func(edit func(schema server.Object)) apply {
+		return onTool("json_schema_2020_12_tool", func(tool server.Object) { edit(tool["inputSchema"].(server.Object)) })
+	}
+	return []Fault{
 		{
-			Name: "contract-schema-without-defs", Does: "strips $defs from the schema of json_schema_2020_12_tool, and what refers to them",
+			Name:     "contract-schema-without-defs",
+			Does:     "leaves $defs, and the references to it, out of the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema"},
 			Also:     map[string]string{"official.tools.json-schema.composition": "the $anchor stands in $defs (2026-07-28)"},
-			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
-				input := tool["inputSchema"].(server.Object)
-				delete(input, "$defs")
-				input["properties"].(server.Object)["address"] = server.Object{"type": "object"}
+			Apply: onSchema(func(schema server.Object) {
+				delete(schema, "$defs")
+				schema["properties"].(server.Object)["address"] = server.Object{"type": "object"}
 			}),
 		},
 		{
-			Name: "contract-schema-open", Does: "strips additionalProperties from the schema of json_schema_2020_12_tool",
+			Name: "contract-schema-open", Does: "leaves additionalProperties out of the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema"},
-			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
-				delete(tool["inputSchema"].(server.Object), "additionalProperties")
-			}),
+			Apply:    onSchema(remove("additionalProperties")),
 		},
 		{
-			Name: "contract-schema-unconditional", Does: "strips if, then and else from the schema of json_schema_2020_12_tool",
+			Name:     "contract-schema-unconditional",
+			Does:     "leaves if, then and else out of the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema.composition"},
-			Apply: onTool("json_schema_2020_12_tool", func(tool server.Object) {
-				for _, member := range []string{"if", "then", "else"} {
-					delete(tool["inputSchema"].(server.Object), member)
-				}
-			}),
+			Apply:    onSchema(remove("if", "then", "else")),
 		},
 	}
 }

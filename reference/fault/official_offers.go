@@ -1,114 +1,110 @@
 package fault
 
 import (
-	"context"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
+// onContentsOf changes the contents of a URI in results of resources/read.
+func onContentsOf(uri string, edit func(contents server.Object)) apply {
+	return onEntry("resources/read", "contents", "uri", uri, edit)
+}
+
+// officialOffers are faults in the resources of the contract.
 func officialOffers() []Fault {
-	reading := func(uri string, edit func(contents server.Object)) apply {
-		return onEntries("resources/read", "contents", func(contents server.Object) {
-			if contents["uri"] == uri {
-				edit(contents)
-			}
+	const template = "test://template/{id}/data"
+	return []Fault{
+		{
+			Name: "contract-text-empty", Does: "returns an empty text for test://static-text",
+			CaughtBy: []string{"official.resources.text"},
+			Apply:    onContentsOf("test://static-text", set("text", "")),
+		},
+		{
+			Name: "contract-binary-no-picture", Does: "returns a text as the PNG of test://static-binary",
+			CaughtBy: []string{"official.resources.binary"},
+			Apply:    onContentsOf("test://static-binary", set("blob", helloBase64)),
+		},
+		{
+			Name: "contract-text-reworded", Does: "returns another sentence for test://static-text", In: oneRevision,
+			CaughtBy: documented,
+			Apply:    onContentsOf("test://static-text", set("text", "This is the content.")),
+		},
+		{
+			Name: "contract-binary-as-stream",
+			Does: "returns the image of test://static-binary as application/octet-stream", In: oneRevision,
+			CaughtBy: documented,
+			Apply:    onContentsOf("test://static-binary", set("mimeType", "application/octet-stream")),
+		},
+		{
+			Name: "contract-template-unfilled", Does: "does not replace the id in " + template,
+			CaughtBy: []string{"official.resources.template"},
+			Apply: onContentsOf("test://template/123/data",
+				set("text", `{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}`)),
+		},
+		{
+			Name: "contract-template-unlisted", Does: "does not list " + template + " as a template", In: oneRevision,
+			CaughtBy: []string{"official.resources.template"},
+			Apply: onResult("resources/templates/list", func(o server.Object) {
+				o["resourceTemplates"] = slices.DeleteFunc(o["resourceTemplates"].([]any), func(t any) bool {
+					return t.(server.Object)["uriTemplate"] == template
+				})
+			}),
+		},
+	}
+}
+
+// officialPrompts are faults in the prompts of the contract.
+func officialPrompts() []Fault {
+	onMessage := func(prompt string, edit func(message server.Object)) apply {
+		return onResultWhen(isPromptGet(prompt), func(_ *server.Request, result server.Object) {
+			edit(result["messages"].([]any)[0].(server.Object))
 		})
 	}
-	getting := func(prompt string, edit func(messages []any)) apply {
-		return onHandler(func(next server.Handler) server.Handler {
-			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-				v, problem := next(ctx, r)
-				if o, ok := v.(server.Object); ok && r.Method == "prompts/get" && r.Params["name"] == prompt {
-					edit(o["messages"].([]any))
-				}
-				return v, problem
-			}
-		})
-	}
-	content := func(messages []any, at int) server.Object {
-		return messages[at].(server.Object)["content"].(server.Object)
+	onContent := func(prompt string, edit func(content server.Object)) apply {
+		return onMessage(prompt, func(message server.Object) { edit(message["content"].(server.Object)) })
 	}
 	return []Fault{
 		{
-			Name: "contract-text-empty", Does: "reads test://static-text as an empty text",
-			CaughtBy: []string{"official.resources.text"},
-			Apply:    reading("test://static-text", set("text", "")),
-		},
-		{
-			Name: "contract-binary-no-picture", Does: "reads test://static-binary as a text that it calls a PNG",
-			CaughtBy: []string{"official.resources.binary"},
-			Apply:    reading("test://static-binary", set("blob", "SGVsbG8=")),
-		},
-		{
-			Name: "contract-prompt-of-assistant", Does: "has the assistant say test_simple_prompt",
+			Name: "contract-prompt-of-assistant", Does: "gives the message of test_simple_prompt the role assistant",
 			CaughtBy: []string{"official.prompts.simple"},
-			Apply:    getting("test_simple_prompt", func(messages []any) { messages[0].(server.Object)["role"] = "assistant" }),
+			Apply:    onMessage("test_simple_prompt", set("role", "assistant")),
 		},
 		{
-			Name: "contract-prompt-no-picture", Does: "shows a text as the PNG of test_prompt_with_image",
+			Name: "contract-prompt-no-picture", Does: "returns a text as the PNG of test_prompt_with_image",
 			CaughtBy: []string{"official.prompts.image"},
-			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["data"] = "SGVsbG8=" }),
+			Apply:    onContent("test_prompt_with_image", set("data", helloBase64)),
 		},
 		{
-			Name: "contract-text-reworded", Does: "reads test://static-text as another sentence", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply:    reading("test://static-text", set("text", "This is the content.")),
+			Name: "contract-prompt-reworded", Does: "returns another sentence in test_simple_prompt", In: oneRevision,
+			CaughtBy: documented,
+			Apply:    onContent("test_simple_prompt", set("text", "This is a prompt.")),
 		},
 		{
-			Name: "contract-binary-as-stream", Does: "calls the picture of test://static-binary application/octet-stream", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply:    reading("test://static-binary", set("mimeType", "application/octet-stream")),
-		},
-		{
-			Name: "contract-template-unfilled", Does: "does not fill the id into test://template/{id}/data",
-			CaughtBy: []string{"official.resources.template"},
-			Apply:    reading("test://template/123/data", set("text", `{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}`)),
-		},
-		{
-			Name: "contract-template-unlisted", Does: "does not list test://template/{id}/data as a template", In: further,
-			CaughtBy: []string{"official.resources.template"},
-			Apply: onResult("resources/templates/list", func(o server.Object) {
-				kept := []any{}
-				for _, t := range o["resourceTemplates"].([]any) {
-					if t.(server.Object)["uriTemplate"] != "test://template/{id}/data" {
-						kept = append(kept, t)
-					}
-				}
-				o["resourceTemplates"] = kept
-			}),
-		},
-		{
-			Name: "contract-prompt-reworded", Does: "says another sentence in test_simple_prompt", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply:    getting("test_simple_prompt", func(messages []any) { content(messages, 0)["text"] = "This is a prompt." }),
-		},
-		{
-			Name: "contract-prompt-arguments-swapped", Does: "swaps the arguments of test_prompt_with_arguments", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply: getting("test_prompt_with_arguments", func(messages []any) {
-				content(messages, 0)["text"] = "Prompt with arguments: arg1='testValue2', arg2='testValue1'"
-			}),
+			Name: "contract-prompt-arguments-swapped",
+			Does: "swaps the arguments of test_prompt_with_arguments", In: oneRevision,
+			CaughtBy: documented,
+			Apply: onContent("test_prompt_with_arguments",
+				set("text", "Prompt with arguments: arg1='testValue2', arg2='testValue1'")),
 		},
 		{
 			Name: "contract-prompt-argument-optional", Does: "lists arg2 of test_prompt_with_arguments as optional",
 			CaughtBy: []string{"official.prompts.arguments"},
-			Apply: onEntries("prompts/list", "prompts", func(prompt server.Object) {
-				if prompt["name"] == "test_prompt_with_arguments" {
-					prompt["arguments"].([]any)[1].(server.Object)["required"] = false
-				}
+			Apply: onPrompt("test_prompt_with_arguments", func(prompt server.Object) {
+				prompt["arguments"].([]any)[1].(server.Object)["required"] = false
 			}),
 		},
 		{
-			Name: "contract-prompt-resource-fixed", Does: "embeds the same resource in test_prompt_with_embedded_resource, whatever its argument",
+			Name:     "contract-prompt-resource-fixed",
+			Does:     "embeds the same resource in test_prompt_with_embedded_resource for every argument",
 			CaughtBy: []string{"official.prompts.embedded-resource"},
-			Apply: getting("test_prompt_with_embedded_resource", func(messages []any) {
-				content(messages, 0)["resource"].(server.Object)["uri"] = "test://static-text"
-			}),
+			Apply:    onContent("test_prompt_with_embedded_resource", embedded(set("uri", "test://static-text"))),
 		},
 		{
-			Name: "contract-prompt-picture-as-jpeg", Does: "calls the picture of test_prompt_with_image a JPEG", In: further,
-			CaughtBy: []string{"official.documented"},
-			Apply:    getting("test_prompt_with_image", func(messages []any) { content(messages, 0)["mimeType"] = "image/jpeg" }),
+			Name: "contract-prompt-picture-as-jpeg",
+			Does: "returns the image of test_prompt_with_image as image/jpeg", In: oneRevision,
+			CaughtBy: documented,
+			Apply:    onContent("test_prompt_with_image", set("mimeType", "image/jpeg")),
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
+// officialStateless are faults of what the contract has in the stateless revision.
 func officialStateless() []Fault {
 	return []Fault{
 		{
@@ -17,90 +18,80 @@ func officialStateless() []Fault {
 			Apply:    onLibraryTool("test_missing_capability", func(t *server.Tool) { t.Asks = nil }),
 		},
 		{
-			Name: "contract-capability-unnamed", Does: "does not say which capability test_missing_capability needs",
+			Name: "contract-capability-unnamed", Does: "names another capability than test_missing_capability requires",
 			CaughtBy: []string{"official.stateless.missing-capability"},
-			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if r.Params["name"] == "test_missing_capability" && e.Code == spec.MissingClientCapability {
-					e.Data = server.Object{"requiredCapabilities": server.Object{"roots": server.Object{}}}
-				}
-				return nil, e
-			}),
+			Apply:    requireCapability("test_missing_capability", server.Object{"roots": server.Object{}}),
 		},
 		{
-			Name: "contract-asks-by-request", Does: "sends the client a request in test_streaming_elicitation",
+			Name: "contract-asks-by-request", Does: "sends a request in test_streaming_elicitation",
 			CaughtBy: []string{"official.stateless.streaming-elicitation"},
-			Also:     map[string]string{"jsonrpc.request.none": "a request of the server"},
-			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
-				if r.Params["name"] == "test_streaming_elicitation" {
-					r.Send(raw(`{"jsonrpc":"2.0","id":"desk-0","method":"ping"}`))
-				}
+			Also:     map[string]string{"jsonrpc.request.none": "it is a request of the server"},
+			Apply: beforeAnswerWhen(isCall("test_streaming_elicitation"), func(r *server.Request) {
+				r.Send(frameOf(`{"jsonrpc":"2.0","id":"server-0","method":"ping"}`))
 			}),
 		},
 		{
-			Name: "contract-logs-unasked", Does: "logs in test_logging_tool though the request asks for no messages",
+			Name: "contract-log-unrequested", Does: "sends a log message in test_logging_tool that the request did not request",
 			CaughtBy: []string{"official.stateless.logging"},
-			Also:     map[string]string{"logging.request.opted-in": "a message that no request asked for"},
-			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
-				if r.Params["name"] == "test_logging_tool" {
-					r.Notify("notifications/message", server.Object{"level": "info", "data": "The logging tool was called"})
-				}
+			Also:     map[string]string{"logging.request.opted-in": "no request requested the message"},
+			Apply: beforeAnswerWhen(isCall("test_logging_tool"), func(r *server.Request) {
+				r.Notify(logMethod, server.Object{"level": "info", "data": "The logging tool was called"})
 			}),
 		},
 		{
-			Name: "contract-tool-change-untold", Does: "does not tell who listens of a change by test_trigger_tool_change",
+			Name: "contract-tool-change-not-notified", Does: "sends no notification of the change by test_trigger_tool_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
-			Also:     map[string]string{"tools.list-changed.sent": "the list of tools changes and nobody is told"},
-			Apply:    swallowed("notifications/tools/list_changed"),
+			Also:     map[string]string{"tools.list-changed.sent": "the list of tools changes without a notification"},
+			Apply:    withhold(isNotification("notifications/tools/list_changed")),
 		},
 		{
-			Name: "contract-prompt-change-untold", Does: "does not tell who listens of a change by test_trigger_prompt_change",
+			Name:     "contract-prompt-change-not-notified",
+			Does:     "sends no notification of the change by test_trigger_prompt_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
-			Also:     map[string]string{"prompts.list-changed.sent": "the list of prompts changes and nobody is told"},
-			Apply:    swallowed("notifications/prompts/list_changed"),
+			Also:     map[string]string{"prompts.list-changed.sent": "the list of prompts changes without a notification"},
+			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
 		},
 		{
-			Name: "contract-filter-ignored", Does: "tells of a change of tools on every stream",
+			Name: "contract-filter-ignored", Does: "sends notifications of a change of tools on every stream",
 			CaughtBy: []string{"official.subscriptions.filtered"},
-			Also:     map[string]string{"subscriptions.requested": "a notification on a stream that was not opened for it"},
-			Apply:    onHandler(filterIgnored),
+			Also:     map[string]string{"subscriptions.requested": "the stream was not opened for the notification"},
+			Apply:    onHandler(notifyAllStreams),
 		},
 	}
 }
 
-// swallowed sends no notification of a method.
-func swallowed(method string) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Method != method {
-				next(f)
-			}
-		}
-	})
+// requireCapability names other capabilities where a tool requires one that the client
+// lacks.
+func requireCapability(tool string, capabilities server.Object) apply {
+	return onError("tools/call", func(r *server.Request, e *server.Error) bool {
+		return isCall(tool)(r) && e.Code == spec.MissingClientCapability
+	}, func(e *server.Error) { e.Data = server.Object{"requiredCapabilities": capabilities} })
 }
 
-// filterIgnored remembers who listens, and tells those who did not ask for
-// changes of tools too.
-func filterIgnored(next server.Handler) server.Handler {
+// notifyAllStreams sends notifications of changes of tools also on the streams that
+// did not request them.
+func notifyAllStreams(next server.Handler) server.Handler {
 	var mu sync.Mutex
-	listening := map[*server.Request]bool{}
-	note := func(r *server.Request, on bool) {
+	others := map[*server.Request]bool{}
+	note := func(r *server.Request, open bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if delete(listening, r); on {
-			listening[r] = true
+		if delete(others, r); open {
+			others[r] = true
 		}
 	}
 	return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-		if filter, _ := r.Params["notifications"].(server.Object); r.Method == "subscriptions/listen" && filter["toolsListChanged"] != true {
+		if r.Method == listenMethod && filterOf(r)["toolsListChanged"] != true {
 			note(r, true)
 			defer note(r, false)
 		}
 		v, problem := next(ctx, r)
-		if r.Method == "tools/call" && r.Params["name"] == "test_trigger_tool_change" {
+		if isCall("test_trigger_tool_change")(r) {
 			mu.Lock()
 			defer mu.Unlock()
-			for l := range listening {
-				l.Notify("notifications/tools/list_changed", server.Object{"_meta": server.Object{spec.MetaSubscriptionID: json.RawMessage(l.ID.Raw)}})
+			for other := range others {
+				meta := server.Object{spec.MetaSubscriptionID: json.RawMessage(other.ID.Raw)}
+				other.Notify("notifications/tools/list_changed", server.Object{"_meta": meta})
 			}
 		}
 		return v, problem

@@ -1,32 +1,27 @@
 package fault
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"sync"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// pagination are the faults of server/utilities/pagination. Those that turn on
-// the order of requests are of prompts/list, which fewest checks ask for.
-func pagination() []Fault {
+// paginationFaults are the faults of server/utilities/pagination. Those that
+// depend on the order of requests are of prompts/list, which the fewest checks
+// request.
+func paginationFaults() []Fault {
+	ofTasks := map[string]string{"tasks.list.cursor": "tasks are listed page by page too"}
 	return []Fault{
 		{
-			Name: "list-unanswered", Does: "does not answer resources/templates/list",
-			CaughtBy: []string{"jsonrpc.response.lists"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if f.Method != "resources/templates/list" {
-						next(f)
-					}
-				}
-			}),
-		},
-		{
-			Name: "next-cursor-null", Does: "marks the last page by the cursor null",
+			Name: "next-cursor-null", Does: "writes the nextCursor of the last page as null",
 			CaughtBy: []string{"pagination.next-cursor.string"},
 			Apply: onResult("resources/list", func(o server.Object) {
 				if o["nextCursor"] == nil {
@@ -37,45 +32,34 @@ func pagination() []Fault {
 		{
 			Name: "own-cursor-refused", Does: "answers prompts/list with any cursor with an error",
 			CaughtBy: []string{"pagination.followed"},
-			Apply: onPage("prompts/list", func(_ context.Context, r *server.Request, _ server.Handler) (any, *server.Error) {
-				return nil, badCursor()
+			Apply: onFurtherPage("prompts/list", func(context.Context, *server.Request, server.Handler) (any, *server.Error) {
+				return nil, invalidCursor()
 			}),
 		},
 		{
-			Name: "page-begins-again", Does: "begins each further page of prompts with the first prompt of all",
+			Name: "page-repeats-first-entry", Does: "begins each further page of prompts with the first prompt of the list",
 			CaughtBy: []string{"pagination.resumed"},
-			Apply: onPage("prompts/list", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
-				first, problem := next(ctx, uncursored(r))
-				if problem != nil {
-					return nil, problem
-				}
-				page, problem := next(ctx, r)
-				if o, ok := page.(server.Object); ok && problem == nil {
-					o["prompts"] = append([]any{first.(server.Object)["prompts"].([]any)[0]}, o["prompts"].([]any)...)
-				}
-				return page, problem
-			}),
+			Apply:    onFurtherPage("prompts/list", repeatFirstPrompt),
 		},
 		{
-			Name: "start-forgotten", Does: "gives the page of the cursor before when prompts are asked for without one",
+			Name: "first-page-forgotten", Does: "answers prompts/list without a cursor with the page of the cursor before it",
 			CaughtBy: []string{"pagination.start"},
-			Also:     map[string]string{"prompts.list.everywhere": "what a walk finds depends on the walk before it"},
-			Apply:    startForgotten,
+			Also:     map[string]string{"prompts.list.everywhere": "the pages of a list depend on the requests before"},
+			Apply:    forgetFirstPage,
 		},
 		{
-			Name: "cursor-good-once", Does: "forgets a cursor of prompts/list when it was used",
+			Name: "cursor-valid-once", Does: "refuses a cursor of prompts/list that was used before",
 			CaughtBy: []string{"pagination.cursor.stable"},
-			Apply:    cursorGoodOnce,
+			Apply:    acceptCursorOnce,
 		},
 		{
 			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page",
-			CaughtBy: []string{"pagination.cursor.invalid"},
-			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
+			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
-					if _, paged := r.Params["cursor"]; paged && problem != nil && problem.Code == spec.InvalidParams {
-						return next(ctx, uncursored(r))
+					if hasCursor(r) && problem != nil && problem.Code == spec.InvalidParams {
+						return next(ctx, withCursor(r, nil))
 					}
 					return v, problem
 				}
@@ -83,66 +67,31 @@ func pagination() []Fault {
 		},
 		{
 			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603",
-			CaughtBy: []string{"pagination.cursor.invalid"},
-			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					v, problem := next(ctx, r)
-					if _, paged := r.Params["cursor"]; paged && problem != nil {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The cursor could not be read"}
-					}
-					return v, problem
-				}
-			}),
+			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,
+			Apply: recode("", func(r *server.Request, _ *server.Error) bool { return hasCursor(r) }, spec.InternalError),
 		},
 		{
-			Name: "invalid-cursor-swallowed", Does: "answers requests with an invalid cursor not at all",
-			CaughtBy: []string{"pagination.cursor.invalid.survived"},
-			Also:     map[string]string{"tasks.list.cursor": "tasks are listed page by page too"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if f.Kind == wire.Error && f.Request != nil && f.Request.Params["cursor"] != nil {
-						return
-					}
-					next(f)
-				}
-			}),
+			Name: "invalid-cursor-unanswered", Does: "does not answer requests with an invalid cursor",
+			CaughtBy: []string{"pagination.cursor.invalid.survived"}, Also: ofTasks,
+			Apply: withhold(isErrorWhen(func(r *server.Request) bool { return r.Params["cursor"] != nil })),
 		},
 		{
-			Name: "strange-cursor-swallowed", Does: "does not answer requests with a cursor of another list",
+			Name: "foreign-cursor-unanswered", Does: "does not answer requests with a cursor of another list",
 			CaughtBy: []string{"pagination.cursor.invalid.survived"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					// A cursor of any list has 12 characters.
-					if f.Kind == wire.Error && f.Request != nil && f.Method == "tools/list" {
-						if cursor, _ := f.Request.Params["cursor"].(string); len(cursor) == 12 {
-							return
-						}
-					}
-					next(f)
-				}
-			}),
+			Apply: withhold(isErrorWhen(func(r *server.Request) bool {
+				return r.Method == "tools/list" && len(asText(r.Params["cursor"])) == 12 // as a cursor of any list has
+			})),
 		},
 	}
 }
 
-// onPage serves requests for further pages of a list in another way.
-func onPage(method string, serve func(context.Context, *server.Request, server.Handler) (any, *server.Error)) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if _, further := r.Params["cursor"]; r.Method == method && further {
-				return serve(ctx, r, next)
-			}
-			return next(ctx, r)
-		}
-	})
+func hasCursor(r *server.Request) bool {
+	_, has := r.Params["cursor"]
+	return has
 }
 
-// uncursored is the request for the first page.
-func uncursored(r *server.Request) *server.Request { return cursored(r, nil) }
-
-// cursored is the request for the page of a cursor.
-func cursored(r *server.Request, cursor any) *server.Request {
+// withCursor returns the request for the page of a cursor; nil for the first page.
+func withCursor(r *server.Request, cursor any) *server.Request {
 	other := *r
 	other.Params = maps.Clone(r.Params)
 	delete(other.Params, "cursor")
@@ -152,11 +101,38 @@ func cursored(r *server.Request, cursor any) *server.Request {
 	return &other
 }
 
-func badCursor() *server.Error {
+func invalidCursor() *server.Error {
 	return &server.Error{Code: spec.InvalidParams, Message: "The cursor is not one of this list"}
 }
 
-func startForgotten(o *server.Options) {
+// A service serves a request in place of the server; next is the server.
+type service = func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error)
+
+// onFurtherPage serves requests for further pages of a list in place of the server.
+func onFurtherPage(method string, serve service) apply {
+	return onHandler(func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method == method && hasCursor(r) {
+				return serve(ctx, r, next)
+			}
+			return next(ctx, r)
+		}
+	})
+}
+
+func repeatFirstPrompt(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
+	first, problem := next(ctx, withCursor(r, nil))
+	if problem != nil {
+		return nil, problem
+	}
+	page, problem := next(ctx, r)
+	if o, ok := page.(server.Object); ok && problem == nil {
+		o["prompts"] = append([]any{first.(server.Object)["prompts"].([]any)[0]}, o["prompts"].([]any)...)
+	}
+	return page, problem
+}
+
+func forgetFirstPage(o *server.Options) {
 	onHandler(func(next server.Handler) server.Handler {
 		var mu sync.Mutex
 		var before any // the cursor of the request before
@@ -168,7 +144,7 @@ func startForgotten(o *server.Options) {
 			defer mu.Unlock()
 			cursor := r.Params["cursor"]
 			if cursor == nil && before != nil {
-				r = cursored(r, before)
+				r = withCursor(r, before)
 			}
 			before = cursor
 			return next(ctx, r)
@@ -176,7 +152,7 @@ func startForgotten(o *server.Options) {
 	})(o)
 }
 
-func cursorGoodOnce(o *server.Options) {
+func acceptCursorOnce(o *server.Options) {
 	onHandler(func(next server.Handler) server.Handler {
 		var used sync.Map
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -185,9 +161,54 @@ func cursorGoodOnce(o *server.Options) {
 				return next(ctx, r)
 			}
 			if _, again := used.LoadOrStore(cursor, true); again {
-				return nil, badCursor()
+				return nil, invalidCursor()
 			}
 			return next(ctx, r)
 		}
 	})(o)
+}
+
+// paginationClientFaults are the faults of the client in
+// server/utilities/pagination.
+func paginationClientFaults() []ClientFault {
+	return []ClientFault{
+		{
+			Name: "client-cursor-trimmed", Does: "trims cursors before it sends them",
+			Breaks: []string{"pagination-cursor-opaque", "pagination-cursor-unmodified",
+				"pagination-cursor-no-format-assumptions"},
+			CaughtBy: []string{"client.pagination.cursor"},
+			Apply:    clientRewrites("", `"cursor":" `, `"cursor":"`),
+		},
+		{
+			Name: "client-cursor-null", Does: "requests the first page with the cursor null",
+			Breaks:   []string{"pagination-cursor-param-string"},
+			CaughtBy: []string{"client.pagination.cursor"},
+			Apply: clientSends("tools/list", func(m client.Message) [][]byte {
+				from, to := `"tools/list"`, `"tools/list","params":{"cursor":null}`
+				switch params := wire.Parse(m.Raw).Params(); {
+				case params.Get("cursor").Exists():
+					return [][]byte{m.Raw}
+				case params.Exists():
+					from, to = `"params":{`, `"params":{"cursor":null,`
+				}
+				return [][]byte{bytes.Replace(m.Raw, []byte(from), []byte(to), 1)}
+			}),
+		},
+		{
+			Name: "client-cursor-kept", Does: "starts with a cursor of another session", In: spec.Handshake,
+			Breaks:   []string{"pagination-cursor-not-persisted"},
+			CaughtBy: []string{"client.pagination.cursor"},
+			Apply: clientRewrites("tools/list", `"method":"tools/list"}`,
+				`"method":"tools/list","params":{"cursor":"page-7"}}`),
+		},
+		{
+			Name: "client-cursor-empty-ends", Does: "takes an empty cursor for the end",
+			CaughtBy: []string{"client.pagination.cursor.empty"},
+			Apply: func(o *client.Options) {
+				o.More = func(next func(gjson.Result) bool) func(gjson.Result) bool {
+					return func(cursor gjson.Result) bool { return next(cursor) && cursor.String() != "" }
+				}
+			},
+		},
+	}
 }

@@ -5,23 +5,44 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// ping are the faults of basic/utilities/ping.
-func ping() []Fault {
+// pingFaults are the faults of basic/utilities/ping.
+func pingFaults() []Fault {
 	return []Fault{
 		{
-			Name: "ping-result-pong", Does: "answers ping with a result that says pong",
+			Name: "ping-result-pong", Does: "answers ping with a result that is not empty",
 			CaughtBy: []string{"ping.answered"},
-			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return server.Object{"pong": true}, nil }),
+			Apply:    answerInstead("ping", succeedWithOnly(server.Object{"pong": true})),
 		},
 		{
 			Name: "ping-refuses-params", Does: "answers a ping that has params with an error",
 			CaughtBy: []string{"ping.answered"},
-			Apply: instead("ping", func(r *server.Request) (any, *server.Error) {
+			Apply: answerInstead("ping", func(r *server.Request) (any, *server.Error) {
 				if len(r.Params) > 0 {
 					return nil, &server.Error{Code: spec.InvalidParams, Message: "A ping has no parameters"}
 				}
 				return server.Object{}, nil
 			}),
+		},
+	}
+}
+
+// pingClientFaults are the faults of the client in basic/utilities/ping.
+func pingClientFaults() []ClientFault {
+	return []ClientFault{
+		{
+			Name: "client-ping-unanswered", Does: "does not answer pings",
+			CaughtBy: []string{"client.ping.answered"},
+			Apply:    clientLeavesUnanswered("ping"),
+		},
+		{
+			Name: "client-ping-result", Does: "answers a ping with a result that is not empty",
+			CaughtBy: []string{"client.ping.answered"},
+			Apply:    clientAnswers("ping", responseWith(`"result":{"pong":true}`)),
+		},
+		{
+			Name: "client-ping-params", Does: "puts a parameter into its ping",
+			CaughtBy: []string{"client.ping.params"},
+			Apply:    clientRewrites("ping", `"method":"ping"`, `"method":"ping","params":{"count":1}`),
 		},
 	}
 }

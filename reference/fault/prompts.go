@@ -1,124 +1,127 @@
 package fault
 
 import (
-	"context"
 	"slices"
-	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// prompts are the faults of server/prompts.
-func prompts() []Fault {
+// promptsFaults are the faults of server/prompts.
+func promptsFaults() []Fault {
 	return slices.Concat(promptLists(), promptDefinitions(), promptMessages(), promptGets())
 }
 
 // onPrompt changes a prompt wherever it is listed.
 func onPrompt(name string, edit func(prompt server.Object)) apply {
-	return onEntries("prompts/list", "prompts", func(p server.Object) {
-		if p["name"] == name {
-			edit(p)
-		}
-	})
+	return onEntry("prompts/list", "prompts", "name", name, edit)
 }
 
-// onPromptBlock changes the content blocks of a type in the messages of prompts.
-func onPromptBlock(kind string, edit func(block server.Object)) apply {
-	return onEntries("prompts/get", "messages", func(message server.Object) {
-		if block, ok := message["content"].(server.Object); ok && block["type"] == kind {
-			edit(block)
-		}
-	})
-}
-
-// addPrompt puts a prompt on the last page of the list.
+// addPrompt puts a prompt on the last page of a list.
 func addPrompt(list server.Object, name string) {
 	if list["nextCursor"] == nil {
 		list["prompts"] = append(list["prompts"].([]any), server.Object{"name": name})
 	}
 }
 
-// promptLists are the faults of #capabilities and #listing-prompts.
+// promptLists are the faults of #capabilities, #listing-prompts and
+// #list-changed-notification.
 func promptLists() []Fault {
 	return []Fault{
 		{
 			Name: "prompts-undeclared", Does: "lists prompts without declaring the capability",
 			CaughtBy: []string{"prompts.capability.declared"},
-			Apply:    unspoken("prompts"),
+			Apply:    undeclaredList("prompts"),
 		},
 		{
-			Name: "prompts-as-object", Does: "lists prompts as an object by their names",
+			Name: "prompts-as-object", Does: "lists prompts as an object by name",
 			CaughtBy: []string{"prompts.list.array"},
-			Apply:    listAsObject("prompts/list", "prompts", "name"),
+			Apply:    arrayToObject("prompts/list", "prompts", "name"),
 		},
 		{
 			Name: "prompts-list-fails", Does: "declares prompts and answers prompts/list with an error",
 			CaughtBy: []string{"prompts.list.answered"},
-			Apply:    instead("prompts/list", outOfOrder),
+			Apply:    answerInstead("prompts/list", failWith(spec.InternalError, "The prompts cannot be listed")),
 		},
 		{
-			Name: "prompts-by-connection", Does: "lists a prompt on each connection that no other has",
+			Name: "prompts-by-connection", Does: "lists a prompt on each connection that no other connection lists",
 			CaughtBy: []string{"prompts.list.everywhere"},
-			Apply:    byConnection("prompts/list", addPrompt),
+			Apply:    listByConnection("prompts/list", addPrompt),
 		},
 		{
-			Name: "prompts-as-side-effect", Does: "lists one prompt more on a connection on which resources were listed",
+			Name: "prompts-as-side-effect", Does: "lists one more prompt on a connection once resources were listed",
 			CaughtBy: []string{"prompts.list.everywhere"},
-			Apply:    asSideEffect("resources/list", "prompts/list", addPrompt),
+			Apply:    listAfter("resources/list", "prompts/list", addPrompt),
+		},
+		{
+			Name: "prompts-changed-silently", Does: "sends no notification when the list of prompts changes",
+			CaughtBy: []string{"prompts.list-changed.sent"},
+			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
+		},
+		{
+			Name:     "prompts-change-undeclared",
+			Does:     "sends notifications of changes of prompts without declaring prompts.listChanged",
+			CaughtBy: []string{"prompts.list-changed.undeclared", "prompts.list-changed.undeclared.advised"},
+			Apply:    combine(undeclaredFeature("prompts", "listChanged"), unacknowledged("promptsListChanged")),
 		},
 	}
 }
 
 // promptDefinitions are the faults of #prompt.
 func promptDefinitions() []Fault {
+	onArguments := func(prompt string, edit func(arg server.Object)) apply {
+		return onPrompt(prompt, func(p server.Object) {
+			for _, arg := range p["arguments"].([]any) {
+				edit(arg.(server.Object))
+			}
+		})
+	}
 	return []Fault{
 		{
-			Name: "prompt-without-name", Does: "lists a prompt that has no name",
+			Name: "prompt-without-name", Does: "lists a prompt without a name",
 			CaughtBy: []string{"prompts.name.string"},
-			Apply:    onPrompt("daily_quiz", func(p server.Object) { delete(p, "name") }),
+			Apply:    onPrompt("daily_quiz", remove("name")),
 		},
 		{
-			Name: "prompt-name-twice", Does: "calls two prompts by the same name",
+			Name: "prompt-name-twice", Does: "lists two prompts of the same name",
 			CaughtBy: []string{"prompts.name.unique"},
-			Apply:    onPrompt("daily_quiz", func(p server.Object) { p["name"] = "story_hour" }),
+			Apply:    onPrompt("daily_quiz", set("name", "story_hour")),
 		},
 		{
-			Name: "prompt-description-null", Does: "gives a prompt the description null",
+			Name: "prompt-description-null", Does: "writes the description of a prompt as null",
 			CaughtBy: []string{"prompts.optional"},
-			Apply:    onPrompt("daily_quiz", func(p server.Object) { p["description"] = nil }),
+			Apply:    onPrompt("daily_quiz", set("description", nil)),
 		},
 		{
-			Name: "prompt-arguments-object", Does: "lists the arguments of a prompt as an object by their names",
+			Name: "prompt-arguments-object", Does: "lists the arguments of a prompt as an object by name",
 			CaughtBy: []string{"prompts.optional"},
-			Apply:    onPrompt("overdue_notice", func(p server.Object) { p["arguments"] = server.Object{"reader": server.Object{"required": true}} }),
+			Apply: onPrompt("overdue_notice", func(p server.Object) {
+				p["arguments"] = server.Object{"reader": server.Object{"required": true}}
+			}),
 		},
 		{
-			Name: "argument-required-word", Does: "says by a word whether the arguments of prompts are required",
+			Name: "argument-required-word", Does: "writes whether the arguments of a prompt are required as a string",
 			CaughtBy: []string{"prompts.arguments"},
-			Apply:    onArguments("compare_books", func(arg server.Object) { arg["required"] = "yes" }),
+			Apply:    onArguments("compare_books", set("required", "yes")),
 		},
 		{
-			Name: "argument-without-name", Does: "lists an argument of a prompt that has no name",
+			Name: "argument-without-name", Does: "lists an argument of a prompt without a name",
 			CaughtBy: []string{"prompts.arguments"},
-			Apply:    onArguments("shelve_cart", func(arg server.Object) { delete(arg, "name") }),
+			Apply:    onArguments("shelve_cart", remove("name")),
 		},
 	}
 }
 
-func onArguments(prompt string, edit func(arg server.Object)) apply {
-	return onPrompt(prompt, func(p server.Object) {
-		for _, arg := range p["arguments"].([]any) {
-			edit(arg.(server.Object))
-		}
-	})
+// onPromptResource changes the embedded resources in the messages of prompts.
+func onPromptResource(edit func(resource server.Object)) apply {
+	return onPromptBlock("resource", func(b server.Object) { edit(b["resource"].(server.Object)) })
 }
 
 // promptMessages are the faults of #promptmessage.
 func promptMessages() []Fault {
 	return []Fault{
 		{
-			Name: "messages-object", Does: "gets a prompt as one message where an array belongs",
+			Name: "messages-object", Does: "writes the messages of a prompt as an object",
 			CaughtBy: []string{"prompts.get.result"},
 			Apply: onResult("prompts/get", func(o server.Object) {
 				if list, ok := o["messages"].([]any); ok && len(list) == 1 {
@@ -127,7 +130,7 @@ func promptMessages() []Fault {
 			}),
 		},
 		{
-			Name: "get-description-null", Does: "gets a prompt with the description null",
+			Name: "get-description-null", Does: "writes the description of a prompt in prompts/get as null",
 			CaughtBy: []string{"prompts.get.result"},
 			Apply: onResult("prompts/get", func(o server.Object) {
 				if o["messages"] != nil {
@@ -136,87 +139,66 @@ func promptMessages() []Fault {
 			}),
 		},
 		{
-			Name: "prompt-image-type-word", Does: "names the type of a picture in a prompt by a word",
+			Name: "prompt-image-type-word", Does: "writes the mimeType of an image in a prompt as png",
 			Breaks:   []string{"prompts-image-content"},
 			CaughtBy: []string{"prompts.media.type"},
-			Apply:    onPromptBlock("image", func(b server.Object) { b["mimeType"] = "png" }),
+			Apply:    onPromptBlock("image", set("mimeType", "png")),
 		},
 		{
-			Name: "prompt-audio-type-word", Does: "names the type of a sound in a prompt by a word", In: spec.Since(spec.V2025_03_26),
+			Name: "prompt-audio-type-word",
+			Does: "writes the mimeType of audio in a prompt as wav", In: spec.Since(spec.V2025_03_26),
 			Breaks:   []string{"prompts-audio-content"},
 			CaughtBy: []string{"prompts.media.type"},
-			Apply:    onPromptBlock("audio", func(b server.Object) { b["mimeType"] = "wav" }),
+			Apply:    onPromptBlock("audio", set("mimeType", "wav")),
 		},
 		{
 			Name: "prompt-resource-path", Does: "embeds a resource in a prompt by a path",
 			CaughtBy: []string{"prompts.resource.uri"},
-			Apply:    onPromptResource(func(r server.Object) { r["uri"] = "books/b1" }),
+			Apply:    onPromptResource(set("uri", "books/b1")),
 		},
 		{
-			Name: "prompt-resource-untyped", Does: "embeds a resource in a prompt without its media type",
+			Name: "prompt-resource-untyped", Does: "embeds a resource in a prompt without a mimeType",
 			CaughtBy: []string{"prompts.resource.type"},
-			Apply:    onPromptResource(func(r server.Object) { delete(r, "mimeType") }),
-		},
-		{
-			Name: "prompt-resource-hollow", Does: "embeds a resource in a prompt without what is in it",
-			Breaks:   []string{"prompts-embedded-resource-data"},
-			CaughtBy: []string{"schema.content.resource"},
-			Apply:    onPromptResource(func(r server.Object) { delete(r, "text") }),
+			Apply:    onPromptResource(remove("mimeType")),
 		},
 	}
 }
 
-func onPromptResource(edit func(resource server.Object)) apply {
-	return onPromptBlock("resource", func(b server.Object) { edit(b["resource"].(server.Object)) })
-}
-
-// promptGets are the faults of #error-handling and
-// #implementation-considerations.
+// promptGets are the faults of #error-handling and #implementation-considerations.
 func promptGets() []Fault {
+	unknown, missing := hasMessage("Unknown prompt"), hasMessage("The argument genre is missing")
 	return []Fault{
 		{
-			Name: "unknown-prompt-internal-error", Does: "answers for a prompt that does not exist with error -32603",
+			Name: "unknown-prompt-internal-error", Does: "answers for an unknown prompt with error -32603",
 			CaughtBy: []string{"prompts.get.unknown"},
-			Apply:    onPromptError("Unknown prompt", func(e *server.Error) (any, *server.Error) { return nil, coded(e, spec.InternalError) }),
+			Apply:    recode("prompts/get", unknown, spec.InternalError),
 		},
 		{
-			Name: "unknown-prompt-empty", Does: "gets a prompt that does not exist as one without messages",
+			Name: "unknown-prompt-empty", Does: "gets an unknown prompt as one without messages",
 			CaughtBy: []string{"prompts.get.unknown"},
-			Apply: onPromptError("Unknown prompt", func(*server.Error) (any, *server.Error) {
-				return complete(server.Object{"messages": []any{}}), nil
-			}),
+			Apply:    errorToResult("prompts/get", unknown, succeedWith(server.Object{"messages": []any{}})),
 		},
 		{
 			Name: "argument-missing-internal-error", Does: "answers for a missing argument of a prompt with error -32603",
 			CaughtBy: []string{"prompts.get.arguments.missing"},
-			Apply:    onPromptError("The argument genre is missing", func(e *server.Error) (any, *server.Error) { return nil, coded(e, spec.InternalError) }),
+			Apply:    recode("prompts/get", missing, spec.InternalError),
 		},
 		{
-			Name: "argument-missing-filled-in", Does: "fills in a missing argument of a prompt with nothing",
+			Name: "argument-missing-filled-in", Does: "takes a missing argument of a prompt for an empty one",
 			CaughtBy: []string{"prompts.get.arguments.missing"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if r.Method == "prompts/get" && r.Params["name"] == "recommend_book" && r.Params["arguments"] == nil {
-						r.Params["arguments"] = server.Object{"genre": ""}
-					}
-					return next(ctx, r)
+			Apply: onRequestWhen(isPromptGet("recommend_book"), func(r *server.Request) {
+				if r.Params["arguments"] == nil {
+					r.Params["arguments"] = server.Object{"genre": ""}
 				}
 			}),
 		},
 		{
-			Name: "prompt-fails-with-500", Does: "answers the getting of a prompt that it lists with the code 500",
+			Name: "prompt-fails-with-500", Does: "answers for a listed prompt with error 500",
 			CaughtBy: []string{"prompts.get.failure"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if r.Method == "prompts/get" && r.Params["name"] == "daily_quiz" {
-						return nil, &server.Error{Code: 500, Message: "There is no quiz today"}
-					}
-					return next(ctx, r)
-				}
-			}),
+			Apply:    answerWhen(isPromptGet("daily_quiz"), failWith(500, "There is no quiz today")),
 		},
 		{
-			Name: "argument-object-taken", Does: "makes prompts of arguments that are objects",
+			Name: "argument-object-taken", Does: "accepts arguments of prompts that are objects",
 			CaughtBy: []string{"prompts.get.arguments.validated"},
 			Apply: onRequest("prompts/get", func(r *server.Request) {
 				args, _ := r.Params["arguments"].(server.Object)
@@ -228,21 +210,4 @@ func promptGets() []Fault {
 			}),
 		},
 	}
-}
-
-// onPromptError changes the errors of prompts/get whose message begins so.
-func onPromptError(message string, edit func(e *server.Error) (any, *server.Error)) apply {
-	return onError("prompts/get", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-		if strings.HasPrefix(e.Message, message) {
-			return edit(e)
-		}
-		return nil, e
-	})
-}
-
-// coded is an error under another code.
-func coded(e *server.Error, code int) *server.Error {
-	other := *e
-	other.Code = code
-	return &other
 }

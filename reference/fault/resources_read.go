@@ -1,23 +1,31 @@
 package fault
 
 import (
-	"context"
 	"encoding/base64"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
+
+// onRead changes the contents of a resource.
+func onRead(uri string, edit func(item server.Object)) apply {
+	return onResultWhen(isRead(uri), func(_ *server.Request, result server.Object) {
+		for _, item := range result["contents"].([]any) {
+			edit(item.(server.Object))
+		}
+	})
+}
 
 // resourceContents are the faults of #resource-contents.
 func resourceContents() []Fault {
 	return []Fault{
 		{
-			Name: "contents-object", Does: "reads a resource as one object where an array belongs",
+			Name: "contents-object", Does: "writes the contents of a resource as an object",
 			CaughtBy: []string{"resources.read.array"},
 			Apply: onResult("resources/read", func(o server.Object) {
 				if list, ok := o["contents"].([]any); ok && len(list) > 0 {
@@ -26,57 +34,56 @@ func resourceContents() []Fault {
 			}),
 		},
 		{
-			Name: "contents-without-uri", Does: "does not name what was read",
+			Name: "contents-without-uri", Does: "leaves the URI out of the contents of a resource",
 			CaughtBy: []string{"resources.contents.fields"},
-			Apply:    onRead(hoursURI, func(item server.Object) { delete(item, "uri") }),
+			Apply:    onRead(hoursURI, remove("uri")),
 		},
 		{
-			Name: "contents-mime-null", Does: "gives what was read the mimeType null",
+			Name: "contents-mime-null", Does: "writes the mimeType of the contents of a resource as null",
 			CaughtBy: []string{"resources.contents.fields"},
-			Apply:    onRead(hoursURI, func(item server.Object) { item["mimeType"] = nil }),
+			Apply:    onRead(hoursURI, set("mimeType", nil)),
 		},
 		{
-			Name: "contents-under-data", Does: "puts what was read into a member data",
+			Name: "contents-under-data", Does: "writes the text of a resource in a member data",
 			CaughtBy: []string{"resources.contents.either"},
-			Apply: onRead(hoursURI, func(item server.Object) {
-				item["data"] = item["text"]
-				delete(item, "text")
-			}),
+			Apply:    onRead(hoursURI, rename("text", "data")),
 		},
 		{
-			Name: "picture-as-text", Does: "reads a picture as text",
+			Name: "picture-as-text", Does: "returns an image as text",
 			CaughtBy: []string{"resources.contents.text"},
 			Apply: onRead(coverURI, func(item server.Object) {
-				item["text"] = strings.ToValidUTF8(string(bytesOf(item)), "?")
+				item["text"] = strings.ToValidUTF8(string(blobOf(item)), "?")
 				delete(item, "blob")
 			}),
 		},
 		{
-			Name: "blob-as-data-uri", Does: "reads a picture as a data: URI",
+			Name: "blob-as-data-uri", Does: "returns an image as a data: URI",
 			CaughtBy: []string{"resources.contents.base64"},
-			Apply:    onRead(coverURI, func(item server.Object) { item["blob"] = "data:image/png;base64," + item["blob"].(string) }),
+			Apply: onRead(coverURI,
+				func(item server.Object) { item["blob"] = "data:image/png;base64," + item["blob"].(string) }),
 		},
 		{
-			Name: "blob-encoded-twice", Does: "encodes a picture twice",
+			Name: "blob-encoded-twice", Does: "encodes an image twice",
 			CaughtBy: []string{"resources.contents.bytes"},
 			Apply: onRead(coverURI, func(item server.Object) {
 				item["blob"] = base64.StdEncoding.EncodeToString([]byte(item["blob"].(string)))
 			}),
 		},
 		{
-			Name: "blob-through-text", Does: "takes a picture for text before it encodes it",
+			Name: "blob-through-text", Does: "converts an image to text before it encodes it",
 			CaughtBy: []string{"resources.contents.bytes"},
 			Apply: onRead(coverURI, func(item server.Object) {
-				item["blob"] = base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(string(bytesOf(item)), "\uFFFD")))
+				item["blob"] = base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(string(blobOf(item)), "\uFFFD")))
 			}),
 		},
 	}
 }
 
-func bytesOf(item server.Object) []byte {
+// blobOf returns the decoded blob of the contents of a resource.
+func blobOf(item server.Object) []byte {
 	data, err := base64.StdEncoding.DecodeString(item["blob"].(string))
 	if err != nil {
-		panic("fault: the honest server sent " + err.Error())
+		panic("fault: a blob of the server: " + err.Error())
 	}
 	return data
 }
@@ -84,73 +91,56 @@ func bytesOf(item server.Object) []byte {
 // resourceReads are the faults of #reading-resources, #error-handling and
 // #security-considerations.
 func resourceReads() []Fault {
-	code := func(code int) apply {
-		return onError("resources/read", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-			if unknownResource(e) {
-				e.Code = code
-			}
-			return nil, e
-		})
-	}
+	notFound := hasMessage("Resource not found")
+	withoutContents := errorToResult("resources/read", notFound,
+		succeedWith(server.Object{"contents": []any{}, "ttlMs": 5000, "cacheScope": "private"}))
+	withoutURI := func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == nil }
 	return []Fault{
 		{
-			Name: "listed-unreadable", Does: "answers the reading of a resource that it lists with an error",
+			Name: "listed-unreadable", Does: "answers the read of a listed resource with error -32603",
 			CaughtBy: []string{"resources.listed.readable"},
-			Apply:    shelvesLocked(spec.InternalError),
+			Apply:    answerWhen(isRead("library://shelves"), failWith(spec.InternalError, "The resource cannot be read")),
 		},
 		{
-			Name: "listed-unreadable-code", Does: "answers the reading of a resource that it lists with the code 0",
+			Name: "listed-unreadable-code", Does: "answers the read of a listed resource with error 0",
 			CaughtBy: []string{"resources.read.failure"},
-			Also:     map[string]string{"resources.listed.readable": "only what cannot be read has such an error"},
-			Apply:    shelvesLocked(0),
+			Also:     map[string]string{"resources.listed.readable": "a resource with such an error cannot be read"},
+			Apply:    answerWhen(isRead("library://shelves"), failWith(0, "The resource cannot be read")),
 		},
 		{
-			Name: "not-found-retired-code", Does: "answers for a resource that does not exist with the code of earlier revisions",
+			Name: "not-found-retired-code", Does: "answers for an unknown resource with the code of earlier revisions",
 			CaughtBy: []string{"resources.read.not-found"},
-			Also:     map[string]string{"jsonrpc.code.retired": "the code is retired for whatever it would be used"},
-			Apply:    code(spec.LegacyResourceNotFound),
+			Also:     map[string]string{"jsonrpc.code.retired": "the code is retired for every use"},
+			Apply:    recode("resources/read", notFound, spec.LegacyResourceNotFound),
 		},
 		{
-			Name: "not-found-invalid-params", Does: "answers for a resource that does not exist with -32602 before that is its code",
+			Name:     "not-found-invalid-params",
+			Does:     "answers for an unknown resource with error -32602, the code of later revisions",
 			CaughtBy: []string{"resources.read.not-found.advised"},
-			Apply:    code(spec.InvalidParams),
+			Apply:    recode("resources/read", notFound, spec.InvalidParams),
 		},
 		{
-			Name: "not-found-internal-error", Does: "answers for a resource that does not exist with error -32603",
+			Name: "not-found-internal-error", Does: "answers for an unknown resource with error -32603",
 			CaughtBy: []string{"resources.read.not-found", "resources.read.not-found.advised"},
-			Apply:    code(spec.InternalError),
+			Apply:    recode("resources/read", notFound, spec.InternalError),
 		},
 		{
-			Name: "not-found-empty", Does: "reads a resource that does not exist as one without contents",
+			Name: "not-found-empty", Does: "reads an unknown resource as one without contents",
 			CaughtBy: []string{"resources.read.not-found.empty"},
-			Apply:    emptyNotFound,
+			Apply:    withoutContents,
 		},
 		{
-			Name: "not-found-empty-early", Does: "reads a resource that does not exist as one without contents, in earlier revisions",
+			Name: "not-found-empty-early", Does: "reads an unknown resource as one without contents, in earlier revisions",
 			CaughtBy: []string{"resources.read.not-found.advised"},
-			Apply:    emptyNotFound,
+			Apply:    withoutContents,
 		},
 		{
 			Name: "uri-missing-internal-error", Does: "answers resources/read without uri with error -32603",
 			CaughtBy: []string{"resources.read.uri.missing"},
-			Apply: onError("resources/read", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if r.Params["uri"] == nil {
-					e.Code = spec.InternalError
-				}
-				return nil, e
-			}),
+			Apply:    recode("resources/read", withoutURI, spec.InternalError),
 		},
 		{
-			Name: "uri-missing-read", Does: "reads something where resources/read has no uri",
-			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: onRequest("resources/read", func(r *server.Request) {
-				if r.Params["uri"] == nil {
-					r.Params["uri"] = hoursURI
-				}
-			}),
-		},
-		{
-			Name: "any-text-read", Does: "reads something for what is no URI",
+			Name: "any-text-read", Does: "reads a resource for a text that is not a URI",
 			CaughtBy: []string{"resources.read.uri.validated"},
 			Apply: onRequest("resources/read", func(r *server.Request) {
 				if uri, ok := r.Params["uri"].(string); ok && !strings.Contains(uri, ":") {
@@ -159,72 +149,51 @@ func resourceReads() []Fault {
 			}),
 		},
 		{
-			Name: "odd-uri-swallowed", Does: "does not answer the reading of what has control characters",
+			Name: "odd-uri-unanswered", Does: "does not answer the read of a URI with control characters",
 			CaughtBy: []string{"resources.read.uri.survived"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if f.Request != nil && f.Kind == wire.Error {
-						if uri, ok := f.Request.Params["uri"].(string); ok && strings.ContainsAny(uri, "\x01\x7f") {
-							return
-						}
-					}
-					next(f)
-				}
-			}),
+			Apply: withhold(isErrorWhen(func(r *server.Request) bool {
+				return strings.ContainsAny(asText(r.Params["uri"]), "\x01\x7f")
+			})),
 		},
 		{
-			Name: "path-unsanitized", Does: "reads any file whose path begins with that of the files that it offers",
+			Name: "path-unsanitized", Does: "reads every file whose path begins like that of the files that it offers",
 			CaughtBy: []string{"resources.read.path"},
-			Apply:    pathUnsanitized,
+			Apply:    readAnyFile,
 		},
 	}
 }
 
-// shelvesLocked answers the reading of the shelves with an error.
-func shelvesLocked(code int) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if r.Method == "resources/read" && r.Params["uri"] == "library://shelves" {
-				return nil, &server.Error{Code: code, Message: "The shelves are locked"}
-			}
-			return next(ctx, r)
-		}
-	})
+// resourcesHTTP are faults of resources over streamable HTTP.
+func resourcesHTTP() []Fault {
+	return []Fault{{
+		Name: "http-path-unsanitized", Does: "reads every file whose path begins like that of the files that it offers",
+		CaughtBy: []string{"resources.read.path"},
+		Apply:    readAnyFile,
+	}}
 }
 
-// emptyNotFound reads what does not exist as a resource without contents.
-func emptyNotFound(o *server.Options) {
-	onError("resources/read", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-		if unknownResource(e) {
-			return complete(server.Object{"contents": []any{}, "ttlMs": 5000, "cacheScope": "private"}), nil
+// readAnyFile offers the files of a folder, and compares only the beginning of a
+// path before it reads a file.
+//
+// The folder is that of the null device: every machine has it, and it does not
+// hold the directory for temporary files, in which probes put the file that must
+// not be read.
+func readAnyFile(o *server.Options) {
+	fileURI := func(p string) string { return (&url.URL{Scheme: "file", Path: filepath.ToSlash(p)}).String() }
+	read := func(r *server.Reading) []server.Object {
+		u, err := url.Parse(r.URI)
+		if err != nil {
+			return nil
 		}
-		return nil, e
+		text, err := os.ReadFile(filepath.Clean(filepath.FromSlash(u.Path)))
+		if err != nil {
+			return nil
+		}
+		return []server.Object{{"uri": r.URI, "text": string(text)}}
+	}
+	onLibrary(func(l *server.Library) {
+		l.Resources = append(l.Resources, &server.Resource{URI: fileURI(os.DevNull), Name: "null-device", Read: read})
+		l.Templates = append(l.Templates,
+			&server.Template{URI: fileURI(path.Dir(os.DevNull)) + "/{+file}", Name: "files", Read: read})
 	})(o)
-}
-
-// pathUnsanitized offers the file of the running program, and looks only at the
-// beginning of a path before it reads one.
-func pathUnsanitized(o *server.Options) {
-	program, err := os.Executable()
-	if err != nil {
-		panic("fault: " + err.Error())
-	}
-	uri := (&url.URL{Scheme: "file", Path: filepath.ToSlash(program)}).String()
-	folder := uri[:strings.LastIndex(uri, "/")+1]
-	o.Library = func(l *server.Library) {
-		l.Resources = append(l.Resources, &server.Resource{URI: uri, Name: "program", Read: func(r *server.Reading) []server.Object {
-			return []server.Object{{"uri": r.URI, "text": "The program of the desk."}}
-		}})
-		l.Templates = append(l.Templates, &server.Template{URI: folder + "{+file}", Name: "files", Read: func(r *server.Reading) []server.Object {
-			u, err := url.Parse(r.URI)
-			if err != nil {
-				return nil
-			}
-			text, err := os.ReadFile(filepath.Clean(filepath.FromSlash(u.Path)))
-			if err != nil {
-				return nil
-			}
-			return []server.Object{{"uri": r.URI, "text": string(text)}}
-		}})
-	}
 }

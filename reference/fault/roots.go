@@ -11,14 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// roots are the faults of client/roots.
-func roots() []Fault {
-	inside := saying("The file lies in a folder of yours.")
+// rootsFaults are the faults of client/roots.
+func rootsFaults() []Fault {
+	const changed = "notifications/roots/list_changed"
+	isOutside := func(call *server.Call) bool { return strings.Contains(asText(call.Args["uri"]), "..") }
+	inside := textOutcome("The file lies in one of the roots.")
 	return []Fault{
 		{
-			Name: "roots-params-list", Does: "asks for roots with a list of params", In: spec.Stateless,
+			Name: "roots-params-list", Does: "requests roots with params that are an array", In: spec.Stateless,
 			CaughtBy: []string{"roots.request.params"},
-			Apply: onEntry(func(_ *server.Request, _ string, entry server.Object) {
+			Apply: onInputRequest(func(_ *server.Request, _ string, entry server.Object) {
 				if entry["method"] == "roots/list" {
 					entry["params"] = []any{}
 				}
@@ -35,15 +37,9 @@ func roots() []Fault {
 			}, wire.Request),
 		},
 		{
-			Name: "roots-of-anybody", Does: "asks for the roots of clients that declare none",
-			Breaks:   []string{"roots-server-checks-capability"},
-			CaughtBy: []string{"lifecycle.capabilities.undeclared.advised"},
-			Apply:    supposing("roots"),
-		},
-		{
-			Name: "roots-asked-thrice", Does: "asks for the roots again and again during one call",
+			Name: "roots-requested-thrice", Does: "requests roots three times during one call",
 			CaughtBy: []string{"roots.cached"},
-			Apply: running("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
+			Apply: beforeRun("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 				for range 3 {
 					_, _ = call.Ask(ctx, "roots/list", nil)
 				}
@@ -51,64 +47,66 @@ func roots() []Fault {
 			}),
 		},
 		{
-			Name: "stunned-by-root-changes", Does: "overhears the request behind the first change of roots",
+			Name: "request-lost-after-root-change", Does: "does not answer the first request after a change of roots",
 			CaughtBy: []string{"roots.change.survived"},
-			Apply:    stunned,
+			Apply:    loseRequestAfter(changed),
 		},
 		{
-			Name: "roots-never-relisted", Does: "does not hear that roots changed",
+			Name: "roots-never-relisted", Does: "ignores notifications that roots changed",
 			CaughtBy: []string{"roots.change.relisted"},
-			Apply:    onLine(wire.Notification, "notifications/roots/list_changed", func(wire.Message, server.FrameSink) {}),
+			Apply:    ignoreLines(isMessage(wire.Notification, changed)),
 		},
 		{
-			Name: "waits-for-roots", Does: "waits for roots where the client has none",
+			Name: "waits-for-roots", Does: "does not answer a call where the client has no roots",
 			CaughtBy: []string{"roots.unavailable"},
-			Apply: running("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
-				if list, _ := call.Answers["roots"]["roots"].([]any); len(list) == 0 {
-					call.Park()
-					<-ctx.Done()
-				}
-				return server.Outcome{}, false
+			Apply: waitInCall("check_file", func(call *server.Call) bool {
+				list, _ := call.Answers["roots"]["roots"].([]any)
+				return len(list) == 0
 			}),
 		},
 		{
-			Name: "reaches-beyond-roots", Does: "takes files wherever they are",
+			Name: "files-outside-roots-accepted", Does: "accepts files outside the roots",
 			CaughtBy: []string{"roots.boundaries"},
-			Apply: running("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
-				uri, _ := call.Args["uri"].(string)
-				return inside, !strings.Contains(uri, "..")
+			Apply: beforeRun("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
+				return inside, !isOutside(call)
 			}),
 		},
 		{
-			Name: "climbs-out-of-roots", Does: "takes a path for one in a root by its beginning alone",
+			Name: "paths-out-of-roots-accepted", Does: "accepts paths that begin with a root and lead out of it",
 			CaughtBy: []string{"roots.paths"},
-			Apply: running("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
-				uri, _ := call.Args["uri"].(string)
-				return inside, strings.Contains(uri, "..")
+			Apply: beforeRun("check_file", func(_ context.Context, call *server.Call) (server.Outcome, bool) {
+				return inside, isOutside(call)
 			}),
 		},
 		{
-			Name: "waits-for-refused-roots", Does: "waits on when the client refuses to list roots",
+			Name: "waits-for-refused-roots", Does: "does not answer a call where the client refuses roots/list",
 			CaughtBy: []string{"roots.answers.survived"},
-			Apply:    unheard("roots/list", refused),
+			Apply:    ignoreRefusals("roots/list"),
 		},
 	}
 }
 
-// stunned drops one request, that behind the first change of roots which
-// anyone announces.
-func stunned(o *server.Options) {
-	var changed, done atomic.Bool
-	onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-		return func(line []byte) error {
-			m := wire.Parse(line)
-			if m.Method() == "notifications/roots/list_changed" {
-				changed.Store(true)
-			}
-			if m.Kind == wire.Request && changed.Load() && done.CompareAndSwap(false, true) {
-				return nil
-			}
-			return next(line)
+// waitInCall does not answer calls of a tool that match.
+func waitInCall(tool string, matches func(call *server.Call) bool) apply {
+	return beforeRun(tool, func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
+		if matches(call) {
+			call.Park()
+			<-ctx.Done()
 		}
-	})(o)
+		return server.Outcome{}, false
+	})
+}
+
+// loseRequestAfter does not read one request, the first of any connection after a
+// notification of the method.
+func loseRequestAfter(method string) apply {
+	return func(o *server.Options) {
+		var notified, lost atomic.Bool
+		ignoreLines(func(m wire.Message) bool {
+			if m.Method() == method {
+				notified.Store(true)
+			}
+			return m.Kind == wire.Request && notified.Load() && lost.CompareAndSwap(false, true)
+		})(o)
+	}
 }

@@ -4,99 +4,104 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// sampling are the faults of client/sampling.
-func sampling() []Fault {
+// samplingFaults are the faults of client/sampling.
+func samplingFaults() []Fault { return append(samplingRequests(), samplingTools()...) }
+
+// samplingRequests are faults in requests for sampling, and in what the server does
+// with their results.
+func samplingRequests() []Fault {
+	onPreferences := func(edit func(preferences server.Object)) apply {
+		return onSampling(func(p server.Object) {
+			if preferences, ok := p["modelPreferences"].(server.Object); ok {
+				edit(preferences)
+			}
+		})
+	}
 	return []Fault{
 		{
-			Name: "sampling-of-anybody", Does: "asks for sampling where the client declares none",
-			Breaks:   []string{"sampling-requires-client-capability"},
-			CaughtBy: []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"},
-			Apply:    supposing("sampling"),
-		},
-		{
-			Name: "sampling-of-any-request", Does: "asks for sampling where the request declares none",
-			Breaks:   []string{"sampling-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
-			CaughtBy: []string{"lifecycle.input.declared"},
-			Apply:    supposing("sampling"),
-		},
-		{
-			Name: "sampling-without-max-tokens", Does: "asks for sampling without maxTokens",
+			Name: "sampling-without-max-tokens", Does: "requests sampling without maxTokens",
 			CaughtBy: []string{"sampling.request.params"},
-			Apply:    onSampling(func(p server.Object) { delete(p, "maxTokens") }),
+			Apply:    onSampling(remove("maxTokens")),
 		},
 		{
-			Name: "sampling-message-string", Does: "sends a string as a message for sampling",
+			Name: "sampling-message-string", Does: "writes a message for sampling as a string",
 			CaughtBy: []string{"sampling.request.message"},
 			Apply:    onSampling(func(p server.Object) { p["messages"].([]any)[0] = "Name one book." }),
 		},
 		{
-			Name: "sampling-stop-string", Does: "sends a string as stopSequences",
+			Name: "sampling-stop-string", Does: "writes stopSequences as a string",
 			CaughtBy: []string{"sampling.request.options"},
-			Apply:    onSampling(func(p server.Object) { p["stopSequences"] = "END" }),
+			Apply:    onSampling(set("stopSequences", "END")),
 		},
 		{
-			Name: "sampling-temperature-word", Does: "gives the temperature by a word",
+			Name: "sampling-temperature-word", Does: "writes the temperature as a string",
 			CaughtBy: []string{"sampling.request.options"},
-			Apply:    onSampling(func(p server.Object) { p["temperature"] = "cool" }),
+			Apply:    onSampling(set("temperature", "cool")),
 		},
 		{
-			Name: "sampling-context-everything", Does: "wants the model to see everything",
+			Name: "sampling-context-everything", Does: "requests the unknown includeContext everything",
 			CaughtBy: []string{"sampling.context.known"},
-			Apply:    onSampling(func(p server.Object) { p["includeContext"] = "everything" }),
+			Apply:    onSampling(set("includeContext", "everything")),
 		},
 		{
-			Name: "sampling-priority-in-percent", Does: "gives the priorities of a model in percent",
+			Name: "sampling-priority-in-percent", Does: "writes the priorities of a model in percent",
 			CaughtBy: []string{"sampling.preferences.priorities"},
-			Apply: onSampling(func(p server.Object) {
-				if preferences, ok := p["modelPreferences"].(server.Object); ok {
-					preferences["speedPriority"] = 80
-				}
-			}),
+			Apply:    onPreferences(set("speedPriority", 80)),
 		},
 		{
-			Name: "sampling-hint-strings", Does: "gives the hints at a model as strings",
+			Name: "sampling-hint-strings", Does: "writes the hints at a model as strings",
 			CaughtBy: []string{"sampling.preferences.hints"},
-			Apply: onSampling(func(p server.Object) {
-				if preferences, ok := p["modelPreferences"].(server.Object); ok {
-					preferences["hints"] = []any{"small"}
-				}
-			}),
+			Apply:    onPreferences(set("hints", []any{"small"})),
 		},
 		{
-			Name: "sampled-content-unchecked", Does: "takes content of any type for text",
+			Name: "sampling-result-unchecked", Does: "takes content of any type for text",
 			CaughtBy: []string{"sampling.result.validated"},
-			Apply: onAnswer(func(answer server.Object) {
+			Apply: onClientAnswer(func(answer server.Object) {
 				if block, ok := answer["content"].(server.Object); ok && answer["role"] != nil {
 					block["type"] = "text"
 				}
 			}),
 		},
 		{
-			Name: "waits-for-refused-sample", Does: "waits on when the client refuses to sample",
+			Name: "waits-for-refused-sample", Does: "does not answer a call where the client refuses sampling/createMessage",
 			CaughtBy: []string{"sampling.answers.survived"},
-			Apply:    unheard("sampling/createMessage", refused),
+			Apply:    ignoreRefusals("sampling/createMessage"),
 		},
 		{
-			Name: "tools-for-any-model", Does: "offers tools to the model of a client that declares no sampling.tools",
-			CaughtBy: []string{"sampling.tools.declared"},
-			Apply: believing(func(c server.Object) {
-				if s, ok := c["sampling"].(server.Object); ok {
-					s["tools"] = server.Object{}
-				}
-			}),
-		},
-		{
-			Name: "context-of-anybody", Does: "wants the context of servers included where the client does not declare that",
+			Name:     "context-without-capability",
+			Does:     "requests the context of servers where the client does not declare sampling.context",
 			CaughtBy: []string{"sampling.context.declared"},
-			Apply:    onAsk("sampling/createMessage", includeContext(false)),
+			Apply:    requestContext(false),
 		},
 		{
-			Name: "context-included", Does: "wants the context of servers included where the client declares that",
+			Name: "context-included", Does: "requests the context of servers where the client declares sampling.context",
 			CaughtBy: []string{"sampling.context.avoided"},
-			Apply:    onAsk("sampling/createMessage", includeContext(true)),
+			Apply:    requestContext(true),
+		},
+	}
+}
+
+// requestContext requests the context of the server where the client declares
+// sampling.context, or where it does not.
+func requestContext(declared bool) apply {
+	return onInput("sampling/createMessage", func(r *server.Request, params server.Object) {
+		s, ok := r.Client.Capabilities["sampling"].(server.Object)
+		if _, has := s["context"]; ok && has == declared {
+			params["includeContext"] = "thisServer"
+		}
+	})
+}
+
+// samplingTools are faults of sampling with tools.
+func samplingTools() []Fault {
+	return []Fault{
+		{
+			Name: "sampling-tools-undeclared", Does: "sends tools to a client that does not declare sampling.tools",
+			CaughtBy: []string{"sampling.tools.declared"},
+			Apply:    onClientCapability("sampling", set("tools", server.Object{})),
 		},
 		{
-			Name: "sampled-tool-without-schema", Does: "offers the model a tool without inputSchema",
+			Name: "sampled-tool-without-schema", Does: "sends a tool without inputSchema",
 			CaughtBy: []string{"sampling.tools.shape"},
 			Apply: onSampling(func(p server.Object) {
 				if list, ok := p["tools"].([]any); ok {
@@ -105,7 +110,7 @@ func sampling() []Fault {
 			}),
 		},
 		{
-			Name: "tool-choice-always", Does: "wants the model to use tools always",
+			Name: "tool-choice-always", Does: "requests the unknown toolChoice always",
 			CaughtBy: []string{"sampling.tools.choice"},
 			Apply: onSampling(func(p server.Object) {
 				if choice, ok := p["toolChoice"].(server.Object); ok {
@@ -114,46 +119,34 @@ func sampling() []Fault {
 			}),
 		},
 		{
-			Name: "tool-results-with-remark", Does: "puts a remark beside the results of tools",
+			Name: "tool-results-with-remark", Does: "puts a text beside the results of tools",
 			CaughtBy: []string{"sampling.tools.results-alone"},
 			Apply: onToolResults(func(message server.Object) {
-				message["content"] = append(message["content"].([]any), server.Object{"type": "text", "text": "These are the results."})
+				text := server.Object{"type": "text", "text": "These are the results."}
+				message["content"] = append(message["content"].([]any), text)
 			}),
 		},
 		{
-			Name: "tool-results-lost", Does: "answers a use of a tool by a remark",
+			Name: "tool-results-lost", Does: "answers a use of a tool with a text",
 			CaughtBy: []string{"sampling.tools.balanced"},
-			Apply: onToolResults(func(message server.Object) {
-				message["content"] = server.Object{"type": "text", "text": "The catalogue is closed."}
-			}),
+			Apply:    onToolResults(set("content", server.Object{"type": "text", "text": "The catalogue is closed."})),
 		},
 		{
-			Name: "tool-result-misses-schema", Does: "gives the model structured results that do not fit the outputSchema",
+			Name: "tool-result-misses-schema", Does: "sends structured results that the outputSchema does not allow",
 			CaughtBy: []string{"sampling.tools.structured"},
 			Apply: onToolResults(func(message server.Object) {
 				message["content"].([]any)[0].(server.Object)["structuredContent"] = server.Object{"books": "none"}
 			}),
 		},
 		{
-			Name: "tool-loop-endless", Does: "asks the model again as long as it uses tools",
+			Name: "tool-loop-endless", Does: "requests sampling as long as the model uses tools",
 			CaughtBy: []string{"sampling.tools.limited"},
 			Apply:    onLibraryTool("answer_question", func(tool *server.Tool) { tool.Turns = 1 << 20 }),
 		},
 	}
 }
 
-// includeContext asks for it where the client declared it, or where it did not.
-func includeContext(declared bool) func(r *server.Request, params server.Object) {
-	return func(r *server.Request, params server.Object) {
-		s, ok := r.Client.Capabilities["sampling"].(server.Object)
-		if _, has := s["context"]; ok && has == declared {
-			params["includeContext"] = "thisServer"
-		}
-	}
-}
-
-// onToolResults changes the messages with results of tools in requests for
-// sampling.
+// onToolResults changes the messages with results of tools in requests for sampling.
 func onToolResults(edit func(message server.Object)) apply {
 	return onSampling(func(p server.Object) {
 		for _, m := range p["messages"].([]any) {

@@ -1,8 +1,8 @@
 package fault
 
 import (
-	"context"
 	"encoding/hex"
+	"maps"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -10,52 +10,39 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// schemaArea are the faults of schema.ts, and of basic/index#_meta, #icons and
+// schemaFaults are the faults of schema.ts, and of basic/index#_meta, #icons and
 // #json-schema-usage.
-func schemaArea() []Fault {
-	return slices.Concat(contentFaults(), annotationFaults(), metaKeyFaults(), iconFaults(), dialectFaults(), methodFaults())
-}
-
-// onEntries changes the entries of a list in the results of a method.
-func onEntries(method, member string, edit func(entry server.Object)) apply {
-	return onResult(method, func(result server.Object) {
-		list, _ := result[member].([]any)
-		for _, entry := range list {
-			if o, ok := entry.(server.Object); ok {
-				edit(o)
-			}
-		}
-	})
+func schemaFaults() []Fault {
+	return slices.Concat(schemaContent(), schemaAnnotations(), schemaMeta(), schemaIcons(), schemaDialects(),
+		schemaMethods())
 }
 
 // onBlocks changes the content blocks of a type in the results of tools.
-func onBlocks(kind string, edit func(block server.Object)) apply {
-	return onEntries("tools/call", "content", func(block server.Object) {
-		if block["type"] == kind {
-			edit(block)
-		}
-	})
+func onBlocks(blockType string, edit func(block server.Object)) apply {
+	return onEntry("tools/call", "content", "type", blockType, edit)
 }
 
-// onPromptText changes the text blocks of prompts.
-func onPromptText(edit func(block server.Object)) apply {
+// onPromptBlock changes the content blocks of a type in the messages of prompts.
+func onPromptBlock(blockType string, edit func(block server.Object)) apply {
 	return onEntries("prompts/get", "messages", func(message server.Object) {
-		if block, ok := message["content"].(server.Object); ok && block["type"] == "text" {
+		if block, ok := message["content"].(server.Object); ok && block["type"] == blockType {
 			edit(block)
 		}
 	})
 }
 
-func contentFaults() []Fault {
+// schemaContent are faults of content blocks.
+func schemaContent() []Fault {
 	return []Fault{
 		{
-			Name: "content-of-its-own-type", Does: "sends pictures under a type that it invented",
+			Name: "content-type-invented", Does: "sends images as content blocks of an unknown type",
 			Breaks:   []string{"schema-content-types-closed"},
 			CaughtBy: []string{"schema.content.type"},
-			Apply:    onBlocks("image", func(b server.Object) { b["type"] = "picture" }),
+			Apply:    onBlocks("image", set("type", "picture")),
 		},
 		{
-			Name: "link-ahead-of-its-time", Does: "links to resources in revisions that have no links", In: spec.Until(spec.V2025_03_26),
+			Name: "link-before-its-revision",
+			Does: "sends resource links in revisions that do not have them", In: spec.Until(spec.V2025_03_26),
 			Breaks:   []string{"schema-content-types-closed"},
 			CaughtBy: []string{"schema.content.type"},
 			Apply: onBlocks("resource", func(b server.Object) {
@@ -63,37 +50,29 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "prompt-content-list", Does: "sends a list of blocks as the content of a message of a prompt",
+			Name: "prompt-content-list", Does: "sends an array of blocks as the content of a message of a prompt",
 			CaughtBy: []string{"schema.content.type"},
-			Apply: onEntries("prompts/get", "messages", func(m server.Object) {
-				m["content"] = []any{m["content"]}
-			}),
+			Apply:    onEntries("prompts/get", "messages", func(m server.Object) { m["content"] = []any{m["content"]} }),
 		},
 		{
-			Name: "text-absent", Does: "sends the text of text blocks as content",
+			Name: "text-absent", Does: "sends the text of text blocks in a member content",
 			CaughtBy: []string{"schema.content.text"},
-			Apply: onPromptText(func(b server.Object) {
-				b["content"] = b["text"]
-				delete(b, "text")
-			}),
+			Apply:    onPromptBlock("text", rename("text", "content")),
 		},
 		{
-			Name: "image-as-data-uri", Does: "sends pictures as data: URIs",
+			Name: "image-as-data-uri", Does: "sends the data of images as data: URIs",
 			CaughtBy: []string{"schema.content.image"},
-			Apply: onBlocks("image", func(b server.Object) {
-				data, _ := b["data"].(string)
-				b["data"] = "data:image/png;base64," + data
-			}),
+			Apply:    onBlocks("image", func(b server.Object) { b["data"] = "data:image/png;base64," + asText(b["data"]) }),
 		},
 		{
-			Name: "image-untyped", Does: "sends pictures without their MIME type",
+			Name: "image-untyped", Does: "sends images without a mimeType",
 			CaughtBy: []string{"schema.content.image"},
-			Apply:    onBlocks("image", func(b server.Object) { delete(b, "mimeType") }),
+			Apply:    onBlocks("image", remove("mimeType")),
 		},
 		{
-			Name: "audio-in-a-file", Does: "sends the path of a sound for its data",
+			Name: "audio-in-a-file", Does: "sends a path as the data of audio",
 			CaughtBy: []string{"schema.content.audio"},
-			Apply:    onBlocks("audio", func(b server.Object) { b["data"] = "sounds/bell.wav" }),
+			Apply:    onBlocks("audio", set("data", "sounds/bell.wav")),
 		},
 		{
 			Name: "resource-flat", Does: "sends the members of embedded resources in the block itself",
@@ -102,9 +81,7 @@ func contentFaults() []Fault {
 			Apply: onBlocks("resource", func(b server.Object) {
 				contents, _ := b["resource"].(server.Object)
 				delete(b, "resource")
-				for k, v := range contents {
-					b[k] = v
-				}
+				maps.Copy(b, contents)
 			}),
 		},
 		{
@@ -118,229 +95,160 @@ func contentFaults() []Fault {
 			}),
 		},
 		{
-			Name: "link-nameless", Does: "links to resources without a name",
+			Name: "prompt-resource-without-text", Does: "embeds a resource in a prompt without its text",
+			Breaks:   []string{"prompts-embedded-resource-data"},
+			CaughtBy: []string{"schema.content.resource"},
+			Apply:    onPromptResource(remove("text")),
+		},
+		{
+			Name: "link-nameless", Does: "sends resource links without a name",
 			CaughtBy: []string{"schema.content.resource-link"},
-			Apply:    onBlocks("resource_link", func(b server.Object) { delete(b, "name") }),
+			Apply:    onBlocks("resource_link", remove("name")),
 		},
 		{
 			Name: "role-system", Does: "gives the messages of prompts the role system",
 			CaughtBy: []string{"schema.role"},
-			Apply:    onEntries("prompts/get", "messages", func(m server.Object) { m["role"] = "system" }),
+			Apply:    onEntries("prompts/get", "messages", set("role", "system")),
 		},
 	}
 }
 
-// annotate changes the annotations of listed resources.
-func annotate(member string, value any) apply {
-	return onEntries("resources/list", "resources", func(r server.Object) {
-		if a, ok := r["annotations"].(server.Object); ok {
-			a[member] = value
-		}
-	})
-}
-
-func annotationFaults() []Fault {
+// schemaAnnotations are faults of the annotations of listed resources.
+func schemaAnnotations() []Fault {
+	annotate := func(member string, value any) apply {
+		return onEntries("resources/list", "resources", func(r server.Object) {
+			if annotations, ok := r["annotations"].(server.Object); ok {
+				annotations[member] = value
+			}
+		})
+	}
 	return []Fault{
 		{
-			Name: "audience-string", Does: "names the audience of resources as a string",
+			Name: "audience-string", Does: "writes the audience of resources as a string",
 			CaughtBy: []string{"schema.annotations.audience"},
 			Apply:    annotate("audience", "user"),
 		},
 		{
-			Name: "priority-in-percent", Does: "gives the priority of resources in percent",
+			Name: "priority-in-percent", Does: "writes the priority of resources in percent",
 			CaughtBy: []string{"schema.annotations.priority"},
 			Apply:    annotate("priority", 90),
 		},
 		{
-			Name: "modified-in-words", Does: "dates resources as mail does",
+			Name: "modified-in-words", Does: "writes lastModified in the format of mail",
 			CaughtBy: []string{"schema.annotations.last-modified"},
 			Apply:    annotate("lastModified", "Fri, 02 Jan 2026 08:00:00 GMT"),
 		},
 	}
 }
 
-// metaKey puts a key into the _meta of listed prompts.
-func metaKey(key string, value any) apply {
-	return onEntries("prompts/list", "prompts", func(p server.Object) { p["_meta"] = server.Object{key: value} })
+// onPrompts changes all listed prompts.
+func onPrompts(edit func(prompt server.Object)) apply {
+	return onEntries("prompts/list", "prompts", edit)
 }
 
-func metaKeyFaults() []Fault {
-	keyed := spec.Since(spec.V2025_06_18)
+// schemaMeta are faults of _meta and its keys.
+func schemaMeta() []Fault {
+	key := func(key string, value any) apply {
+		return onPrompts(func(p server.Object) { p["_meta"] = server.Object{key: value} })
+	}
 	return []Fault{
 		{
-			Name: "meta-string", Does: "sends a string as _meta of its list of prompts", In: spec.Handshake,
+			Name: "meta-string", Does: "writes the _meta of its list of prompts as a string", In: spec.Handshake,
 			CaughtBy: []string{"schema.meta.object"},
-			Apply:    onResult("prompts/list", func(o server.Object) { o["_meta"] = "none" }),
+			Apply:    onResult("prompts/list", set("_meta", "none")),
 		},
 		{
-			Name: "meta-list", Does: "sends a list as _meta of its prompts", In: keyed,
+			Name: "meta-list", Does: "writes the _meta of its prompts as an array", In: spec.Since(spec.V2025_06_18),
 			CaughtBy: []string{"schema.meta.object"},
-			Apply:    onEntries("prompts/list", "prompts", func(p server.Object) { p["_meta"] = []any{} }),
+			Apply:    onPrompts(func(p server.Object) { p["_meta"] = []any{} }),
 		},
 		{
 			Name: "meta-prefix-rooted", Does: "begins a _meta key with a slash",
 			CaughtBy: []string{"schema.meta.prefix"},
-			Apply:    metaKey("/shelf", "A1"),
+			Apply:    key("/shelf", "A1"),
 		},
 		{
 			Name: "meta-label-underscore", Does: "has an underscore in the prefix of a _meta key",
 			CaughtBy: []string{"schema.meta.label"},
-			Apply:    metaKey("com.my_library/shelf", "A1"),
+			Apply:    key("com.my_library/shelf", "A1"),
 		},
 		{
 			Name: "meta-name-underscore", Does: "begins the name of a _meta key with an underscore",
 			CaughtBy: []string{"schema.meta.name"},
-			Apply:    metaKey("_library", server.Object{"shelf": "A1"}),
+			Apply:    key("_library", server.Object{"shelf": "A1"}),
 		},
 		{
-			Name: "meta-squats", Does: "defines a _meta key under a prefix reserved for MCP", In: spec.Since(spec.V2025_11_25),
+			Name: "meta-reserved-prefix",
+			Does: "defines a _meta key under a prefix that is reserved for MCP", In: spec.Since(spec.V2025_11_25),
 			CaughtBy: []string{"schema.meta.reserved"},
-			Apply:    metaKey("com.mcp.library/shelf", "A1"),
+			Apply:    key("com.mcp.library/shelf", "A1"),
 		},
 		{
-			Name: "meta-squats-early", Does: "defines a _meta key under a prefix that the revision reserved by any label", In: spec.Only(spec.V2025_06_18),
+			Name: "meta-reserved-label", Does: "defines a _meta key under a prefix with a label that the revision reserves",
+			In:       spec.Only(spec.V2025_06_18),
 			CaughtBy: []string{"schema.meta.reserved"},
-			Apply:    metaKey("mcp.dev/shelf", "A1"),
+			Apply:    key("mcp.dev/shelf", "A1"),
 		},
 		{
-			Name: "meta-dns-forward", Does: "writes its domain forwards in the prefix of a _meta key",
+			Name: "meta-dns-forward", Does: "writes the domain in the prefix of a _meta key forwards",
 			CaughtBy: []string{"schema.meta.reverse-dns"},
-			Apply:    metaKey("harbour-street.org/shelf", "A1"),
+			Apply:    key("harbour-street.org/shelf", "A1"),
 		},
 		{
 			Name: "traceparent-short", Does: "sends a traceparent without flags",
 			CaughtBy: []string{"schema.meta.trace"},
-			Apply:    metaKey("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"),
+			Apply:    key("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"),
 		},
 		{
 			Name: "baggage-object", Does: "sends baggage as an object",
 			CaughtBy: []string{"schema.meta.trace"},
-			Apply:    metaKey("baggage", server.Object{"shelf": "A1"}),
+			Apply:    key("baggage", server.Object{"shelf": "A1"}),
 		},
 	}
 }
 
-// onIcons gives listed prompts another icon.
-func onIcons(icon server.Object) apply {
-	return onEntries("prompts/list", "prompts", func(p server.Object) { p["icons"] = []any{icon} })
-}
-
-func iconFaults() []Fault {
+// schemaIcons are faults of the icons of listed prompts.
+func schemaIcons() []Fault {
+	const source = "https://library.example/icon.png"
+	icon := func(icon server.Object) apply { return onPrompts(func(p server.Object) { p["icons"] = []any{icon} }) }
 	return []Fault{
 		{
-			Name: "icon-url", Does: "names the source of icons url",
+			Name: "icon-url", Does: "writes the source of icons in a member url",
 			CaughtBy: []string{"schema.icons.shape"},
-			Apply:    onIcons(server.Object{"url": "https://library.example/icon.png"}),
+			Apply:    icon(server.Object{"url": source}),
 		},
 		{
-			Name: "icon-sizes-string", Does: "gives the sizes of icons as one string",
+			Name: "icon-sizes-string", Does: "writes the sizes of icons as a string",
 			CaughtBy: []string{"schema.icons.shape"},
-			Apply:    onIcons(server.Object{"src": "https://library.example/icon.png", "sizes": "48x48"}),
+			Apply:    icon(server.Object{"src": source, "sizes": "48x48"}),
 		},
 		{
 			Name: "icon-on-disk", Does: "names files of its own disk as icons",
 			CaughtBy: []string{"schema.icons.source"},
-			Apply:    onIcons(server.Object{"src": "file:///usr/share/icons/library.png"}),
+			Apply:    icon(server.Object{"src": "file:///usr/share/icons/library.png"}),
 		},
 		{
-			Name: "icon-size-single", Does: "gives the width of icons alone",
+			Name: "icon-size-single", Does: "writes the width of icons without the height",
 			CaughtBy: []string{"schema.icons.sizes"},
-			Apply:    onIcons(server.Object{"src": "https://library.example/icon.png", "sizes": []any{"48"}}),
+			Apply:    icon(server.Object{"src": source, "sizes": []any{"48"}}),
 		},
 	}
 }
 
-// draft07 adds a tool whose schema names draft-07 and means something else
-// under 2020-12: only there is it minContains that says how many.
-func draft07(o *server.Options) {
-	inner := o.Library
-	o.Library = func(l *server.Library) {
-		if inner != nil {
-			inner(l)
-		}
-		l.Tools = append(l.Tools, &server.Tool{
-			Name: "frank_parcel", Title: "Frank a parcel", Description: "Tells whether the stamps on a parcel suffice.",
-			Input: server.Object{
-				"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
-				"properties": server.Object{"stamps": server.Object{
-					"type": "array", "items": server.Object{"enum": []any{"airmail", "local"}}, "default": []any{"airmail"},
-					"contains": server.Object{"const": "airmail"}, "minContains": 0,
-				}},
-				"required": []any{"stamps"}, "additionalProperties": false,
-			},
-			Hints: server.Object{"readOnlyHint": true},
-			Run: func(context.Context, *server.Call) server.Outcome {
-				return server.Outcome{Content: []server.Object{{"type": "text", "text": "They will do."}}}
-			},
-		})
-	}
-}
-
-// repaired has the server not notice what the keyword would refuse in the
-// arguments of a tool.
-func repaired(tool string, repair func(args server.Object)) apply {
-	return onRequest("tools/call", func(r *server.Request) {
-		if args, ok := r.Params["arguments"].(server.Object); ok && r.Params["name"] == tool {
-			repair(args)
-		}
-	})
-}
-
-func dialectFaults() []Fault {
+// schemaMethods send messages of the other side.
+func schemaMethods() []Fault {
 	return []Fault{
 		{
-			Name: "draft-07", Does: "has a tool whose schema is of draft-07, and keeps to it",
-			CaughtBy: []string{"schema.dialect.recommended"},
-			Apply:    draft07,
-		},
-		{
-			Name: "draft-07-ignored", Does: "takes the schema of a tool that names draft-07 for 2020-12",
-			CaughtBy: []string{"schema.dialect.declared"},
-			Also: map[string]string{
-				"schema.dialect.recommended": "another dialect than 2020-12 is what the tool must name",
-			},
-			Apply: all(draft07, repaired("frank_parcel", func(args server.Object) {
-				if list, ok := args["stamps"].([]any); ok && len(list) == 0 {
-					args["stamps"] = []any{"airmail"}
-				}
-			})),
-		},
-		{
-			Name: "default-dialect-draft-07", Does: "overlooks dependentRequired and prefixItems, which draft-07 does not know",
-			CaughtBy: []string{"schema.dialect.default"},
-			Apply: repaired("check_shelfmark", func(args server.Object) {
-				if args["stack"] != nil && args["floor"] == nil {
-					args["floor"] = 0
-				}
-				if mark, ok := args["mark"].([]any); ok && len(mark) > 1 {
-					args["mark"] = []any{"A", 1}
-				}
-			}),
-		},
-	}
-}
-
-func methodFaults() []Fault {
-	announce := func(method string, params server.Object) apply {
-		return beforeAnswer("tools/list", func(_ context.Context, r *server.Request) { r.Notify(method, params) })
-	}
-	return []Fault{
-		{
-			Name: "says-initialized", Does: "sends the notification by which clients end the handshake",
+			Name: "initialized-sent", Does: "sends notifications/initialized, a notification of clients",
 			CaughtBy: []string{"schema.methods.notifications"},
-			Apply:    announce("notifications/initialized", nil),
+			Apply:    notifyBeforeTools("notifications/initialized", nil),
 		},
 		{
-			Name: "lists-tools-of-the-client", Does: "asks the client for its tools",
+			Name: "tools-list-sent", Does: "sends tools/list, a request of clients",
 			CaughtBy: []string{"schema.methods.requests"},
-			Apply: afterLine(wire.Request, "tools/list", func(m wire.Message, out server.FrameSink) {
-				out(raw(`{"jsonrpc":"2.0","id":"library-%x","method":"tools/list"}`, m.ID().Raw))
+			Apply: afterLine(isMessage(wire.Request, "tools/list"), func(m wire.Message, out server.FrameSink) {
+				out(frameOf(`{"jsonrpc":"2.0","id":"server-%x","method":"tools/list"}`, m.ID().Raw))
 			}),
-		},
-		{
-			Name: "notifies-ahead-of-its-time", Does: "tells that an elicitation is complete, in revisions before that notification", In: spec.Until(spec.V2025_06_18),
-			CaughtBy: []string{"versioning.methods", "versioning.methods.advised"},
-			Apply:    announce("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
 		},
 	}
 }

@@ -9,51 +9,57 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// stdio are the faults of basic/transports#stdio.
-func stdio() []Fault {
+// stdioFaults are the faults of basic/transports#stdio.
+func stdioFaults() []Fault {
 	return []Fault{
 		{
-			Name: "banner", Does: "greets on standard output before the first message",
+			Name: "banner", Does: "writes a line of text to standard output before the first message",
 			Breaks:   []string{"stdio-stdout-only-mcp"},
 			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply:    banner("Harbour Street Library is open\n"),
+			Apply: func(o *server.Options) {
+				o.Bytes = func(w io.Writer) io.Writer {
+					io.WriteString(w, "Harbour Street Library is open\n")
+					return w
+				}
+			},
 		},
 		{
 			Name: "log-over-lines", Does: "writes a log message over several lines",
 			Breaks:   []string{"stdio-no-embedded-newlines"},
 			CaughtBy: []string{"stdio.stdout.pure"},
-			Apply: afterLine(wire.Request, "tools/list", func(_ wire.Message, out server.FrameSink) {
-				out(raw("{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/message\",\n  \"params\": {\"level\": \"info\", \"data\": 1}\n}"))
+			Apply: afterLine(isMessage(wire.Request, "tools/list"), func(_ wire.Message, out server.FrameSink) {
+				out(frameOf("{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/message\",\n" +
+					"  \"params\": {\"level\": \"info\", \"data\": 1}\n}"))
 			}),
 		},
 		{
 			Name: "split-message-lost", Does: "loses a message that does not come whole in one read",
 			CaughtBy: []string{"stdio.framing", "stdio.framing.advised"},
 			Apply: func(o *server.Options) {
-				o.Input = func(_ context.Context, r io.Reader) io.Reader { return &wholeLines{r: r} }
+				o.Input = func(_ context.Context, r io.Reader) io.Reader { return &wholeLineReader{r: r} }
 			},
 		},
 		{
-			Name: "ids-crossed", Does: "answers server/discover and a request that comes at once under each other's id",
+			Name: "ids-crossed", Does: "answers server/discover and a request that comes at the same time under each other's id",
 			CaughtBy: []string{"stdio.concurrent"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				c := &crossing{next: next}
-				return c.take
+				return (&idCrosser{next: next}).receive
 			}),
 		},
 		{
-			Name: "deaf-after-garbage", Does: "answers a line that is not JSON, and then nothing more",
+			Name: "silent-after-invalid-json", Does: "answers a line that is not JSON, and nothing after it",
 			CaughtBy: []string{"stdio.bad-line.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-				deaf := false
+				silent := false
 				return func(line []byte) error {
-					if deaf {
+					if silent {
 						return nil
 					}
-					deaf = wire.Parse(line).Fault != nil
+					silent = wire.Parse(line).Fault != nil
 					return next(line)
 				}
 			}),
@@ -61,14 +67,14 @@ func stdio() []Fault {
 	}
 }
 
-// wholeLines loses a line that does not come whole in one read.
-type wholeLines struct {
+// A wholeLineReader loses a line that does not come whole in one read.
+type wholeLineReader struct {
 	r     io.Reader
 	rest  []byte
 	split bool // the last read ended within a line
 }
 
-func (w *wholeLines) Read(b []byte) (int, error) {
+func (w *wholeLineReader) Read(b []byte) (int, error) {
 	for len(w.rest) == 0 {
 		buffer := make([]byte, 1<<20)
 		n, err := w.r.Read(buffer)
@@ -88,15 +94,15 @@ func (w *wholeLines) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A crossing holds back each request for a moment. If one of another method comes in that
-// time, the two are served under each other's id.
-type crossing struct {
+// An idCrosser holds each request back for a moment. If one of another method
+// comes in that time, the two are served under each other's id.
+type idCrosser struct {
 	mu   sync.Mutex
 	next server.Receiver
 	held []byte
 }
 
-func (c *crossing) take(line []byte) error {
+func (c *idCrosser) receive(line []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := wire.Parse(line)
@@ -104,29 +110,32 @@ func (c *crossing) take(line []byte) error {
 		return c.next(line)
 	}
 	if c.held == nil {
-		c.held = line
-		time.AfterFunc(10*time.Millisecond, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if held := c.held; held != nil && bytes.Equal(held, line) {
-				c.held = nil
-				_ = c.next(held)
-			}
-		})
+		c.hold(line)
 		return nil
 	}
-	first, held := wire.Parse(c.held), c.held
+	held := c.held
 	c.held = nil
-	if first.Method() == m.Method() || first.Method() != "server/discover" && m.Method() != "server/discover" {
-		if err := c.next(held); err != nil {
-			return err
-		}
-		return c.next(line)
+	first := wire.Parse(held)
+	if first.Method() != m.Method() && (first.Method() == "server/discover" || m.Method() == "server/discover") {
+		held, line = withID(held, m.ID()), withID(line, first.ID())
 	}
-	if err := c.next(withID(held, m.ID())); err != nil {
+	if err := c.next(held); err != nil {
 		return err
 	}
-	return c.next(withID(line, first.ID()))
+	return c.next(line)
+}
+
+// hold keeps a request until another one comes, but no longer than 10 milliseconds.
+func (c *idCrosser) hold(line []byte) {
+	c.held = line
+	time.AfterFunc(10*time.Millisecond, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if held := c.held; held != nil && bytes.Equal(held, line) {
+			c.held = nil
+			_ = c.next(held)
+		}
+	})
 }
 
 // withID returns the message under another id.
@@ -137,4 +146,37 @@ func withID(line []byte, id wire.ID) []byte {
 	}
 	members["id"] = json.RawMessage(id.Raw)
 	return encode(members)
+}
+
+// stdioClientFaults are the faults of the client in basic/transports#stdio.
+func stdioClientFaults() []ClientFault {
+	return []ClientFault{
+		{
+			Name: "client-logs-to-stdin", Does: "writes a line of log to the server",
+			Breaks:   []string{"stdio-stdin-only-mcp"},
+			CaughtBy: []string{"client.stdio.stdin.pure"},
+			Apply:    clientSendsBefore("tools/list", "listing tools"),
+		},
+		{
+			Name: "client-pretty-json", Does: "writes a message over several lines",
+			Breaks:   []string{"stdio-no-embedded-newlines"},
+			CaughtBy: []string{"client.stdio.stdin.pure"},
+			Apply: clientSendsBefore("tools/list", "{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/cancelled\",\n"+
+				"  \"params\": {\n    \"requestId\": \"none\"\n  }\n}"),
+		},
+		{
+			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
+			CaughtBy: []string{"client.stdio.response.none"},
+			Apply: func(o *client.Options) {
+				o.Answer = func(next client.Answerer) client.Answerer {
+					return func(m wire.Message) []byte {
+						if own := next(m); own != nil {
+							return own
+						}
+						return responseWith(`"result":{}`)(m, nil)
+					}
+				}
+			},
+		},
+	}
 }

@@ -2,9 +2,9 @@ package fault
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,55 +15,57 @@ import (
 )
 
 const (
-	listen       = "subscriptions/listen"
-	acknowledged = "notifications/subscriptions/acknowledged"
+	listenMethod       = "subscriptions/listen"
+	acknowledgedMethod = "notifications/subscriptions/acknowledged"
 )
 
-// subscriptions are the faults of basic/patterns/subscriptions.
-func subscriptions() []Fault {
-	return append(streamFaults(), []Fault{
+// subscriptionsFaults are the faults of basic/patterns/subscriptions.
+func subscriptionsFaults() []Fault {
+	return slices.Concat(subscriptionRequests(), subscriptionAcknowledgments(), subscriptionIDs(), subscriptionDelivery(),
+		overHTTP(subscriptionsHTTP()...))
+}
+
+// subscriptionRequests are faults in how a subscription is opened and ended.
+func subscriptionRequests() []Fault {
+	return []Fault{
 		{
-			Name: "listen-swallowed", Does: "neither acknowledges nor answers subscriptions/listen",
+			Name: "listen-unanswered", Does: "neither acknowledges nor answers subscriptions/listen",
 			CaughtBy: []string{"subscriptions.acknowledged"},
-			Apply:    onLine(wire.Request, listen, func(wire.Message, server.FrameSink) {}),
+			Apply:    ignoreLines(isMessage(wire.Request, listenMethod)),
 		},
 		{
-			Name: "listen-answered-at-once", Does: "answers subscriptions/listen with a result, without acknowledgment",
+			Name: "listen-answered-at-once", Does: "answers subscriptions/listen with a result without an acknowledgment",
 			CaughtBy: []string{"subscriptions.acknowledged"},
-			Apply: instead(listen, func(*server.Request) (any, *server.Error) {
-				return complete(server.Object{}), nil
-			}),
+			Apply:    answerInstead(listenMethod, succeedWith(nil)),
 		},
 		{
-			Name: "listen-ends-at-once", Does: "ends each subscription as soon as it is acknowledged",
+			Name: "listen-ends-at-once", Does: "ends each subscription after its acknowledgment",
 			CaughtBy: []string{"subscriptions.stays-open"},
-			Apply:    all(withoutFrames("notifications/cancelled"), endsAtOnce),
+			Apply:    combine(withhold(isNotification(cancelledMethod)), endSubscriptionsAtOnce),
 		},
 		{
-			Name: "empty-filter-refused", Does: "refuses subscriptions/listen that asks for nothing",
+			Name: "empty-filter-refused", Does: "refuses subscriptions/listen with an empty filter",
 			CaughtBy: []string{"subscriptions.filter.empty"},
-			Apply: refuses(listen, func(r *server.Request) bool {
-				filter, ok := r.Params["notifications"].(server.Object)
-				return ok && len(filter) == 0
-			}),
+			Apply: answerWhen(func(r *server.Request) bool {
+				filter := filterOf(r)
+				return filter != nil && len(filter) == 0
+			}, failWith(spec.InvalidParams, "The filter is empty")),
 		},
 		{
-			Name: "filter-not-required", Does: "opens a stream for subscriptions/listen without a filter",
+			Name: "filter-not-required", Does: "accepts subscriptions/listen without a filter",
 			CaughtBy: []string{"subscriptions.filter.missing"},
-			Apply: onRequest(listen, func(r *server.Request) {
-				if r.Params["notifications"] == nil {
-					r.Params["notifications"] = server.Object{}
-				}
+			Apply: onRequestWhen(lacksParam(listenMethod, "notifications"), func(r *server.Request) {
+				r.Params["notifications"] = server.Object{}
 			}),
 		},
 		{
-			Name: "subscription-ends-by-error", Does: "ends open subscriptions by an error when it shuts down",
+			Name: "subscription-ends-by-error", Does: "ends open subscriptions by an error when it exits",
 			CaughtBy: []string{"subscriptions.end.result"},
-			Apply: all(withoutFrames("notifications/cancelled"), onHandler(func(next server.Handler) server.Handler {
+			Apply: combine(withhold(isNotification(cancelledMethod)), onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					v, problem := next(ctx, r)
-					if r.Method == listen && problem == nil {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The library closes"}
+					if r.Method == listenMethod && problem == nil {
+						return nil, &server.Error{Code: spec.InternalError, Message: "The server exits"}
 					}
 					return v, problem
 				}
@@ -72,187 +74,163 @@ func subscriptions() []Fault {
 		{
 			Name: "subscription-end-untagged", Does: "ends subscriptions by a result without their id",
 			CaughtBy: []string{"subscriptions.end.shape"},
-			Apply: onResult(listen, func(o server.Object) {
-				delete(o["_meta"].(server.Object), spec.MetaSubscriptionID)
-			}),
+			Apply: onResult(listenMethod,
+				func(o server.Object) { delete(o["_meta"].(server.Object), spec.MetaSubscriptionID) }),
 		},
 		{
 			Name: "subscription-end-misnamed", Does: "ends subscriptions by a result with another id",
 			CaughtBy: []string{"subscriptions.end.shape"},
-			Apply: onResult(listen, func(o server.Object) {
-				o["_meta"].(server.Object)[spec.MetaSubscriptionID] = "closing"
-			}),
+			Apply: onResult(listenMethod,
+				func(o server.Object) { o["_meta"].(server.Object)[spec.MetaSubscriptionID] = "closing" }),
 		},
 		{
-			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when one is cancelled",
-			CaughtBy: []string{"lifecycle.listen.scoped"},
-			Apply: onStreamCancel(func(cancelled json.RawMessage, others []json.RawMessage, cancel func(json.RawMessage) error) error {
-				for _, id := range others {
-					if err := cancel(id); err != nil {
-						return err
-					}
-				}
-				return cancel(cancelled)
-			}),
-		},
-		{
-			Name: "cancel-of-subscription-ignored", Does: "goes on with subscriptions that the client has cancelled",
+			Name: "cancel-of-subscription-ignored", Does: "continues subscriptions that the client cancelled",
 			CaughtBy: []string{"subscriptions.cancelled"},
-			Also:     map[string]string{"cancellation.subscription.unanswered": "a subscription that lasts is answered when the server ends"},
-			Apply:    onStreamCancel(func(json.RawMessage, []json.RawMessage, func(json.RawMessage) error) error { return nil }),
+			Also:     map[string]string{"cancellation.subscription.unanswered": "it is answered when the server exits"},
+			Apply:    onSubscriptionCancelled(func(string, []string, func(string) error) error { return nil }),
 		},
-	}...)
+	}
 }
 
-// streamFaults are those of what a stream delivers.
-func streamFaults() []Fault {
+// filterOf returns the filter of a subscriptions/listen, nil for none.
+func filterOf(r *server.Request) server.Object {
+	if r == nil || r.Method != listenMethod {
+		return nil
+	}
+	filter, _ := r.Params["notifications"].(server.Object)
+	return filter
+}
+
+// endSubscriptionsAtOnce answers each subscription after its acknowledgment, and
+// not again.
+func endSubscriptionsAtOnce(o *server.Options) {
+	onFrames(func(next server.FrameSink) server.FrameSink {
+		return func(f server.Frame) {
+			if !isResultOf(listenMethod)(f) {
+				next(f)
+			}
+			if f.Method == acknowledgedMethod {
+				next(resultFrame(f.Request.ID, subscriptionEnd(f.Request.ID)))
+			}
+		}
+	})(o)
+}
+
+// onSubscriptionCancelled handles cancellations of subscriptions in place of the
+// server; others are the ids of the other open ones, and cancel cancels one.
+func onSubscriptionCancelled(handle func(cancelled string, others []string, cancel func(id string) error) error) apply {
+	return onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
+		var open []string
+		return func(line []byte) error {
+			m := wire.Parse(line)
+			if m.Kind == wire.Request && m.Method() == listenMethod {
+				open = append(open, m.ID().Raw)
+			}
+			id := requestID(m).Raw
+			at := slices.Index(open, id)
+			if m.Method() != cancelledMethod || at < 0 {
+				return next(line)
+			}
+			open = slices.Delete(slices.Clone(open), at, at+1)
+			return handle(id, open, func(id string) error {
+				return next(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"requestId":%s}}`, cancelledMethod, id))
+			})
+		}
+	})
+}
+
+// onAcknowledged changes the filter that an acknowledgment names.
+func onAcknowledged(edit func(filter server.Object)) apply {
+	return onNotification(acknowledgedMethod, func(params server.Object) { edit(params["notifications"].(server.Object)) })
+}
+
+// unacknowledged leaves a member out of the filter that is acknowledged.
+func unacknowledged(member string) apply { return onAcknowledged(remove(member)) }
+
+// requestAllLists has a filter request the changes of all lists.
+func requestAllLists(filter server.Object) {
+	filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
+}
+
+// subscriptionAcknowledgments are faults of acknowledgments.
+func subscriptionAcknowledgments() []Fault {
+	requests := func(list string) frameMatcher {
+		return func(f server.Frame) bool { return f.Method == acknowledgedMethod && filterOf(f.Request)[list] == true }
+	}
 	return []Fault{
 		{
-			Name: "change-before-ack", Does: "tells of a change of the tools before it acknowledges a subscription to them",
+			Name:     "change-before-ack",
+			Does:     "sends a notification of a change of tools before it acknowledges the subscription to them",
 			CaughtBy: []string{"subscriptions.ack.first"},
-			Apply: onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if filter, ok := asked(f); ok && filter["toolsListChanged"] == true {
-						next(raw(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{%q:%s}}}`, spec.MetaSubscriptionID, f.Request.ID.Raw))
-					}
-					next(f)
-				}
+			Apply: sendBefore(requests("toolsListChanged"), func(f server.Frame) server.Frame {
+				return frameOf(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{%q:%s}}}`,
+					spec.MetaSubscriptionID, f.Request.ID.Raw)
 			}),
 		},
 		{
-			Name: "ack-without-filter", Does: "acknowledges subscriptions without saying to what",
+			Name: "ack-without-filter", Does: "leaves the filter out of acknowledgments",
 			CaughtBy: []string{"subscriptions.ack.shape"},
-			Apply:    onParams(acknowledged, func(params server.Object) { delete(params, "notifications") }),
+			Apply:    onNotification(acknowledgedMethod, remove("notifications")),
 		},
 		{
-			Name: "ack-uri-single", Does: "acknowledges subscriptions to resources by one URI instead of an array",
+			Name: "ack-uri-single", Does: "writes the URIs in acknowledgments as one string",
 			CaughtBy: []string{"subscriptions.ack.shape"},
-			Apply: onParams(acknowledged, func(params server.Object) {
-				filter := params["notifications"].(server.Object)
+			Apply: onAcknowledged(func(filter server.Object) {
 				if uris, ok := filter["resourceSubscriptions"].([]any); ok && len(uris) > 0 {
 					filter["resourceSubscriptions"] = uris[0]
 				}
 			}),
 		},
 		{
-			Name: "ack-of-everything", Does: "acknowledges changes of all lists, whatever was asked for",
+			Name: "ack-of-everything", Does: "acknowledges changes of all lists for every filter",
 			CaughtBy: []string{"subscriptions.ack.subset"},
-			Apply: onParams(acknowledged, func(params server.Object) {
-				filter := params["notifications"].(server.Object)
-				filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
-			}),
+			Apply:    onAcknowledged(requestAllLists),
 		},
 		{
-			Name: "ack-of-undeclared", Does: "acknowledges changes of prompts without declaring that it tells of them",
+			Name: "ack-of-undeclared", Does: "acknowledges changes of prompts without declaring prompts.listChanged",
 			CaughtBy: []string{"subscriptions.ack.subset"},
-			Apply: all(func(o *server.Options) {
-				o.Library = func(l *server.Library) { l.Capabilities["prompts"] = server.Object{} }
-			}, onFrames(func(next server.FrameSink) server.FrameSink {
-				return func(f server.Frame) {
-					if filter, ok := asked(f); ok && filter["promptsListChanged"] == true {
-						f.Raw = editParams(f.Raw, func(params server.Object) {
-							params["notifications"].(server.Object)["promptsListChanged"] = true
-						})
-					}
-					next(f)
-				}
-			})),
-		},
-		{
-			Name: "ack-untagged", Does: "acknowledges subscriptions without their id",
-			CaughtBy: []string{"subscriptions.id.present"},
-			Apply:    onParams(acknowledged, func(params server.Object) { delete(params, "_meta") }),
-		},
-		{
-			Name: "change-untagged", Does: "tells of changes of prompts without the id of the subscription",
-			CaughtBy: []string{"subscriptions.id.present"},
-			Apply:    onParams("notifications/prompts/list_changed", func(params server.Object) { delete(params, "_meta") }),
-		},
-		{
-			Name: "subscription-id-as-string", Does: "writes the id of a subscription as a string where it is a number",
-			CaughtBy: []string{"subscriptions.id.equal"},
-			Apply: onTag(func(id any, _ int64) any {
-				return fmt.Sprint(id)
-			}),
-		},
-		{
-			Name: "subscription-id-of-its-own", Does: "gives subscriptions ids of its own",
-			CaughtBy: []string{"subscriptions.id.equal"},
-			Apply: onTag(func(_ any, n int64) any {
-				return fmt.Sprintf("subscription-%d", n)
-			}),
-		},
-		{
-			Name: "filter-ignored", Does: "tells of changes of all lists on every stream",
-			CaughtBy: []string{"subscriptions.requested"},
-			Apply: widened(func(filter server.Object) {
-				filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
-			}),
-		},
-		{
-			Name: "filter-of-resources-ignored", Does: "tells who watches one resource of another one too",
-			CaughtBy: []string{"subscriptions.updated.scope"},
-			Apply: widened(func(filter server.Object) {
-				if uris, ok := filter["resourceSubscriptions"].([]any); ok && len(uris) > 0 {
-					filter["resourceSubscriptions"] = append(append([]any{}, uris...), "library://books/b7")
-				}
-			}),
-		},
-		{
-			Name: "change-on-newest-stream", Does: "tells of changes of lists only on the stream that was opened last",
-			CaughtBy: []string{"subscriptions.delivered"},
-			Apply:    onNewestStream("/list_changed"),
-		},
-		{
-			Name: "change-unsolicited", Does: "tells of a resource that nobody watches with every call of a tool",
-			CaughtBy: []string{"subscriptions.unsolicited"},
-			Apply: beforeAnswer("tools/call", func(_ context.Context, r *server.Request) {
-				r.Notify("notifications/resources/updated", server.Object{"uri": "library://desk/ledger"})
-			}),
+			Apply: combine(withCapability("prompts", server.Object{}),
+				onParamsWhen(requests("promptsListChanged"), func(_ server.Frame, params server.Object) {
+					params["notifications"].(server.Object)["promptsListChanged"] = true
+				})),
 		},
 	}
 }
 
-// asked returns the filter that an acknowledgment answers.
-func asked(f server.Frame) (filter server.Object, ok bool) {
-	if f.Method != acknowledged || f.Request == nil {
-		return nil, false
+// subscriptionIDs are faults of the ids of subscriptions in notifications.
+func subscriptionIDs() []Fault {
+	return []Fault{
+		{
+			Name: "ack-untagged", Does: "leaves the id of the subscription out of acknowledgments",
+			CaughtBy: []string{"subscriptions.id.present"},
+			Apply:    onNotification(acknowledgedMethod, remove("_meta")),
+		},
+		{
+			Name: "change-untagged", Does: "leaves the id of the subscription out of notifications of changes of prompts",
+			CaughtBy: []string{"subscriptions.id.present"},
+			Apply:    onNotification("notifications/prompts/list_changed", remove("_meta")),
+		},
+		{
+			Name: "subscription-id-as-string", Does: "writes a numeric id of a subscription as a string",
+			CaughtBy: []string{"subscriptions.id.equal"},
+			Apply:    onSubscriptionID(func(id any, _ int64) any { return fmt.Sprint(id) }),
+		},
+		{
+			Name: "subscription-id-of-its-own", Does: "makes the ids of subscriptions itself",
+			CaughtBy: []string{"subscriptions.id.equal"},
+			Apply:    onSubscriptionID(func(_ any, n int64) any { return fmt.Sprintf("subscription-%d", n) }),
+		},
 	}
-	filter, ok = f.Request.Params["notifications"].(server.Object)
-	return filter, ok
 }
 
-// withoutFrames keeps messages of a method back.
-func withoutFrames(method string) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			if f.Kind != wire.Notification || f.Method != method {
-				next(f)
-			}
-		}
-	})
-}
-
-// refuses answers some requests of a method with error -32602.
-func refuses(method string, which func(r *server.Request) bool) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if r.Method == method && which(r) {
-				return nil, &server.Error{Code: spec.InvalidParams, Message: "There is nothing to do"}
-			}
-			return next(ctx, r)
-		}
-	})
-}
-
-// onTag changes the subscription ids of notifications; n counts the requests
-// that opened streams.
-func onTag(edit func(id any, n int64) any) apply {
+// onSubscriptionID changes the ids of subscriptions in notifications; n counts the
+// requests that opened streams.
+func onSubscriptionID(edit func(id any, n int64) any) apply {
 	return onFrames(func(next server.FrameSink) server.FrameSink {
 		var opened atomic.Int64
 		numbers := map[*server.Request]int64{}
 		return func(f server.Frame) {
-			if f.Kind == wire.Notification && f.Request != nil && f.Request.Method == listen && f.Method != "notifications/cancelled" {
+			if f.Kind == wire.Notification && isAbout(listenMethod)(f) && f.Method != cancelledMethod {
 				if numbers[f.Request] == 0 {
 					numbers[f.Request] = opened.Add(1)
 				}
@@ -266,92 +244,81 @@ func onTag(edit func(id any, n int64) any) apply {
 	})
 }
 
-// widened has the server serve a wider filter than the client asked for, and
-// acknowledge the one that it asked for.
-func widened(widen func(filter server.Object)) apply {
-	var given sync.Map // the filter of the client, by request
-	return all(
-		onRequest(listen, func(r *server.Request) {
-			if filter, ok := r.Params["notifications"].(server.Object); ok {
-				given.Store(r, filter)
+// subscriptionDelivery are faults in which notifications a stream delivers.
+func subscriptionDelivery() []Fault {
+	return []Fault{
+		{
+			Name: "filter-ignored", Does: "sends notifications of changes of all lists on every stream",
+			CaughtBy: []string{"subscriptions.requested"},
+			Apply:    widenFilter(requestAllLists),
+		},
+		{
+			Name: "filter-of-resources-ignored", Does: "sends notifications of another resource to subscribers of one resource",
+			CaughtBy: []string{"subscriptions.updated.scope"},
+			Apply: widenFilter(func(filter server.Object) {
+				if uris, ok := filter["resourceSubscriptions"].([]any); ok && len(uris) > 0 {
+					filter["resourceSubscriptions"] = append(slices.Clone(uris), "library://books/b7")
+				}
+			}),
+		},
+		{
+			Name: "change-on-newest-stream", Does: "sends notifications of changes of lists only on the newest stream",
+			CaughtBy: []string{"subscriptions.delivered"},
+			Apply:    notifyNewestStream,
+		},
+		{
+			Name: "change-unsolicited", Does: "sends a notification of a resource without subscribers with every call",
+			CaughtBy: []string{"subscriptions.unsolicited"},
+			Apply:    notifyUpdated("library://desk/ledger"),
+		},
+	}
+}
+
+// widenFilter serves a wider filter than the client requested, and acknowledges the
+// requested one.
+func widenFilter(widen func(filter server.Object)) apply {
+	var requested sync.Map // the filter of the client, by request
+	isWidened := func(f server.Frame) bool {
+		_, ok := requested.Load(f.Request)
+		return ok && f.Method == acknowledgedMethod
+	}
+	return combine(
+		onRequest(listenMethod, func(r *server.Request) {
+			if filter := filterOf(r); filter != nil {
+				requested.Store(r, filter)
 				wide := maps.Clone(filter)
 				widen(wide)
 				r.Params["notifications"] = wide
 			}
 		}),
-		onFrames(func(next server.FrameSink) server.FrameSink {
-			return func(f server.Frame) {
-				if filter, ok := given.Load(f.Request); ok && f.Method == acknowledged {
-					f.Raw = editParams(f.Raw, func(params server.Object) { params["notifications"] = filter })
-				}
-				next(f)
-			}
+		onParamsWhen(isWidened, func(f server.Frame, params server.Object) {
+			params["notifications"], _ = requested.Load(f.Request)
 		}),
 	)
 }
 
-// onNewestStream keeps notifications of methods with that ending back on all
-// streams but the one that was acknowledged last.
-func onNewestStream(ending string) apply {
-	return onFrames(func(next server.FrameSink) server.FrameSink {
+// notifyNewestStream sends notifications of changes of lists only on the stream that
+// was acknowledged last.
+func notifyNewestStream(o *server.Options) {
+	onFrames(func(next server.FrameSink) server.FrameSink {
 		var newest *server.Request
 		return func(f server.Frame) {
-			if f.Method == acknowledged {
+			if f.Method == acknowledgedMethod {
 				newest = f.Request
 			}
-			if !strings.HasSuffix(f.Method, ending) || f.Request == newest {
-				next(f)
-			}
-		}
-	})
-}
-
-// endsAtOnce answers each subscription behind its acknowledgment, and not again.
-func endsAtOnce(o *server.Options) {
-	onFrames(func(next server.FrameSink) server.FrameSink {
-		return func(f server.Frame) {
-			switch {
-			case f.Kind == wire.Result && f.Method == listen:
-			case f.Method == acknowledged:
-				next(f)
-				result := complete(server.Object{})
-				result["_meta"].(server.Object)[spec.MetaSubscriptionID] = json.RawMessage(f.Request.ID.Raw)
-				next(raw(`{"jsonrpc":"2.0","id":%s,"result":%s}`, f.Request.ID.Raw, encode(result)))
-			default:
+			if !strings.HasSuffix(f.Method, "/list_changed") || f.Request == newest {
 				next(f)
 			}
 		}
 	})(o)
 }
 
-// onStreamCancel handles notifications/cancelled of subscriptions in another
-// way; cancel cancels one, others are those that are open beside it.
-func onStreamCancel(handle func(cancelled json.RawMessage, others []json.RawMessage, cancel func(json.RawMessage) error) error) apply {
-	return onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
-		var open []json.RawMessage
-		return func(line []byte) error {
-			m := wire.Parse(line)
-			if m.Kind == wire.Request && m.Method() == listen {
-				open = append(open, json.RawMessage(m.ID().Raw))
-			}
-			if m.Method() != "notifications/cancelled" {
-				return next(line)
-			}
-			named, others, is := m.Params().Get("requestId").Raw, []json.RawMessage{}, false
-			for _, id := range open {
-				if string(id) == named {
-					is = true
-				} else {
-					others = append(others, id)
-				}
-			}
-			if !is {
-				return next(line)
-			}
-			open = others
-			return handle(json.RawMessage(named), others, func(id json.RawMessage) error {
-				return next(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id))
-			})
-		}
-	})
+// subscriptionsHTTP are faults of subscriptions over streamable HTTP.
+func subscriptionsHTTP() []Fault {
+	return []Fault{{
+		Name:     "closed-subscription-continued-elsewhere",
+		Does:     "continues a subscription whose stream the client closed on the stream of another",
+		CaughtBy: []string{"subscriptions.closed"},
+		Apply:    rerouteAbandoned(isAbout(listenMethod)),
+	}}
 }

@@ -9,145 +9,220 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// tasks are the faults of basic/utilities/tasks.
-func tasks() []Fault {
-	all := slices.Concat(taskCapabilities(), taskMembers(), taskLives(), taskEnds(), taskRequests(), taskNames())
-	for i := range all {
-		all[i].In = spec.Only(spec.V2025_11_25)
-	}
-	return all
+// tasksFaults are the faults of basic/utilities/tasks.
+func tasksFaults() []Fault {
+	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(), taskRequests(),
+		taskRelated(), overHTTP(tasksHTTP()...), protected(tasksOfUsers()...), overHTTP(tasksOfClients()...))
 }
 
-// taskCapabilities are the faults of #capabilities, #tool-level-negotiation
-// and #task-support-and-handling.
+// onTasksCapability changes the declared capability tasks, and nothing of what is
+// offered.
+func onTasksCapability(edit func(tasks server.Object)) apply {
+	return onResult("initialize", func(o server.Object) {
+		if tasks, ok := o["capabilities"].(server.Object)["tasks"].(server.Object); ok {
+			edit(tasks)
+		}
+	})
+}
+
+// asksForTask matches requests of the method that ask for a task.
+func asksForTask(method string) requestMatcher {
+	return func(r *server.Request) bool { return r.Method == method && r.Params["task"] != nil }
+}
+
+// taskCapabilities are the faults of #capabilities, #tool-level-negotiation and
+// #task-support-and-handling.
 func taskCapabilities() []Fault {
 	return []Fault{
 		{
-			Name: "tasks-undeclared", Does: "lists tasks without declaring them",
+			Name: "tasks-undeclared", Does: "serves tasks/list without declaring tasks",
 			CaughtBy: []string{"tasks.capability.declared"},
-			Apply: all(func(o *server.Options) { o.Library = without("tasks") },
-				instead("tasks/list", func(*server.Request) (any, *server.Error) { return server.Object{"tasks": []any{}}, nil })),
+			Apply: combine(withoutCapability("tasks"),
+				answerInstead("tasks/list", succeedWithOnly(server.Object{"tasks": []any{}}))),
 		},
 		{
-			Name: "tasks-list-capability-text", Does: "declares tasks.list by a text",
+			Name: "tasks-list-capability-text", Does: "declares tasks.list as a string",
 			CaughtBy: []string{"tasks.capability.shape"},
-			Apply:    onCapability(func(tasks server.Object) { tasks["list"] = "yes" }),
+			Apply:    onTasksCapability(set("list", "yes")),
 		},
 		{
-			Name: "tasks-of-lists", Does: "makes a task of prompts/list",
+			Name: "task-of-list-request", Does: "creates a task for prompts/list",
 			CaughtBy: []string{"tasks.undeclared.none"},
-			Apply: augmented("prompts/list", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
-				v, problem := next(ctx, r)
-				if o, ok := v.(server.Object); ok {
-					o["task"] = server.Object{"taskId": "a-task-of-a-list", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": nil}
+			Apply: onResultWhen(asksForTask("prompts/list"), func(_ *server.Request, result server.Object) {
+				const created = "2026-01-01T00:00:00Z"
+				result["task"] = server.Object{
+					"taskId": "a-task-of-a-list", "status": "working", "createdAt": created, "lastUpdatedAt": created, "ttl": nil,
 				}
-				return v, problem
 			}),
 		},
 		{
-			Name: "tasks-member-refused", Does: "refuses resources/templates/list when it asks for a task",
+			Name: "task-param-refused", Does: "refuses resources/templates/list with the parameter task",
 			CaughtBy: []string{"tasks.undeclared.normal"},
-			Apply: augmented("resources/templates/list", func(context.Context, *server.Request, server.Handler) (any, *server.Error) {
-				return nil, &server.Error{Code: spec.InvalidParams, Message: "The parameter task is not known here"}
-			}),
+			Apply: answerWhen(asksForTask("resources/templates/list"),
+				failWith(spec.InvalidParams, "The parameter task is not known here")),
 		},
 		{
-			Name: "task-not-required", Does: "calls a tool that requires a task without one",
+			Name: "task-not-required", Does: "runs a tool that requires a task without one",
 			CaughtBy: []string{"tasks.tool.required"},
-			Apply: onError("tools/call", func(r *server.Request, e *server.Error) (any, *server.Error) {
-				if r.Params["name"] == "bind_catalogue" && r.Params["task"] == nil {
-					return server.Object{"content": []any{}}, nil
-				}
-				return nil, e
-			}),
+			Apply: errorToResult("tools/call", func(r *server.Request, _ *server.Error) bool {
+				return r.Params["name"] == "bind_catalogue" && r.Params["task"] == nil
+			}, succeedWithOnly(server.Object{"content": []any{}})),
 		},
 		{
-			Name: "task-forbidden-ignored", Does: "calls a tool that cannot be a task without one, when one is asked for",
+			Name: "task-forbidden-ignored", Does: "runs a tool that forbids tasks without one where the call asks for a task",
 			CaughtBy: []string{"tasks.tool.forbidden"},
-			Apply: augmented("tools/call", func(ctx context.Context, r *server.Request, next server.Handler) (any, *server.Error) {
-				v, problem := next(ctx, r)
-				if problem == nil || problem.Code != spec.MethodNotFound {
-					return v, problem
+			Apply: onHandler(func(next server.Handler) server.Handler {
+				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+					asked := asksForTask("tools/call")(r)
+					v, problem := next(ctx, r)
+					if !asked || problem == nil || problem.Code != spec.MethodNotFound {
+						return v, problem
+					}
+					delete(r.Params, "task")
+					return next(ctx, r)
 				}
-				delete(r.Params, "task")
-				return next(ctx, r)
 			}),
 		},
 		{
-			Name: "tasks-list-not-declared", Does: "serves tasks/list and does not declare tasks.list",
+			Name: "tasks-list-not-declared", Does: "serves tasks/list without declaring tasks.list",
 			CaughtBy: []string{"tasks.list.gated"},
-			Apply:    onCapability(func(tasks server.Object) { delete(tasks, "list") }),
+			Apply:    onTasksCapability(remove("list")),
 		},
 		{
-			Name: "tasks-list-not-served", Does: "declares tasks.list and does not know tasks/list",
+			Name: "tasks-list-not-served", Does: "declares tasks.list and answers tasks/list with error -32601",
 			CaughtBy: []string{"tasks.list.gated"},
-			Apply:    instead("tasks/list", unknownMethod),
+			Apply:    answerInstead("tasks/list", unknownMethod),
 		},
 		{
-			Name: "tasks-cancel-not-served", Does: "declares tasks.cancel and does not know tasks/cancel",
+			Name: "tasks-cancel-not-served", Does: "declares tasks.cancel and answers tasks/cancel with error -32601",
 			CaughtBy: []string{"tasks.cancel.gated"},
-			Apply:    instead("tasks/cancel", unknownMethod),
+			Apply:    answerInstead("tasks/cancel", unknownMethod),
 		},
 	}
+}
+
+// onCreatedTask changes a task in the answer that creates it.
+func onCreatedTask(edit func(task server.Object)) apply {
+	return onResult("tools/call", func(o server.Object) {
+		if task, ok := o["task"].(server.Object); ok {
+			edit(task)
+		}
+	})
 }
 
 // taskMembers are the faults of the members of tasks.
 func taskMembers() []Fault {
-	member := func(name, does, row, check string, edit func(task server.Object)) Fault {
-		return Fault{Name: name, Does: does, Breaks: []string{row}, CaughtBy: []string{check}, Apply: onResult("tasks/get", edit)}
-	}
 	return []Fault{
-		member("task-poll-interval-text", "gives the poll interval as a text", "tasks-task-shape", "tasks.task.shape", func(task server.Object) {
-			task["pollInterval"] = "soon"
-		}),
-		member("task-created-at-local", "gives the creation of a task as a person would write it", "tasks-created-at", "tasks.created-at", func(task server.Object) {
-			task["createdAt"] = "Tuesday, 25 November"
-		}),
-		member("task-last-updated-missing", "does not tell when a task was last updated", "tasks-last-updated-at", "tasks.last-updated-at", func(task server.Object) {
-			delete(task, "lastUpdatedAt")
-		}),
-		member("task-ttl-missing", "does not tell how long a task is kept", "tasks-ttl-reported", "tasks.ttl.reported", func(task server.Object) {
-			delete(task, "ttl")
-		}),
-		member("task-failure-unexplained", "does not tell why a task failed", "tasks-failed-status-message", "tasks.failed.message", func(task server.Object) {
-			if task["status"] == "failed" {
-				delete(task, "statusMessage")
-			}
-		}),
 		{
-			Name: "task-id-number", Does: "gives a task a number for an id",
-			CaughtBy: []string{"tasks.id.string"},
-			Apply:    onCreated(func(task server.Object) { task["taskId"] = 7 }),
+			Name: "task-poll-interval-text", Does: "writes the poll interval as a string",
+			CaughtBy: []string{"tasks.task.shape"},
+			Apply:    onResult("tasks/get", set("pollInterval", "soon")),
 		},
 		{
-			Name: "task-id-counted", Does: "counts its tasks to name them",
-			CaughtBy: []string{"tasks.id.secure"},
-			Apply:    taskIDs(func(n int, _ *server.Request) string { return fmt.Sprintf("task-%06d", n) }),
+			Name: "task-created-at-local", Does: "writes createdAt in words",
+			CaughtBy: []string{"tasks.created-at"},
+			Apply:    onResult("tasks/get", set("createdAt", "Tuesday, 25 November")),
 		},
 		{
-			Name: "task-id-of-client", Does: "gives a task the id that the client asks for",
-			CaughtBy: []string{"tasks.id.own"},
-			Apply: taskIDs(func(_ int, r *server.Request) string {
-				id, _ := r.Params["task"].(server.Object)["taskId"].(string)
-				return id
-			}),
+			Name: "task-last-updated-missing", Does: "leaves lastUpdatedAt out of a task",
+			CaughtBy: []string{"tasks.last-updated-at"},
+			Apply:    onResult("tasks/get", remove("lastUpdatedAt")),
 		},
 		{
-			Name: "tasks-list-by-id", Does: "lists tasks as an object by their ids",
-			CaughtBy: []string{"tasks.list.shape"},
-			Apply: onResult("tasks/list", func(o server.Object) {
-				byID := server.Object{}
-				for _, task := range o["tasks"].([]any) {
-					byID[task.(server.Object)["taskId"].(string)] = task
+			Name: "task-ttl-missing", Does: "leaves ttl out of a task",
+			CaughtBy: []string{"tasks.ttl.reported"},
+			Apply:    onResult("tasks/get", remove("ttl")),
+		},
+		{
+			Name: "task-failure-unexplained", Does: "leaves statusMessage out of a failed task",
+			CaughtBy: []string{"tasks.failed.message"},
+			Apply: onResult("tasks/get", func(task server.Object) {
+				if task["status"] == "failed" {
+					delete(task, "statusMessage")
 				}
-				o["tasks"] = byID
 			}),
 		},
 		{
-			Name: "task-status-bare", Does: "tells of a status without the rest of the task",
+			Name: "task-id-number", Does: "writes the id of a task as a number",
+			CaughtBy: []string{"tasks.id.string"},
+			Apply:    onCreatedTask(set("taskId", 7)),
+		},
+		{
+			Name: "task-id-counted", Does: "counts its tasks to make their ids",
+			CaughtBy: []string{"tasks.id.secure"},
+			Apply:    replaceTaskIDs(func(n int, _ *server.Request) string { return fmt.Sprintf("task-%06d", n) }),
+		},
+		{
+			Name: "task-id-of-client", Does: "gives a task the id that the client names",
+			CaughtBy: []string{"tasks.id.own"},
+			Apply: replaceTaskIDs(func(_ int, r *server.Request) string {
+				return asText(r.Params["task"].(server.Object)["taskId"])
+			}),
+		},
+		{
+			Name: "tasks-list-by-id", Does: "lists tasks as an object by id",
+			CaughtBy: []string{"tasks.list.shape"},
+			Apply:    arrayToObject("tasks/list", "tasks", "taskId"),
+		},
+		{
+			Name: "task-status-incomplete", Does: "leaves createdAt out of notifications of a status",
 			CaughtBy: []string{"tasks.notification.shape"},
-			Apply: onNotified("notifications/tasks/status", func(params server.Object) {
-				delete(params, "createdAt")
+			Apply:    onNotification("notifications/tasks/status", remove("createdAt")),
+		},
+	}
+}
+
+// taskStatuses are the faults of #task-status-lifecycle and #task-cancellation.
+func taskStatuses() []Fault {
+	onListed := func(edit func(task server.Object)) apply { return onEntries("tasks/list", "tasks", edit) }
+	return []Fault{
+		{
+			Name: "task-begins-waiting", Does: "begins a task as input_required",
+			CaughtBy: []string{"tasks.status.initial"},
+			Apply:    onCreatedTask(set("status", "input_required")),
+		},
+		{
+			Name: "task-works-again", Does: "lists completed tasks as working",
+			CaughtBy: []string{"tasks.status.final"},
+			Apply:    onListed(replace("status", "completed", "working")),
+		},
+		{
+			Name: "task-cancelled-completes", Does: "lists cancelled tasks as completed",
+			CaughtBy: []string{"tasks.cancel.final"},
+			Apply:    onListed(replace("status", "cancelled", "completed")),
+		},
+		{
+			Name: "task-cancelled-goes-on", Does: "continues the work of a cancelled task",
+			CaughtBy: []string{"tasks.cancel.stops"},
+			Also:     map[string]string{"progress.task.ended": "the work that continues reports progress"},
+			Apply:    reportAfterTaskCancel,
+		},
+		{
+			Name: "task-cancelled-later", Does: "answers tasks/cancel with a working task",
+			CaughtBy: []string{"tasks.cancel.status"},
+			Apply:    onResult("tasks/cancel", replace("status", "cancelled", "working")),
+		},
+		{
+			Name: "task-ended-cancelled", Does: "accepts tasks/cancel of an ended task and leaves it as it is",
+			CaughtBy: []string{"tasks.cancel.terminal"},
+			Apply: onHandler(func(next server.Handler) server.Handler {
+				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+					v, problem := next(ctx, r)
+					if problem == nil || r.Method != "tasks/cancel" {
+						return v, problem
+					}
+					return next(ctx, withMethod(r, "tasks/get"))
+				}
+			}),
+		},
+		{
+			Name: "task-failed-completed", Does: "reports a task as completed whose tool failed",
+			CaughtBy: []string{"tasks.failed.status"},
+			Apply: onTasksOf("scan_card", func(_ *server.Request, v any, problem *server.Error) (any, *server.Error) {
+				if task, ok := v.(server.Object); ok {
+					replace("status", "failed", "completed")(task)
+				}
+				return v, problem
 			}),
 		},
 	}

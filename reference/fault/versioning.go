@@ -1,74 +1,72 @@
 package fault
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// versioning are the faults of basic/lifecycle#version-negotiation and of
+// versioningFaults are the faults of basic/lifecycle#version-negotiation and of
 // basic/versioning.
-func versioning() []Fault {
-	return append(negotiationFaults(), perRequestFaults()...)
+func versioningFaults() []Fault {
+	return slices.Concat(versionNegotiation(), versionsPerRequest(), versionsUnknown(), overHTTP(versionsHTTP()...))
 }
 
-// onInitialize changes the version in the answer to initialize, given the one
-// that was asked for.
-func onInitialize(answer func(asked, offered string) string) apply {
-	return onHandler(func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			v, problem := next(ctx, r)
-			if o, ok := v.(server.Object); ok && r.Method == "initialize" {
-				asked, _ := r.Params["protocolVersion"].(string)
-				offered, _ := o["protocolVersion"].(string)
-				o["protocolVersion"] = answer(asked, offered)
-			}
-			return v, problem
-		}
+// onOfferedVersion changes the version in the answer to initialize, given the
+// requested and the offered one.
+func onOfferedVersion(offer func(requested, offered string) string) apply {
+	return onResultWhen(isMethod("initialize"), func(r *server.Request, result server.Object) {
+		result["protocolVersion"] = offer(asText(r.Params["protocolVersion"]), asText(result["protocolVersion"]))
 	})
 }
 
-func published(version string) bool { return spec.Every.Has(spec.Revision(version)) }
+// isPublished reports whether a version is that of a published revision.
+func isPublished(version string) bool { return spec.Every.Has(spec.Revision(version)) }
 
-// negotiationFaults are those of initialize.
-func negotiationFaults() []Fault {
+// versionNegotiation are faults of initialize.
+func versionNegotiation() []Fault {
 	newest := spec.Handshake.Newest()
 	return []Fault{
 		{
-			Name: "echoes-unknown-version", Does: "agrees to whatever version initialize names",
+			Name: "echoes-unknown-version", Does: "agrees to any version that initialize names",
 			CaughtBy: []string{"versioning.counter-offer"},
-			Apply:    onInitialize(func(asked, _ string) string { return asked }),
+			Apply:    onOfferedVersion(func(requested, _ string) string { return requested }),
 		},
 		{
-			Name: "refuses-unknown-version", Does: "refuses an unknown version without an offer",
+			Name: "refuses-unknown-version", Does: "refuses an unknown version without offering another",
 			CaughtBy: []string{"versioning.counter-offer"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if v, ok := r.Params["protocolVersion"].(string); ok && r.Method == "initialize" && !published(v) {
-						return nil, &server.Error{Code: spec.InvalidParams, Message: "Unknown protocol version"}
-					}
-					return next(ctx, r)
-				}
-			}),
+			Apply: answerWhen(func(r *server.Request) bool {
+				version, ok := r.Params["protocolVersion"].(string)
+				return ok && r.Method == "initialize" && !isPublished(version)
+			}, failWith(spec.InvalidParams, "Unknown protocol version")),
 		},
 		{
-			Name: "offers-what-it-does-not-speak", Does: "offers its newest version, and does not agree to it when asked", In: spec.Handshake & spec.Until(spec.V2025_06_18),
+			Name:     "offers-what-it-does-not-speak",
+			Does:     "offers its newest version and does not agree to it when a client requests it",
+			In:       spec.Handshake & spec.Until(spec.V2025_06_18),
 			CaughtBy: []string{"versioning.counter-offer"},
-			Apply: onInitialize(func(asked, offered string) string {
-				if asked == string(newest) {
+			Apply: onOfferedVersion(func(requested, offered string) string {
+				if requested == string(newest) {
 					return string(spec.V2025_06_18)
 				}
 				return offered
 			}),
 		},
 		{
-			Name: "offers-oldest", Does: "offers the oldest version that it speaks instead of an unknown one", In: spec.Handshake & spec.Since(spec.V2025_03_26),
+			Name: "offers-oldest", Does: "offers the oldest version that it speaks in place of an unknown one",
+			In:       spec.Handshake & spec.Since(spec.V2025_03_26),
 			CaughtBy: []string{"versioning.counter-offer.latest"},
-			Apply: onInitialize(func(asked, offered string) string {
-				if !published(asked) {
+			Apply: onOfferedVersion(func(requested, offered string) string {
+				if !isPublished(requested) {
 					return string(spec.V2024_11_05)
 				}
 				return offered
@@ -77,129 +75,214 @@ func negotiationFaults() []Fault {
 		{
 			Name: "version-with-v", Does: "writes a v before the versions that it offers",
 			CaughtBy: []string{"versioning.identifier", "versioning.identifier.advised"},
-			Apply: all(
-				onInitialize(func(asked, _ string) string {
-					if published(asked) {
-						return asked
+			Apply: combine(
+				onOfferedVersion(func(requested, _ string) string {
+					if isPublished(requested) {
+						return requested
 					}
 					return "v" + string(newest)
 				}),
-				onError("", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-					if o, ok := e.Data.(server.Object); ok && e.Code == spec.UnsupportedVersion {
-						o["supported"] = []any{"v" + string(spec.V2026_07_28)}
+				onError("", hasCode(spec.UnsupportedVersion), func(e *server.Error) {
+					if data, ok := e.Data.(server.Object); ok {
+						data["supported"] = []any{"v" + string(spec.V2026_07_28)}
 					}
-					return nil, e
 				}),
 			),
+		},
+		{
+			Name:     "initialize-refused-without-versions",
+			Does:     "speaks only the stateless revision and refuses initialize without naming versions",
+			Breaks:   []string{"versioning-modern-only-names-versions"},
+			CaughtBy: []string{"versioning.initialize.refused"},
+			Apply:    combine(statelessOnly, answerInstead("initialize", unknownMethod)),
+		},
+		{
+			Name: "initialize-ignored", Does: "speaks only the stateless revision and does not answer initialize",
+			Breaks:   []string{"versioning-modern-only-rejects-initialize"},
+			CaughtBy: []string{"versioning.initialize.refused"},
+			Apply:    combine(statelessOnly, ignoreLines(isMessage(wire.Request, "initialize"))),
+		},
+		{
+			Name: "initialize-names-stateless", Does: "agrees to the stateless revision in initialize",
+			CaughtBy: []string{"versioning.initialize.served"},
+			Apply:    onOfferedVersion(func(_, _ string) string { return string(spec.V2026_07_28) }),
+		},
+		{
+			Name: "initialize-without-effect", Does: "answers initialize and still requires _meta in each request",
+			CaughtBy: []string{"versioning.initialize.served"},
+			Apply: answerWhen(func(r *server.Request) bool { return !r.Modern && r.Method != "initialize" },
+				failWith(spec.InvalidParams, "The request has no _meta")),
 		},
 	}
 }
 
-// perRequestFaults are those of the versions and extensions that stateless
-// requests and results name.
-func perRequestFaults() []Fault {
+// versionsPerRequest are faults of the versions that stateless requests name.
+func versionsPerRequest() []Fault {
+	onUnsupported := func(edit func(e *server.Error)) apply { return onError("", hasCode(spec.UnsupportedVersion), edit) }
 	return []Fault{
 		{
-			Name: "serves-any-version", Does: "serves requests of any version as its own",
+			Name: "serves-any-version", Does: "serves requests of any version as those of its own",
 			CaughtBy: []string{"versioning.unsupported.error"},
 			Apply: onRequest("", func(r *server.Request) {
-				if v, ok := metaOf(r)[spec.MetaProtocolVersion].(string); ok && !published(v) {
+				if v, ok := metaOf(r)[spec.MetaProtocolVersion].(string); ok && !isPublished(v) {
 					metaOf(r)[spec.MetaProtocolVersion] = string(spec.V2026_07_28)
 				}
 			}),
 		},
 		{
-			Name: "unsupported-version-code", Does: "refuses an unsupported version with -32602",
+			Name: "unsupported-version-code", Does: "refuses an unsupported version with error -32602",
 			Breaks:   []string{"versioning-unsupported-version-error"},
 			CaughtBy: []string{"versioning.unsupported.error"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Code = spec.InvalidParams }),
 		},
 		{
-			Name: "unsupported-version-bare", Does: "refuses an unsupported version without naming others",
+			Name: "unsupported-version-without-data", Does: "refuses an unsupported version without naming supported ones",
 			CaughtBy: []string{"versioning.unsupported.data"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Data = nil }),
 		},
 		{
-			Name: "unsupported-version-mistaken", Does: "names another version than the requested one as such",
+			Name: "unsupported-version-mistaken", Does: "names a version as requested that was not requested",
 			CaughtBy: []string{"versioning.unsupported.data"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Data.(server.Object)["requested"] = "2025-11-25" }),
 		},
 		{
-			Name: "thrown-by-version", Does: "serves nothing more on a connection after an unsupported version",
+			Name: "stops-after-unsupported-version", Does: "fails all requests of a connection after an unsupported version",
 			CaughtBy: []string{"versioning.per-request"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
-				var thrown atomic.Bool
+				var stopped atomic.Bool
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if thrown.Load() {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The desk does not talk to you"}
+					if stopped.Load() {
+						return nil, &server.Error{Code: spec.InternalError, Message: "The connection had an unsupported version"}
 					}
 					v, problem := next(ctx, r)
 					if problem != nil && problem.Code == spec.UnsupportedVersion {
-						thrown.Store(true)
+						stopped.Store(true)
 					}
 					return v, problem
 				}
 			}),
 		},
+	}
+}
+
+// versionsUnknown are faults of what a revision does not have, and of extensions.
+func versionsUnknown() []Fault {
+	return []Fault{
 		{
-			Name: "initialize-refused-tersely", Does: "knows no handshake, and says nothing more when it refuses one",
-			Breaks:   []string{"versioning-modern-only-names-versions"},
-			CaughtBy: []string{"versioning.initialize.refused"},
-			Apply: all(
-				func(o *server.Options) { o.Revisions = spec.Stateless },
-				instead("initialize", unknownMethod),
-			),
-		},
-		{
-			Name: "initialize-ignored", Does: "knows no handshake, and does not answer one",
-			Breaks:   []string{"versioning-modern-only-rejects-initialize"},
-			CaughtBy: []string{"versioning.initialize.refused"},
-			Apply: all(
-				func(o *server.Options) { o.Revisions = spec.Stateless },
-				onLine(wire.Request, "initialize", func(wire.Message, server.FrameSink) {}),
-			),
-		},
-		{
-			Name: "initialize-names-stateless", Does: "agrees to the stateless revision in initialize",
-			CaughtBy: []string{"versioning.initialize.served"},
-			Apply:    onInitialize(func(_, _ string) string { return string(spec.V2026_07_28) }),
-		},
-		{
-			Name: "initialize-without-effect", Does: "answers initialize, and still wants each request to describe itself",
-			CaughtBy: []string{"versioning.initialize.served"},
-			Apply: onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					if !r.Modern && r.Method != "initialize" {
-						return nil, &server.Error{Code: spec.InvalidParams, Message: "The request has no _meta"}
-					}
-					return next(ctx, r)
-				}
-			}),
-		},
-		{
-			Name: "ping-kept", Does: "serves ping to stateless requests",
+			Name: "ping-kept", Does: "answers ping in the stateless revision",
 			CaughtBy: []string{"versioning.removed"},
-			Apply:    instead("ping", func(*server.Request) (any, *server.Error) { return complete(nil), nil }),
+			Apply:    answerInstead("ping", succeedWith(nil)),
+		},
+		{
+			Name:     "notification-before-its-revision",
+			Does:     "sends notifications/elicitation/complete in revisions without that notification",
+			In:       spec.Until(spec.V2025_06_18),
+			CaughtBy: []string{"versioning.methods", "versioning.methods.advised"},
+			Apply:    notifyBeforeTools("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
 		},
 		{
 			Name: "extension-without-prefix", Does: "declares an extension whose identifier has no prefix",
 			CaughtBy: []string{"versioning.extensions.names"},
-			Apply:    declares("extensions", server.Object{"reading-room": server.Object{}}),
+			Apply:    withCapability("extensions", server.Object{"reading-room": server.Object{}}),
 		},
 		{
 			Name: "extension-settings-true", Does: "declares an extension as true",
 			CaughtBy: []string{"versioning.extensions.settings"},
-			Apply:    declares("extensions", server.Object{"example.library/reading-room": true}),
+			Apply:    withCapability("extensions", server.Object{"example.library/reading-room": true}),
 		},
 	}
 }
 
-// onUnsupported changes the error for an unsupported version.
-func onUnsupported(edit func(e *server.Error)) apply {
-	return onError("", func(_ *server.Request, e *server.Error) (any, *server.Error) {
-		if e.Code == spec.UnsupportedVersion {
-			edit(e)
+// notifyBeforeTools sends a notification before each answer to tools/list.
+func notifyBeforeTools(method string, params server.Object) apply {
+	return beforeAnswer("tools/list", func(r *server.Request) { r.Notify(method, params) })
+}
+
+// versionsHTTP are faults of versions over streamable HTTP.
+func versionsHTTP() []Fault {
+	return []Fault{
+		{
+			Name:     "http-initialize-refused-as-success",
+			Does:     "speaks only the stateless revision and refuses initialize with status 200",
+			Breaks:   []string{"versioning-modern-only-rejects-initialize"},
+			CaughtBy: []string{"versioning.initialize.refused"},
+			Apply: combine(statelessOnly,
+				replaceStatus(posts(isMessage(wire.Request, "initialize")), http.StatusBadRequest, http.StatusOK)),
+		},
+		{
+			Name: "unsupported-version-is-200", Does: "refuses an unknown version with status 200",
+			CaughtBy: []string{"versioning.unsupported.status"},
+			Apply:    onHTTPError(spec.UnsupportedVersion, anyPosted, withStatus(http.StatusOK)),
+		},
+		{
+			Name: "unsupported-version-on-a-stream", Does: "refuses an unknown version on an event stream",
+			CaughtBy: []string{"versioning.unsupported.status"},
+			Apply: onHTTPError(spec.UnsupportedVersion, anyPosted, func(a *httpAnswer) {
+				a.set(http.StatusOK, "text/event-stream", fmt.Appendf(nil, "data: %s\n\n", a.body.Bytes()))
+				a.header.Set("X-Accel-Buffering", "no")
+			}),
+		},
+	}
+}
+
+// versioningClientFaults are the faults of the client in
+// basic/lifecycle#version-negotiation.
+func versioningClientFaults() []ClientFault {
+	return []ClientFault{
+		{
+			Name: "client-offers-unspoken", Does: "offers a version that it does not speak",
+			CaughtBy: []string{"client.versioning.offer"},
+			Apply: func(o *client.Options) {
+				o.Accept = func(next func(string) bool) func(string) bool {
+					return func(version string) bool {
+						rev, err := spec.ParseRevision(version)
+						return next(version) && err == nil && spec.Stateless.Has(rev)
+					}
+				}
+			},
+		},
+		{
+			Name: "client-offers-oldest",
+			Does: "offers the oldest version that it speaks", In: spec.Since(spec.V2025_03_26) & spec.Handshake,
+			CaughtBy: []string{"client.versioning.offer.latest"},
+			Apply: clientSends("initialize", func(m client.Message) [][]byte {
+				offered := wire.Parse(m.Raw).Params().Get("protocolVersion").Raw
+				return [][]byte{bytes.Replace(m.Raw, []byte(offered), []byte(`"`+string(spec.V2024_11_05)+`"`), 1)}
+			}),
+		},
+		{
+			Name: "client-takes-any-version", Does: "continues with any version that the server answers",
+			CaughtBy: []string{"client.versioning.unknown.stops"},
+			Apply: func(o *client.Options) {
+				o.Accept = func(func(string) bool) func(string) bool {
+					return func(string) bool { return true }
+				}
+			},
+		},
+		{
+			Name: "client-stays-connected", Does: "stays connected to a server whose version it does not know",
+			CaughtBy: []string{"client.versioning.unknown.disconnects"},
+			Apply:    clientStaysConnected,
+		},
+	}
+}
+
+// clientStaysConnected does not close a connection whose version was refused.
+func clientStaysConnected(o *client.Options) {
+	var refused atomic.Bool
+	o.Accept = func(next func(string) bool) func(string) bool {
+		return func(version string) bool {
+			ok := next(version)
+			refused.Store(!ok)
+			return ok
 		}
-		return nil, e
-	})
+	}
+	o.Close = func(next client.Closer) client.Closer {
+		return func(ctx context.Context, s *transport.Stream) {
+			if refused.Swap(false) {
+				<-ctx.Done()
+			}
+			next(ctx, s)
+		}
+	}
 }

@@ -1,0 +1,242 @@
+package fault
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
+)
+
+// onSessionID makes the ids of sessions; own makes the id of the server.
+func onSessionID(mint func(own func() string) func() string) apply {
+	return func(o *server.Options) { o.HTTP.Mint = mint }
+}
+
+// countSessions makes ids of sessions of a counter.
+func countSessions(makeID func(n int64) string) apply {
+	return onSessionID(func(func() string) func() string {
+		var n atomic.Int64
+		return func() string { return makeID(n.Add(1)) }
+	})
+}
+
+// sessionIDs are the faults of the ids of basic/transports#session-management.
+func sessionIDs() []Fault {
+	weak := func(name, does string, apply apply) Fault {
+		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.session.id.secure"}, Apply: apply}
+	}
+	invalid := func(name, does, part string) Fault {
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{"streamable-http.session.id.characters"},
+			Apply: onSessionID(func(own func() string) func() string {
+				return func() string { id := own(); return id[:4] + part + id[4:] }
+			}),
+		}
+	}
+	return []Fault{
+		weak("session-ids-counted", "counts its sessions", countSessions(func(n int64) string { return fmt.Sprint(n) })),
+		weak("session-ids-counted-in-uuids", "counts its sessions in ids that look like UUIDs",
+			countSessions(func(n int64) string { return fmt.Sprintf("6f1cbb1e-0d4e-4c1b-9f3a-%012x", n) })),
+		weak("session-ids-of-the-clock", "makes session ids of the time", countSessions(func(n int64) string {
+			return fmt.Sprintf("session-%d", time.Now().UnixMicro()+n) // n, so that no two are the same
+		})),
+		weak("session-ids-short", "makes session ids of seven random letters", onSessionID(func(func() string) func() string {
+			return func() string { return rand.Text()[:7] }
+		})),
+		weak("session-ids-reused", "gives a new session the id of an ended one", reuseSessionIDs()),
+		invalid("session-id-with-space", "makes session ids with a space", " "),
+		invalid("session-id-with-tab", "makes session ids with a tab", "\t"),
+		invalid("session-id-with-umlaut", "makes session ids with a letter that is not ASCII", "ü"),
+	}
+}
+
+// reuseSessionIDs gives new sessions the ids of those that a client ended.
+func reuseSessionIDs() apply {
+	var mu sync.Mutex
+	var free []string
+	return combine(
+		onSessionID(func(own func() string) func() string {
+			return func() string {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(free) == 0 {
+					return own()
+				}
+				id := free[0]
+				free = free[1:]
+				return id
+			}
+		}),
+		whenHTTP(isDelete, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			a := answerOf(next, r)
+			if a.status == http.StatusNoContent {
+				mu.Lock()
+				free = append(free, r.Header.Get(sessionField))
+				mu.Unlock()
+			}
+			a.send(w)
+		}),
+	)
+}
+
+// hasNoSession matches POSTs without a session id, unless they open a session.
+func hasNoSession(r *http.Request) bool {
+	m, ok := posted(r)
+	return ok && r.Header.Get(sessionField) == "" && m.Method() != "initialize"
+}
+
+// sessionsMissing are faults in the answers to messages without a session id.
+func sessionsMissing() []Fault {
+	refused := func(status int) Fault {
+		return Fault{
+			Name:     fmt.Sprintf("missing-session-refused-with-%d", status),
+			Does:     fmt.Sprintf("refuses requests without a session id with status %d", status),
+			CaughtBy: []string{"streamable-http.session.required"},
+			Apply:    replaceStatus(hasNoSession, http.StatusBadRequest, status),
+		}
+	}
+	return []Fault{
+		refused(http.StatusNotFound),
+		refused(http.StatusForbidden),
+		refused(http.StatusInternalServerError),
+		refused(http.StatusOK),
+		{
+			Name: "missing-session-of-notification-ignored", Does: "accepts notifications without a session id",
+			CaughtBy: []string{"streamable-http.session.required"},
+			Apply:    respond(allOf(hasNoSession, posts(isMessage(wire.Notification, ""))), http.StatusAccepted, "", ""),
+		},
+	}
+}
+
+// hasNoOrigin matches requests without an Origin.
+func hasNoOrigin(r *http.Request) bool { return r.Header.Get("Origin") == "" }
+
+// sessionsEnded are faults in the answers in an ended session.
+func sessionsEnded() []Fault {
+	fault := func(name, does string, apply apply) Fault {
+		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.session.ended"}, Apply: apply}
+	}
+	refused := func(status int, how string) Fault {
+		return fault(fmt.Sprintf("ended-session-refused-with-%d", status), "refuses requests in an ended session with "+how,
+			replaceStatus(posts(isMessage(wire.Request, "")), http.StatusNotFound, status))
+	}
+	return []Fault{
+		refused(http.StatusBadRequest, "status 400"),
+		refused(http.StatusForbidden, "status 403"),
+		refused(http.StatusGone, "status 410"),
+		refused(http.StatusOK, "an error under status 200"),
+		fault("ended-session-lives", "acknowledges the end of a session and continues it",
+			respond(allOf(isDelete, hasNoOrigin), http.StatusNoContent, "", "")),
+		fault("ended-session-listened-to", "opens an event stream in an ended session",
+			whenHTTP(isGet, func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(&streamForNotFound{ResponseWriter: w}, r)
+			})),
+		fault("ended-session-listened-to-with-400", "refuses a GET in an ended session with status 400",
+			replaceStatus(isGet, http.StatusNotFound, http.StatusBadRequest)),
+	}
+}
+
+// streamForNotFound writes an empty event stream in place of status 404.
+type streamForNotFound struct {
+	http.ResponseWriter
+	replaced bool
+}
+
+func (w *streamForNotFound) WriteHeader(status int) {
+	if w.replaced = status == http.StatusNotFound; w.replaced {
+		w.Header().Set("Content-Type", "text/event-stream")
+		status = http.StatusOK
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *streamForNotFound) Write(b []byte) (int, error) {
+	if w.replaced {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *streamForNotFound) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// sessionsMixed are faults in which one session changes another. They show in
+// sessions of clients that declare nothing.
+func sessionsMixed() []Fault {
+	isolated := []string{"streamable-http.session.isolated"}
+	return []Fault{
+		{
+			Name: "session-ends-with-another", Does: "ends all sessions of clients without capabilities with one of them",
+			CaughtBy: isolated,
+			Apply:    endOtherSessions(false),
+		},
+		{
+			Name:     "session-ends-when-another-opens",
+			Does:     "ends the session of a client without capabilities when another opens one",
+			Breaks:   []string{"streamable-http-session-isolation", "streamable-http-multiple-clients"},
+			CaughtBy: isolated,
+			Also:     map[string]string{"streamable-http.clients": "two clients at once are not both served"},
+			Apply:    endOtherSessions(true),
+		},
+		{
+			Name:     "progress-in-all-sessions",
+			Does:     "reports the progress of a call in all sessions of clients without capabilities",
+			CaughtBy: isolated,
+			Apply:    reportToAllSessions,
+		},
+	}
+}
+
+// isBareInitialize reports whether a client without capabilities opens a session.
+func isBareInitialize(m wire.Message) bool {
+	return m.Method() == "initialize" && m.Params().Get("capabilities").Raw == "{}"
+}
+
+// endOtherSessions ends the other sessions of clients without capabilities when one
+// of them opens, or ends.
+func endOtherSessions(onOpen bool) apply {
+	return onHTTP(func(next http.Handler) http.Handler {
+		var mu sync.Mutex
+		open := map[string]bool{}
+		endAll := func(r *http.Request) {
+			for id := range open {
+				one := r.Clone(r.Context())
+				one.Method, one.Body = http.MethodDelete, io.NopCloser(strings.NewReader(""))
+				one.Header.Set(sessionField, id)
+				one.Header.Del(versionField)
+				answerOf(next, one)
+			}
+			clear(open)
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			m, _ := posted(r)
+			opens := isBareInitialize(m)
+			if !opens && !isDelete(r) || !hasNoOrigin(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ends := open[r.Header.Get(sessionField)]
+			if opens && onOpen || ends && !onOpen {
+				endAll(r)
+			}
+			a := answerOf(next, r)
+			if ends && !onOpen {
+				a.status = http.StatusNoContent
+				a.body.Reset()
+			}
+			delete(open, r.Header.Get(sessionField))
+			if id := a.header.Get(sessionField); id != "" {
+				open[id] = true
+			}
+			a.send(w)
+		})
+	})
+}
