@@ -86,14 +86,14 @@ func TestReferenceOverHTTPHasNoFindings(t *testing.T) {
 // notOverHTTP are the faults that HTTP does not show, and why.
 var notOverHTTP = map[string]string{
 	"fuzz-read-is-message":         "a body is not read piece by piece as messages",
-	"fuzz-desync-after-blank-line": "an empty body is refused before it is parsed",
+	"fuzz-hangs-on-blank-line": "an empty body is refused before it is parsed",
 }
 
 // dailyOverHTTP are the faults outside of the gate: one that ends a session, one
 // that leaves a request without an answer, one that blocks the server, and two
 // that only a judge reports.
 var dailyOverHTTP = []string{
-	"fuzz-dies-on-duplicate-member", "fuzz-mute-on-string-params", "fuzz-hangs-on-deep-nesting", "fuzz-id-precision",
+	"fuzz-exits-on-duplicate-member", "fuzz-mute-on-string-params", "fuzz-hangs-on-deep-nesting", "fuzz-id-precision",
 	"fuzz-answers-twice-on-unknown-meta",
 }
 

@@ -44,7 +44,7 @@ func fuzzFault(t *testing.T, fault string) string {
 
 func TestFuzzWritesCasesThatReplay(t *testing.T) {
 	t.Parallel()
-	const fault = "fuzz-dies-on-duplicate-member"
+	const fault = "fuzz-exits-on-duplicate-member"
 	cases, err := filepath.Glob(filepath.Join(fuzzFault(t, fault), "*.jsonl"))
 	if err != nil || len(cases) != 1 {
 		t.Fatalf("cases %v, %v", cases, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -17,9 +18,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A server may hand out its tokens in a way of its own, of which nothing is told
-// to clients (basic#auth): no MUST of authorization by OAuth is held against it.
-func TestTokensOfAWayOfTheirOwnAreNoFailure(t *testing.T) {
+// A server may issue its tokens without OAuth, and document that outside of the
+// protocol (basic#auth): no MUST of authorization by OAuth fails it.
+func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
 	o := server.Options{Pace: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,22 +28,22 @@ func TestTokensOfAWayOfTheirOwnAreNoFailure(t *testing.T) {
 				http.NotFound(w, r)
 				return
 			}
-			next.ServeHTTP(&challenging{w, schemeAlone{}}, r)
+			next.ServeHTTP(&challengeEditor{w, func(string) string { return "Bearer" }}, r)
 		})
 	}
-	passAuthorization(t, o)
+	requireAuthorizationPasses(t, o)
 }
 
-// A server that is judged on the loopback interface may be set up for where it will
-// be deployed, and name that in its metadata and challenges.
-func TestWhatIsSetUpForElsewhereIsNoFailure(t *testing.T) {
+// A server that is judged on the loopback interface may be configured for the place
+// where it will be deployed, and name that in its metadata and challenges.
+func TestMetadataOfAnotherPlaceFailsNoCheck(t *testing.T) {
 	const elsewhere = "https://mcp.example.com"
 	o := server.Options{Pace: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			here := "http://" + r.Host
 			if !strings.HasPrefix(r.URL.Path, "/.well-known/oauth-protected-resource") {
-				next.ServeHTTP(&challenging{w, strings.NewReplacer(here, elsewhere)}, r)
+				next.ServeHTTP(&challengeEditor{w, strings.NewReplacer(here, elsewhere).Replace}, r)
 				return
 			}
 			got := httptest.NewRecorder()
@@ -53,11 +54,12 @@ func TestWhatIsSetUpForElsewhereIsNoFailure(t *testing.T) {
 			_, _ = io.WriteString(w, strings.ReplaceAll(got.Body.String(), `"resource":"`+here, `"resource":"`+elsewhere))
 		})
 	}
-	passAuthorization(t, o)
+	requireAuthorizationPasses(t, o)
 }
 
-// passAuthorization asserts that no check of authorization fails a protected server.
-func passAuthorization(t *testing.T, o server.Options) {
+// requireAuthorizationPasses requires that no check of authorization fails a protected
+// server.
+func requireAuthorizationPasses(t *testing.T, o server.Options) {
 	t.Helper()
 	var checks []check.Check
 	for _, c := range catalog.Of(wire.Server, catalog.Checks()) {
@@ -66,12 +68,13 @@ func passAuthorization(t *testing.T, o server.Options) {
 		}
 	}
 	revisions := spec.Since(spec.V2025_03_26).Revisions()
-	run, err := judge(t.Context(), target{over: transport.HTTP, protected: true, o: o}, revisions, "", checks, alone())
+	s := subject{over: transport.HTTP, protected: true, options: o}
+	r, err := s.judge(t.Context(), engine.Options{Checks: checks, Revisions: revisions, Session: longDeadlines()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	passes := 0
-	for _, got := range run.Outcomes {
+	for _, got := range r.Outcomes {
 		switch got.Verdict {
 		case reports.Pass:
 			passes++
@@ -80,26 +83,21 @@ func passAuthorization(t *testing.T, o server.Options) {
 		}
 	}
 	if passes == 0 {
-		t.Error("nothing passes")
+		t.Error("no check passes")
 	}
 }
 
-// A challenging edits the challenges of a server.
-type challenging struct {
+// A challengeEditor edits the challenges of a server.
+type challengeEditor struct {
 	http.ResponseWriter
-	edit interface{ Replace(string) string }
+	edit func(challenge string) string
 }
 
-func (w *challenging) WriteHeader(status int) {
+func (w *challengeEditor) WriteHeader(status int) {
 	if h := w.Header(); strings.HasPrefix(h.Get("WWW-Authenticate"), "Bearer") {
-		h.Set("WWW-Authenticate", w.edit.Replace(h.Get("WWW-Authenticate")))
+		h.Set("WWW-Authenticate", w.edit(h.Get("WWW-Authenticate")))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *challenging) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// schemeAlone leaves of a challenge its scheme.
-type schemeAlone struct{}
-
-func (schemeAlone) Replace(string) string { return "Bearer" }
+func (w *challengeEditor) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -3,13 +3,14 @@ package selftest
 import (
 	"testing"
 
+	"github.com/mcpcheck/mcpcheck/internal/engine"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// BenchmarkCell is the cost of one cell of the matrix over each transport: all
-// checks of a revision on a server in this process.
+// BenchmarkCell measures one cell of the matrix over each transport: all checks of a
+// revision on a server in this process.
 func BenchmarkCell(b *testing.B) {
 	for _, c := range []struct {
 		over transport.Kind
@@ -20,8 +21,10 @@ func BenchmarkCell(b *testing.B) {
 		{transport.Stdio, spec.V2024_11_05}, {transport.SSE, spec.V2024_11_05},
 	} {
 		b.Run(string(c.rev)+" over "+string(c.over), func(b *testing.B) {
+			s := subject{over: c.over, options: server.Options{Pace: pace}}
 			for b.Loop() {
-				if _, err := judge(b.Context(), target{over: c.over, o: server.Options{Pace: pace}}, []spec.Revision{c.rev}, "", nil, beside()); err != nil {
+				o := engine.Options{Revisions: []spec.Revision{c.rev}, Session: shortDeadlines()}
+				if _, err := s.judge(b.Context(), o); err != nil {
 					b.Fatal(err)
 				}
 			}

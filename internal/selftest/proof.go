@@ -19,8 +19,13 @@ import (
 // A check that such a fault proves needs no proof row by row.
 //
 // The ids that faults name are looked up in all; proofs are required of checks.
-func Unproven(checks, all []check.Check, faults []fault.Fault, violations []fixtures.Violation, ledger *fixtures.Ledger) []string {
-	p := &proofs{known: map[string]check.Check{}, ledger: ledger, caught: map[string]bool{}, derived: map[string]bool{}, broken: map[claim]bool{}}
+func Unproven(
+	checks, all []check.Check, faults []fault.Fault, violations []fixtures.Violation, ledger *fixtures.Ledger,
+) []string {
+	p := &proofs{
+		known: map[string]check.Check{}, ledger: ledger,
+		caught: map[string]bool{}, derived: map[string]bool{}, broken: map[claim]bool{},
+	}
 	for _, c := range all {
 		p.known[c.ID] = c
 	}
@@ -73,7 +78,7 @@ func (p *proofs) addFault(f fault.Fault) {
 		p.report("fault %s does not name the check that catches it, or a revision", f.Name)
 	}
 	for _, row := range f.Breaks {
-		if !stated(p.ledger, row, in) {
+		if !isStated(p.ledger, row, in) {
 			p.report("fault %s breaks %s, which its revisions do not state", f.Name, row)
 		}
 	}
@@ -111,8 +116,8 @@ func (p *proofs) require(c check.Check) {
 	}
 }
 
-// stated reports whether one of the revisions states a row.
-func stated(l *fixtures.Ledger, row string, in spec.Set) bool {
+// isStated reports whether one of the revisions states a row.
+func isStated(l *fixtures.Ledger, row string, in spec.Set) bool {
 	return slices.ContainsFunc(in.Revisions(), func(rev spec.Revision) bool {
 		_, ok := l.Rows[row].At(rev)
 		return ok
@@ -122,13 +127,4 @@ func stated(l *fixtures.Ledger, row string, in spec.Set) bool {
 // named returns the checks that must fail on a fault.
 func named(f fault.Fault) []string {
 	return slices.Concat(f.CaughtBy, slices.Sorted(maps.Keys(f.Also)))
-}
-
-// revisionsOf returns a function that returns the revisions of one of the checks.
-func revisionsOf(checks []check.Check) func(id string) spec.Set {
-	in := map[string]spec.Set{}
-	for _, c := range checks {
-		in[c.ID] = c.In
-	}
-	return func(id string) spec.Set { return in[id] }
 }

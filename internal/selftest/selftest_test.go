@@ -12,42 +12,41 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/fault"
 	"github.com/mcpcheck/mcpcheck/reports"
 	"github.com/mcpcheck/mcpcheck/suites/catalog"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Faults set off the checks that they name, and the honest server none: here each
-// check by one fault, at the newest revision that has it. All faults at every
-// revision, and that they set off no other check, are for mcpcheck selftest, which
-// takes minutes; so does this test for the faults that MCPCHECK_FAULTS names by
-// globs.
-func TestFaultsSetOffTheirChecks(t *testing.T) {
+// Faults fail the checks that they name, and the reference without a fault fails none:
+// here each check by one fault, at the newest revision that has it. mcpcheck selftest
+// runs all faults at every revision, and proves that they fail no other check, which
+// takes minutes; so does this test for the faults that MCPCHECK_FAULTS names by globs.
+func TestFaultsFailTheirChecks(t *testing.T) {
 	t.Parallel()
 	globs := strings.Fields(os.Getenv("MCPCHECK_FAULTS"))
 	chosen, err := Select(faults(), globs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge := Run
+	compute := Run
 	if len(globs) == 0 {
-		judge, chosen = RunNamed, oneForEach(chosen)
+		compute, chosen = RunNamed, oneForEach(chosen)
 	}
-	m, err := judge(t.Context(), chosen, Workers())
+	m, err := compute(t.Context(), chosen, Workers())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, wrong := range m.Wrong() {
 		t.Error(wrong)
 	}
-	t.Logf("%d faults at their revisions in %s, %d of them again with time to spare", len(m.Cells), m.Took, m.Again)
-	t.Run("what is unobserved is known", func(t *testing.T) { unobservedIsKnown(t, m) })
+	t.Logf("%d faults at a revision in %s, %d of them repeated with longer deadlines", len(m.Cells), m.Took, m.Repeated)
+	t.Run("unobserved checks are known", func(t *testing.T) { requireKnownUnobserved(t, m) })
 }
 
-// oneForEach leaves of the faults one for each check that they name, at its newest
+// oneForEach returns one fault for each check that the faults name, at its newest
 // revision.
 func oneForEach(all []fault.Fault) (out []fault.Fault) {
 	caught := map[string]bool{}
-	stated := revisionsOf(suites.All())
 	for _, f := range all {
-		f.In = spec.Only(f.Revisions(stated).Newest())
+		f.In = spec.Only(f.Revisions(revisionsOf).Newest())
 		before := len(caught)
 		for _, id := range f.CaughtBy {
 			caught[id] = true
@@ -59,23 +58,23 @@ func oneForEach(all []fault.Fault) (out []fault.Fault) {
 	return out
 }
 
-// faults returns those that checks find, not the fuzzer.
+// faults returns the faults that checks find, without those of the fuzzer.
 func faults() []fault.Fault {
 	return slices.DeleteFunc(fault.All(), func(f fault.Fault) bool { return f.Fuzz })
 }
 
-// What the honest server leaves unobserved is listed here, so that a check
-// which silently sees nothing is found.
-func unobservedIsKnown(t *testing.T, m *Matrix) {
+// requireKnownUnobserved requires that exactly the listed checks are not observed, so
+// that a check without a subject is found.
+func requireKnownUnobserved(t *testing.T, m *Matrix) {
 	seen := map[string]bool{}
-	for _, h := range m.Honest {
-		for _, o := range h.Run.Outcomes {
-			if !h.plain() || o.Verdict != reports.NotObserved {
+	for _, v := range m.Variants {
+		for _, o := range v.Run.Outcomes {
+			if !v.isSteady() || o.Verdict != reports.NotObserved {
 				continue
 			}
 			seen[o.ID] = true
 			if !slices.Contains(unobserved, o.ID) {
-				t.Errorf("%s at %s is not observed on %s: %s", o.ID, o.Revision, h, o.Detail)
+				t.Errorf("%s at %s is not observed on %s: %s", o.ID, o.Revision, v, o.Detail)
 			}
 		}
 	}
@@ -86,8 +85,7 @@ func unobservedIsKnown(t *testing.T, m *Matrix) {
 	}
 }
 
-// Every check of servers is proven.
-func TestChecksAreProven(t *testing.T) {
+func TestChecksOfServersAreProven(t *testing.T) {
 	ledger, err := fixtures.ReadLedger()
 	if err != nil {
 		t.Fatal(err)
@@ -98,5 +96,53 @@ func TestChecksAreProven(t *testing.T) {
 	}
 	for _, wrong := range Unproven(catalog.Of(wire.Server, catalog.Checks()), catalog.Checks(), faults(), violations, ledger) {
 		t.Error(wrong)
+	}
+}
+
+// A fault without Breaks proves its check and no row of it; a fault with Breaks proves
+// these rows.
+func TestDerivedRowsAreNoProof(t *testing.T) {
+	ledger, err := fixtures.ReadLedger()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(catalog.Checks(), func(c check.Check) bool { return c.ID == "jsonrpc.response.id" })
+	checks := catalog.Checks()[at : at+1]
+	f := fault.Fault{Name: "test", CaughtBy: []string{"jsonrpc.response.id"}}
+	for name, c := range map[string]struct {
+		breaks [][]string // of each fault
+		want   int
+	}{
+		"no fault":              {nil, 1},
+		"derived":               {[][]string{nil}, 0},
+		"one row of two":        {[][]string{{"jsonrpc-response-id-match"}}, 1},
+		"both rows":             {[][]string{{"jsonrpc-response-id-match"}, {"jsonrpc-response-id-type-preserved"}}, 0},
+		"derived, and one row":  {[][]string{nil, {"jsonrpc-response-id-match"}}, 0},
+		"a row of another page": {[][]string{nil, {"no-such-row"}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var faults []fault.Fault
+			for _, rows := range c.breaks {
+				one := f
+				one.Breaks = rows
+				faults = append(faults, one)
+			}
+			if wrong := Unproven(checks, catalog.Checks(), faults, nil, ledger); len(wrong) != c.want {
+				t.Errorf("unproven is %q, want %d problems", wrong, c.want)
+			}
+		})
+	}
+}
+
+// The cells that wait longest are computed first.
+func TestCellsOverHTTPComeFirst(t *testing.T) {
+	m := &Matrix{Cells: cellsOf(faults())}
+	seen := false
+	for _, c := range m.order() {
+		stdio := c.Fault.Over == ""
+		if seen && !stdio {
+			t.Fatalf("%s comes after a cell over stdio", c.Fault.Name)
+		}
+		seen = seen || stdio
 	}
 }

@@ -1,7 +1,7 @@
 package selftest
 
-// unobserved are the checks that have no subject on the honest server at some
-// revision, each for the reason beside it.
+// unobserved are the checks that have no subject on the reference at some revision,
+// each for the reason beside it.
 var unobserved = []string{
 	"jsonrpc.method.unadvertised", // it declares every capability
 	"ping.sent.params",            // it sends no pings
@@ -23,22 +23,22 @@ var unobserved = []string{
 	"tasks.poll.interval",       // likewise
 	"tasks.poll.input",          // likewise
 	"tasks.poll.cursor",         // likewise
-	"schema.meta.trace",         // it is part of no trace
+	"schema.meta.trace",         // it takes part in no trace
 	"progress.requested.type",   // it sends requests only to clients that declare a capability
 	"progress.requested.unique", // likewise
 	"cancellation.sent.task",    // likewise
-	"sampling.context.known",    // it asks for no context
+	"sampling.context.known",    // it requests no context
 
 	"authorization.host.https",        // what it names is on the loopback interface
 	"authorization.metadata.https",    // likewise
 	"authorization.token.passthrough", // it has no tool that fetches anything
 
-	"cancellation.sent.params",       // over HTTP the end of the stream says it, and no server ends
+	"cancellation.sent.params",       // over HTTP the end of the stream stands for it, and no server ends
 	"cancellation.sent.subscription", // likewise
 	"subscriptions.cancelled",        // likewise
 	"subscriptions.end.shape",        // likewise
 
-	"http-sse.hosted.beside",         // where it has no handshake revisions it has no HTTP+SSE
+	"http-sse.hosted.beside",         // without handshake revisions it has no HTTP+SSE
 	"streamable-http.refusal.status", // without sessions it accepts every notification
-	"streamable-http.stream.retry",   // it has nobody come back but where it is told to
+	"streamable-http.stream.retry",   // only the variant with streams alone has clients poll
 }

@@ -16,7 +16,7 @@ type client struct {
 
 // The users.
 const (
-	firstUser  = "ada"
+	FirstUser  = "ada"
 	secondUser = "ines"
 )
 
@@ -122,7 +122,7 @@ func (s *Server) authorizationResponse(q url.Values, redirectURI string) map[str
 	default:
 		g := grant{
 			client: q.Get("client_id"), redirectURI: redirectURI, challenge: q.Get("code_challenge"),
-			subject: firstUser, resource: q.Get("resource"), scope: q.Get("scope"),
+			subject: FirstUser, resource: q.Get("resource"), scope: q.Get("scope"),
 			expires: time.Now().Add(codeLifetime), authorization: &authorization{},
 		}
 		if g.scope == "" {

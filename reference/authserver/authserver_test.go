@@ -121,7 +121,7 @@ func TestCodeFlow(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("the answer to a code is %d %v", status, o)
 	}
-	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != firstUser ||
+	if g, err := s.Verify(o["access_token"].(string)); err != nil || g.Subject != FirstUser ||
 		!slices.Equal(g.Audience, []string{"http://127.0.0.1:1/mcp"}) {
 		t.Errorf("the token grants %+v: %v", g, err)
 	}
@@ -177,7 +177,7 @@ func TestTokenKinds(t *testing.T) {
 			continue
 		}
 		got := map[Kind]bool{
-			First:    g.Subject == firstUser,
+			First:    g.Subject == FirstUser,
 			Second:   g.Subject == secondUser,
 			Expired:  time.Now().After(g.Expires),
 			Audience: g.Audience[0] != at,

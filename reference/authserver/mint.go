@@ -50,7 +50,7 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 			return "", fmt.Errorf("mint a token: no scope is known that is %s", kind)
 		}
 	}
-	c := s.newClaims(firstUser, resource, scope, "mcpcheck", mintedTokenLifetime)
+	c := s.newClaims(FirstUser, resource, scope, "mcpcheck", mintedTokenLifetime)
 	key := s.key
 	switch kind {
 	case First, Narrow, Broad:

@@ -58,4 +58,4 @@ func Serving(over transport.Kind, o server.Options) (*Served, error) {
 
 // Cards returns the URIs of the resources that only the first user of the reference
 // server may read.
-func Cards() []string { return []string{"library://readers/" + firstUser + "/card"} }
+func Cards() []string { return []string{"library://readers/" + FirstUser + "/card"} }
