@@ -1,6 +1,8 @@
 package prompts
 
 import (
+	"slices"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/format"
@@ -10,9 +12,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/prompts. What stands in a message is judged
-// with content, wherever that occurs; here is what the page adds to it.
+// judges returns the judges of server/prompts: of the definitions that a server
+// lists, and of the prompts that it returns. The content blocks of a message are
+// judged by the checks of schema, except for what the page adds.
 func judges() []check.Check {
+	return slices.Concat(judgesOfLists(), judgesOfPrompts())
+}
+
+// The reasons why several judges are not observed, and what helps.
+const (
+	noList      = "the server returned no list of prompts"
+	noListed    = "the server listed no prompt"
+	offerPrompt = "offer a prompt"
+)
+
+// judgesOfLists returns the judges of #listing-prompts and #prompt.
+func judgesOfLists() []check.Check {
 	return []check.Check{
 		{
 			ID:    "prompts.list.array",
@@ -20,6 +35,7 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-list-result"},
+			Idle:  noList,
 			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListPromptsResult", "", []string{"/prompts"}) },
 		},
 		{
@@ -28,6 +44,8 @@ func judges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name"},
+			Idle:  noListed,
+			Hint:  offerPrompt,
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "ListPromptsResult", "prompts", []string{"/prompts/*", "/prompts/*/name"})
 			},
@@ -38,128 +56,160 @@ func judges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-name-unique"},
-			Judge: func(j *check.J) { transcript.JudgeUnique(j, "prompts/list", "prompts", "name", "prompts are called") },
+			Idle:  noListed,
+			Hint:  offerPrompt,
+			Judge: func(j *check.J) {
+				transcript.JudgeUnique(j, "prompts/list", "prompts", "name", "prompts have the name")
+			},
 		},
 		{
 			ID:    "prompts.optional",
-			Says:  "the optional members of a prompt are of their types",
+			Says:  "the optional members of a prompt have the types of the schema",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-prompt-optional-types"},
+			Idle:  noListed,
+			Hint:  offerPrompt,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListPromptsResult", "prompts", []string{"/prompts/*/**"}, "/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**")
+				transcript.JudgeShape(j, "ListPromptsResult", "prompts", []string{"/prompts/*/**"},
+					"/prompts/*", "/prompts/*/name", "/prompts/*/arguments/*/**")
 			},
 		},
 		{
 			ID:    "prompts.arguments",
-			Says:  "every argument of a prompt has a string name, and else members of their types",
+			Says:  "every argument of a prompt has a string name and optional members of the types of the schema",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-argument-fields"},
+			Idle:  "the server listed no prompt with arguments",
+			Hint:  "offer a prompt with arguments",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"})
 			},
 		},
+	}
+}
+
+// judgesOfPrompts returns the judges of #getting-a-prompt and #promptmessage.
+func judgesOfPrompts() []check.Check {
+	return []check.Check{
 		{
 			ID:    "prompts.get.result",
-			Says:  "the result of prompts/get has an array messages; its description is a string",
+			Says:  "the result of prompts/get has an array messages, and its description is a string",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-get-result"},
+			Idle:  "the server returned no prompt",
+			Hint:  offerPrompt,
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "GetPromptResult", "", []string{"/messages", "/messages/*", "/description"})
 			},
 		},
 		{
 			ID:    "prompts.media.type",
-			Says:  "pictures and sounds in a prompt name a media type",
+			Says:  "an image or audio content of a prompt has a valid media type",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-image-content", "prompts-audio-content"},
-			// promptMediaType leaves a type that is no string to the judges of content.
+			Idle:  "no prompt has image or audio content",
+			Hint:  "offer a prompt with an image",
+			// The judges of content judge a mimeType that is not a string.
 			Judge: func(j *check.J) {
-				for _, kind := range []string{"image", "audio"} {
-					eachPromptBlock(j, kind, func(s transcript.Message, b transcript.Block) {
-						switch mime := b.Value.Get("mimeType"); {
-						case mime.Type != gjson.String:
-						case !format.MediaType.MatchString(mime.Str):
-							j.Fail(s.Entry, "%s: %s/mimeType is %q, which is no media type", s.Name, b.Pointer, wire.Clip(mime.Str, 80))
-						default:
-							j.Saw()
-						}
-					})
-				}
+				check.Each(j, promptBlocks(j, "image", "audio"), func(b promptBlock) bool {
+					mime := b.Value.Get("mimeType")
+					if mime.Type == gjson.String && !format.MediaType.MatchString(mime.Str) {
+						j.Fail(b.message.Entry, "%s: %s/mimeType is %q, which is not a media type",
+							b.message.Name, b.Pointer, wire.Clip(mime.Str, 80))
+					}
+					return mime.Type == gjson.String
+				})
 			},
 		},
 		{
 			ID:    "prompts.resource.uri",
-			Says:  "a resource that is embedded in a prompt has a URI by RFC 3986",
+			Says:  "a resource that a prompt embeds has a URI according to RFC 3986",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-embedded-resource-uri"},
+			Idle:  noResource,
+			Hint:  embedResource,
+			// A prompt may make its URI of an argument, which mcpcheck chose.
 			Judge: func(j *check.J) {
-				eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
+				check.Each(j, promptBlocks(j, "resource"), func(b promptBlock) bool {
 					uri := b.Value.Get("resource.uri")
 					if uri.Type != gjson.String {
-						return
+						return false
 					}
-					why := format.URIProblem(uri.Str)
-					if why != "" && echoes(j, s.Entry, uri.Str) {
-						return // the prompt made its URI of what we filled in
+					problem := format.URIProblem(uri.Str)
+					if problem != "" && isArgument(j, b.message.Entry, uri.Str) {
+						return false
 					}
-					if why != "" {
-						j.Fail(s.Entry, "%s: %s/resource/uri, %q, %s", s.Name, b.Pointer, wire.Clip(uri.Str, 80), why)
-						return
+					if problem != "" {
+						j.Fail(b.message.Entry, "%s: %s/resource/uri, %q, %s",
+							b.message.Name, b.Pointer, wire.Clip(uri.Str, 80), problem)
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "prompts.resource.type",
-			Says:  "a resource that is embedded in a prompt names its media type",
+			Says:  "a resource that a prompt embeds has a media type",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"prompts-embedded-resource-mime-type"},
+			Idle:  noResource,
+			Hint:  embedResource,
 			Judge: func(j *check.J) {
-				eachPromptBlock(j, "resource", func(s transcript.Message, b transcript.Block) {
-					switch mime := b.Value.Get("resource.mimeType"); {
-					case !b.Value.Get("resource").IsObject() || mime.Exists() && mime.Type != gjson.String:
-					case mime.String() == "":
-						j.Fail(s.Entry, "%s: %s/resource has no mimeType", s.Name, b.Pointer)
-					default:
-						j.Saw()
+				check.Each(j, promptBlocks(j, "resource"), func(b promptBlock) bool {
+					mime := b.Value.Get("resource.mimeType")
+					if !b.Value.Get("resource").IsObject() || mime.Exists() && mime.Type != gjson.String {
+						return false
 					}
+					if mime.String() == "" {
+						j.Fail(b.message.Entry, "%s: %s/resource has no mimeType", b.message.Name, b.Pointer)
+					}
+					return true
 				})
 			},
 		},
 	}
 }
 
-// eachPromptBlock gives the content blocks of a type in the messages of
-// prompts.
-func eachPromptBlock(j *check.J, kind string, look func(s transcript.Message, b transcript.Block)) {
-	transcript.EachContent(j, func(s transcript.Message, blocks []transcript.Block) {
-		if s.Definition != "GetPromptResult" {
-			return
-		}
-		for _, b := range blocks {
-			if b.Is(kind) {
-				look(s, b)
-			}
-		}
-	})
+// Why the judges of embedded resources are not observed, and what helps.
+const (
+	noResource    = "no prompt embeds a resource"
+	embedResource = "offer a prompt that embeds a resource"
+)
+
+// A promptBlock is a content block in a message of a prompt.
+type promptBlock struct {
+	message transcript.Message // the result of prompts/get
+	transcript.Block
 }
 
-// echoes tells whether a text is an argument of the prompts/get that an entry
+// promptBlocks returns the content blocks of some types in the messages of prompts.
+func promptBlocks(j *check.J, types ...string) []promptBlock {
+	var out []promptBlock
+	for _, c := range transcript.Contents(j) {
+		for _, b := range c.Blocks {
+			if c.Definition == "GetPromptResult" && slices.ContainsFunc(types, b.Is) {
+				out = append(out, promptBlock{c.Message, b})
+			}
+		}
+	}
+	return out
+}
+
+// isArgument reports whether a text is an argument of the prompts/get that a frame
 // answers.
-func echoes(j *check.J, answer wire.Entry, text string) (found bool) {
+func isArgument(j *check.J, answer wire.Entry, text string) (found bool) {
 	request, ok := j.RequestOf(answer)
 	if !ok {
 		return false
 	}
 	request.Message.Params().Get("arguments").ForEach(func(_, value gjson.Result) bool {
-		found = found || value.String() == text
+		found = value.String() == text
 		return !found
 	})
 	return found

@@ -1,7 +1,6 @@
 package prompts
 
 import (
-	"github.com/onsi/gomega"
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
@@ -13,8 +12,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// probes are the probes of server/prompts. The shape of what is listed and
-// got is judged in every session.
+// Why the probes of arguments are not observed, and what helps.
+const (
+	noRequiredArgument    = "no prompt has a required argument that the server does not ask the client for"
+	offerRequiredArgument = "offer a prompt that requires an argument"
+)
+
+// probes returns the probes of server/prompts. Judges judge the shape of the lists
+// and the prompts of every session.
 func probes() []check.Check {
 	return []check.Check{
 		{
@@ -23,99 +28,118 @@ func probes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"prompts-capability-declared"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.PromptsList) },
 		},
 		{
 			ID:    "prompts.list.answered",
-			Says:  "prompts/list is answered with a result",
+			Says:  "the server answers prompts/list with a result",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "prompts",
 			Rules: []string{"prompts-list-answered"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.PromptsList) },
 		},
 		{
 			ID:    "prompts.list.everywhere",
-			Says:  "the same prompts are listed on every connection, whatever else was asked there",
+			Says:  "the server lists the same prompts on every connection, whatever other requests it received there",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "prompts",
 			Rules: []string{"prompts-list-not-per-connection"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.PromptsList) },
 		},
 		{
 			ID:    "prompts.get.unknown",
-			Says:  "getting a prompt that does not exist is answered with error -32602",
+			Says:  "the server answers prompts/get for a prompt that does not exist with error -32602",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "prompts",
 			Rules: []string{"prompts-invalid-name-code"},
+			Idle:  "no prompt that does not exist was requested",
 			Probe: func(t *check.T) {
-				gomega.NewWithT(t).Expect(t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})).To(match.BeError(spec.InvalidParams), "getting a prompt that does not exist")
+				m := t.Request("prompts/get", check.Params{"name": offer.UnknownPrompt})
+				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "prompts/get for a prompt that does not exist")
+				t.Saw()
 			},
 		},
 		{
 			ID:    "prompts.get.arguments.missing",
-			Says:  "getting a prompt without its required arguments is answered with error -32602",
+			Says:  "the server answers prompts/get without the required arguments with error -32602",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "prompts",
 			Rules: []string{"prompts-missing-arguments-code"},
-			// promptArgumentsMissing lets pass a result that asks for what is missing
-			// (since 2026-07-28).
+			Idle:  noRequiredArgument,
+			Hint:  offerRequiredArgument,
+			// A result may ask for what is missing (basic/patterns/mrtr, since 2026-07-28).
 			Probe: func(t *check.T) {
 				const most = 4
-				n := 0
+				requested := 0
 				for _, p := range usage.Entries(t, offer.PromptsList) {
-					if !usage.RequiresArguments(p) || n == most {
+					if !usage.RequiresArguments(p) || requested == most {
 						continue
 					}
-					n++
-					m := t.Request("prompts/get", check.Params{"name": p.Get("name").Str})
+					requested++
+					name := p.Get("name").Str
+					m := t.Request("prompts/get", check.Params{"name": name})
 					if m.Kind == wire.Result && !check.IsComplete(t, m) {
 						continue
 					}
-					gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "getting the prompt %q without arguments", wire.Clip(p.Get("name").Str, 80))
-				}
-				if n == 0 {
-					t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
+					match.Expect(t, m).To(match.BeError(spec.InvalidParams),
+						"prompts/get for the prompt %q without its arguments", wire.Clip(name, 80))
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:       "prompts.get.arguments.validated",
-			Says:     "getting a prompt with an argument that is no string is refused",
+			Says:     "the server refuses prompts/get with an argument that is not a string",
 			Level:    spec.Should,
 			In:       spec.Every,
 			Needs:    "prompts",
 			Malforms: true,
 			Rules:    []string{"prompts-validate-arguments"},
-			// promptArgumentsValidated fills in one required argument with an object:
-			// arguments are strings (schema.ts#GetPromptRequestParams), and no prompt can be
-			// made of that.
+			Idle:     noRequiredArgument,
+			Hint:     offerRequiredArgument,
+			// Arguments are strings (schema.ts#GetPromptRequestParams): an object in the
+			// place of a required one gives no prompt. A result may ask for the argument
+			// again (basic/patterns/mrtr, since 2026-07-28).
 			Probe: func(t *check.T) {
 				for _, p := range usage.Fillings(t).Prompts {
+					required := lastRequiredArgument(p.Entry)
+					if required == "" {
+						continue
+					}
 					args := check.Params{}
 					for name, value := range p.Values[0] {
 						args[name] = value
 					}
-					wrong := ""
-					for _, arg := range p.Entry.Get("arguments").Array() {
-						if name := arg.Get("name"); arg.Get("required").Bool() && name.Type == gjson.String {
-							wrong = name.Str
-						}
+					args[required] = check.Params{"mcpcheck": []any{nil}}
+					name := p.Entry.Get("name").Str
+					m := t.Request("prompts/get", check.Params{"name": name, "arguments": args})
+					if m.Kind == wire.Result && !check.IsComplete(t, m) {
+						return
 					}
-					if wrong == "" {
-						continue
-					}
-					args[wrong] = check.Params{"mcpcheck": []any{nil}}
-					if m := t.Request("prompts/get", check.Params{"name": p.Entry.Get("name").Str, "arguments": args}); m.Kind == wire.Result && check.IsComplete(t, m) {
-						t.Fail("an error", m.Summary(), "prompt %q was got with an object for its argument %q", wire.Clip(p.Entry.Get("name").Str, 80), wire.Clip(wrong, 80))
-					}
+					match.Expect(t, m).To(match.BeError(), "prompts/get for the prompt %q with an object as its argument %q",
+						wire.Clip(name, 80), wire.Clip(required, 80))
+					t.Saw()
 					return
 				}
-				t.NotObserved("no prompt has a required argument", "list a prompt that requires an argument")
 			},
 		},
 	}
+}
+
+// lastRequiredArgument returns the name of the last required argument of a prompt; ""
+// if there is none.
+func lastRequiredArgument(prompt gjson.Result) (required string) {
+	for _, arg := range prompt.Get("arguments").Array() {
+		if name := arg.Get("name"); arg.Get("required").Bool() && name.Type == gjson.String {
+			required = name.Str
+		}
+	}
+	return required
 }
