@@ -12,14 +12,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// judges are the judges of server/resources: what a server lists, and what
-// it reads (resources_contents.go).
+// judges returns the judges of server/resources: of what a server lists, and of the
+// contents that it returns.
 func judges() []check.Check {
-	return slices.Concat(resourcesListed(), resourcesRead())
+	return slices.Concat(judgesOfResources(), judgesOfTemplates(), judgesOfContents())
 }
 
-// resourcesListed are the judges of #resource and #resource-templates.
-func resourcesListed() []check.Check {
+// The reasons why several checks are not observed, and what helps.
+const (
+	noList        = "the server returned no list of resources"
+	noListed      = "the server listed no resource"
+	offerResource = "offer a resource"
+	noTemplate    = "the server listed no resource template"
+	offerTemplate = "offer a resource template"
+)
+
+// judgesOfResources returns the judges of #listing-resources and #resource.
+func judgesOfResources() []check.Check {
 	return []check.Check{
 		{
 			ID:    "resources.list.array",
@@ -27,6 +36,7 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-list-result"},
+			Idle:  noList,
 			Judge: func(j *check.J) { transcript.JudgeShape(j, "ListResourcesResult", "", []string{"/resources"}) },
 		},
 		{
@@ -35,37 +45,44 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-resource-required-fields"},
+			Idle:  noListed,
+			Hint:  offerResource,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListResourcesResult", "resources", []string{"/resources/*", "/resources/*/uri", "/resources/*/name"})
+				transcript.JudgeShape(j, "ListResourcesResult", "resources",
+					[]string{"/resources/*", "/resources/*/uri", "/resources/*/name"})
 			},
 		},
 		{
 			ID:    "resources.resource.optional",
-			Says:  "the optional members of a resource are of their types",
+			Says:  "the optional members of a resource have the types of the schema",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-resource-optional-types"},
+			Idle:  noListed,
+			Hint:  offerResource,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListResourcesResult", "resources", []string{"/resources/*/**"}, "/resources/*", "/resources/*/uri", "/resources/*/name")
+				transcript.JudgeShape(j, "ListResourcesResult", "resources", []string{"/resources/*/**"},
+					"/resources/*", "/resources/*/uri", "/resources/*/name")
 			},
 		},
 		{
 			ID:    "resources.uri.syntax",
-			Says:  "the uri of a resource is a URI by RFC 3986, of whatever scheme",
+			Says:  "the uri of a resource is a URI according to RFC 3986",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-uri-format", "resources-custom-scheme-rfc3986"},
+			Idle:  noListed,
+			Hint:  offerResource,
 			Judge: func(j *check.J) {
-				transcript.EachListEntry(j, "resources/list", "resources", func(e wire.Entry, r gjson.Result) {
-					uri := r.Get("uri")
+				check.Each(j, transcript.ListEntries(j, "resources/list", "resources"), func(l transcript.ListEntry) bool {
+					uri := l.Item.Get("uri")
 					if uri.Type != gjson.String {
-						return
+						return false
 					}
-					if why := format.URIProblem(uri.Str); why != "" {
-						j.Fail(e, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), why)
-						return
+					if problem := format.URIProblem(uri.Str); problem != "" {
+						j.Fail(l.Answer, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), problem)
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -75,16 +92,25 @@ func resourcesListed() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"resources-uri-unique"},
+			Idle:  noListed,
+			Hint:  offerResource,
 			Judge: func(j *check.J) {
 				transcript.JudgeUnique(j, "resources/list", "resources", "uri", "resources have the uri")
 			},
 		},
+	}
+}
+
+// judgesOfTemplates returns the judges of #resource-templates.
+func judgesOfTemplates() []check.Check {
+	return []check.Check{
 		{
 			ID:    "resources.templates.array",
 			Says:  "the result of resources/templates/list has an array resourceTemplates",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-templates-list-result"},
+			Idle:  "the server returned no list of resource templates",
 			Judge: func(j *check.J) {
 				transcript.JudgeShape(j, "ListResourceTemplatesResult", "", []string{"/resourceTemplates"})
 			},
@@ -95,35 +121,42 @@ func resourcesListed() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-required-fields"},
+			Idle:  noTemplate,
+			Hint:  offerTemplate,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"})
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates",
+					[]string{"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name"})
 			},
 		},
 		{
 			ID:    "resources.template.optional",
-			Says:  "the optional members of a resource template are of their types",
+			Says:  "the optional members of a resource template have the types of the schema",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-optional-types"},
+			Idle:  noTemplate,
+			Hint:  offerTemplate,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"}, "/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"},
+					"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")
 			},
 		},
 		{
 			ID:    "resources.template.syntax",
-			Says:  "uriTemplate is a URI template by RFC 6570",
+			Says:  "the uriTemplate of a resource template is a URI template according to RFC 6570",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-template-uri-template-format"},
+			Idle:  noTemplate,
+			Hint:  offerTemplate,
 			Judge: func(j *check.J) {
-				transcript.EachListEntry(j, "resources/templates/list", "resourceTemplates", func(e wire.Entry, r gjson.Result) {
-					switch template := r.Get("uriTemplate"); {
-					case template.Type != gjson.String:
-					case !format.TemplateSyntax.MatchString(template.Str):
-						j.Fail(e, "%q is no URI template by RFC 6570", wire.Clip(template.Str, 80))
-					default:
-						j.Saw()
+				listed := transcript.ListEntries(j, "resources/templates/list", "resourceTemplates")
+				check.Each(j, listed, func(l transcript.ListEntry) bool {
+					template := l.Item.Get("uriTemplate")
+					if template.Type == gjson.String && !format.TemplateSyntax.MatchString(template.Str) {
+						j.Fail(l.Answer, "%q is not a URI template according to RFC 6570", wire.Clip(template.Str, 80))
 					}
+					return template.Type == gjson.String
 				})
 			},
 		},

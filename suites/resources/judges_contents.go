@@ -1,10 +1,10 @@
 package resources
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -16,9 +16,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// resourcesRead are the judges of #reading-resources and #resource-contents. A
-// result that asks for input (since 2026-07-28) is none of theirs.
-func resourcesRead() []check.Check {
+// Why the judges of contents are not observed, and what helps.
+const (
+	noContents    = "the server returned no contents of a resource"
+	offerReadable = "offer a resource that can be read"
+)
+
+// judgesOfContents returns the judges of #reading-resources and #resource-contents.
+// Blobs in other results are judged by schema.content.resource.
+func judgesOfContents() []check.Check {
 	return []check.Check{
 		{
 			ID:    "resources.read.array",
@@ -26,35 +32,37 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-read-result"},
+			Idle:  noContents,
+			Hint:  offerReadable,
 			Judge: func(j *check.J) {
-				transcript.EachResult(j, "resources/read", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-					if list := result.Get("contents"); !list.IsArray() {
-						j.Fail(e, "contents is %s, not an array", wire.TypeName(list))
-						return
+				check.Each(j, transcript.Results(j, "resources/read"), func(r transcript.Answered) bool {
+					if list := r.Result.Get("contents"); !list.IsArray() {
+						j.Fail(r.Answer, "contents is %s, not an array", wire.TypeName(list))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "resources.contents.fields",
-			Says:  "every item of contents is an object with a string uri; its mimeType is a string",
+			Says:  "every item of contents is an object whose uri is a string and whose mimeType, if present, is a string",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-contents-fields"},
+			Idle:  noContents,
+			Hint:  offerReadable,
 			Judge: func(j *check.J) {
-				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-					uri, mime := item.Get("uri"), item.Get("mimeType")
+				check.Each(j, contentsItems(j), func(c contentsItem) bool {
+					uri, mime := c.Get("uri"), c.Get("mimeType")
 					switch {
-					case !item.IsObject():
-						j.Fail(e, "%s is %s, not an object", at, wire.TypeName(item))
+					case !c.IsObject():
+						j.Fail(c.answer, "%s is %s, not an object", c.pointer, wire.TypeName(c.Result))
 					case uri.Type != gjson.String:
-						j.Fail(e, "%s/uri is %s, not a string", at, wire.TypeName(uri))
+						j.Fail(c.answer, "%s/uri is %s, not a string", c.pointer, wire.TypeName(uri))
 					case mime.Exists() && mime.Type != gjson.String:
-						j.Fail(e, "%s/mimeType is %s, not a string", at, wire.TypeName(mime))
-					default:
-						j.Saw()
+						j.Fail(c.answer, "%s/mimeType is %s, not a string", c.pointer, wire.TypeName(mime))
 					}
+					return true
 				})
 			},
 		},
@@ -64,119 +72,144 @@ func resourcesRead() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-contents-text-or-blob"},
+			Idle:  noContents,
+			Hint:  offerReadable,
 			Judge: func(j *check.J) {
-				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-					text, blob := item.Get("text"), item.Get("blob")
+				check.Each(j, contentsItems(j), func(c contentsItem) bool {
+					text, blob := c.Get("text"), c.Get("blob")
 					switch {
-					case !item.IsObject():
+					case !c.IsObject():
+						return false
 					case text.Type == gjson.String || blob.Type == gjson.String:
-						j.Saw()
 					case text.Exists() || blob.Exists():
-						j.Fail(e, "%s has the text %s and the blob %s, neither of them a string", at, wire.TypeName(text), wire.TypeName(blob))
+						j.Fail(c.answer, "in %s text is %s and blob is %s, neither of them a string",
+							c.pointer, wire.TypeName(text), wire.TypeName(blob))
 					default:
-						j.Fail(e, "%s has neither text nor blob", at)
+						j.Fail(c.answer, "%s has neither text nor blob", c.pointer)
 					}
+					return true
 				})
 			},
 		},
 		{
 			ID:    "resources.contents.text",
-			Says:  "what cannot be represented as text is not sent as text",
+			Says:  "the server sends no content as text that text cannot represent",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-text-only-if-text"},
-			// contentsText has a subject only where the media type decides. An item without
-			// anything in it is let pass.
+			Idle:  "no contents have a media type that decides whether they are text",
+			Hint:  "offer a resource of the media type text/plain",
+			// An empty text loses no bytes.
 			Judge: func(j *check.J) {
-				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-					text := item.Get("text")
-					if item.Get("mimeType").Type != gjson.String || text.Exists() && (text.Type != gjson.String || text.Str == "") {
-						return
+				check.Each(j, contentsItems(j), func(c contentsItem) bool {
+					text, mime := c.Get("text"), c.Get("mimeType")
+					if mime.Type != gjson.String || text.Exists() && (text.Type != gjson.String || text.Str == "") {
+						return false
 					}
-					kind := format.MediaTypeOf(item.Get("mimeType").Str)
-					switch binary := neverText.MatchString(kind); {
-					case binary && text.Exists():
-						j.Fail(e, "%s is %s, and came as text: %q", at, kind, wire.Clip(text.Str, 40))
-					case binary || strings.HasPrefix(kind, "text/"):
-						j.Saw()
+					kind := format.MediaTypeOf(mime.Str)
+					binary := binaryTypes.MatchString(kind)
+					if binary && text.Exists() {
+						j.Fail(c.answer, "%s is %s and was sent as text: %q", c.pointer, kind, wire.Clip(text.Str, 40))
 					}
+					return binary || strings.HasPrefix(kind, "text/")
 				})
 			},
 		},
 		{
 			ID:    "resources.contents.base64",
-			Says:  "a blob is base64",
+			Says:  "the blob of a resource is valid base64",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-blob-base64"},
-			// contentsBase64 leaves blobs inside of other results to schema.content.resource.
+			Idle:  "the server returned no blob",
+			Hint:  "offer a binary resource",
 			Judge: func(j *check.J) {
-				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-					blob := item.Get("blob")
+				check.Each(j, contentsItems(j), func(c contentsItem) bool {
+					blob := c.Get("blob")
 					if blob.Type != gjson.String {
-						return
+						return false
 					}
 					padded, ok := format.IsBase64(blob.Str)
-					if !ok {
-						j.Fail(e, "%s/blob is not base64: %q", at, wire.Clip(blob.Str, 40))
-						return
+					switch {
+					case !ok:
+						j.Fail(c.answer, "%s/blob is not base64: %q", c.pointer, wire.Clip(blob.Str, 40))
+					case !padded:
+						j.Note("%s/blob has no padding", c.pointer)
 					}
-					if !padded {
-						j.Note("%s/blob lacks the padding of base64", at)
-					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "resources.contents.bytes",
-			Says:  "what a blob decodes to are the bytes of its type, neither encoded twice nor taken for text before",
+			Says:  "a blob decodes to bytes of its media type, neither encoded twice nor converted as text before",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-binary-encoded"},
-			// contentsBytes takes for broken only what shows how it was broken: the bytes
-			// are there, under a second encoding. Other bytes may be another variant.
+			Idle:  "the server returned no blob of a media type whose first bytes are known",
+			Hint:  "offer a PNG image as a resource",
+			// Only bytes that show how they were changed break the rule. Other bytes may
+			// be a variant of the media type.
 			Judge: func(j *check.J) {
-				eachContents(j, func(e wire.Entry, at string, item gjson.Result) {
-					kind := format.MediaTypeOf(item.Get("mimeType").String())
-					lead, blob := leadingBytes[kind], item.Get("blob")
-					if lead == nil || blob.Type != gjson.String {
-						return
+				check.Each(j, contentsItems(j), func(c contentsItem) bool {
+					kind := format.MediaTypeOf(c.Get("mimeType").String())
+					first, blob := firstBytes[kind], c.Get("blob")
+					if first == nil || blob.Type != gjson.String {
+						return false
 					}
-					data, ok := decode64(blob.Str)
+					data, ok := decodeBase64(blob.Str)
 					switch {
 					case !ok:
-					case startsWith(data, lead):
-						j.Saw()
-					case encodedAgain(data, lead):
-						j.Fail(e, "%s/blob decodes to base64 once more, of %s", at, kind)
-					case startsWith(data, []byte(strings.ToValidUTF8(string(lead), "\uFFFD"))), startsWith(data, replaced(lead)), startsWith(data, fromLatin1(lead)):
-						j.Fail(e, "%s/blob decodes to %s that was taken for text: it begins with %q", at, kind, data[:min(len(data), 16)])
+						return false
+					case bytes.HasPrefix(data, first):
+						return true
+					case isEncodedTwice(data, first):
+						j.Fail(c.answer, "%s/blob decodes to the base64 of %s", c.pointer, kind)
+						return true
+					case isConvertedText(data, first):
+						j.Fail(c.answer, "%s/blob decodes to %s that was converted as if it were text: it begins with %q",
+							c.pointer, kind, data[:min(len(data), 16)])
+						return true
 					}
+					return false
 				})
 			},
 		},
 	}
 }
 
-// eachContents gives the items of what is read.
-func eachContents(j *check.J, look func(e wire.Entry, at string, item gjson.Result)) {
-	transcript.EachResult(j, "resources/read", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-		if !result.Get("contents").IsArray() {
-			return
-		}
-		for i, item := range result.Get("contents").Array() {
-			look(e, fmt.Sprintf("/contents/%d", i), item)
-		}
-	})
+// A contentsItem is one item of the contents of a result of resources/read.
+type contentsItem struct {
+	answer  wire.Entry
+	pointer string // JSON pointer from the result
+	gjson.Result
 }
 
-// neverText are the media types whose every instance holds bytes that no
-// encoding of text has.
-var neverText = regexp.MustCompile(`^(image/(png|jpeg|gif|webp|bmp|tiff|avif|heic)|audio/(mpeg|wav|x-wav|ogg|flac|aac|mp4|webm)|video/(mp4|mpeg|ogg|webm|quicktime)|application/(zip|gzip|x-tar|x-7z-compressed))$`)
+// contentsItems returns the items of the contents of all results of resources/read.
+func contentsItems(j *check.J) []contentsItem {
+	var out []contentsItem
+	for _, r := range transcript.Results(j, "resources/read") {
+		list := r.Result.Get("contents")
+		if !list.IsArray() {
+			continue
+		}
+		for i, item := range list.Array() {
+			out = append(out, contentsItem{r.Answer, fmt.Sprintf("/contents/%d", i), item})
+		}
+	}
+	return out
+}
 
-// leadingBytes are what every instance of a media type begins with.
-var leadingBytes = map[string][]byte{
+// binaryTypes matches media types whose every instance holds bytes that no encoding
+// of text has.
+var binaryTypes = regexp.MustCompile(`^(` +
+	`image/(png|jpeg|gif|webp|bmp|tiff|avif|heic)|` +
+	`audio/(mpeg|wav|x-wav|ogg|flac|aac|mp4|webm)|` +
+	`video/(mp4|mpeg|ogg|webm|quicktime)|` +
+	`application/(zip|gzip|x-tar|x-7z-compressed))$`)
+
+// firstBytes are the first bytes of every instance of a media type.
+var firstBytes = map[string][]byte{
 	"image/png":        []byte("\x89PNG\r\n\x1a\n"),
 	"image/jpeg":       []byte("\xff\xd8\xff"),
 	"image/gif":        []byte("GIF8"),
@@ -185,45 +218,49 @@ var leadingBytes = map[string][]byte{
 	"application/gzip": []byte("\x1f\x8b\x08"),
 }
 
-func startsWith(data, lead []byte) bool {
-	return len(data) >= len(lead) && slices.Equal(data[:len(lead)], lead)
-}
-
-func decode64(text string) ([]byte, bool) {
+// decodeBase64 decodes base64 with or without padding and line breaks.
+func decodeBase64(text string) ([]byte, bool) {
 	text = strings.TrimRight(strings.NewReplacer("\r", "", "\n", "", " ", "", "\t", "").Replace(text), "=")
 	data, err := base64.RawStdEncoding.DecodeString(text)
 	return data, err == nil
 }
 
-// encodedAgain tells whether data is base64, or a data: URI, of bytes with that
-// lead.
-func encodedAgain(data, lead []byte) bool {
+// isEncodedTwice reports whether data is base64, or a data: URI, of bytes that begin
+// with the first bytes of a media type.
+func isEncodedTwice(data, first []byte) bool {
 	text := string(data)
 	if strings.HasPrefix(text, "data:") {
 		_, text, _ = strings.Cut(text, ",")
 	}
-	inner, ok := decode64(text)
-	return ok && startsWith(inner, lead)
+	inner, ok := decodeBase64(text)
+	return ok && bytes.HasPrefix(inner, first)
 }
 
-// replaced is what becomes of bytes that are read as UTF-8 one by one: each
-// that is none is replaced.
-func replaced(lead []byte) []byte {
+// isConvertedText reports whether data begins as the first bytes of a media type do
+// after they were read as text, of UTF-8 or of Latin-1, and written as UTF-8.
+func isConvertedText(data, first []byte) bool {
+	return bytes.HasPrefix(data, []byte(strings.ToValidUTF8(string(first), "\uFFFD"))) ||
+		bytes.HasPrefix(data, replaceNonASCII(first)) || bytes.HasPrefix(data, latin1ToUTF8(first))
+}
+
+// replaceNonASCII replaces each byte that is not ASCII by the replacement character,
+// as a decoder of UTF-8 may that reads byte by byte.
+func replaceNonASCII(data []byte) []byte {
 	var out []rune
-	for _, b := range lead {
-		if r := rune(b); b < 0x80 {
-			out = append(out, r)
-		} else {
+	for _, b := range data {
+		if b >= 0x80 {
 			out = append(out, '\uFFFD')
+		} else {
+			out = append(out, rune(b))
 		}
 	}
 	return []byte(string(out))
 }
 
-// fromLatin1 is what becomes of bytes that are read as Latin-1.
-func fromLatin1(lead []byte) []byte {
+// latin1ToUTF8 reads bytes as Latin-1 and writes them as UTF-8.
+func latin1ToUTF8(data []byte) []byte {
 	var out []rune
-	for _, b := range lead {
+	for _, b := range data {
 		out = append(out, rune(b))
 	}
 	return []byte(string(out))

@@ -2,31 +2,27 @@ package resources
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/format"
-	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/expect"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
-	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
-	"github.com/onsi/gomega"
-	"github.com/tidwall/gjson"
 )
 
-// probes are the probes of server/resources. The shape of what is listed
-// and read is judged in every session.
+// probes returns the probes of server/resources. Judges judge the shape of the lists
+// and the contents of every session.
 func probes() []check.Check {
-	return slices.Concat(resourcesListing(), resourcesReading(), resourcesMissing())
+	return slices.Concat(probesOfLists(), probesOfListed(), probesOfMissing(), probesOfURIs(), probesOfPaths())
 }
 
-func resourcesListing() []check.Check {
+// probesOfLists returns the probes of #capabilities and #listing-resources.
+func probesOfLists() []check.Check {
 	return []check.Check{
 		{
 			ID:    "resources.capability.declared",
@@ -34,62 +30,67 @@ func resourcesListing() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-capability-declared"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.ResourcesList, offer.TemplatesList) },
 		},
 		{
 			ID:    "resources.list.answered",
-			Says:  "resources/list is answered with a result",
+			Says:  "the server answers resources/list with a result",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "resources",
 			Rules: []string{"resources-list-answered"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.ResourcesList) },
 		},
 		{
 			ID:    "resources.list.everywhere",
-			Says:  "the same resources are listed on every connection, whatever else was asked there",
+			Says:  "the server lists the same resources on every connection, whatever other requests it received there",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "resources",
 			Rules: []string{"resources-list-not-per-connection"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.ResourcesList) },
 		},
 	}
 }
 
-func resourcesReading() []check.Check {
+// probesOfListed returns the probes that read what the server lists.
+func probesOfListed() []check.Check {
 	return []check.Check{
 		{
 			ID:    "resources.listed.readable",
-			Says:  "a resource that is listed can be read",
+			Says:  "a resource that the server lists can be read",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources",
 			Rules: []string{"resources-listed-readable"},
-			// listedReadable asks again for what could not be read, while it is still
-			// listed. Codes that ask the client for more are no failures.
+			Idle:  "no listed resource was read",
+			Hint:  offerReadable,
+			// Some errors ask the client for more. Any other is confirmed by a second
+			// request, if the resource is still listed.
 			Probe: func(t *check.T) {
-				seen := false
 				for _, u := range usage.Used(t).Resources {
 					m := u.Answer.Message
 					code, _ := m.Code()
 					switch {
-					case u.Err != nil || onTheWeb(u.Uri) || code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError:
+					case u.Err != nil || isWebURI(u.Uri):
+						continue
+					case code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError:
 						continue
 					case m.Kind == wire.Result:
-						seen = true
+						t.Saw()
 						continue
 					}
-					if _, still := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri); !still {
+					if _, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri); !listed {
 						continue
 					}
-					if e, err := usage.ReadResource(t, u.Uri); err == nil && e.Message.Kind == wire.Error {
-						t.Mark(e)
-						t.Fail("its contents", e.Message.Summary(), "%s is listed, and reading it was answered with %s", wire.Clip(u.Uri, 120), e.Message.Summary())
+					if r := readResource(t, u.Uri); r.Err == nil && r.Message.Kind == wire.Error {
+						t.Mark(r.Entry)
+						t.Fail("its contents", r.Message.Summary(), "%s is listed, and resources/read for it was answered with %s",
+							wire.Clip(u.Uri, 120), r.Message.Summary())
 					}
-				}
-				if !seen {
-					t.NotObserved("no listed resource was read", "offer a resource that can be read")
 				}
 			},
 		},
@@ -100,47 +101,49 @@ func resourcesReading() []check.Check {
 			In:    spec.Every,
 			Needs: "resources",
 			Rules: []string{"resources-size-bytes"},
-			// sizeInBytes asks for list and resource again before it judges: of contents
-			// that change no list can tell the size.
+			Idle:  "no resource that was read has a size",
+			Hint:  "give the size of a resource",
+			// A size of contents that change may be outdated: a wrong one is confirmed by
+			// a second list and a second read.
 			Probe: func(t *check.T) {
-				seen := false
 				for _, u := range usage.Used(t).Resources {
 					size := u.Entry.Get("size")
-					item, n, ok := sole(t, u)
+					item, n, ok := onlyItem(t, u)
 					if !ok || !wire.IsInteger(size) {
 						continue
 					}
-					if sizeOf(item, n, int(size.Int())) {
-						seen = true
+					if canBeSize(item, n, int(size.Int())) {
+						t.Saw()
 						continue
 					}
-					entry, still := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri)
-					again := u
-					again.Answer, again.Err = usage.ReadResource(t, u.Uri)
-					if same, _, ok := sole(t, again); ok && still && same.Raw == item.Raw && entry.Get("size").Raw == size.Raw {
-						t.Mark(again.Answer)
-						t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n), "%s is listed with a size of %s bytes, and has %d", wire.Clip(u.Uri, 120), size.Raw, n)
+					entry, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri)
+					r := readResource(t, u.Uri)
+					u.Answer, u.Err = r.Entry, r.Err
+					again, _, ok := onlyItem(t, u)
+					if ok && listed && again.Raw == item.Raw && entry.Get("size").Raw == size.Raw {
+						t.Mark(u.Answer)
+						t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n), "%s is listed with a size of %s bytes and has %d",
+							wire.Clip(u.Uri, 120), size.Raw, n)
 					}
-				}
-				if !seen {
-					t.NotObserved("no resource that was read has a size", "tell the size of a resource")
 				}
 			},
 		},
 		{
 			ID:    "resources.template.uniform",
-			Says:  "a template that names a media type is one whose resources all have it",
+			Says:  "all resources of a template with a mimeType have that media type",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources",
 			Rules: []string{"resources-template-mime-type-uniform"},
-			// templateUniform leaves out what is also listed on its own, and what is read
-			// but not under the URI that was asked for.
+			Idle:  "no resource of a template with a mimeType could be read",
+			Hint:  "complete the variables of a template, or list a resource that matches it",
+			// A resource that is also listed, or that is returned under another URI, may
+			// have come from elsewhere than the template.
 			Probe: func(t *check.T) {
-				seen := false
 				for _, u := range usage.Used(t).Templates {
 					named := u.Entry.Get("mimeType")
-					if _, alone := usage.ListedResource(offer.Walked(t, offer.ResourcesList), u.Uri); alone || named.Type != gjson.String || u.Err != nil || !check.IsComplete(t, u.Answer.Message) {
+					_, listed := usage.ListedResource(offer.Walked(t, offer.ResourcesList), u.Uri)
+					if listed || named.Type != gjson.String || u.Err != nil || !check.IsComplete(t, u.Answer.Message) {
 						continue
 					}
 					for _, item := range u.Answer.Message.Result().Get("contents").Array() {
@@ -150,163 +153,11 @@ func resourcesReading() []check.Check {
 						}
 						if format.MediaTypeOf(has.Str) != format.MediaTypeOf(named.Str) {
 							t.Mark(u.Answer)
-							t.Fail(named.Str, has.Str, "the template %s names the media type %s, and %s has %s", wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.Uri, 120), has.Str)
+							t.Fail(named.Str, has.Str, "the template %s has the mimeType %s, and %s has %s",
+								wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.Uri, 120), has.Str)
 						}
-						seen = true
+						t.Saw()
 					}
-				}
-				if !seen {
-					t.NotObserved("no template with a media type led to a resource that could be read", "complete the variables of a template, or list a resource that it leads to")
-				}
-			},
-		},
-	}
-}
-
-func resourcesMissing() []check.Check {
-	return []check.Check{
-		{
-			ID:    "resources.read.not-found",
-			Says:  "reading a resource that does not exist is answered with error -32602",
-			Level: spec.Must,
-			In:    spec.Stateless,
-			Needs: "resources",
-			Rules: []string{"resources-not-found-32602"},
-			Probe: func(t *check.T) { readMissing(t) },
-		},
-		{
-			ID:    "resources.read.not-found.advised",
-			Says:  "reading a resource that does not exist is answered with error -32002",
-			Level: spec.Should,
-			In:    spec.Handshake,
-			Needs: "resources",
-			Rules: []string{"resources-not-found-code"},
-			Probe: func(t *check.T) { readMissing(t) },
-		},
-		{
-			ID:    "resources.read.not-found.empty",
-			Says:  "reading a resource that does not exist is not answered with empty contents",
-			Level: spec.Must,
-			In:    spec.Stateless,
-			Needs: "resources",
-			Rules: []string{"resources-not-found-no-empty-contents"},
-			Probe: func(t *check.T) {
-				if m := missing(t); m.Kind == wire.Result {
-					t.Fail("an error", m.Summary(), "reading a resource that does not exist was answered with empty contents")
-				}
-			},
-		},
-		{
-			ID:       "resources.read.uri.missing",
-			Says:     "resources/read without uri is answered with error -32602",
-			Level:    spec.Should,
-			In:       spec.Since(spec.V2025_11_25),
-			Needs:    "resources",
-			Malforms: true,
-			Rules:    []string{"resources-read-missing-uri-32602"},
-			// readNothing leaves it to jsonrpc.params.invalid that there is an error at all.
-			// readNothing accepts over HTTP that the header for the uri is missed first
-			// (basic/transports/streamable-http#server-validation).
-			Probe: func(t *check.T) {
-				m := t.Request("resources/read", check.Params{})
-				code, _ := m.Code()
-				switch {
-				case m.Kind == wire.Result:
-					t.NotObserved("resources/read without uri was answered with a result", "")
-				case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
-					t.NotObserved("the header Mcp-Name, which repeats the uri, was missed first: "+m.Summary(), "")
-				}
-				gomega.NewWithT(t).Expect(m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
-			},
-		},
-		{
-			ID:       "resources.read.uri.survived",
-			Says:     "reading what is no URI is answered, and the server goes on",
-			Level:    spec.Robust,
-			In:       spec.Every,
-			Needs:    "resources",
-			Malforms: true,
-			Spec:     "server/resources#security-considerations",
-			Probe: func(t *check.T) {
-				for _, r := range misreads(t) {
-					if r.err != nil {
-						t.Fail("an answer", "none", "reading %q: %v", r.uri, r.err)
-					}
-				}
-				t.Survives("reading what is no URI")
-			},
-		},
-		{
-			ID:       "resources.read.uri.validated",
-			Says:     "nothing is read under what is no URI",
-			Level:    spec.Must,
-			In:       spec.Every,
-			Needs:    "resources",
-			Malforms: true,
-			Rules:    []string{"resources-validate-uris"},
-			// urisValidated takes any error for a refusal, and contents without items too.
-			// What a listed URI or a template leads to is offered, be it a URI or not.
-			Probe: func(t *check.T) {
-				seen := false
-				for _, r := range misreads(t) {
-					m := r.answer.Message
-					if r.err != nil || r.uri == "file://" || known(t, r.uri) || m.Kind == wire.Result && !check.IsComplete(t, m) {
-						continue
-					}
-					if n := len(m.Result().Get("contents").Array()); n > 0 {
-						t.Mark(r.answer)
-						t.Fail("an error", m.Summary(), "reading %q, which is no URI, gave contents", r.uri)
-					}
-					seen = seen || m.Kind == wire.Error
-				}
-				if !seen {
-					t.NotObserved("nothing that is no URI was refused", "")
-				}
-			},
-		},
-		{
-			ID:    "resources.read.path",
-			Says:  "no path that leads out of what is offered is read under a file:// URI",
-			Level: spec.Must,
-			In:    spec.Stateless,
-			Needs: "resources",
-			Rules: []string{"resources-path-traversal"},
-			// pathsSanitized lays out a file of its own that nobody offers, and asks for
-			// it by paths that begin where the server's files are. A server that reads it
-			// by its plain URI offers the whole disk, and one whose files are not on this
-			// disk would refuse it in any case: neither tells anything.
-			Probe: func(t *check.T) {
-				if posting.OverHTTP(t) && !check.IsLoopback(t.HTTP().URL()) {
-					t.NotObserved("the server is not spoken to over the loopback interface: the file that must not be read is one of this machine", "give a URL with localhost or 127.0.0.1")
-				}
-				bases := fileBases(t)
-				if len(bases) == 0 {
-					t.NotObserved("the server lists no file:// resource that is on this disk", "")
-				}
-				canary, token, err := layCanary()
-				if err != nil {
-					t.NotObserved("no file could be laid out: "+err.Error(), "")
-				}
-				defer os.Remove(canary)
-				if e, err := usage.ReadResource(t, format.FileURI(canary)); err != nil || holds(e, token) {
-					t.NotObserved("the server reads any file, or did not answer", "")
-				}
-				refused := false
-				for _, base := range bases {
-					for _, uri := range astray(base, filepath.ToSlash(canary)) {
-						e, err := usage.ReadResource(t, uri)
-						switch {
-						case err != nil:
-							t.NotObserved("reading "+wire.Clip(uri, 120)+" was not answered", "")
-						case holds(e, token):
-							t.Mark(e)
-							t.Fail("an error", e.Message.Summary(), "%s, which leads out of what is offered, was read", wire.Clip(uri, 200))
-						}
-						refused = refused || e.Message.Kind == wire.Error
-					}
-				}
-				if !refused {
-					t.NotObserved("no path was refused", "")
 				}
 			},
 		},

@@ -11,15 +11,68 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/format"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// fileBases returns the folders of file:// resources that are on this disk, as
-// URIs with a slash at the end.
-func fileBases(t *check.T) []string {
+// probesOfPaths returns the probe of the paths of file:// resources.
+func probesOfPaths() []check.Check {
+	return []check.Check{
+		{
+			ID:    "resources.read.path",
+			Says:  "the server reads no file:// URI whose path leads out of the files that it offers",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Needs: "resources",
+			Rules: []string{"resources-path-traversal"},
+			Idle:  "the server refused no path that leads out of its files",
+			// The body creates a file that no server offers, and requests it by paths that
+			// begin in a folder of the server. A server that reads it by its plain URI
+			// offers the whole disk.
+			Probe: func(t *check.T) {
+				folders := requireFileFolders(t)
+				file, token, err := createFile()
+				if err != nil {
+					t.NotObserved("no file could be created: "+err.Error(), "")
+				}
+				defer os.Remove(file)
+				if r := readResource(t, format.FileURI(file)); r.Err != nil || holds(r.Message, token) {
+					t.NotObserved("the server reads any file, or did not answer", "")
+				}
+				for _, folder := range folders {
+					for _, uri := range traversals(folder, filepath.ToSlash(file)) {
+						r := readResource(t, uri)
+						switch {
+						case r.Err != nil:
+							t.NotObserved("resources/read for "+wire.Clip(uri, 120)+" was not answered", "")
+						case holds(r.Message, token):
+							t.Mark(r.Entry)
+							t.Fail("an error", r.Message.Summary(), "%s, which leads out of the files that the server offers, was read",
+								wire.Clip(uri, 200))
+						case r.Message.Kind == wire.Error:
+							t.Saw()
+						}
+					}
+				}
+			},
+		},
+	}
+}
+
+// requireFileFolders returns folders of file:// resources as URIs that end in a slash.
+// It ends the body unless the server is on this machine and lists such resources: the
+// file that must not be read is one of this disk, and a server elsewhere has no such
+// file.
+func requireFileFolders(t *check.T) []string {
+	if posting.OverHTTP(t) && !check.IsLoopback(t.HTTP().URL()) {
+		t.NotObserved("the server may be on another machine, and the file that must not be read is on this one",
+			"give a URL with localhost or 127.0.0.1")
+	}
 	const most = 2
 	var out []string
 	for _, r := range usage.Entries(t, offer.ResourcesList) {
@@ -31,11 +84,14 @@ func fileBases(t *check.T) []string {
 			out = append(out, "file://"+(&url.URL{Path: path.Dir(u.Path)}).EscapedPath()+"/")
 		}
 	}
+	if len(out) == 0 {
+		t.NotObserved("the server lists no file:// resource that is on this disk", "")
+	}
 	return out
 }
 
-// layCanary writes a token to a new file.
-func layCanary() (file, token string, err error) {
+// createFile creates a file that holds a random token.
+func createFile() (file, token string, err error) {
 	f, err := os.CreateTemp("", "mcpcheck-")
 	if err != nil {
 		return "", "", err
@@ -46,23 +102,24 @@ func layCanary() (file, token string, err error) {
 	return f.Name(), token, err
 }
 
-// astray returns URIs that lead from a folder to a file elsewhere, with the
-// dots and the slashes of the way plain and escaped.
-func astray(base, file string) []string {
-	way := strings.Repeat("../", strings.Count(base, "/")) + strings.TrimPrefix(file, "/")
+// traversals returns URIs that lead from a folder to a file elsewhere. Their dots and
+// slashes are plain or percent-encoded.
+func traversals(folder, file string) []string {
+	way := strings.Repeat("../", strings.Count(folder, "/")) + strings.TrimPrefix(file, "/")
 	var out []string
 	for _, dots := range []string{"..", "%2e%2e"} {
 		dotted := strings.ReplaceAll(way, "..", dots)
-		out = append(out, base+dotted, base+strings.ReplaceAll(dotted, "/", "%2f"))
+		out = append(out, folder+dotted, folder+strings.ReplaceAll(dotted, "/", "%2f"))
 	}
 	return out
 }
 
-// holds tells whether what was read has a token in it.
-func holds(e wire.Entry, token string) bool {
-	for _, item := range e.Message.Result().Get("contents").Array() {
+// holds reports whether the contents in a result hold a token.
+func holds(m wire.Message, token string) bool {
+	for _, item := range m.Result().Get("contents").Array() {
+		text := item.Get("text")
 		data, _ := base64.StdEncoding.DecodeString(item.Get("blob").String())
-		if text := item.Get("text"); text.Type == gjson.String && strings.Contains(text.Str, token) || strings.Contains(string(data), token) {
+		if text.Type == gjson.String && strings.Contains(text.Str, token) || strings.Contains(string(data), token) {
 			return true
 		}
 	}

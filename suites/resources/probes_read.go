@@ -1,124 +1,214 @@
 package resources
 
 import (
-	"encoding/base64"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/onsi/gomega"
 	"github.com/tidwall/gjson"
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
+	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// onTheWeb tells whether a client may fetch a resource by itself
-// (server/resources#common-uri-schemes).
-func onTheWeb(uri string) bool {
-	return strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
+// noMissing says why the probes of missing resources are not observed.
+const noMissing = "the server returned no error for a resource that does not exist"
+
+// probesOfMissing returns the probes of #error-handling for a resource that does not
+// exist.
+func probesOfMissing() []check.Check {
+	return []check.Check{
+		{
+			ID:    "resources.read.not-found",
+			Says:  "the server answers resources/read for a resource that does not exist with error -32602",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Needs: "resources",
+			Rules: []string{"resources-not-found-32602"},
+			Idle:  noMissing,
+			Probe: func(t *check.T) { probeMissing(t) },
+		},
+		{
+			ID:    "resources.read.not-found.advised",
+			Says:  "the server answers resources/read for a resource that does not exist with error -32002",
+			Level: spec.Should,
+			In:    spec.Handshake,
+			Needs: "resources",
+			Rules: []string{"resources-not-found-code"},
+			Idle:  noMissing,
+			Probe: func(t *check.T) { probeMissing(t) },
+		},
+		{
+			ID:    "resources.read.not-found.empty",
+			Says:  "the server does not answer resources/read for a resource that does not exist with empty contents",
+			Level: spec.Must,
+			In:    spec.Stateless,
+			Needs: "resources",
+			Rules: []string{"resources-not-found-no-empty-contents"},
+			Idle:  noMissing,
+			Probe: func(t *check.T) {
+				match.Expect(t, readMissing(t)).To(match.BeError(), "resources/read for a resource that does not exist")
+				t.Saw()
+			},
+		},
+	}
 }
 
-// sole returns the one item of contents that stands for a resource, and how
-// many bytes it has.
-func sole(t *check.T, u usage.Use) (item gjson.Result, bytes int, ok bool) {
-	list := u.Answer.Message.Result().Get("contents").Array()
-	if u.Err != nil || !check.IsComplete(t, u.Answer.Message) || len(list) != 1 || list[0].Get("uri").String() != u.Uri {
-		return item, 0, false
+// probesOfURIs returns the probes of resources/read with a bad uri or none.
+func probesOfURIs() []check.Check {
+	return []check.Check{
+		{
+			ID:       "resources.read.uri.missing",
+			Says:     "the server answers resources/read without uri with error -32602",
+			Level:    spec.Should,
+			In:       spec.Since(spec.V2025_11_25),
+			Needs:    "resources",
+			Malforms: true,
+			Rules:    []string{"resources-read-missing-uri-32602"},
+			Idle:     "resources/read without uri was not answered with an error about it",
+			// jsonrpc.params.invalid judges whether the answer is an error at all. Over HTTP
+			// the server may validate first the header that repeats the uri
+			// (basic/transports/streamable-http#server-validation).
+			Probe: func(t *check.T) {
+				m := t.Request("resources/read", check.Params{})
+				code, _ := m.Code()
+				switch {
+				case m.Kind == wire.Result:
+					t.NotObserved("resources/read without uri was answered with a result", "")
+				case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
+					t.NotObserved("the server validated the header Mcp-Name, which repeats the uri, first: "+m.Summary(), "")
+				}
+				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
+				t.Saw()
+			},
+		},
+		{
+			ID:       "resources.read.uri.survived",
+			Says:     "the server answers resources/read for a text that is not a URI, and goes on",
+			Level:    spec.Robust,
+			In:       spec.Every,
+			Needs:    "resources",
+			Malforms: true,
+			Spec:     "server/resources#security-considerations",
+			Idle:     "no text that is not a URI was sent",
+			Probe: func(t *check.T) {
+				for _, r := range readNonURIs(t) {
+					if r.Err != nil {
+						t.Fail("an answer", "none", "resources/read for %q: %v", r.uri, r.Err)
+					}
+				}
+				t.Survives("resources/read for a text that is not a URI")
+				t.Saw()
+			},
+		},
+		{
+			ID:       "resources.read.uri.validated",
+			Says:     "the server returns no contents for a text that is not a URI",
+			Level:    spec.Must,
+			In:       spec.Every,
+			Needs:    "resources",
+			Malforms: true,
+			Rules:    []string{"resources-validate-uris"},
+			Idle:     "the server refused no text that is not a URI",
+			// Any error is a refusal, and empty contents show nothing. A text that the
+			// server lists, or that a template of it matches, is offered, URI or not.
+			Probe: func(t *check.T) {
+				for _, r := range readNonURIs(t) {
+					m := r.Message
+					asksForInput := m.Kind == wire.Result && !check.IsComplete(t, m)
+					if r.Err != nil || r.uri == emptyFileURI || mayBeOffered(t, r.uri) || asksForInput {
+						continue
+					}
+					if len(m.Result().Get("contents").Array()) > 0 {
+						t.Mark(r.Entry)
+						t.Fail("an error", m.Summary(), "resources/read for %q, which is not a URI, returned contents", r.uri)
+					}
+					if m.Kind == wire.Error {
+						t.Saw()
+					}
+				}
+			},
+		},
 	}
-	item = list[0]
-	if text := item.Get("text"); text.Type == gjson.String {
-		return item, len(text.Str), true
-	}
-	data, err := base64.StdEncoding.DecodeString(item.Get("blob").String())
-	return item, len(data), err == nil && item.Get("blob").Type == gjson.String
 }
 
-// sizeOf tells whether a size may be that of the raw content. Of text it is not
-// known in which encoding, and with which ends of lines, it is kept.
-func sizeOf(item gjson.Result, bytes, size int) bool {
-	if bytes == size {
-		return true
+// probeMissing judges the code of the error for a resource that does not exist. Where
+// a rule forbids empty contents, the check of that rule judges them.
+func probeMissing(t *check.T) {
+	m := readMissing(t)
+	if m.Kind == wire.Result && t.Facts.Stateless {
+		t.NotObserved("resources/read for a resource that does not exist was answered with empty contents", "")
 	}
-	text := item.Get("text")
-	if text.Type != gjson.String {
-		return false
-	}
-	runes := utf8.RuneCountInString(text.Str)
-	return slices.Contains([]int{bytes + len("\xef\xbb\xbf"), bytes + strings.Count(text.Str, "\n"), runes, 2 * runes, 2*runes + 2}, size)
+	match.Expect(t, m).To(match.BeError(t.Facts.ResourceNotFound), "resources/read for a resource that does not exist")
+	t.Saw()
 }
 
-// noSuchResource is under a scheme that nobody has.
-const noSuchResource = "mcpcheck-no-such-scheme://mcpcheck/no-such-resource"
+// missingURI is the URI of a resource that does not exist.
+const missingURI = "mcpcheck-no-such-scheme://mcpcheck/no-such-resource"
 
-// known tells whether a URI may be one that the server offers.
-func known(t *check.T, uri string) bool {
-	if _, ok := usage.ListedResource(offer.Walked(t, offer.ResourcesList), uri); ok {
-		return true
-	}
-	return slices.ContainsFunc(usage.Entries(t, offer.TemplatesList), func(r gjson.Result) bool {
-		parsed, err := uritemplate.New(r.Get("uriTemplate").Str)
-		return err != nil || parsed.Match(uri) != nil // of what cannot be parsed nobody knows
-	})
-}
+var missingResourceKey = check.NewKey[wire.Entry]("answer for a missing resource")
 
-var missingResourceKey = check.NewKey[wire.Entry]("missing resource")
-
-// missing reads a resource that there is not, once at this revision, and ends
-// the body where nothing is told by that.
-func missing(t *check.T) wire.Message {
-	if known(t, noSuchResource) {
-		t.NotObserved("a template of the server takes every URI", "")
+// readMissing reads a resource that does not exist, once at this revision. It returns
+// an error or empty contents and ends the body if the answer is another.
+func readMissing(t *check.T) wire.Message {
+	if mayBeOffered(t, missingURI) {
+		t.NotObserved("a template of the server matches every URI", "")
 	}
 	e := check.Once(t, missingResourceKey, func() wire.Entry {
-		e, err := usage.ReadResource(t, noSuchResource)
-		if err != nil {
-			t.NotObserved("reading a resource that does not exist was not answered: "+err.Error(), "")
+		r := readResource(t, missingURI)
+		if r.Err != nil {
+			t.NotObserved("resources/read for a resource that does not exist was not answered: "+r.Err.Error(), "")
 		}
-		return e
+		return r.Entry
 	})
 	t.Mark(e)
 	contents := e.Message.Result().Get("contents")
 	switch {
 	case e.Message.Kind == wire.Error:
 	case !check.IsComplete(t, e.Message) || !contents.IsArray():
-		t.NotObserved("reading a resource that does not exist was answered with "+e.Message.Summary(), "")
+		t.NotObserved("resources/read for a resource that does not exist was answered with "+e.Message.Summary(), "")
 	case len(contents.Array()) > 0:
-		t.NotObserved("the server has a resource under every URI", "")
+		t.NotObserved("the server returns contents for every URI", "")
 	}
 	return e.Message
 }
 
-// readMissing leaves empty contents, where a rule forbids them, to that.
-func readMissing(t *check.T) {
-	m := missing(t)
-	if m.Kind == wire.Result && t.Facts.Stateless {
-		t.NotObserved("reading a resource that does not exist was answered with empty contents", "")
+// mayBeOffered reports whether the server lists a URI, or has a template that matches
+// it or cannot be parsed.
+func mayBeOffered(t *check.T, uri string) bool {
+	if _, ok := usage.ListedResource(offer.Walked(t, offer.ResourcesList), uri); ok {
+		return true
 	}
-	gomega.NewWithT(t).Expect(m).To(match.BeError(t.Facts.ResourceNotFound), "reading a resource that does not exist")
+	return slices.ContainsFunc(usage.Entries(t, offer.TemplatesList), func(r gjson.Result) bool {
+		parsed, err := uritemplate.New(r.Get("uriTemplate").Str)
+		return err != nil || parsed.Match(uri) != nil
+	})
 }
 
-// A misread is what came of reading what is no URI.
-type misread struct {
-	uri    string
-	answer wire.Entry
-	err    error
+// emptyFileURI is a URI by RFC 3986, but names no file.
+const emptyFileURI = "file://"
+
+// A nonURI is a text that is not a URI, or names nothing, and the answer to
+// resources/read for it.
+type nonURI struct {
+	uri string
+	check.Reply
 }
 
-var misreadsKey = check.NewKey[[]misread]("misreads")
+var nonURIsKey = check.NewKey[[]nonURI]("answers for texts that are not URIs")
 
-// misreads asks up to the first that is not answered.
-func misreads(t *check.T) []misread {
-	return check.Once(t, misreadsKey, func() []misread {
-		var out []misread
-		for _, uri := range []string{"", "not a uri", "mcpcheck:\x01\x7f", "file://"} {
-			e, err := usage.ReadResource(t, uri)
-			out = append(out, misread{uri, e, err})
-			if err != nil {
+// readNonURIs sends resources/read for texts that are not URIs and for one that names
+// nothing. It stops at the first request without an answer.
+func readNonURIs(t *check.T) []nonURI {
+	return check.Once(t, nonURIsKey, func() []nonURI {
+		var out []nonURI
+		for _, uri := range []string{"", "not a uri", "mcpcheck:\x01\x7f", emptyFileURI} {
+			r := readResource(t, uri)
+			if out = append(out, nonURI{uri, r}); r.Err != nil {
 				break
 			}
 		}
