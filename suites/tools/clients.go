@@ -8,31 +8,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// clientJudges are the judges of server/tools.
+// clientJudges returns the judges of clients of server/tools.
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "client.tools.call.params",
-			Says:  "tools/call has a name that is a string, and arguments, where present, that are an object",
+			Says:  "the params of tools/call have a string name, and the arguments, if present, are an object",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-call-request-params"},
+			Idle:  "the client called no tool",
 			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
-					m := e.Message
-					if m.Kind != wire.Request || m.Method() != "tools/call" {
-						continue
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if e.Message.Kind != wire.Request || e.Message.Method() != "tools/call" {
+						return false
 					}
-					name, args := m.Params().Get("name"), m.Params().Get("arguments")
+					params := e.Message.Params()
+					name, args := params.Get("name"), params.Get("arguments")
 					switch {
 					case name.Type != gjson.String:
 						j.Fail(e, "the name in tools/call is %s, not a string", wire.TypeName(name))
 					case args.Exists() && !args.IsObject():
 						j.Fail(e, "the arguments in tools/call are %s, not an object", wire.TypeName(args))
-					default:
-						j.Saw()
 					}
-				}
+					return true
+				})
 			},
 		},
 	}

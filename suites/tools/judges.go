@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -11,9 +12,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// toolJudges are the judges of server/tools#tool: the definitions that a server
-// lists. Their schemas are in tools_schemas.go.
-func toolJudges() []check.Check {
+// The reasons why several checks are not observed, and what helps.
+const (
+	noList        = "the server returned no list of tools"
+	noListed      = "the server listed no tool"
+	offerTool     = "offer a tool"
+	noListChanged = "the server sent no notifications/tools/list_changed"
+)
+
+// judgesOfTools returns the judges of server/tools#tool and #listing-tools: of the
+// tools that a server lists. judgesOfSchemas has those of their schemas.
+func judgesOfTools() []check.Check {
+	return slices.Concat(judgesOfLists(), judgesOfNames(), judgesOfMembers())
+}
+
+// judgesOfLists returns the judges of #listing-tools and #list-changed-notification.
+func judgesOfLists() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tools.list.array",
@@ -21,38 +35,68 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-list-result"},
+			Idle:  noList,
 			Judge: func(j *check.J) {
-				transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-					if list := result.Get("tools"); !list.IsArray() {
-						j.Fail(e, "tools is %s, not an array", wire.TypeName(list))
-						return
+				check.Each(j, transcript.Results(j, "tools/list"), func(r transcript.Answered) bool {
+					if list := r.Result.Get("tools"); !list.IsArray() {
+						j.Fail(r.Answer, "tools is %s, not an array", wire.TypeName(list))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
+		{
+			ID:    "tools.list-changed.undeclared",
+			Says:  "the server sends notifications/tools/list_changed only if it declares tools.listChanged",
+			Level: spec.Must,
+			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+			Rules: []string{"tools-list-changed-needs-flag"},
+			Idle:  noListChanged,
+			Judge: func(j *check.J) {
+				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
+			},
+		},
+		{
+			ID:    "tools.list-changed.undeclared.advised",
+			Says:  "the server sends notifications/tools/list_changed only if it declares tools.listChanged",
+			Level: spec.Should,
+			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+			Rules: []string{"tools-list-changed-needs-flag"},
+			Idle:  noListChanged,
+			Judge: func(j *check.J) {
+				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
+			},
+		},
+	}
+}
+
+// judgesOfNames returns the judges of #tool-names.
+func judgesOfNames() []check.Check {
+	return []check.Check{
 		{
 			ID:    "tools.name.string",
 			Says:  "every tool has a string name",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name"},
+			Idle:  noListed,
+			Hint:  offerTool,
 			Judge: func(j *check.J) {
-				transcript.EachResult(j, "tools/list", func(e wire.Entry, _ wire.Message, result gjson.Result) {
-					if !result.Get("tools").IsArray() {
-						return
+				for _, r := range transcript.Results(j, "tools/list") {
+					if !r.Result.Get("tools").IsArray() {
+						continue
 					}
-					for i, tool := range result.Get("tools").Array() {
+					for i, tool := range r.Result.Get("tools").Array() {
 						switch name := tool.Get("name"); {
 						case !tool.IsObject():
-							j.Fail(e, "entry %d of tools is %s, not a tool", i, wire.TypeName(tool))
+							j.Fail(r.Answer, "entry %d of tools is %s, not a tool", i, wire.TypeName(tool))
 						case name.Type != gjson.String:
-							j.Fail(e, "the name of tool %d is %s, not a string", i, wire.TypeName(name))
+							j.Fail(r.Answer, "the name of tool %d is %s, not a string", i, wire.TypeName(name))
 						default:
 							j.Saw()
 						}
 					}
-				})
+				}
 			},
 		},
 		{
@@ -61,7 +105,9 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-name-unique"},
-			Judge: func(j *check.J) { transcript.JudgeUnique(j, "tools/list", "tools", "name", "tools are called") },
+			Idle:  noListed,
+			Hint:  offerTool,
+			Judge: func(j *check.J) { transcript.JudgeUnique(j, "tools/list", "tools", "name", "tools have the name") },
 		},
 		{
 			ID:    "tools.name.length",
@@ -69,17 +115,15 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-name-length"},
+			Idle:  noListed,
+			Hint:  offerTool,
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					name := tool.Get("name")
-					if name.Type != gjson.String {
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					name := l.Item.Get("name")
+					if n := utf8.RuneCountInString(name.Str); name.Type == gjson.String && (n < 1 || n > 128) {
+						j.Fail(l.Answer, "the name %q has %d characters", wire.Clip(name.Str, 80), n)
 					}
-					if n := utf8.RuneCountInString(name.String()); n < 1 || n > 128 {
-						j.Fail(e, "the name %q has %d characters", wire.Clip(name.String(), 80), n)
-						return
-					}
-					j.Saw()
+					return name.Type == gjson.String
 				})
 			},
 		},
@@ -89,31 +133,45 @@ func toolJudges() []check.Check {
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-name-charset", "tools-name-no-special"},
+			Idle:  noListed,
+			Hint:  offerTool,
+			// tools.name.length judges an empty name.
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					name := tool.Get("name")
-					if name.Type != gjson.String || name.String() == "" {
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					name := l.Item.Get("name")
+					if name.Type != gjson.String || name.Str == "" {
+						return false
 					}
-					for _, r := range name.String() {
-						switch {
-						case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
-						default:
-							j.Fail(e, "the name %q has the character %q", wire.Clip(name.String(), 80), r)
-							return
+					for _, r := range name.Str {
+						if !isNameCharacter(r) {
+							j.Fail(l.Answer, "the name %q has the character %q", wire.Clip(name.Str, 80), r)
+							break
 						}
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
+	}
+}
+
+// isNameCharacter reports whether the name of a tool should have a character.
+func isNameCharacter(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.'
+}
+
+// judgesOfMembers returns the judges of the optional members of a tool.
+func judgesOfMembers() []check.Check {
+	return []check.Check{
 		{
 			ID:    "tools.title.string",
 			Says:  "the title of a tool is a string",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-tool-title-type"},
-			Judge: func(j *check.J) { toolText(j, "title") },
+			Idle:  "no tool has a title",
+			Hint:  "offer a tool with a title",
+			Judge: func(j *check.J) { judgeText(j, "title") },
 		},
 		{
 			ID:    "tools.description.string",
@@ -121,7 +179,9 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-tool-description-type"},
-			Judge: func(j *check.J) { toolText(j, "description") },
+			Idle:  "no tool has a description",
+			Hint:  "offer a tool with a description",
+			Judge: func(j *check.J) { judgeText(j, "description") },
 		},
 		{
 			ID:    "tools.annotations.types",
@@ -129,86 +189,73 @@ func toolJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			Rules: []string{"tools-annotations-types"},
-			// toolAnnotations judges the members that schema.ts#ToolAnnotations knows;
-			// others are allowed.
+			Idle:  "no tool has annotations",
+			Hint:  "offer a tool with annotations",
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					hints := tool.Get("annotations")
-					if !hints.Exists() {
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					annotations := l.Item.Get("annotations")
+					if !annotations.Exists() {
+						return false
 					}
-					if !hints.IsObject() {
-						j.Fail(e, "%s: its annotations are %s, not an object", transcript.ToolLabel(tool), wire.TypeName(hints))
-						return
+					if problem := annotationsProblem(annotations); problem != "" {
+						j.Fail(l.Answer, "%s: %s", transcript.ToolLabel(l.Item), problem)
 					}
-					if title := hints.Get("title"); title.Exists() && title.Type != gjson.String {
-						j.Fail(e, "%s: the title in its annotations is %s, not a string", transcript.ToolLabel(tool), wire.TypeName(title))
-						return
-					}
-					for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
-						if v := hints.Get(hint); v.Exists() && !v.IsBool() {
-							j.Fail(e, "%s: its %s is %s, not a boolean", transcript.ToolLabel(tool), hint, wire.TypeName(v))
-							return
-						}
-					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "tools.execution.task-support",
-			Says:  "taskSupport of a tool is forbidden, optional or required",
+			Says:  "the taskSupport of a tool is forbidden, optional or required",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"tools-execution-task-support-enum"},
+			Idle:  "no tool has taskSupport",
+			Hint:  "offer a tool with taskSupport",
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					execution := tool.Get("execution")
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					execution := l.Item.Get("execution")
 					support := execution.Get("taskSupport")
 					switch {
 					case !execution.Exists() || execution.IsObject() && !support.Exists():
+						return false
 					case !execution.IsObject():
-						j.Fail(e, "%s: its execution is %s, not an object", transcript.ToolLabel(tool), wire.TypeName(execution))
-					case support.Type == gjson.String && (support.Str == "forbidden" || support.Str == "optional" || support.Str == "required"):
-						j.Saw()
-					default:
-						j.Fail(e, "%s: its taskSupport is %s", transcript.ToolLabel(tool), wire.Clip(support.Raw, 80))
+						j.Fail(l.Answer, "%s: execution is %s, not an object", transcript.ToolLabel(l.Item), wire.TypeName(execution))
+					case support.Type != gjson.String || !slices.Contains([]string{"forbidden", "optional", "required"}, support.Str):
+						j.Fail(l.Answer, "%s: taskSupport is %s", transcript.ToolLabel(l.Item), wire.Clip(support.Raw, 80))
 					}
+					return true
 				})
-			},
-		},
-		{
-			ID:    "tools.list-changed.undeclared",
-			Says:  "notifications/tools/list_changed is sent only where tools.listChanged is declared",
-			Level: spec.Must,
-			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
-			},
-		},
-		{
-			ID:    "tools.list-changed.undeclared.advised",
-			Says:  "notifications/tools/list_changed is sent only where tools.listChanged is declared",
-			Level: spec.Should,
-			In:    spec.Every &^ spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-			Rules: []string{"tools-list-changed-needs-flag"},
-			Judge: func(j *check.J) {
-				transcript.JudgeUndeclared(j, "notifications/tools/list_changed", "tools.listChanged")
 			},
 		},
 	}
 }
 
-// toolText judges a member that is optional but then a string; null is none.
-func toolText(j *check.J, member string) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		switch v := tool.Get(member); {
-		case !v.Exists():
-		case v.Type != gjson.String:
-			j.Fail(e, "%s: its %s is %s, not a string", transcript.ToolLabel(tool), member, wire.TypeName(v))
-		default:
-			j.Saw()
+// judgeText judges that a member of a tool is a string if it is present; null is not
+// a string.
+func judgeText(j *check.J, member string) {
+	check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+		v := l.Item.Get(member)
+		if v.Exists() && v.Type != gjson.String {
+			j.Fail(l.Answer, "%s: %s is %s, not a string", transcript.ToolLabel(l.Item), member, wire.TypeName(v))
 		}
+		return v.Exists()
 	})
+}
+
+// annotationsProblem returns how the annotations of a tool break
+// schema.ts#ToolAnnotations, or "". Other members are allowed.
+func annotationsProblem(annotations gjson.Result) string {
+	if !annotations.IsObject() {
+		return "annotations is " + wire.TypeName(annotations) + ", not an object"
+	}
+	if title := annotations.Get("title"); title.Exists() && title.Type != gjson.String {
+		return "the title in its annotations is " + wire.TypeName(title) + ", not a string"
+	}
+	for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+		if v := annotations.Get(hint); v.Exists() && !v.IsBool() {
+			return hint + " is " + wire.TypeName(v) + ", not a boolean"
+		}
+	}
+	return ""
 }

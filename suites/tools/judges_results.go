@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -12,9 +13,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// resultJudges are the judges of server/tools#tool-result. What stands inside a
-// content block is judged wherever content occurs, not here.
-func resultJudges() []check.Check {
+// Why the judges of results are not observed, and what helps.
+const (
+	noResult              = "no call of a tool had a result"
+	allowCalls            = "allow tools to be called: --allow-tools NAME,…"
+	noStructuredContent   = "no result of a tool has structuredContent"
+	giveStructuredContent = "offer a tool that returns structuredContent and that mcpcheck may call"
+)
+
+// judgesOfResults returns the judges of server/tools#tool-result and #error-handling.
+// The checks of schema judge content blocks.
+func judgesOfResults() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tools.result.content",
@@ -22,13 +31,14 @@ func resultJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-call-result-content"},
+			Idle:  noResult,
+			Hint:  allowCalls,
 			Judge: func(j *check.J) {
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					if c := result.Get("content"); !c.IsArray() {
-						j.Fail(e, "the result of tool %q: content is %s, not an array", wire.Clip(tool, 80), wire.TypeName(c))
-						return
+				check.Each(j, callResults(j), func(c callResult) bool {
+					if content := c.result.Get("content"); !content.IsArray() {
+						j.Fail(c.answer, "%s: content is %s, not an array", c.label(), wire.TypeName(content))
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
@@ -38,15 +48,15 @@ func resultJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-call-result-is-error-type"},
+			Idle:  "no result of a tool has isError",
+			Hint:  allowCalls,
 			Judge: func(j *check.J) {
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					switch v := result.Get("isError"); {
-					case !v.Exists():
-					case !v.IsBool():
-						j.Fail(e, "the result of tool %q: isError is %s, not a boolean", wire.Clip(tool, 80), wire.TypeName(v))
-					default:
-						j.Saw()
+				check.Each(j, callResults(j), func(c callResult) bool {
+					isError := c.result.Get("isError")
+					if isError.Exists() && !isError.IsBool() {
+						j.Fail(c.answer, "%s: isError is %s, not a boolean", c.label(), wire.TypeName(isError))
 					}
+					return isError.Exists()
 				})
 			},
 		},
@@ -56,182 +66,205 @@ func resultJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
 			Rules: []string{"tools-structured-content-object"},
+			Idle:  noStructuredContent,
+			Hint:  giveStructuredContent,
 			Judge: func(j *check.J) {
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					switch v := result.Get("structuredContent"); {
-					case !v.Exists():
-					case !v.IsObject():
-						j.Fail(e, "the result of tool %q: structuredContent is %s, not an object", wire.Clip(tool, 80), wire.TypeName(v))
-					default:
-						j.Saw()
+				check.Each(j, callResults(j), func(c callResult) bool {
+					structured := c.result.Get("structuredContent")
+					if structured.Exists() && !structured.IsObject() {
+						j.Fail(c.answer, "%s: structuredContent is %s, not an object", c.label(), wire.TypeName(structured))
 					}
+					return structured.Exists()
 				})
 			},
 		},
 		{
 			ID:    "tools.result.structured.text",
-			Says:  "structuredContent also stands as JSON in a text block",
+			Says:  "a text block of the result holds structuredContent as JSON",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-structured-content-text"},
-			// structuredText looks at objects only: where other values are allowed, the
-			// page's own example of an array puts prose into the text block.
+			Idle:  "no result of a tool has structuredContent that is an object",
+			Hint:  giveStructuredContent,
+			// Only objects are judged: where other values are allowed, the page's own
+			// example of an array has prose in the text block.
 			Judge: func(j *check.J) {
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					v := result.Get("structuredContent")
-					if !v.IsObject() || result.Get("isError").Bool() {
-						return
+				check.Each(j, callResults(j), func(c callResult) bool {
+					structured := c.result.Get("structuredContent")
+					if !structured.IsObject() || c.failed() {
+						return false
 					}
-					for _, block := range result.Get("content").Array() {
+					repeated := slices.ContainsFunc(c.result.Get("content").Array(), func(block gjson.Result) bool {
 						text := block.Get("text").String()
-						if block.Get("type").String() == "text" && gjson.Valid(text) && transcript.EqualJSON(gjson.Parse(text), v) {
-							j.Saw()
-							return
-						}
+						return block.Get("type").String() == "text" && gjson.Valid(text) &&
+							transcript.EqualJSON(gjson.Parse(text), structured)
+					})
+					if !repeated {
+						j.Fail(c.answer, "%s: no text block holds structuredContent as JSON", c.label())
 					}
-					j.Fail(e, "the result of tool %q: no text block holds structuredContent as JSON", wire.Clip(tool, 80))
+					return true
 				})
 			},
 		},
 		{
 			ID:    "tools.result.structured.schema",
-			Says:  "the result of a tool with an outputSchema has structuredContent that fits it",
+			Says:  "the result of a tool with an outputSchema has structuredContent that conforms to it",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-conformance"},
-			// structuredSchema holds results against the outputSchema that the tool was
-			// last listed with. A failed call owes no structured result.
+			Idle:  "no tool with an outputSchema returned a result",
+			Hint:  "offer a tool with an outputSchema that mcpcheck may call",
+			// A failed call has no structured result. tools.output-schema.valid judges a
+			// schema that cannot be compiled.
 			Judge: func(j *check.J) {
-				listed := map[string]string{} // outputSchema by name; "" for none
-				compiled := map[string]*schema.ToolSchema{}
-				calls := map[int][]callResult{}
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					calls[e.Index] = append(calls[e.Index], callResult{e, tool, result})
+				compiled := map[string]*schema.ToolSchema{} // by outputSchema; nil if it cannot be compiled
+				check.Each(j, callsWithOutputSchema(j), func(c callWithOutputSchema) bool {
+					if c.failed() {
+						return false
+					}
+					s, known := compiled[c.outputSchema]
+					if !known {
+						s, _ = schema.CompileTool([]byte(c.outputSchema))
+						compiled[c.outputSchema] = s
+					}
+					return s != nil && judgeStructuredContent(j, c.callResult, s)
 				})
-				definitions := map[int][]gjson.Result{}
-				transcript.EachListEntry(j, "tools/list", "tools", func(e wire.Entry, tool gjson.Result) { definitions[e.Index] = append(definitions[e.Index], tool) })
-				for i := range j.Entries() {
-					for _, tool := range definitions[i] {
-						listed[tool.Get("name").String()] = tool.Get("outputSchema").Raw
-					}
-					for _, c := range calls[i] {
-						raw := listed[c.tool]
-						if raw == "" || c.result.Get("isError").Bool() {
-							continue
-						}
-						s, known := compiled[raw]
-						if !known {
-							s, _ = schema.CompileTool([]byte(raw)) // one that cannot be compiled judges nothing
-							compiled[raw] = s
-						}
-						if s != nil {
-							c.holdAgainst(j, s)
-						}
-					}
-				}
 			},
 		},
 		{
 			ID:    "tools.result.embedded",
-			Says:  "a server whose tools embed resources declares resources",
+			Says:  "a server whose tools embed resources declares the capability resources",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-embedded-resources-capability"},
+			Idle:  "no result of a tool embeds a resource",
+			Hint:  "offer a tool that embeds a resource and that mcpcheck may call",
+			// Without the opening of the session it is not known what the server declared.
 			Judge: func(j *check.J) {
 				if !j.Capabilities(wire.Server).Exists() {
 					return
 				}
-				declared := j.Declares(wire.Server, "resources")
-				eachCallResult(j, func(e wire.Entry, tool string, result gjson.Result) {
-					embeds := slices.ContainsFunc(result.Get("content").Array(), func(b gjson.Result) bool { return b.Get("type").String() == "resource" })
-					switch {
-					case embeds && !declared:
-						j.Fail(e, "tool %q embeds a resource, but resources is not declared", wire.Clip(tool, 80))
-					case embeds:
-						j.Saw()
+				check.Each(j, callResults(j), func(c callResult) bool {
+					embeds := slices.ContainsFunc(c.result.Get("content").Array(), func(block gjson.Result) bool {
+						return block.Get("type").String() == "resource"
+					})
+					if embeds && !j.Declares(wire.Server, "resources") {
+						j.Fail(c.answer, "tool %q embeds a resource, but the server does not declare resources", wire.Clip(c.tool, 80))
 					}
+					return embeds
 				})
 			},
 		},
 		{
 			ID:    "tools.result.failure",
-			Says:  "a tool that fails says so in its result, with isError true",
+			Says:  "a tool that fails returns a result with isError true",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-execution-error-is-error", "tools-execution-error-docs"},
+			Idle:  "no tool was called that fails by the public conformance contract",
+			Hint:  "offer the tool " + failingTool + " of that contract",
 			Judge: func(j *check.J) {
-				for _, e := range j.Sent() {
-					if !e.Message.IsResponse() {
-						continue
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					if !e.Message.IsResponse() || !answersFailingCall(j, e) {
+						return false
 					}
-					request, ok := j.RequestOf(e)
-					if !ok || request.Message.Method() != "tools/call" {
-						continue
+					switch {
+					case e.Message.Kind == wire.Error:
+						j.Fail(e, "the tool %s, which fails, was answered with the protocol %s", failingTool, e.Message.Summary())
+					case !e.Message.Result().Get("isError").Bool():
+						j.Fail(e, "the tool %s, which fails, was answered with a result without isError true", failingTool)
 					}
-					call := request.Message.Params()
-					if call.Get("name").String() != alwaysFails || len(call.Get("arguments").Map()) > 0 || !listedBefore(j, e, alwaysFails) {
-						continue
-					}
-					if e.Message.Kind == wire.Error || !e.Message.Result().Get("isError").Bool() {
-						j.Fail(e, "the tool %s, which fails, was answered with %s", alwaysFails, failureForm(e.Message))
-						continue
-					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 	}
 }
 
-// eachCallResult gives the results of tools/call. A call that asked to become
-// a task is answered with the task (basic/utilities/tasks, in 2025-11-25).
-func eachCallResult(j *check.J, look func(e wire.Entry, tool string, result gjson.Result)) {
-	transcript.EachResult(j, "tools/call", func(e wire.Entry, request wire.Message, result gjson.Result) {
-		if !request.Params().Get("task").Exists() {
-			look(e, request.Params().Get("name").String(), result)
-		}
-	})
-}
-
+// A callResult is the result of a call of a tool.
 type callResult struct {
-	e      wire.Entry
+	answer wire.Entry
 	tool   string
 	result gjson.Result
 }
 
-func (c callResult) holdAgainst(j *check.J, s *schema.ToolSchema) {
-	v := c.result.Get("structuredContent")
-	if !v.Exists() {
-		j.Fail(c.e, "tool %q has an outputSchema, but its result has no structuredContent", wire.Clip(c.tool, 80))
-		return
-	}
-	switch broken, err := s.Validate([]byte(v.Raw)); {
-	case err != nil:
-	case len(broken) > 0:
-		j.Fail(c.e, "the structuredContent of tool %q does not fit its outputSchema: %s", wire.Clip(c.tool, 80), broken[0])
-	default:
-		j.Saw()
-	}
+// label names the result in a failure.
+func (c callResult) label() string {
+	return fmt.Sprintf("the result of tool %q", wire.Clip(c.tool, 80))
 }
 
-// alwaysFails is the tool that fails by the public conformance contract, whose
-// fixtures many servers offer. Of any other tool nobody can tell from outside
-// whether an error is the tool's own or the server's, which is due as a
-// protocol error.
-const alwaysFails = "test_error_handling"
+// failed reports whether the tool failed.
+func (c callResult) failed() bool { return c.result.Get("isError").Bool() }
 
-func failureForm(m wire.Message) string {
-	if m.Kind == wire.Error {
-		return "the protocol " + m.Summary()
+// callResults returns the results of tools/call. It leaves out calls as tasks, which
+// are answered with the task (basic/utilities/tasks, in 2025-11-25).
+func callResults(j *check.J) []callResult {
+	var out []callResult
+	for _, r := range transcript.Results(j, "tools/call") {
+		if params := r.Request.Params(); !params.Get("task").Exists() {
+			out = append(out, callResult{r.Answer, params.Get("name").String(), r.Result})
+		}
 	}
-	return "a result without isError true"
+	return out
 }
 
-// listedBefore tells whether the server listed a tool of that name before a
-// frame: else the name is unknown to it.
-func listedBefore(j *check.J, before wire.Entry, name string) (found bool) {
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		found = found || e.Index < before.Index && tool.Get("name").String() == name
+// A callWithOutputSchema is the result of a call of a tool with an outputSchema.
+type callWithOutputSchema struct {
+	callResult
+	outputSchema string // as the tool was last listed before the result
+}
+
+// callsWithOutputSchema returns the results of tools with an outputSchema.
+func callsWithOutputSchema(j *check.J) []callWithOutputSchema {
+	var out []callWithOutputSchema
+	listed := transcript.ListEntries(j, "tools/list", "tools")
+	outputSchemas := map[string]string{} // by name of the tool
+	for _, c := range callResults(j) {
+		for len(listed) > 0 && listed[0].Answer.Index <= c.answer.Index {
+			tool := listed[0].Item
+			outputSchemas[tool.Get("name").String()] = tool.Get("outputSchema").Raw
+			listed = listed[1:]
+		}
+		if raw := outputSchemas[c.tool]; raw != "" {
+			out = append(out, callWithOutputSchema{c, raw})
+		}
+	}
+	return out
+}
+
+// judgeStructuredContent judges the structuredContent of a result by a schema. It
+// reports whether the schema could be applied.
+func judgeStructuredContent(j *check.J, c callResult, s *schema.ToolSchema) bool {
+	structured := c.result.Get("structuredContent")
+	if !structured.Exists() {
+		j.Fail(c.answer, "tool %q has an outputSchema, but its result has no structuredContent", wire.Clip(c.tool, 80))
+		return true
+	}
+	violations, err := s.Validate([]byte(structured.Raw))
+	if len(violations) > 0 && err == nil {
+		j.Fail(c.answer, "the structuredContent of tool %q does not conform to its outputSchema: %s",
+			wire.Clip(c.tool, 80), violations[0])
+	}
+	return err == nil
+}
+
+// failingTool is the tool that fails by the public conformance contract, whose
+// fixtures many servers offer. For any other tool it is not known whether an error is
+// the tool's own or one that the server reports as a protocol error.
+const failingTool = "test_error_handling"
+
+// answersFailingCall reports whether a response answers a call of the failing tool
+// without arguments, after the server listed that tool.
+func answersFailingCall(j *check.J, e wire.Entry) bool {
+	request, ok := j.RequestOf(e)
+	if !ok || request.Message.Method() != "tools/call" {
+		return false
+	}
+	params := request.Message.Params()
+	if params.Get("name").String() != failingTool || len(params.Get("arguments").Map()) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(transcript.Tools(j), func(l transcript.ListEntry) bool {
+		return l.Answer.Index < e.Index && l.Item.Get("name").String() == failingTool
 	})
-	return found
 }

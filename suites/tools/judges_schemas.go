@@ -13,17 +13,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// closedInput and closedOutput are the revisions in which schema.ts#Tool spells
-// out properties and required of the schemas of a tool. There the members have
-// a judge of their own and the judge of the meta-schema leaves them to it.
+// typedMembers are the revisions in which schema.ts#Tool gives the types of properties
+// and required in the schemas of a tool. There a judge of its own judges these members,
+// and the judge of the meta-schema leaves them to it.
+const typedMembers = spec.Handshake
+
+// Why the judges of schemas are not observed, and what helps.
 const (
-	closedInput  = spec.Handshake
-	closedOutput = spec.Handshake
+	noOutputSchema    = "no tool has an outputSchema"
+	offerOutputSchema = "offer a tool with an outputSchema"
+	noKnownDialect    = "no tool has an inputSchema whose dialect is known"
 )
 
-// schemaJudges are the judges of inputSchema and outputSchema
+// judgesOfSchemas returns the judges of inputSchema and outputSchema
 // (server/tools#tool, basic/index#json-schema-usage since 2025-11-25).
-func schemaJudges() []check.Check {
+func judgesOfSchemas() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tools.input-schema.object",
@@ -31,133 +35,144 @@ func schemaJudges() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-input-schema-object"},
+			Idle:  noListed,
+			Hint:  offerTool,
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					if why := notRootedInObject(tool.Get("inputSchema")); why != "" {
-						j.Fail(e, "%s: its inputSchema %s", transcript.ToolLabel(tool), why)
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					if problem := rootProblem(l.Item.Get("inputSchema")); problem != "" {
+						j.Fail(l.Answer, "%s: its inputSchema %s", transcript.ToolLabel(l.Item), problem)
 					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "tools.input-schema.members",
-			Says:  "properties of an inputSchema maps names to objects and required is an array of strings",
+			Says:  "in an inputSchema, properties maps names to objects and required is an array of strings",
 			Level: spec.Must,
-			In:    closedInput,
+			In:    typedMembers,
 			Rules: []string{"tools-input-schema-members"},
+			Idle:  "no tool has an inputSchema with properties or required",
+			Hint:  "offer a tool with arguments",
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					s := tool.Get("inputSchema")
-					if !s.Get("properties").Exists() && !s.Get("required").Exists() {
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					input := l.Item.Get("inputSchema")
+					if problem := membersProblem(input); problem != "" {
+						j.Fail(l.Answer, "%s: in its inputSchema %s", transcript.ToolLabel(l.Item), problem)
 					}
-					if why := illTypedMembers(s); why != "" {
-						j.Fail(e, "%s: in its inputSchema %s", transcript.ToolLabel(tool), why)
-						return
-					}
-					j.Saw()
+					return input.Get("properties").Exists() || input.Get("required").Exists()
 				})
 			},
 		},
 		{
 			ID:    "tools.input-schema.valid",
-			Says:  "an inputSchema is valid under the dialect that it names, or 2020-12",
+			Says:  "an inputSchema is valid in the dialect that it names, or in 2020-12",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: func(j *check.J) { schemaValid(j, "inputSchema", schema.CompileTool) },
+			Idle:  noKnownDialect,
+			Hint:  offerTool,
+			Judge: func(j *check.J) { judgeSchemas(j, "inputSchema", schema.CompileTool) },
 		},
 		{
 			ID:    "tools.input-schema.valid.advised",
-			Says:  "an inputSchema is valid under some dialect of JSON Schema",
+			Says:  "an inputSchema is valid in some dialect of JSON Schema",
 			Level: spec.Should,
 			In:    spec.Until(spec.V2025_06_18),
 			Rules: []string{"tools-input-schema-valid"},
-			Judge: func(j *check.J) { schemaValid(j, "inputSchema", schema.CompileToolAnyDialect) },
+			Idle:  noKnownDialect,
+			Hint:  offerTool,
+			Judge: func(j *check.J) { judgeSchemas(j, "inputSchema", schema.CompileToolAnyDialect) },
 		},
 		{
 			ID:    "tools.output-schema.object",
-			Says:  "the outputSchema of a tool is an object, up to 2025-11-25 one whose type is object",
+			Says:  "the outputSchema of a tool is an object; up to 2025-11-25 its type is object",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-object"},
-			// outputSchemaObject: the root may be of any type where structured results
-			// are not bound to objects.
+			Idle:  noOutputSchema,
+			Hint:  offerOutputSchema,
 			Judge: func(j *check.J) {
-				transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-					s := tool.Get("outputSchema")
-					if !s.Exists() {
-						return
+				check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+					output := l.Item.Get("outputSchema")
+					if !output.Exists() {
+						return false
 					}
-					why := ""
-					switch {
-					case !closedOutput.Has(j.Rev) && !s.IsObject():
-						why = "is " + wire.TypeName(s) + ", not an object"
-					case closedOutput.Has(j.Rev):
-						if why = notRootedInObject(s); why == "" {
-							why = illTypedMembers(s)
-						}
+					if problem := outputProblem(j.Rev, output); problem != "" {
+						j.Fail(l.Answer, "%s: its outputSchema: %s", transcript.ToolLabel(l.Item), problem)
 					}
-					if why != "" {
-						j.Fail(e, "%s: its outputSchema: %s", transcript.ToolLabel(tool), why)
-						return
-					}
-					j.Saw()
+					return true
 				})
 			},
 		},
 		{
 			ID:    "tools.output-schema.valid",
-			Says:  "an outputSchema is valid under the dialect that it names, or 2020-12",
+			Says:  "an outputSchema is valid in the dialect that it names, or in 2020-12",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: func(j *check.J) { schemaValid(j, "outputSchema", schema.CompileTool) },
+			Idle:  noOutputSchema,
+			Hint:  offerOutputSchema,
+			Judge: func(j *check.J) { judgeSchemas(j, "outputSchema", schema.CompileTool) },
 		},
 		{
 			ID:    "tools.output-schema.valid.advised",
-			Says:  "an outputSchema is valid under some dialect of JSON Schema",
+			Says:  "an outputSchema is valid in some dialect of JSON Schema",
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_06_18),
 			Rules: []string{"tools-output-schema-valid"},
-			Judge: func(j *check.J) { schemaValid(j, "outputSchema", schema.CompileToolAnyDialect) },
+			Idle:  noOutputSchema,
+			Hint:  offerOutputSchema,
+			Judge: func(j *check.J) { judgeSchemas(j, "outputSchema", schema.CompileToolAnyDialect) },
 		},
 	}
 }
 
-// notRootedInObject tells why a value is no schema whose type is object.
-func notRootedInObject(s gjson.Result) string {
+// rootProblem returns why a value is not a schema whose type is object, or "".
+func rootProblem(s gjson.Result) string {
 	kind := s.Get("type")
 	switch {
 	case !s.Exists():
 		return "is missing"
 	case !s.IsObject():
 		return "is " + wire.TypeName(s) + ", not an object"
+	case !kind.Exists():
+		return `has no type, which must be "object"`
 	case kind.Type != gjson.String || kind.Str != "object":
-		if !kind.Exists() {
-			return `has no type, which must be "object"`
-		}
 		return `has the type ` + wire.Clip(kind.Raw, 80) + `, not "object"`
 	}
 	return ""
 }
 
-// illTypedMembers tells what is wrong with properties and required of a schema.
-func illTypedMembers(s gjson.Result) (why string) {
+// outputProblem returns why a value is not an outputSchema, or "". Where structured
+// results may be any value, the root may have any type.
+func outputProblem(rev spec.Revision, s gjson.Result) string {
+	if !typedMembers.Has(rev) {
+		if !s.IsObject() {
+			return "is " + wire.TypeName(s) + ", not an object"
+		}
+		return ""
+	}
+	if problem := rootProblem(s); problem != "" {
+		return problem
+	}
+	return membersProblem(s)
+}
+
+// membersProblem returns what is wrong with properties and required of a schema, or "".
+func membersProblem(s gjson.Result) (problem string) {
 	properties, required := s.Get("properties"), s.Get("required")
 	if properties.Exists() && !properties.IsObject() {
 		return "properties is " + wire.TypeName(properties) + ", not an object"
 	}
 	properties.ForEach(func(name, v gjson.Result) bool {
 		if !v.IsObject() {
-			why = "the property " + wire.Clip(name.Raw, 80) + " is " + wire.TypeName(v) + ", not an object"
+			problem = "the property " + wire.Clip(name.Raw, 80) + " is " + wire.TypeName(v) + ", not an object"
 		}
-		return why == ""
+		return problem == ""
 	})
-	if why != "" || !required.Exists() {
-		return why
+	if problem != "" || !required.Exists() {
+		return problem
 	}
 	if !required.IsArray() {
 		return "required is " + wire.TypeName(required) + ", not an array"
@@ -170,54 +185,46 @@ func illTypedMembers(s gjson.Result) (why string) {
 	return ""
 }
 
-// schemaValid holds a schema against the meta-schema of its dialect. Dialects
-// that are not known, references that lead out of the schema and patterns that
-// only other engines read are not judged.
-func schemaValid(j *check.J, member string, compile func([]byte) (*schema.ToolSchema, error)) {
-
-	known := map[string]error{}
-	transcript.EachTool(j, func(e wire.Entry, tool gjson.Result) {
-		s := tool.Get(member)
+// judgeSchemas judges the schemas in a member of tools by the meta-schema of their
+// dialect. It does not judge unknown dialects, references that lead out of the schema
+// and patterns that only other engines read.
+func judgeSchemas(j *check.J, member string, compile func([]byte) (*schema.ToolSchema, error)) {
+	errs := map[string]error{} // of schemas that were compiled
+	check.Each(j, transcript.Tools(j), func(l transcript.ListEntry) bool {
+		s := l.Item.Get(member)
 		if !s.IsObject() {
-			return
+			return false
 		}
-		err, ok := known[s.Raw]
-		if !ok {
+		err, known := errs[s.Raw]
+		if !known {
 			_, err = compile([]byte(s.Raw))
-			known[s.Raw] = err
-		}
-		if err == nil {
-			j.Saw()
-			return
+			errs[s.Raw] = err
 		}
 		var invalid *schema.InvalidSchemaError
 		if !errors.As(err, &invalid) {
-			return
+			return err == nil
 		}
 		for _, v := range invalid.Violations {
-			if !judgedApart(j, member, v) {
-				j.Fail(e, "%s: its %s is no valid schema: %s", transcript.ToolLabel(tool), member, v)
-				return
+			if !hasOwnJudge(j, member, v) {
+				j.Fail(l.Answer, "%s: its %s is not a valid schema: %s", transcript.ToolLabel(l.Item), member, v)
+				return true
 			}
 		}
+		return false
 	})
-
 }
 
-// judgedApart tells whether a violation of the meta-schema is the subject of
-// the judges of the root and its members, so that one cause is one failure.
-func judgedApart(j *check.J, member string, v schema.Violation) bool {
-	closed := closedInput
-	if member == "outputSchema" {
-		closed = closedOutput
-	}
+// hasOwnJudge reports whether the judges of the root of a schema and its members judge
+// a violation of the meta-schema: one cause is one failure.
+func hasOwnJudge(j *check.J, member string, v schema.Violation) bool {
+	typed := typedMembers.Has(j.Rev)
 	switch at := v.InstancePath; {
 	case at == "/type":
-		return member == "inputSchema" || closed.Has(j.Rev)
+		return member == "inputSchema" || typed
 	case at == "/properties", at == "/required", strings.HasPrefix(at, "/required/") && v.Keyword == "type":
-		return closed.Has(j.Rev) && v.Keyword == "type"
+		return typed && v.Keyword == "type"
 	case strings.HasPrefix(at, "/properties/") && strings.Count(at, "/") == 2:
-		return closed.Has(j.Rev) && v.Keyword == "type"
+		return typed && v.Keyword == "type"
 	}
 	return false
 }

@@ -13,57 +13,61 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// A refusedCall is what came of a call with arguments that do not fit.
-type refusedCall struct {
+// An invalidCall is the answer to a call with arguments that break the inputSchema.
+type invalidCall struct {
 	tool   string
 	misfit schema.Misfit
 	answer wire.Entry
 }
 
-var invalidArgumentsKey = check.NewKey[[]refusedCall]("invalid arguments")
+var invalidCallsKey = check.NewKey[[]invalidCall]("calls with invalid arguments")
 
-// refusals calls tools with invalid arguments, once at this revision.
-func refusals(t *check.T) []refusedCall {
-	return check.Once(t, invalidArgumentsKey, func() []refusedCall {
-		var out []refusedCall
-		late := 0
-		for _, c := range chosenMisfits(t) {
-			e, err := t.Try("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON))).Get()
-			if err == nil {
-				out = append(out, refusedCall{c.tool.Get("name").String(), c.misfit, e})
-			} else if late++; t.Over() != nil || late == toolcalls.MaxLate {
-				break // that requests are answered has checks of its own
+// invalidCalls calls tools with invalid arguments, once at this revision. It leaves
+// out calls without an answer: other checks judge whether requests are answered.
+func invalidCalls(t *check.T) []invalidCall {
+	return check.Once(t, invalidCallsKey, func() []invalidCall {
+		var out []invalidCall
+		unanswered := 0
+		for _, c := range misfitsToSend(t) {
+			r := t.Try("tools/call", offer.CallParams(c.tool, string(c.misfit.JSON)))
+			if r.Err == nil {
+				out = append(out, invalidCall{c.tool.Get("name").String(), c.misfit, r.Entry})
+			} else if unanswered++; t.Over() != nil || unanswered == toolcalls.MaxLate {
+				break
 			}
 		}
 		return out
 	})
 }
 
+// A toolMisfit is invalid arguments for a tool.
 type toolMisfit struct {
 	tool   gjson.Result
 	misfit schema.Misfit
 }
 
-// chosenMisfits chooses among the misfits of all tools that may be abused.
-func chosenMisfits(t *check.T) []toolMisfit {
+// misfitsToSend returns invalid arguments for the tools that may be called with them.
+func misfitsToSend(t *check.T) []toolMisfit {
 	var all []toolMisfit
-	seen := 0
+	tools := 0
 	for _, tool := range offer.Tools(t) {
-		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) || seen == offer.ToolsMisfitted {
+		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
 			continue
 		}
-		seen++
+		if tools++; tools > offer.ToolsMisfitted {
+			break
+		}
 		for _, m := range offer.Misfits(t, tool) {
 			all = append(all, toolMisfit{tool, m})
 		}
 	}
-	return choose(all)
+	return chooseMisfits(all)
 }
 
-// choose takes the misfit of whose kind fewest were taken, of the tool of which
-// fewest were taken, and so on. What a server may put right comes once for each
-// kind, and last.
-func choose(all []toolMisfit) []toolMisfit {
+// chooseMisfits chooses among the misfits of all tools: each time one of the kind, and
+// among these of the tool, of which fewest were chosen. Those that a server may repair
+// come last, and once for each kind.
+func chooseMisfits(all []toolMisfit) []toolMisfit {
 	var out []toolMisfit
 	taken := make([]bool, len(all))
 	kinds, tools := map[string]int{}, map[string]int{}
@@ -93,9 +97,9 @@ func choose(all []toolMisfit) []toolMisfit {
 	return out
 }
 
-// kindOfMisfit tells apart what is commonly validated by other code: members
-// from what is nested in them, and what holds always from what holds in a
-// branch.
+// kindOfMisfit returns a name for the code that commonly validates a misfit: different
+// code validates members and what is nested in them, and what holds always and what
+// holds in a branch.
 func kindOfMisfit(m schema.Misfit) string {
 	kind := m.Keyword + " " + m.Under
 	if strings.Count(m.Path, "/") > 1 {

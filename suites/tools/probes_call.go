@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/onsi/gomega"
+	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -16,115 +16,127 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// callProbes are the probes of server/tools#calling-tools and
-// #error-handling. The shape of results is judged in every session.
-func callProbes() []check.Check {
+// Why several probes are not observed, and what helps.
+const (
+	noUnknownCall     = "no unknown tool was called"
+	noMalformedCall   = "no tools/call that breaks its schema was sent"
+	noLink            = "no tool returned a link to a resource of the server"
+	allowInvalidCalls = "allow tools to be called with invalid arguments: --allow-tools NAME,…"
+)
+
+// probesOfCalls returns the probes of server/tools#calling-tools and #error-handling.
+// Judges judge the shape of the results of every session.
+func probesOfCalls() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tools.call.unknown",
-			Says:  "a call of an unknown tool is answered with a protocol error",
+			Says:  "the server answers a call of an unknown tool with a protocol error",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"tools-unknown-tool-error", "tools-find-error-schema"},
-			// unknownTool: the code -32602 stands in an example only.
+			Idle:  noUnknownCall,
+			// Only an example of the page has the code -32602.
 			Probe: func(t *check.T) {
 				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
-				gomega.NewWithT(t).Expect(m).To(match.BeError())
+				match.Expect(t, m).To(match.BeError(), "tools/call of an unknown tool")
 				if code, _ := m.Code(); code != spec.InvalidParams {
-					t.Note("an unknown tool was answered with %d; the example of the page has -32602", code)
+					t.Note("the server answers a call of an unknown tool with %d; the example of the page has -32602", code)
 				}
+				t.Saw()
 			},
 		},
 		{
 			ID:    "tools.call.unsupported",
-			Says:  "a call of a tool on a server without tools is answered with a protocol error",
+			Says:  "a server without tools answers a call of a tool with a protocol error",
 			Level: spec.Should,
 			In:    spec.Every,
 			Rules: []string{"tools-find-error-schema"},
+			Idle:  noUnknownCall,
 			Probe: func(t *check.T) {
 				if t.Declares("tools") {
 					t.NotApplicable("the server has tools")
 				}
-				gomega.NewWithT(t).Expect(t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})).To(match.BeError())
+				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+				match.Expect(t, m).To(match.BeError(), "tools/call to a server that does not declare tools")
+				t.Saw()
 			},
 		},
 		{
 			ID:       "tools.call.malformed",
-			Says:     "a tools/call that breaks its schema is answered with a protocol error",
+			Says:     "the server answers a tools/call that breaks its schema with a protocol error",
 			Level:    spec.Must,
 			In:       spec.Stateless,
 			Needs:    "tools",
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
-			Probe:    func(t *check.T) { malformedCall(t) },
+			Idle:     noMalformedCall,
+			Probe:    func(t *check.T) { probeMalformedCalls(t) },
 		},
 		{
 			ID:       "tools.call.malformed.advised",
-			Says:     "a tools/call that breaks its schema is answered with a protocol error",
+			Says:     "the server answers a tools/call that breaks its schema with a protocol error",
 			Level:    spec.Should,
 			In:       spec.Only(spec.V2025_11_25),
 			Needs:    "tools",
 			Rules:    []string{"tools-call-malformed-request-error"},
 			Malforms: true,
-			Probe:    func(t *check.T) { malformedCall(t) },
+			Idle:     noMalformedCall,
+			Probe:    func(t *check.T) { probeMalformedCalls(t) },
 		},
 		{
 			ID:    "tools.call.arguments.validated",
-			Says:  "arguments that do not fit the inputSchema are refused",
+			Says:  "the server refuses arguments that break the inputSchema of the tool",
 			Level: spec.Must,
 			In:    spec.Every,
 			Needs: "tools",
 			Rules: []string{"tools-validate-inputs"},
-			// argumentsValidated accepts both forms of refusal, a protocol error and a
-			// result with isError. Of what can be put right it only tells: to drop a member
-			// too many or to fill in a default is a way to validate.
+			Idle:  "no tool with arguments may be called with invalid ones",
+			Hint:  allowInvalidCalls,
+			// A protocol error and a result with isError true are both refusals. A server
+			// may repair arguments instead: drop an unknown member or fill in a default.
 			Probe: func(t *check.T) {
-				refused := false
-				for _, r := range refusals(t) {
-					m := r.answer.Message
+				for _, c := range invalidCalls(t) {
+					m := c.answer.Message
 					switch {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
-						refused = true
+						t.Saw()
 					case m.Kind != wire.Result || !check.IsComplete(t, m):
-					case r.misfit.Mends:
-						t.Note("tool %q took arguments that break its schema, which a server may put right: %s", r.tool, r.misfit.Why)
+					case c.misfit.Mends:
+						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool, c.misfit.Why)
 					default:
-						t.Mark(r.answer)
-						t.Fail("an error, or a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s) and succeeded", r.tool, r.misfit.Why)
+						t.Mark(c.answer)
+						t.Fail("an error, or a result with isError true", m.Summary(),
+							"the call of tool %q with arguments that break its inputSchema (%s) succeeded", c.tool, c.misfit.Why)
 					}
-				}
-				if !refused {
-					t.NotObserved("no tool with arguments that could be wrong may be called with wrong ones", "--allow-tools NAME,… allows it")
 				}
 			},
 		},
 		{
 			ID:    "tools.call.arguments.reported",
-			Says:  "arguments that do not fit the inputSchema are reported in a result, with isError true",
+			Says:  "the server reports arguments that break the inputSchema in a result with isError true",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_11_25),
 			Needs: "tools",
 			Rules: []string{"tools-input-error-in-result"},
-			// argumentsReported judges the form of a refusedCall: the page asks for a result,
-			// so that a model can correct itself.
+			Idle:  "no call with invalid arguments was refused",
+			Hint:  allowInvalidCalls,
+			// Over HTTP the headers that repeat arguments may be validated first
+			// (basic/transports/streamable-http#server-behavior-for-custom-headers).
 			Probe: func(t *check.T) {
-				reported := false
-				for _, r := range refusals(t) {
-					m := r.answer.Message
-					// Over HTTP the headers that repeat arguments may be validated first
-					// (basic/transports/streamable-http#server-behavior-for-custom-headers).
-					if code, _ := m.Code(); code == spec.HeaderMismatch && t.Transport() != transport.Stdio {
-						continue
+				for _, c := range invalidCalls(t) {
+					m := c.answer.Message
+					code, _ := m.Code()
+					switch {
+					case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
+					case m.Kind == wire.Error:
+						t.Mark(c.answer)
+						t.Fail("a result with isError true", m.Summary(),
+							"the call of tool %q with arguments that break its inputSchema (%s) was answered with a protocol error",
+							c.tool, c.misfit.Why)
+					case m.Result().Get("isError").Bool():
+						t.Saw()
 					}
-					if m.Kind == wire.Error {
-						t.Mark(r.answer)
-						t.Fail("a result with isError true", m.Summary(), "tool %q was called with arguments that break its inputSchema (%s), which was answered with a protocol error", r.tool, r.misfit.Why)
-					}
-					reported = reported || m.Result().Get("isError").Bool()
-				}
-				if !reported {
-					t.NotObserved("no call with wrong arguments was refused", "--allow-tools NAME,… allows such calls")
 				}
 			},
 		},
@@ -135,28 +147,25 @@ func callProbes() []check.Check {
 			In:    spec.Since(spec.V2025_11_25),
 			Needs: "tools",
 			Rules: []string{"tools-name-case-sensitive"},
-			// nameCase calls tools by their name in another case, unless that is the name
-			// of another tool.
+			Idle:  "no tool may be called by its name in another case",
+			Hint:  allowInvalidCalls,
 			Probe: func(t *check.T) {
 				tools := offer.Tools(t)
-				names := map[string]bool{}
-				for _, tool := range tools {
-					names[tool.Get("name").String()] = true
-				}
 				for _, tool := range tools {
 					name := tool.Get("name").String()
 					other := swapCase(name)
 					args := offer.Made(offer.Generator(t, tool), 1)
-					if names[other] || !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 {
+					callable := t.Config().MaySendInvalid(tool) && !offer.OnlyAsTask(t, tool) && len(args) > 0
+					if !callable || hasName(tools, other) {
 						continue
 					}
 					m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
 					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
-						t.Fail("an unknown tool", m.Summary(), "the tool %q also answers to %q", name, other)
+						t.Fail("an error, as for an unknown tool", m.Summary(), "the call of tool %q by the name %q succeeded", name, other)
 					}
+					t.Saw()
 					return
 				}
-				t.NotObserved("no tool may be called by an altered name", "--allow-tools NAME,… allows it")
 			},
 		},
 		{
@@ -166,54 +175,85 @@ func callProbes() []check.Check {
 			In:    spec.Since(spec.V2025_06_18),
 			Needs: "tools",
 			Rules: []string{"tools-resource-link-readable"},
-			// linksReadable leaves out links to the web, which a client fetches by itself
+			Idle:  noLink,
+			// A client fetches links to the web by itself
 			// (server/resources#common-uri-schemes).
 			Probe: func(t *check.T) {
 				if !t.Declares("resources") {
-					t.NotObserved("resources is not declared", "")
+					t.NotObserved("the server does not declare resources", "")
 				}
-				c := toolcalls.Calls(t)
+				calls := toolcalls.Calls(t)
 				read := map[string]bool{}
-				for _, result := range c.Results {
-					for _, block := range result.Answer.Message.Result().Get("content").Array() {
-						uri := block.Get("uri").String()
-						web := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
-						if block.Get("type").String() != "resource_link" || uri == "" || web || read[uri] || len(read) == toolcalls.MaxCalls {
+				for _, call := range calls.Results {
+					for _, uri := range linkedURIs(call.Answer.Message.Result()) {
+						if read[uri] || len(read) == toolcalls.MaxCalls {
 							continue
 						}
 						read[uri] = true
-						if m := t.Request("resources/read", check.Params{"uri": uri}); m.Kind != wire.Result {
-							t.Fail("its contents", m.Summary(), "tool %q links to %s, which was read with %s", result.Tool.Get("name").String(), wire.Clip(uri, 120), m.Summary())
-						}
+						m := t.Request("resources/read", check.Params{"uri": uri})
+						match.Expect(t, m).To(match.BeResult(), "resources/read for %s, to which tool %q links",
+							wire.Clip(uri, 120), call.Tool.Get("name").String())
+						t.Saw()
 					}
 				}
 				if len(read) == 0 {
-					t.NotObserved("no tool returned a link to a resource", check.AllowHint(c.Held))
+					t.NotObserved(noLink, check.AllowHint(calls.Held))
 				}
 			},
 		},
 	}
 }
 
-// malformedCall names no tool in its first two calls, so that nothing can be
-// executed. The third, where manners allow it, names one, and a result with
-// isError is accepted: the server may take the arguments for the tool's.
-func malformedCall(t *check.T) {
-	g := gomega.NewWithT(t)
-	g.Expect(t.Request("tools/call", check.Params{"arguments": check.Params{}})).To(match.BeError())
-	g.Expect(t.Request("tools/call", check.Params{"name": 5, "arguments": check.Params{}})).To(match.BeError())
+// probeMalformedCalls sends calls that break schema.ts#CallToolRequest. The first two
+// name no tool, so that nothing can be executed. The third is only sent if a tool may
+// be called with invalid arguments; a result with isError true is accepted for it,
+// since the server may take the arguments for those of the tool.
+func probeMalformedCalls(t *check.T) {
+	for _, params := range []check.Params{
+		{"arguments": check.Params{}},
+		{"name": 5, "arguments": check.Params{}},
+	} {
+		match.Expect(t, t.Request("tools/call", params)).To(match.BeError(), "tools/call with params %v", params)
+		t.Saw()
+	}
 	for _, tool := range offer.Tools(t) {
 		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) {
 			continue
 		}
-		m := t.Request("tools/call", check.Params{"name": tool.Get("name").String(), "arguments": []any{"mcpcheck"}})
+		name := tool.Get("name").String()
+		m := t.Request("tools/call", check.Params{"name": name, "arguments": []any{"mcpcheck"}})
 		if !m.Result().Get("isError").Bool() {
-			g.Expect(m).To(match.BeError())
+			match.Expect(t, m).To(match.BeError(), "tools/call of tool %q with an array as arguments", name)
 		}
 		return
 	}
 }
 
+// hasName reports whether a tool has a name.
+func hasName(tools []gjson.Result, name string) bool {
+	for _, tool := range tools {
+		if tool.Get("name").String() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// linkedURIs returns the URIs of the resource links in the result of a tool, except
+// those of the web.
+func linkedURIs(result gjson.Result) []string {
+	var out []string
+	for _, block := range result.Get("content").Array() {
+		uri := block.Get("uri").String()
+		isWeb := strings.HasPrefix(uri, "https:") || strings.HasPrefix(uri, "http:")
+		if block.Get("type").String() == "resource_link" && uri != "" && !isWeb {
+			out = append(out, uri)
+		}
+	}
+	return out
+}
+
+// swapCase turns upper case into lower case and the reverse.
 func swapCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {

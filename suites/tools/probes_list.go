@@ -10,10 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// listProbes are the probes of server/tools#capabilities, #listing-tools and
-// #list-changed-notification. The shape of what is listed is judged in every
-// session.
-func listProbes() []check.Check {
+// probesOfLists returns the probes of server/tools#capabilities, #listing-tools and
+// #list-changed-notification. Judges judge the shape of the lists of every session.
+func probesOfLists() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tools.capability.declared",
@@ -21,67 +20,71 @@ func listProbes() []check.Check {
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"tools-capability-declared"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.OfferedIsDeclared(t, offer.ToolsList) },
 		},
 		{
 			ID:    "tools.list.answered",
-			Says:  "tools/list is answered with a result",
+			Says:  "the server answers tools/list with a result",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"tools-list-answered"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListAnswered(t, offer.ToolsList) },
 		},
 		{
 			ID:    "tools.list.order",
-			Says:  "the same tools are listed in the same order each time",
+			Says:  "the server lists the same tools in the same order each time",
 			Level: spec.Should,
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"tools-list-deterministic-order"},
-			// toolsInOrder compares two walks over the same set of tools.
+			Idle:  "the set of tools changed between two lists",
 			Probe: func(t *check.T) {
 				const rounds = 3
 				first := offer.WalkNow(t, offer.ToolsList)
 				names := offer.ToolsList.Names(first.Items())
 				if !first.Whole() || len(names) < 2 {
-					t.NotObserved("an order takes two tools", "")
+					t.NotObserved("the server does not list two tools", "offer two tools")
 				}
-				seen := false
 				for range rounds - 1 {
 					w := offer.WalkNow(t, offer.ToolsList)
 					again := offer.ToolsList.Names(w.Items())
 					if !w.Whole() || !offer.SameNames(names, again) {
 						continue
 					}
-					seen = true
 					if !slices.Equal(names, again) {
 						t.Mark(w.Last)
-						t.Fail(strings.Join(names, " "), strings.Join(again, " "), "the same %d tools are listed in another order", len(names))
+						t.Fail(strings.Join(names, " "), strings.Join(again, " "),
+							"the server lists the same %d tools in another order", len(names))
 					}
-				}
-				if !seen {
-					t.NotObserved("the set of tools changed between two lists", "")
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "tools.list.everywhere",
-			Says:  "the same tools are listed on every connection, whatever else was asked there",
+			Says:  "the server lists the same tools on every connection, whatever other requests it received there",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Needs: "tools",
 			Rules: []string{"tools-list-not-per-connection"},
+			Idle:  noList,
 			Probe: func(t *check.T) { expect.ListedEverywhere(t, offer.ToolsList) },
 		},
 		{
 			ID:    "tools.list-changed.sent",
-			Says:  "where the list of tools changes, notifications/tools/list_changed is sent",
+			Says:  "the server sends notifications/tools/list_changed when its list of tools changes",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "tools.listChanged",
 			Rules: []string{"tools-list-changed-notify"},
-			Probe: func(t *check.T) { expect.ChangeSent(t, "tools") },
+			Idle:  "no call changed the list of tools",
+			Probe: func(t *check.T) {
+				expect.ChangeSent(t, "tools")
+				t.Saw()
+			},
 		},
 	}
 }

@@ -5,5 +5,6 @@ import "github.com/mcpcheck/mcpcheck/suites/check"
 
 // Checks returns the probes and judges of servers, and the judges of clients.
 func Checks() []check.Check {
-	return append(check.Servers(listProbes(), callProbes(), toolJudges(), schemaJudges(), resultJudges()), check.Clients(check.WholeSessions(clientJudges()))...)
+	servers := check.Servers(probesOfLists(), probesOfCalls(), judgesOfTools(), judgesOfSchemas(), judgesOfResults())
+	return append(servers, check.Clients(check.WholeSessions(clientJudges()))...)
 }

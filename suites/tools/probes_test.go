@@ -21,26 +21,26 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 		}
 	}
 	keywords, tools := map[string]int{}, map[string]int{}
-	got := choose(all)
+	got := chooseMisfits(all)
 	for i, c := range got {
 		keywords[c.misfit.Keyword]++
 		tools[c.tool.Get("name").String()]++
 		if c.misfit.Mends && i < 3 {
-			t.Error("what can be mended comes before what cannot")
+			t.Error("a misfit that can be repaired comes before one that cannot")
 		}
 	}
 	if len(got) != offer.MaxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 || keywords["additionalProperties"] > 1 || len(tools) != 10 {
 		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
 	}
-	if got := choose(all[:9]); len(got) != offer.MaxMisfitsPerTool {
+	if got := chooseMisfits(all[:9]); len(got) != offer.MaxMisfitsPerTool {
 		t.Errorf("%d are chosen of one tool", len(got))
 	}
-	if got := choose(all[:1]); len(got) != 1 {
-		t.Errorf("%d are chosen of one that can be mended", len(got))
+	if got := chooseMisfits(all[:1]); len(got) != 1 {
+		t.Errorf("%d are chosen of one that can be repaired", len(got))
 	}
 }
 
-func TestArgumentsAreDifferent(t *testing.T) {
+func TestMadeArgumentsDiffer(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`: `{"on":false} {"on":true}`,
 		`{"type":"object"}`:          `{}`,
