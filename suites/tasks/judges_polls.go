@@ -12,32 +12,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// taskPolls are the judges of a server that makes tasks of its own requests,
-// at a client that carries them out (#getting-tasks, #task-listing).
-func taskPolls() []check.Check {
+// judgesOfPolls returns the judges of a server that makes tasks of its own requests,
+// which the client executes (#getting-tasks, #task-listing).
+func judgesOfPolls() []check.Check {
 	return []check.Check{
 		{
 			ID:    "tasks.poll.interval",
-			Says:  "the server asks for a task of its own no more often than the client wishes",
+			Says:  "the server polls a task of the client no more often than its pollInterval allows",
 			Level: spec.Should,
 			Rules: []string{"tasks-poll-interval-respected"},
-			// pollInterval measures from one request to the next, by what was told between
-			// them.
+			Idle:  "the server polled no task of the client twice",
+			// The interval between two polls is the one in the answers between them.
 			Judge: func(j *check.J) {
-				requests, answers := polls(j, "tasks/get"), answersOf(j, "tasks/get")
-				last := map[string]wire.Entry{}
-				for _, e := range requests {
+				last := map[string]wire.Entry{} // the last poll, by id
+				for _, e := range sentRequests(j, "tasks/get") {
 					id := e.Message.Params().Get("taskId").String()
 					before, polled := last[id]
 					last[id] = e
-					for _, a := range answers {
-						wish := a.Message.Result().Get("pollInterval")
-						if !polled || a.Index < before.Index || a.Index > e.Index || a.Message.Result().Get("taskId").String() != id || wish.Type != gjson.Number {
-							continue
-						}
-						interval := time.Duration(wish.Float() * float64(time.Millisecond))
-						if gap := e.At - before.At; float64(gap) < punctual*float64(interval) {
-							j.Fail(e, "task %q is asked for %s after the last time, and the client wishes %s", wire.Clip(id, 80), gap.Round(time.Millisecond), interval)
+					if !polled {
+						continue
+					}
+					for _, interval := range pollIntervals(j, id, before.Index, e.Index) {
+						if gap := e.At - before.At; float64(gap) < timerTolerance*float64(interval) {
+							j.Fail(e, "the server polled task %q %s after the last time, and its pollInterval is %s",
+								wire.Clip(id, 80), gap.Round(time.Millisecond), interval)
 							return
 						}
 						j.Saw()
@@ -47,67 +45,70 @@ func taskPolls() []check.Check {
 		},
 		{
 			ID:    "tasks.poll.input",
-			Says:  "the server asks for the result of a task of its own that is input_required",
+			Says:  "the server requests the result of a task of the client whose status is input_required",
 			Level: spec.Should,
 			Rules: []string{"tasks-input-required-call-result"},
-			// pollInput takes a tasks/result that came before for as good, and waits for
-			// one as long as for an answer.
+			Idle:  "no task of the client was input_required",
+			// The server may have sent tasks/result before, and has as long as for an answer.
 			Judge: func(j *check.J) {
 				var end time.Duration
 				for _, e := range j.Entries() {
 					end = max(end, e.At)
 				}
-				asked := map[string]bool{}
-				for _, e := range polls(j, "tasks/result") {
-					asked[e.Message.Params().Get("taskId").String()] = true
+				requested := map[string]bool{} // by id
+				for _, e := range sentRequests(j, "tasks/result") {
+					requested[e.Message.Params().Get("taskId").String()] = true
 				}
-				for _, a := range answersOf(j, "tasks/get") {
-					task := a.Message.Result()
-					switch id := task.Get("taskId").String(); {
-					case task.Get("status").String() != "input_required":
-					case asked[id]:
-						j.Saw()
-					case end-a.At > j.Due():
-						j.Fail(a, "task %q is input_required, and its result was not asked for within %s", wire.Clip(id, 80), (end - a.At).Round(time.Millisecond))
+				check.Each(j, receivedResults(j, "tasks/get"), func(e wire.Entry) bool {
+					task := e.Message.Result()
+					id := task.Get("taskId").String()
+					if task.Get("status").String() != "input_required" {
+						return false
 					}
-				}
+					if !requested[id] && end-e.At > j.Due() {
+						j.Fail(e, "task %q is input_required, and the server did not request its result within %s",
+							wire.Clip(id, 80), (end - e.At).Round(time.Millisecond))
+					}
+					return requested[id]
+				})
 			},
 		},
 		{
 			ID:    "tasks.poll.cursor",
-			Says:  "the server lists the tasks of the client by cursors of the client's alone",
+			Says:  "the server lists the tasks of the client only with cursors that the client returned",
 			Level: spec.Must,
 			Rules: []string{"tasks-list-cursor-opaque"},
+			Idle:  "the server sent no tasks/list with a cursor",
 			Judge: func(j *check.J) {
-				for _, e := range polls(j, "tasks/list") {
+				check.Each(j, sentRequests(j, "tasks/list"), func(e wire.Entry) bool {
 					cursor := e.Message.Params().Get("cursor")
 					if !cursor.Exists() {
-						continue
+						return false
 					}
-					given := slices.ContainsFunc(answersOf(j, "tasks/list"), func(a wire.Entry) bool {
+					returned := slices.ContainsFunc(receivedResults(j, "tasks/list"), func(a wire.Entry) bool {
 						next := a.Message.Result().Get("nextCursor")
-						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String && next.String() == cursor.String()
+						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String && next.Str == cursor.Str
 					})
-					if !given {
-						j.Fail(e, "tasks/list with the cursor %s, which the client did not give", wire.Clip(cursor.Raw, 80))
-						continue
+					if !returned {
+						j.Fail(e, "the client returned no cursor %s for tasks/list", wire.Clip(cursor.Raw, 80))
 					}
-					j.Saw()
-				}
+					return true
+				})
 			},
 		},
 	}
 }
 
-// polls returns the requests of the server of a method, about tasks.
-func polls(j *check.J, method string) []wire.Entry {
+// sentRequests returns the requests of the judged side of a method.
+func sentRequests(j *check.J, method string) []wire.Entry {
 	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
 		return e.Message.Kind == wire.Request && e.Message.Method() == method
 	})
 }
 
-// answersOf returns the results that the server got for requests of a method.
-func answersOf(j *check.J, method string) []wire.Entry {
+// receivedResults returns the results that the judged side received for requests of a
+// method.
+func receivedResults(j *check.J, method string) []wire.Entry {
 	return transcript.Filter(j.Received(), func(e wire.Entry) bool {
 		if e.Message.Kind != wire.Result {
 			return false
@@ -117,6 +118,20 @@ func answersOf(j *check.J, method string) []wire.Entry {
 	})
 }
 
-// punctual is the part of an interval after which a poll may come: timers and
+// pollIntervals returns the poll intervals of a task in the results of tasks/get
+// between two frames.
+func pollIntervals(j *check.J, id string, from, to int) []time.Duration {
+	var out []time.Duration
+	for _, e := range receivedResults(j, "tasks/get") {
+		task := e.Message.Result()
+		interval := task.Get("pollInterval")
+		if e.Index >= from && e.Index <= to && task.Get("taskId").String() == id && interval.Type == gjson.Number {
+			out = append(out, time.Duration(interval.Float()*float64(time.Millisecond)))
+		}
+	}
+	return out
+}
+
+// timerTolerance is the part of an interval after which a poll is in time: timers and
 // pipes are not exact.
-const punctual = 0.9
+const timerTolerance = 0.9

@@ -5,58 +5,192 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
-// relatedTask returns the id that related-task metadata names, of params or a
-// result; it does not exist where there is none.
+// judgesOfRelations returns the judges of #associating-task-related-messages.
+func judgesOfRelations() []check.Check {
+	return []check.Check{
+		{
+			ID:    "tasks.related.result",
+			Says:  "the result of tasks/result names the task in its _meta",
+			Level: spec.Must,
+			Needs: "tasks",
+			Rules: []string{"tasks-result-related-task"},
+			Idle:  noTaskResult,
+			Hint:  offerTask,
+			Judge: func(j *check.J) {
+				check.Each(j, transcript.Results(j, "tasks/result"), func(r transcript.Answered) bool {
+					id, named := r.Request.Params().Get("taskId").String(), relatedTask(r.Result)
+					switch {
+					case !named.Exists():
+						j.Fail(r.Answer, "the result of task %q has no related-task in its _meta", wire.Clip(id, 80))
+					case named.String() != id:
+						j.Fail(r.Answer, "the result of task %q names the task %q", wire.Clip(id, 80), wire.Clip(named.String(), 80))
+					}
+					return true
+				})
+			},
+		},
+		{
+			ID:    "tasks.related.progress",
+			Says:  "a progress notification of a task names the task in its _meta",
+			Level: spec.Must,
+			Needs: "tasks",
+			Rules: []string{"tasks-related-task-metadata"},
+			Idle:  "the server sent no progress notification of a task",
+			Hint:  "offer a tool that can be a task and reports progress",
+			Judge: func(j *check.J) {
+				check.Each(j, progressOfTasks(j), func(p taskProgress) bool {
+					id, named := p.of.id(), relatedTask(p.Message.Params())
+					switch {
+					case !named.Exists():
+						j.Fail(p.Entry, "progress of task %q has no related-task in its _meta", wire.Clip(id, 80))
+					case named.String() != id:
+						j.Fail(p.Entry, "progress of task %q names the task %q", wire.Clip(id, 80), wire.Clip(named.String(), 80))
+					}
+					return true
+				})
+			},
+		},
+		{
+			ID:    "tasks.related.input",
+			Says:  "a request of the server on behalf of a task names the task in its _meta",
+			Level: spec.Must,
+			Needs: "tasks",
+			Rules: []string{"tasks-input-request-related-task"},
+			Idle:  "the server sent no request on behalf of a task",
+			Hint:  offerInput,
+			Judge: func(j *check.J) {
+				check.Each(j, j.Sent(), func(e wire.Entry) bool {
+					m := e.Message
+					if m.Kind != wire.Request || m.Method() != "sampling/createMessage" && m.Method() != "elicitation/create" {
+						return false
+					}
+					named := relatedTask(m.Params())
+					switch {
+					case named.Exists() && mayExist(j, e, named.String()):
+						return true
+					case !onlyTasksRun(j, e):
+						return false
+					case named.Exists():
+						j.Fail(e, "%s names the task %q, which does not exist", m.Method(), wire.Clip(named.String(), 80))
+					default:
+						j.Fail(e, "the server sent %s while only a task was running, and its _meta names no task", m.Method())
+					}
+					return true
+				})
+			},
+		},
+		{
+			ID:    "tasks.related.answers",
+			Says:  "the results of tasks/get, tasks/list and tasks/cancel do not repeat the task in their _meta",
+			Level: spec.Should,
+			Needs: "tasks",
+			Rules: []string{"tasks-no-related-task-in-results"},
+			Idle:  "the server answered no tasks/get, tasks/list or tasks/cancel with a result",
+			Hint:  offerTask,
+			Judge: func(j *check.J) {
+				for _, method := range []string{"tasks/get", "tasks/list", "tasks/cancel"} {
+					check.Each(j, transcript.Results(j, method), func(r transcript.Answered) bool {
+						if relatedTask(r.Result).Exists() {
+							j.Fail(r.Answer, "the result of %s has related-task in its _meta", method)
+						}
+						return true
+					})
+				}
+			},
+		},
+		{
+			ID:    "tasks.related.notification",
+			Says:  "notifications/tasks/status does not repeat the task in its _meta",
+			Level: spec.Should,
+			Needs: "tasks",
+			Rules: []string{"tasks-no-related-task-in-status"},
+			Idle:  noNotification,
+			Hint:  notifyStatus,
+			Judge: func(j *check.J) {
+				check.Each(j, statusNotifications(j), func(e wire.Entry) bool {
+					if params := e.Message.Params(); relatedTask(params).Exists() {
+						j.Fail(e, "the status of task %q has related-task in its _meta", wire.Clip(params.Get("taskId").String(), 80))
+					}
+					return true
+				})
+			},
+		},
+		{
+			ID:    "tasks.related.requests",
+			Says:  "tasks/get, tasks/result and tasks/cancel of the server do not repeat the task in their _meta",
+			Level: spec.Should,
+			Rules: []string{"tasks-no-related-task-in-requests"},
+			Idle:  "the server sent no tasks/get, tasks/result or tasks/cancel",
+			Judge: func(j *check.J) {
+				for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+					check.Each(j, sentRequests(j, method), func(e wire.Entry) bool {
+						if relatedTask(e.Message.Params()).Exists() {
+							j.Fail(e, "%s of the server has related-task in its _meta", method)
+						}
+						return true
+					})
+				}
+			},
+		},
+	}
+}
+
+// relatedTask returns the id in the related-task metadata of params or a result; it
+// does not exist if there is none.
 func relatedTask(o gjson.Result) gjson.Result {
-	return wire.Member(o.Get("_meta"), "io.modelcontextprotocol/related-task").Get("taskId")
+	return wire.Member(o.Get("_meta"), relatedTaskKey).Get("taskId")
 }
 
-// nests are the requests for which a server may ask the client something.
-var nests = []string{"tools/call", "prompts/get", "resources/read", "completion/complete"}
+// relatedTaskKey is the member of _meta that names the task of a message.
+const relatedTaskKey = "io.modelcontextprotocol/related-task"
 
-// knownTask tells whether a task of that id may have been made before a message.
-func knownTask(j *check.J, before wire.Entry, id gjson.Result) bool {
-	return slices.ContainsFunc(createdTasks(j), func(s taskState) bool { return s.id() == id.String() && !j.Follows(s.Entry, before) })
+// mayExist reports whether a task with an id may have been created before a message.
+func mayExist(j *check.J, before wire.Entry, id string) bool {
+	return slices.ContainsFunc(createdTasks(j), func(s taskState) bool {
+		return s.id() == id && !j.Follows(s.Entry, before)
+	})
 }
 
-// taskAlone tells whether, at a frame, a task was made that had not ended, and
-// no request was open that is no task. What was made before the transcript
-// begins is not known.
-func taskAlone(j *check.J, at wire.Entry) bool {
-	if !j.Capabilities(wire.Server).Exists() {
+// onlyTasksRun reports whether, at a frame, a task was running and no request was open
+// on whose behalf the server may send requests. A cancelled request counts as open:
+// the server's request may have been under way. Without the opening of the session the
+// requests before it are not known.
+func onlyTasksRun(j *check.J, at wire.Entry) bool {
+	if !j.Capabilities(wire.Server).Exists() || !taskRuns(j, at) {
 		return false
 	}
-	live := map[string]bool{}
-	for _, s := range taskStates(j) {
-		if s.Index < at.Index && s.task.Get("taskId").Type == gjson.String {
-			live[s.id()] = !slices.Contains([]string{"completed", "failed", "cancelled"}, s.status())
-		}
-	}
-	if !slices.Contains(values(live), true) {
-		return false
-	}
-	answered := map[string]wire.Entry{}
+	answers := map[string]wire.Entry{}
 	for _, e := range j.Sent() {
 		if e.Message.IsResponse() {
-			answered[e.Message.ID().Key()] = e
+			answers[e.Message.ID().Key()] = e
 		}
 	}
-	for _, e := range j.Received() {
-		done, ok := answered[e.Message.ID().Key()]
-		if e.Index < at.Index && e.Message.Kind == wire.Request && slices.Contains(nests, e.Message.Method()) && (!ok || !j.Follows(at, done)) {
-			return false
-		}
-	}
-	return true
+	methods := []string{"tools/call", "prompts/get", "resources/read", "completion/complete"}
+	return !slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
+		answer, answered := answers[e.Message.ID().Key()]
+		return e.Index < at.Index && e.Message.Kind == wire.Request && slices.Contains(methods, e.Message.Method()) &&
+			(!answered || !j.Follows(at, answer))
+	})
 }
 
-func values(m map[string]bool) (out []bool) {
-	for _, v := range m {
-		out = append(out, v)
+// taskRuns reports whether the last state of a task before a frame was not final.
+func taskRuns(j *check.J, at wire.Entry) bool {
+	running := map[string]bool{} // by id
+	for _, s := range taskStates(j) {
+		switch {
+		case s.Index >= at.Index || s.task.Get("taskId").Type != gjson.String:
+		case taskcalls.IsFinal(s.task):
+			delete(running, s.id())
+		default:
+			running[s.id()] = true
+		}
 	}
-	return out
+	return len(running) > 0
 }

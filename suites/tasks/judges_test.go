@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-func TestIdsThatCountAreToldFromRandomOnes(t *testing.T) {
+func TestCountersFindsIDsThatDifferInANumber(t *testing.T) {
 	for _, c := range []struct {
 		a, b    string
 		counted bool
@@ -35,34 +35,33 @@ func TestIdsThatCountAreToldFromRandomOnes(t *testing.T) {
 	}
 }
 
-func TestTimesOfISO8601AreRead(t *testing.T) {
+func TestParseTimeReadsISO8601(t *testing.T) {
 	for raw, good := range map[string]bool{
 		`"2025-11-25T10:30:00Z"`: true, `"2025-11-25T10:30:00.123456+02:00"`: true, `"2025-11-25t10:30:00z"`: true,
 		`"2025-11-25 10:30:00Z"`: true, `"2025-11-25T10:30:00"`: true, `"20251125T103000Z"`: true, `"2025-11-25T10:30:00+0100"`: true, `"2025-11-25"`: true,
 		`"Tue, 25 Nov 2025 10:30:00 GMT"`: false, `"1732530600"`: false, `""`: false, `1732530600`: false, `null`: false, ``: false,
 	} {
-		if _, wrong := timestamp(gjson.Parse(raw)); (wrong == "") != good {
-			t.Errorf("%s: %q", raw, wrong)
+		if _, problem := parseTime(gjson.Parse(raw)); (problem == "") != good {
+			t.Errorf("%s: %q", raw, problem)
 		}
 	}
 }
 
-// Each judge of tasks has a golden exchange that it is right about, so that
-// none passes by seeing nothing. Polls take time, which the next test gives,
-// and that work has stopped is seen on the reference, which reports progress.
-func TestJudgesOfTasksSeeTheirSubjectInGoldenExchanges(t *testing.T) {
+// Each judge has a golden exchange that gives it evidence. The next test has the polls,
+// which take time, and the reference the work that stops: it reports progress.
+func TestJudgesHaveASubjectInGoldenExchanges(t *testing.T) {
 	for _, c := range judges() {
 		c.Of = wire.Server
 		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" || slices.ContainsFunc(fixtures.Golden(spec.V2025_11_25), func(e fixtures.Exchange) bool {
 			return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
 		})
 		if !seen {
-			t.Errorf("%s sees nothing in any golden exchange", c.ID)
+			t.Errorf("%s has no evidence in any golden exchange", c.ID)
 		}
 	}
 }
 
-func TestPollsAtTheWishOfTheClientAreRight(t *testing.T) {
+func TestPollsAtThePollIntervalPass(t *testing.T) {
 	frames := []wire.Frame{}
 	for i := range 3 {
 		at := time.Duration(i) * 2 * time.Second

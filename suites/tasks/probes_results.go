@@ -5,49 +5,160 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
 )
 
-// slowEnough is how long a tool must take for the time of its answer to tell
-// whether it was waited for.
-const slowEnough = 80 * time.Millisecond
-
-// onTheWay returns the longest that each of a few answers took for which nothing
-// has to be done.
-func onTheWay(t *check.T) (longest time.Duration) {
-	for range 3 {
-		began := time.Now()
-		t.Try(t.Facts.Barrier, nil)
-		longest = max(longest, time.Since(began))
+// probesOfResults returns the probes of #result-retrieval and #task-execution-errors.
+func probesOfResults() []check.Check {
+	return []check.Check{
+		{
+			ID:    "tasks.result.blocks",
+			Says:  "the server answers tasks/result when the task has ended, not before",
+			Level: spec.Must,
+			Needs: "tasks.requests.tools.call",
+			Rules: []string{"tasks-result-blocks"},
+			Idle:  noSlowTask,
+			Hint:  offerSlow,
+			// tasks/get right after the result shows whether the task has ended.
+			Probe: func(t *check.T) {
+				for _, task := range taskcalls.Needed(t) {
+					if task.Result.Raw == nil || task.Late.Message.Kind != wire.Result {
+						continue
+					}
+					if !task.Ended() {
+						t.Mark(task.Result)
+						t.Fail("an answer when the task has ended", task.Result.Message.Summary(),
+							"tasks/result of the task of tool %q was answered while the task was %s",
+							task.Name(), task.Late.Message.Result().Get("status"))
+					}
+					if wasWorking(task) {
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "tasks.result.kept",
+			Says:  "the server answers tasks/result of a task that has ended with the same result each time",
+			Level: spec.Must,
+			Needs: "tasks.requests.tools.call",
+			Rules: []string{"tasks-result-terminal-final"},
+			Idle:  "no result of a task that had ended was requested twice",
+			// A task may be deleted after its ttl (#ttl-and-resource-management).
+			Probe: func(t *check.T) {
+				for _, task := range taskcalls.Needed(t) {
+					if !task.Ended() || task.Again.Raw == nil || isExpired(task) {
+						continue
+					}
+					if a, b := task.Result.Message, task.Again.Message; !taskcalls.SameOutcome(a, b) {
+						t.Mark(task.Again)
+						t.Fail(a.Summary(), b.Summary(),
+							"tasks/result of the task of tool %q was answered in another way the second time", task.Name())
+					}
+					t.Saw()
+				}
+			},
+		},
+		{
+			ID:    "tasks.result.identical",
+			Says:  "the result of a task is the result of the same call without a task",
+			Level: spec.Must,
+			Needs: "tasks.requests.tools.call",
+			Rules: []string{"tasks-result-identical"},
+			Idle:  "no tool returned the same result twice without a task and a result as a task",
+			Hint:  "offer a tool with taskSupport optional",
+			Probe: func(t *check.T) {
+				for _, task := range taskcalls.Needed(t) {
+					switch {
+					case hasOtherResult(task) && task.Still(t, hasOtherResult):
+						t.Mark(task.Result)
+						t.Fail(task.Direct[0].Message.Summary(), task.Result.Message.Summary(),
+							"tool %q returns the same result twice without a task, and another one as a task", task.Name())
+					case !hasOtherResult(task) && task.Ended() && task.Alike(wire.Result) && task.Result.Message.Kind == wire.Result:
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "tasks.result.response",
+			Says:  "the server answers tasks/result of a call that ended in a result with it, even if the tool failed",
+			Level: spec.Must,
+			Needs: "tasks.requests.tools.call",
+			Rules: []string{"tasks-result-success-response"},
+			Idle:  "no call as a task ended in a result",
+			Probe: func(t *check.T) {
+				for _, task := range taskcalls.Needed(t) {
+					switch {
+					case lacksResult(task) && task.Still(t, lacksResult):
+						t.Mark(task.Result)
+						t.Fail("a result", task.Result.Message.Summary(),
+							"the call of tool %q ends in a result, and tasks/result was answered with %s",
+							task.Name(), task.Result.Message.Summary())
+					case task.Ended() && task.GaveResult() && task.Result.Message.Kind == wire.Result:
+						t.Saw()
+					}
+				}
+			},
+		},
+		{
+			ID:    "tasks.result.error",
+			Says:  "the server answers tasks/result of a call that ended in a protocol error with that error",
+			Level: spec.Must,
+			Needs: "tasks.requests.tools.call",
+			Rules: []string{"tasks-result-same-error"},
+			Idle:  "no call of a tool that can be a task ended in a protocol error",
+			Probe: func(t *check.T) {
+				for _, task := range taskcalls.Needed(t) {
+					switch {
+					case hasOtherError(task) && task.Still(t, hasOtherError):
+						direct, result := task.Direct[0].Message.Summary(), task.Result.Message.Summary()
+						t.Mark(task.Result)
+						t.Fail(direct, result, "tool %q without a task was answered with %s, and tasks/result with %s",
+							task.Name(), direct, result)
+					case !hasOtherError(task) && task.Ended() && task.Alike(wire.Error) && task.Result.Message.Kind == wire.Error:
+						t.Saw()
+					}
+				}
+			},
+		},
 	}
-	return longest
 }
 
-// noSuchTask is the id of no task, ownTask one that we would have a task get.
-const (
-	noSuchTask = "mcpcheck-no-such-task"
-	ownTask    = "mcpcheck-own-task"
-)
-
-// expired tells whether the ttl of a task was over when its result was asked
-// for again.
-func expired(tr *taskcalls.Task) bool {
-	ttl := tr.Late.Message.Result().Get("ttl")
-	return ttl.Type == gjson.Number && tr.Again.At-tr.Created.At >= time.Duration(ttl.Float())*time.Millisecond
+// wasWorking reports whether tasks/get right after the creation of a task showed that
+// it had not ended.
+func wasWorking(task *taskcalls.Task) bool {
+	early := task.Early.Message
+	return early.Kind == wire.Result && !taskcalls.IsFinal(early.Result())
 }
 
-// otherResult, noResult and otherError tell what is wrong with the end of a
-// task, where the call without a task shows what is right.
-func otherResult(tr *taskcalls.Task) bool {
-	return tr.Ended() && tr.Alike(wire.Result) && tr.Result.Message.Kind == wire.Result && !taskcalls.SameOutcome(tr.Direct[0].Message, tr.Result.Message)
+// isExpired reports whether the ttl of a task was over when its result was requested
+// again.
+func isExpired(task *taskcalls.Task) bool {
+	ttl := task.Late.Message.Result().Get("ttl")
+	return ttl.Type == gjson.Number && task.Again.At-task.Created.At >= time.Duration(ttl.Float())*time.Millisecond
 }
 
-func noResult(tr *taskcalls.Task) bool {
-	return tr.Ended() && tr.GaveResult() && tr.Result.Message.Kind == wire.Error
+// hasOtherResult reports whether tasks/result has another result than the calls without
+// a task, which returned the same result twice.
+func hasOtherResult(task *taskcalls.Task) bool {
+	return task.Ended() && task.Alike(wire.Result) && task.Result.Message.Kind == wire.Result &&
+		!taskcalls.SameOutcome(task.Direct[0].Message, task.Result.Message)
 }
 
-func otherError(tr *taskcalls.Task) bool {
-	return tr.Ended() && tr.Alike(wire.Error) && tr.Result.Raw != nil && !taskcalls.SameOutcome(tr.Direct[0].Message, tr.Result.Message)
+// lacksResult reports whether tasks/result was answered with an error though the call
+// ended in a result: the task is completed, or the call returns a result without a
+// task.
+func lacksResult(task *taskcalls.Task) bool {
+	return task.Ended() && task.GaveResult() && task.Result.Message.Kind == wire.Error
+}
+
+// hasOtherError reports whether tasks/result was answered in another way than the calls
+// without a task, which were answered with the same error twice.
+func hasOtherError(task *taskcalls.Task) bool {
+	return task.Ended() && task.Alike(wire.Error) && task.Result.Raw != nil &&
+		!taskcalls.SameOutcome(task.Direct[0].Message, task.Result.Message)
 }

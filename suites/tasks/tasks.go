@@ -3,7 +3,7 @@ package tasks
 
 import "github.com/mcpcheck/mcpcheck/suites/check"
 
-// Checks returns the probes and judges of servers, and the judges of clients.
+// Checks returns the probes and judges of servers.
 func Checks() []check.Check {
 	return check.Servers(probes(), judges())
 }

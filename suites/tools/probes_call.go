@@ -161,7 +161,8 @@ func probesOfCalls() []check.Check {
 					}
 					m := t.Request("tools/call", check.Params{"name": other, "arguments": json.RawMessage(args[0])})
 					if m.Kind == wire.Result && !m.Result().Get("isError").Bool() {
-						t.Fail("an error, as for an unknown tool", m.Summary(), "the call of tool %q by the name %q succeeded", name, other)
+						t.Fail("an error, as for an unknown tool", m.Summary(),
+							"the call of tool %q by the name %q succeeded", name, other)
 					}
 					t.Saw()
 					return
