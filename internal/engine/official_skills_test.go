@@ -177,7 +177,7 @@ func TestOfManySkillsSomeAreRead(t *testing.T) {
 	}, nil)
 	verdicts(t, got, reports.Pass, map[reports.Verdict]string{reports.Warn: "entry.name.unique"})
 	for _, name := range []string{"get", "read", "read.bytes", "directory"} {
-		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes, "10 of 15 skills were asked for and read") {
+		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes, "10 of 15 skills were requested and read") {
 			t.Errorf("%s notes %q", name, notes)
 		}
 	}

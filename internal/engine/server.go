@@ -267,7 +267,7 @@ func (e *serverSubject) survey(ctx context.Context, rev spec.Revision) {
 func (e *serverSubject) env(rev spec.Revision) check.Env {
 	env := check.Env{Pool: e.pools[rev], Allow: e.o.Allow, Given: e.o.Given}
 	if e.o.Profile == catalog.Official {
-		env.Given = official.OfContract(env.Given)
+		env.Given = official.WithTools(env.Given)
 	}
 	return env
 }

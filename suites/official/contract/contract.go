@@ -1,3 +1,5 @@
+// Package contract holds the assertions that the checks of the public conformance
+// contract share.
 package contract
 
 import (
@@ -11,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// ShortJSON is a JSON value short enough for a sentence.
+// ShortJSON returns a JSON value, cut to a length that fits a sentence.
 func ShortJSON(v gjson.Result) string {
 	if !v.Exists() {
 		return "nothing"
@@ -19,16 +21,18 @@ func ShortJSON(v gjson.Result) string {
 	return wire.Clip(v.Raw, 200)
 }
 
-func Commas(names []string) string { return strings.Join(names, ", ") }
+// Join returns names separated by commas.
+func Join(names []string) string { return strings.Join(names, ", ") }
 
-// MustDeclare asserts that a value is a certain string.
-func MustDeclare(t *check.T, what string, got gjson.Result, want string) {
+// MustBeString asserts that a value is a certain string.
+func MustBeString(t *check.T, what string, got gjson.Result, want string) {
 	if got.Type != gjson.String || got.Str != want {
-		t.Fail(AsJSON(want), ShortJSON(got), "%s is %s, not %s", what, ShortJSON(got), AsJSON(want))
+		t.Fail(Quote(want), ShortJSON(got), "%s is %s, not %s", what, ShortJSON(got), Quote(want))
 	}
 }
 
-func AsJSON(s string) string {
+// Quote returns a string as JSON.
+func Quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a string can be written
@@ -36,15 +40,15 @@ func AsJSON(s string) string {
 	return string(raw)
 }
 
-// EqualJSON tells whether two JSON texts have the same value.
+// EqualJSON reports whether two JSON texts have the same value.
 func EqualJSON(a, b string) bool {
 	var x, y any
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// MustHaveText asserts that a value is a string with something in it.
-func MustHaveText(t *check.T, what string, got gjson.Result) {
+// MustBeNonEmpty asserts that a value is a string that is not empty.
+func MustBeNonEmpty(t *check.T, what string, got gjson.Result) {
 	if got.Type != gjson.String || got.Str == "" {
-		t.Fail("a string", ShortJSON(got), "%s is %s, not a string with something in it", what, ShortJSON(got))
+		t.Fail("a string that is not empty", ShortJSON(got), "%s is %s", what, ShortJSON(got))
 	}
 }

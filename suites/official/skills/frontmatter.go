@@ -14,12 +14,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/yamldoc"
 )
 
-// fronted is how a text with a frontmatter begins.
-var fronted = regexp.MustCompile(`^---[ \t]*\r?\n((?s:.*?)(?:\r?\n)?)---[ \t]*(?:\r?\n|$)`)
+// frontmatterPattern matches the beginning of a text with a frontmatter.
+var frontmatterPattern = regexp.MustCompile(`^---[ \t]*\r?\n((?s:.*?)(?:\r?\n)?)---[ \t]*(?:\r?\n|$)`)
 
-// frontmatterOf returns what a SKILL.md begins with.
+// frontmatterOf returns the frontmatter at the beginning of a SKILL.md.
 func frontmatterOf(content []byte) (map[string]any, error) {
-	parts := fronted.FindStringSubmatch(strings.TrimPrefix(string(content), "\ufeff"))
+	parts := frontmatterPattern.FindStringSubmatch(strings.TrimPrefix(string(content), "\ufeff"))
 	if parts == nil {
 		return nil, fmt.Errorf("it does not begin with a block of YAML between lines of three hyphens")
 	}
@@ -30,8 +30,8 @@ func frontmatterOf(content []byte) (map[string]any, error) {
 	return front, nil
 }
 
-// unlike names a key under which YAML and JSON differ, "" for none.
-func unlike(front map[string]any, entry gjson.Result) string {
+// firstDifference returns a key under which YAML and JSON differ, "" for none.
+func firstDifference(front map[string]any, entry gjson.Result) string {
 	keys := map[string]bool{}
 	for key := range front {
 		keys[key] = true
@@ -40,60 +40,61 @@ func unlike(front map[string]any, entry gjson.Result) string {
 		keys[key] = true
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if !sameValue(front[key], wire.Member(entry, key)) {
+		if !equalValue(front[key], wire.Member(entry, key)) {
 			return key
 		}
 	}
 	return ""
 }
 
-// sameWords compares texts up to white space.
-func sameWords(a, b string) bool {
+// equalWords reports whether two texts are equal except for white space.
+func equalWords(a, b string) bool {
 	return slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
-// sameValue compares a value of YAML with one of JSON. Of plain scalars the
-// versions and schemas of YAML make different things, texts among them: what one
-// of them could mean is the same.
-func sameValue(y any, j gjson.Result) bool {
+// equalValue reports whether a value of YAML equals one of JSON. The versions and
+// schemas of YAML read plain scalars differently, also as texts: a value that one of
+// them could mean is equal.
+func equalValue(y any, j gjson.Result) bool {
 	switch y := y.(type) {
 	case nil:
 		return !j.Exists() || j.Type == gjson.Null || j.String() == ""
 	case map[string]any:
-		return j.IsObject() && unlike(y, j) == ""
+		return j.IsObject() && firstDifference(y, j) == ""
 	case []any:
 		items := j.Array()
 		if !j.IsArray() || len(items) != len(y) {
 			return false
 		}
 		for i := range y {
-			if !sameValue(y[i], items[i]) {
+			if !equalValue(y[i], items[i]) {
 				return false
 			}
 		}
 		return true
 	case string:
-		return sameText(y, j)
+		return equalText(y, j)
 	case bool:
 		return j.IsBool() && j.Bool() == y || j.Type == gjson.String && strings.EqualFold(j.Str, strconv.FormatBool(y))
 	}
 	number, err := strconv.ParseFloat(fmt.Sprint(y), 64)
 	if j.Type == gjson.String { // read as a text, in whatever notation
-		told, strange := strconv.ParseFloat(j.Str, 64)
-		return err != nil || strange != nil || told == number
+		other, otherErr := strconv.ParseFloat(j.Str, 64)
+		return err != nil || otherErr != nil || other == number
 	}
 	return j.Type == gjson.Number && (err != nil || j.Num == number)
 }
 
-// dated is how a date begins, which some readers of YAML take for a time.
-var dated = regexp.MustCompile(`^\d{4}-\d{1,2}-\d{1,2}`)
+// datePattern matches the beginning of a date, which some readers of YAML take for a
+// time.
+var datePattern = regexp.MustCompile(`^\d{4}-\d{1,2}-\d{1,2}`)
 
-// sameText compares a text in YAML with a value of JSON. What is a number in
-// every notation is a text only where it was quoted.
-func sameText(y string, j gjson.Result) bool {
+// equalText reports whether a text in YAML equals a value of JSON. A number in every
+// notation is a text only if it was quoted.
+func equalText(y string, j gjson.Result) bool {
 	switch {
 	case j.Type == gjson.String:
-		return sameWords(y, j.Str) || dated.MatchString(y)
+		return equalWords(y, j.Str) || datePattern.MatchString(y)
 	case j.IsBool():
 		return slices.Contains([]string{"yes", "no", "on", "off", "y", "n"}, strings.ToLower(y))
 	case j.Type == gjson.Number:

@@ -15,19 +15,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/official/contract"
 )
 
-// officialSkillEntries are what each entry of skills/list says of its skill. That
-// its URI is of the scheme skill is no check: a server may serve skills under one
-// of its own domain (SEP-2640, resource mapping), and nothing tells whether it is.
-func officialSkillEntries() []check.Check {
+// entryProbes returns the probes of the entries of skills/list. The scheme of a URI is
+// not judged: a server may serve skills under a scheme of its own domain (SEP-2640,
+// resource mapping), and the list does not show which domain that is.
+func entryProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:   "official.skills.entry.uri",
-			Says: "each skill has the uri of its SKILL.md",
+			Says: "the uri of each skill is that of its SKILL.md",
 			Spec: skillsEnumeration,
+			Idle: noSkill,
+			Hint: listSkill,
 			Probe: func(t *check.T) {
-				eachSkill(t, "", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					if uri := s.Get("uri"); s.root() == "" {
-						t.Fail("the URI of a SKILL.md, in a directory", contract.ShortJSON(uri), "the uri of a skill is %s", contract.ShortJSON(uri))
+						got := contract.ShortJSON(uri)
+						t.Fail("the URI of a SKILL.md, in a directory", got, "the uri of a skill is %s", got)
 					}
 					return true
 				})
@@ -37,14 +40,17 @@ func officialSkillEntries() []check.Check {
 			ID:   "official.skills.entry.frontmatter",
 			Says: "each skill has a frontmatter with name and description",
 			Spec: skillsEnumeration,
-			// skillFrontmatters notes keys of metadata that MCP reserves for its extensions:
-			// any of them may define some, so that nothing tells whether it does.
+			Idle: noSkill,
+			Hint: listSkill,
+			// MCP reserves some keys of metadata for its extensions. Any extension may define
+			// them, so that they are noted only.
 			Probe: func(t *check.T) {
-				eachSkill(t, "", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					front := s.Get("frontmatter")
 					for _, member := range []string{"name", "description"} {
 						if v := wire.Member(front, member); v.Type != gjson.String || strings.TrimSpace(v.Str) == "" {
-							t.Fail("a frontmatter with "+member, contract.ShortJSON(front), "the %s in the frontmatter of %s is %s", member, s, contract.ShortJSON(v))
+							t.Fail("a frontmatter with "+member, contract.ShortJSON(front),
+								"the %s in the frontmatter of %s is %s", member, s, contract.ShortJSON(v))
 						}
 					}
 					for key := range front.Get("metadata").Map() {
@@ -58,10 +64,12 @@ func officialSkillEntries() []check.Check {
 		},
 		{
 			ID:   "official.skills.entry.resources",
-			Says: `the resources of each skill are an array, or "dynamic"`,
+			Says: `the resources of each skill are an array or "dynamic"`,
 			Spec: skillsEnumeration,
+			Idle: noSkill,
+			Hint: listSkill,
 			Probe: func(t *check.T) {
-				eachSkill(t, "", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					if v := s.Get("resources"); !v.IsArray() && (v.Type != gjson.String || v.Str != "dynamic") {
 						t.Fail(`an array, or "dynamic"`, contract.ShortJSON(v), "the resources of %s are %s", s, contract.ShortJSON(v))
 					}
@@ -71,16 +79,19 @@ func officialSkillEntries() []check.Check {
 		},
 		{
 			ID:   "official.skills.entry.name",
-			Says: "the directory of each skill is called as the name in its frontmatter",
+			Says: "the directory of each skill has the name in its frontmatter",
 			Spec: skillsEnumeration,
+			Idle: "no listed skill has both a name and the URI of a SKILL.md",
+			Hint: listSkill,
 			Probe: func(t *check.T) {
-				eachSkill(t, "no skill has a name, and the URI of a SKILL.md", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					name, root := s.text("frontmatter.name"), s.root()
 					if name == "" || root == "" {
 						return false
 					}
 					if got := lastSegment(root); got != name && !strings.HasSuffix(root, "/"+name) {
-						t.Fail(contract.AsJSON(name), contract.AsJSON(wire.Clip(got, 80)), "%s is in a directory %s, and its name is %s", s, wire.Clip(got, 80), wire.Clip(name, 80))
+						t.Fail(contract.Quote(name), contract.Quote(wire.Clip(got, 80)),
+							"%s is in the directory %s, but its name is %s", s, wire.Clip(got, 80), wire.Clip(name, 80))
 					}
 					return true
 				})
@@ -88,16 +99,20 @@ func officialSkillEntries() []check.Check {
 		},
 		{
 			ID:   "official.skills.entry.name.rules",
-			Says: "the name of each skill is of at most 64 lower-case letters and digits, with single hyphens between them",
+			Says: "the name of each skill has at most 64 lower-case letters and digits, with single hyphens between them",
 			Spec: skillsEnumeration,
+			Idle: "no listed skill has the URI of a SKILL.md",
+			Hint: listSkill,
 			Probe: func(t *check.T) {
-				eachSkill(t, "no skill has the URI of a SKILL.md", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					root := s.root()
 					if root == "" {
 						return false
 					}
-					if name := lastSegment(root); !wellNamed(name) {
-						t.Fail("at most 64 lower-case letters and digits, with single hyphens between them", contract.AsJSON(wire.Clip(name, 80)), "%s is of a skill with the name %s", s, contract.AsJSON(wire.Clip(name, 80)))
+					if name := lastSegment(root); !isValidName(name) {
+						got := contract.Quote(wire.Clip(name, 80))
+						t.Fail("at most 64 lower-case letters and digits, with single hyphens between them", got,
+							"%s has the name %s", s, got)
 					}
 					return true
 				})
@@ -108,38 +123,49 @@ func officialSkillEntries() []check.Check {
 			Says:  "no two skills of the list have the same name",
 			Level: spec.Should,
 			Spec:  skillsEnumeration,
+			Idle:  "fewer than two listed skills have a name",
+			Hint:  "list another skill",
 			Probe: func(t *check.T) {
 				named := map[string]string{}
-				eachSkill(t, "no skill has a name", func(s skill) bool {
+				for _, s := range listedSkills(t) {
+					t.Mark(s.answer)
 					name := s.text("frontmatter.name")
-					if other := named[name]; name != "" && other != "" && other != s.uri() {
-						t.Fail("another name", contract.AsJSON(name), "%s and %s have the same name %s", s, wire.Clip(other, 120), wire.Clip(name, 80))
+					if name == "" {
+						continue
+					}
+					if other := named[name]; other != "" && other != s.uri() {
+						t.Fail("another name", contract.Quote(name),
+							"%s and %s have the same name %s", s, wire.Clip(other, 120), wire.Clip(name, 80))
 					}
 					named[name] = s.uri()
-					return name != ""
-				})
-				if delete(named, ""); len(named) < 2 {
-					t.NotObserved("one skill alone is listed", "list another skill")
+				}
+				if len(named) > 1 {
+					t.Saw()
 				}
 			},
 		},
 		{
 			ID:    "official.skills.entry.path",
-			Says:  "the first segment of the path of a skill:// URI is a registered name, and what follows are segments of a path",
+			Says:  "the first segment in the path of a skill:// URI is a registered name, and the others are path segments",
 			Level: spec.Should,
 			Spec:  skillsEnumeration,
+			Idle:  "no listed skill has a skill:// URI",
+			Hint:  listSkill,
 			Probe: func(t *check.T) {
-				eachSkill(t, "no skill has a skill:// URI", func(s skill) bool {
+				eachSkill(t, func(s skill) bool {
 					path, ok := strings.CutPrefix(s.uri(), "skill://")
 					if !ok || !strings.HasSuffix(path, "/SKILL.md") {
 						return false
 					}
 					segments := strings.Split(strings.TrimSuffix(path, "/SKILL.md"), "/")
 					if !regName.MatchString(segments[0]) {
-						t.Fail("a registered name (RFC 3986)", contract.AsJSON(wire.Clip(segments[0], 80)), "the path of %s begins with %s", s, contract.AsJSON(wire.Clip(segments[0], 80)))
+						t.Fail("a registered name (RFC 3986)", contract.Quote(wire.Clip(segments[0], 80)),
+							"the path of %s begins with the segment %s", s, contract.Quote(wire.Clip(segments[0], 80)))
 					}
-					if i := slices.IndexFunc(segments[1:], func(segment string) bool { return !pathSegment.MatchString(segment) }); i >= 0 {
-						t.Fail("a segment of a path (RFC 3986)", contract.AsJSON(wire.Clip(segments[i+1], 80)), "the path of %s has the segment %s", s, contract.AsJSON(wire.Clip(segments[i+1], 80)))
+					isInvalid := func(segment string) bool { return !pathSegment.MatchString(segment) }
+					if i := slices.IndexFunc(segments[1:], isInvalid); i >= 0 {
+						t.Fail("a segment of a path (RFC 3986)", contract.Quote(wire.Clip(segments[i+1], 80)),
+							"the path of %s has the segment %s", s, contract.Quote(wire.Clip(segments[i+1], 80)))
 					}
 					return true
 				})
@@ -148,9 +174,9 @@ func officialSkillEntries() []check.Check {
 	}
 }
 
-// wellNamed tells whether a name follows the rules of Agent Skills. Letters and
-// digits of other scripts are let pass: the rules can be read either way.
-func wellNamed(name string) bool {
+// isValidName reports whether a name follows the rules of Agent Skills. Letters and
+// digits of other scripts are accepted: the rules do not say that they are excluded.
+func isValidName(name string) bool {
 	return name != "" && utf8.RuneCountInString(name) <= 64 &&
 		!strings.HasPrefix(name, "-") && !strings.HasSuffix(name, "-") && !strings.Contains(name, "--") &&
 		!strings.ContainsFunc(name, func(r rune) bool {
@@ -159,7 +185,7 @@ func wellNamed(name string) bool {
 }
 
 var (
-	// regName and pathSegment are as in RFC 3986, appendix A.
+	// regName and pathSegment match the productions of RFC 3986, appendix A.
 	regName     = regexp.MustCompile(`^([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	pathSegment = regexp.MustCompile(`^([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/official/contract"
 )
 
-func TestWhereASkillIs(t *testing.T) {
+func TestRootOfSkill(t *testing.T) {
 	for uri, want := range map[string][2]string{
 		"skill://git-workflow/SKILL.md":          {"skill://git-workflow", "git-workflow"},
 		"skill://acme/billing/refunds/SKILL.md":  {"skill://acme/billing/refunds", "refunds"},
@@ -23,7 +23,7 @@ func TestWhereASkillIs(t *testing.T) {
 		"/refunds/SKILL.md":                      {},
 		"":                                       {},
 	} {
-		s := skill{Result: gjson.Parse(`{"uri":` + contract.AsJSON(uri) + `}`)}
+		s := skill{Result: gjson.Parse(`{"uri":` + contract.Quote(uri) + `}`)}
 		if got := s.root(); got != want[0] || got != "" && lastSegment(got) != want[1] {
 			t.Errorf("%s is in %q, called %q; want %q", uri, got, lastSegment(got), want)
 		}
@@ -33,24 +33,24 @@ func TestWhereASkillIs(t *testing.T) {
 		"skill://a/b/SKILL.md": true, "skill://a/b/c/d.md": true, "skill://a/b": false, "skill://a/b/": false,
 		"skill://a/bc/d.md": false, "skill://a/b/../c.md": false, "skill://a/b//c.md": false,
 	} {
-		if s.within(uri) != want {
-			t.Errorf("%s is within %s: %v", uri, s, !want)
+		if s.contains(uri) != want {
+			t.Errorf("%s contains %s: %v", s, uri, !want)
 		}
 	}
 }
 
-func TestNamesOfSkills(t *testing.T) {
+func TestIsValidName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a": true, "git-workflow": true, "v2": true, "größe": true, strings.Repeat("a", 64): true,
 		"": false, "Git": false, "-git": false, "git-": false, "git--flow": false, "git_flow": false, "git flow": false, "git.flow": false, strings.Repeat("a", 65): false,
 	} {
-		if wellNamed(name) != want {
+		if isValidName(name) != want {
 			t.Errorf("%q is well named: %v", name, !want)
 		}
 	}
 }
 
-func TestFrontmatters(t *testing.T) {
+func TestFrontmatterOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"---\nname: a\n---\n\n# A\n":          "a",
 		"---\r\nname: a\r\n---\r\ntext":       "a",
@@ -73,9 +73,9 @@ func TestFrontmatters(t *testing.T) {
 	}
 }
 
-// What some reader of YAML makes of a plain scalar is the same; what none does is
-// not.
-func TestFrontmatterOfFileAndEntry(t *testing.T) {
+// A value that some reader of YAML makes of a plain scalar is equal to it; a value that
+// none makes is not.
+func TestFrontmattersOfFileAndEntryAreCompared(t *testing.T) {
 	for _, c := range []struct{ yaml, json, differs string }{
 		{"a: x\nb: 1", `{"a":"x","b":1}`, ""},
 		{"a: x", `{"a":"y"}`, "a"},
@@ -109,19 +109,19 @@ func TestFrontmatterOfFileAndEntry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := unlike(front, gjson.Parse(c.json)); got != c.differs {
+		if got := firstDifference(front, gjson.Parse(c.json)); got != c.differs {
 			t.Errorf("%q and %s differ in %q, want %q", c.yaml, c.json, got, c.differs)
 		}
 	}
 }
 
-func TestDirectoriesOfTheFilesOfASkill(t *testing.T) {
+func TestChildrenOfDirectory(t *testing.T) {
 	s := skill{Result: gjson.Parse(`{"uri":"skill://a/SKILL.md","resources":[{"uri":"skill://a/SKILL.md"},{"uri":"skill://a/b/c/d.md"},{"uri":"skill://a/b/e.md"},{"uri":"skill://ab/f.md"}]}`)}
 	for dir, want := range map[string]string{
 		"skill://a": "skill://a/SKILL.md > skill://a/b", "skill://a/b": "skill://a/b/e.md > skill://a/b/c", "skill://a/b/c": "skill://a/b/c/d.md > ", "skill://a/x": " > ",
 	} {
-		files, below := s.among(dir)
-		if got := contract.Commas(files) + " > " + contract.Commas(below); got != want {
+		files, below := s.childrenOf(dir)
+		if got := contract.Join(files) + " > " + contract.Join(below); got != want {
 			t.Errorf("in %s are %q, want %q", dir, got, want)
 		}
 	}
