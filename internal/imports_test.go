@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"reference/authserver": {"internal/transport", "reference/server"},
 	"reference/client":     {"internal/spec", "internal/transport", "internal/wire", "gjson"},
 	"reference/fault": {
-		"internal/spec", "internal/transport", "internal/wire", "reference/client", "reference/server", "gjson",
+		"reference/authserver", "internal/spec", "internal/transport", "internal/wire", "reference/client", "reference/server", "gjson",
 	},
 	"reference/server": {
 		"internal/memo", "internal/spec", "internal/transport", "internal/wire", "jsonschema", "uritemplate",

@@ -18,7 +18,6 @@ const (
 	maxHandleMethods = 20   // of each of its handles
 	maxBodyLines     = 40   // of the body of a check
 	maxPackageLines  = 2600 // of a package under suites, tests not counted
-	maxColumns       = 120  // of a line, a tab counting four
 )
 
 // A source is one Go file of the module.
@@ -129,16 +128,6 @@ func TestPackagesOfSuitesAreSmall(t *testing.T) {
 	for name, n := range lines {
 		if n > maxPackageLines {
 			t.Errorf("%s has %d lines, at most %d are allowed", name, n, maxPackageLines)
-		}
-	}
-}
-
-func TestLinesFitTheScreen(t *testing.T) {
-	for _, s := range sources(t, "cmd", "suites", "fixtures", "reference", "fuzz", "reports", "internal", "interop/record", "interop/target", "interop/embed") {
-		for i, line := range strings.Split(string(s.text), "\n") {
-			if n := len([]rune(strings.ReplaceAll(line, "\t", "    "))); n > maxColumns {
-				t.Errorf("%s:%d has %d columns, at most %d are allowed", s.path, i+1, n, maxColumns)
-			}
 		}
 	}
 }
