@@ -17,15 +17,15 @@ import (
 // faultOracles are the faults that only the fuzzer finds, and the oracles of
 // which one must report each.
 var faultOracles = map[string][]string{
-	"fuzz-exits-on-duplicate-member":      {oracleDead},
-	"fuzz-exits-on-lone-surrogate":        {oracleDead},
-	"fuzz-exits-on-unknown-response":      {oracleDead},
-	"fuzz-exits-on-byte-order-mark":       {oracleDead},
-	"fuzz-exits-on-cursor-type":           {oracleDead},
+	"fuzz-exits-on-duplicate-member":     {oracleDead},
+	"fuzz-exits-on-lone-surrogate":       {oracleDead},
+	"fuzz-exits-on-unknown-response":     {oracleDead},
+	"fuzz-exits-on-byte-order-mark":      {oracleDead},
+	"fuzz-exits-on-cursor-type":          {oracleDead},
 	"fuzz-mute-on-string-params":         {oracleMute},
 	"fuzz-mute-on-proto-member":          {oracleMute},
 	"fuzz-hangs-on-deep-nesting":         {oracleDesync},
-	"fuzz-hangs-on-blank-line":       {oracleDesync},
+	"fuzz-hangs-on-blank-line":           {oracleDesync},
 	"fuzz-joins-crlf":                    {oracleDesync, "jsonrpc.error.id"},
 	"fuzz-read-is-message":               {oracleMute, "jsonrpc.error.id"},
 	"fuzz-id-precision":                  {"jsonrpc.response.id"},

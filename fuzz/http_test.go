@@ -85,7 +85,7 @@ func TestReferenceOverHTTPHasNoFindings(t *testing.T) {
 
 // notOverHTTP are the faults that HTTP does not show, and why.
 var notOverHTTP = map[string]string{
-	"fuzz-read-is-message":         "a body is not read piece by piece as messages",
+	"fuzz-read-is-message":     "a body is not read piece by piece as messages",
 	"fuzz-hangs-on-blank-line": "an empty body is refused before it is parsed",
 }
 
