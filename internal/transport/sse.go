@@ -156,6 +156,7 @@ func (e *Event) reserve(left *int, n int) bool {
 func (e *Event) addLine(line []byte, left *int) {
 	name, value, colon := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
+	odd := !utf8.Valid(line) && string(name) != "data"
 	switch text := string(value); {
 	case colon && len(name) == 0:
 		if e.reserve(left, len(text)+lineOverhead) {
@@ -170,9 +171,9 @@ func (e *Event) addLine(line []byte, left *int) {
 	case string(name) == "retry" && isDigits(text):
 		e.Retry, e.HasRetry = text, true
 	default:
-		e.addIgnoredLine(line, left)
+		odd = true
 	}
-	if !utf8.Valid(line) && string(name) != "data" {
+	if odd {
 		e.addIgnoredLine(line, left)
 	}
 }
