@@ -80,7 +80,7 @@ func TestRerunCommandReproducesAFailureOfAClient(t *testing.T) {
 		if o.Verdict != reports.Fail {
 			continue
 		}
-		if len(o.Frames) == 0 || !strings.HasPrefix(o.Where, "suites/client/") {
+		if len(o.Frames) == 0 || !strings.HasPrefix(o.Where, "suites/ping/") {
 			t.Errorf("%d frames, where %q", len(o.Frames), o.Where)
 		}
 		testRerun(t, o)

@@ -175,7 +175,7 @@ func TestUnreachableServersAreExplained(t *testing.T) {
 				"initialize by POST was not answered within 300ms"},
 		"does not listen": {
 			argv("server --url "+free+" --start-timeout 500ms", peerProcess("peer-http-never", "x")), 3,
-			"listens there after 500ms; its standard error ended with: waiting for the database",
+			"accepts no connections after 500ms; its standard error ended with: waiting for the database",
 		},
 		"password in the URL": {
 			argv("server " + strings.Replace(free, "//", "//me:s3cret@", 1) + "/mcp"), 3, "me:xxxxx@",
