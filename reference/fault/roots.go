@@ -15,7 +15,7 @@ import (
 func rootsFaults() []Fault {
 	const changed = "notifications/roots/list_changed"
 	isOutside := func(call *server.Call) bool { return strings.Contains(asText(call.Args["uri"]), "..") }
-	inside := textOutcome("The file lies in one of the roots.")
+	inside := textOutcome("The file lies in a folder of yours.") // as the server says of a file in a root
 	return []Fault{
 		{
 			Name: "roots-params-list", Does: "requests roots with params that are an array", In: spec.Stateless,
