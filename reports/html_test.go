@@ -325,8 +325,8 @@ func TestBrowserFiltersAndLinks(t *testing.T) {
 		{"?area=tools&verdict=warn", "tools.names"},
 		// A link to what the filter hides resets the filter.
 		{"?area=ping#tools.names@2025-06-18",
-			"jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice pagination.cursor " +
-				"prompts.get logging.level ping.survived"},
+			"jsonrpc.id tools.call.unknown tools.names ping.answer ping.late ping.twice ping.survived " +
+				"pagination.cursor prompts.get logging.level"},
 	} {
 		dom := loadInBrowser(t, page, c.suffix)
 		var shown, rows []string
