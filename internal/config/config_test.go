@@ -56,6 +56,7 @@ resources:
 
 func TestErrorsNameLineAndKey(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
+		{"tools: {\"a\\nb\": {x: 1}}", `line 1: tools."a\nb".x is not known (known here: arguments)`},
 		{"tool: {}", `line 1: tool is not known (known here: tools, prompts, templates, resources, authorization)`},
 		{"tools:\n  a:\n    argument: []", `line 3: tools.a.argument is not known (known here: arguments)`},
 		{

@@ -23,6 +23,7 @@ func FuzzParse(f *testing.F) {
 		"tools:\n  a: {arguments: [{1: 2, ~: 3, true: 4}]}\n", "tools: !!str x", "tools: !custom {a: 1}",
 		"\ufeffresources: [a:b]", "tools: {a: {arguments: [{x: 0x1F, y: 0o17, z: 1_000}]}}",
 		"a: &a [x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "tools: |\n  text\n", "? [a]\n: b\n",
+		"\"0\\nb\": x\n", "tools: {\"a\\rb\": {x: 1}}",
 	} {
 		f.Add([]byte(text))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -74,9 +75,9 @@ func (r *reader) list(a value) []value {
 // member returns a member of an object. A member that was merged in has the line
 // of the object.
 func (a value) member(name string, content any) value {
-	path := name
+	path := printable(name)
 	if a.path != "" {
-		path = a.path + "." + name
+		path = a.path + "." + path
 	}
 	out := value{path: path, line: a.line, content: content}
 	if m, ok := unwrap(a.node).(ast.MapNode); ok {
@@ -116,6 +117,15 @@ func keyText(key ast.MapKeyNode) string {
 		return s.Value
 	}
 	return key.String()
+}
+
+// printable returns a key as errors show it: quoted if it holds characters that do
+// not print, such as the end of a line.
+func printable(key string) string {
+	if quoted := strconv.Quote(key); quoted != `"`+key+`"` {
+		return quoted
+	}
+	return key
 }
 
 // typeName returns the type of a value for an error.
