@@ -17,7 +17,7 @@ import (
 // A Case is a finding as a file: a header of "# key: value" lines, and the frames
 // of the session that confirmed it.
 type Case struct {
-	Rev       spec.Revision
+	Revision  spec.Revision
 	Oracle    string
 	Signature string
 	Outcome   string // of the symptom; a replay compares it
@@ -42,9 +42,9 @@ const (
 
 // newCase returns the case of a finding, from the smallest script and what was
 // recorded when it was executed.
-func newCase(f *Found, s script, evidence execution, o Options) Case {
+func newCase(f *Finding, s script, evidence execution, o Options) Case {
 	c := Case{
-		Rev: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
+		Revision: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
 		Seed: f.Seed, Version: o.Version, Paced: s.paced, Timeout: o.Session.Timeout.String(),
 		Transport: transport.Kind(f.Transport), Target: o.Target, Headers: o.Headers,
 	}
@@ -61,7 +61,7 @@ func newCase(f *Found, s script, evidence execution, o Options) Case {
 	}
 	c.Frames = evidence.annotatedFrames(s)
 	if i := f.symptom.Frame; i >= 0 && i < len(c.Frames) && c.Frames[i].From == wire.Server {
-		c.Frames[i].Mark = true
+		c.Frames[i].Marked = true
 	}
 	return c
 }
@@ -86,15 +86,15 @@ func (x execution) annotatedFrames(s script) []wire.Frame {
 	out := make([]wire.Frame, len(x.frames))
 	opening, body := len(s.opening), len(s.messages()) // frames to come
 	for i, f := range x.frames {
-		f.At, f.Note, f.Mark = 0, "", false
-		if f.From == wire.Client && !f.Wordless() {
+		f.At, f.Note, f.Marked = 0, "", false
+		if f.From == wire.Client && !f.IsTransportOnly() {
 			m := f.Message()
 			isAnswer := answersServer(m, x.frames[:i])
 			switch {
 			case opening > 0 && !isAnswer:
 				opening--
 				f.Note = noteOpening
-			case m.Method() == s.rev.Facts().Barrier && strings.HasPrefix(m.ID().Raw, `"`+livenessIDPrefix):
+			case m.Method() == s.rev.Facts().BarrierMethod && strings.HasPrefix(m.ID().Raw, `"`+livenessIDPrefix):
 				f.Note = noteLiveness
 			case body > 0 && !isAnswer:
 				body--
@@ -134,7 +134,7 @@ func (c Case) Append(b []byte) []byte {
 		replay = "mcpcheck replay FILE, or FILE URL"
 	}
 	b = fmt.Appendf(b, "# A finding of mcpcheck fuzz. Replay: %s\n", replay)
-	header("revision", string(c.Rev))
+	header("revision", string(c.Revision))
 	header("oracle", c.Oracle)
 	header("signature", c.Signature)
 	header("outcome", c.Outcome)
@@ -180,7 +180,7 @@ func (c Case) write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of cases: %w", err)
 	}
-	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Rev, uint32(hashOf(c.Signature)))
+	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Revision, uint32(hashOf(c.Signature)))
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file, c.Append(nil), 0o644); err != nil {
 		return "", fmt.Errorf("write a case: %w", err)
@@ -200,7 +200,7 @@ func ParseCase(text []byte) (Case, error) {
 	}
 	s := c.script(c.Transport)
 	switch {
-	case c.Rev == "":
+	case c.Revision == "":
 		return c, fmt.Errorf("no line names the revision (# revision: …)")
 	case c.Oracle == "" || c.Outcome == "":
 		return c, fmt.Errorf("no line names the oracle and its outcome (# oracle: …, # outcome: …)")
@@ -230,7 +230,7 @@ func (c *Case) readLine(line []byte) error {
 func (c *Case) readHeader(key, v string) (err error) {
 	switch key {
 	case "revision":
-		c.Rev, err = spec.ParseRevision(v)
+		c.Revision, err = spec.ParseRevision(v)
 	case "oracle":
 		c.Oracle = v
 	case "signature":

@@ -26,7 +26,7 @@ func FuzzParseCase(f *testing.F) {
 			text := []byte(head + rest)
 			for _, frame := range []wire.Frame{
 				{From: wire.Client, Note: noteOpening, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)},
-				{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`), Mark: true},
+				{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`), Marked: true},
 				{From: wire.Client, Note: noteAnswer, Raw: []byte(`{"jsonrpc":"2.0","id":"a","result":{}}`)},
 				{From: wire.Client, Raw: bad.Bytes},
 				{From: wire.Client, Note: noteLiveness, Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`)},
@@ -68,7 +68,7 @@ func assertSendsFrames(t *testing.T, c Case, over transport.Kind) {
 	var want []byte
 	count := 0
 	for _, frame := range c.Frames {
-		if frame.From == wire.Client && !frame.Wordless() && !slices.Contains(notes, frame.Note) {
+		if frame.From == wire.Client && !frame.IsTransportOnly() && !slices.Contains(notes, frame.Note) {
 			want = append(append(want, frame.Raw...), '\n')
 			count++
 		}

@@ -49,7 +49,7 @@ func anomalies(m wire.Message) []string {
 	out.addIf(bytes.HasSuffix(m.Raw, []byte("\r")), "ends in CR LF")
 	out.addIf(len(m.Raw) > 16<<10, "is longer than 16 KiB")
 	out.addIf(nestsDeeper(m.Raw, 64), "is nested deeper than 64")
-	if m.Fault != nil {
+	if m.SyntaxError != nil {
 		return out
 	}
 	out.addIf(m.Kind == wire.Batch, "is a batch")
@@ -76,8 +76,8 @@ func idAnomalies(m wire.Message) []string {
 	_, err := strconv.ParseInt(id, 10, 53)
 	isNumber := gjson.Parse(id).Type == gjson.Number
 	isDecimal := strings.ContainsAny(id, ".eE")
-	out.addIf(!m.ID().Usable(), "has an id that is neither a string nor an integer")
-	out.addIf(isNumber && m.ID().Usable() && err != nil && isDecimal, "has an integral id with point or exponent")
+	out.addIf(!m.ID().IsValid(), "has an id that is neither a string nor an integer")
+	out.addIf(isNumber && m.ID().IsValid() && err != nil && isDecimal, "has an integral id with point or exponent")
 	out.addIf(isNumber && err != nil && !isDecimal, "has an id beyond 2^53")
 	out.addIf(strings.Contains(id, `\`), "has an id with escapes")
 	out.addIf(len(id) > 128, "has a long id")
@@ -92,17 +92,17 @@ func anomaly(m wire.Message) string {
 		return "is blank"
 	case bytes.HasPrefix(m.Raw, []byte("\ufeff")):
 		return "starts with a byte order mark"
-	case m.Fault != nil:
-		what, _, _ := strings.Cut(m.Fault.Error(), " at byte")
+	case m.SyntaxError != nil:
+		what, _, _ := strings.Cut(m.SyntaxError.Error(), " at byte")
 		return "is " + what
-	case len(m.Duplicates) > 0:
+	case len(m.DuplicateKeys) > 0:
 		return "has a duplicate member"
-	case m.Misfit != nil && m.Misfit.Member == "jsonrpc":
+	case m.EnvelopeError != nil && m.EnvelopeError.Member == "jsonrpc":
 		return "has no jsonrpc 2.0"
-	case m.Misfit != nil && m.Misfit.Member == "params":
+	case m.EnvelopeError != nil && m.EnvelopeError.Member == "params":
 		return "has params that are no object"
-	case m.Misfit != nil:
-		return m.Misfit.What
+	case m.EnvelopeError != nil:
+		return m.EnvelopeError.Problem
 	}
 	return ""
 }
@@ -150,7 +150,7 @@ func (c *corpus) editedPlaces(p Plan, base int) []string {
 	var out []string
 	for i := range min(len(edited), len(unedited)) {
 		was, is := unedited[i], edited[i]
-		if !bytes.Equal(was.Raw, is.Raw) && was.Fault == nil && is.Fault == nil {
+		if !bytes.Equal(was.Raw, is.Raw) && was.SyntaxError == nil && is.SyntaxError == nil {
 			out = appendDifferences(out, was.Value(), is.Value(), "")
 		}
 	}

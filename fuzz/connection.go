@@ -82,7 +82,7 @@ func (x *executor) openWithin(ctx context.Context, s script, within time.Duratio
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", x.target, err)
 	}
-	conn.Speak(s.rev)
+	conn.UseRevision(s.rev)
 	c := &connection{Conn: conn, executor: x, rev: s.rev, usedIDs: map[string]bool{}, generation: generation}
 	answers := slices.Clone(s.answers)
 	for _, f := range s.opening {
@@ -122,7 +122,7 @@ func (x *executor) close() { x.ending.Wait() }
 // isUsable reports whether another script can be executed in the session: it is
 // open, and the server was not suspect since it was opened.
 func (c *connection) isUsable() bool {
-	return c.Over() == nil && c.generation == c.executor.server.currentGeneration()
+	return c.ConnectionError() == nil && c.generation == c.executor.server.currentGeneration()
 }
 
 // reusesID reports whether one of the messages has an id that was used in the
@@ -130,7 +130,7 @@ func (c *connection) isUsable() bool {
 func (c *connection) reusesID(messages []wire.Message) bool {
 	for _, whole := range messages {
 		for _, m := range whole.Elements() {
-			if id := m.ID(); id.Usable() && c.usedIDs[id.Key()] {
+			if id := m.ID(); id.IsValid() && c.usedIDs[id.Key()] {
 				return true
 			}
 		}
@@ -178,8 +178,8 @@ func (c *connection) answerTo(
 func (c *connection) await(
 	ctx context.Context, from int, within time.Duration, answers []answer, match func(wire.Entry) bool,
 ) (wire.Entry, error) {
-	return c.Watch(ctx, from, within, func(e wire.Entry) (found bool) {
-		if e.Wordless() {
+	return c.AwaitFrame(ctx, from, within, func(e wire.Entry) (found bool) {
+		if e.IsTransportOnly() {
 			return match(e)
 		}
 		for _, element := range e.Message.Elements() {
@@ -205,7 +205,7 @@ const methodNotFound = `{"jsonrpc":"2.0","id":0,` +
 // stateless era no server may send a request, so that none is answered.
 func (c *connection) answerRequest(ctx context.Context, request wire.Message, answers []answer) {
 	id := request.ID()
-	if c.rev.Facts().Stateless || !id.Usable() {
+	if c.rev.Facts().Stateless || !id.IsValid() {
 		return
 	}
 	raw := withID(methodNotFound, id)
@@ -227,7 +227,7 @@ func (c *connection) answerRequest(ctx context.Context, request wire.Message, an
 // because of a rate limit. It then goes on waiting for the answer.
 func (c *connection) answerWasRateLimited() bool {
 	return slices.ContainsFunc(c.answerFrames, func(at int) bool {
-		r := c.Refused(at)
+		r := c.FailureStatus(at)
 		return r != nil && r.Status == http.StatusTooManyRequests
 	})
 }

@@ -122,7 +122,7 @@ func newBaseFrame(name, raw string) baseFrame {
 // withoutID returns the text of a message with the type of its id in place of
 // the id, so that a request that occurs in several exchanges is one base frame.
 func withoutID(m wire.Message) string {
-	if !m.ID().Present() {
+	if !m.ID().IsPresent() {
 		return string(m.Raw)
 	}
 	return strings.Replace(string(m.Raw), m.ID().Raw, wire.TypeName(m.Value().Get("id")), 1)

@@ -79,10 +79,10 @@ type discovery struct {
 // add adds a request to the frames of the offering.
 func (d *discovery) add(method string, params session.Params) {
 	if d.rev.Facts().Stateless {
-		params["_meta"] = session.Meta(d.rev, nil)
+		params["_meta"] = session.RequestMeta(d.rev, nil)
 	}
 	name := fmt.Sprintf("%s of the target#%d", method, len(d.offer.frames))
-	frame := session.Frame(wire.IntID(1), method, params)
+	frame := session.EncodeMessage(wire.IntID(1), method, params)
 	d.offer.frames = append(d.offer.frames, namedFrame{name, string(frame)})
 }
 
@@ -210,12 +210,12 @@ func (d *discovery) list(method, member string) []gjson.Result {
 		id := wire.StringID(fmt.Sprintf("look-%d", d.requests))
 		params := session.Params{}
 		if d.rev.Facts().Stateless {
-			params["_meta"] = session.Meta(d.rev, nil)
+			params["_meta"] = session.RequestMeta(d.rev, nil)
 		}
 		if cursor.Exists() {
 			params["cursor"] = cursor.Value()
 		}
-		at, err := d.conn.Send(d.ctx, session.Frame(id, method, params))
+		at, err := d.conn.Send(d.ctx, session.EncodeMessage(id, method, params))
 		if err != nil {
 			return out
 		}
@@ -234,7 +234,7 @@ func (d *discovery) list(method, member string) []gjson.Result {
 // exampleArguments returns arguments that are valid under an inputSchema, by the
 // dialect that the schema names. ok is false if none were found.
 func exampleArguments(inputSchema gjson.Result) (arguments string, ok bool) {
-	made, err := schema.Arguments(rand.New(rand.NewPCG(1, 0)), []byte(inputSchema.Raw))
+	made, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 0)), []byte(inputSchema.Raw))
 	if err != nil {
 		return "", false
 	}

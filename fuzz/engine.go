@@ -20,43 +20,43 @@ type Options struct {
 	Session   session.Options
 	// Restarts a server over HTTP that does not open sessions any more; nil if
 	// that is not possible. On stdio each session starts a process.
-	Again func(ctx context.Context) error
+	Restart func(ctx context.Context) error
 	// How long an answer is awaited during the search; 0 means a second. A plan
 	// without its answer is executed again with the timeout of Session.
 	FirstTimeout time.Duration
 	ShrinkTime   time.Duration // for one finding; 0 means 30 s
 	// Reports whether any arguments may be sent to a tool; nil for no tool.
-	Allow   func(tool string) bool
-	Out     string   // directory of the case files; "" writes none
-	Version string   // of mcpcheck, for the case files
-	Target  []string // arguments that name the target, for the case files; nil if they do not name it
-	Headers []string // names of the header fields that a replay needs
+	AllowTool func(tool string) bool
+	CaseDir   string   // directory of the case files; "" writes none
+	Version   string   // of mcpcheck, for the case files
+	Target    []string // arguments that name the target, for the case files; nil if they do not name it
+	Headers   []string // names of the header fields that a replay needs
 	// Returns the command that replays a case file on the target, for reports.
-	Command  func(file string) string
-	Progress func(Stats)  // called about once a second and at each finding
-	Found    func(*Found) // called with each finding after its case file is written
+	ReplayCommand func(file string) string
+	OnProgress    func(Stats)    // called about once a second and at each finding
+	OnFinding     func(*Finding) // called with each finding after its case file is written
 }
 
 // Stats count what a run did.
 type Stats struct {
-	Prepared      time.Duration // the time before the search
+	Preparation   time.Duration // the time before the search
 	Elapsed       time.Duration // the time of the search
 	Plans         int           // distinct plans that were executed
 	Duplicates    int           // plans that were drawn again
-	Held          int           // plans withheld: they call a tool that may not be called so
-	SetAside      int           // plans left out: a known finding would end their session
-	Again         int           // plans whose symptom is a known finding
+	Withheld      int           // plans withheld: they call a tool that may not be called so
+	Skipped       int           // plans left out: a known finding would end their session
+	Known         int           // plans whose symptom is a known finding
 	Slow          int           // plans whose answers arrived after the first timeout
 	Misattributed int           // plans whose symptom is an answer to an earlier plan
 	Starts        int           // of the target
 	Findings      int
-	Methods       map[spec.Revision]map[string]Count
-	HeldTools     []string // tools that may not be called
+	Methods       map[spec.Revision]map[string]MethodCount
+	WithheldTools []string // tools that may not be called
 }
 
-// A Count counts the messages of a method that are well-formed, and the results
+// A MethodCount counts the messages of a method that are well-formed, and the results
 // in answer to them.
-type Count struct{ Sent, Served int }
+type MethodCount struct{ Sent, Served int }
 
 // Rate returns the plans a second.
 func (s Stats) Rate() float64 { return float64(s.Plans) / max(s.Elapsed.Seconds(), 1e-9) }
@@ -64,7 +64,7 @@ func (s Stats) Rate() float64 { return float64(s.Plans) / max(s.Elapsed.Seconds(
 // A Result is the outcome of a run.
 type Result struct {
 	Stats     Stats
-	Findings  []*Found
+	Findings  []*Finding
 	Revisions []reports.RevisionRun
 	Name      string // of the target
 	Version   string
@@ -73,8 +73,8 @@ type Result struct {
 	Broken    bool   // a judge panicked; Notes say which
 }
 
-// Found is a finding with what replays it.
-type Found struct {
+// A Finding is a finding with what replays it.
+type Finding struct {
 	reports.Finding
 	Plan   Plan // the smallest plan; the zero Plan if several plans of a session are needed
 	Case   Case
@@ -102,7 +102,7 @@ type engine struct {
 	oracles     map[spec.Revision]*oracles
 	connections map[spec.Revision]*connection // in which the next plan is executed
 
-	known         []*Found // all findings, those that are being confirmed included
+	known         []*Finding // all findings, those that are being confirmed included
 	confirmations chan confirmation
 	pending       int // confirmations to receive
 	lastProgress  time.Time
@@ -117,8 +117,8 @@ func Run(ctx context.Context, target transport.Target, o Options) (*Result, erro
 	if o.ShrinkTime == 0 {
 		o.ShrinkTime = 30 * time.Second
 	}
-	if o.Allow == nil {
-		o.Allow = func(string) bool { return false }
+	if o.AllowTool == nil {
+		o.AllowTool = func(string) bool { return false }
 	}
 	e := newEngine(target, o)
 	defer e.close()
@@ -147,8 +147,8 @@ func newEngine(target transport.Target, o Options) *engine {
 		oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},
 		result: &Result{Ended: reports.Complete}, started: time.Now(), confirmations: make(chan confirmation),
 	}
-	e.result.Stats.Methods = map[spec.Revision]map[string]Count{}
-	e.confirmer.server = newSharedServer(target, o.Session, o.Again)
+	e.result.Stats.Methods = map[spec.Revision]map[string]MethodCount{}
+	e.confirmer.server = newSharedServer(target, o.Session, o.Restart)
 	e.searcher.server = e.confirmer.server
 	return e
 }
@@ -179,7 +179,7 @@ func (e *engine) connect(ctx context.Context, p Plan) (*connection, script, erro
 			return current, s, nil
 		}
 		delete(e.connections, p.Rev)
-		current.end(current.Over() != nil)
+		current.end(current.ConnectionError() != nil)
 	}
 	s := corpus.script(p, firstID(nil))
 	if !e.isAllowed(s) {
@@ -231,7 +231,7 @@ func (e *engine) isAllowed(s script) bool {
 func (e *engine) search(ctx context.Context) error {
 	seen := map[uint64]bool{}
 	stats := &e.result.Stats
-	stats.Prepared = time.Since(e.started)
+	stats.Preparation = time.Since(e.started)
 	e.started = time.Now()
 	for i := 0; ctx.Err() == nil && !e.isUsedUp(); i++ {
 		seed := planSeed(e.options.Seed, i)
@@ -267,7 +267,7 @@ func (e *engine) isUsedUp() bool {
 func (e *engine) runPlan(ctx context.Context, p Plan, seed uint64) error {
 	stats := &e.result.Stats
 	if e.meetsFatalFinding(p) {
-		stats.SetAside++
+		stats.Skipped++
 		return nil
 	}
 	c, s, err := e.connect(ctx, p)
@@ -277,7 +277,7 @@ func (e *engine) runPlan(ctx context.Context, p Plan, seed uint64) error {
 	case err != nil:
 		return nil
 	case c == nil:
-		stats.Held++
+		stats.Withheld++
 		return nil
 	}
 	x := c.execute(ctx, s)
@@ -334,8 +334,8 @@ func (e *engine) updateStats() {
 func (e *engine) reportProgress() {
 	e.lastProgress = time.Now()
 	e.updateStats()
-	if e.options.Progress != nil {
-		e.options.Progress(e.result.Stats)
+	if e.options.OnProgress != nil {
+		e.options.OnProgress(e.result.Stats)
 	}
 }
 

@@ -53,13 +53,13 @@ func (c *connection) execute(ctx context.Context, s script) (out execution) {
 		r.writePaced(ctx)
 	default:
 		// If a write fails, the liveness request fails too.
-		_, _ = c.SendPaused(ctx, func(int) { c.Drain(ctx) }, s.writes...)
+		_, _ = c.SendChunksWithPause(ctx, func(int) { c.Drain(ctx) }, s.writes...)
 	}
 	r.checkLiveness(ctx, &out)
 	if out.state == session.Dead {
 		c.executor.server.describeEnd(&out, stderrBefore)
 	}
-	if out.state == session.Dead || out.state == session.Desync {
+	if out.state == session.Dead || out.state == session.OutOfSync {
 		c.executor.server.markSuspect()
 	}
 	return out

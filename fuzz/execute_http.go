@@ -25,7 +25,7 @@ func (r *scriptRun) post(ctx context.Context) {
 		if at >= 0 {
 			r.trackPost(r.conn.Frames(at)[0], wanted)
 		}
-		if err != nil && r.conn.Over() != nil {
+		if err != nil && r.conn.ConnectionError() != nil {
 			return
 		}
 		if !r.script.paced || len(wanted) == 0 || i == len(r.script.writes)-1 {
@@ -126,10 +126,10 @@ func (t *answerTracker) observeHTTP(e wire.Entry) {
 	if !ok {
 		return
 	}
-	if x := e.HTTP; x.End != "" || x.Status != 0 && !x.Streams() {
+	if x := e.HTTP; x.EndReason != "" || x.Status != 0 && !x.IsEventStream() {
 		delete(t.openExchanges, x.Exchange)
 	}
-	why := t.conn.Unanswered(p.frame, e.Frame)
+	why := t.conn.UnansweredReason(p.frame, e.Frame)
 	if why == nil {
 		return
 	}

@@ -59,7 +59,7 @@ func fuzzFaults(t *testing.T) []fault.Fault {
 // faultOptions returns options for a target that does not answer some requests.
 func faultOptions(t *testing.T) Options {
 	o := testOptions()
-	o.Runs, o.Out = faultRuns, t.TempDir()
+	o.Runs, o.CaseDir = faultRuns, t.TempDir()
 	o.Session.Timeout, o.FirstTimeout = 500*time.Millisecond, 150*time.Millisecond
 	return o
 }
@@ -72,7 +72,7 @@ func runToFirstFinding(t *testing.T, target transport.Target, o Options, toEnd b
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	o.Progress = func(s Stats) {
+	o.OnProgress = func(s Stats) {
 		if s.Findings > 0 && !toEnd {
 			stop()
 		}
@@ -83,9 +83,9 @@ func runToFirstFinding(t *testing.T, target transport.Target, o Options, toEnd b
 	}
 	s := r.Stats
 	t.Logf("%d findings, %d plans, %d starts, %d known, %d left out, %d slow, %d misattributed, %s",
-		len(r.Findings), s.Plans, s.Starts, s.Again, s.SetAside, s.Slow, s.Misattributed, s.Elapsed.Round(time.Millisecond))
+		len(r.Findings), s.Plans, s.Starts, s.Known, s.Skipped, s.Slow, s.Misattributed, s.Elapsed.Round(time.Millisecond))
 	if !toEnd { // remove findings whose confirmation was interrupted by the stop
-		r.Findings = slices.DeleteFunc(r.Findings, func(f *Found) bool {
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 			return strings.HasPrefix(f.Reproduced, "not confirmed")
 		})
 	}
@@ -116,7 +116,7 @@ func TestFindsFaults(t *testing.T) {
 // assertReplays asserts that a finding is small, and that its case file
 // reproduces on the target but not on the conforming reference.
 func assertReplays(
-	t *testing.T, found *Found, target, reference transport.Target, restart func(context.Context) error, o session.Options,
+	t *testing.T, found *Finding, target, reference transport.Target, restart func(context.Context) error, o session.Options,
 ) {
 	t.Helper()
 	if n := len(found.Case.script(found.Case.Transport).messages()); n > 2 {
@@ -133,7 +133,7 @@ func assertReplays(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Replay(t.Context(), target, c, o, restart); err != nil || !r.Reproduces || !r.Same {
+	if r, err := Replay(t.Context(), target, c, o, restart); err != nil || !r.Reproduces || !r.SameOutcome {
 		t.Errorf("%s does not reproduce: %+v, %v\n%s", found.Signature, r.Symptom, err, text)
 	}
 	if r, err := Replay(t.Context(), reference, c, o, nil); err != nil || r.Reproduces || r.Symptom != nil {

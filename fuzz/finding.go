@@ -27,9 +27,9 @@ const (
 // knownFinding returns the finding that a plan with a symptom belongs to, or nil.
 // The causes of the plan must include all causes that the finding shares with its
 // plans. If the plan is a smallest one, one of them is enough.
-func (e *engine) knownFinding(symptom *Symptom, causes []string, isSmallest bool) *Found {
+func (e *engine) knownFinding(symptom *Symptom, causes []string, isSmallest bool) *Finding {
 	sameSymptom, sameEnd := 0, 0
-	var last *Found
+	var last *Finding
 	for _, f := range e.known {
 		if f.symptom.Oracle == symptom.Oracle && f.symptom.endKind == symptom.endKind {
 			sameEnd++
@@ -72,9 +72,9 @@ func (e *engine) meetsFatalFinding(p Plan) bool {
 }
 
 // countKnown counts a plan that belongs to a known finding.
-func (e *engine) countKnown(f *Found, causes []string, isSmallest bool) {
+func (e *engine) countKnown(f *Finding, causes []string, isSmallest bool) {
 	f.hits++
-	e.result.Stats.Again++
+	e.result.Stats.Known++
 	if both := intersection(f.sharedCauses, causes); isSmallest && len(both) > 0 {
 		f.sharedCauses = both
 	}
@@ -90,7 +90,7 @@ func (e *engine) investigate(ctx context.Context, p Plan, seed uint64, symptom *
 		e.countKnown(f, causes, false)
 		return
 	}
-	found := &Found{symptom: symptom, seed: seed, hits: 1}
+	found := &Finding{symptom: symptom, seed: seed, hits: 1}
 	if small, ok := e.shrinkPlan(ctx, p, seed, symptom); ok {
 		found.Plan, found.script = small, corpus.script(small, idsPerPlan)
 		found.Causes = corpus.mainCauses(small, found.script)
@@ -133,7 +133,7 @@ func (e *engine) confirmsSerially(symptom *Symptom) bool {
 
 // A confirmation is the outcome of executing a script in fresh sessions.
 type confirmation struct {
-	found       *Found
+	found       *Finding
 	confirmed   int       // executions with the symptom
 	evidence    execution // the last of them, or the first one without
 	symptom     *Symptom  // of the last of them
@@ -141,7 +141,7 @@ type confirmation struct {
 }
 
 // confirm executes the smallest script in fresh sessions, with the full timeout.
-func (e *engine) confirm(ctx context.Context, found *Found, s script, symptom *Symptom) confirmation {
+func (e *engine) confirm(ctx context.Context, found *Finding, s script, symptom *Symptom) confirmation {
 	out := confirmation{found: found, symptom: symptom}
 	var symptoms [confirmRuns]*Symptom
 	var executions [confirmRuns]execution
@@ -187,7 +187,7 @@ func (e *engine) conclude(c confirmation) {
 	if c.confirmed == 0 && !c.interrupted && awaitsAnswer {
 		e.result.Stats.Slow++
 		e.searcher.doubleTimeout(e.options.Session.Timeout)
-		e.known = slices.DeleteFunc(e.known, func(k *Found) bool { return k == f })
+		e.known = slices.DeleteFunc(e.known, func(k *Finding) bool { return k == f })
 		return
 	}
 	f.symptom = c.symptom
@@ -195,7 +195,7 @@ func (e *engine) conclude(c confirmation) {
 }
 
 // record writes the case file of a finding and adds the finding to the result.
-func (e *engine) record(f *Found, c confirmation) {
+func (e *engine) record(f *Finding, c confirmation) {
 	s := f.script
 	if f.symptom.Oracle == oracleBroken {
 		e.result.Broken = true
@@ -217,24 +217,24 @@ func (e *engine) record(f *Found, c confirmation) {
 	f.Frames = f.Case.Frames
 	e.writeCase(f)
 	e.result.Findings = append(e.result.Findings, f)
-	if e.options.Found != nil {
-		e.options.Found(f)
+	if e.options.OnFinding != nil {
+		e.options.OnFinding(f)
 	}
 	e.reportProgress()
 }
 
-func (e *engine) writeCase(f *Found) {
-	if e.options.Out == "" {
+func (e *engine) writeCase(f *Finding) {
+	if e.options.CaseDir == "" {
 		return
 	}
-	file, err := f.Case.write(e.options.Out)
+	file, err := f.Case.write(e.options.CaseDir)
 	if err != nil {
 		e.addNote("%v", err)
 		return
 	}
 	f.Finding.Case = file
-	if e.options.Command != nil {
-		f.Replay = e.options.Command(file)
+	if e.options.ReplayCommand != nil {
+		f.Replay = e.options.ReplayCommand(file)
 	}
 }
 

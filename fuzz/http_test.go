@@ -20,7 +20,7 @@ import (
 
 // listen starts the reference over HTTP on loopback. It returns the target, and
 // a function that restarts the server at its address.
-func listen(t *testing.T, o server.Options, kind transport.Kind) (transport.Site, func(context.Context) error) {
+func listen(t *testing.T, o server.Options, kind transport.Kind) (transport.HTTPTarget, func(context.Context) error) {
 	t.Helper()
 	l, err := server.Listen("127.0.0.1:0", o)
 	if err != nil {
@@ -36,7 +36,7 @@ func listen(t *testing.T, o server.Options, kind transport.Kind) (transport.Site
 		t.Fatal(err)
 	}
 	t.Cleanup(endpoint.Close)
-	return transport.Site{Endpoint: endpoint, Kind: kind}, func(context.Context) error {
+	return transport.HTTPTarget{Endpoint: endpoint, Kind: kind}, func(context.Context) error {
 		l.Close()
 		next, err := server.Listen(endpoint.URL.Host, o)
 		if err == nil {
@@ -60,7 +60,7 @@ func TestReferenceOverHTTPHasNoFindings(t *testing.T) {
 	} {
 		site, restart := listen(t, server.Options{HTTP: server.HTTP{PreferSSE: c.prefersStream}}, c.kind)
 		o := referenceOptions()
-		o.Revisions, o.Runs, o.Again = c.revs.Revisions(), referenceRuns()*c.share/10, restart
+		o.Revisions, o.Runs, o.Restart = c.revs.Revisions(), referenceRuns()*c.share/10, restart
 		r, err := Run(t.Context(), site, o)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestReferenceOverHTTPHasNoFindings(t *testing.T) {
 		assertNoFindings(t, r)
 		stats := r.Stats
 		t.Logf("%s, streams %v: %d plans, %.0f a second after %s, %d sessions, %d duplicates, %d slow, %d misattributed",
-			c.kind, c.prefersStream, stats.Plans, stats.Rate(), stats.Prepared.Round(time.Millisecond), stats.Starts,
+			c.kind, c.prefersStream, stats.Plans, stats.Rate(), stats.Preparation.Round(time.Millisecond), stats.Starts,
 			stats.Duplicates, stats.Slow, stats.Misattributed)
 		if stats.Plans != o.Runs {
 			t.Errorf("%d plans of %d were executed", stats.Plans, o.Runs)
@@ -116,7 +116,7 @@ func findOverHTTP(t *testing.T, f fault.Fault, kind transport.Kind) {
 	target, restart := listen(t, f.Options(server.Options{}), kind)
 	reference, _ := listen(t, server.Options{}, kind)
 	o := faultOptions(t)
-	o.Again, o.Revisions, o.Target = restart, spec.Since(spec.V2025_03_26).Revisions(), []string{target.String()}
+	o.Restart, o.Revisions, o.Target = restart, spec.Since(spec.V2025_03_26).Revisions(), []string{target.String()}
 	if kind == transport.SSE {
 		o.Revisions = []spec.Revision{spec.V2024_11_05}
 	}
@@ -165,7 +165,7 @@ func TestStatusCountsAsAnswer(t *testing.T) {
 	site, restart := listen(t, interceptPOST(func(w http.ResponseWriter, m wire.Message) bool {
 		isHandshake := m.Method() == "initialize" || m.Method() == "notifications/initialized"
 		switch {
-		case m.Kind == wire.Request && (m.Flaw() != nil || !m.Params().IsObject() && m.Params().Exists()):
+		case m.Kind == wire.Request && (m.FormatError() != nil || !m.Params().IsObject() && m.Params().Exists()):
 			http.Error(w, "malformed", http.StatusInternalServerError)
 		case posts.Add(1) > 800 && posts.Load()%7 == 0 && !isHandshake:
 			http.Error(w, "too fast", http.StatusTooManyRequests)
@@ -175,7 +175,7 @@ func TestStatusCountsAsAnswer(t *testing.T) {
 		return true
 	}), transport.HTTP)
 	o := testOptions()
-	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_06_18}, 600, restart
+	o.Revisions, o.Runs, o.Restart = []spec.Revision{spec.V2025_06_18}, 600, restart
 	r, err := Run(t.Context(), site, o)
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestRateLimitedAnswerIsNoFinding(t *testing.T) {
 	t.Parallel()
 	posts, refused := atomic.Int64{}, atomic.Int64{}
 	site, restart := listen(t, interceptPOST(func(w http.ResponseWriter, m wire.Message) bool {
-		if posts.Add(1) < 800 || !m.IsResponse() || m.Flaw() != nil {
+		if posts.Add(1) < 800 || !m.IsResponse() || m.FormatError() != nil {
 			return false
 		}
 		refused.Add(1)
@@ -199,7 +199,7 @@ func TestRateLimitedAnswerIsNoFinding(t *testing.T) {
 		return true
 	}), transport.HTTP)
 	o := testOptions()
-	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_06_18}, 600, restart
+	o.Revisions, o.Runs, o.Restart = []spec.Revision{spec.V2025_06_18}, 600, restart
 	o.Session.Timeout = 500 * time.Millisecond
 	r, err := Run(t.Context(), site, o)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestFindsExchangeThatEndsWithoutAnswer(t *testing.T) {
 		return false
 	}), transport.HTTP)
 	o := testOptions()
-	o.Revisions, o.Runs, o.Again = []spec.Revision{spec.V2025_11_25}, 800, restart
+	o.Revisions, o.Runs, o.Restart = []spec.Revision{spec.V2025_11_25}, 800, restart
 	r, err := Run(t.Context(), site, o)
 	if err != nil || len(r.Findings) != 1 {
 		t.Fatalf("%v, %+v", err, r.Findings)

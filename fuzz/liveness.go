@@ -26,7 +26,7 @@ func (r *scriptRun) checkLiveness(ctx context.Context, out *execution) {
 	started := time.Now()
 	answered, refused, err := r.requestLiveness(ctx)
 	for range livenessRetries {
-		if !errors.Is(refused, errNoAnswer) || c.Over() != nil {
+		if !errors.Is(refused, errNoAnswer) || c.ConnectionError() != nil {
 			break
 		}
 		// The peer is about to end, or it closed an idle connection that the
@@ -41,7 +41,7 @@ func (r *scriptRun) checkLiveness(ctx context.Context, out *execution) {
 	default:
 		r.settle(ctx, c.executor.settleTime())
 	}
-	out.transcript = c.Part(len(c.opening), out.from)
+	out.transcript = c.Excerpt(len(c.opening), out.from)
 	out.frames = out.transcript.Frames(0)
 	out.served = r.tracker.served
 	if err == nil && refused == nil {
@@ -54,18 +54,18 @@ func (r *scriptRun) checkLiveness(ctx context.Context, out *execution) {
 // request.
 func (r *scriptRun) setState(out *execution, answered bool, refused, err error) {
 	c := r.conn
-	method := r.script.rev.Facts().Barrier
-	over := c.Over()
+	method := r.script.rev.Facts().BarrierMethod
+	over := c.ConnectionError()
 	switch {
 	case over != nil:
 		out.state, out.why, out.stderr = session.Dead, over.Error(), c.Stderr()
 		if e := c.Ending(); e != nil {
-			out.ended = e.What
+			out.ended = e.Reason
 		}
 	case refused != nil:
-		out.state, out.why = session.Desync, fmt.Sprintf("%s was refused: %v", method, refused)
+		out.state, out.why = session.OutOfSync, fmt.Sprintf("%s was refused: %v", method, refused)
 	case !answered:
-		out.state, out.why = session.Desync, fmt.Sprintf("no answer to %s within %s", method, r.timeout)
+		out.state, out.why = session.OutOfSync, fmt.Sprintf("no answer to %s within %s", method, r.timeout)
 	case err == nil && len(r.tracker.unanswerable) == 0 || c.sentOddAnswer || c.answerWasRateLimited():
 		// A peer whose own request got a mutated answer, or none, may still
 		// await a valid one before it answers.
@@ -96,7 +96,7 @@ func (r *scriptRun) requestLiveness(ctx context.Context) (answered bool, refused
 			answered = true
 		}
 		if r.script.overHTTP && !answered && refused == nil {
-			answered, refused = r.refusesLiveness(c.Unanswered(sent, e.Frame), e, sent)
+			answered, refused = r.refusesLiveness(c.UnansweredReason(sent, e.Frame), e, sent)
 		}
 		r.tracker.observe(e)
 		r.next = e.Index + 1
@@ -112,9 +112,9 @@ const livenessIDPrefix = "alive-"
 func livenessRequest(rev spec.Revision, id wire.ID) []byte {
 	var params session.Params
 	if rev.Facts().Stateless {
-		params = session.Params{"_meta": session.Meta(rev, nil)}
+		params = session.Params{"_meta": session.RequestMeta(rev, nil)}
 	}
-	return session.Frame(id, rev.Facts().Barrier, params)
+	return session.EncodeMessage(id, rev.Facts().BarrierMethod, params)
 }
 
 // refusesLiveness reports what a frame over HTTP means for the liveness request
@@ -129,7 +129,7 @@ func (r *scriptRun) refusesLiveness(why error, e wire.Entry, sent wire.Frame) (a
 		status = refusal.Status
 	case why != nil:
 		return false, fmt.Errorf("%w: %w", errNoAnswer, why)
-	case !e.Wordless() && isAnonymousError(e.Message) && e.HTTP.Exchange == sent.HTTP.Exchange:
+	case !e.IsTransportOnly() && isAnonymousError(e.Message) && e.HTTP.Exchange == sent.HTTP.Exchange:
 		status, why = e.HTTP.Status, errors.New(e.Message.Summary())
 	default:
 		return false, nil
@@ -140,7 +140,7 @@ func (r *scriptRun) refusesLiveness(why error, e wire.Entry, sent wire.Frame) (a
 	return false, why
 }
 
-func refusalOf(err error) (r *session.Refusal) {
+func refusalOf(err error) (r *session.HTTPStatusError) {
 	errors.As(err, &r)
 	return r
 }

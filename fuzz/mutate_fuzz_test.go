@@ -35,7 +35,7 @@ func FuzzTree(f *testing.F) {
 		if got := tree.appendJSON(nil); !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%q is written as %q, want %q", text, got, &want)
 		}
-		if len(wire.Parse(text).Duplicates) > 0 {
+		if len(wire.Parse(text).DuplicateKeys) > 0 {
 			return
 		}
 		for _, pointer := range tree.pointers() {

@@ -68,14 +68,14 @@ func TestValuesAreJSONWithUniqueNames(t *testing.T) {
 				t.Errorf("two values are named %q", v.name)
 			}
 			seen[v.name] = true
-			if m := wire.Parse([]byte(v.raw(5))); m.Fault != nil {
-				t.Errorf("%s: %v", v.name, m.Fault)
+			if m := wire.Parse([]byte(v.raw(5))); m.SyntaxError != nil {
+				t.Errorf("%s: %v", v.name, m.SyntaxError)
 			}
 		}
 	}
 	for _, v := range idValues {
 		a, b := v.raw(5), v.raw(6)
-		if (wire.ID{Raw: a}).Usable() && a == b && a != "0" && a != `""` {
+		if (wire.ID{Raw: a}).IsValid() && a == b && a != "0" && a != `""` {
 			t.Errorf("the id %s is the same in two plans: %s", v.name, a)
 		}
 	}

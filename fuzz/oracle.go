@@ -80,7 +80,7 @@ func (o *oracles) judge(x execution) *Symptom {
 			Oracle: oracleDead, Outcome: "the peer ended: " + normalize(x.ended+crash), Says: x.why + crash,
 			Frame: last, endKind: normalize(x.ended),
 		}
-	case session.Desync:
+	case session.OutOfSync:
 		outcome := "the peer runs but answers no request any more"
 		return &Symptom{Oracle: oracleDesync, Outcome: outcome, Says: x.why, Frame: last}
 	case session.Mute:
@@ -122,7 +122,7 @@ func (o *oracles) confirms(s *Symptom, whole *wire.Transcript) bool {
 // markedFrame returns the index of the frame that a judge marked, or -1.
 func markedFrame(o check.Outcome, frames []wire.Frame) int {
 	for _, marked := range o.Frames {
-		if !marked.Mark {
+		if !marked.Marked {
 			continue
 		}
 		for i, f := range slices.Backward(frames) {

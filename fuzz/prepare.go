@@ -31,7 +31,7 @@ func (e *engine) prepare(ctx context.Context) error {
 			e.result.Revisions = append(e.result.Revisions, reports.RevisionRun{Revision: rev, Why: why})
 			continue
 		}
-		offer, err := discover(ctx, e.confirmer, rev, e.options.Allow)
+		offer, err := discover(ctx, e.confirmer, rev, e.options.AllowTool)
 		run := reports.RevisionRun{Revision: rev, Spoken: offer.spoken, Why: offer.why}
 		if err != nil {
 			failure, run.Why = err, err.Error()
@@ -46,7 +46,7 @@ func (e *engine) prepare(ctx context.Context) error {
 		}
 		e.addRevision(rev, offer)
 	}
-	e.result.Stats.HeldTools = slices.Sorted(maps.Keys(withheld))
+	e.result.Stats.WithheldTools = slices.Sorted(maps.Keys(withheld))
 	if len(spoken) == 0 && failure != nil {
 		return failure
 	}
@@ -65,7 +65,7 @@ func (e *engine) prepare(ctx context.Context) error {
 
 func (e *engine) addRevision(rev spec.Revision, offer offering) {
 	e.result.Name, e.result.Version = offer.name, offer.version
-	e.result.Stats.Methods[rev] = map[string]Count{}
+	e.result.Stats.Methods[rev] = map[string]MethodCount{}
 	e.offerings[rev] = offer
 	e.oracles[rev] = newOracles(rev, e.transport)
 	e.corpora[rev] = newCorpus(rev, offer)
@@ -89,7 +89,7 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 			e.addNote("%s: the judge %s reports a violation without a mutation, after the frame %s. "+
 				"The fuzzer does not use it here; see mcpcheck server.", rev, id, f.name)
 		}
-		if x.state == session.Mute || x.state == session.Desync {
+		if x.state == session.Mute || x.state == session.OutOfSync {
 			late[f.name] = true
 			e.addNote("%s: the frame %s is left out. Without a mutation the peer is %s after it, with a timeout of %s (%s).",
 				rev, f.name, x.state, e.options.FirstTimeout, x.why)

@@ -20,8 +20,8 @@ func TestReferenceHasNoFindings(t *testing.T) {
 	assertNoFindings(t, r)
 	stats := r.Stats
 	t.Logf("%d plans, %.0f a second after %s, %d starts, %d duplicates, %d withheld, %d slow, %d misattributed",
-		stats.Plans, stats.Rate(), stats.Prepared.Round(time.Millisecond), stats.Starts,
-		stats.Duplicates, stats.Held, stats.Slow, stats.Misattributed)
+		stats.Plans, stats.Rate(), stats.Preparation.Round(time.Millisecond), stats.Starts,
+		stats.Duplicates, stats.Withheld, stats.Slow, stats.Misattributed)
 	if stats.Plans != o.Runs {
 		t.Errorf("%d plans of %d were executed", stats.Plans, o.Runs)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Replayed is the outcome of a replay.
-type Replayed struct {
-	Reproduces bool     // there is a symptom
-	Same       bool     // with the oracle and the outcome of the case
-	Symptom    *Symptom // nil if there is none
-	Frames     []wire.Frame
+// A ReplayResult is the outcome of a replay.
+type ReplayResult struct {
+	Reproduces  bool     // there is a symptom
+	SameOutcome bool     // with the oracle and the outcome of the case
+	Symptom     *Symptom // nil if there is none
+	Frames      []wire.Frame
 }
 
 // replayRuns is how often a case is executed before it counts as fixed.
@@ -28,14 +28,14 @@ const replayRuns = 3
 // could be opened.
 func Replay(
 	ctx context.Context, target transport.Target, c Case, o session.Options, restart func(context.Context) error,
-) (Replayed, error) {
+) (ReplayResult, error) {
 	x := newExecutor(target, o, o.Timeout)
 	x.server = newSharedServer(target, o, restart)
 	defer x.close()
 	over := target.Transport()
-	oracles := newOracles(c.Rev, over)
+	oracles := newOracles(c.Revision, over)
 	oracles.judges = slices.DeleteFunc(oracles.judges, func(j check.Check) bool { return j.ID != c.Oracle })
-	var out Replayed
+	var out ReplayResult
 	for range replayRuns {
 		s := c.script(over)
 		conn, err := x.open(ctx, s)
@@ -47,8 +47,8 @@ func Replay(
 		if ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		out = Replayed{Frames: executed.frames, Symptom: oracles.judge(executed)}
-		out.Same = out.Symptom.matches(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
+		out = ReplayResult{Frames: executed.frames, Symptom: oracles.judge(executed)}
+		out.SameOutcome = out.Symptom.matches(&Symptom{Oracle: c.Oracle, Outcome: c.Outcome})
 		out.Reproduces = out.Symptom != nil
 		if out.Reproduces {
 			break
@@ -60,7 +60,7 @@ func Replay(
 // script returns what a replay sends over a transport, which may differ from
 // that of the case.
 func (c Case) script(over transport.Kind) script {
-	s := script{rev: c.Rev, paced: c.Paced, overHTTP: over != transport.Stdio}
+	s := script{rev: c.Revision, paced: c.Paced, overHTTP: over != transport.Stdio}
 	requests := map[string]string{} // of the server so far: id to method
 	var stream []byte
 	for _, f := range c.Frames {
@@ -76,7 +76,7 @@ func (c Case) script(over transport.Kind) script {
 			if method := requests[m.ID().Key()]; method != "" {
 				s.answers = append(s.answers, answer{method, string(f.Raw)})
 			}
-		case f.Note == noteLiveness, f.Wordless():
+		case f.Note == noteLiveness, f.IsTransportOnly():
 		case s.overHTTP:
 			s.writes = append(s.writes, f.Raw)
 		case c.Transport != transport.Stdio && c.Paced:

@@ -25,7 +25,7 @@ func requiredAnswers(messages []wire.Message, facts spec.Facts) map[string]strin
 			seen[element.ID().Key()]++
 		}
 		switch {
-		case m.Extreme() || len(m.Duplicates) > 0:
+		case m.ExceedsCommonLimits() || len(m.DuplicateKeys) > 0:
 		case m.Kind == wire.Batch && facts.Batches:
 			addBatch(out, m)
 		case m.Kind == wire.Request && requiresAnswer(m):
@@ -43,7 +43,7 @@ func requiredAnswers(messages []wire.Message, facts spec.Facts) map[string]strin
 // requiresAnswer reports whether a peer must answer a request that has no
 // duplicate members and is within common limits.
 func requiresAnswer(m wire.Message) bool {
-	if m.Misfit != nil && m.Misfit.Member != "params" {
+	if m.EnvelopeError != nil && m.EnvelopeError.Member != "params" {
 		return false
 	}
 	endsInCR := bytes.HasSuffix(m.Raw, []byte("\r"))
@@ -58,7 +58,7 @@ const inBatch = "in a batch"
 func addBatch(out map[string]string, batch wire.Message) {
 	for _, m := range batch.Elements() {
 		isRequest := m.Kind == wire.Request && isPlainID(m.ID())
-		if m.Flaw() != nil || !isRequest && m.Kind != wire.Notification {
+		if m.FormatError() != nil || !isRequest && m.Kind != wire.Notification {
 			return
 		}
 	}

@@ -101,7 +101,7 @@ func (s *sharedServer) describeEnd(out *execution, stderrBefore string) {
 	if s.process == nil {
 		return
 	}
-	if how := s.process.EndsWithin(serverEndTimeout); how != "" {
+	if how := s.process.WaitForExit(serverEndTimeout); how != "" {
 		out.ended = "the server process ended: " + how
 	}
 	out.stderr = s.process.Stderr()

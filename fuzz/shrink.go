@@ -84,7 +84,7 @@ func (t *shrinkSession) canContinue(p Plan, c *corpus) bool {
 
 func (t *shrinkSession) close() {
 	if t.conn != nil {
-		t.conn.end(t.conn.Over() != nil)
+		t.conn.end(t.conn.ConnectionError() != nil)
 		t.conn = nil
 	}
 }

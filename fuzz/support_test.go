@@ -32,11 +32,11 @@ func TestMain(m *testing.M) {
 
 // testOptions returns options with short timeouts that allow all tools.
 func testOptions() Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 2*time.Second, 10*time.Second, 500*time.Millisecond
 	return Options{
 		Revisions: spec.Revisions(), Seed: 1, Session: o, FirstTimeout: 300 * time.Millisecond,
-		Allow: func(string) bool { return true }, Version: "test",
+		AllowTool: func(string) bool { return true }, Version: "test",
 	}
 }
 
@@ -127,7 +127,7 @@ func minimalServer(tool string) transport.Target {
 			case "tools/list":
 				answer = `"result":{"tools":[` + tool + `]}`
 			}
-			if m.Kind == wire.Request && m.ID().Usable() {
+			if m.Kind == wire.Request && m.ID().IsValid() {
 				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID().Raw, answer)
 			}
 		}

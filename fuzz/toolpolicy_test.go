@@ -58,7 +58,7 @@ func TestCallsOnlyReadOnlyAndAllowedTools(t *testing.T) {
 	}{{"", 1000}, {"borrow_book", 800}} {
 		target := newRecordingTarget(server.Options{})
 		o := testOptions()
-		o.Runs, o.Allow = c.runs, func(tool string) bool { return tool == c.allow }
+		o.Runs, o.AllowTool = c.runs, func(tool string) bool { return tool == c.allow }
 		r, err := Run(t.Context(), target, o)
 		if err != nil {
 			t.Fatal(err)
@@ -81,8 +81,8 @@ func TestCallsOnlyReadOnlyAndAllowedTools(t *testing.T) {
 		if c.allow != "" && called[c.allow] == 0 {
 			t.Errorf("%s is allowed and was not called", c.allow)
 		}
-		if c.allow == "" && (r.Stats.Held == 0 || !slices.Contains(r.Stats.HeldTools, "borrow_book")) {
-			t.Errorf("%d plans were withheld, tools %v", r.Stats.Held, r.Stats.HeldTools)
+		if c.allow == "" && (r.Stats.Withheld == 0 || !slices.Contains(r.Stats.WithheldTools, "borrow_book")) {
+			t.Errorf("%d plans were withheld, tools %v", r.Stats.Withheld, r.Stats.WithheldTools)
 		}
 	}
 }

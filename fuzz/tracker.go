@@ -49,11 +49,11 @@ func newAnswerTracker(c *connection, s script) *answerTracker {
 	t.unanswered = requiredAnswers(s.messages(), t.facts)
 	for _, whole := range s.messages() {
 		for _, m := range whole.Elements() {
-			if method := m.Method(); method != "" && m.Flaw() == nil {
+			if method := m.Method(); method != "" && m.FormatError() == nil {
 				t.sent = append(t.sent, method)
 				t.methods[m.ID().Key()] = method
 			}
-			if id := m.ID(); id.Usable() {
+			if id := m.ID(); id.IsValid() {
 				c.usedIDs[id.Key()] = true
 			}
 		}
@@ -63,7 +63,7 @@ func newAnswerTracker(c *connection, s script) *answerTracker {
 
 // isAnonymousError reports whether a message is an error whose id names no
 // request.
-func isAnonymousError(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().Usable() }
+func isAnonymousError(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().IsValid() }
 
 // observe records what a frame of the peer answers.
 func (t *answerTracker) observe(e wire.Entry) {
@@ -71,7 +71,7 @@ func (t *answerTracker) observe(e wire.Entry) {
 		t.observeHTTP(e)
 	}
 	m := e.Message
-	if e.Wordless() || !m.IsResponse() {
+	if e.IsTransportOnly() || !m.IsResponse() {
 		return
 	}
 	key := m.ID().Key()

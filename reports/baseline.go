@@ -79,7 +79,7 @@ func parseEntry(node ast.Node) (baselineEntry, error) {
 	var e baselineEntry
 	line := yamldoc.Line(node)
 	if err := yaml.NodeToValue(node, &e, yaml.DisallowUnknownField()); err != nil {
-		return e, yamldoc.Plain(err)
+		return e, yamldoc.OneLine(err)
 	}
 	e.line = line
 	if e.Check == "" {

@@ -96,7 +96,7 @@ func selectFrames(frames []wire.Frame) (shown []bool, marked int) {
 		if len(frames) <= 2*framesAtEnds+framesAround || i < framesAtEnds || i >= len(frames)-framesAtEnds {
 			shown[i] = true
 		}
-		if f.Mark {
+		if f.Marked {
 			marked++
 			for j := max(0, i-framesAround); j < min(len(frames), i+framesAround+1); j++ {
 				shown[j] = true
@@ -110,18 +110,18 @@ func viewFrame(f wire.Frame, budget frameBudget) frameView {
 	v := frameView{
 		From: escape(string(f.From), ""), To: escape(string(f.From.Peer()), ""),
 		At:   fmt.Sprintf("%.1f ms", float64(f.At.Microseconds())/1000),
-		Mark: f.Mark, Note: oneLine(f.Note, detailLimit),
+		Mark: f.Marked, Note: oneLine(f.Note, detailLimit),
 	}
 	if f.HTTP != nil {
 		v.Exchange = fmt.Sprintf("exchange %d", f.HTTP.Exchange)
 		v.HTTP, _ = cut(httpText(f.HTTP), frameBytes)
 	}
-	if f.Wordless() {
+	if f.IsTransportOnly() {
 		return v
 	}
 	v.Size = plural(len(f.Raw), "byte", "bytes")
 	limit := frameBytes
-	if !f.Mark {
+	if !f.Marked {
 		limit = min(limit, max(int(budget), frameMin))
 	}
 	body, isJSON := indent(f.Raw, limit)

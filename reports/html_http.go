@@ -43,15 +43,15 @@ func httpText(h *wire.HTTP) string {
 		if e.Retry != "" {
 			add("retry: %s", e.Retry)
 		}
-		for _, line := range e.Odd {
+		for _, line := range e.IgnoredLines {
 			add("%s   (not a field of an event)", line)
 		}
-		if e.Lost {
+		if e.Unterminated {
 			add("(incomplete at the end of the stream: a client discards it)")
 		}
 	}
-	if h.End != "" {
-		add("(ended: %s)", h.End)
+	if h.EndReason != "" {
+		add("(ended: %s)", h.EndReason)
 	}
 	if h.Body != "" {
 		lines = append(lines, "", escape(h.Body, "\n"))

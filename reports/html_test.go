@@ -204,7 +204,7 @@ func TestHTMLFramesAreBounded(t *testing.T) {
 			frames = append(frames, wire.Frame{From: wire.Server,
 				Raw: []byte(`{"x":"` + strings.Repeat("y", 20_000) + `"}`)})
 		}
-		frames[50].Mark = true
+		frames[50].Marked = true
 		run.Outcomes = append(run.Outcomes, Outcome{ID: fmt.Sprintf("a.c%d", i), Verdict: Fail, Frames: frames})
 	}
 	page := renderHTML(t, run)
@@ -244,7 +244,7 @@ func TestHTMLShowsFrames(t *testing.T) {
 	event := viewFrame(wire.Frame{From: wire.Server,
 		HTTP: &wire.HTTP{Exchange: 3, Status: 200,
 			Event: &wire.Event{Type: "tide", ID: &id, Comments: []string{" low"},
-				Odd: []string{"foam"}}, End: "the stream ended", Body: "water\nhigh"}}, 1<<20)
+				IgnoredLines: []string{"foam"}}, EndReason: "the stream ended", Body: "water\nhigh"}}, 1<<20)
 	if want := "HTTP status 200 OK\n: low\nevent: tide\nid: 7\nfoam   (not a field of an event)\n" +
 		"(ended: the stream ended)\n\nwater\nhigh"; event.HTTP != want || event.Size != "" || event.Kind != "" {
 		t.Errorf("%+v", event)
@@ -283,7 +283,7 @@ func TestProseRendersCodeOnly(t *testing.T) {
 // loadInBrowser returns the document that a browser makes of a page.
 func loadInBrowser(t *testing.T, page, suffix string) string {
 	t.Helper()
-	browser := skip.Program(t, "chromium")
+	browser := skip.WithoutProgram(t, "chromium")
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func TestJSONKeepsFramesByteForByte(t *testing.T) {
 		`{"a":1} `, "{\r\n}", "", " ", "\xff", "\ufeff{}", "{", "null", nested(9998), nested(300),
 		strings.Repeat("[", 20000),
 	} {
-		sent := wire.Frame{From: wire.Server, Raw: []byte(raw), At: time.Millisecond, Note: "n\n\"<", Mark: true}
+		sent := wire.Frame{From: wire.Server, Raw: []byte(raw), At: time.Millisecond, Note: "n\n\"<", Marked: true}
 		run := &Run{Outcomes: []Outcome{{ID: "a", Verdict: Fail, Frames: []wire.Frame{sent}}}}
 		text := renderJSON(t, run)
 		if !json.Valid(text) {
@@ -136,7 +136,7 @@ func TestReadJSONRejectsOtherFormats(t *testing.T) {
 
 // Python's parser reads the report and finds every outcome and frame.
 func TestJSONIsReadByPython(t *testing.T) {
-	python := skip.Program(t, "python3")
+	python := skip.WithoutProgram(t, "python3")
 	run := smallRun()
 	run.Outcomes[1].Frames = append(run.Outcomes[1].Frames, wire.Frame{From: wire.Server, Raw: []byte(nested(5000))})
 	cmd := exec.Command(python, "-c", `

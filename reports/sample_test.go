@@ -68,7 +68,7 @@ func sectionURL(rev spec.Revision, section string) string {
 // a report that compacts frames.
 func sampleExchange() []wire.Frame {
 	marked := frame(wire.Server, 4*time.Millisecond, `{"jsonrpc": "2.0",  "id":2,	"result":{"a":1e2, "b":"<b>&"}}`)
-	marked.Mark = true
+	marked.Marked = true
 	return []wire.Frame{
 		frame(wire.Client, 3*time.Millisecond,
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"no-such-tool"}}`),
@@ -301,6 +301,6 @@ func conversation(rnd *rand.Rand, revision string) []wire.Frame {
 			`{"result":{"content":[{"type":"text","text":"MCP error -32602: Tool mcpcheck-no-such-tool not found"}],`+
 				`"isError":true},"jsonrpc":"2.0","id":2}`),
 	}
-	frames[5].Mark = true
+	frames[5].Marked = true
 	return frames
 }

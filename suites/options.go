@@ -156,7 +156,7 @@ func Strict() Option {
 
 // read applies options to the defaults.
 func read(options []Option) (*settings, error) {
-	s := &settings{engine: engine.Options{Session: session.Defaults()}}
+	s := &settings{engine: engine.Options{Session: session.DefaultOptions()}}
 	for _, o := range options {
 		if err := o.apply(s); err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func (t Target) String() string { return t.name }
 // server, which needs BridgeMain; with "{url}" the client is given the URL of a
 // scripted server over HTTP instead, see Transport.
 func Command(argv ...string) Target {
-	t := Target{name: transport.Quote(argv), process: true}
+	t := Target{name: transport.ShellQuote(argv), process: true}
 	command := func(s *settings) (transport.Command, error) {
 		if len(argv) == 0 {
 			return transport.Command{}, errors.New("suites: Command needs the name of a program")
@@ -50,7 +50,7 @@ func Command(argv ...string) Target {
 			if kind == "" {
 				kind = transport.HTTP
 			}
-			return script.Site{Command: c, Kind: kind}, nil
+			return script.HTTPCommand{Command: c, Kind: kind}, nil
 		}
 		if !bridgeReady {
 			return nil, errors.New("suites: a client that starts its server needs BridgeMain: call it first in TestMain or main")
@@ -59,7 +59,7 @@ func Command(argv ...string) Target {
 		if err != nil {
 			return nil, err
 		}
-		return script.Command{Command: c, Bridge: []string{self, bridgeArgument}}, nil
+		return script.StdioCommand{Command: c, Bridge: []string{self, bridgeArgument}}, nil
 	}
 	return t
 }
@@ -76,11 +76,11 @@ func URL(url string) Target {
 			}
 			kind := s.kind
 			if kind == "" {
-				if kind, _, err = session.Detect(context.Background(), endpoint, s.engine.Session); err != nil {
+				if kind, _, err = session.DetectTransport(context.Background(), endpoint, s.engine.Session); err != nil {
 					return nil, err
 				}
 			}
-			return transport.Site{Endpoint: endpoint, Kind: kind}, nil
+			return transport.HTTPTarget{Endpoint: endpoint, Kind: kind}, nil
 		},
 		client: func(*settings) (script.Client, error) {
 			return nil, fmt.Errorf("suites: %s is a server; a client is a Command or InProcess", url)
@@ -102,7 +102,7 @@ func InProcess(serve func(ctx context.Context, in io.ReadCloser, out io.WriteClo
 			return transport.InProcess{Name: "in process", Serve: run}, nil
 		},
 		client: func(*settings) (script.Client, error) {
-			return script.InProcess{Name: "in process", Run: func(ctx context.Context, server transport.Starter) error {
+			return script.StdioFunc{Name: "in process", Run: func(ctx context.Context, server transport.Starter) error {
 				return connect(ctx, server, serve)
 			}}, nil
 		},

@@ -32,8 +32,8 @@ func clientCommand() *cobra.Command {
 		Use:   "client [flags] [--transport streamable-http|sse] -- CMD ARGS…",
 		Short: "Test a client",
 		Long:  clientHelp + exitCodes,
-		Example: "  mcpcheck client -- ./my-client " + script.Placeholder + "\n" +
-			"  mcpcheck client --html report.html -- node client.mjs --command '" + script.Placeholder + "'\n" +
+		Example: "  mcpcheck client -- ./my-client " + script.ServerPlaceholder + "\n" +
+			"  mcpcheck client --html report.html -- node client.mjs --command '" + script.ServerPlaceholder + "'\n" +
 			"  mcpcheck client --transport streamable-http -- node client.mjs http\n" +
 			"  mcpcheck client --reference",
 		RunE: func(cmd *cobra.Command, args []string) error { return testClient(cmd, args, &f) },
@@ -95,7 +95,7 @@ func (f *flags) clientTarget(cmd *cobra.Command, args []string) (script.Client, 
 		target, err := referenceClientTarget(f.reference, over)
 		return target, f.referenceWords(), err
 	}
-	command, err := f.command("client", "./my-client "+script.Placeholder, cmd, args)
+	command, err := f.command("client", "./my-client "+script.ServerPlaceholder, cmd, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,16 +104,16 @@ func (f *flags) clientTarget(cmd *cobra.Command, args []string) (script.Client, 
 		if _, err := script.ExpandURL(args, ""); err != nil {
 			return nil, nil, err
 		}
-		return script.Site{Command: command, Kind: over}, words, nil
+		return script.HTTPCommand{Command: command, Kind: over}, words, nil
 	}
 	bridge, err := bridgeArgv()
 	if err != nil {
 		return nil, nil, exitError{exitBroken, err}
 	}
-	if _, err := script.Expand(args, bridge); err != nil {
+	if _, err := script.ExpandCommand(args, bridge); err != nil {
 		return nil, nil, err
 	}
-	return script.Command{Command: command, Bridge: bridge}, words, nil
+	return script.StdioCommand{Command: command, Bridge: bridge}, words, nil
 }
 
 // clientTransport returns the transport that --transport names for a client.

@@ -110,6 +110,6 @@ func (f *flags) rerun(verb string, words []string) func(id string, rev spec.Revi
 			args = append(args, "--config", f.configFile)
 		}
 		args = append(args, f.launchFlags()...)
-		return transport.Quote(append(args, words...))
+		return transport.ShellQuote(append(args, words...))
 	}
 }

@@ -111,7 +111,7 @@ func TestDocumentedConfigurationsAreValid(t *testing.T) {
 	}
 	v, err := config.Read(tempFile(t, "mcpcheck.yaml", example("authorization:")))
 	a := v.Authorization
-	if err != nil || len(a.Tokens) != 6 || len(a.Private) != 1 || a.Tokens["second"] != "token-of-OTHER_USER" {
+	if err != nil || len(a.Tokens) != 6 || len(a.PrivateResources) != 1 || a.Tokens["second"] != "token-of-OTHER_USER" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

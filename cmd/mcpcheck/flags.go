@@ -76,7 +76,7 @@ func (f *flags) addJudging(cmd *cobra.Command) {
 
 // addLaunch declares the flags that say how a target is started.
 func (f *flags) addLaunch(cmd *cobra.Command, faults func() []string) {
-	d := session.Defaults()
+	d := session.DefaultOptions()
 	s := cmd.Flags()
 	s.StringArrayVar(&f.env, "env", nil, "set `K=V` in the environment of the target (repeatable)")
 	s.StringVar(&f.cwd, "cwd", "", "start the target in this `directory`")
@@ -140,7 +140,7 @@ func (f *flags) prepare(cmd *cobra.Command) error {
 		f.given = check.Given{
 			Tools: values.Tools, Prompts: values.Prompts, Templates: values.Templates, Resources: values.Resources,
 			Authorization: check.Authorization{
-				Tokens: values.Authorization.Tokens, Private: values.Authorization.Private,
+				Tokens: values.Authorization.Tokens, Private: values.Authorization.PrivateResources,
 			},
 		}
 	}
@@ -234,7 +234,7 @@ func hasCheck(checks []check.Check, id string) bool {
 }
 
 func (f *flags) session() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Serial = f.timeout, f.startTimeout, f.serial
 	return o
 }

@@ -118,7 +118,7 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 	o := f.fuzzOptions(s, &server, revisions)
 	if !f.quiet {
 		p := &fuzzProgress{out: os.Stderr, terminal: f.textOptions(os.Stderr).Terminal}
-		o.Progress, o.Found = p.stats, p.found
+		o.OnProgress, o.OnFinding = p.stats, p.found
 		defer p.endLine()
 	}
 	res, failure := fuzz.Run(cmd.Context(), target, o)
@@ -141,10 +141,10 @@ func fuzzServer(cmd *cobra.Command, args []string, f *flags, s *fuzzFlags) error
 
 func (f *flags) fuzzOptions(s *fuzzFlags, server *serverTarget, revisions []spec.Revision) fuzz.Options {
 	o := fuzz.Options{
-		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), Allow: f.allow(),
-		Again: server.restart(), Headers: f.headerNames(), Out: s.out, Version: version,
-		Command: func(file string) string {
-			return transport.Quote(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(), server.words))
+		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), AllowTool: f.allow(),
+		Restart: server.restart(), Headers: f.headerNames(), CaseDir: s.out, Version: version,
+		ReplayCommand: func(file string) string {
+			return transport.ShellQuote(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(), server.words))
 		},
 	}
 	if server.http != nil {
@@ -174,11 +174,11 @@ func fuzzNotes(s fuzz.Stats, over transport.Kind) []string {
 	}
 	notes := []string{
 		fmt.Sprintf("%d distinct plans were executed, %.0f per second, after a survey of %s; %d %s",
-			s.Plans, s.Rate(), s.Prepared.Round(time.Millisecond), s.Starts, starts),
+			s.Plans, s.Rate(), s.Preparation.Round(time.Millisecond), s.Starts, starts),
 		fmt.Sprintf(
 			"%d plans repeated a finding, %d were skipped because they would repeat one that ends the session, "+
 				"%d were held back because they would call a tool that is not allowed, %d were answered late",
-			s.Again, s.SetAside, s.Held, s.Slow),
+			s.Known, s.Skipped, s.Withheld, s.Slow),
 	}
 	for _, rev := range spec.Revisions() {
 		if counts := s.Methods[rev]; counts != nil {
@@ -186,16 +186,16 @@ func fuzzNotes(s fuzz.Stats, over transport.Kind) []string {
 				rev, methodCounts(rev, counts)))
 		}
 	}
-	if len(s.HeldTools) > 0 {
+	if len(s.WithheldTools) > 0 {
 		notes = append(notes, fmt.Sprintf("tools not called, because they are not read-only or because no valid "+
-			"arguments could be made: %s; --allow-tools allows to call them", strings.Join(s.HeldTools, ", ")))
+			"arguments could be made: %s; --allow-tools allows to call them", strings.Join(s.WithheldTools, ", ")))
 	}
 	return notes
 }
 
 // methodCounts lists the methods of a revision with how often they were sent and
 // answered with a result.
-func methodCounts(rev spec.Revision, counts map[string]fuzz.Count) string {
+func methodCounts(rev spec.Revision, counts map[string]fuzz.MethodCount) string {
 	facts := rev.Facts()
 	known := slices.Concat(facts.ClientRequests, facts.ClientNotifications)
 	isUnknown := func(method string) bool { return !slices.Contains(known, method) }
@@ -243,7 +243,7 @@ func (p *fuzzProgress) stats(s fuzz.Stats) {
 	fmt.Fprintln(p.out, text)
 }
 
-func (p *fuzzProgress) found(f *fuzz.Found) {
+func (p *fuzzProgress) found(f *fuzz.Finding) {
 	p.endLine()
 	// The text may be of the target. Quoted, it cannot control the terminal.
 	fmt.Fprintf(p.out, "FINDING %s at %s (%s): %q\n", f.Oracle, f.Revision, f.Reproduced, f.Says)

@@ -17,14 +17,14 @@ type hosted struct {
 	grace        time.Duration
 
 	mu     sync.Mutex
-	server *transport.Hosted // nil while there is none
+	server *transport.StartedServer // nil while there is none
 }
 
 // restart ends the server, if there is one, and starts another.
 func (h *hosted) restart(ctx context.Context) error {
 	h.close()
 	h.at.Close() // connections to the server that ended
-	next, err := transport.StartAt(ctx, h.command, h.at, h.startTimeout)
+	next, err := transport.StartServer(ctx, h.command, h.at, h.startTimeout)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (h *hosted) restart(ctx context.Context) error {
 	return nil
 }
 
-func (h *hosted) current() *transport.Hosted {
+func (h *hosted) current() *transport.StartedServer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.server
@@ -48,11 +48,11 @@ func (h *hosted) Stderr() string {
 	return ""
 }
 
-// EndsWithin waits at most the given time for the server to end, and returns how
+// WaitForExit waits at most the given time for the server to end, and returns how
 // it ended, "" if it runs.
-func (h *hosted) EndsWithin(within time.Duration) string {
+func (h *hosted) WaitForExit(within time.Duration) string {
 	if s := h.current(); s != nil {
-		return s.EndsWithin(within)
+		return s.WaitForExit(within)
 	}
 	return ""
 }
@@ -67,7 +67,7 @@ func (h *hosted) close() (early string) {
 	if server == nil {
 		return ""
 	}
-	early = server.Ended()
+	early = server.ExitStatus()
 	server.Close(h.grace)
 	return early
 }

@@ -258,7 +258,7 @@ func servePeer(role, address string) {
 	}
 	var handler http.Handler = &miniServer{}
 	if role == "peer-http-crashes" {
-		handler = exitOnNUL(server.NewWeb(server.Options{}))
+		handler = exitOnNUL(server.NewHTTPHandler(server.Options{}))
 	}
 	if err := http.ListenAndServe(address, handler); !errors.Is(err, http.ErrServerClosed) {
 		panic(err)

@@ -231,19 +231,19 @@ func (f *flags) maskedHeaders() []string {
 // words name the target on a command line.
 func (t *httpTarget) words() []string {
 	if t.command == nil {
-		return []string{t.endpoint.Shown()}
+		return []string{t.endpoint.Redacted()}
 	}
-	return append([]string{"--url", t.endpoint.Shown(), "--"}, t.command...)
+	return append([]string{"--url", t.endpoint.Redacted(), "--"}, t.command...)
 }
 
 // open starts the server where a command is given, and detects its transport. It
 // returns a note on the transport, and the function that ends the server and
 // returns how the server ended before, "" if it had not.
 func (t *httpTarget) open(ctx context.Context, f *flags) (
-	target transport.Site, note string, end func() (early string), err error,
+	target transport.HTTPTarget, note string, end func() (early string), err error,
 ) {
 	end = func() string { t.endpoint.Close(); return "" }
-	target = transport.Site{Endpoint: t.endpoint, Kind: t.kind}
+	target = transport.HTTPTarget{Endpoint: t.endpoint, Kind: t.kind}
 	o := f.session()
 	if t.command != nil {
 		guard, err := startGuard()
@@ -270,7 +270,7 @@ func (t *httpTarget) open(ctx context.Context, f *flags) (
 		return target, fmt.Sprintf("transport: %s, as requested", f.transport), end, nil
 	}
 	found := ""
-	if target.Kind, found, err = session.Detect(ctx, t.endpoint, o); err == nil {
+	if target.Kind, found, err = session.DetectTransport(ctx, t.endpoint, o); err == nil {
 		return target, "transport: " + found, end, nil
 	}
 	var untrusted *tls.CertificateVerificationError

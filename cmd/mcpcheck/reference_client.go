@@ -62,15 +62,15 @@ func runReferenceClient(cmd *cobra.Command, args []string, f referenceClientFlag
 		return err
 	}
 	o.Revisions = append(o.Revisions, revisions...)
-	o.LegacyFirst = f.legacyFirst
+	o.HandshakeFirst = f.legacyFirst
 	o.Log = func(format string, args ...any) {
 		fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(fmt.Sprintf(format, args...)))
 	}
 	switch {
 	case f.http != "":
-		err = client.RunAt(cmd.Context(), f.http, transport.HTTP, o)
+		err = client.RunURL(cmd.Context(), f.http, transport.HTTP, o)
 	case f.sse != "":
-		err = client.RunAt(cmd.Context(), f.sse, transport.SSE, o)
+		err = client.RunURL(cmd.Context(), f.sse, transport.SSE, o)
 	default:
 		guard, guardErr := startGuard()
 		if guardErr != nil {
@@ -88,7 +88,7 @@ func runReferenceClient(cmd *cobra.Command, args []string, f referenceClientFlag
 // referenceClient returns the options of the reference client with a fault, ""
 // or noFault for none.
 func referenceClient(name string) (client.Options, error) {
-	o := client.Defaults()
+	o := client.DefaultOptions()
 	if name == "" || name == noFault {
 		return o, nil
 	}
@@ -107,11 +107,11 @@ func referenceClientTarget(name string, over transport.Kind) (script.Client, err
 		return nil, err
 	}
 	if over != transport.Stdio {
-		run := func(ctx context.Context, url string) error { return client.RunAt(ctx, url, over, o) }
-		return script.InProcessURL{Name: "--reference=" + name, Kind: over, Run: run}, nil
+		run := func(ctx context.Context, url string) error { return client.RunURL(ctx, url, over, o) }
+		return script.HTTPFunc{Name: "--reference=" + name, Kind: over, Run: run}, nil
 	}
 	run := func(ctx context.Context, server transport.Starter) error { return client.Run(ctx, server, o) }
-	return script.InProcess{Name: "--reference=" + name, Run: run}, nil
+	return script.StdioFunc{Name: "--reference=" + name, Run: run}, nil
 }
 
 func clientFaultNames() []string {

@@ -67,9 +67,9 @@ func serveReference(cmd *cobra.Command, f referenceServerFlags) error {
 	if err != nil {
 		return err
 	}
-	o.HTTP.SessionLess = o.HTTP.SessionLess || f.stateless
+	o.HTTP.Sessionless = o.HTTP.Sessionless || f.stateless
 	o.HTTP.PreferSSE = o.HTTP.PreferSSE || f.preferSSE
-	if f.protected || o.HTTP.Guard != nil {
+	if f.protected || o.HTTP.Authorization != nil {
 		o = authserver.Protect(o, func(s *authserver.Server) { printTokens(cmd, s) })
 	}
 	switch {
@@ -108,7 +108,7 @@ func printTokens(cmd *cobra.Command, s *authserver.Server) {
 		"header of its first user, valid for an hour: Authorization: Bearer %s\n"+
 		"to test it: mcpcheck server --config FILE %s\n"+
 		"with this in FILE: authorization: {issuer: %q, private: [%q]}\n",
-		s.Issuer(), s.Tokens(resource)[string(authserver.First)], resource, s.Issuer(), authserver.Cards()[0])
+		s.Issuer(), s.Tokens(resource)[string(authserver.FirstUserToken)], resource, s.Issuer(), authserver.PrivateResources()[0])
 }
 
 // referenceServer returns the options of the reference server with a fault, ""
@@ -148,21 +148,21 @@ func referenceTarget(name, profile string, over transport.Kind, given *check.Giv
 	if f, err := fault.Lookup(name); err == nil {
 		over = cmp.Or(over, f.Over)
 	}
-	if o.HTTP.Guard != nil && over != transport.Stdio {
-		s, err := authserver.Serving(over, o)
+	if o.HTTP.Authorization != nil && over != transport.Stdio {
+		s, err := authserver.StartProtected(over, o)
 		if err != nil {
 			return nil, err
 		}
 		given.Authorization = check.Authorization{
-			Tokens: s.Tokens, Private: authserver.Cards(),
+			Tokens: s.Tokens, Private: authserver.PrivateResources(),
 			Mint: func(_ context.Context, scope string) (string, error) {
-				return s.Server.Mint(authserver.First, s.Server.Issuer()+"/mcp", scope)
+				return s.Server.Mint(authserver.FirstUserToken, s.Server.Issuer()+"/mcp", scope)
 			},
 		}
 		return s.Site, nil
 	}
 	if over == transport.HTTP || over == transport.SSE {
-		site, _, err := server.Serving(over, o)
+		site, _, err := server.HTTPTarget(over, o)
 		return site, err
 	}
 	return server.Target("--reference="+name, o), nil

@@ -83,12 +83,12 @@ func replay(cmd *cobra.Command, args []string, f *flags) error {
 	case err != nil:
 		return exitError{exitUnreachable, err}
 	case !r.Reproduces:
-		fmt.Fprintf(out, "does not reproduce: %s at %s reports no violation\n", c.Oracle, c.Rev)
+		fmt.Fprintf(out, "does not reproduce: %s at %s reports no violation\n", c.Oracle, c.Revision)
 		return nil
-	case r.Same:
-		fmt.Fprintf(out, "reproduces: %s at %s: %q\n", c.Oracle, c.Rev, r.Symptom.Says)
+	case r.SameOutcome:
+		fmt.Fprintf(out, "reproduces: %s at %s: %q\n", c.Oracle, c.Revision, r.Symptom.Says)
 	default:
-		fmt.Fprintf(out, "reproduces in another way: %s at %s: %q\n", r.Symptom.Oracle, c.Rev, r.Symptom.Says)
+		fmt.Fprintf(out, "reproduces in another way: %s at %s: %q\n", r.Symptom.Oracle, c.Revision, r.Symptom.Says)
 	}
 	return exitError{code: exitFails}
 }
@@ -151,10 +151,10 @@ func (f *flags) recordedTarget(c fuzz.Case) (args []string, dash int, err error)
 	case len(words) == 1 && isURL(words[0]):
 		return words, -1, nil
 	case len(words) <= 3 || words[0] != "--url" || !isURL(words[1]) || words[2] != "--":
-		return nil, -1, fmt.Errorf("the case names a target that is not understood: %s", transport.Quote(words))
+		return nil, -1, fmt.Errorf("the case names a target that is not understood: %s", transport.ShellQuote(words))
 	case !f.recorded:
 		return nil, -1, fmt.Errorf("the case names a command that starts the server: %s; "+
-			"to run it, give --recorded, or else give the target", transport.Quote(words))
+			"to run it, give --recorded, or else give the target", transport.ShellQuote(words))
 	}
 	f.url = words[1]
 	return words[3:], 0, nil

@@ -169,7 +169,7 @@ func (f *flags) command(verb, example string, cmd *cobra.Command, args []string)
 	}
 	if cmd.ArgsLenAtDash() != 0 {
 		return transport.Command{}, fmt.Errorf(
-			"the command of the target must follow --: mcpcheck %s -- %s", verb, transport.Quote(args))
+			"the command of the target must follow --: mcpcheck %s -- %s", verb, transport.ShellQuote(args))
 	}
 	return transport.Command{Argv: args, Env: f.env, Dir: f.cwd}, nil
 }

@@ -36,10 +36,10 @@ func (f *flags) authorize(ctx context.Context, at *transport.Endpoint) (*transpo
 		maps.Copy(minted, given.Tokens)
 		given.Tokens = minted
 		given.Mint = func(ctx context.Context, scope string) (string, error) {
-			return m.mint(ctx, authserver.First, scope)
+			return m.mint(ctx, authserver.FirstUserToken, scope)
 		}
 	}
-	if first := given.Tokens[string(authserver.First)]; first != "" && at.Bearer() == "" {
+	if first := given.Tokens[string(authserver.FirstUserToken)]; first != "" && at.Bearer() == "" {
 		at = at.WithBearer(first)
 	}
 	*given = given.Guarded(at.Bearer())
@@ -79,7 +79,7 @@ func (m *minter) validate(ctx context.Context) error {
 // out where the configuration names no scope for them.
 func (m *minter) mintAll(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
-	for _, kind := range authserver.Kinds() {
+	for _, kind := range authserver.TokenKinds() {
 		token, err := m.mint(ctx, kind, m.scopes[string(kind)])
 		switch {
 		case err == nil:
@@ -93,15 +93,15 @@ func (m *minter) mintAll(ctx context.Context) (map[string]string, error) {
 
 // hasOwnScope reports whether a kind of token has another scope than the token
 // of the first user.
-func hasOwnScope(kind authserver.Kind) bool {
-	return kind == authserver.Narrow || kind == authserver.Broad
+func hasOwnScope(kind authserver.TokenKind) bool {
+	return kind == authserver.NarrowScopeToken || kind == authserver.BroadScopeToken
 }
 
 // mint returns a token of a kind. Without a scope it has that of the first user,
 // unless the kind has its own.
-func (m *minter) mint(ctx context.Context, kind authserver.Kind, scope string) (string, error) {
+func (m *minter) mint(ctx context.Context, kind authserver.TokenKind, scope string) (string, error) {
 	if scope == "" && !hasOwnScope(kind) {
-		scope = m.scopes[string(authserver.First)]
+		scope = m.scopes[string(authserver.FirstUserToken)]
 	}
 	form := url.Values{"kind": {string(kind)}, "resource": {m.resource}, "scope": {scope}}
 	var answer struct {

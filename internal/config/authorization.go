@@ -23,7 +23,7 @@ func (r *reader) authorization(a value) (out Authorization) {
 		member := members[name]
 		switch name {
 		case "private":
-			out.Private = r.uris(member)
+			out.PrivateResources = r.uris(member)
 		case "issuer":
 			out.Issuer = r.text(member)
 			if u, err := url.Parse(out.Issuer); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

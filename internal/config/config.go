@@ -49,10 +49,10 @@ type Values struct {
 // Authorization holds access tokens by kind, or names an authorization server of
 // mcpcheck that issues them.
 type Authorization struct {
-	Tokens  map[string]string // by kind
-	Private []string          // URIs of resources that only the first user may read
-	Issuer  string            // URL of an authorization server of mcpcheck, "" for none
-	Scopes  map[string]string // of the tokens that it issues, by kind
+	Tokens           map[string]string // by kind
+	PrivateResources []string          // URIs of resources that only the first user may read
+	Issuer           string            // URL of an authorization server of mcpcheck, "" for none
+	Scopes           map[string]string // of the tokens that it issues, by kind
 }
 
 // Read reads a file. The error names the file, and the line and key at fault if
@@ -80,7 +80,7 @@ func parse(text []byte) (*Values, error) {
 	}
 	var content any
 	if err := yaml.Unmarshal(bytes.TrimPrefix(text, yamldoc.ByteOrderMark), &content); err != nil {
-		return nil, yamldoc.Plain(err)
+		return nil, yamldoc.OneLine(err)
 	}
 	r := &reader{}
 	top := r.object(

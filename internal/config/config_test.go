@@ -136,7 +136,7 @@ authorization:
 		t.Fatal(err)
 	}
 	want := Authorization{
-		Tokens: map[string]string{"second": "abc.def", "expired": "xyz"}, Private: []string{"a:b"},
+		Tokens: map[string]string{"second": "abc.def", "expired": "xyz"}, PrivateResources: []string{"a:b"},
 		Issuer: "http://127.0.0.1:9000", Scopes: map[string]string{"narrow": "read"},
 	}
 	if !reflect.DeepEqual(got.Authorization, want) {

@@ -70,7 +70,7 @@ func assertUsable(t *testing.T, v *Values) {
 			}
 		}
 	}
-	for _, uri := range append(v.Resources, v.Authorization.Private...) {
+	for _, uri := range append(v.Resources, v.Authorization.PrivateResources...) {
 		if u, err := url.Parse(uri); err != nil || u.Scheme == "" {
 			t.Errorf("%q is no URI: %v", uri, err)
 		}
@@ -123,8 +123,8 @@ func authorizationOf(a Authorization) map[string]any {
 	for kind, token := range a.Tokens {
 		out[kind] = token
 	}
-	if a.Private != nil {
-		out["private"] = a.Private
+	if a.PrivateResources != nil {
+		out["private"] = a.PrivateResources
 	}
 	if a.Issuer != "" {
 		out["issuer"] = a.Issuer

@@ -45,7 +45,7 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 			},
 		}, reports.Pass},
 		"no tool reports progress": {server.Options{
-			Library: func(l *server.Library) {
+			ChangeFeatures: func(l *server.Features) {
 				l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "stocktake" })
 			},
 		}, reports.NotObserved},
@@ -57,7 +57,7 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 			}
 			// Time enough for the calls on a busy machine.
 			run, err := Run(t.Context(), server.Target("reference", c.options), Options{
-				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.Defaults(), Allow: func(string) bool { return true },
+				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.DefaultOptions(), Allow: func(string) bool { return true },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -74,11 +74,11 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 // A slow tool is cancelled too: a failure right behind shows that it was broken
 // off, and nothing that it was not.
 func TestASlowCallThatIsCancelled(t *testing.T) {
-	slow := func(l *server.Library) {
+	slow := func(l *server.Features) {
 		l.Tools = []*server.Tool{{
-			Name: "doze", Description: "Takes its time.", Input: server.Object{"type": "object"}, Hints: server.Object{"readOnlyHint": true},
+			Name: "doze", Description: "Takes its time.", InputSchema: server.Object{"type": "object"}, Annotations: server.Object{"readOnlyHint": true},
 			Run: func(ctx context.Context, call *server.Call) server.Outcome {
-				call.Park()
+				call.Yield()
 				<-ctx.Done()
 				return server.Outcome{Failed: true}
 			},
@@ -88,7 +88,7 @@ func TestASlowCallThatIsCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	honest := server.Options{Library: slow}
+	honest := server.Options{ChangeFeatures: slow}
 	for _, c := range []struct {
 		id      string
 		rev     spec.Revision

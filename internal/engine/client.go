@@ -98,7 +98,7 @@ func (e *clientSubject) play(ctx context.Context, target script.Client) error {
 		}
 		first := e.report.Target.Starts == 0
 		e.report.Target.Starts++
-		p, err := script.Perform(ctx, target, s.Server, e.script(s))
+		p, err := script.RunClient(ctx, target, s.Server, e.script(s))
 		switch {
 		case ctx.Err() != nil:
 			return nil // what was said until then may be cut short anywhere
@@ -106,8 +106,8 @@ func (e *clientSubject) play(ctx context.Context, target script.Client) error {
 			return fmt.Errorf("%w%s", err, howItWent(p))
 		case err != nil:
 			e.note("scenario %s, %s: %v%s", s.Name, s.Says, err, howItWent(p))
-		case p.Ended != "":
-			e.note("scenario %s, %s: the client was ended: %s", s.Name, s.Says, p.Ended)
+		case p.StopReason != "":
+			e.note("scenario %s, %s: the client was ended: %s", s.Name, s.Says, p.StopReason)
 		}
 		for _, t := range p.Transcripts {
 			e.add(s, transcript.ClientSessionOf(t))
@@ -121,8 +121,8 @@ func (e *clientSubject) play(ctx context.Context, target script.Client) error {
 // not wait for it.
 func scriptOptions(o session.Options) script.Options {
 	return script.Options{
-		Due: o.Timeout, Window: min(o.Timeout/50, 100*time.Millisecond),
-		Start: o.StartTimeout, Idle: o.Timeout, Grace: o.Grace,
+		AnswerTimeout: o.Timeout, InitializeDelay: min(o.Timeout/50, 100*time.Millisecond),
+		StartTimeout: o.StartTimeout, IdleTimeout: o.Timeout, Grace: o.Grace,
 		MaxFrames: o.MaxFrames, MaxBytes: o.MaxBytes,
 	}
 }
@@ -148,10 +148,10 @@ func (e *clientSubject) script(s scenario.Scenario) script.Options {
 	return o
 }
 
-func howItWent(p script.Performance) string {
+func howItWent(p script.ClientRun) string {
 	var out strings.Builder
-	if p.Ended != "" {
-		fmt.Fprintf(&out, "; it was ended: %s", p.Ended)
+	if p.StopReason != "" {
+		fmt.Fprintf(&out, "; it was ended: %s", p.StopReason)
 	} else if p.Status != "" {
 		fmt.Fprintf(&out, "; it ended with %s", p.Status)
 	}

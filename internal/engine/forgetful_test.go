@@ -27,7 +27,7 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 		}
 		return taken[id] >= life
 	}
-	site, end, err := server.Serving(transport.HTTP, server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	site, end, err := server.HTTPTarget(transport.HTTP, server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusNotFound)

@@ -23,7 +23,7 @@ import (
 
 // quick are deadlines for peers in this process.
 func quick() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 500*time.Millisecond, 2*time.Second, 300*time.Millisecond
 	return o
 }
@@ -31,7 +31,7 @@ func quick() session.Options {
 // steady are deadlines for those of them of which some answers do not come, and the
 // others do, however busy the machine is.
 func steady() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 2*time.Second, 10*time.Second, 500*time.Millisecond
 	return o
 }
@@ -39,7 +39,7 @@ func steady() session.Options {
 // patient are deadlines for those of them that answer all that is due, however
 // busy the machine is.
 func patient() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 5*time.Second, 10*time.Second, time.Second
 	return o
 }
@@ -177,7 +177,7 @@ func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []transport.Kind{transport.HTTP, transport.SSE} {
-		_, err := Run(t.Context(), transport.Site{Endpoint: at, Kind: kind}, Options{Session: quick()})
+		_, err := Run(t.Context(), transport.HTTPTarget{Endpoint: at, Kind: kind}, Options{Session: quick()})
 		if !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "HTTPS") {
 			t.Errorf("over %s: %v", kind, err)
 		}

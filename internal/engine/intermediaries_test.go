@@ -45,8 +45,8 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	if !l.far {
 		return overHTTPWithin(t, patient(), o, l.check)
 	}
-	o.HTTP.Hosts = []string{"0.0.0.0"}
-	site, end, err := server.Serving(transport.HTTP, o)
+	o.HTTP.AllowedHosts = []string{"0.0.0.0"}
+	site, end, err := server.HTTPTarget(transport.HTTP, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		m := wire.Parse(body)
-		return m.Fault != nil || m.Kind == wire.Batch || m.Kind == wire.Invalid || !m.Get("jsonrpc").Exists()
+		return m.SyntaxError != nil || m.Kind == wire.Batch || m.Kind == wire.Invalid || !m.Get("jsonrpc").Exists()
 	}
 	handshake := spec.Handshake
 	tolerated(t, []leniency{
@@ -184,7 +184,7 @@ func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		next.ServeHTTP(w, r)
 	})
-	newer.SessionLess = true
+	newer.Sessionless = true
 	tolerated(t, []leniency{
 		{what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed, want: reports.NotApplicable},
 		{what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed, want: reports.NotObserved},
@@ -237,7 +237,7 @@ func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 	handshake, stateless := spec.Handshake&spec.Since(spec.V2025_03_26), spec.Stateless
 	ofClients := says(`"mcpcheck-client-`)
 	sessionless := instead(all(ofClients, says(`"ping"`)), 0, 409)
-	sessionless.SessionLess = true
+	sessionless.Sessionless = true
 	tolerated(t, []leniency{
 		{what: "no room for another session", check: clients, http: instead(later(3, says(`"initialize"`)), 0, 503), in: handshake, want: reports.NotObserved},
 		{what: "polling", check: clients, http: polling(ofClients), in: handshake, want: reports.NotObserved},
@@ -255,7 +255,7 @@ func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 	const check = "streamable-http.bind.loopback"
 	for name, want := range map[string]reports.Verdict{"127.0.0.9": reports.NotObserved, "127.0.0.8": reports.Pass} {
-		site, end, err := server.Serving(transport.HTTP, server.Options{})
+		site, end, err := server.HTTPTarget(transport.HTTP, server.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 			}
 		}()
 		o := quick()
-		o.Addresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(name)} }
+		o.LocalAddresses = func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(name)} }
 		checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{check}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +331,7 @@ func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"There is no such tool"}}`, wire.Parse(body).ID().Raw)
 	})
-	plain := server.Options{Library: func(l *server.Library) {
+	plain := server.Options{ChangeFeatures: func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "check_branch" })
 	}}
 	tolerated(t, []leniency{

@@ -18,9 +18,9 @@ import (
 // skillsRun runs the checks under the profile against the reference, and returns
 // the outcomes of those of the skills extension by what follows official.skills.
 // Of the others none may object.
-func skillsRun(t *testing.T, edit func(*server.Library), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
+func skillsRun(t *testing.T, edit func(*server.Features), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
 	t.Helper()
-	run, err := Run(t.Context(), server.Target("reference", server.Options{Official: true, Pace: time.Millisecond, Library: edit, Handler: handler}), Options{
+	run, err := Run(t.Context(), server.Target("reference", server.Options{Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit, Handler: handler}), Options{
 		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official, Allow: func(string) bool { return true },
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func verdicts(t *testing.T, got map[string]reports.Outcome, other reports.Verdic
 func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1000)
-	got := skillsRun(t, func(l *server.Library) {
+	got := skillsRun(t, func(l *server.Features) {
 		delete(l.Capabilities["extensions"].(server.Object), "io.modelcontextprotocol/skills")
 		l.Skills = nil
 	}, func(next server.Handler) server.Handler {
@@ -80,7 +80,7 @@ func TestWhoHasNoSkillsExtensionIsNotJudgedByIt(t *testing.T) {
 // A list may be empty (SEP-2640, listing skills).
 func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Library) { l.Skills = nil }, nil)
+	got := skillsRun(t, func(l *server.Features) { l.Skills = nil }, nil)
 	verdicts(t, got, reports.NotObserved, map[reports.Verdict]string{
 		reports.Pass: "declared declared.resources list list.cached get.unknown directory.refused",
 	})
@@ -89,7 +89,7 @@ func TestWhoListsNoSkillsIsNotFailed(t *testing.T) {
 // Who declares an empty object reads no directories, and is not asked to.
 func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Library) {
+	got := skillsRun(t, func(l *server.Features) {
 		l.Capabilities["extensions"].(server.Object)["io.modelcontextprotocol/skills"] = server.Object{}
 	}, func(next server.Handler) server.Handler {
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
@@ -108,7 +108,7 @@ func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
 // the same.
 func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Library) {
+	got := skillsRun(t, func(l *server.Features) {
 		for _, s := range l.Skills {
 			s.Dynamic = true
 		}
@@ -122,7 +122,7 @@ func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
 // mapping), of which nothing more is said.
 func TestSkillsOfAnotherSchemeAreAsGood(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Library) {
+	got := skillsRun(t, func(l *server.Features) {
 		for _, s := range l.Skills {
 			s.Root = strings.Replace(s.Root, "skill://", "library://skills/", 1)
 		}
@@ -167,7 +167,7 @@ func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
 // What is left out of a long list is said.
 func TestOfManySkillsSomeAreRead(t *testing.T) {
 	t.Parallel()
-	got := skillsRun(t, func(l *server.Library) {
+	got := skillsRun(t, func(l *server.Features) {
 		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool { return strings.HasSuffix(s.Root, "/opening-hours") })
 		for n := range 10 {
 			more := *l.Skills[i]

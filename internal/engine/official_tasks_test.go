@@ -16,11 +16,11 @@ import (
 
 // tasksRun runs all checks against the reference with the contract, and returns
 // how many requests declared the tasks extension.
-func tasksRun(t *testing.T, profile string, edit func(*server.Library), swallow string) (declared int, run *reports.Run) {
+func tasksRun(t *testing.T, profile string, edit func(*server.Features), swallow string) (declared int, run *reports.Run) {
 	t.Helper()
 	var n atomic.Int64
 	o := server.Options{
-		Official: true, Pace: time.Millisecond, Library: edit,
+		Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit,
 		Handler: func(next server.Handler) server.Handler {
 			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 				meta, _ := r.Params["_meta"].(server.Object)
@@ -65,7 +65,7 @@ func TestTheTasksExtensionIsDeclaredUnderTheProfileAlone(t *testing.T) {
 // No server needs to have the extension, nor with it the notifications of tasks.
 func TestWhoHasNoTasksExtensionIsNotJudgedByIt(t *testing.T) {
 	t.Parallel()
-	_, run := tasksRun(t, catalog.Official, func(l *server.Library) {
+	_, run := tasksRun(t, catalog.Official, func(l *server.Features) {
 		delete(l.Capabilities, "extensions")
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool {
 			return tool.TaskSupport != "" && tool.In == spec.Stateless || tool.Name == "greet"

@@ -89,10 +89,10 @@ func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
 	var mu sync.Mutex
 	o := server.Options{
 		Official: true,
-		Library: func(l *server.Library) {
+		ChangeFeatures: func(l *server.Features) {
 			for _, tool := range l.Tools {
 				if tool.Name == "test_image_content" {
-					tool.Hints = nil
+					tool.Annotations = nil
 				}
 			}
 		},

@@ -25,21 +25,21 @@ import (
 // clientWaits are waits that are short, but long enough for a client in this
 // process on a busy machine.
 func clientWaits() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = time.Second, 5*time.Second, time.Second
 	return o
 }
 
-func referenceClient(o client.Options) script.InProcess {
-	return script.InProcess{Name: "reference client", Run: func(ctx context.Context, server transport.Starter) error {
+func referenceClient(o client.Options) script.StdioFunc {
+	return script.StdioFunc{Name: "reference client", Run: func(ctx context.Context, server transport.Starter) error {
 		return client.Run(ctx, server, o)
 	}}
 }
 
 func TestHonestClientConforms(t *testing.T) {
-	legacy := client.Defaults()
-	legacy.LegacyFirst = true
-	for name, o := range map[string]client.Options{"dual era": client.Defaults(), "legacy first": legacy} {
+	legacy := client.DefaultOptions()
+	legacy.HandshakeFirst = true
+	for name, o := range map[string]client.Options{"dual era": client.DefaultOptions(), "legacy first": legacy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run, err := RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()})
@@ -47,7 +47,7 @@ func TestHonestClientConforms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range run.Revisions {
-				if want := !o.LegacyFirst || !r.Revision.Facts().Stateless; r.Spoken != want {
+				if want := !o.HandshakeFirst || !r.Revision.Facts().Stateless; r.Spoken != want {
 					t.Errorf("%s: spoken is %v: %s", r.Revision, r.Spoken, r.Why)
 				}
 			}
@@ -98,7 +98,7 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 			wait.Go(func() {
 				work <- struct{}{}
 				defer func() { <-work }()
-				o := client.Defaults()
+				o := client.DefaultOptions()
 				o.Revisions = spec.Until(rev).Revisions()
 				f.Apply(&o)
 				run, err := RunClient(t.Context(), referenceClient(o), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
@@ -189,7 +189,7 @@ func TestBothWaysJudgeAClientAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := client.Defaults()
+	o := client.DefaultOptions()
 	f.Apply(&o)
 	verdicts := func(run *reports.Run, err error) map[string]reports.Verdict {
 		if err != nil {

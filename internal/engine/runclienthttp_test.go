@@ -19,23 +19,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-func referenceClientAt(o client.Options, over transport.Kind) script.InProcessURL {
-	return script.InProcessURL{Name: "reference client", Kind: over, Run: func(ctx context.Context, url string) error {
-		return client.RunAt(ctx, url, over, o)
+func referenceClientAt(o client.Options, over transport.Kind) script.HTTPFunc {
+	return script.HTTPFunc{Name: "reference client", Kind: over, Run: func(ctx context.Context, url string) error {
+		return client.RunURL(ctx, url, over, o)
 	}}
 }
 
 func TestHonestClientConformsOverHTTP(t *testing.T) {
-	legacy := client.Defaults()
-	legacy.LegacyFirst = true
-	old := client.Defaults()
+	legacy := client.DefaultOptions()
+	legacy.HandshakeFirst = true
+	old := client.DefaultOptions()
 	old.Revisions = []spec.Revision{spec.V2024_11_05}
 	for name, c := range map[string]struct {
 		o    client.Options
 		over transport.Kind
 		revs spec.Set
 	}{
-		"dual era":     {client.Defaults(), transport.HTTP, spec.Since(spec.V2025_03_26)},
+		"dual era":     {client.DefaultOptions(), transport.HTTP, spec.Since(spec.V2025_03_26)},
 		"legacy first": {legacy, transport.HTTP, spec.Since(spec.V2025_03_26) & spec.Handshake},
 		"HTTP+SSE":     {old, transport.SSE, spec.Only(spec.V2024_11_05)},
 	} {
@@ -123,7 +123,7 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 	if !over.Revisions().Has(rev) {
 		over = transport.SSE
 	}
-	o := client.Defaults()
+	o := client.DefaultOptions()
 	o.Revisions = (spec.Until(rev) & over.Revisions()).Revisions()
 	f.Apply(&o)
 	checks := catalog.Of(wire.Client, catalog.Checks())

@@ -43,7 +43,7 @@ type serverSubject struct {
 func New(target transport.Target, o Options) (*Engine, error) {
 	o.Given.Authorization = o.Given.Authorization.Guarded(target.Bearer())
 	if o.Session.Host == nil {
-		o.Session.Host = session.Willing()
+		o.Session.Host = session.FullHost()
 	}
 	e, err := newEngine(o, wire.Server, target.Transport())
 	if err != nil {
@@ -79,13 +79,13 @@ func (e *serverSubject) open(ctx context.Context) error {
 	var failure error
 	within := e.o.Session.StartTimeout
 	openings := map[spec.Revision]session.Opening{}
-	var unsent *session.Unsent
+	var unsent *session.NotSentError
 	// Newest handshake revision first: a server that answers nothing shows it there,
 	// and the wait for a first answer is not repeated in full.
 	for _, rev := range e.openingOrder() {
 		if e.kind == transport.SSE && rev.Facts().Stateless {
 			// basic/transports of 2026-07-28 has stdio and streamable HTTP alone.
-			openings[rev] = session.Opening{Valid: true, Why: "the revision has no HTTP+SSE"}
+			openings[rev] = session.Opening{ValidAnswer: true, Reason: "the revision has no HTTP+SSE"}
 			continue
 		}
 		pool := session.NewPool(e.launcher, rev)
@@ -97,21 +97,21 @@ func (e *serverSubject) open(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w: %v", ErrNotStarted, err)
 		}
-		if o.Refusal != nil && o.Refusal.Status == http.StatusTooManyRequests {
+		if o.StatusError != nil && o.StatusError.Status == http.StatusTooManyRequests {
 			return fmt.Errorf("which revisions the server speaks is not known, since it limits the rate of requests: "+
-				"its opening at %s was answered with %w; lift the limit for the run", rev, o.Refusal)
+				"its opening at %s was answered with %w; lift the limit for the run", rev, o.StatusError)
 		}
 		openings[rev] = o
 		switch {
-		case o.Answered || o.Refusal != nil:
+		case o.Answered || o.StatusError != nil:
 			answered = true
-			within = e.o.Session.First(o.Took)
+			within = e.o.Session.FirstAnswerTimeout(o.Duration)
 		case errors.As(o.Err, &unsent) && !sentAnything(s):
 			dead++
 			failure = fmt.Errorf("%w: %w%s", ErrNotStarted, o.Err, stderrOf(s))
-		case s.Over() != nil && !sentAnything(s):
+		case s.ConnectionError() != nil && !sentAnything(s):
 			dead++
-			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.Over(), stderrOf(s))
+			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.ConnectionError(), stderrOf(s))
 		default:
 			within = min(within, e.o.Session.Timeout)
 		}
@@ -160,8 +160,8 @@ func (e *serverSubject) openingOrder() []spec.Revision {
 
 func (e *serverSubject) identify(o session.Opening) {
 	if e.report.Target.Name == "" {
-		e.report.Target.Name = o.Info.Get("name").String()
-		e.report.Target.Version = o.Info.Get("version").String()
+		e.report.Target.Name = o.ServerInfo.Get("name").String()
+		e.report.Target.Version = o.ServerInfo.Get("version").String()
 	}
 }
 
@@ -171,18 +171,18 @@ func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
 	culprit, at := e.culprit(openings)
 	for _, rev := range e.o.Revisions {
 		o := openings[rev]
-		e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Spoken: o.Spoken, Why: o.Why})
+		e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Spoken: o.Spoken, Why: o.Reason})
 		e.plan(rev, func(c check.Check) (check.Outcome, bool) {
 			switch {
 			case culprit != "" && c.ID == culprit && rev == at:
 				return check.Outcome{
-					State: check.Violated, Detail: openings[at].Why,
+					State: check.Violated, Detail: openings[at].Reason,
 					Expected: "an answer that opens a session", Frames: []wire.Frame{},
 				}, true
 			case culprit != "":
 				return check.Outcome{State: check.NotRun, Cause: culprit, Detail: "no session could be opened"}, true
 			case !o.Spoken:
-				return check.Outcome{State: check.NotApplicable, Detail: "the server does not speak this revision: " + o.Why}, true
+				return check.Outcome{State: check.NotApplicable, Detail: "the server does not speak this revision: " + o.Reason}, true
 			}
 			return check.Outcome{}, false
 		})
@@ -193,12 +193,12 @@ func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
 // answer, and the revision that it fails at.
 func (e *serverSubject) culprit(openings map[spec.Revision]session.Opening) (id string, at spec.Revision) {
 	for _, o := range openings {
-		if o.Spoken || o.Valid && (o.Modern || o.Offered != "") {
+		if o.Spoken || o.ValidAnswer && (o.StatelessEra || o.OfferedRevision != "") {
 			return "", ""
 		}
 	}
 	for _, rev := range e.openingOrder() {
-		if !openings[rev].Valid {
+		if !openings[rev].ValidAnswer {
 			if rev.Facts().Stateless {
 				return openingStateless, rev
 			}
@@ -226,7 +226,7 @@ func (e *serverSubject) expect() {
 			n++
 		}
 	}
-	e.launcher.Expect(n)
+	e.launcher.ExpectStarts(n)
 }
 
 func (e *serverSubject) run(ctx context.Context, r *result) {
@@ -241,7 +241,7 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 			Detail: fmt.Sprintf("given up: the server answered no further request after each of %s", strings.Join(e.killers, ", ")),
 		})
 	default:
-		living, taken := e.launcher.Living(), len(e.pools[r.rev].Sessions())
+		living, taken := e.launcher.RunningCount(), len(e.pools[r.rev].Sessions())
 		r.decide(check.Run(ctx, r.check, e.env(r.rev)))
 		r.beside = living > 0 && len(e.pools[r.rev].Sessions()) > taken
 		e.countKillers(r)
@@ -303,7 +303,7 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 	if !e.o.Confirm || ctx.Err() != nil {
 		return
 	}
-	pool.Forget() // shared results are computed again, too
+	pool.ClearCache() // shared results are computed again, too
 	for _, r := range e.results {
 		if r.rev != rev || !r.beside || r.out.State != check.Violated {
 			continue
@@ -345,11 +345,11 @@ func (e *serverSubject) finish(ctx context.Context) {
 		e.closeRevision(ctx, rev)
 	}
 	e.launcher.Close()
-	e.report.Target.Starts = e.launcher.Starts()
-	if why := e.launcher.Serial(); why != "" && why != "asked for" {
+	e.report.Target.Starts = e.launcher.StartCount()
+	if why := e.launcher.SerialReason(); why != "" && why != "asked for" {
 		e.report.Notes = append(e.report.Notes, "instances of the server were started one after another: "+why)
 	}
-	if n := e.launcher.Limited(); n > 0 {
+	if n := e.launcher.RateLimitedCount(); n > 0 {
 		e.report.Notes = append(e.report.Notes, fmt.Sprintf("the server limits the rate of requests: "+
 			"%d were answered with HTTP status 429, and what they were to show is not observed; lift the limit for the run", n))
 	}

@@ -31,7 +31,7 @@ func overHTTP(t *testing.T, o server.Options, globs ...string) []reports.Outcome
 
 func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, globs ...string) []reports.Outcome {
 	t.Helper()
-	site, end, err := server.Serving(transport.HTTP, o)
+	site, end, err := server.HTTPTarget(transport.HTTP, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func around(wrap func(next http.Handler, w http.ResponseWriter, r *http.Request)
 }
 
 func minted(mint func() string) server.HTTP {
-	return server.HTTP{Mint: func(func() string) func() string { return mint }}
+	return server.HTTP{NewSessionID: func(func() string) func() string { return mint }}
 }
 
 // refused answers a request with a status and words of its own.
@@ -79,7 +79,7 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 		return b
 	}
 	for name, h := range map[string]server.HTTP{
-		"without sessions": {SessionLess: true},
+		"without sessions": {Sessionless: true},
 		"by streams":       {PreferSSE: true},
 		"keeps its sessions": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodDelete && r.Header.Get("Origin") == "" {
@@ -178,11 +178,11 @@ func TestALongWayIsNoSlowAnswer(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	alone := func(l *server.Library) {
+	alone := func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name != "scan_card" })
 	}
 	passes := 0
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Library: alone, Revisions: spec.Only(spec.V2025_11_25), Pace: time.Millisecond}, "tasks.create.prompt", "tasks.create.result") {
+	for _, o := range overHTTP(t, server.Options{HTTP: h, ChangeFeatures: alone, Revisions: spec.Only(spec.V2025_11_25), StepDelay: time.Millisecond}, "tasks.create.prompt", "tasks.create.result") {
 		switch o.Verdict {
 		case reports.Pass:
 			passes++
@@ -197,7 +197,7 @@ func TestALongWayIsNoSlowAnswer(t *testing.T) {
 
 // Where the limit is met at once nothing can be told of the server.
 func TestALimitAtTheOpeningIsAnError(t *testing.T) {
-	site, end, err := server.Serving(transport.HTTP, server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+	site, end, err := server.HTTPTarget(transport.HTTP, server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
 		refused(w, http.StatusTooManyRequests)
 	})})
 	if err != nil {
@@ -220,7 +220,7 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})},
 		{"streamable-http.origin.validated", "a request with Host evil.example is refused", server.HTTP{}},
-		{"streamable-http.origin.validated", "a request with Origin null is served", server.HTTP{Origins: []string{"null"}}},
+		{"streamable-http.origin.validated", "a request with Origin null is served", server.HTTP{AllowedOrigins: []string{"null"}}},
 		{"streamable-http.odd-fields.survived", "Content-Type text/plain (415)", server.HTTP{}},
 		{"streamable-http.odd-fields.survived", "served: Content-Type text/plain", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
@@ -271,7 +271,7 @@ func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
 		if o.ID != "streamable-http.origin.forbidden" || o.Revision != spec.V2025_11_25 {
 			continue
 		}
-		at := slices.IndexFunc(o.Frames, func(f wire.Frame) bool { return f.Mark })
+		at := slices.IndexFunc(o.Frames, func(f wire.Frame) bool { return f.Marked })
 		if o.Verdict != reports.Fail || at < 0 || o.Frames[at].HTTP.Header["Origin"] == nil {
 			t.Errorf("%s: %s, marked %d of %d frames", o.Verdict, o.Detail, at, len(o.Frames))
 		}

@@ -58,9 +58,9 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 			}
 			next(f)
 		}),
-		"a resource that is new each time": {Library: func(l *server.Library) {
+		"a resource that is new each time": {ChangeFeatures: func(l *server.Features) {
 			var reads atomic.Int64
-			l.Resources[0].Read = func(r *server.Reading) []server.Object {
+			l.Resources[0].Read = func(r *server.ResourceRead) []server.Object {
 				return []server.Object{{"uri": r.URI, "mimeType": "text/plain", "text": fmt.Sprint(reads.Add(1))}}
 			}
 		}},
@@ -115,7 +115,7 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
 	asked := 0
 	o := server.Options{
-		Library: func(l *server.Library) {
+		ChangeFeatures: func(l *server.Features) {
 			for _, capability := range []string{"tools", "prompts", "resources"} {
 				l.Capabilities[capability] = server.Object{}
 			}
@@ -144,7 +144,7 @@ func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
 // That a feature is deprecated judges nobody, and is told.
 func TestDeprecatedFeaturesAreNoted(t *testing.T) {
 	for _, declared := range []bool{true, false} {
-		o := server.Options{Library: func(l *server.Library) {
+		o := server.Options{ChangeFeatures: func(l *server.Features) {
 			if !declared {
 				delete(l.Capabilities, "logging")
 			}

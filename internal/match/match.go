@@ -89,7 +89,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 		want += map[bool]string{true: " ", false: " or "}[i == 0] + fmt.Sprint(c)
 	}
 	return &messageMatcher{want: want, problem: func(m wire.Message) string {
-		code, _ := m.Code()
+		code, _ := m.ErrorCode()
 		switch {
 		case m.Kind != wire.Error:
 			return "the answer is " + withArticle(m) + ", not an error"

@@ -3,14 +3,14 @@ package memo
 
 import "sync"
 
-// A Cache holds results of one pure function, by its argument. It holds Most
+// A Cache holds results of one pure function, by its argument. It holds MaxResults
 // results; when it is full it drops all of them, since a peer chooses the
 // arguments. It is safe for concurrent use. The zero Cache holds nothing. The
 // results are shared and must not be changed.
 type Cache[V any] struct {
-	Most    int
-	mu      sync.Mutex
-	results map[string]result[V]
+	MaxResults int
+	mu         sync.Mutex
+	results    map[string]result[V]
 }
 
 type result[V any] struct {
@@ -31,10 +31,10 @@ func (c *Cache[V]) Get(key string, compute func() (V, error)) (V, error) {
 	r.value, r.err = compute()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.results == nil || len(c.results) >= c.Most {
+	if c.results == nil || len(c.results) >= c.MaxResults {
 		c.results = map[string]result[V]{}
 	}
-	if c.Most > 0 {
+	if c.MaxResults > 0 {
 		c.results[key] = r
 	}
 	return r.value, r.err

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func TestCacheHoldsAtMostMostResults(t *testing.T) {
-	c := Cache[int]{Most: 2}
+func TestCacheIsBounded(t *testing.T) {
+	c := Cache[int]{MaxResults: 2}
 	calls := 0
 	get := func(key string) int {
 		n, err := c.Get(key, func() (int, error) { calls++; return len(key), fmt.Errorf("%s failed", key) })
@@ -34,7 +34,7 @@ func TestZeroCacheHoldsNothing(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	c := Cache[string]{Most: 4}
+	c := Cache[string]{MaxResults: 4}
 	var all sync.WaitGroup
 	for i := range 32 {
 		all.Go(func() {

@@ -108,13 +108,13 @@ func BenchmarkArguments(b *testing.B) {
 	})
 	b.Run("valid", func(b *testing.B) {
 		each(b, func(i int) error {
-			_, err := generators[i].Valid(seeded(1), Least)
+			_, err := generators[i].Valid(seeded(1), RequiredOnly)
 			return err
 		})
 	})
 	b.Run("valid in full", func(b *testing.B) {
 		each(b, func(i int) error {
-			_, err := generators[i].Valid(seeded(1), Full)
+			_, err := generators[i].Valid(seeded(1), AllMembers)
 			return err
 		})
 	})

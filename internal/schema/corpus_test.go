@@ -33,7 +33,7 @@ func ordinaryTools(t testing.TB) []gjson.Result {
 }
 
 // Every ordinary tool has valid arguments, in every style and for every seed, and
-// a Misfit if it has a constraint.
+// invalid ones if it has a constraint.
 func TestOrdinaryToolsHaveArguments(t *testing.T) {
 	tools := ordinaryTools(t)
 	if len(tools) < 60 {
@@ -72,7 +72,7 @@ func served(t *testing.T, tools []gjson.Result) service {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, style := range []Style{Least, Full, Free} {
+		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			for seed := range uint64(10) {
 				s.asked++
 				args, err := g.Valid(seeded(seed), style)

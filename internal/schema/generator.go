@@ -18,14 +18,14 @@ import (
 // value, so that a source that shrinks also shrinks the value.
 type Source interface{ IntN(n int) int }
 
-// Arguments makes an object that fits the inputSchema of a tool, with required
+// MakeArguments makes an object that fits the inputSchema of a tool, with required
 // members only; see Generator.
-func Arguments(src Source, inputSchema []byte) ([]byte, error) {
+func MakeArguments(src Source, inputSchema []byte) ([]byte, error) {
 	g, err := NewGenerator(inputSchema)
 	if err != nil {
 		return nil, err
 	}
-	return g.Valid(src, Least)
+	return g.Valid(src, RequiredOnly)
 }
 
 // A Generator makes arguments for one inputSchema: those that fit it, and those
@@ -52,13 +52,13 @@ const maxGeneratorSchema = 1 << 17
 type Style int
 
 const (
-	// Least makes required members only, from examples and defaults where the
+	// RequiredOnly makes required members only, from examples and defaults where the
 	// schema has them.
-	Least Style = iota
-	// Full makes all described members, from examples and defaults too.
-	Full
-	// Free chooses members and values at random, and seldom uses examples.
-	Free
+	RequiredOnly Style = iota
+	// AllMembers makes all described members, from examples and defaults too.
+	AllMembers
+	// RandomMembers chooses members and values at random, and seldom uses examples.
+	RandomMembers
 )
 
 // NewGenerator compiles an inputSchema. The error is one of CompileTool, or says
@@ -79,9 +79,9 @@ func NewGenerator(inputSchema []byte) (*Generator, error) {
 	return g, nil
 }
 
-// Proposed returns the examples and the default of the whole schema, if they are
+// Examples returns the examples and the default of the whole schema, if they are
 // objects that fit.
-func (g *Generator) Proposed() [][]byte {
+func (g *Generator) Examples() [][]byte {
 	var out [][]byte
 	for _, v := range examplesOf(g.root) {
 		if _, object := v.(map[string]any); !object {
@@ -98,7 +98,7 @@ func (g *Generator) Proposed() [][]byte {
 // may be some.
 func (g *Generator) Valid(src Source, style Style) (args []byte, err error) {
 	err = g.withEffort(func() error {
-		v, err := g.valid(&valueMaker{g: g, src: src, style: style, useExamples: style != Free})
+		v, err := g.valid(&valueMaker{g: g, src: src, style: style, useExamples: style != RandomMembers})
 		if err == nil {
 			args = encode(v)
 		}

@@ -60,7 +60,7 @@ func TestArgumentsFitTheInputSchema(t *testing.T) {
 	} {
 		name, in := c.name, c.in
 		for seed := range uint64(5) {
-			out, err := Arguments(seeded(seed), []byte(in))
+			out, err := MakeArguments(seeded(seed), []byte(in))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				break
@@ -76,7 +76,7 @@ func TestArgumentsUseExamplesAndDefaults(t *testing.T) {
 	const in = `{"type":"object","properties":{"a":{"type":"string","default":"d","enum":["x","d"]},"b":{"type":` +
 		`"integer","examples":[41,42]}},"required":["a","b"]}`
 	for seed := range uint64(5) {
-		out, err := Arguments(seeded(seed), []byte(in))
+		out, err := MakeArguments(seeded(seed), []byte(in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,20 +100,20 @@ func TestImpossibleArgumentsAreAnError(t *testing.T) {
 		{`{"type":"object","not":{"type":"object"}}`, "breaks not"},
 	} {
 		in, want := c.in, c.want
-		if out, err := Arguments(seeded(1), []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+		if out, err := MakeArguments(seeded(1), []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, error %v, want %s", in, out, err, want)
 		}
 	}
 }
 
-func TestProposedReturnsTheFittingExamples(t *testing.T) {
+func TestExamplesReturnsTheFittingExamples(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"default":{"n":1},"examples":[{"n":` +
 			`2},{"n":"x"},3]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(bytes.Join(g.Proposed(), []byte(" "))); got != `{"n":1} {"n":2}` {
+	if got := string(bytes.Join(g.Examples(), []byte(" "))); got != `{"n":1} {"n":2}` {
 		t.Errorf("proposed: %s", got)
 	}
 }
@@ -126,7 +126,7 @@ func TestArgumentsAreDeterminedByTheSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, style := range []Style{Least, Full, Free} {
+		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			one, err := g.Valid(seeded(7), style)
 			two, again := g.Valid(seeded(7), style)
 			if err != nil || again != nil || !bytes.Equal(one, two) {
@@ -134,7 +134,7 @@ func TestArgumentsAreDeterminedByTheSource(t *testing.T) {
 			}
 		}
 	}
-	args, err := Arguments(zeroSource{},
+	args, err := MakeArguments(zeroSource{},
 		[]byte(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"},"b":{"type":"boolean"},"l":{"type":`+
 			`"array"},"more":{}},"required":["n","s","b","l"]}`))
 	if want := `{"b":false,"l":[],"n":1,"s":"text"}`; err != nil || string(args) != want {
@@ -149,7 +149,7 @@ func TestFullArgumentsHaveEveryDescribedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args, err := g.Valid(zeroSource{}, Full)
+	args, err := g.Valid(zeroSource{}, AllMembers)
 	if want := `{"a":"text","b":{"c":[{"d":1}]}}`; err != nil || string(args) != want {
 		t.Errorf("%s, want %s (%v)", args, want, err)
 	}
@@ -178,7 +178,7 @@ func TestArgumentsUseEveryBranch(t *testing.T) {
 		}
 		var all strings.Builder
 		for seed := range uint64(40) {
-			args, err := g.Valid(seeded(seed), Least)
+			args, err := g.Valid(seeded(seed), RequiredOnly)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestArgumentsOfHostileSchemasAreBounded(t *testing.T) {
 				`"p":{"$ref":"#/$defs/t"}}}}}`},
 	} {
 		name, in := c.name, c.in
-		for _, style := range []Style{Least, Full, Free} {
+		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			began := time.Now()
 			g, err := NewGenerator([]byte(in))
 			if err == nil {
@@ -256,7 +256,7 @@ func TestArgumentsOfARecursionAreSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, style := range []Style{Least, Full, Free} {
+	for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 		for seed := range uint64(200) {
 			if args, err := g.Valid(seeded(seed), style); err != nil || len(args) > 2000 {
 				t.Fatalf("style %d, seed %d: %d bytes, %v", style, seed, len(args), err)
@@ -284,16 +284,16 @@ func TestGeneratorIsSafeForConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for seed := range uint64(8) {
 		wg.Go(func() {
-			want, err := g.Valid(seeded(seed), Free)
+			want, err := g.Valid(seeded(seed), RandomMembers)
 			for range 20 {
-				got, again := g.Valid(seeded(seed), Free)
+				got, again := g.Valid(seeded(seed), RandomMembers)
 				if err != nil || again != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s and %s of one seed (%v, %v)", want, got, err, again)
 				}
 				if all, err := g.Invalid(seeded(seed), 5); err != nil || len(all) != 5 {
 					t.Errorf("%d misfits, %v", len(all), err)
 				}
-				g.Proposed()
+				g.Examples()
 			}
 		})
 	}

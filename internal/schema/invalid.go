@@ -10,30 +10,30 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// A Misfit is arguments that break one constraint of an inputSchema and no other.
-type Misfit struct {
-	Keyword string // of JSON Schema that is broken, as its dialect names it
-	Path    string // JSON pointer (RFC 6901) of the value, or of the missing or extra member
-	Why     string // one sentence: "maximum: /limit is 51, more than 50"
-	Under   string // the combinator above the constraint (then, oneOf, …), "" if none
-	// Mends reports whether a server may repair the arguments instead of
+// InvalidArguments are arguments that break one constraint of an inputSchema and no other.
+type InvalidArguments struct {
+	Keyword    string // of JSON Schema that is broken, as its dialect names it
+	Path       string // JSON pointer (RFC 6901) of the value, or of the missing or extra member
+	Why        string // one sentence: "maximum: /limit is 51, more than 50"
+	Combinator string // the combinator above the constraint (then, oneOf, …), "" if none
+	// Repairable reports whether a server may repair the arguments instead of
 	// rejecting them: drop an extra member, fill in a default.
-	Mends bool
-	JSON  []byte
-	From  []byte // the valid arguments that it was made from
+	Repairable bool
+	JSON       []byte
+	Base       []byte // the valid arguments that it was made from
 }
 
-// maxInvalid bounds the Misfits of one schema.
+// maxInvalid bounds the InvalidArguments of one schema.
 const maxInvalid = 300
 
 // Invalid makes at most so many arguments that each break one constraint. Each
 // keyword occurs once before any occurs again. They are made from valid
 // arguments, the given ones first. They are always objects, as arguments must be,
 // and never break format, which is an annotation.
-func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, error) {
+func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]InvalidArguments, error) {
 	b := &breaker{g: g, broken: map[string]bool{}, visited: map[string]bool{}}
 	err := g.withEffort(func() error {
-		d := &valueMaker{g: g, src: src, style: Least, useExamples: true}
+		d := &valueMaker{g: g, src: src, style: RequiredOnly, useExamples: true}
 		b.valueMaker = d.retry(1)
 		for _, raw := range given {
 			if v, err := decodeValue(raw); err == nil && g.root.Validate(v) == nil {
@@ -41,8 +41,8 @@ func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, er
 			}
 		}
 		for try, base := range []valueMaker{
-			{style: Least, useExamples: true}, {style: Full, useExamples: true}, {style: Full},
-			{style: Free}, {style: Free}, {style: Free}, {style: Free},
+			{style: RequiredOnly, useExamples: true}, {style: AllMembers, useExamples: true}, {style: AllMembers},
+			{style: RandomMembers}, {style: RandomMembers}, {style: RandomMembers}, {style: RandomMembers},
 		} {
 			base.g, base.src = g, d.src
 			v, ok := base.value([]*jsonschema.Schema{g.root}, objectType, 0)
@@ -63,16 +63,16 @@ func (g *Generator) Invalid(src Source, most int, given ...[]byte) ([]Misfit, er
 	return interleave(b.found, most), nil
 }
 
-// interleave sorts Misfits so that each keyword occurs once before any occurs
+// interleave sorts InvalidArguments so that each keyword occurs once before any occurs
 // again, and returns the first of them.
-func interleave(all []Misfit, most int) []Misfit {
+func interleave(all []InvalidArguments, most int) []InvalidArguments {
 	count := map[string]int{}
 	rank := make(map[string]int, len(all))
 	for _, m := range all {
 		rank[m.Why] = count[m.Keyword]
 		count[m.Keyword]++
 	}
-	slices.SortStableFunc(all, func(a, b Misfit) int { return rank[a.Why] - rank[b.Why] })
+	slices.SortStableFunc(all, func(a, b InvalidArguments) int { return rank[a.Why] - rank[b.Why] })
 	return all[:min(len(all), most)]
 }
 
@@ -82,8 +82,8 @@ type breaker struct {
 	*valueMaker
 	g           *Generator
 	base        any
-	found       []Misfit
-	broken      map[string]bool    // constraints with a Misfit
+	found       []InvalidArguments
+	broken      map[string]bool    // constraints with InvalidArguments
 	visited     map[string]bool    // places of schema and base
 	part        *jsonschema.Schema // the subschema being visited, for the value at path
 	path        []string
@@ -135,9 +135,9 @@ func (b *breaker) tryBreak(c constraint, why string, candidates ...any) {
 			if place == "" {
 				place = "the arguments object"
 			}
-			b.found = append(b.found, Misfit{
+			b.found = append(b.found, InvalidArguments{
 				Keyword: c.keyword, Path: pointerOf(c.place), Why: c.keyword + ": " + place + " " + why,
-				Under: b.combinator, Mends: c.repairable, JSON: encode(v), From: encode(b.base),
+				Combinator: b.combinator, Repairable: c.repairable, JSON: encode(v), Base: encode(b.base),
 			})
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-func TestMisfitsHaveAReason(t *testing.T) {
+func TestInvalidArgumentsHaveAReason(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"type":"object","properties":{"q":{"type":"string","minLength":1,"maxLength":5},"limit":{"type":"integer",` +
 			`"minimum":1,"maximum":50}},"required":["q"],"additionalProperties":false}`))
@@ -42,7 +42,7 @@ func TestMisfitsHaveAReason(t *testing.T) {
 }
 
 // Each keyword is broken alone in its place, also in a nested schema or a branch.
-func TestMisfitsBreakEveryKeyword(t *testing.T) {
+func TestInvalidArgumentsBreakEveryKeyword(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"properties":{"a":{"type":"string"}}}`, `type /a {"a":{"mcpcheck":[null]}}`},
 		{`{"properties":{"a":{"enum":["x",1]}}}`, `enum /a {"a":"mcpcheck"}`},
@@ -121,8 +121,8 @@ func TestMisfitsBreakEveryKeyword(t *testing.T) {
 	}
 }
 
-// A Misfit that a server may repair is marked, and none breaks a format.
-func TestRepairableMisfitsAreMarked(t *testing.T) {
+// InvalidArguments that a server may repair are marked, and none breaks a format.
+func TestRepairableArgumentsAreMarked(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"properties":{"a":{"type":"string","format":"email"},"n":{"type":"integer","default":3},"l":{"type":` +
 			`"array","uniqueItems":true,"minItems":1,"items":{"type":"string"}}},"required":["a","n","l"],` +
@@ -136,8 +136,8 @@ func TestRepairableMisfitsAreMarked(t *testing.T) {
 	}
 	mends := map[string]bool{"required /n": true, "additionalProperties /mcpcheck": true, "uniqueItems /l": true}
 	for _, m := range all {
-		if got := m.Keyword + " " + m.Path; m.Mends != mends[got] || m.Keyword == "format" {
-			t.Errorf("%s: mends %v", got, m.Mends)
+		if got := m.Keyword + " " + m.Path; m.Repairable != mends[got] || m.Keyword == "format" {
+			t.Errorf("%s: mends %v", got, m.Repairable)
 		}
 	}
 	if len(all) < 9 {
@@ -145,7 +145,7 @@ func TestRepairableMisfitsAreMarked(t *testing.T) {
 	}
 }
 
-func TestMisfitsAreMadeFromGivenArguments(t *testing.T) {
+func TestInvalidArgumentsAreMadeFromGivenArguments(t *testing.T) {
 	g, err := NewGenerator([]byte(`{"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestMisfitsAreMadeFromGivenArguments(t *testing.T) {
 	}
 }
 
-func TestSchemaWithoutConstraintsHasNoMisfits(t *testing.T) {
+func TestSchemaWithoutConstraintsHasNoInvalidArguments(t *testing.T) {
 	for _, in := range []string{`{"type":"object"}`, `true`, `{"properties":{"a":{"format":"email"},"b":{}}}`} {
 		g, err := NewGenerator([]byte(in))
 		if err != nil {
@@ -173,7 +173,7 @@ func TestSchemaWithoutConstraintsHasNoMisfits(t *testing.T) {
 	}
 }
 
-func TestMisfitsNameTheirCombinator(t *testing.T) {
+func TestInvalidArgumentsNameTheirCombinator(t *testing.T) {
 	g, err := NewGenerator([]byte(
 		`{"required":["k"],"properties":{"k":{"type":"string"},"u":{"oneOf":[{"type":"object","required":["v"]},` +
 			`{"type":"null"}]}},"if":{"required":["k"]},"then":{"required":["t"]}}`))
@@ -186,7 +186,7 @@ func TestMisfitsNameTheirCombinator(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, m := range all {
-		got[m.Keyword+" "+m.Path] = m.Under
+		got[m.Keyword+" "+m.Path] = m.Combinator
 	}
 	for _, want := range [][2]string{{"type /k", ""}, {"required /t", "then"}, {"required /u/v", "oneOf"},
 		{"oneOf /u", ""}} {

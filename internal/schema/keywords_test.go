@@ -209,7 +209,7 @@ func TestArgumentsFitEveryKeyword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, style := range []Style{Least, Full, Free} {
+		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			for seed := range uint64(20) {
 				args, err := g.Valid(seeded(seed), style)
 				if err != nil {

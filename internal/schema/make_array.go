@@ -31,9 +31,9 @@ func (m *valueMaker) array(f []*jsonschema.Schema, depth int) (any, bool) {
 	}
 	switch {
 	case depth >= deepLevel || m.g.size > largeSize:
-	case m.style == Full:
+	case m.style == AllMembers:
 		n = max(n, min(1, most))
-	case m.style == Free:
+	case m.style == RandomMembers:
 		n += m.choose(min(3, most-n) + 1)
 	}
 	out := []any{}

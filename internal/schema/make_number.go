@@ -63,7 +63,7 @@ func (m *valueMaker) number(f []*jsonschema.Schema, whole bool) (any, bool) {
 	}
 	ten := big.NewRat(1, 10)
 	n.step = big.NewRat(1, 1)
-	if m.style == Free {
+	if m.style == RandomMembers {
 		for range m.choose(3) {
 			n.step = new(big.Rat).Mul(n.step, ten)
 		}
@@ -106,13 +106,13 @@ func (m *valueMaker) chooseInRange(n numberRange) (any, bool) {
 			k.Set(last)
 		}
 	}
-	if n.low == nil && n.high == nil && m.style == Free && m.choose(4) == 1 {
+	if n.low == nil && n.high == nil && m.style == RandomMembers && m.choose(4) == 1 {
 		far := []int64{0, -1, 1 << 31, -(1 << 31), 1<<53 - 1}
 		k.SetInt64(far[m.choose(len(far))])
 		return decimalOf(new(big.Rat).Mul(new(big.Rat).SetInt(k), n.step))
 	}
 	reach := 3
-	if m.style == Free {
+	if m.style == RandomMembers {
 		reach = maxDistance
 	}
 	// Above k if the range has numbers there, else below.

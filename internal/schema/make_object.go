@@ -63,7 +63,7 @@ func (m *valueMaker) wantsOptional(depth int) bool {
 	if depth >= deepLevel || m.g.size > largeSize {
 		return false
 	}
-	return m.style == Full || m.style == Free && m.choose(2) == 1
+	return m.style == AllMembers || m.style == RandomMembers && m.choose(2) == 1
 }
 
 // optionalNames returns the members that schemas describe, or that other keywords
@@ -152,8 +152,8 @@ func (m *valueMaker) addOptional(f []*jsonschema.Schema, members map[string]bool
 		}
 	}
 	want := fewest
-	if m.g.size <= largeSize && (m.style == Free && (more || len(rules)+len(patterns) > 0 || m.attempts > 4) ||
-		m.style == Full && (more || len(patterns) > 0)) {
+	if m.g.size <= largeSize && (m.style == RandomMembers && (more || len(rules)+len(patterns) > 0 || m.attempts > 4) ||
+		m.style == AllMembers && (more || len(patterns) > 0)) {
 		want = max(want, len(members)+1)
 	}
 	for try := range 4 * (want + 1) {

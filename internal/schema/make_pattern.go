@@ -114,7 +114,7 @@ func (w *textMaker) use(n int) { w.need, w.room = w.need-n, w.room-n }
 func (w *textMaker) repeat(sub *syntax.Regexp, low, high int) {
 	each := max(1, minLength(sub))
 	extra := w.choose(3)
-	if w.style != Free && low == 0 && w.attempts == 0 && w.need <= 0 {
+	if w.style != RandomMembers && low == 0 && w.attempts == 0 && w.need <= 0 {
 		extra = w.choose(2)
 	}
 	if w.need > 0 {

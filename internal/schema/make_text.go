@@ -49,7 +49,7 @@ func (m *valueMaker) text(f []*jsonschema.Schema) (any, bool) {
 		return m.matchPatterns(patterns, low, high, fit)
 	}
 	words := []string{"text", "a", "hello"}
-	if m.style == Free {
+	if m.style == RandomMembers {
 		words = append(words, "two words", "", "ünï", "😀", fmt.Sprintf("word%d", m.choose(1000)))
 	}
 	text := words[m.choose(len(words))]

@@ -65,7 +65,7 @@ func (m *valueMaker) retry(try int) *valueMaker {
 	next.src = rand.New(rand.NewPCG(uint64(m.choose(1<<16)), uint64(try)))
 	next.attempts = m.attempts + try
 	next.useExamples = m.useExamples && try < 2
-	next.style = []Style{m.style, Least, Free}[min(try, 2)]
+	next.style = []Style{m.style, RequiredOnly, RandomMembers}[min(try, 2)]
 	return &next
 }
 
@@ -110,7 +110,7 @@ func (m *valueMaker) tryValue(all []*jsonschema.Schema, of typeSet, depth int) (
 		return nil, false
 	}
 	m.g.size++
-	if m.useExamples || m.style == Free && m.choose(4) == 1 {
+	if m.useExamples || m.style == RandomMembers && m.choose(4) == 1 {
 		var good []any
 		for _, s := range f {
 			for _, v := range examplesOf(s) {
@@ -221,7 +221,7 @@ func (m *valueMaker) chooseType(f []*jsonschema.Schema, of typeSet) typeSet {
 	for _, s := range f {
 		spoken |= impliedTypes(s)
 	}
-	if m.style != Free {
+	if m.style != RandomMembers {
 		switch {
 		case of&spoken != 0:
 			of &= spoken

@@ -10,9 +10,9 @@ import (
 
 // A Member is a value in the place of a member of a definition.
 type Member struct {
-	Path  string // JSON pointer into the instance
-	Of    string // the innermost definition that has it
-	Value gjson.Result
+	Path       string // JSON pointer into the instance
+	Definition string // the innermost definition that has it
+	Value      gjson.Result
 }
 
 // Members returns the values in an instance of the definition that are in the

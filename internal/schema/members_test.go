@@ -44,7 +44,7 @@ func TestMembersAreFoundByDefinition(t *testing.T) {
 	} {
 		var got []string
 		for _, m := range For(c.rev).Members(c.def, c.name, gjson.Parse(c.in)) {
-			got = append(got, fmt.Sprintf("%s %s", m.Path, m.Of))
+			got = append(got, fmt.Sprintf("%s %s", m.Path, m.Definition))
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s %s of %s:\n got %q\nwant %q", c.rev, c.name, c.def, got, c.want)
@@ -59,8 +59,8 @@ func TestPlaceOfAMissingMember(t *testing.T) {
 		`{"messages":[{"role":7,"content":{"type":"text","text":""}}]}`: "/messages/0/role",
 	} {
 		got := For(spec.V2025_06_18).Validate("GetPromptResult", []byte(in))
-		if len(got) != 1 || got[0].Place() != want {
-			t.Errorf("%s: %v is at %q, want %q", in, got, got[0].Place(), want)
+		if len(got) != 1 || got[0].Pointer() != want {
+			t.Errorf("%s: %v is at %q, want %q", in, got, got[0].Pointer(), want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ type drawn struct{ t *rapid.T }
 
 func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "choice") }
 
-// Every schema that has a fitting value gets arguments, and each Misfit breaks the
+// Every schema that has a fitting value gets arguments, and each invalid one breaks the
 // constraint that it names.
 func TestArgumentsOfRandomSchemas(t *testing.T) {
 	count := map[string]int{}
@@ -38,7 +38,7 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, style := range []Style{Least, Full, Free} {
+		for _, style := range []Style{RequiredOnly, AllMembers, RandomMembers} {
 			args, err := g.Valid(src, style)
 			if err != nil {
 				t.Fatalf("%s, style %d: %v", in, style, err)
@@ -57,8 +57,8 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 			if err != nil || len(broken) == 0 {
 				t.Fatalf("%s fits %s, misfit %s (%v)", m.JSON, in, m.Why, err)
 			}
-			if broken, err := judge.Validate(m.From); err != nil || len(broken) > 0 {
-				t.Fatalf("%s, which a misfit was made of, does not fit %s", m.From, in)
+			if broken, err := judge.Validate(m.Base); err != nil || len(broken) > 0 {
+				t.Fatalf("%s, which a misfit was made of, does not fit %s", m.Base, in)
 			}
 			if w.unions == 0 && slices.ContainsFunc(broken, func(v Violation) bool { return !names(m, v) }) {
 				t.Fatalf("%s: %s breaks %v\n%s", m.Why, m.JSON, broken, in)
@@ -73,7 +73,7 @@ func TestArgumentsOfRandomSchemas(t *testing.T) {
 }
 
 // names reports whether a violation is the one that a misfit names.
-func names(m Misfit, v Violation) bool {
+func names(m InvalidArguments, v Violation) bool {
 	switch m.Keyword {
 	case "propertyNames": // the engine may give these another place than theirs
 		return v.Keyword == m.Keyword

@@ -7,7 +7,7 @@
 // the branch of a union by its discriminator, and is ten times faster than a
 // general engine. A ToolSchema validates with such an engine (tool.go), since
 // tools use every keyword of five dialects. A Generator makes arguments for the
-// inputSchema of a tool: valid ones (make_*.go) and Misfits, which break one
+// inputSchema of a tool: valid ones (make_*.go) and InvalidArguments, which break one
 // constraint each (invalid*.go).
 package schema
 
@@ -108,17 +108,17 @@ func (s *Set) Request(name string) string { return s.message(name).Request }
 // the revision has no such notification.
 func (s *Set) Notification(name string) string { return s.message(name).Notification }
 
-// SentBy reports whether that side may send a request or notification of that
+// CanSend reports whether that side may send a request or notification of that
 // method in this revision.
-func (s *Set) SentBy(side wire.Role, name string) bool {
+func (s *Set) CanSend(side wire.Role, name string) bool {
 	from := s.message(name).From
 	return from == "both" || from != "" && from == string(side)
 }
 
-// Input returns the definitions of an input request in an input_required result
+// InputDefinitions returns the definitions of an input request in an input_required result
 // and of the response to it (basic/patterns/mrtr, since 2026-07-28), both "" if
 // the method is not that of an input request.
-func (s *Set) Input(name string) (request, response string) {
+func (s *Set) InputDefinitions(name string) (request, response string) {
 	if m := s.methods[name]; m.From == "input" {
 		return m.Request, m.Results[0]
 	}

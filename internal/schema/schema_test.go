@@ -82,7 +82,7 @@ func TestMethodsAreThoseOfTheRevision(t *testing.T) {
 			var requests, notifications []string
 			for name := range set.methods {
 				switch {
-				case !set.SentBy(c.side, name):
+				case !set.CanSend(c.side, name):
 				case set.Request(name) != "":
 					requests = append(requests, name)
 				default:
@@ -125,10 +125,10 @@ func TestMethodsHaveDefinitions(t *testing.T) {
 			}
 		}
 	}
-	if For(spec.V2025_06_18).Request("tools/none") != "" || For(spec.V2025_06_18).SentBy(wire.Client, "tools/none") {
+	if For(spec.V2025_06_18).Request("tools/none") != "" || For(spec.V2025_06_18).CanSend(wire.Client, "tools/none") {
 		t.Error("an unknown method is defined")
 	}
-	if r, a := For(spec.V2026_07_28).Input("roots/list"); r != "ListRootsRequest" || a != "ListRootsResult" {
+	if r, a := For(spec.V2026_07_28).InputDefinitions("roots/list"); r != "ListRootsRequest" || a != "ListRootsResult" {
 		t.Errorf("roots/list in an input_required result: %q, %q", r, a)
 	}
 	if For(spec.V2026_07_28).Request("roots/list") != "" {

@@ -108,7 +108,7 @@ func compileCached(kept *memo.Cache[*ToolSchema], raw []byte,
 }
 
 // The results of CompileTool and CompileToolAnyDialect.
-var declaredCache, anyDialectCache = memo.Cache[*ToolSchema]{Most: 512}, memo.Cache[*ToolSchema]{Most: 512}
+var declaredCache, anyDialectCache = memo.Cache[*ToolSchema]{MaxResults: 512}, memo.Cache[*ToolSchema]{MaxResults: 512}
 
 func compileDeclared(raw []byte) (*ToolSchema, error) {
 	doc, err := decodeSchema(raw)

@@ -20,9 +20,9 @@ type Violation struct {
 	Missing      string // the member that a message lacks, where Keyword is required
 }
 
-// Place returns the JSON pointer of the violating value. A missing member has the
+// Pointer returns the JSON pointer of the violating value. A missing member has the
 // pointer of its place.
-func (v Violation) Place() string {
+func (v Violation) Pointer() string {
 	if v.Missing == "" {
 		return v.InstancePath
 	}

@@ -24,21 +24,22 @@ type Client interface {
 	starterFor(h *harness) (transport.Starter, error)
 }
 
-// Placeholder stands for the command of the server in the arguments of a client.
-const Placeholder = "{server}"
+// ServerPlaceholder stands for the command of the server in the arguments of a
+// client.
+const ServerPlaceholder = "{server}"
 
 // URLPlaceholder stands for the URL of the server in the arguments of a client.
 const URLPlaceholder = "{url}"
 
-// Command is a client over stdio that is a program. Placeholder stands for the
-// command of the server in its arguments.
-type Command struct {
+// StdioCommand is a client over stdio that is a program. ServerPlaceholder stands for
+// the command of the server in its arguments.
+type StdioCommand struct {
 	transport.Command
 	Bridge []string // a command that calls RunBridge with the address that is appended to it
 }
 
 // WithGuard returns the client with a guard.
-func (c Command) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c StdioCommand) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
 	guard, err := start()
 	if err != nil {
 		return nil, nil, err
@@ -47,28 +48,28 @@ func (c Command) WithGuard(start func() (*transport.Guard, error)) (Client, *tra
 	return c, guard, nil
 }
 
-func (c Command) starterFor(h *harness) (transport.Starter, error) {
+func (c StdioCommand) starterFor(h *harness) (transport.Starter, error) {
 	address, err := h.listenUnix()
 	if err != nil {
 		return nil, err
 	}
 	command := c.Command
-	command.Argv, err = Expand(command.Argv, slices.Concat(c.Bridge, []string{address}))
+	command.Argv, err = ExpandCommand(command.Argv, slices.Concat(c.Bridge, []string{address}))
 	return command, err
 }
 
-// Site is a client over HTTP that is a program. The URL of the server is one of its
-// arguments.
-type Site struct {
+// HTTPCommand is a client over HTTP that is a program. The URL of the server is one
+// of its arguments.
+type HTTPCommand struct {
 	transport.Command
 	Kind transport.Kind // HTTP or SSE
 }
 
 // Transport returns the kind.
-func (c Site) Transport() transport.Kind { return c.Kind }
+func (c HTTPCommand) Transport() transport.Kind { return c.Kind }
 
 // WithGuard returns the client with a guard.
-func (c Site) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c HTTPCommand) WithGuard(start func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
 	guard, err := start()
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +78,7 @@ func (c Site) WithGuard(start func() (*transport.Guard, error)) (Client, *transp
 	return c, guard, nil
 }
 
-func (c Site) starterFor(h *harness) (transport.Starter, error) {
+func (c HTTPCommand) starterFor(h *harness) (transport.Starter, error) {
 	url, err := h.listenHTTP(c.Kind)
 	if err != nil {
 		return nil, err
@@ -88,48 +89,48 @@ func (c Site) starterFor(h *harness) (transport.Starter, error) {
 	return command, err
 }
 
-// InProcess is a client over stdio that is a function of this process.
-type InProcess struct {
+// StdioFunc is a client over stdio that is a function of this process.
+type StdioFunc struct {
 	Name string
 	// Run runs the client once with a server that it may start.
 	Run func(ctx context.Context, server transport.Starter) error
 }
 
-func (c InProcess) String() string { return c.Name }
+func (c StdioFunc) String() string { return c.Name }
 
 // Transport returns stdio.
-func (c InProcess) Transport() transport.Kind { return transport.Stdio }
+func (c StdioFunc) Transport() transport.Kind { return transport.Stdio }
 
 // WithGuard returns the client unchanged: it is no process.
-func (c InProcess) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c StdioFunc) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
 	return c, nil, nil
 }
 
-func (c InProcess) starterFor(h *harness) (transport.Starter, error) {
+func (c StdioFunc) starterFor(h *harness) (transport.Starter, error) {
 	return transport.InProcess{Name: c.Name, Serve: func(ctx context.Context, _ io.Reader, _ io.Writer) error {
 		return c.Run(ctx, h.target())
 	}}, nil
 }
 
-// InProcessURL is a client over HTTP that is a function of this process.
-type InProcessURL struct {
+// HTTPFunc is a client over HTTP that is a function of this process.
+type HTTPFunc struct {
 	Name string
 	Kind transport.Kind // HTTP or SSE
 	// Run runs the client once with the server at a URL.
 	Run func(ctx context.Context, url string) error
 }
 
-func (c InProcessURL) String() string { return c.Name }
+func (c HTTPFunc) String() string { return c.Name }
 
 // Transport returns the kind.
-func (c InProcessURL) Transport() transport.Kind { return c.Kind }
+func (c HTTPFunc) Transport() transport.Kind { return c.Kind }
 
 // WithGuard returns the client unchanged: it is no process.
-func (c InProcessURL) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
+func (c HTTPFunc) WithGuard(func() (*transport.Guard, error)) (Client, *transport.Guard, error) {
 	return c, nil, nil
 }
 
-func (c InProcessURL) starterFor(h *harness) (transport.Starter, error) {
+func (c HTTPFunc) starterFor(h *harness) (transport.Starter, error) {
 	url, err := h.listenHTTP(c.Kind)
 	if err != nil {
 		return nil, err
@@ -145,9 +146,9 @@ func ExpandURL(argv []string, url string) ([]string, error) {
 	var out []string
 	found := false
 	for _, a := range argv {
-		if strings.Contains(a, Placeholder) {
+		if strings.Contains(a, ServerPlaceholder) {
 			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: write %s, or nothing to have it come last",
-				Placeholder, a, URLPlaceholder)
+				ServerPlaceholder, a, URLPlaceholder)
 		}
 		found = found || strings.Contains(a, URLPlaceholder)
 		out = append(out, strings.ReplaceAll(a, URLPlaceholder, url))
@@ -158,30 +159,30 @@ func ExpandURL(argv []string, url string) ([]string, error) {
 	return out, nil
 }
 
-// Expand puts the command of the server into the arguments of a client. An argument
-// that is the placeholder becomes the arguments of the command. In a longer argument
-// the placeholder becomes one string that a shell splits into them.
-func Expand(argv, server []string) ([]string, error) {
+// ExpandCommand puts the command of the server into the arguments of a client. An
+// argument that is the placeholder becomes the arguments of the command. In a longer
+// argument the placeholder becomes one string that a shell splits into them.
+func ExpandCommand(argv, server []string) ([]string, error) {
 	var out []string
 	found := false
 	for _, a := range argv {
 		switch {
-		case a == Placeholder:
+		case a == ServerPlaceholder:
 			out = append(out, server...)
 			found = true
-		case strings.Contains(a, Placeholder):
-			out = append(out, strings.ReplaceAll(a, Placeholder, transport.Quote(server)))
+		case strings.Contains(a, ServerPlaceholder):
+			out = append(out, strings.ReplaceAll(a, ServerPlaceholder, transport.ShellQuote(server)))
 			found = true
 		case strings.Contains(a, URLPlaceholder):
 			return nil, fmt.Errorf("%s in %q: over stdio the client is given a command: "+
-				"write %s, or say --transport streamable-http", URLPlaceholder, a, Placeholder)
+				"write %s, or say --transport streamable-http", URLPlaceholder, a, ServerPlaceholder)
 		default:
 			out = append(out, a)
 		}
 	}
 	if !found {
 		return nil, fmt.Errorf("the command of the client does not contain the command of the server: "+
-			"write %s among its arguments", Placeholder)
+			"write %s among its arguments", ServerPlaceholder)
 	}
 	return out, nil
 }

@@ -24,12 +24,12 @@ func TestExpandCommand(t *testing.T) {
 		{[]string{"c", "--to={url}", "{server}"}, nil, "{url}"},
 		{[]string{"c", "server"}, nil, "{server}"},
 	} {
-		got, err := Expand(c.argv, server)
+		got, err := ExpandCommand(c.argv, server)
 		if !isError(err, c.err) || !slices.Equal(got, c.want) {
 			t.Errorf("%q became %q, %v", c.argv, got, err)
 		}
 	}
-	out, err := exec.Command("sh", "-c", `printf '%s|' `+transport.Quote(server)).Output()
+	out, err := exec.Command("sh", "-c", `printf '%s|' `+transport.ShellQuote(server)).Output()
 	if err != nil || string(out) != strings.Join(server, "|")+"|" {
 		t.Errorf("a shell reads %q, %v", out, err)
 	}

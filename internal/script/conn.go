@@ -72,7 +72,7 @@ func newConn(s Server, o Options, by link) *Conn {
 		lastActivity: time.Now(),
 		done:         make(chan struct{}),
 	}
-	c.Due = o.Due
+	c.AnswerTimeout = o.AnswerTimeout
 	return c
 }
 
@@ -110,11 +110,11 @@ func (c *Conn) ending() wire.Ending {
 	defer c.mu.Unlock()
 	if c.flooded {
 		return wire.Ending{
-			What:  fmt.Sprintf("the client sent more than %d frames or %d bytes", c.opts.MaxFrames, c.opts.MaxBytes),
-			Asked: true,
+			Reason:    fmt.Sprintf("the client sent more than %d frames or %d bytes", c.opts.MaxFrames, c.opts.MaxBytes),
+			Requested: true,
 		}
 	}
-	return wire.Ending{What: what, Asked: c.endRequested, Graceful: closed}
+	return wire.Ending{Reason: what, Requested: c.endRequested, Graceful: closed}
 }
 
 // receive records a frame of the client. It returns the index of the frame, and
@@ -218,7 +218,7 @@ func (c *Conn) handleMessage(m wire.Message) {
 // answer.
 func (c *Conn) awaitAnswers() {
 	for _, r := range c.pending {
-		c.Await(r.at, c.opts.Due-time.Since(r.sent), func(m wire.Message) bool {
+		c.Await(r.at, c.opts.AnswerTimeout-time.Since(r.sent), func(m wire.Message) bool {
 			return m.IsResponse() && m.ID().Equal(r.id)
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSocketIsPrivateAndRemoved(t *testing.T) {
-	s := newHarness(Plain(spec.V2025_11_25), options())
+	s := newHarness(FullServer(spec.V2025_11_25), options())
 	path, err := s.listenUnix()
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestSocketPathIsNotTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", long)
-	s := newHarness(Plain(spec.V2025_11_25), options())
+	s := newHarness(FullServer(spec.V2025_11_25), options())
 	if _, err := s.listenUnix(); err != nil {
 		t.Error(err)
 	}

@@ -248,7 +248,7 @@ func (l *httpLink) beforeHandling(c *Conn, e wire.Entry) (handle bool) {
 		return true
 	}
 	l.mu.Unlock()
-	l.awaitFlush(c.opts.Window)
+	l.awaitFlush(c.opts.InitializeDelay)
 	l.mu.Lock()
 	l.flushQueued(l.current)
 	return true
@@ -321,7 +321,7 @@ func (l *httpLink) completeExchange(c *Conn, m wire.Message) (index int) {
 		return index
 	}
 	status := http.StatusOK
-	if code, failed := m.Code(); failed && c.Rev.Facts().Stateless {
+	if code, failed := m.ErrorCode(); failed && c.Rev.Facts().Stateless {
 		status = errorStatus(code)
 	}
 	return s.sendJSON(l, status, header, m.Raw)

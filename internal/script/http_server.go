@@ -54,7 +54,7 @@ func (h *harness) listenHTTP(kind transport.Kind) (string, error) {
 	} else {
 		mux.HandleFunc(pathMCP, w.serveMCP)
 	}
-	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: h.opts.Due, ErrorLog: log.New(io.Discard, "", 0)}
+	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: h.opts.AnswerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
 	h.mu.Lock()
 	h.http = w
 	h.mu.Unlock()

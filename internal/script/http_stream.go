@@ -91,7 +91,7 @@ func (s *httpStream) writeEvent(name string, data []byte) {
 
 // end ends the stream.
 func (s *httpStream) end(l *httpLink) {
-	l.record(wire.Server, &wire.HTTP{Exchange: s.exchange, End: wire.EndedByPeer, Last: true})
+	l.record(wire.Server, &wire.HTTP{Exchange: s.exchange, EndReason: wire.EndedByPeer, Final: true})
 	s.update(func() { s.complete = true })
 }
 
@@ -112,7 +112,7 @@ func (l *httpLink) writeStream(out http.ResponseWriter, r *http.Request, s *http
 			}
 			out.WriteHeader(status)
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(l.server.harness.opts.Due))
+		_ = control.SetWriteDeadline(time.Now().Add(l.server.harness.opts.AnswerTimeout))
 		for _, b := range todo {
 			_, _ = out.Write(b) // if this fails, the context of the request ends
 		}
@@ -125,7 +125,7 @@ func (l *httpLink) writeStream(out http.ResponseWriter, r *http.Request, s *http
 		select {
 		case <-wake:
 		case <-r.Context().Done():
-			l.record(wire.Client, &wire.HTTP{Exchange: s.exchange, End: "closed by the client"})
+			l.record(wire.Client, &wire.HTTP{Exchange: s.exchange, EndReason: "closed by the client"})
 			return
 		case <-l.ended:
 			return

@@ -54,11 +54,11 @@ func (c caller) open(method, url, body string, header ...string) *http.Response 
 // session.
 func runHTTP(t *testing.T, s Server, kind transport.Kind, run func(c caller)) []*wire.Transcript {
 	t.Helper()
-	client := InProcessURL{Name: "client", Kind: kind, Run: func(_ context.Context, url string) error {
+	client := HTTPFunc{Name: "client", Kind: kind, Run: func(_ context.Context, url string) error {
 		run(caller{t, url})
 		return nil
 	}}
-	p, err := Perform(t.Context(), client, s, options())
+	p, err := RunClient(t.Context(), client, s, options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func statelessRequest(id int, method string) string {
 // A server with a handshake opens and ends sessions over HTTP, and refuses unknown
 // ones.
 func TestSessionsOverHTTP(t *testing.T) {
-	all := runHTTP(t, Plain(spec.V2025_11_25), transport.HTTP, func(c caller) {
+	all := runHTTP(t, FullServer(spec.V2025_11_25), transport.HTTP, func(c caller) {
 		for _, early := range []string{listRequest, statelessRequest(7, "server/discover")} {
 			status, _, body := c.call("POST", early)
 			if status != http.StatusBadRequest || wire.Parse([]byte(body)).IsResponse() {
@@ -118,7 +118,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%d sessions", len(all))
 	}
-	if end := all[0].Ending(); end == nil || end.Asked || !end.Graceful || !strings.Contains(end.What, "DELETE") {
+	if end := all[0].Ending(); end == nil || end.Requested || !end.Graceful || !strings.Contains(end.Reason, "DELETE") {
 		t.Errorf("ending %+v", end)
 	}
 	checkExchanges(t, all[0])
@@ -159,7 +159,7 @@ func checkExchanges(t *testing.T, transcript *wire.Transcript) {
 		if f.HTTP == nil || f.HTTP.Exchange == 0 {
 			t.Fatalf("a frame without HTTP: %s", f.Raw)
 		}
-		if f.From == wire.Client && f.HTTP.End == "" {
+		if f.From == wire.Client && f.HTTP.EndReason == "" {
 			conns[f.HTTP.Conn] = true
 			methods[f.HTTP.Method]++
 		}
@@ -178,7 +178,7 @@ func checkExchanges(t *testing.T, transcript *wire.Transcript) {
 // Without a GET stream, messages of the server are sent on the stream of the next
 // answer.
 func TestMessagesGoOnTheNextAnswerWithoutAGETStream(t *testing.T) {
-	runHTTP(t, Plain(spec.V2025_06_18), transport.HTTP, func(c caller) {
+	runHTTP(t, FullServer(spec.V2025_06_18), transport.HTTP, func(c caller) {
 		_, header, _ := c.call("POST", initializeRequest)
 		id := header.Get("Mcp-Session-Id")
 		c.call("POST", initializedNotification, "Mcp-Session-Id", id)
@@ -205,7 +205,7 @@ func TestMessagesGoOnTheNextAnswerWithoutAGETStream(t *testing.T) {
 // One server answers stateless requests, which belong to no session, and requests in
 // sessions.
 func TestBothErasAreServedAtOnce(t *testing.T) {
-	all := runHTTP(t, Plain(spec.V2026_07_28), transport.HTTP, func(c caller) {
+	all := runHTTP(t, FullServer(spec.V2026_07_28), transport.HTTP, func(c caller) {
 		status, header, body := c.call("POST", statelessRequest(1, "server/discover"))
 		named := header.Get("Mcp-Session-Id") != ""
 		if status != http.StatusOK || named || !strings.Contains(body, "supportedVersions") {
@@ -236,7 +236,7 @@ func TestBothErasAreServedAtOnce(t *testing.T) {
 }
 
 func TestServerOverHTTPWithSSE(t *testing.T) {
-	all := runHTTP(t, Plain(spec.V2024_11_05), transport.SSE, func(c caller) {
+	all := runHTTP(t, FullServer(spec.V2024_11_05), transport.SSE, func(c caller) {
 		if status, _, _ := c.call("POST", initializeRequest); status != http.StatusMethodNotAllowed {
 			t.Errorf("POST to the stream: %d", status)
 		}
@@ -264,7 +264,7 @@ func TestServerOverHTTPWithSSE(t *testing.T) {
 		}
 		stream.Body.Close()
 	})
-	if end := all[0].Ending(); len(all) != 1 || end == nil || end.Asked {
+	if end := all[0].Ending(); len(all) != 1 || end == nil || end.Requested {
 		t.Errorf("%d sessions, ending %+v", len(all), end)
 	}
 }

@@ -32,7 +32,7 @@ func RefuseWith(code int, text string, data any) Handler {
 // zero.
 func encodeMessage(id wire.ID, method string, params Object) []byte {
 	b := []byte(`{"jsonrpc":"2.0"`)
-	if id.Present() {
+	if id.IsPresent() {
 		b = append(append(b, `,"id":`...), id.Raw...)
 	}
 	b = append(append(b, `,"method":`...), encode(method)...)

@@ -11,21 +11,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Performance is the result of running a client once.
-type Performance struct {
+// ClientRun is the result of running a client once.
+type ClientRun struct {
 	Transcripts []*wire.Transcript // of each connection of the client
 	Status      string             // how the client ended, e.g. "exit status 0"
-	Ended       string             // why this process ended the client; "" if the client ended by itself
+	StopReason  string             // why this process ended the client; "" if the client ended by itself
 	Output      string             // the end of the client's standard error, or of its output if that is empty
 }
 
 // ErrNeverConnected is the error of a client that did not use the server.
 var ErrNeverConnected = errors.New("the client did not start the server that it was given, or call it")
 
-// Perform runs a client once against a server. It returns when the client has ended.
-// It ends a client that does not start the server in time, that sends nothing for
-// too long, or when the context ends. No process of the client is left.
-func Perform(ctx context.Context, client Client, server Server, o Options) (p Performance, err error) {
+// RunClient runs a client once against a server. It returns when the client has
+// ended. It ends a client that does not start the server in time, that sends nothing
+// for too long, or when the context ends. No process of the client is left.
+func RunClient(ctx context.Context, client Client, server Server, o Options) (p ClientRun, err error) {
 	h := newHarness(server, o)
 	target, err := client.starterFor(h)
 	if err != nil {
@@ -40,7 +40,7 @@ func Perform(ctx context.Context, client Client, server Server, o Options) (p Pe
 	stream.CloseInput()
 	output := &transport.Tail{}
 	go stream.CopyOutput(output)
-	if p.Ended = awaitEnd(ctx, h, stream, o); p.Ended != "" {
+	if p.StopReason = awaitEnd(ctx, h, stream, o); p.StopReason != "" {
 		h.noteEndRequest()
 		stream.Terminate()
 		waitFor(stream.Done(), o.Grace)
@@ -66,19 +66,19 @@ func awaitEnd(ctx context.Context, h *harness, stream *transport.Stream, o Optio
 	began := time.Now()
 	for {
 		connected := len(h.connections()) > 0
-		left := o.Start - time.Since(began)
+		left := o.StartTimeout - time.Since(began)
 		if connected {
-			left = o.Idle - h.idleTime(began)
+			left = o.IdleTimeout - h.idleTime(began)
 		}
 		switch {
 		case left <= 0 && !connected:
-			return fmt.Sprintf("it did not start the server within %s", o.Start)
+			return fmt.Sprintf("it did not start the server within %s", o.StartTimeout)
 		case left <= 0:
-			return fmt.Sprintf("it sent nothing for %s and did not end", o.Idle)
+			return fmt.Sprintf("it sent nothing for %s and did not end", o.IdleTimeout)
 		}
 		// A new connection or frame changes the limit. The loop therefore looks again
 		// after a part of the shorter limit.
-		timer := time.NewTimer(min(left, max(o.Idle/4, time.Millisecond)))
+		timer := time.NewTimer(min(left, max(o.IdleTimeout/4, time.Millisecond)))
 		select {
 		case <-stream.Done():
 			timer.Stop()

@@ -81,26 +81,26 @@ func runClientPeer(role string, server *exec.Cmd) {
 // the race detector takes to end.
 func options() Options {
 	return Options{
-		Due:       2 * time.Second,
-		Window:    5 * time.Millisecond,
-		Start:     5 * time.Second,
-		Idle:      2500 * time.Millisecond,
-		Grace:     time.Second,
-		MaxFrames: 10_000,
-		MaxBytes:  64 << 20,
+		AnswerTimeout:   2 * time.Second,
+		InitializeDelay: 5 * time.Millisecond,
+		StartTimeout:    5 * time.Second,
+		IdleTimeout:     2500 * time.Millisecond,
+		Grace:           time.Second,
+		MaxFrames:       10_000,
+		MaxBytes:        64 << 20,
 	}
 }
 
-func clientCommand(role string, env ...string) Command {
-	return Command{
-		Command: transport.Command{Argv: []string{os.Args[0], role, Placeholder}, Env: env},
+func clientCommand(role string, env ...string) StdioCommand {
+	return StdioCommand{
+		Command: transport.Command{Argv: []string{os.Args[0], role, ServerPlaceholder}, Env: env},
 		Bridge:  []string{os.Args[0], "peer-bridge"},
 	}
 }
 
 // inProcess returns a client over stdio that is a function.
-func inProcess(run func(ctx context.Context, server transport.Starter) error) InProcess {
-	return InProcess{Name: "client", Run: run}
+func inProcess(run func(ctx context.Context, server transport.Starter) error) StdioFunc {
+	return StdioFunc{Name: "client", Run: run}
 }
 
 func TestEndingSaysHowTheClientEndedTheServer(t *testing.T) {
@@ -113,12 +113,12 @@ func TestEndingSaysHowTheClientEndedTheServer(t *testing.T) {
 		"peer-kills":   {false, "cut"},
 	} {
 		t.Run(role, func(t *testing.T) {
-			p, err := Perform(t.Context(), clientCommand(role), Plain(spec.V2025_11_25), options())
+			p, err := RunClient(t.Context(), clientCommand(role), FullServer(spec.V2025_11_25), options())
 			if err != nil || len(p.Transcripts) != 1 {
 				t.Fatalf("%d connections, %v: %s", len(p.Transcripts), err, p.Output)
 			}
 			end := p.Transcripts[0].Ending()
-			if end == nil || end.Asked || end.Graceful != want.graceful || !strings.Contains(end.What, want.what) {
+			if end == nil || end.Requested || end.Graceful != want.graceful || !strings.Contains(end.Reason, want.what) {
 				t.Errorf("the ending is %+v", end)
 			}
 			if n := len(p.Transcripts[0].Frames(0)); n < 2 {
@@ -130,15 +130,15 @@ func TestEndingSaysHowTheClientEndedTheServer(t *testing.T) {
 
 func TestClientWithoutConnectionIsAnError(t *testing.T) {
 	o := options()
-	o.Start = 300 * time.Millisecond
+	o.StartTimeout = 300 * time.Millisecond
 	o.Grace = 100 * time.Millisecond
 	for role, want := range map[string]string{
 		"peer-no-server-runs": "did not start the server",
 		"peer-no-server-ends": "",
 	} {
-		p, err := Perform(t.Context(), clientCommand(role), Plain(spec.V2025_11_25), o)
-		if !errors.Is(err, ErrNeverConnected) || !strings.Contains(p.Ended, want) || (want == "") != (p.Ended == "") {
-			t.Errorf("%s: %v, stopped because %q", role, err, p.Ended)
+		p, err := RunClient(t.Context(), clientCommand(role), FullServer(spec.V2025_11_25), o)
+		if !errors.Is(err, ErrNeverConnected) || !strings.Contains(p.StopReason, want) || (want == "") != (p.StopReason == "") {
+			t.Errorf("%s: %v, stopped because %q", role, err, p.StopReason)
 		}
 		if role == "peer-no-server-ends" && (p.Status != "exit status 3" || p.Output != "no such server") {
 			t.Errorf("%s: status %q, output %q", role, p.Status, p.Output)
@@ -152,14 +152,14 @@ func TestNoProcessIsLeft(t *testing.T) {
 	for _, role := range []string{"peer-keeps-running", "peer-orphans"} {
 		t.Run(role, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
-			p, err := Perform(t.Context(), clientCommand(role, "PEER_PID="+file), Plain(spec.V2025_11_25), options())
+			p, err := RunClient(t.Context(), clientCommand(role, "PEER_PID="+file), FullServer(spec.V2025_11_25), options())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if stopped := p.Ended != ""; stopped != (role == "peer-keeps-running") {
-				t.Errorf("stopped because %q", p.Ended)
+			if stopped := p.StopReason != ""; stopped != (role == "peer-keeps-running") {
+				t.Errorf("stopped because %q", p.StopReason)
 			}
-			if end := p.Transcripts[0].Ending(); role == "peer-keeps-running" && !end.Asked {
+			if end := p.Transcripts[0].Ending(); role == "peer-keeps-running" && !end.Requested {
 				t.Errorf("the ending is %+v", end)
 			}
 			text, err := os.ReadFile(file)
@@ -193,13 +193,13 @@ func hasEnded(pid int) bool {
 func TestServerWaitsForAnswersOfTheClient(t *testing.T) {
 	for _, late := range []time.Duration{50 * time.Millisecond, time.Hour} {
 		o := options()
-		o.Due = 200 * time.Millisecond
-		p, err := Perform(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
-			c := client.Defaults()
-			c.LegacyFirst = true
-			c.Answer = func(next client.Answerer) client.Answerer {
+		o.AnswerTimeout = 200 * time.Millisecond
+		p, err := RunClient(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
+			c := client.DefaultOptions()
+			c.HandshakeFirst = true
+			c.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
 				return func(m wire.Message) []byte {
-					if late > o.Due {
+					if late > o.AnswerTimeout {
 						return nil
 					}
 					time.Sleep(late)
@@ -207,7 +207,7 @@ func TestServerWaitsForAnswersOfTheClient(t *testing.T) {
 				}
 			}
 			return client.Run(ctx, server, c)
-		}), Plain(spec.V2025_11_25), o)
+		}), FullServer(spec.V2025_11_25), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,9 +219,9 @@ func TestServerWaitsForAnswersOfTheClient(t *testing.T) {
 		})
 		request := at(func(e wire.Entry) bool { return e.From == wire.Server && e.Message.Kind == wire.Request })
 		switch waited := entries[next].At - entries[request].At; {
-		case late < o.Due && (answer < 0 || answer > next):
+		case late < o.AnswerTimeout && (answer < 0 || answer > next):
 			t.Errorf("the client's next request was answered at frame %d, before its answer at %d", next, answer)
-		case late > o.Due && waited < o.Due:
+		case late > o.AnswerTimeout && waited < o.AnswerTimeout:
 			t.Errorf("the server waited only %s for the answer", waited)
 		}
 	}
@@ -230,7 +230,7 @@ func TestServerWaitsForAnswersOfTheClient(t *testing.T) {
 func TestFloodEndsTheConnection(t *testing.T) {
 	o := options()
 	o.MaxFrames = 100
-	p, err := Perform(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
+	p, err := RunClient(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
 		s, err := server.Start(ctx)
 		if err != nil {
 			return err
@@ -241,12 +241,12 @@ func TestFloodEndsTheConnection(t *testing.T) {
 				return nil
 			}
 		}
-	}), Plain(spec.V2025_11_25), o)
+	}), FullServer(spec.V2025_11_25), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	end, frames := p.Transcripts[0].Ending(), p.Transcripts[0].Len()
-	if end == nil || !end.Asked || !strings.Contains(end.What, "more than 100 frames") || frames > 101 {
+	if end == nil || !end.Requested || !strings.Contains(end.Reason, "more than 100 frames") || frames > 101 {
 		t.Errorf("%d frames, ending %+v", frames, end)
 	}
 }

@@ -1,9 +1,9 @@
-// Package script runs a client under test against scripted servers. Every answer of
-// a scripted server is data or a small handler, so that a check can tell what the
+// Package script runs a client under test against scripted servers. Every answer of a
+// scripted server is data or a small handler, so that a check can tell what the
 // client should do next.
 //
 // A Server describes the behavior of a scripted server. A Client is a client under
-// test: a program or a function of this process, over stdio or HTTP. Perform runs a
+// test: a program or a function of this process, over stdio or HTTP. RunClient runs a
 // Client once against a Server and returns the transcript of each connection.
 //
 // Over stdio the client starts a bridge in place of its server. The bridge carries
@@ -41,15 +41,16 @@ type Handler func(c *Conn, m wire.Message)
 
 // Options are the timeouts and limits of running a client.
 type Options struct {
-	// Due is how long the server waits for an answer of the client before it answers
-	// the next request of the client.
-	Due time.Duration
-	// Window is how long the server delays the answer to initialize, so that messages
-	// that a client sends before the answer are seen.
-	Window time.Duration
-	// Start is the time that a client has to start the server, Idle the time that it
-	// may then send nothing, and Grace the time for each step of ending it.
-	Start, Idle, Grace time.Duration
+	// AnswerTimeout is how long the server waits for an answer of the client before
+	// it answers the next request of the client.
+	AnswerTimeout time.Duration
+	// InitializeDelay is how long the server delays the answer to initialize, so that
+	// messages that a client sends before the answer are seen.
+	InitializeDelay time.Duration
+	// StartTimeout is the time that a client has to start the server, IdleTimeout the
+	// time that it may then send nothing, and Grace the time for each step of ending
+	// it.
+	StartTimeout, IdleTimeout, Grace time.Duration
 	// MaxFrames and MaxBytes bound what is kept of one connection.
 	MaxFrames, MaxBytes int
 	// Env is added to the environment of a client that is started with a URL.

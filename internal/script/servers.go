@@ -27,7 +27,7 @@ func initialize(choose func(requested string) string, capabilities Object) Handl
 		}
 		// Before the answer a client may send only pings and responses
 		// (basic/lifecycle#initialization). The delay makes others visible.
-		c.Await(c.Len(), c.opts.Window, func(m wire.Message) bool {
+		c.Await(c.Len(), c.opts.InitializeDelay, func(m wire.Message) bool {
 			return m.Kind == wire.Request || m.Kind == wire.Notification
 		})
 		c.Answer(m, Object{"protocolVersion": version, "capabilities": capabilities, "serverInfo": serverInfo()})
@@ -46,10 +46,10 @@ func sendUnsolicited(c *Conn, _ wire.Message) {
 // always returns a choice of one version.
 func always(version string) func(string) string { return func(string) string { return version } }
 
-// Plain returns an ordinary server of one revision with every capability. With a
+// FullServer returns an ordinary server of one revision with every capability. With a
 // handshake it answers initialize with that revision, whatever the client requests.
 // At a stateless revision it also serves clients that send initialize.
-func Plain(rev spec.Revision) Server {
+func FullServer(rev spec.Revision) Server {
 	if rev.Facts().Stateless {
 		return dualEraServer(rev)
 	}
@@ -112,9 +112,9 @@ func supportedVersions(rev spec.Revision) []string {
 	return out
 }
 
-// Older returns a server of the oldest revision that has tools on a single page. It
-// refuses server/discover with an error code of its own.
-func Older() Server {
+// OldestRevisionServer returns a server of the oldest revision that has tools on a
+// single page. It refuses server/discover with an error code of its own.
+func OldestRevisionServer() Server {
 	rev := spec.Every.Revisions()[0]
 	all := contentHandlers(rev)
 	tools := toolPages(rev)
@@ -127,25 +127,25 @@ func Older() Server {
 	}}
 }
 
-// Newer returns a server that answers initialize with a version that no client
-// knows.
-func Newer() Server {
+// UnknownVersionServer returns a server that answers initialize with a version that
+// no client knows.
+func UnknownVersionServer() Server {
 	rev := spec.Handshake.Newest()
 	s := Server{Rev: rev, RequestHandlers: contentHandlers(rev)}
 	s.RequestHandlers["initialize"] = initialize(always(spec.FutureVersion), capabilities(rev))
 	return s
 }
 
-// Foreign returns a stateless server of a version that no client knows. It answers
-// every request with the error of an unsupported version.
-func Foreign() Server {
+// UnknownStatelessVersionServer returns a stateless server of a version that no
+// client knows. It answers every request with the error of an unsupported version.
+func UnknownStatelessVersionServer() Server {
 	return Server{Rev: spec.Stateless.Newest(), DefaultHandler: unsupportedVersion(spec.FutureVersion)}
 }
 
-// ModernOnly returns a stateless server that refuses initialize and names its
-// versions in the error
+// StatelessOnlyServer returns a stateless server that refuses initialize and names
+// its versions in the error
 // (basic/versioning#backward-compatibility-with-initialization-based-versions).
-func ModernOnly() Server {
+func StatelessOnlyServer() Server {
 	rev := spec.Stateless.Newest()
 	s := Server{Rev: rev, RequestHandlers: contentHandlers(rev)}
 	s.RequestHandlers["server/discover"] = discover([]string{string(rev)}, capabilities(rev))
@@ -166,9 +166,9 @@ func unsupportedVersion(version string) Handler {
 	}
 }
 
-// Bare returns a server without capabilities, of the era and version that the client
-// requests.
-func Bare() Server {
+// ServerWithoutCapabilities returns a server without capabilities, of the era and
+// version that the client requests.
+func ServerWithoutCapabilities() Server {
 	rev := spec.Stateless.Newest()
 	return Server{Rev: rev, RequestHandlers: map[string]Handler{
 		"server/discover": discover(supportedVersions(rev), Object{}),
@@ -182,11 +182,11 @@ func Bare() Server {
 	}}
 }
 
-// Trespasser returns a stateless server that breaks a rule: it sends a request
-// (basic/transports/stdio#receiving-messages) before it answers the first request
-// after server/discover. A client must not answer it.
-func Trespasser() Server {
-	s := ModernOnly()
+// RequestingStatelessServer returns a stateless server that breaks a rule: it sends a
+// request (basic/transports/stdio#receiving-messages) before it answers the first
+// request after server/discover. A client must not answer it.
+func RequestingStatelessServer() Server {
+	s := StatelessOnlyServer()
 	for method, h := range s.RequestHandlers {
 		if method == "server/discover" || method == "initialize" {
 			continue

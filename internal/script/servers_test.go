@@ -19,15 +19,15 @@ const requestingServer = "requesting"
 // servers returns all scripted servers.
 func servers() map[string]Server {
 	all := map[string]Server{
-		"oldest revision":           Older(),
-		"unknown version":           Newer(),
-		"stateless only":            ModernOnly(),
-		"unknown stateless version": Foreign(),
-		"no capabilities":           Bare(),
-		requestingServer:            Trespasser(),
+		"oldest revision":           OldestRevisionServer(),
+		"unknown version":           UnknownVersionServer(),
+		"stateless only":            StatelessOnlyServer(),
+		"unknown stateless version": UnknownStatelessVersionServer(),
+		"no capabilities":           ServerWithoutCapabilities(),
+		requestingServer:            RequestingStatelessServer(),
 	}
 	for _, rev := range spec.Revisions() {
-		all["full "+string(rev)] = Plain(rev)
+		all["full "+string(rev)] = FullServer(rev)
 	}
 	return all
 }
@@ -35,12 +35,12 @@ func servers() map[string]Server {
 // All messages of the scripted servers fit the schemas, except for intended
 // violations.
 func TestMessagesOfServersFitTheSchema(t *testing.T) {
-	legacy := client.Defaults()
-	legacy.LegacyFirst = true
+	legacy := client.DefaultOptions()
+	legacy.HandshakeFirst = true
 	seen := map[string]int{}
 	for name, s := range servers() {
-		for _, o := range []client.Options{client.Defaults(), legacy} {
-			p, err := Perform(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
+		for _, o := range []client.Options{client.DefaultOptions(), legacy} {
+			p, err := RunClient(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
 				_ = client.Run(ctx, server, o) // fails with a server of an unknown version
 				return nil
 			}), s, options())
@@ -97,7 +97,7 @@ func checkServerMessages(t *testing.T, name string, rev spec.Revision, of *wire.
 			if strings.Contains(m.Method(), "mcpcheck") || name == requestingServer {
 				continue
 			}
-			if !set.SentBy(wire.Server, m.Method()) {
+			if !set.CanSend(wire.Server, m.Method()) {
 				t.Errorf("%s at %s: no server sends %s", name, rev, m.Method())
 			}
 		}
@@ -108,15 +108,15 @@ func checkServerMessages(t *testing.T, name string, rev spec.Revision, of *wire.
 func TestListsAreServedInPages(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		lists := map[string]string{}
-		o := client.Defaults()
+		o := client.DefaultOptions()
 		o.Log = func(format string, args ...any) {
 			if strings.HasSuffix(format, ": %d") {
 				lists[fmt.Sprint(args[0])] = fmt.Sprint(args[1])
 			}
 		}
-		_, err := Perform(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
+		_, err := RunClient(t.Context(), inProcess(func(ctx context.Context, server transport.Starter) error {
 			return client.Run(ctx, server, o)
-		}), Plain(rev), options())
+		}), FullServer(rev), options())
 		if err != nil || lists["tools/list"] != "3" || lists["resources/list"] != "2" || lists["prompts/list"] != "2" {
 			t.Errorf("%s: %v, %v", rev, lists, err)
 		}

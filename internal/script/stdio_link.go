@@ -32,8 +32,8 @@ func (l stdioLink) read(c *Conn) {
 			c.endInput()
 			return
 		}
-		f := wire.Frame{From: wire.Client, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
-		if f.Cut {
+		f := wire.Frame{From: wire.Client, Raw: line.Bytes, Truncated: line.IsTruncated(), Unterminated: line.Unterminated}
+		if f.Truncated {
 			f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
 		}
 		if _, more := c.receive(f); !more {
@@ -50,7 +50,7 @@ func (stdioLink) afterHandling(*Conn, wire.Entry)       {}
 func (l stdioLink) send(c *Conn, raw []byte) (index int) {
 	index, _ = c.Add(wire.Frame{From: wire.Server, Raw: raw})
 	if d, ok := l.out.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = d.SetWriteDeadline(time.Now().Add(c.opts.Due))
+		_ = d.SetWriteDeadline(time.Now().Add(c.opts.AnswerTimeout))
 	}
 	_, _ = l.out.Write(slices.Concat(raw, []byte{'\n'})) // a client that does not read gets no answer
 	return index

@@ -21,7 +21,7 @@ import (
 // A server may issue its tokens without OAuth, and document that outside of the
 // protocol (basic#auth): no MUST of authorization by OAuth fails it.
 func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
-	o := server.Options{Pace: pace}
+	o := server.Options{StepDelay: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/mcp" {
@@ -38,7 +38,7 @@ func TestTokensWithoutOAuthFailNoCheck(t *testing.T) {
 // where it will be deployed, and name that in its metadata and challenges.
 func TestMetadataOfAnotherPlaceFailsNoCheck(t *testing.T) {
 	const elsewhere = "https://mcp.example.com"
-	o := server.Options{Pace: pace}
+	o := server.Options{StepDelay: pace}
 	o.HTTP.Middleware = func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			here := "http://" + r.Host

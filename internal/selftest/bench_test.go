@@ -21,7 +21,7 @@ func BenchmarkCell(b *testing.B) {
 		{transport.Stdio, spec.V2024_11_05}, {transport.SSE, spec.V2024_11_05},
 	} {
 		b.Run(string(c.rev)+" over "+string(c.over), func(b *testing.B) {
-			s := subject{over: c.over, options: server.Options{Pace: pace}}
+			s := subject{over: c.over, options: server.Options{StepDelay: pace}}
 			for b.Loop() {
 				o := engine.Options{Revisions: []spec.Revision{c.rev}, Session: shortDeadlines()}
 				if _, err := s.judge(b.Context(), o); err != nil {

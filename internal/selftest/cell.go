@@ -106,7 +106,7 @@ func (c *Cell) compute(ctx context.Context, attempts []attempt) (needed int) {
 		}
 		needed++
 		*c = Cell{Fault: c.Fault, Revision: c.Revision, filled: true}
-		s := subject{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{Pace: pace})}
+		s := subject{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{StepDelay: pace})}
 		r, err := s.judge(ctx, engine.Options{
 			Checks: a.checksOf(c.Fault), Revisions: []spec.Revision{c.Revision}, Profile: c.Fault.Profile, Session: a.deadlines,
 		})

@@ -34,9 +34,9 @@ func TestFormsOfEventsFailNoCheck(t *testing.T) {
 		for over, rev := range revisions {
 			t.Run(name+"/"+string(over), func(t *testing.T) {
 				t.Parallel()
-				o := server.Options{Pace: pace}
+				o := server.Options{StepDelay: pace}
 				o.HTTP.PreferSSE = true
-				o.HTTP.Event = func(next server.Eventer) server.Eventer {
+				o.HTTP.EncodeEvent = func(next server.EventEncoder) server.EventEncoder {
 					return func(e server.Event) []byte { return edit(next(e)) }
 				}
 				requireNoProblems(t, subject{over: over, options: o}, rev)

@@ -22,10 +22,10 @@ const pace = time.Millisecond
 // it may not: a cell that is not exact is repeated with longer deadlines, and
 // if need be alone, and that run counts.
 func shortDeadlines() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 600*time.Millisecond, 5*time.Second, 600*time.Millisecond
-	o.Addresses = func() []netip.Addr { // so that nothing is opened to other machines
-		if a, ok := server.Beside(); ok {
+	o.LocalAddresses = func() []netip.Addr { // so that nothing is opened to other machines
+		if a, ok := server.SecondLoopbackAddress(); ok {
 			return []netip.Addr{a}
 		}
 		return nil
@@ -52,19 +52,19 @@ type subject struct {
 func (s subject) serve() (at transport.Target, given check.Given, end func(), err error) {
 	switch {
 	case s.protected:
-		served, err := authserver.Serving(s.over, s.options)
+		served, err := authserver.StartProtected(s.over, s.options)
 		if err != nil {
 			return nil, given, nil, err
 		}
 		given.Authorization = check.Authorization{
-			Tokens: served.Tokens, Private: authserver.Cards(),
+			Tokens: served.Tokens, Private: authserver.PrivateResources(),
 			Mint: func(_ context.Context, scope string) (string, error) {
-				return served.Server.Mint(authserver.First, served.Server.Issuer()+"/mcp", scope)
+				return served.Server.Mint(authserver.FirstUserToken, served.Server.Issuer()+"/mcp", scope)
 			},
 		}
-		return served.Site, given, served.End, nil
+		return served.Site, given, served.Stop, nil
 	case s.over == transport.HTTP, s.over == transport.SSE:
-		site, end, err := server.Serving(s.over, s.options)
+		site, end, err := server.HTTPTarget(s.over, s.options)
 		return site, given, end, err
 	}
 	return server.Target("reference", s.options), given, func() {}, nil

@@ -86,10 +86,10 @@ const holdTime = 60 * time.Millisecond
 func (v *Variant) run(ctx context.Context) {
 	o, revisions := server.Options{}, spec.Revisions()
 	if v.Profile != "" {
-		o, revisions = server.Options{Official: true, Pace: pace}, spec.Since(spec.V2025_06_18).Revisions()
+		o, revisions = server.Options{Official: true, StepDelay: pace}, spec.Since(spec.V2025_06_18).Revisions()
 	}
 	if v.Streams {
-		o.HTTP = server.HTTP{PreferSSE: true, Hold: holdTime, Retry: pace}
+		o.HTTP = server.HTTP{PreferSSE: true, PollAfter: holdTime, Retry: pace}
 	}
 	if v.StatelessOnly {
 		o.Revisions, revisions = spec.Stateless, spec.Stateless.Revisions()

@@ -15,11 +15,11 @@ var (
 	errTimeout = errors.New("nothing came before the deadline")
 )
 
-// Await returns the first frame of the peer from an index on with a message that
-// matches. It returns an error when the time is over, when no more frames can come,
-// or when HTTP alone answered the message of the client at that index with a
+// AwaitMessage returns the first frame of the peer from an index on with a message
+// that matches. It returns an error when the time is over, when no more frames can
+// come, or when HTTP alone answered the message of the client at that index with a
 // failure.
-func (c *Conn) Await(
+func (c *Conn) AwaitMessage(
 	ctx context.Context, from int, within time.Duration, match func(wire.Message) bool,
 ) (wire.Entry, error) {
 	stimulus := c.sentFrame(from)
@@ -41,7 +41,7 @@ func (c *Conn) Await(
 }
 
 // lacksID reports whether a message is an error response without a valid id.
-func lacksID(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().Usable() }
+func lacksID(m wire.Message) bool { return m.Kind == wire.Error && !m.ID().IsValid() }
 
 // exchangeNumber returns the number of the exchange of a frame; 0 for none.
 func exchangeNumber(f *wire.Frame) int {
@@ -51,10 +51,10 @@ func exchangeNumber(f *wire.Frame) int {
 	return f.HTTP.Exchange
 }
 
-// Watch returns the first frame of the peer from an index on that matches, also one
-// without a message. It returns an error when the time is over or no more frames can
-// come.
-func (c *Conn) Watch(
+// AwaitFrame returns the first frame of the peer from an index on that matches, also
+// one without a message. It returns an error when the time is over or no more frames
+// can come.
+func (c *Conn) AwaitFrame(
 	ctx context.Context, from int, within time.Duration, match func(wire.Entry) bool,
 ) (wire.Entry, error) {
 	return c.await(ctx, from, within, func(e wire.Entry) (wire.Entry, error) {
@@ -67,9 +67,9 @@ func (c *Conn) Watch(
 
 // AwaitAnswer returns the answer to a request of the client by the index of its
 // frame: the response with its id, or over HTTP an error without id in the answer to
-// its POST, which can only be meant for it. It returns an error if there is none: a
-// Refusal if HTTP alone answered, a TooLong if what may be the answer is longer than
-// what is kept of a message.
+// its POST, which can only be meant for it. It returns an error if there is none: an
+// HTTPStatusError if HTTP alone answered, an AnswerTooLongError if what may be the
+// answer is longer than what is kept of a message.
 func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within time.Duration) (wire.Entry, error) {
 	request := c.Frames(sent)[0]
 	return c.await(ctx, sent, within, func(e wire.Entry) (wire.Entry, error) {
@@ -86,8 +86,8 @@ func (c *Conn) AwaitAnswer(ctx context.Context, sent int, id wire.ID, within tim
 				return e, nil
 			}
 		}
-		if e.Cut && mayBeMessage(e.Raw) && !c.answersOtherPost(exchangeNumber(&request), e.Frame) {
-			return e, &TooLong{Kept: len(e.Raw)}
+		if e.Truncated && mayBeMessage(e.Raw) && !c.answersOtherPost(exchangeNumber(&request), e.Frame) {
+			return e, &AnswerTooLongError{KeptBytes: len(e.Raw)}
 		}
 		return e, errNoMatch
 	})
@@ -99,12 +99,13 @@ func mayBeMessage(beginning []byte) bool {
 	return len(beginning) > 0 && (beginning[0] == '{' || beginning[0] == '[')
 }
 
-// TooLong is the error of a message that may be the answer and is longer than what
-// is kept of a message. It is no failure of the server, since no limit is stated.
-type TooLong struct{ Kept int }
+// AnswerTooLongError is the error of a message that may be the answer and is longer
+// than what is kept of a message. It is no failure of the server, since no limit is
+// stated.
+type AnswerTooLongError struct{ KeptBytes int }
 
-func (e *TooLong) Error() string {
-	return fmt.Sprintf("a message that may be the answer is longer than what is kept of one: %d bytes are kept", e.Kept)
+func (e *AnswerTooLongError) Error() string {
+	return fmt.Sprintf("a message that may be the answer is longer than what is kept of one: %d bytes are kept", e.KeptBytes)
 }
 
 // await returns the first frame from an index on that look accepts. look returns
@@ -116,7 +117,7 @@ func (c *Conn) await(
 	defer deadline.Stop()
 	for {
 		changed, endErr := c.state()
-		for _, e := range c.AllFrom(from) {
+		for _, e := range c.AllEntriesFrom(from) {
 			from = e.Index + 1
 			if found, err := look(e); !errors.Is(err, errNoMatch) {
 				return found, err
@@ -135,10 +136,10 @@ func (c *Conn) await(
 	}
 }
 
-// Settle waits until the exchange of a message of the client has ended, at most the
-// given time, so that all frames of the exchange are known. On stdio it returns at
-// once.
-func (c *Conn) Settle(ctx context.Context, at int, within time.Duration) {
+// AwaitExchangeEnd waits until the exchange of a message of the client has ended, at
+// most the given time, so that all frames of the exchange are known. On stdio it
+// returns at once.
+func (c *Conn) AwaitExchangeEnd(ctx context.Context, at int, within time.Duration) {
 	sent := c.sentFrame(at)
 	if sent == nil || sent.HTTP == nil {
 		return
@@ -146,21 +147,23 @@ func (c *Conn) Settle(ctx context.Context, at int, within time.Duration) {
 	// The caller finds out itself if the exchange has not ended.
 	_, _ = c.await(ctx, at, within, func(e wire.Entry) (wire.Entry, error) {
 		h := e.HTTP
-		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange && (h.End != "" || h.Status != 0 && !h.Streams()) {
+		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange && (h.EndReason != "" || h.Status != 0 && !h.IsEventStream()) {
 			return e, nil
 		}
 		return e, errNoMatch
 	})
 }
 
-// Unanswered returns why a request of the client will get no message as an answer,
-// as far as a later frame of the peer shows it: a Refusal if HTTP alone answered. It
-// returns nil otherwise, and always on stdio.
-func (c *Conn) Unanswered(sent, got wire.Frame) error { return c.link.unansweredReason(sent, got) }
+// UnansweredReason returns why a request of the client will get no message as an
+// answer, as far as a later frame of the peer shows it: an HTTPStatusError if HTTP
+// alone answered. It returns nil otherwise, and always on stdio.
+func (c *Conn) UnansweredReason(sent, got wire.Frame) error {
+	return c.link.unansweredReason(sent, got)
+}
 
-// Refused returns the failure status with which HTTP alone answered the message of
-// the client at an index; nil if it did not so far.
-func (c *Conn) Refused(at int) *Refusal {
+// FailureStatus returns the failure status with which HTTP alone answered the message
+// of the client at an index; nil if it did not so far.
+func (c *Conn) FailureStatus(at int) *HTTPStatusError {
 	sent := c.sentFrame(at)
 	for _, f := range c.Frames(at) {
 		if refusal := c.statusError(sent, f); refusal != nil {
@@ -172,7 +175,7 @@ func (c *Conn) Refused(at int) *Refusal {
 
 // statusError returns the failure status with which a frame answers a message of the
 // client; nil if the frame has none or carries a message.
-func (c *Conn) statusError(sent *wire.Frame, got wire.Frame) (refusal *Refusal) {
+func (c *Conn) statusError(sent *wire.Frame, got wire.Frame) (refusal *HTTPStatusError) {
 	if sent == nil || !errors.As(c.link.unansweredReason(*sent, got), &refusal) || refusal.Status < 400 {
 		return nil
 	}
@@ -185,7 +188,7 @@ func (c *Conn) sentFrame(at int) *wire.Frame {
 	if at < 0 {
 		return nil
 	}
-	if frames := c.Frames(at); len(frames) > 0 && frames[0].From == wire.Client && !frames[0].Wordless() {
+	if frames := c.Frames(at); len(frames) > 0 && frames[0].From == wire.Client && !frames[0].IsTransportOnly() {
 		return &frames[0]
 	}
 	return nil

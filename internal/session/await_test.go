@@ -38,12 +38,12 @@ func TestTooLongAnswerIsNotMissing(t *testing.T) {
 		"stream": unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", streamType, "data: " + answer(1) + "\n\n"})),
 	} {
 		s.opts.Timeout = time.Minute // longer than the test may take
-		var tooLong *TooLong
-		var none *NoAnswer
+		var tooLong *AnswerTooLongError
+		var none *NoAnswerError
 		if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &tooLong) || errors.As(err, &none) {
 			t.Errorf("%s: %.200v", name, err)
 		}
-		if live := s.Liveness(t.Context()); live != Alive {
+		if live := s.CheckLiveness(t.Context()); live != Alive {
 			t.Errorf("%s: the server is %s", name, live)
 		}
 	}
@@ -57,8 +57,8 @@ func TestTooLongLineThatIsNoMessageIsNoAnswer(t *testing.T) {
 		return err
 	})
 	s.firstTimeout = 0
-	var none *NoAnswer
-	if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &none) || none.State != Desync {
+	var none *NoAnswerError
+	if _, err := s.Request(t.Context(), "ping", nil); !errors.As(err, &none) || none.State != OutOfSync {
 		t.Errorf("%v", err)
 	}
 }
@@ -77,13 +77,13 @@ func TestTooLongAnswerToAnotherPostIsSkipped(t *testing.T) {
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
 	}))
 	t.Cleanup(server.Close)
-	at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{Limit: 80})
+	at, err := transport.NewEndpoint(server.URL, transport.HTTPOptions{ReadLimit: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, Defaults())
+	l := NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, DefaultOptions())
 	t.Cleanup(l.Close)
-	s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+	s, err := NewPool(l, spec.V2025_11_25).Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestTooLongAnswerToAnotherPostIsSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tooLong *TooLong
+	var tooLong *AnswerTooLongError
 	if _, err := first.Answer(t.Context()); !errors.As(err, &tooLong) {
 		t.Errorf("%v", err)
 	}
@@ -107,20 +107,20 @@ func TestTooLongAnswerToAnotherPostIsSkipped(t *testing.T) {
 // A server that has ended is dead also while its child holds its output open.
 func TestEndedServerIsDeadWhileAChildHoldsItsOutput(t *testing.T) {
 	t.Parallel()
-	o := Defaults()
+	o := DefaultOptions()
 	o.Timeout, o.StartTimeout, o.Grace = 300*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	l := NewLauncher(transport.Command{Argv: []string{"sh", "-c", "exec 3<&0; sleep 60 <&3 & read line; exit 3"}}, o)
 	t.Cleanup(l.Close)
-	s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+	s, err := NewPool(l, spec.V2025_11_25).Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Request(t.Context(), "ping", nil)
-	var none *NoAnswer
+	var none *NoAnswerError
 	if !errors.As(err, &none) || none.State != Dead || !strings.Contains(err.Error(), "server ended (exit status 3)") {
 		t.Errorf("%v", err)
 	}
-	if live := s.Liveness(t.Context()); live != Dead {
+	if live := s.CheckLiveness(t.Context()); live != Dead {
 		t.Errorf("the server is %s", live)
 	}
 }

@@ -112,10 +112,10 @@ func (c *Conn) recordEnding() {
 	c.mu.Lock()
 	requested := !c.endRequested.IsZero()
 	e := wire.Ending{
-		What: what, Asked: requested, Graceful: requested && !c.signalled, Waited: c.waitedBeforeSignal,
+		Reason: what, Requested: requested, Graceful: requested && !c.signalled, WaitedBeforeSignal: c.waitedBeforeSignal,
 	}
 	if requested {
-		e.After = time.Since(c.endRequested)
+		e.ShutdownTime = time.Since(c.endRequested)
 	}
 	c.End(e) // before endErr, since a caller that sees endErr may read the Ending
 	if c.endErr == nil {
@@ -141,17 +141,17 @@ func (c *Conn) awaitStatus() string {
 	}
 }
 
-// exitError returns why the connection has ended, as Over does. It also notices a
-// peer that has ended while one of its descendants holds its output open.
+// exitError returns why the connection has ended, as ConnectionError does. It also
+// notices a peer that has ended while one of its descendants holds its output open.
 func (c *Conn) exitError() error {
 	select {
 	case <-c.link.done():
 	default:
-		return c.Over()
+		return c.ConnectionError()
 	}
 	c.awaitReader()
 	c.fail(fmt.Errorf("server ended (%s), while a process that it started holds its output open", c.link.status()))
-	return c.Over()
+	return c.ConnectionError()
 }
 
 // waitFor waits until done is closed, at most the given time, and reports whether

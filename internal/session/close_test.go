@@ -14,11 +14,11 @@ import (
 // unopened returns a session over stdio to which nothing was sent.
 func unopened(t *testing.T, serve func(ctx context.Context, in io.Reader, out io.Writer) error) *Session {
 	t.Helper()
-	o := Defaults()
+	o := DefaultOptions()
 	o.Timeout, o.Grace = 100*time.Millisecond, 50*time.Millisecond
 	l := NewLauncher(transport.InProcess{Name: "test", Serve: serve}, o)
 	t.Cleanup(l.Close)
-	s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+	s, err := NewPool(l, spec.V2025_11_25).Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,17 +40,17 @@ func TestEndingSaysHowThePeerEnded(t *testing.T) {
 		return err
 	})
 	exits.Close()
-	if e := exits.Ending(); !e.Graceful || e.Waited != 0 {
+	if e := exits.Ending(); !e.Graceful || e.WaitedBeforeSignal != 0 {
 		t.Errorf("a peer that exits: %+v", *e)
 	}
 	stays := unopened(t, neverExits)
 	stays.Close()
-	if e := stays.Ending(); e.Graceful || e.Waited < 50*time.Millisecond {
+	if e := stays.Ending(); e.Graceful || e.WaitedBeforeSignal < 50*time.Millisecond {
 		t.Errorf("a peer that does not exit: %+v", *e)
 	}
 	killed := unopened(t, neverExits)
 	killed.Kill()
-	if e := killed.Ending(); e.Graceful || e.Waited != 0 {
+	if e := killed.Ending(); e.Graceful || e.WaitedBeforeSignal != 0 {
 		t.Errorf("a killed peer: %+v", *e)
 	}
 }
@@ -59,7 +59,7 @@ func TestEndingSaysHowThePeerEnded(t *testing.T) {
 // within the timeout, the next instance gets the grace only.
 func TestSlowExitIsAwaitedUpToTheTimeout(t *testing.T) {
 	t.Parallel()
-	o := Defaults()
+	o := DefaultOptions()
 	o.Timeout, o.Grace = 500*time.Millisecond, 20*time.Millisecond
 	for _, c := range []struct {
 		name  string
@@ -81,7 +81,7 @@ func TestSlowExitIsAwaitedUpToTheTimeout(t *testing.T) {
 			l := NewLauncher(transport.InProcess{Name: "test", Serve: serve}, o)
 			defer l.Close()
 			for n := range 2 {
-				s, err := NewPool(l, spec.V2025_11_25).Bare(t.Context())
+				s, err := NewPool(l, spec.V2025_11_25).Unopened(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,8 +90,8 @@ func TestSlowExitIsAwaitedUpToTheTimeout(t *testing.T) {
 				if e.Graceful == c.stays {
 					t.Errorf("instance %d: graceful is %v", n, e.Graceful)
 				}
-				if c.stays && (n == 0) != (e.Waited >= o.Timeout) {
-					t.Errorf("instance %d was signalled after %s", n, e.Waited)
+				if c.stays && (n == 0) != (e.WaitedBeforeSignal >= o.Timeout) {
+					t.Errorf("instance %d was signalled after %s", n, e.WaitedBeforeSignal)
 				}
 			}
 		})
@@ -105,13 +105,13 @@ func TestFirstAnswerHasALongerTimeout(t *testing.T) {
 		_, err := io.Copy(io.Discard, in)
 		return err
 	})
-	if _, err := s.Await(t.Context(), 0, 300*time.Millisecond, func(wire.Message) bool { return false }); err == nil {
+	if _, err := s.AwaitMessage(t.Context(), 0, 300*time.Millisecond, func(wire.Message) bool { return false }); err == nil {
 		t.Fatal("an empty line was taken for an answer")
 	}
-	if got := s.Patience(); got != 100*time.Millisecond {
+	if got := s.AnswerTimeout(); got != 100*time.Millisecond {
 		t.Errorf("the timeout after the first line is %s", got)
 	}
-	if got := unopened(t, neverExits).Patience(); got != Defaults().StartTimeout {
+	if got := unopened(t, neverExits).AnswerTimeout(); got != DefaultOptions().StartTimeout {
 		t.Errorf("the timeout before the first line is %s", got)
 	}
 }
@@ -123,12 +123,12 @@ func TestFirstAnswerTimeoutIsBounded(t *testing.T) {
 		10 * time.Second: 40 * time.Second,
 		50 * time.Second: time.Minute,
 	} {
-		if got := o.First(took); got != want {
+		if got := o.FirstAnswerTimeout(took); got != want {
 			t.Errorf("after an answer that took %s the timeout is %s, want %s", took, got, want)
 		}
 	}
 	o.StartTimeout = time.Second
-	if got := o.First(0); got != o.Timeout {
+	if got := o.FirstAnswerTimeout(0); got != o.Timeout {
 		t.Errorf("the timeout is %s, shorter than that of other answers, %s", got, o.Timeout)
 	}
 }
@@ -146,7 +146,7 @@ func TestSlowStartExtendsTheGrace(t *testing.T) {
 	if _, err := s.Send(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Await(t.Context(), 0, time.Second, func(wire.Message) bool { return true }); err != nil {
+	if _, err := s.AwaitMessage(t.Context(), 0, time.Second, func(wire.Message) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.exitGrace(); got <= 50*time.Millisecond || got > 100*time.Millisecond {
@@ -174,7 +174,7 @@ func TestOutputAfterTheEndOfInputIsRead(t *testing.T) {
 func TestOpenSubscriptionIsNotUnanswered(t *testing.T) {
 	s := unopened(t, neverExits)
 	for _, method := range []string{"subscriptions/listen", "tools/list"} {
-		if _, err := s.Send(t.Context(), Frame(wire.IntID(1), method, nil)); err != nil {
+		if _, err := s.Send(t.Context(), EncodeMessage(wire.IntID(1), method, nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.hasUnanswered(); got != (method == "tools/list") {

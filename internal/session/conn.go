@@ -30,8 +30,8 @@ type Conn struct {
 	endRequested       time.Time     // when the client first asked the peer to end
 	signalled          bool          // the client signalled the peer, or ended it for flooding
 	waitedBeforeSignal time.Duration
-	override           func(Asked) Reply // answers in place of the host; may be nil
-	watches            []*Ban
+	override           func(HostRequest) HostReply // answers in place of the host; may be nil
+	watches            []*Watch
 
 	requests  chan pendingRequest // of the peer
 	total     volume              // of what the peer sent
@@ -77,7 +77,7 @@ func (c *Conn) read() {
 		}
 		override := c.currentOverride() // before anyone can see the frame and change the override
 		at, m := c.Add(f)
-		if !f.Wordless() {
+		if !f.IsTransportOnly() {
 			c.handle(wire.Entry{Index: at, Frame: f, Message: m}, override)
 		}
 		c.notify()
@@ -86,7 +86,7 @@ func (c *Conn) read() {
 
 // handle puts the requests in a message of the peer in the queue for the host, and
 // shows the message to the watches.
-func (c *Conn) handle(e wire.Entry, override func(Asked) Reply) {
+func (c *Conn) handle(e wire.Entry, override func(HostRequest) HostReply) {
 	if !c.receivedMessage.Swap(true) {
 		c.startupTime.Store(int64(c.Elapsed() - c.Frames(0)[0].At))
 	}
@@ -113,13 +113,13 @@ func (c *Conn) record(f wire.Frame) int {
 		c.mu.Unlock()
 	}
 	at, m := c.Add(f)
-	if f.Wordless() {
+	if f.IsTransportOnly() {
 		return at
 	}
 	if !m.IsResponse() {
 		c.sinceSent.reset()
 	}
-	if !m.Readable() || m.Kind == wire.Notification {
+	if !m.IsIdentifiable() || m.Kind == wire.Notification {
 		c.mu.Lock()
 		c.anonymous++
 		c.mu.Unlock()
@@ -142,8 +142,8 @@ func (c *Conn) state() (<-chan struct{}, error) {
 	return c.changed, c.endErr
 }
 
-// Over returns why the connection has ended; nil while it is open.
-func (c *Conn) Over() error {
+// ConnectionError returns why the connection has ended; nil while it is open.
+func (c *Conn) ConnectionError() error {
 	_, err := c.state()
 	return err
 }
@@ -151,13 +151,13 @@ func (c *Conn) Over() error {
 // Stderr returns the end of what the server wrote to its standard error.
 func (c *Conn) Stderr() string { return c.link.stderr() }
 
-// Speak sets the revision of a connection that is used without a Session. It must
-// be called before the first message.
-func (c *Conn) Speak(rev spec.Revision) { c.link.setRevision(rev) }
+// UseRevision sets the revision of a connection that is used without a Session. It
+// must be called before the first message.
+func (c *Conn) UseRevision(rev spec.Revision) { c.link.setRevision(rev) }
 
-// Forgotten reports whether the server has ended the session by itself, as it may do
-// over HTTP at any time (basic/transports#session-management).
-func (c *Conn) Forgotten() bool {
+// EndedByServer reports whether the server has ended the session by itself, as it may
+// do over HTTP at any time (basic/transports#session-management).
+func (c *Conn) EndedByServer() bool {
 	h, ok := c.link.(*httpLink)
 	return ok && h.hasEnded() && h.sessionEnded
 }
@@ -174,12 +174,12 @@ func (c *Conn) Send(ctx context.Context, raw []byte) (int, error) {
 // that they form together. It returns the index of the first frame. Over HTTP it
 // returns an error.
 func (c *Conn) SendChunks(ctx context.Context, chunks ...[]byte) (int, error) {
-	return c.SendPaused(ctx, func(int) {}, chunks...)
+	return c.SendChunksWithPause(ctx, func(int) {}, chunks...)
 }
 
-// SendPaused sends chunks as SendChunks does. Between two chunks it calls pause with
-// the index of the first frame.
-func (c *Conn) SendPaused(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
+// SendChunksWithPause sends chunks as SendChunks does. Between two chunks it calls
+// pause with the index of the first frame.
+func (c *Conn) SendChunksWithPause(ctx context.Context, pause func(first int), chunks ...[]byte) (int, error) {
 	first, err := c.link.sendChunks(ctx, pause, chunks)
 	return first, c.explainSendError(ctx, err)
 }
@@ -202,7 +202,7 @@ func (c *Conn) explainSendError(ctx context.Context, err error) error {
 			return endErr
 		}
 	}
-	if partial := (*transport.Torn)(nil); errors.As(err, &partial) {
+	if partial := (*transport.PartialWriteError)(nil); errors.As(err, &partial) {
 		c.fail(partial)
 	}
 	return err

@@ -26,7 +26,7 @@ func TestBusyPeerGetsAShortGrace(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}}
-	o := Defaults()
+	o := DefaultOptions()
 	o.Grace = 400 * time.Millisecond
 	for _, busy := range []bool{false, true} {
 		var exitsLate atomic.Bool
@@ -61,7 +61,7 @@ func TestFramesAreRecordedInTheOrderOfWriting(t *testing.T) {
 		return lines.Err()
 	}}
 	var exitsLate atomic.Bool
-	c, err := connect(t.Context(), echo, Defaults(), &exitsLate)
+	c, err := connect(t.Context(), echo, DefaultOptions(), &exitsLate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestNothingIsSentAfterTheContext(t *testing.T) {
 		return err
 	}}
 	var exitsLate atomic.Bool
-	c, err := connect(t.Context(), silent, Defaults(), &exitsLate)
+	c, err := connect(t.Context(), silent, DefaultOptions(), &exitsLate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,13 +131,13 @@ func TestPartialWriteEndsTheSession(t *testing.T) {
 		return err
 	})
 	_, err := s.Start(t.Context(), "ping", Params{"long": strings.Repeat("x", 1<<20)})
-	var unsent *Unsent
+	var unsent *NotSentError
 	if !errors.As(err, &unsent) || !strings.Contains(err.Error(), "only in part: server does not read") {
 		t.Errorf("%v", err)
 	}
 	sent := s.Len()
-	if live := s.Liveness(t.Context()); live != Dead || s.Over() == nil {
-		t.Errorf("the server is %s: %v", live, s.Over())
+	if live := s.CheckLiveness(t.Context()); live != Dead || s.ConnectionError() == nil {
+		t.Errorf("the server is %s: %v", live, s.ConnectionError())
 	}
 	if _, err := s.Notify(t.Context(), "notifications/x", nil); err == nil || s.Len() != sent {
 		t.Errorf("%v, and %d frames are recorded", err, s.Len()-sent)

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Detect finds out which transport a URL serves. It follows the procedure of the
-// specification for clients (basic/transports#backwards-compatibility, and
+// DetectTransport finds out which transport a URL serves. It follows the procedure of
+// the specification for clients (basic/transports#backwards-compatibility, and
 // basic/transports/streamable-http#backward-compatibility of 2026-07-28):
 //
 //  1. POST server/discover.
@@ -21,9 +21,10 @@ import (
 //  3. GET the endpoint event of HTTP+SSE, if the answer to initialize had status
 //     400, 404 or 405, or an answer to a POST was an endpoint event.
 //
-// Each step has its own timeout. Detect returns the transport with a description of
-// the answers that show it, or an error that describes the answer to each step.
-func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.Kind, string, error) {
+// Each step has its own timeout. DetectTransport returns the transport with a
+// description of the answers that show it, or an error that describes the answer to
+// each step.
+func DetectTransport(ctx context.Context, at *transport.Endpoint, o Options) (transport.Kind, string, error) {
 	within := min(o.Timeout, o.StartTimeout)
 	last, err := postDiscover(ctx, at, o, within)
 	if err != nil {
@@ -32,8 +33,8 @@ func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.K
 	steps := last.String()
 	if !last.isStreamableHTTP() && !last.hasEndpointEvent {
 		// The server may still be starting.
-		raw := Frame(wire.IntID(2), "initialize", Initialize(spec.V2025_11_25, nil))
-		last, err = tryPost(ctx, at, o, min(o.First(0), o.StartTimeout), raw, nil)
+		raw := EncodeMessage(wire.IntID(2), "initialize", InitializeParams(spec.V2025_11_25, nil))
+		last, err = tryPost(ctx, at, o, min(o.FirstAnswerTimeout(0), o.StartTimeout), raw, nil)
 		if err != nil {
 			return "", "", err
 		}
@@ -45,14 +46,14 @@ func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.K
 	switch last.status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return "", "", fmt.Errorf("%s: %s: give a token by --header 'Authorization: Bearer …'", at.Shown(), last)
+		return "", "", fmt.Errorf("%s: %s: give a token by --header 'Authorization: Bearer …'", at.Redacted(), last)
 	default:
 		if !last.hasEndpointEvent {
-			return "", "", fmt.Errorf("%s serves no MCP: %s", at.Shown(), steps)
+			return "", "", fmt.Errorf("%s serves no MCP: %s", at.Redacted(), steps)
 		}
 	}
 	if err := awaitEndpointEvent(ctx, at, within); err != nil {
-		return "", "", fmt.Errorf("%s serves no MCP: %s, and GET opened no stream of HTTP+SSE: %w", at.Shown(), steps, err)
+		return "", "", fmt.Errorf("%s serves no MCP: %s, and GET opened no stream of HTTP+SSE: %w", at.Redacted(), steps, err)
 	}
 	return transport.SSE, fmt.Sprintf("HTTP+SSE: %s, GET with a stream that names the endpoint", last), nil
 }
@@ -60,7 +61,7 @@ func Detect(ctx context.Context, at *transport.Endpoint, o Options) (transport.K
 // postDiscover posts server/discover of the newest revision.
 func postDiscover(ctx context.Context, at *transport.Endpoint, o Options, within time.Duration) (*postResult, error) {
 	newest := spec.Stateless.Newest()
-	raw := Frame(wire.IntID(1), "server/discover", stateless{rev: newest}.addRequestMeta(nil))
+	raw := EncodeMessage(wire.IntID(1), "server/discover", stateless{rev: newest}.addRequestMeta(nil))
 	return tryPost(ctx, at, o, within, raw, http.Header{
 		"Mcp-Method":           {"server/discover"},
 		"Mcp-Protocol-Version": {string(newest)},
@@ -77,7 +78,7 @@ func awaitEndpointEvent(ctx context.Context, at *transport.Endpoint, within time
 		return err
 	}
 	defer s.Close()
-	_, err := s.To(ctx)
+	_, err := s.MessageURL(ctx)
 	return err
 }
 
@@ -108,7 +109,7 @@ func tryPost(
 	reply, err := at.Do(step, transport.HTTPRequest{Method: http.MethodPost, Header: h, Body: raw})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, fmt.Errorf("%s was not answered by %s: %w", a.request.Summary(), at.Shown(), context.Cause(ctx))
+		return nil, fmt.Errorf("%s was not answered by %s: %w", a.request.Summary(), at.Redacted(), context.Cause(ctx))
 	case err != nil && step.Err() != nil:
 		a.timedOut = true
 		return a, nil
@@ -136,23 +137,23 @@ func deleteSession(ctx context.Context, at *transport.Endpoint, o Options, id st
 }
 
 // read reads an answer up to its response or endpoint event.
-func (a *postResult) read(reply *transport.Reply) {
-	if !reply.Streams() {
-		body, _, _ := reply.All()
+func (a *postResult) read(reply *transport.HTTPResponse) {
+	if !reply.IsEventStream() {
+		body, _, _ := reply.ReadAll()
 		if m := wire.Parse(body); m.IsResponse() {
 			a.message = m
 		}
 		return
 	}
 	for a.status == http.StatusOK && a.message.Raw == nil && !a.hasEndpointEvent {
-		e, err := reply.Next()
+		e, err := reply.NextEvent()
 		if err != nil {
 			return
 		}
-		if m := wire.Parse(e.Data); e.Dispatched() && m.IsResponse() {
+		if m := wire.Parse(e.Data); e.IsDispatched() && m.IsResponse() {
 			a.message = m
 		}
-		a.hasEndpointEvent = e.Dispatched() && e.Type == "endpoint"
+		a.hasEndpointEvent = e.IsDispatched() && e.Type == "endpoint"
 	}
 }
 

@@ -84,9 +84,9 @@ func TestDetectTransport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Defaults()
+			o := DefaultOptions()
 			o.Timeout, o.Grace = 200*time.Millisecond, 200*time.Millisecond
-			kind, found, err := Detect(t.Context(), at, o)
+			kind, found, err := DetectTransport(t.Context(), at, o)
 			if err != nil {
 				found = err.Error()
 			}

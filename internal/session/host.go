@@ -18,42 +18,43 @@ import (
 // and the input requests of an input_required result. The nil Host declares nothing
 // and answers only ping.
 type Host struct {
-	// Declares returns the capabilities of the client at a revision.
-	Declares func(rev spec.Revision) Params
+	// Capabilities returns the capabilities of the client at a revision.
+	Capabilities func(rev spec.Revision) Params
 	// Answer answers one request of the server. A goroutine of the session calls it.
-	Answer func(a Asked) Reply
+	Answer func(a HostRequest) HostReply
 }
 
-// Asked is a request of the server to the host: roots/list, sampling/createMessage,
-// elicitation/create or any other method.
-type Asked struct {
+// HostRequest is a request of the server to the host: roots/list,
+// sampling/createMessage, elicitation/create or any other method.
+type HostRequest struct {
 	Rev    spec.Revision
 	Method string
 	Params gjson.Result
 	Key    string // of the entry in an input_required result; "" for a request
 }
 
-// Reply is the answer of a host: a result or an error. The zero Reply is no answer.
-// An input response cannot be an error.
-type Reply struct {
+// HostReply is the answer of a host: a result or an error. The zero HostReply is no
+// answer. An input response cannot be an error.
+type HostReply struct {
 	Result  Params // of a success; nil for none
 	Code    int    // of an error; 0 for none
 	Message string // of an error
 }
 
-// NoSuchMethod returns the answer of a client to a method that it does not support.
-func NoSuchMethod() Reply {
-	return Reply{Code: spec.MethodNotFound, Message: "mcpcheck declared no capability for this method"}
+// MethodNotFoundReply returns the answer of a client to a method that it does not
+// support.
+func MethodNotFoundReply() HostReply {
+	return HostReply{Code: spec.MethodNotFound, Message: "mcpcheck declared no capability for this method"}
 }
 
-// Willing returns a host that declares every capability whose requests it can
+// FullHost returns a host that declares every capability whose requests it can
 // answer, and answers them as a user who accepts everything.
-func Willing() *Host { return &Host{Declares: allCapabilities, Answer: acceptAll} }
+func FullHost() *Host { return &Host{Capabilities: allCapabilities, Answer: acceptAll} }
 
-// Sparing returns a host that declares the capabilities of Willing without their
-// sub-capabilities, and answers in the same way.
-func Sparing() *Host {
-	return &Host{Declares: func(rev spec.Revision) Params {
+// HostWithoutSubcapabilities returns a host that declares the capabilities of
+// FullHost without their sub-capabilities, and answers in the same way.
+func HostWithoutSubcapabilities() *Host {
+	return &Host{Capabilities: func(rev spec.Revision) Params {
 		c := Params{}
 		for name := range allCapabilities(rev) {
 			c[name] = Params{}
@@ -82,29 +83,29 @@ func allCapabilities(rev spec.Revision) Params {
 }
 
 // acceptAll answers as a user who accepts everything.
-func acceptAll(a Asked) Reply {
+func acceptAll(a HostRequest) HostReply {
 	switch a.Method {
 	case "roots/list":
-		return Reply{Result: Roots()}
+		return HostReply{Result: RootsResult()}
 	case "sampling/createMessage":
-		return Reply{Result: samplingAnswer(a)}
+		return HostReply{Result: samplingAnswer(a)}
 	case "elicitation/create":
 		if a.Rev.Facts().Elicitation {
-			return Reply{Result: elicitResult(a.Params)}
+			return HostReply{Result: elicitResult(a.Params)}
 		}
 	}
-	return NoSuchMethod()
+	return MethodNotFoundReply()
 }
 
-// Roots returns the result of roots/list. The folder does not exist: the check of a
-// server must not give the server access to a folder of this machine.
-func Roots() Params {
+// RootsResult returns the result of roots/list. The folder does not exist: the check
+// of a server must not give the server access to a folder of this machine.
+func RootsResult() Params {
 	return Params{"roots": []any{Params{"uri": "file:///mcpcheck/workspace", "name": "workspace"}}}
 }
 
-// Sampled returns a result of sampling/createMessage with a text
+// SamplingResult returns a result of sampling/createMessage with a text
 // (client/sampling#creating-messages).
-func Sampled(text string) Params {
+func SamplingResult(text string) Params {
 	return Params{
 		"role": "assistant", "content": Params{"type": "text", "text": text},
 		"model": "mcpcheck-model", "stopReason": "endTurn",
@@ -113,22 +114,22 @@ func Sampled(text string) Params {
 
 // samplingAnswer returns a text; if the request offers tools and has no tool result
 // yet, it uses a tool instead (client/sampling#tool-use).
-func samplingAnswer(a Asked) Params {
+func samplingAnswer(a HostRequest) Params {
 	tools := a.Params.Get("tools").Array()
 	noTools := len(tools) == 0 || a.Params.Get("toolChoice.mode").String() == "none"
 	if noTools || hasToolResult(a.Params.Get("messages")) {
-		return Sampled("This is what the model of mcpcheck says.")
+		return SamplingResult("This is what the model of mcpcheck says.")
 	}
-	return UsedTool(a.Params, "mcpcheck-use-1")
+	return ToolUseResult(a.Params, "mcpcheck-use-1")
 }
 
-// UsedTool returns a result of sampling/createMessage that uses the first tool of
-// the request under an id (client/sampling#sampling-with-tools).
-func UsedTool(params gjson.Result, id string) Params {
+// ToolUseResult returns a result of sampling/createMessage that uses the first tool
+// of the request under an id (client/sampling#sampling-with-tools).
+func ToolUseResult(params gjson.Result, id string) Params {
 	tool := params.Get("tools.0")
-	input, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
+	input, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(tool.Get("inputSchema").Raw))
 	if err != nil {
-		return Sampled("The model of mcpcheck could not use the tool.")
+		return SamplingResult("The model of mcpcheck could not use the tool.")
 	}
 	use := Params{"type": "tool_use", "id": id, "name": tool.Get("name").String(), "input": json.RawMessage(input)}
 	return Params{
@@ -161,7 +162,7 @@ func elicitResult(params gjson.Result) Params {
 	if params.Get("mode").String() == "url" {
 		return Params{"action": "accept"}
 	}
-	content, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(params.Get("requestedSchema").Raw))
+	content, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(params.Get("requestedSchema").Raw))
 	if err != nil {
 		return Params{"action": "decline"}
 	}
@@ -173,23 +174,23 @@ func (h *Host) capabilities(rev spec.Revision) Params {
 	if h == nil {
 		return Params{}
 	}
-	return h.Declares(rev)
+	return h.Capabilities(rev)
 }
 
 // answer answers a request of the server. Every client answers ping.
-func (h *Host) answer(a Asked) Reply {
+func (h *Host) answer(a HostRequest) HostReply {
 	switch {
 	case a.Method == "ping":
-		return Reply{Result: Params{}}
+		return HostReply{Result: Params{}}
 	case h == nil:
-		return NoSuchMethod()
+		return MethodNotFoundReply()
 	}
 	return h.Answer(a)
 }
 
-// Answering makes f answer further requests of the server in place of the host; nil
-// makes the host answer them again.
-func (s *Session) Answering(f func(Asked) Reply) {
+// OverrideHost makes f answer further requests of the server in place of the host;
+// nil makes the host answer them again.
+func (s *Session) OverrideHost(f func(HostRequest) HostReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.override = f
@@ -199,16 +200,16 @@ func (s *Session) Answering(f func(Asked) Reply) {
 // came.
 type pendingRequest struct {
 	wire.Entry
-	override func(Asked) Reply
+	override func(HostRequest) HostReply
 }
 
-func (c *Conn) currentOverride() func(Asked) Reply {
+func (c *Conn) currentOverride() func(HostRequest) HostReply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.override
 }
 
-func (s *Session) hostAnswer(a Asked, override func(Asked) Reply) Reply {
+func (s *Session) hostAnswer(a HostRequest, override func(HostRequest) HostReply) HostReply {
 	if override != nil && a.Method != "ping" {
 		return override(a)
 	}
@@ -219,20 +220,20 @@ func (s *Session) hostAnswer(a Asked, override func(Asked) Reply) Reply {
 func (s *Session) answerRequests() {
 	for e := range s.requests {
 		id := e.Message.ID()
-		if s.Rev.Facts().Stateless || !id.Usable() {
+		if s.Rev.Facts().Stateless || !id.IsValid() {
 			continue // a stateless revision has no such requests; a check reports them
 		}
-		request := Asked{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}
-		if raw := Response(id, s.hostAnswer(request, e.override)); raw != nil {
+		request := HostRequest{Rev: s.Rev, Method: e.Message.Method(), Params: e.Message.Params()}
+		if raw := EncodeResponse(id, s.hostAnswer(request, e.override)); raw != nil {
 			// A server that does not read gets no answer.
 			_, _ = s.Send(context.Background(), raw)
 		}
 	}
 }
 
-// Response returns the bytes of a response to a request of the server; nil for the
-// zero Reply.
-func Response(id wire.ID, r Reply) []byte {
+// EncodeResponse returns the bytes of a response to a request of the server; nil for
+// the zero HostReply.
+func EncodeResponse(id wire.ID, r HostReply) []byte {
 	switch {
 	case r.Result != nil:
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id.Raw, encode(r.Result))

@@ -25,44 +25,44 @@ func (s *Session) http() (*httpLink, error) {
 	return h, nil
 }
 
-// Posting returns the request by which the session would post a message, for a
-// caller that changes it and sends it with Exchange. Over HTTP+SSE it waits until
-// the server has named the URL for messages.
-func (s *Session) Posting(ctx context.Context, raw []byte) (transport.HTTPRequest, error) {
+// NewPostRequest returns the request by which the session would post a message, for a
+// caller that changes it and sends it with StartExchange. Over HTTP+SSE it waits
+// until the server has named the URL for messages.
+func (s *Session) NewPostRequest(ctx context.Context, raw []byte) (transport.HTTPRequest, error) {
 	h, err := s.http()
 	if err != nil {
 		return transport.HTTPRequest{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	return h.session.Posting(ctx, wire.Parse(raw))
+	return h.session.NewPostRequest(ctx, wire.Parse(raw))
 }
 
-// Asking returns a request with another HTTP method and the header fields of all
+// NewRequest returns a request with another HTTP method and the header fields of all
 // requests of the session.
-func (s *Session) Asking(method string) (transport.HTTPRequest, error) {
+func (s *Session) NewRequest(method string) (transport.HTTPRequest, error) {
 	h, err := s.http()
 	if err != nil {
 		return transport.HTTPRequest{}, err
 	}
-	return transport.HTTPRequest{Method: method, Header: h.session.Fields()}, nil
+	return transport.HTTPRequest{Method: method, Header: h.session.SessionHeader()}, nil
 }
 
-// Exchange sends an HTTP request that carries no message of the session. It returns
-// once the head of the answer has come, and an error if it does not come within the
-// timeout.
-func (s *Session) Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error) {
+// StartExchange sends an HTTP request that carries no message of the session. It
+// returns once the head of the answer has come, and an error if it does not come
+// within the timeout.
+func (s *Session) StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error) {
 	h, err := s.http()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
 	defer cancel()
-	return h.session.Exchange(ctx, r)
+	return h.session.StartExchange(ctx, r)
 }
 
-// ExchangeAt sends the request to another address of the server.
-func (s *Session) ExchangeAt(
+// StartExchangeAt sends the request to another address of the server.
+func (s *Session) StartExchangeAt(
 	ctx context.Context, address netip.Addr, r transport.HTTPRequest,
 ) (*transport.Exchange, error) {
 	h, err := s.http()
@@ -71,29 +71,29 @@ func (s *Session) ExchangeAt(
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
 	defer cancel()
-	return h.session.ExchangeAt(ctx, address, r)
+	return h.session.StartExchangeAt(ctx, address, r)
 }
 
-// Raw opens a connection to the server for bytes that no HTTP client would send,
-// within the timeout. The caller closes it.
-func (s *Session) Raw(ctx context.Context) (*transport.Raw, error) {
+// OpenRawConn opens a connection to the server for bytes that no HTTP client would
+// send, within the timeout. The caller closes it.
+func (s *Session) OpenRawConn(ctx context.Context) (*transport.RawConn, error) {
 	h, err := s.http()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errTimeout)
 	defer cancel()
-	return h.session.Raw(ctx)
+	return h.session.OpenRawConn(ctx)
 }
 
-// Bytes returns a request as the bytes of one of HTTP/1.1, with all header fields
-// that the session would send.
-func (s *Session) Bytes(r transport.HTTPRequest) ([]byte, error) {
+// EncodeHTTPRequest returns a request as the bytes of one of HTTP/1.1, with all
+// header fields that the session would send.
+func (s *Session) EncodeHTTPRequest(r transport.HTTPRequest) ([]byte, error) {
 	h, err := s.http()
 	if err != nil {
 		return nil, err
 	}
-	return h.endpoint.Bytes(r), nil
+	return h.endpoint.EncodeRequest(r), nil
 }
 
 // Endpoint returns the URL of the server; nil on stdio.
@@ -105,9 +105,9 @@ func (s *Session) Endpoint() *url.URL {
 	return h.endpoint.URL
 }
 
-// Bearer returns the access token that every request of the session carries; "" for
-// none, and on stdio.
-func (s *Session) Bearer() string {
+// BearerToken returns the access token that every request of the session carries; ""
+// for none, and on stdio.
+func (s *Session) BearerToken() string {
 	h, err := s.http()
 	if err != nil {
 		return ""
@@ -121,14 +121,14 @@ func (s *Session) SessionID() string {
 	if err != nil {
 		return ""
 	}
-	return h.session.Fields().Get(headerSessionID)
+	return h.session.SessionHeader().Get(headerSessionID)
 }
 
-// Addresses returns the addresses of this machine that other machines can reach:
+// LocalAddresses returns the addresses of this machine that other machines can reach:
 // those of the options, or those of the network interfaces.
-func (s *Session) Addresses() []netip.Addr {
-	if s.opts.Addresses != nil {
-		return s.opts.Addresses()
+func (s *Session) LocalAddresses() []netip.Addr {
+	if s.opts.LocalAddresses != nil {
+		return s.opts.LocalAddresses()
 	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {

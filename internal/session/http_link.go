@@ -38,11 +38,11 @@ type httpLink struct {
 // httpSession is the client end of a session over one of the two transports.
 type httpSession interface {
 	Send(ctx context.Context, raw []byte) (int, error)
-	Posting(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
-	Fields() http.Header
-	Exchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
-	ExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error)
-	Raw(ctx context.Context) (*transport.Raw, error)
+	NewPostRequest(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
+	SessionHeader() http.Header
+	StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
+	StartExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error)
+	OpenRawConn(ctx context.Context) (*transport.RawConn, error)
 	Close(ctx context.Context)
 }
 
@@ -52,7 +52,7 @@ type sseSession struct{ *transport.LegacySSE }
 func (s sseSession) Close(context.Context) { s.LegacySSE.Close() }
 
 // dialHTTP opens a session at a URL. Over streamable HTTP it sends nothing yet.
-func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(wire.Frame) int) (link, error) {
+func dialHTTP(ctx context.Context, site transport.HTTPTarget, o Options, record func(wire.Frame) int) (link, error) {
 	h := &httpLink{
 		endpoint: site.Endpoint,
 		record:   record,
@@ -63,7 +63,7 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		ended:    make(chan struct{}),
 	}
 	if site.Kind == transport.SSE {
-		s := &transport.LegacySSE{Endpoint: site.Endpoint, Record: h.receive, Lost: h.onLost}
+		s := &transport.LegacySSE{Endpoint: site.Endpoint, Record: h.receive, OnSessionLost: h.onLost}
 		if err := h.openSSE(ctx, s, o); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func dialHTTP(ctx context.Context, site transport.Site, o Options, record func(w
 		return h, nil
 	}
 	s := &transport.Streamable{
-		Endpoint: site.Endpoint, Record: h.receive, Lost: h.onLost, Poll: o.Timeout, Settle: o.Grace,
+		Endpoint: site.Endpoint, Record: h.receive, OnSessionLost: h.onLost, ResumeTimeout: o.Timeout, ListenTimeout: o.Grace,
 	}
 	s.Open()
 	h.session = s
@@ -88,7 +88,7 @@ func (h *httpLink) openSSE(ctx context.Context, s *transport.LegacySSE, o Option
 	}
 	ctx, cancel = context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	if _, err := s.To(ctx); errors.Is(err, transport.ErrElsewhere) {
+	if _, err := s.MessageURL(ctx); errors.Is(err, transport.ErrCrossOrigin) {
 		h.end(err.Error()) // drop further frames of the server
 		s.Close()
 		return err
@@ -140,7 +140,7 @@ func (h *httpLink) cancelRequest(id wire.ID) bool {
 	if !ok || !h.rev.Facts().Stateless {
 		return false
 	}
-	s.Abandon(id) // which may have ended already
+	s.AbandonRequest(id) // which may have ended already
 	return true
 }
 
@@ -150,19 +150,19 @@ func (h *httpLink) cancelRequest(id wire.ID) bool {
 // (basic/transports#listening-for-messages-from-the-server). Over HTTP+SSE the
 // response always comes on another stream.
 func (h *httpLink) unansweredReason(sent, got wire.Frame) error {
-	if got.From != wire.Server || !got.Wordless() || got.HTTP.Exchange != sent.HTTP.Exchange {
+	if got.From != wire.Server || !got.IsTransportOnly() || got.HTTP.Exchange != sent.HTTP.Exchange {
 		return nil
 	}
 	_, streamable := h.session.(*transport.Streamable)
 	switch x := got.HTTP; {
-	case x.Status >= 300 || x.Status != 0 && x.Streams() && x.Status != http.StatusOK:
-		return &Refusal{Status: x.Status, Body: x.Body}
-	case x.Status != 0 && x.Streams():
+	case x.Status >= 300 || x.Status != 0 && x.IsEventStream() && x.Status != http.StatusOK:
+		return &HTTPStatusError{Status: x.Status, Body: x.Body}
+	case x.Status != 0 && x.IsEventStream():
 		return nil // the head of the stream
-	case x.Last && (x.Status == 0 || streamable):
-		return fmt.Errorf("%w (%s)", errExchangeEnded, x.End)
+	case x.Final && (x.Status == 0 || streamable):
+		return fmt.Errorf("%w (%s)", errExchangeEnded, x.EndReason)
 	case x.Status != 0 && streamable && (x.Status != http.StatusAccepted || h.rev.Facts().Stateless):
-		return &Refusal{Status: x.Status, Body: x.Body}
+		return &HTTPStatusError{Status: x.Status, Body: x.Body}
 	}
 	return nil
 }
@@ -171,13 +171,14 @@ func (h *httpLink) unansweredReason(sent, got wire.Frame) error {
 // response.
 var errExchangeEnded = errors.New("the end of its exchange")
 
-// Refusal is the error of a request that HTTP alone answered, without a message.
-type Refusal struct {
+// HTTPStatusError is the error of a request that HTTP alone answered, without a
+// message.
+type HTTPStatusError struct {
 	Status int
 	Body   string
 }
 
-func (r *Refusal) Error() string {
+func (r *HTTPStatusError) Error() string {
 	text := fmt.Sprintf("HTTP status %d %s without a message", r.Status, http.StatusText(r.Status))
 	if body := strings.Join(strings.Fields(r.Body), " "); body != "" {
 		text += fmt.Sprintf(": %q", wire.Clip(body, 120))
@@ -222,7 +223,9 @@ func (h *httpLink) closeSession() {
 	})
 }
 
-func (h *httpLink) onLost(err error) { h.endWith(err.Error(), errors.Is(err, transport.ErrForgotten)) }
+func (h *httpLink) onLost(err error) {
+	h.endWith(err.Error(), errors.Is(err, transport.ErrSessionEnded))
+}
 
 func (h *httpLink) end(reason string) { h.endWith(reason, false) }
 

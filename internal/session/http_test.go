@@ -26,11 +26,11 @@ func unopenedHTTP(t *testing.T, rev spec.Revision, serve http.HandlerFunc) *Sess
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Defaults()
+	o := DefaultOptions()
 	o.Timeout, o.Grace = 2*time.Second, 200*time.Millisecond
-	l := NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, o)
+	l := NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, o)
 	t.Cleanup(l.Close)
-	s, err := NewPool(l, rev).Bare(t.Context())
+	s, err := NewPool(l, rev).Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +104,10 @@ func TestRefusedOpeningDescribesTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := unopenedHTTP(t, c.rev, serveRules(map[string]int{"": 400}, rule{"", c.kind, c.body}))
 			o := s.Open(t.Context(), time.Minute)
-			if o.Why != c.why || o.Spoken || o.Valid != c.valid {
+			if o.Reason != c.why || o.Spoken || o.ValidAnswer != c.valid {
 				t.Errorf("%+v", o)
 			}
-			if o.Answered != c.answered || (o.Refusal == nil) != c.answered {
+			if o.Answered != c.answered || (o.StatusError == nil) != c.answered {
 				t.Errorf("%+v", o)
 			}
 		})
@@ -141,7 +141,7 @@ func TestRequestAnsweredByHTTPAloneFailsAtOnce(t *testing.T) {
 				rule{"tools/list", c.kind, c.body}, rule{"ping", jsonType, `{"jsonrpc":"2.0","id":2,"result":{}}`}))
 			began := time.Now()
 			_, err := s.Request(t.Context(), "tools/list", nil)
-			var none *NoAnswer
+			var none *NoAnswerError
 			if !errors.As(err, &none) || none.State != Mute || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
@@ -189,7 +189,7 @@ func TestLateErrorWithoutIDAnswersItsOwnPost(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","error":{"code":%d,"message":"no"},"id":null}`, code)
 	})
-	anonymous := func(m wire.Message) bool { return m.Kind == wire.Error && m.ID().Null() }
+	anonymous := func(m wire.Message) bool { return m.Kind == wire.Error && m.ID().IsNull() }
 	if _, err := s.Send(t.Context(), []byte(`{"first":}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -197,21 +197,21 @@ func TestLateErrorWithoutIDAnswersItsOwnPost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expected := s.Hope(at, anonymous)
-	first, err := s.Await(t.Context(), 0, time.Second, anonymous)
+	expected := s.ExpectLater(at, anonymous)
+	first, err := s.AwaitMessage(t.Context(), 0, time.Second, anonymous)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _ := first.Message.Code(); code != -32600 {
+	if code, _ := first.Message.ErrorCode(); code != -32600 {
 		t.Errorf("the first message was answered with %d", code)
 	}
-	got, err := s.Await(t.Context(), at, time.Second, anonymous)
-	if code, _ := got.Message.Code(); err != nil || code != -32700 {
+	got, err := s.AwaitMessage(t.Context(), at, time.Second, anonymous)
+	if code, _ := got.Message.ErrorCode(); err != nil || code != -32700 {
 		t.Errorf("the second message was answered with %d, %v", code, err)
 	}
-	if found := expected.Hit(); found == nil {
+	if found := expected.Found(); found == nil {
 		t.Error("the watch found no answer to the second message")
-	} else if code, _ := found.Message.Code(); code != -32700 {
+	} else if code, _ := found.Message.ErrorCode(); code != -32700 {
 		t.Errorf("the watch found the error %d for the second message", code)
 	}
 }
@@ -227,18 +227,18 @@ func TestForbiddenAnswersOverHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		withoutID := func(m wire.Message) bool { return m.IsResponse() && m.ID().Null() }
-		forbidden, expected := s.Forbid("no answer", at, withoutID), s.Hope(at, withoutID)
+		withoutID := func(m wire.Message) bool { return m.IsResponse() && m.ID().IsNull() }
+		forbidden, expected := s.Forbid("no answer", at, withoutID), s.ExpectLater(at, withoutID)
 		// The answer belongs to its POST also after another message without id.
 		if _, err := s.Notify(t.Context(), "notifications/y", nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Barrier(t.Context()); err != nil {
+		if err := s.AwaitBarrier(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.Settle(t.Context(), at, time.Second)
-		if (forbidden.Hit() != nil) != broken || expected.Hit() == nil {
-			t.Errorf("status %d: forbidden %v, expected %v", status, forbidden.Hit(), expected.Hit())
+		s.AwaitExchangeEnd(t.Context(), at, time.Second)
+		if (forbidden.Found() != nil) != broken || expected.Found() == nil {
+			t.Errorf("status %d: forbidden %v, expected %v", status, forbidden.Found(), expected.Found())
 		}
 	}
 }
@@ -262,17 +262,17 @@ func TestSessionEndedByTheServerIsDead(t *testing.T) {
 		}
 	})
 	if o := s.Open(t.Context(), time.Second); !o.Spoken {
-		t.Fatal(o.Why)
+		t.Fatal(o.Reason)
 	}
 	ended.Store(true)
-	if live := s.Liveness(t.Context()); live == Alive {
+	if live := s.CheckLiveness(t.Context()); live == Alive {
 		t.Errorf("the session is %s", live)
 	}
 	if err := s.awaitEnd(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows the session") {
 		t.Errorf("%v", err)
 	}
-	if live := s.Liveness(t.Context()); live != Dead || !s.Forgotten() {
-		t.Errorf("the session is %s, ended by the server: %v", live, s.Forgotten())
+	if live := s.CheckLiveness(t.Context()); live != Dead || !s.EndedByServer() {
+		t.Errorf("the session is %s, ended by the server: %v", live, s.EndedByServer())
 	}
 }
 
@@ -284,22 +284,22 @@ func TestUnsentRequestIsNotUnanswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPool(NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, Defaults()), spec.V2025_11_25)
+	p := NewPool(NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, DefaultOptions()), spec.V2025_11_25)
 	defer p.Close()
-	s, err := p.Bare(t.Context())
+	s, err := p.Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var unsent *Unsent
+	var unsent *NotSentError
 	o := s.Open(t.Context(), time.Second)
-	if !errors.As(o.Err, &unsent) || !strings.Contains(o.Why, "HTTP response to HTTPS client") {
-		t.Errorf("the opening failed with %q, %v", o.Why, o.Err)
+	if !errors.As(o.Err, &unsent) || !strings.Contains(o.Reason, "HTTP response to HTTPS client") {
+		t.Errorf("the opening failed with %q, %v", o.Reason, o.Err)
 	}
 	_, err = s.Request(t.Context(), "tools/list", nil)
 	if !errors.As(err, &unsent) || !strings.Contains(err.Error(), "tools/list (id 2) could not be sent") {
 		t.Errorf("the request failed with %v", err)
 	}
-	if s.Forgotten() {
+	if s.EndedByServer() {
 		t.Error("the session is reported as ended by the server")
 	}
 }
@@ -321,11 +321,11 @@ func TestEndOfASessionSendsDELETE(t *testing.T) {
 				serveRules(nil, rule{`"initialize"`, jsonType, initialized})(w, r)
 			})
 			if o := s.Open(t.Context(), time.Second); !o.Spoken {
-				t.Fatal(o.Why)
+				t.Fatal(o.Reason)
 			}
 			end(s)
 			s.Close()
-			if e := s.Ending(); e == nil || !e.Asked || e.Graceful != (name == "closed") {
+			if e := s.Ending(); e == nil || !e.Requested || e.Graceful != (name == "closed") {
 				t.Errorf("%+v", e)
 			}
 			mu.Lock()
@@ -359,10 +359,10 @@ func TestMessageURLOfAnotherOriginIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := NewLauncher(transport.Site{Endpoint: at, Kind: transport.SSE}, Defaults())
+	l := NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.SSE}, DefaultOptions())
 	defer l.Close()
-	_, err = NewPool(l, spec.V2024_11_05).Bare(t.Context())
-	if !errors.Is(err, transport.ErrElsewhere) || !strings.Contains(err.Error(), "127.0.0.2") {
+	_, err = NewPool(l, spec.V2024_11_05).Unopened(t.Context())
+	if !errors.Is(err, transport.ErrCrossOrigin) || !strings.Contains(err.Error(), "127.0.0.2") {
 		t.Errorf("the error is %v", err)
 	}
 }

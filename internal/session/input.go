@@ -10,32 +10,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// MaxRounds bounds how often one request is sent again with input.
-const MaxRounds = 8
+// maxInputRounds bounds how often one request is sent again with input.
+const maxInputRounds = 8
 
-// Interim reports whether an answer is an input_required result
+// IsInputRequired reports whether an answer is an input_required result
 // (basic/patterns/mrtr, since 2026-07-28).
-func Interim(m wire.Message) bool {
+func IsInputRequired(m wire.Message) bool {
 	return m.Kind == wire.Result && m.Result().Get("resultType").String() == "input_required"
 }
 
-// Invoke sends a request and supplies the input that the server asks for. At a
-// revision with a handshake the host answers the requests of the server. At a
-// stateless revision Invoke sends the request again with the input until the result
-// is complete. It returns the last answer: an input_required result if the host
-// supplied nothing, or after MaxRounds.
-func (s *Session) Invoke(ctx context.Context, method string, params Params) (wire.Entry, error) {
+// RequestWithInput sends a request and supplies the input that the server asks for.
+// At a revision with a handshake the host answers the requests of the server. At a
+// stateless revision RequestWithInput sends the request again with the input until
+// the result is complete. It returns the last answer: an input_required result if the
+// host supplied nothing, or after maxInputRounds.
+func (s *Session) RequestWithInput(ctx context.Context, method string, params Params) (wire.Entry, error) {
 	e, err := s.Request(ctx, method, params)
 	if err != nil {
 		return e, err
 	}
-	return s.Rounds(ctx, method, params, e)
+	return s.SupplyInput(ctx, method, params, e)
 }
 
-// Rounds supplies the input that an answer to a request asks for, as Invoke does.
-func (s *Session) Rounds(ctx context.Context, method string, params Params, e wire.Entry) (wire.Entry, error) {
-	for round := 0; round < MaxRounds && s.Rev.Facts().Stateless && Interim(e.Message); round++ {
-		retry, ok := s.Retry(params, e.Message.Result())
+// SupplyInput supplies the input that an answer to a request asks for, as
+// RequestWithInput does.
+func (s *Session) SupplyInput(ctx context.Context, method string, params Params, e wire.Entry) (wire.Entry, error) {
+	for round := 0; round < maxInputRounds && s.Rev.Facts().Stateless && IsInputRequired(e.Message); round++ {
+		retry, ok := s.RetryParams(params, e.Message.Result())
 		if !ok {
 			break
 		}
@@ -47,11 +48,11 @@ func (s *Session) Rounds(ctx context.Context, method string, params Params, e wi
 	return e, nil
 }
 
-// Retry returns the params for sending a request again after an input_required
+// RetryParams returns the params for sending a request again after an input_required
 // result: those of the request, with the answers of the host and the requestState of
-// the result (basic/patterns/mrtr#client-requirements-basic-workflow). ok is false
-// if the server asked for input and the host supplied nothing.
-func (s *Session) Retry(params Params, interim gjson.Result) (retry Params, ok bool) {
+// the result (basic/patterns/mrtr#client-requirements-basic-workflow). ok is false if
+// the server asked for input and the host supplied nothing.
+func (s *Session) RetryParams(params Params, interim gjson.Result) (retry Params, ok bool) {
 	retry = maps.Clone(params)
 	if retry == nil {
 		retry = Params{}
@@ -62,7 +63,7 @@ func (s *Session) Retry(params Params, interim gjson.Result) (retry Params, ok b
 	override := s.currentOverride()
 	interim.Get("inputRequests").ForEach(func(key, request gjson.Result) bool {
 		requested++
-		reply := s.hostAnswer(Asked{
+		reply := s.hostAnswer(HostRequest{
 			Rev: s.Rev, Method: request.Get("method").String(), Params: request.Get("params"), Key: key.String(),
 		}, override)
 		if reply.Result != nil {

@@ -42,9 +42,9 @@ func NewLauncher(target transport.Target, opts Options) *Launcher {
 	return l
 }
 
-// Expect sets how many instances are still to be taken. The launcher starts no spare
-// beyond them.
-func (l *Launcher) Expect(n int) {
+// ExpectStarts sets how many instances are still to be taken. The launcher starts no
+// spare beyond them.
+func (l *Launcher) ExpectStarts(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remaining = n
@@ -59,17 +59,17 @@ func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 	l.mu.Unlock()
 	if spare != nil {
 		got := <-spare
-		if got.err == nil && got.conn.Over() == nil {
+		if got.err == nil && got.conn.ConnectionError() == nil {
 			l.startSpare()
 			return got.conn, nil
 		}
 		why := "a spare instance could not be started"
 		if got.err == nil {
-			why = fmt.Sprintf("a spare instance ended before it was used: %v", got.conn.Over())
+			why = fmt.Sprintf("a spare instance ended before it was used: %v", got.conn.ConnectionError())
 		}
-		l.GoSerial(why)
+		l.forceSerial(why)
 	}
-	if l.Serial() != "" {
+	if l.SerialReason() != "" {
 		l.closeAll()
 	}
 	conn, err := l.start(ctx)
@@ -79,11 +79,11 @@ func (l *Launcher) Take(ctx context.Context) (*Conn, error) {
 	return conn, err
 }
 
-// Living returns the number of running instances, the spare included.
-func (l *Launcher) Living() int {
+// RunningCount returns the number of running instances, the spare included.
+func (l *Launcher) RunningCount() int {
 	n := 0
 	for _, c := range l.snapshot() {
-		if c.Over() == nil {
+		if c.ConnectionError() == nil {
 			n++
 		}
 	}
@@ -100,7 +100,7 @@ func (l *Launcher) start(ctx context.Context) (*Conn, error) { return l.connect(
 
 // connectAs returns a connection with another access token.
 func (l *Launcher) connectAs(ctx context.Context, token string) (*Conn, error) {
-	site, ok := l.target.(transport.Site)
+	site, ok := l.target.(transport.HTTPTarget)
 	if !ok {
 		return nil, errNotHTTP
 	}
@@ -108,10 +108,10 @@ func (l *Launcher) connectAs(ctx context.Context, token string) (*Conn, error) {
 	return l.connect(ctx, site)
 }
 
-// Limited returns the number of answers with HTTP status 429; 0 on stdio.
-func (l *Launcher) Limited() int64 {
-	if site, ok := l.target.(transport.Site); ok {
-		return site.Endpoint.Limited()
+// RateLimitedCount returns the number of answers with HTTP status 429; 0 on stdio.
+func (l *Launcher) RateLimitedCount() int64 {
+	if site, ok := l.target.(transport.HTTPTarget); ok {
+		return site.Endpoint.RateLimitedCount()
 	}
 	return 0
 }
@@ -144,16 +144,16 @@ func (l *Launcher) startSpare() {
 	}()
 }
 
-// SideBySide notes that two instances ran at the same time.
-func (l *Launcher) SideBySide() {
+// allowParallel notes that two instances ran at the same time.
+func (l *Launcher) allowParallel() {
 	l.mu.Lock()
 	l.parallel = true
 	l.mu.Unlock()
 	l.startSpare()
 }
 
-// GoSerial makes further instances run one after another.
-func (l *Launcher) GoSerial(why string) {
+// forceSerial makes further instances run one after another.
+func (l *Launcher) forceSerial(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.serial == "" {
@@ -161,15 +161,15 @@ func (l *Launcher) GoSerial(why string) {
 	}
 }
 
-// Serial returns why instances run one after another; "" if they need not.
-func (l *Launcher) Serial() string {
+// SerialReason returns why instances run one after another; "" if they need not.
+func (l *Launcher) SerialReason() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.serial
 }
 
-// Starts returns the number of instances that were started.
-func (l *Launcher) Starts() int {
+// StartCount returns the number of instances that were started.
+func (l *Launcher) StartCount() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.starts
@@ -195,8 +195,8 @@ func (l *Launcher) closeAll() {
 	wait.Wait()
 }
 
-// Learn notes a property of the target that holds at every revision.
-func (l *Launcher) Learn(what string) {
+// setTrait notes a property of the target that holds at every revision.
+func (l *Launcher) setTrait(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.traits == nil {
@@ -205,8 +205,8 @@ func (l *Launcher) Learn(what string) {
 	l.traits[what] = true
 }
 
-// Learnt reports whether a property of the target was noted.
-func (l *Launcher) Learnt(what string) bool {
+// hasTrait reports whether a property of the target was noted.
+func (l *Launcher) hasTrait(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.traits[what]

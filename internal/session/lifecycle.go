@@ -25,21 +25,21 @@ type lifecycle interface {
 type Opening struct {
 	// Spoken reports that the server named the revision in its answer.
 	Spoken bool
-	// Valid reports that the answer is one by which a server may accept or reject
-	// the revision.
-	Valid bool
-	// Modern reports that the server is of the stateless era: it answered with a
-	// discover result or an error code of that era.
-	Modern       bool
-	Why          string // why the server does not speak the revision
-	Answer       wire.Entry
-	Answered     bool
-	Offered      string // the revision that the server named; "" for none
-	Capabilities gjson.Result
-	Info         gjson.Result // serverInfo
-	Took         time.Duration
-	Err          error    // why there was no answer
-	Refusal      *Refusal // the answer of HTTP, if no message came
+	// ValidAnswer reports that the answer is one by which a server may accept or
+	// reject the revision.
+	ValidAnswer bool
+	// StatelessEra reports that the server is of the stateless era: it answered with
+	// a discover result or an error code of that era.
+	StatelessEra    bool
+	Reason          string // why the server does not speak the revision
+	Answer          wire.Entry
+	Answered        bool
+	OfferedRevision string // the revision that the server named; "" for none
+	Capabilities    gjson.Result
+	ServerInfo      gjson.Result // serverInfo
+	Duration        time.Duration
+	Err             error            // why there was no answer
+	StatusError     *HTTPStatusError // the answer of HTTP, if no message came
 }
 
 // describeAnswer describes an answer, with its HTTP status unless that is a success.
@@ -55,19 +55,19 @@ func describeAnswer(e wire.Entry) string {
 func requestOpening(ctx context.Context, s *Session, method string, params Params, within time.Duration) (o Opening) {
 	began := time.Now()
 	id := s.NextID()
-	at, err := s.Send(ctx, Frame(id, method, params))
+	at, err := s.Send(ctx, EncodeMessage(id, method, params))
 	switch {
 	case err == nil:
 		o.Answer, err = s.AwaitAnswer(ctx, at, id, within)
-	case s.Over() == nil:
-		err = &Unsent{Method: method, ID: id, Err: err}
+	case s.ConnectionError() == nil:
+		err = &NotSentError{Method: method, ID: id, Err: err}
 	}
-	o.Took = time.Since(began)
+	o.Duration = time.Since(began)
 	if err != nil {
 		o.Err = err
-		o.Why = fmt.Sprintf("no answer to %s: %v", method, err)
-		if errors.As(err, &o.Refusal) {
-			o.Why = fmt.Sprintf("%s was answered with %v", method, err)
+		o.Reason = fmt.Sprintf("no answer to %s: %v", method, err)
+		if errors.As(err, &o.StatusError) {
+			o.Reason = fmt.Sprintf("%s was answered with %v", method, err)
 		}
 		return o
 	}
@@ -81,9 +81,9 @@ type handshake struct {
 	capabilities Params
 }
 
-// Initialize returns the params of initialize for a revision and the
+// InitializeParams returns the params of initialize for a revision and the
 // capabilities of a client; nil for none.
-func Initialize(rev spec.Revision, capabilities Params) Params {
+func InitializeParams(rev spec.Revision, capabilities Params) Params {
 	if capabilities == nil {
 		capabilities = Params{}
 	}
@@ -97,29 +97,29 @@ func Initialize(rev spec.Revision, capabilities Params) Params {
 // open sends initialize and, if the server accepts the revision,
 // notifications/initialized.
 func (h handshake) open(ctx context.Context, s *Session, within time.Duration) Opening {
-	o := requestOpening(ctx, s, "initialize", Initialize(h.rev, h.capabilities), within)
+	o := requestOpening(ctx, s, "initialize", InitializeParams(h.rev, h.capabilities), within)
 	if !o.Answered {
 		return o
 	}
 	m := o.Answer.Message
 	if m.Kind != wire.Result {
-		o.Why = "initialize was answered with " + describeAnswer(o.Answer)
+		o.Reason = "initialize was answered with " + describeAnswer(o.Answer)
 		return o
 	}
 	version := m.Result().Get("protocolVersion")
-	o.Offered = version.String()
+	o.OfferedRevision = version.String()
 	o.Capabilities = m.Result().Get("capabilities")
-	o.Info = m.Result().Get("serverInfo")
+	o.ServerInfo = m.Result().Get("serverInfo")
 	switch {
 	case version.Type != gjson.String:
-		o.Why = "initialize was answered without a protocolVersion"
-	case o.Offered != string(h.rev):
-		o.Valid = true
-		o.Why = fmt.Sprintf("initialize was answered with %s", wire.Clip(o.Offered, 40))
+		o.Reason = "initialize was answered without a protocolVersion"
+	case o.OfferedRevision != string(h.rev):
+		o.ValidAnswer = true
+		o.Reason = fmt.Sprintf("initialize was answered with %s", wire.Clip(o.OfferedRevision, 40))
 	default:
-		o.Valid, o.Spoken = true, true
+		o.ValidAnswer, o.Spoken = true, true
 		if _, err := s.Notify(ctx, "notifications/initialized", nil); err != nil {
-			o.Spoken, o.Why = false, err.Error()
+			o.Spoken, o.Reason = false, err.Error()
 		}
 	}
 	return o
@@ -140,32 +140,32 @@ func (l stateless) open(ctx context.Context, s *Session, within time.Duration) O
 	if !o.Answered {
 		// A server with a handshake may answer so
 		// (basic/transports/streamable-http#backward-compatibility).
-		o.Valid = o.Refusal != nil && o.Refusal.Status >= 400 && o.Refusal.Status < 500
+		o.ValidAnswer = o.StatusError != nil && o.StatusError.Status >= 400 && o.StatusError.Status < 500
 		return o
 	}
 	m := o.Answer.Message
-	code, _ := m.Code()
+	code, _ := m.ErrorCode()
 	if m.Kind == wire.Error {
-		o.Valid = true
-		o.Modern = code == spec.UnsupportedVersion || code == spec.MissingClientCapability
-		o.Why = "server/discover was answered with " + describeAnswer(o.Answer)
+		o.ValidAnswer = true
+		o.StatelessEra = code == spec.UnsupportedVersion || code == spec.MissingClientCapability
+		o.Reason = "server/discover was answered with " + describeAnswer(o.Answer)
 		return o
 	}
 	versions := m.Result().Get("supportedVersions")
 	o.Capabilities = m.Result().Get("capabilities")
-	o.Info = wire.Member(m.Result().Get("_meta"), spec.MetaServerInfo)
+	o.ServerInfo = wire.Member(m.Result().Get("_meta"), spec.MetaServerInfo)
 	if !versions.IsArray() {
-		o.Why = "server/discover was answered without supportedVersions"
+		o.Reason = "server/discover was answered without supportedVersions"
 		return o
 	}
-	o.Valid, o.Modern = true, true
+	o.ValidAnswer, o.StatelessEra = true, true
 	for _, v := range versions.Array() {
 		if v.String() == string(l.rev) {
-			o.Spoken, o.Offered = true, string(l.rev)
+			o.Spoken, o.OfferedRevision = true, string(l.rev)
 			return o
 		}
 	}
-	o.Why = fmt.Sprintf("server/discover lists %s, not this revision", wire.Clip(versions.Raw, 120))
+	o.Reason = fmt.Sprintf("server/discover lists %s, not this revision", wire.Clip(versions.Raw, 120))
 	return o
 }
 
@@ -184,7 +184,7 @@ func (l stateless) addRequestMeta(params Params) Params {
 	if meta == nil {
 		meta = Params{}
 	}
-	for key, value := range Meta(l.rev, l.capabilities) {
+	for key, value := range RequestMeta(l.rev, l.capabilities) {
 		if _, set := meta[key]; !set {
 			meta[key] = value
 		}
@@ -193,10 +193,10 @@ func (l stateless) addRequestMeta(params Params) Params {
 	return out
 }
 
-// Meta returns the protocol fields of a request at a stateless revision
+// RequestMeta returns the protocol fields of a request at a stateless revision
 // (basic/index#per-request-protocol-fields), with the capabilities of a client; nil
 // for none.
-func Meta(rev spec.Revision, capabilities Params) Params {
+func RequestMeta(rev spec.Revision, capabilities Params) Params {
 	if capabilities == nil {
 		capabilities = Params{}
 	}

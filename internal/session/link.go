@@ -14,7 +14,7 @@ import (
 // returns its index; next of the link returns the frames of the peer.
 func dial(ctx context.Context, target transport.Target, o Options, record func(wire.Frame) int) (link, error) {
 	switch t := target.(type) {
-	case transport.Site:
+	case transport.HTTPTarget:
 		return dialHTTP(ctx, t, o, record)
 	case transport.Starter:
 		stream, err := t.Start(ctx)

@@ -10,7 +10,7 @@
 // and sends the request over the link of the connection, which records its frame
 // first. A goroutine of the Conn reads the frames of the peer, records each, and
 // wakes Call.Answer, which looks for the response by its id. The error of a missing
-// answer is a NoAnswer with the Liveness of the server.
+// answer is a NoAnswerError with the Liveness of the server.
 package session
 
 import (
@@ -28,13 +28,13 @@ type Options struct {
 	MaxBytes     int           // likewise
 	Host         *Host         // client features; nil declares and answers nothing
 	Serial       bool          // never run two instances of the target at once
-	// Addresses returns the addresses of this machine that other machines can reach;
-	// nil for those of its network interfaces.
-	Addresses func() []netip.Addr
+	// LocalAddresses returns the addresses of this machine that other machines can
+	// reach; nil for those of its network interfaces.
+	LocalAddresses func() []netip.Addr
 }
 
-// Defaults returns the options of a run without flags.
-func Defaults() Options {
+// DefaultOptions returns the options of a run without flags.
+func DefaultOptions() Options {
 	return Options{
 		Timeout:      10 * time.Second,
 		StartTimeout: 60 * time.Second,
@@ -44,10 +44,10 @@ func Defaults() Options {
 	}
 }
 
-// First returns the timeout for the first answer of an instance, given how long that
-// of another instance took. It allows for a busy machine, on which a start may take
-// many times as long, and is at most StartTimeout.
-func (o Options) First(took time.Duration) time.Duration {
+// FirstAnswerTimeout returns the timeout for the first answer of an instance, given
+// how long that of another instance took. It allows for a busy machine, on which a
+// start may take many times as long, and is at most StartTimeout.
+func (o Options) FirstAnswerTimeout(took time.Duration) time.Duration {
 	return min(max(3*o.Timeout, 4*took), max(o.StartTimeout, o.Timeout))
 }
 

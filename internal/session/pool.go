@@ -35,23 +35,23 @@ func NewPool(l *Launcher, rev spec.Revision) *Pool {
 // waits at most the given time for the first answer. If the server speaks the
 // revision, the session becomes the shared one.
 func (p *Pool) OpenFirst(ctx context.Context, within time.Duration) (Opening, *Session, error) {
-	s, err := p.Bare(ctx)
+	s, err := p.Unopened(ctx)
 	if err != nil {
 		return Opening{}, nil, err
 	}
 	o := s.Open(ctx, within)
-	if !o.Answered && s.Over() != nil && p.launcher.Living() > 0 {
+	if !o.Answered && s.ConnectionError() != nil && p.launcher.RunningCount() > 0 {
 		// Perhaps only one instance can run at a time: try again without the others.
-		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", o.Err))
+		p.launcher.forceSerial(fmt.Sprintf("a second instance beside the first failed: %v", o.Err))
 		return p.OpenFirst(ctx, within)
 	}
 	if o.Spoken {
-		if p.launcher.Living() > 1 {
-			p.launcher.SideBySide()
+		if p.launcher.RunningCount() > 1 {
+			p.launcher.allowParallel()
 		}
 		p.mu.Lock()
 		p.shared = s
-		p.openTimeout = min(p.openTimeout, p.opts.First(o.Took))
+		p.openTimeout = min(p.openTimeout, p.opts.FirstAnswerTimeout(o.Duration))
 		p.mu.Unlock()
 	}
 	return o, s, nil
@@ -63,8 +63,9 @@ func (p *Pool) Shared(ctx context.Context) (*Session, error) {
 	return p.reuse(ctx, &p.shared, p.opts.Host)
 }
 
-// Plain returns the shared session in which the client declares no capability.
-func (p *Pool) Plain(ctx context.Context) (*Session, error) {
+// SharedWithoutCapabilities returns the shared session in which the client declares
+// no capability.
+func (p *Pool) SharedWithoutCapabilities(ctx context.Context) (*Session, error) {
 	return p.reuse(ctx, &p.withoutCapabilities, nil)
 }
 
@@ -73,8 +74,8 @@ func (p *Pool) reuse(ctx context.Context, place **Session, host *Host) (*Session
 	p.mu.Lock()
 	s := *place
 	p.mu.Unlock()
-	if s != nil && s.Over() == nil {
-		if !s.Worn() {
+	if s != nil && s.ConnectionError() == nil {
+		if !s.isNearLimit() {
 			return s, nil
 		}
 		s.Close()
@@ -89,8 +90,8 @@ func (p *Pool) reuse(ctx context.Context, place **Session, host *Host) (*Session
 	return s, nil
 }
 
-// Retire ends a shared session, so that the next caller gets another.
-func (p *Pool) Retire(s *Session) {
+// Discard ends a shared session, so that the next caller gets another.
+func (p *Pool) Discard(s *Session) {
 	p.mu.Lock()
 	switch s {
 	case p.shared:
@@ -102,11 +103,13 @@ func (p *Pool) Retire(s *Session) {
 	s.Kill()
 }
 
-// Fresh returns an open session of the caller's own.
-func (p *Pool) Fresh(ctx context.Context) (*Session, error) { return p.openParallel(ctx, p.opts.Host) }
+// NewSession returns an open session of the caller's own.
+func (p *Pool) NewSession(ctx context.Context) (*Session, error) {
+	return p.openParallel(ctx, p.opts.Host)
+}
 
-// FreshAs returns an open session of the caller's own with another host.
-func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) {
+// NewSessionWithHost returns an open session of the caller's own with another host.
+func (p *Pool) NewSessionWithHost(ctx context.Context, host *Host) (*Session, error) {
 	return p.openParallel(ctx, host)
 }
 
@@ -114,22 +117,22 @@ func (p *Pool) FreshAs(ctx context.Context, host *Host) (*Session, error) {
 // others if the target cannot run two instances at the same time.
 func (p *Pool) openParallel(ctx context.Context, host *Host) (*Session, error) {
 	s, err := p.openNew(ctx, host)
-	if err != nil && p.launcher.Serial() == "" && p.launcher.Living() > 0 {
-		p.launcher.GoSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
+	if err != nil && p.launcher.SerialReason() == "" && p.launcher.RunningCount() > 0 {
+		p.launcher.forceSerial(fmt.Sprintf("a second instance beside the first failed: %v", err))
 		return p.openNew(ctx, host)
 	}
-	if err == nil && p.launcher.Living() > 1 {
-		p.launcher.SideBySide()
+	if err == nil && p.launcher.RunningCount() > 1 {
+		p.launcher.allowParallel()
 	}
 	return s, err
 }
 
-// Bare returns a session on a started instance to which nothing was sent.
-func (p *Pool) Bare(ctx context.Context) (*Session, error) { return p.BareAt(ctx, p.Rev) }
+// Unopened returns a session on a started instance to which nothing was sent.
+func (p *Pool) Unopened(ctx context.Context) (*Session, error) { return p.UnopenedAt(ctx, p.Rev) }
 
-// BareAt returns a session at another revision on a started instance to which nothing
-// was sent. The session is no evidence for the revision of the pool.
-func (p *Pool) BareAt(ctx context.Context, rev spec.Revision) (*Session, error) {
+// UnopenedAt returns a session at another revision on a started instance to which
+// nothing was sent. The session is no evidence for the revision of the pool.
+func (p *Pool) UnopenedAt(ctx context.Context, rev spec.Revision) (*Session, error) {
 	return p.take(ctx, rev, p.opts.Host)
 }
 
@@ -150,9 +153,9 @@ func (p *Pool) newSession(c *Conn, rev spec.Revision, host *Host) *Session {
 	return s
 }
 
-// User returns an open session over HTTP with another access token than that of the
-// target.
-func (p *Pool) User(ctx context.Context, token string) (*Session, error) {
+// NewSessionWithToken returns an open session over HTTP with another access token
+// than that of the target.
+func (p *Pool) NewSessionWithToken(ctx context.Context, token string) (*Session, error) {
 	c, err := p.launcher.connectAs(ctx, token)
 	if err != nil {
 		return nil, err
@@ -179,7 +182,7 @@ func (p *Pool) openSession(ctx context.Context, s *Session) (*Session, error) {
 	if o.Err != nil {
 		return nil, fmt.Errorf("open a session at %s: %w", p.Rev, o.Err)
 	}
-	return nil, errors.New("open a session at " + string(p.Rev) + ": " + o.Why)
+	return nil, errors.New("open a session at " + string(p.Rev) + ": " + o.Reason)
 }
 
 // Sessions returns all sessions so far, also those that have ended.
@@ -207,17 +210,17 @@ func (p *Pool) Timeout() time.Duration { return p.opts.Timeout }
 // StartTimeout returns the timeout for the first answer of a started instance.
 func (p *Pool) StartTimeout() time.Duration { return p.opts.StartTimeout }
 
-// Memo returns the value that was stored under a key: something that was found out
+// Cached returns the value that was stored under a key: something that was found out
 // about the target at this revision.
-func (p *Pool) Memo(key string) (any, bool) {
+func (p *Pool) Cached(key string) (any, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v, ok := p.cached[key]
 	return v, ok
 }
 
-// Remember stores a value under a key.
-func (p *Pool) Remember(key string, v any) {
+// Cache stores a value under a key.
+func (p *Pool) Cache(key string, v any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cached == nil {
@@ -226,18 +229,19 @@ func (p *Pool) Remember(key string, v any) {
 	p.cached[key] = v
 }
 
-// Forget drops all stored values.
-func (p *Pool) Forget() {
+// ClearCache drops all stored values.
+func (p *Pool) ClearCache() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cached = nil
 }
 
-// Limited returns the number of answers with HTTP status 429 at any revision.
-func (p *Pool) Limited() int64 { return p.launcher.Limited() }
+// RateLimitedCount returns the number of answers with HTTP status 429 at any
+// revision.
+func (p *Pool) RateLimitedCount() int64 { return p.launcher.RateLimitedCount() }
 
-// Learn notes a property of the target that holds at every revision.
-func (p *Pool) Learn(what string) { p.launcher.Learn(what) }
+// SetTargetTrait notes a property of the target that holds at every revision.
+func (p *Pool) SetTargetTrait(what string) { p.launcher.setTrait(what) }
 
-// Learnt reports whether a property of the target was noted.
-func (p *Pool) Learnt(what string) bool { return p.launcher.Learnt(what) }
+// HasTargetTrait reports whether a property of the target was noted.
+func (p *Pool) HasTargetTrait(what string) bool { return p.launcher.hasTrait(what) }

@@ -48,8 +48,8 @@ func (s *Session) Open(ctx context.Context, within time.Duration) Opening {
 	return s.Opening
 }
 
-// Capabilities returns the capabilities that the server declared.
-func (s *Session) Capabilities() gjson.Result { return s.Opening.Capabilities }
+// ServerCapabilities returns the capabilities that the server declared.
+func (s *Session) ServerCapabilities() gjson.Result { return s.Opening.Capabilities }
 
 // Declares reports whether the server declared a capability, such as "tools" or
 // "tools.listChanged".
@@ -74,27 +74,29 @@ func Declares(capabilities gjson.Result, capability string) bool {
 	return true
 }
 
-// Declared returns the capabilities that the client declares in the session.
-func (s *Session) Declared() Params { return s.host.capabilities(s.Rev) }
+// ClientCapabilities returns the capabilities that the client declares in the
+// session.
+func (s *Session) ClientCapabilities() Params { return s.host.capabilities(s.Rev) }
 
 // A Call is a request that was sent.
 type Call struct {
-	ID      wire.ID
-	Method  string
-	Sent    int // index of its frame
-	session *Session
+	ID         wire.ID
+	Method     string
+	FrameIndex int // index of its frame
+	session    *Session
 }
 
 // NextID returns a request id that the session has not used.
 func (s *Session) NextID() wire.ID { return wire.IntID(s.nextID.Add(1)) }
 
-// Stamp returns params with what every request of the revision must carry.
-func (s *Session) Stamp(params Params) Params { return s.lifecycle.addRequestMeta(params) }
+// AddRequestMeta returns params with what every request of the revision must carry.
+func (s *Session) AddRequestMeta(params Params) Params { return s.lifecycle.addRequestMeta(params) }
 
-// Frame returns the bytes of a request, or of a notification if the id is zero.
-func Frame(id wire.ID, method string, params Params) []byte {
+// EncodeMessage returns the bytes of a request, or of a notification if the id is
+// zero.
+func EncodeMessage(id wire.ID, method string, params Params) []byte {
 	b := append([]byte(nil), `{"jsonrpc":"2.0"`...)
-	if id.Present() {
+	if id.IsPresent() {
 		b = append(append(b, `,"id":`...), id.Raw...)
 	}
 	b = append(b, `,"method":`...)
@@ -119,37 +121,38 @@ func encode(v any) []byte {
 
 // Start sends a request without waiting for the answer.
 func (s *Session) Start(ctx context.Context, method string, params Params) (*Call, error) {
-	return s.StartID(ctx, s.NextID(), method, params)
+	return s.StartWithID(ctx, s.NextID(), method, params)
 }
 
-// StartID sends a request with an id of the caller. The error is a NoAnswer if the
-// peer has ended, otherwise an Unsent.
-func (s *Session) StartID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
-	at, err := s.Send(ctx, Frame(id, method, s.lifecycle.addRequestMeta(params)))
+// StartWithID sends a request with an id of the caller. The error is a NoAnswerError
+// if the peer has ended, otherwise a NotSentError.
+func (s *Session) StartWithID(ctx context.Context, id wire.ID, method string, params Params) (*Call, error) {
+	at, err := s.Send(ctx, EncodeMessage(id, method, s.lifecycle.addRequestMeta(params)))
 	switch {
 	case err == nil:
 	case s.exitError() != nil && !errors.Is(err, context.DeadlineExceeded):
-		return nil, &NoAnswer{Method: method, ID: id, State: Dead, Err: err}
+		return nil, &NoAnswerError{Method: method, ID: id, State: Dead, Err: err}
 	default:
-		return nil, &Unsent{Method: method, ID: id, Err: err}
+		return nil, &NotSentError{Method: method, ID: id, Err: err}
 	}
-	return &Call{ID: id, Method: method, Sent: at, session: s}, nil
+	return &Call{ID: id, Method: method, FrameIndex: at, session: s}, nil
 }
 
-// Answer waits for the answer to the call. The error is a TooLong or a NoAnswer.
+// Answer waits for the answer to the call. The error is an AnswerTooLongError or a
+// NoAnswerError.
 func (c *Call) Answer(ctx context.Context) (wire.Entry, error) {
 	s := c.session
 	began := time.Now()
-	e, err := s.AwaitAnswer(ctx, c.Sent, c.ID, s.Patience())
-	if tooLong := (*TooLong)(nil); err == nil || errors.As(err, &tooLong) {
+	e, err := s.AwaitAnswer(ctx, c.FrameIndex, c.ID, s.AnswerTimeout())
+	if tooLong := (*AnswerTooLongError)(nil); err == nil || errors.As(err, &tooLong) {
 		return e, err
 	}
-	return e, s.withLiveness(ctx, &NoAnswer{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
+	return e, s.withLiveness(ctx, &NoAnswerError{Method: c.Method, ID: c.ID, Waited: time.Since(began), Err: err})
 }
 
-// Patience returns the current timeout for an answer. It is longer while the
+// AnswerTimeout returns the current timeout for an answer. It is longer while the
 // instance has sent no message, since it may still be starting.
-func (s *Session) Patience() time.Duration {
+func (s *Session) AnswerTimeout() time.Duration {
 	if s.receivedMessage.Load() {
 		return s.opts.Timeout
 	}
@@ -167,7 +170,7 @@ func (s *Session) Request(ctx context.Context, method string, params Params) (wi
 
 // Notify sends a notification.
 func (s *Session) Notify(ctx context.Context, method string, params Params) (int, error) {
-	return s.Send(ctx, Frame(wire.ID{}, method, params))
+	return s.Send(ctx, EncodeMessage(wire.ID{}, method, params))
 }
 
 // Cancel cancels a request: with notifications/cancelled, or over streamable HTTP
@@ -184,10 +187,10 @@ func (s *Session) Cancel(ctx context.Context, c *Call) error {
 	return err
 }
 
-// Barrier sends a request that a conforming peer answers at any time, and waits for
-// any answer to it. It shows nothing about earlier requests, since a server may
+// AwaitBarrier sends a request that a conforming peer answers at any time, and waits
+// for any answer to it. It shows nothing about earlier requests, since a server may
 // answer in any order.
-func (s *Session) Barrier(ctx context.Context) error {
-	_, err := s.Request(ctx, s.Rev.Facts().Barrier, nil)
+func (s *Session) AwaitBarrier(ctx context.Context) error {
+	_, err := s.Request(ctx, s.Rev.Facts().BarrierMethod, nil)
 	return err
 }

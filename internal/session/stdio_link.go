@@ -70,7 +70,7 @@ func (p *stdioLink) writeError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.stream.Torn()
+	return p.stream.PartialWrite()
 }
 
 func (p *stdioLink) drain(ctx context.Context, within time.Duration) bool {
@@ -85,8 +85,8 @@ func (p *stdioLink) next() (wire.Frame, error) {
 	if err != nil {
 		return wire.Frame{}, err
 	}
-	f := wire.Frame{From: wire.Server, Raw: line.Bytes, Cut: line.Cut(), Unterminated: line.Unterminated}
-	if f.Cut {
+	f := wire.Frame{From: wire.Server, Raw: line.Bytes, Truncated: line.IsTruncated(), Unterminated: line.Unterminated}
+	if f.Truncated {
 		f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
 	}
 	return f, nil

@@ -29,7 +29,7 @@ const (
 	// sessionFactor times the limits bound what a peer may send in a whole session,
 	// and so what is kept of one.
 	sessionFactor = 4
-	// nearLimitShare of the limits in a session makes it Worn.
+	// nearLimitShare of the limits in a session is near the limit.
 	nearLimitShare = 0.5
 )
 
@@ -38,7 +38,7 @@ const (
 // for the whole session only.
 func (c *Conn) isFlooding(f wire.Frame) bool {
 	c.total.add(f)
-	if !f.Wordless() || f.HTTP.Event != nil {
+	if !f.IsTransportOnly() || f.HTTP.Event != nil {
 		c.sinceSent.add(f)
 	}
 	return c.sinceSent.exceeds(c.opts, 1) || c.total.exceeds(c.opts, sessionFactor)
@@ -55,9 +55,9 @@ func (c *Conn) endForFlooding() {
 	c.recordEnding()
 }
 
-// Worn reports whether the peer sent so much in the session that further requests
-// should use another session.
-func (c *Conn) Worn() bool { return c.total.exceeds(c.opts, nearLimitShare) }
+// isNearLimit reports whether the peer sent so much in the session that further
+// requests should use another session.
+func (c *Conn) isNearLimit() bool { return c.total.exceeds(c.opts, nearLimitShare) }
 
 // lineOverhead is the memory of a line that is kept, besides its text.
 const lineOverhead = 16
@@ -75,11 +75,11 @@ func frameSize(f wire.Frame) int {
 			n += len(v)
 		}
 	}
-	n += len(h.Body) + len(h.End)
+	n += len(h.Body) + len(h.EndReason)
 	if h.Event == nil {
 		return n
 	}
-	for _, lines := range [][]string{h.Event.Comments, h.Event.Odd} {
+	for _, lines := range [][]string{h.Event.Comments, h.Event.IgnoredLines} {
 		for _, line := range lines {
 			n += lineOverhead + len(line)
 		}

@@ -35,7 +35,7 @@ func notifying(count func(m wire.Message) int) transport.Target {
 // A long session with many messages per request is no flood. The next caller gets
 // another session before the limit of a session is reached.
 func TestLongSessionIsReplacedBeforeTheLimit(t *testing.T) {
-	o := Defaults()
+	o := DefaultOptions()
 	o.MaxFrames = 40
 	p := NewPool(NewLauncher(notifying(func(wire.Message) int { return 5 }), o), spec.V2025_11_25)
 	defer p.Close()
@@ -44,11 +44,11 @@ func TestLongSessionIsReplacedBeforeTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 { // 120 frames
-		if err := first.Barrier(t.Context()); err != nil {
+		if err := first.AwaitBarrier(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := first.Over(); err != nil {
+	if err := first.ConnectionError(); err != nil {
 		t.Errorf("the session has ended: %v", err)
 	}
 	second, err := p.Shared(t.Context())
@@ -75,7 +75,7 @@ func TestFloodEndsTheSession(t *testing.T) {
 		"in all":  {30, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Defaults()
+			o := DefaultOptions()
 			o.MaxFrames = 40
 			p := NewPool(NewLauncher(notifying(func(m wire.Message) int {
 				if m.Method() == "initialize" {
@@ -84,14 +84,14 @@ func TestFloodEndsTheSession(t *testing.T) {
 				return c.each
 			}), o), spec.V2025_11_25)
 			defer p.Close()
-			s, err := p.Fresh(t.Context())
+			s, err := p.NewSession(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range c.requests {
-				err = s.Barrier(t.Context())
+				err = s.AwaitBarrier(t.Context())
 			}
-			if endErr := s.Over(); endErr == nil || !strings.Contains(endErr.Error(), "flooded") || err == nil {
+			if endErr := s.ConnectionError(); endErr == nil || !strings.Contains(endErr.Error(), "flooded") || err == nil {
 				t.Errorf("the session ended with %v, the last request returned %v", endErr, err)
 			}
 		})

@@ -6,15 +6,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Ban watches for a message of the peer until the end of the session: for a
+// Watch watches for a message of the peer until the end of the session: for a
 // forbidden one, such as an answer to a notification, or for an expected one. The
 // peer may send either at any time.
 //
 // An answer without a valid id may be meant for any message that has no id. A watch
 // ignores such an answer once the client has sent another message that it may be
 // meant for.
-type Ban struct {
-	What            string // the forbidden message; "" for an expected one
+type Watch struct {
+	Description     string // the forbidden message; "" for an expected one
 	match           func(wire.Message) bool
 	expected        bool
 	exchange        int // in which the stimulus was sent; 0 on stdio
@@ -24,8 +24,8 @@ type Ban struct {
 	found *wire.Entry
 }
 
-// Hit returns the first matching frame, or nil.
-func (b *Ban) Hit() *wire.Entry {
+// Found returns the first matching frame, or nil.
+func (b *Watch) Found() *wire.Entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.found
@@ -33,18 +33,18 @@ func (b *Ban) Hit() *wire.Entry {
 
 // Forbid watches for a forbidden message from an index on. The stimulus is the
 // frame of the client at that index.
-func (c *Conn) Forbid(what string, from int, match func(wire.Message) bool) *Ban {
-	return c.addWatch(&Ban{What: what, match: match}, from)
+func (c *Conn) Forbid(what string, from int, match func(wire.Message) bool) *Watch {
+	return c.addWatch(&Watch{Description: what, match: match}, from)
 }
 
-// Hope watches for an expected message from an index on. The stimulus is the frame
-// of the client at that index.
-func (c *Conn) Hope(from int, match func(wire.Message) bool) *Ban {
-	return c.addWatch(&Ban{match: match, expected: true}, from)
+// ExpectLater watches for an expected message from an index on. The stimulus is the
+// frame of the client at that index.
+func (c *Conn) ExpectLater(from int, match func(wire.Message) bool) *Watch {
+	return c.addWatch(&Watch{match: match, expected: true}, from)
 }
 
 // addWatch registers a watch and shows it the frames that have come already.
-func (c *Conn) addWatch(b *Ban, from int) *Ban {
+func (c *Conn) addWatch(b *Watch, from int) *Watch {
 	b.exchange = exchangeNumber(c.sentFrame(from))
 	c.mu.Lock()
 	b.anonymousBefore = c.anonymous
@@ -82,7 +82,7 @@ func (c *Conn) answersOtherPost(exchange int, got wire.Frame) bool {
 // inspect keeps a frame that matches. anonymous is the number of frames so far that
 // an answer without id may be meant for. otherPost reports that the frame came in
 // the answer to another POST, which answers without id in it are meant for.
-func (b *Ban) inspect(e wire.Entry, anonymous int, otherPost bool) {
+func (b *Watch) inspect(e wire.Entry, anonymous int, otherPost bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.found != nil {
@@ -91,10 +91,10 @@ func (b *Ban) inspect(e wire.Entry, anonymous int, otherPost bool) {
 	sameExchange := e.HTTP != nil && e.HTTP.Exchange == b.exchange
 	unambiguous := anonymous == b.anonymousBefore || sameExchange
 	for _, part := range e.Message.Elements() {
-		hasID := part.ID().Usable()
+		hasID := part.ID().IsValid()
 		// A server may refuse any message with a failure status and an error without
 		// id (basic/transports#sending-messages-to-the-server).
-		if !hasID && (otherPost || e.Refuses() && !b.expected) {
+		if !hasID && (otherPost || e.HasFailureStatus() && !b.expected) {
 			continue
 		}
 		if b.match(part) && (hasID || unambiguous) {

@@ -18,8 +18,8 @@ func Missing(t testing.TB, what string) {
 	t.Skipf("skipped: %s is missing", what)
 }
 
-// Program returns the path of a program. It skips the test without it.
-func Program(t testing.TB, name string) string {
+// WithoutProgram returns the path of a program. It skips the test without it.
+func WithoutProgram(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {

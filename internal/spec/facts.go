@@ -8,9 +8,9 @@ type Facts struct {
 	// Stateless reports that there is no initialize: each request carries its
 	// protocol fields in _meta (basic/index#statelessness, since 2026-07-28).
 	Stateless bool
-	// Barrier is the method of a request that a conforming peer answers at any time
-	// in an open session: ping, or server/discover where ping was removed.
-	Barrier string
+	// BarrierMethod is the method of a request that a conforming peer answers at any
+	// time in an open session: ping, or server/discover where ping was removed.
+	BarrierMethod string
 	// ResourceNotFound is the error code for reading a resource that does not exist
 	// (server/resources#error-handling).
 	ResourceNotFound int
@@ -113,7 +113,7 @@ func (r Revision) facts() Facts {
 // revisions with a handshake differ by additions.
 func handshakeFacts() Facts {
 	return Facts{
-		Barrier:          "ping",
+		BarrierMethod:    "ping",
 		ResourceNotFound: LegacyResourceNotFound,
 		ServerRequests:   []string{"ping", "sampling/createMessage", "roots/list"},
 		ClientRequests: append(commonClientRequests(),
@@ -133,7 +133,7 @@ func statelessFacts() Facts {
 	return Facts{
 		Stateless:            true,
 		ResultType:           true,
-		Barrier:              "server/discover",
+		BarrierMethod:        "server/discover",
 		ResourceNotFound:     InvalidParams,
 		UTF8:                 true,
 		CompletionCapability: true,

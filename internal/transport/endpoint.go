@@ -19,7 +19,7 @@ type HTTPOptions struct {
 	Header      http.Header   // added to every request, such as an access token; recorded without the values
 	TLS         *tls.Config   // nil for the defaults
 	DialTimeout time.Duration // for a connection and its TLS handshake; 0 for 10 s
-	Limit       int           // bytes kept of a line or a body; 0 for DefaultLineLimit
+	ReadLimit   int           // bytes kept of a line or a body; 0 for DefaultLineLimit
 }
 
 // An Endpoint sends HTTP requests to one URL. It does not follow redirects, decode
@@ -62,8 +62,8 @@ func NewEndpoint(raw string, o HTTPOptions) (*Endpoint, error) {
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = 10 * time.Second
 	}
-	if o.Limit <= 0 {
-		o.Limit = DefaultLineLimit
+	if o.ReadLimit <= 0 {
+		o.ReadLimit = DefaultLineLimit
 	}
 	roundTripper := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -87,8 +87,8 @@ func newEndpoint(u *url.URL, o HTTPOptions, roundTripper *http.Transport, rateLi
 	}}
 }
 
-// Shown returns the URL without its password, for reports.
-func (e *Endpoint) Shown() string { return e.URL.Redacted() }
+// Redacted returns the URL without its password, for reports.
+func (e *Endpoint) Redacted() string { return e.URL.Redacted() }
 
 // Bearer returns the access token that every request carries; "" for none.
 func (e *Endpoint) Bearer() string {
@@ -111,10 +111,10 @@ func (e *Endpoint) WithBearer(token string) *Endpoint {
 	return newEndpoint(e.URL, o, e.roundTripper, e.rateLimited)
 }
 
-// Limited returns the number of answers with HTTP status 429, which says nothing
-// about the request itself (RFC 6585 section 4). It includes the answers to
+// RateLimitedCount returns the number of answers with HTTP status 429, which says
+// nothing about the request itself (RFC 6585 section 4). It includes the answers to
 // endpoints that were derived from this one.
-func (e *Endpoint) Limited() int64 { return e.rateLimited.Load() }
+func (e *Endpoint) RateLimitedCount() int64 { return e.rateLimited.Load() }
 
 // countStatus counts an answer that a rate limit gave.
 func (e *Endpoint) countStatus(status int) {
@@ -126,9 +126,9 @@ func (e *Endpoint) countStatus(status int) {
 // Close closes the idle connections.
 func (e *Endpoint) Close() { e.roundTripper.CloseIdleConnections() }
 
-// At returns the endpoint at another address, with the same host name and port. It
-// uses no proxy and keeps no connection.
-func (e *Endpoint) At(address netip.Addr) *Endpoint {
+// atAddress returns the endpoint at another address, with the same host name and
+// port. It uses no proxy and keeps no connection.
+func (e *Endpoint) atAddress(address netip.Addr) *Endpoint {
 	_, port, _ := net.SplitHostPort(e.hostPort())
 	to := net.JoinHostPort(address.String(), port)
 	roundTripper := e.roundTripper.Clone()
@@ -150,9 +150,9 @@ func portOrDefault(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// Dial opens a connection to the host of the endpoint, for bytes that net/http would
+// dial opens a connection to the host of the endpoint, for bytes that net/http would
 // repair or refuse to send.
-func (e *Endpoint) Dial(ctx context.Context) (net.Conn, error) {
+func (e *Endpoint) dial(ctx context.Context) (net.Conn, error) {
 	host := e.hostPort()
 	dialer := &net.Dialer{Timeout: e.opts.DialTimeout}
 	if e.URL.Scheme == "http" {

@@ -59,11 +59,11 @@ func TestDoSendsAndReturnsUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, cut, err := r.All()
+	text, cut, err := r.ReadAll()
 	if err != nil || cut || string(text) != "{}" {
 		t.Errorf("%q %v %v", text, cut, err)
 	}
-	if r.Status != 307 || r.MediaType() != "application/json" || r.Streams() {
+	if r.Status != 307 || r.MediaType() != "application/json" || r.IsEventStream() {
 		t.Errorf("%+v", r)
 	}
 	if got.Host != "evil.example" || body != `{"a":1}` || len(got.Header["Accept"]) != 2 {
@@ -72,23 +72,23 @@ func TestDoSendsAndReturnsUnchanged(t *testing.T) {
 	for key, want := range map[string]string{
 		"X-Both": "request", "Authorization": "Bearer secret", "Accept-Encoding": "identity",
 	} {
-		if got.Header.Get(key) != want || r.Sent.Get(key) != want {
-			t.Errorf("%s: the server received %q, Do returned %q, want %q", key, got.Header.Get(key), r.Sent.Get(key), want)
+		if got.Header.Get(key) != want || r.RequestHeader.Get(key) != want {
+			t.Errorf("%s: the server received %q, Do returned %q, want %q", key, got.Header.Get(key), r.RequestHeader.Get(key), want)
 		}
 	}
-	if r.Sent.Get("Host") != "evil.example" || r.Sent.Get("Content-Length") != "7" {
-		t.Errorf("the returned header is %v", r.Sent)
+	if r.RequestHeader.Get("Host") != "evil.example" || r.RequestHeader.Get("Content-Length") != "7" {
+		t.Errorf("the returned header is %v", r.RequestHeader)
 	}
 }
 
 // Encoded bytes name no content coding either, unless the caller does.
 func TestBytesRequestIdentityEncoding(t *testing.T) {
 	e := endpoint(t, nil, HTTPOptions{})
-	if b := string(e.Bytes(HTTPRequest{Method: "POST"})); !strings.Contains(b, "\r\nAccept-Encoding: identity\r\n") {
+	if b := string(e.EncodeRequest(HTTPRequest{Method: "POST"})); !strings.Contains(b, "\r\nAccept-Encoding: identity\r\n") {
 		t.Errorf("%q", b)
 	}
 	gzip := HTTPRequest{Method: "POST", Header: http.Header{"accept-encoding": {"gzip"}}}
-	if b := string(e.Bytes(gzip)); strings.Contains(b, "identity") {
+	if b := string(e.EncodeRequest(gzip)); strings.Contains(b, "identity") {
 		t.Errorf("%q", b)
 	}
 }
@@ -107,11 +107,11 @@ func TestNextReturnsEventsOfAnOpenStream(t *testing.T) {
 		close(gone)
 	}, HTTPOptions{})
 	r, err := e.Do(t.Context(), HTTPRequest{Method: "GET"})
-	if err != nil || !r.Streams() {
+	if err != nil || !r.IsEventStream() {
 		t.Fatal(r, err)
 	}
 	for i, want := range []string{"1", "2"} {
-		if got, err := r.Next(); err != nil || string(got.Data) != want {
+		if got, err := r.NextEvent(); err != nil || string(got.Data) != want {
 			t.Fatalf("event %d: %+v, %v", i, got, err)
 		}
 		if i == 0 {
@@ -124,19 +124,19 @@ func TestNextReturnsEventsOfAnOpenStream(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the server did not see the stream closed")
 	}
-	if _, err := r.Next(); err == nil || errors.Is(err, io.EOF) {
+	if _, err := r.NextEvent(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("a stream closed by this side ended with %v", err)
 	}
 }
 
 func TestAllTruncatesLongBodies(t *testing.T) {
 	serve := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 100)) }
-	e := endpoint(t, serve, HTTPOptions{Limit: 10})
+	e := endpoint(t, serve, HTTPOptions{ReadLimit: 10})
 	r, err := e.Do(t.Context(), HTTPRequest{Method: "GET"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, cut, err := r.All(); len(text) != 10 || !cut || err != nil {
+	if text, cut, err := r.ReadAll(); len(text) != 10 || !cut || err != nil {
 		t.Errorf("%q %v %v", text, cut, err)
 	}
 }
@@ -179,10 +179,10 @@ func TestProtocolsOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if protocol, _, _ := r.All(); string(protocol) != "HTTP/2.0" {
+	if protocol, _, _ := r.ReadAll(); string(protocol) != "HTTP/2.0" {
 		t.Errorf("the request used %q", protocol)
 	}
-	c, err := e.Dial(t.Context())
+	c, err := e.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,11 +211,11 @@ func TestAtKeepsTheHostName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, err := e.At(netip.MustParseAddr("127.0.0.1")).Do(t.Context(), HTTPRequest{Method: "GET"})
+	reply, err := e.atAddress(netip.MustParseAddr("127.0.0.1")).Do(t.Context(), HTTPRequest{Method: "GET"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, _, _ := reply.All(); string(body) != "mcp.invalid:"+port {
+	if body, _, _ := reply.ReadAll(); string(body) != "mcp.invalid:"+port {
 		t.Errorf("the server received the host %q", body)
 	}
 }
@@ -239,7 +239,7 @@ func TestSwitchingProtocolsHasNoBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, "reading the body", func() {
-		if body, _, err := r.All(); r.Status != 101 || len(body) > 0 || err != nil {
+		if body, _, err := r.ReadAll(); r.Status != 101 || len(body) > 0 || err != nil {
 			t.Errorf("%d %q %v", r.Status, body, err)
 		}
 		<-gone

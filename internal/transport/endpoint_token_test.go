@@ -56,12 +56,12 @@ func TestTokensAreSentAndNotRecorded(t *testing.T) {
 	}{
 		{own, HTTPRequest{Method: "GET"}, both},
 		{other, HTTPRequest{Method: "GET"}, otherUser},
-		{own, HTTPRequest{Method: "GET", Strange: true}, http.Header{}},
+		{own, HTTPRequest{Method: "GET", OmitEndpointHeader: true}, http.Header{}},
 		{own, HTTPRequest{Method: "GET", URL: query, Header: http.Header{"Authorization": nil}}, keyOnly},
 	} {
 		s := &Streamable{Endpoint: c.at, Record: record}
 		s.Open()
-		if _, err := s.Exchange(t.Context(), c.r); err != nil {
+		if _, err := s.StartExchange(t.Context(), c.r); err != nil {
 			t.Fatal(err)
 		}
 		s.Close(context.Background())

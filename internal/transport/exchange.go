@@ -36,15 +36,15 @@ func (s *exchanger) end() {
 	s.readers.Wait()
 }
 
-// Exchange sends a request unchanged and returns once the head of the answer has
+// StartExchange sends a request unchanged and returns once the head of the answer has
 // come. A goroutine reads the body; it ends with the session.
-func (s *exchanger) Exchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
+func (s *exchanger) StartExchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
 	return s.start(ctx, s.endpoint, r)
 }
 
-// ExchangeAt sends the request to another address of the server.
-func (s *exchanger) ExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
-	return s.start(ctx, s.endpoint.At(address), r)
+// StartExchangeAt sends the request to another address of the server.
+func (s *exchanger) StartExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+	return s.start(ctx, s.endpoint.atAddress(address), r)
 }
 
 // start starts an exchange. ctx bounds the wait for the head, the session the whole
@@ -58,7 +58,7 @@ func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exc
 		if err == nil {
 			reply.Close()
 		}
-		err = fmt.Errorf("%s %s: %w", r.Method, e.Shown(), context.Cause(ctx))
+		err = fmt.Errorf("%s %s: %w", r.Method, e.Redacted(), context.Cause(ctx))
 	}
 	if err != nil {
 		cancel()
@@ -66,7 +66,7 @@ func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exc
 		return nil, err
 	}
 	x := &Exchange{
-		At: at, Status: reply.Status, Header: reply.Header,
+		FrameIndex: at, Status: reply.Status, Header: reply.Header,
 		log: &s.log, number: n, request: r, response: reply, changed: make(chan struct{}),
 	}
 	s.readers.Go(func() {
@@ -80,14 +80,14 @@ func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exc
 // answer as far as it has come. Its frames are recorded as frames without a
 // message, so that no check takes them for messages.
 type Exchange struct {
-	At     int // index of the frame of the request
-	Status int
-	Header http.Header // of the answer
+	FrameIndex int // index of the frame of the request
+	Status     int
+	Header     http.Header // of the answer
 
 	log      *exchangeLog
 	number   int
 	request  HTTPRequest
-	response *Reply
+	response *HTTPResponse
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and renewed at every change of the fields below
@@ -97,9 +97,9 @@ type Exchange struct {
 	endReason error // io.EOF if the peer ended the answer properly
 }
 
-// Begins reports whether a frame is the request of the exchange. It also compares the
-// header fields, since another session may use the same exchange number.
-func (x *Exchange) Begins(f wire.Frame) bool {
+// IsRequestFrame reports whether a frame is the request of the exchange. It also
+// compares the header fields, since another session may use the same exchange number.
+func (x *Exchange) IsRequestFrame(f wire.Frame) bool {
 	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.number || f.HTTP.Method != x.request.Method {
 		return false
 	}
@@ -115,8 +115,8 @@ func (x *Exchange) Begins(f wire.Frame) bool {
 // "" if the answer names none.
 func (x *Exchange) MediaType() string { return x.response.MediaType() }
 
-// Streams reports whether the answer declares its body as an event stream.
-func (x *Exchange) Streams() bool { return x.response.Streams() }
+// IsEventStream reports whether the answer declares its body as an event stream.
+func (x *Exchange) IsEventStream() bool { return x.response.IsEventStream() }
 
 // maxStreamBytes bounds what an Exchange keeps of one stream.
 const maxStreamBytes = 64 << 20
@@ -124,8 +124,8 @@ const maxStreamBytes = 64 << 20
 // read reads the answer to its end.
 func (x *Exchange) read() {
 	defer x.response.Close()
-	if !x.Streams() {
-		body, _, err := x.response.All()
+	if !x.IsEventStream() {
+		body, _, err := x.response.ReadAll()
 		x.log.recordAnswer(x.number, x.response, body)
 		if err == nil {
 			err = io.EOF
@@ -136,7 +136,7 @@ func (x *Exchange) read() {
 	x.log.recordHead(x.number, x.response)
 	kept := 0
 	for {
-		e, err := x.response.Next()
+		e, err := x.response.NextEvent()
 		if err != nil {
 			x.log.recordEnd(x.number, err, true)
 			x.update(func() { x.ended, x.endReason = true, err })
@@ -194,9 +194,9 @@ func (x *Exchange) Body() []byte {
 	return x.body
 }
 
-// Over reports whether the answer has ended, and why: io.EOF if the peer ended it
+// Ended reports whether the answer has ended, and why: io.EOF if the peer ended it
 // properly.
-func (x *Exchange) Over() (reason error, ended bool) {
+func (x *Exchange) Ended() (reason error, ended bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.endReason, x.ended
@@ -230,7 +230,7 @@ func (x *Exchange) Await(ctx context.Context, within time.Duration, condition fu
 
 // Close ends the exchange from this side.
 func (x *Exchange) Close() {
-	if _, ended := x.Over(); ended {
+	if _, ended := x.Ended(); ended {
 		return
 	}
 	x.log.recordClosedByClient(x.number)

@@ -26,7 +26,7 @@ func (x *exchangeLog) recordRequest(e *Endpoint, r HTTPRequest, raw []byte) (n, 
 		header = http.Header{}
 	}
 	for key, values := range e.opts.Header {
-		if _, set := header[key]; !set && !r.Strange {
+		if _, set := header[key]; !set && !r.OmitEndpointHeader {
 			header[key] = maskedValues(values)
 		}
 	}
@@ -58,24 +58,24 @@ func (x *exchangeLog) add(f wire.Frame) {
 }
 
 // recordHead records the head of an answer whose body is a stream.
-func (x *exchangeLog) recordHead(n int, r *Reply) {
+func (x *exchangeLog) recordHead(n int, r *HTTPResponse) {
 	x.add(wire.Frame{From: wire.Server, HTTP: headFrame(n, r), Note: r.note()})
 }
 
 // recordAnswer records an answer whose body is no message.
-func (x *exchangeLog) recordAnswer(n int, r *Reply, body []byte) {
+func (x *exchangeLog) recordAnswer(n int, r *HTTPResponse, body []byte) {
 	x.add(wire.Frame{From: wire.Server, HTTP: answerFrame(n, r, body, nil), Note: r.note()})
 }
 
 // recordFailure records why an exchange has no answer.
 func (x *exchangeLog) recordFailure(n int, err error) {
-	x.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: err.Error(), Last: true}})
+	x.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, EndReason: err.Error(), Final: true}})
 }
 
 // recordEnd records the end of a stream. final reports that no other stream will
 // continue it.
 func (x *exchangeLog) recordEnd(n int, err error, final bool) {
-	x.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, End: endReason(err), Last: final}})
+	x.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, EndReason: endReason(err), Final: final}})
 }
 
 // closedByClient is the end of an exchange that this side closed.
@@ -83,21 +83,21 @@ const closedByClient = "closed by the client"
 
 // recordClosedByClient records that this side closed an exchange.
 func (x *exchangeLog) recordClosedByClient(n int) {
-	x.add(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, End: closedByClient}})
+	x.add(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, EndReason: closedByClient}})
 }
 
 // headFrame returns the HTTP part of the head of an answer.
-func headFrame(n int, r *Reply) *wire.HTTP {
+func headFrame(n int, r *HTTPResponse) *wire.HTTP {
 	return &wire.HTTP{Exchange: n, Status: r.Status, Header: r.Header}
 }
 
 // answerFrame returns the HTTP part of an answer with its body. broken is why the
 // body is incomplete, or nil.
-func answerFrame(n int, r *Reply, body []byte, broken error) *wire.HTTP {
+func answerFrame(n int, r *HTTPResponse, body []byte, broken error) *wire.HTTP {
 	h := headFrame(n, r)
 	h.Body = recordedText(body)
 	if broken != nil {
-		h.End, h.Last = unwrapURLError(broken).Error(), true
+		h.EndReason, h.Final = unwrapURLError(broken).Error(), true
 	}
 	return h
 }

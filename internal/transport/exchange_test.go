@@ -21,12 +21,12 @@ func TestExchangeWithBody(t *testing.T) {
 			json(w, http.StatusForbidden, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"no"}}`)
 		}
 	})
-	post, err := s.Posting(t.Context(), wire.Parse([]byte(initialize)))
+	post, err := s.NewPostRequest(t.Context(), wire.Parse([]byte(initialize)))
 	if err != nil || string(post.Body) != initialize {
 		t.Fatalf("%+v, %v", post, err)
 	}
 	post.Header.Set("Origin", "http://evil.example")
-	x, err := s.Exchange(t.Context(), post)
+	x, err := s.StartExchange(t.Context(), post)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestExchangeWithBody(t *testing.T) {
 	if x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false }) {
 		t.Error("Await reports true for a condition that never holds")
 	}
-	if reason, ended := x.Over(); !ended || !errors.Is(reason, io.EOF) {
+	if reason, ended := x.Ended(); !ended || !errors.Is(reason, io.EOF) {
 		t.Errorf("the exchange ended with %v", reason)
 	}
 	r.noMessages(t)
@@ -66,7 +66,7 @@ func TestExchangeWithStream(t *testing.T) {
 			}
 		}
 	})
-	get, err := s.Exchange(t.Context(), HTTPRequest{Method: http.MethodGet, Header: s.Fields()})
+	get, err := s.StartExchange(t.Context(), HTTPRequest{Method: http.MethodGet, Header: s.SessionHeader()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,16 +74,16 @@ func TestExchangeWithStream(t *testing.T) {
 	if !get.Await(t.Context(), time.Minute, oneMessage) || len(get.Events()) != 2 {
 		t.Errorf("the stream has %v", get.Events())
 	}
-	if _, ended := get.Over(); ended {
+	if _, ended := get.Ended(); ended {
 		t.Error("the open stream is reported as ended")
 	}
 	if get.Await(t.Context(), time.Millisecond, func(*Exchange) bool { return false }) {
 		t.Error("Await reports true for a condition that never holds")
 	}
 	get.Close()
-	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByClient })
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.EndReason == closedByClient })
 	get.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	if _, ended := get.Over(); !ended {
+	if _, ended := get.Ended(); !ended {
 		t.Error("the closed stream is reported as open")
 	}
 	r.noMessages(t)
@@ -94,11 +94,11 @@ func TestExchangeWithoutAnswer(t *testing.T) {
 	s, r := link(t, spec.V2026_07_28, func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("time is over"))
 	defer cancel()
-	x, err := s.Exchange(ctx, HTTPRequest{Method: http.MethodGet})
+	x, err := s.StartExchange(ctx, HTTPRequest{Method: http.MethodGet})
 	if err == nil || !strings.Contains(err.Error(), "time is over") {
 		t.Errorf("%+v, %v", x, err)
 	}
-	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.HTTP.Last })
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.HTTP.Final })
 }
 
 // An endless stream is closed once its size exceeds the limit.
@@ -111,16 +111,16 @@ func TestExchangeClosesEndlessStream(t *testing.T) {
 			sse(w, event)
 		}
 	})
-	x, err := s.Exchange(t.Context(), HTTPRequest{Method: http.MethodGet})
+	x, err := s.StartExchange(t.Context(), HTTPRequest{Method: http.MethodGet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	reason, ended := x.Over()
+	reason, ended := x.Ended()
 	if !ended || !strings.Contains(fmt.Sprint(reason), "closed after") || len(x.Events()) != maxStreamBytes>>22 {
 		t.Errorf("%v, %v, %d events", reason, ended, len(x.Events()))
 	}
-	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.End == closedByClient })
+	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.EndReason == closedByClient })
 	within(t, "closing the stream", func() { <-gone })
 }
 
@@ -142,12 +142,12 @@ func TestAnswerHeadsAreBounded(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "headers exceeded 1048576 bytes") {
 		t.Errorf("%v", err)
 	}
-	raw, err := s.Raw(t.Context())
+	raw, err := s.OpenRawConn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	if _, err := raw.Write(t.Context(), s.Endpoint.Bytes(HTTPRequest{Method: http.MethodPost})); err != nil {
+	if _, err := raw.Write(t.Context(), s.Endpoint.EncodeRequest(HTTPRequest{Method: http.MethodPost})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := raw.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "head is longer than 1048576 bytes") {

@@ -23,7 +23,7 @@ func FuzzFieldValue(f *testing.F) {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
-		field := FieldValue(v)
+		field := EncodeFieldValue(v)
 		if strings.ContainsFunc(field, func(r rune) bool { return r < ' ' || r > '~' }) || field != strings.TrimSpace(field) {
 			t.Errorf("%q is encoded as %q, which no field can hold", v, field)
 		}
@@ -54,10 +54,10 @@ func FuzzMediaType(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v string) {
 		header := http.Header{"Content-Type": {v}}
-		reply := Reply{Header: header}
+		reply := HTTPResponse{Header: header}
 		recorded := wire.HTTP{Header: header}
-		if reply.Streams() != recorded.Streams() {
-			t.Errorf("%q: the answer is a stream: %v, its record: %v", v, reply.Streams(), recorded.Streams())
+		if reply.IsEventStream() != recorded.IsEventStream() {
+			t.Errorf("%q: the answer is a stream: %v, its record: %v", v, reply.IsEventStream(), recorded.IsEventStream())
 		}
 		if kind := reply.MediaType(); kind != strings.ToLower(kind) || strings.Contains(kind, ";") {
 			t.Errorf("%q has the media type %q", v, kind)
@@ -82,7 +82,7 @@ func FuzzMirror(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw, schema []byte) {
 		m := wire.Parse(raw)
 		e := &Endpoint{}
-		if wire.Parse(schema).Fault == nil {
+		if wire.Parse(schema).SyntaxError == nil {
 			e.toolHeaders.Store(m.Params().Get("name").String(), toolHeadersOf(gjson.ParseBytes(schema)))
 		}
 		s := &Streamable{Endpoint: e, Rev: spec.V2026_07_28}
@@ -116,7 +116,7 @@ func FuzzEndpointEvent(f *testing.F) {
 		}
 		s := &LegacySSE{Endpoint: &Endpoint{URL: base}, decided: make(chan struct{})}
 		s.setMessageURL(s.resolve(uri))
-		to, err := s.To(t.Context())
+		to, err := s.MessageURL(t.Context())
 		if err == nil && (to.Scheme != "http" || to.Host != "127.0.0.1:8080") {
 			t.Errorf("%q names %s", uri, to)
 		}

@@ -19,8 +19,8 @@ type LegacySSE struct {
 	// Record records a frame and returns its index. It is called from several
 	// goroutines, but never by two at once.
 	Record func(wire.Frame) int
-	// Lost is called when the server closes the stream; it may be nil.
-	Lost func(error)
+	// OnSessionLost is called when the server closes the stream; it may be nil.
+	OnSessionLost func(error)
 
 	exchanger
 	decided    chan struct{} // closed once messageURL or urlErr is set
@@ -40,10 +40,10 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 	if err == nil && !mayBeSessionStream(reply) {
 		defer cancel()
 		defer stop() // after the body was read, which may have no end
-		body, _, _ := reply.All()
+		body, _, _ := reply.ReadAll()
 		s.log.recordAnswer(n, reply, body)
 		return fmt.Errorf("GET %s was answered with %d %s, not with a stream",
-			s.Endpoint.Shown(), reply.Status, reply.MediaType())
+			s.Endpoint.Redacted(), reply.Status, reply.MediaType())
 	}
 	if !stop() && err == nil {
 		reply.Close()
@@ -66,7 +66,7 @@ func (s *LegacySSE) Open(ctx context.Context) error {
 // It accepts a stream with a wrong media type or another status of success, so that
 // the rest of the server can be checked; a check reports the wrong head. An HTML
 // page or an error is no stream.
-func mayBeSessionStream(r *Reply) bool {
+func mayBeSessionStream(r *HTTPResponse) bool {
 	switch r.MediaType() {
 	case "application/json", "text/html":
 		return false
@@ -75,27 +75,27 @@ func mayBeSessionStream(r *Reply) bool {
 }
 
 // read reads the stream to its end, which ends the session.
-func (s *LegacySSE) read(n int, reply *Reply) {
+func (s *LegacySSE) read(n int, reply *HTTPResponse) {
 	defer reply.Close()
 	for {
-		e, err := reply.Next()
+		e, err := reply.NextEvent()
 		if err != nil {
 			s.log.recordEnd(n, err, false)
 			lost := fmt.Errorf("the server closed the stream of the session: %s", endReason(err))
 			s.setMessageURL(nil, lost)
-			if s.ctx.Err() == nil && s.Lost != nil {
-				s.Lost(lost)
+			if s.ctx.Err() == nil && s.OnSessionLost != nil {
+				s.OnSessionLost(lost)
 			}
 			return
 		}
-		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Cut: e.Cut}
+		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Truncated: e.Truncated}
 		switch {
-		case e.Dispatched() && e.Type == "endpoint":
+		case e.IsDispatched() && e.Type == "endpoint":
 			f.HTTP.Body = recordedText(e.Data)
 			s.setMessageURL(s.resolve(string(e.Data)))
-		case e.Dispatched() && (e.Type == "" || e.Type == "message"):
+		case e.IsDispatched() && (e.Type == "" || e.Type == "message"):
 			f.Raw = e.Data
-		case e.Dispatched():
+		case e.IsDispatched():
 			f.HTTP.Body = recordedText(e.Data)
 		}
 		s.log.add(f)
@@ -109,9 +109,9 @@ func (s *LegacySSE) resolve(uri string) (*url.URL, error) {
 	return s.Endpoint.URL.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(strings.TrimSpace(uri)))
 }
 
-// ErrElsewhere is the error of a server that names a message URL of another origin.
+// ErrCrossOrigin is the error of a server that names a message URL of another origin.
 // Messages would take the access token there.
-var ErrElsewhere = errors.New("messages are not sent to another origin, since they carry the access token")
+var ErrCrossOrigin = errors.New("messages are not sent to another origin, since they carry the access token")
 
 // setMessageURL sets the URL that messages are posted to, or why there is none.
 // Only the first call has an effect.
@@ -124,13 +124,14 @@ func (s *LegacySSE) setMessageURL(to *url.URL, err error) {
 	if s.messageURL, s.urlErr = to, err; err == nil && !sameOrigin(to, s.Endpoint.URL) {
 		s.messageURL = nil
 		s.urlErr = fmt.Errorf("the endpoint %s is of another origin than %s: %w",
-			wire.Clip(to.Redacted(), 200), s.Endpoint.Shown(), ErrElsewhere)
+			wire.Clip(to.Redacted(), 200), s.Endpoint.Redacted(), ErrCrossOrigin)
 	}
 	close(s.decided)
 }
 
-// To returns the URL that messages are posted to, once the server has named it.
-func (s *LegacySSE) To(ctx context.Context) (*url.URL, error) {
+// MessageURL returns the URL that messages are posted to, once the server has named
+// it.
+func (s *LegacySSE) MessageURL(ctx context.Context) (*url.URL, error) {
 	select {
 	case <-s.decided:
 		return s.messageURL, s.urlErr
@@ -149,7 +150,7 @@ func sameOrigin(a, b *url.URL) bool {
 // answer to the POST has come; a goroutine reads the body of that answer. The
 // response to the message comes on the stream.
 func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
-	r, err := s.Posting(ctx, wire.Message{Raw: raw})
+	r, err := s.NewPostRequest(ctx, wire.Message{Raw: raw})
 	if err != nil {
 		return 0, err
 	}
@@ -166,22 +167,22 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 	}
 	s.readers.Go(func() {
 		defer cancel()
-		body, _, err := reply.All()
+		body, _, err := reply.ReadAll()
 		s.log.add(wire.Frame{From: wire.Server, HTTP: answerFrame(n, reply, body, err), Note: reply.note()})
 	})
 	return at, nil
 }
 
-// Posting returns the request that posts a message, once the server has named the
-// URL for it.
-func (s *LegacySSE) Posting(ctx context.Context, m wire.Message) (HTTPRequest, error) {
-	to, err := s.To(ctx)
+// NewPostRequest returns the request that posts a message, once the server has named
+// the URL for it.
+func (s *LegacySSE) NewPostRequest(ctx context.Context, m wire.Message) (HTTPRequest, error) {
+	to, err := s.MessageURL(ctx)
 	header := http.Header{"Content-Type": {"application/json"}}
 	return HTTPRequest{Method: http.MethodPost, URL: to, Header: header, Body: m.Raw}, err
 }
 
-// Fields returns the header fields of all requests of the session: none.
-func (s *LegacySSE) Fields() http.Header { return http.Header{} }
+// SessionHeader returns the header fields of all requests of the session: none.
+func (s *LegacySSE) SessionHeader() http.Header { return http.Header{} }
 
 // Close closes the stream, which ends the session.
 func (s *LegacySSE) Close() { s.end() }

@@ -18,7 +18,7 @@ func legacySSE(t *testing.T, h http.HandlerFunc) (*LegacySSE, *recorder) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{Limit: 64 << 20})
+	e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{ReadLimit: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestLegacySSESendDoesNotAwaitTheBody(t *testing.T) {
 		}
 	})
 	f := r.await(t, func(f wire.Frame) bool { return f.HTTP.Exchange == 2 && f.HTTP.Status == 202 })
-	if f.HTTP.Body != "Acc" || f.HTTP.End != "unexpected EOF" || !f.HTTP.Last {
+	if f.HTTP.Body != "Acc" || f.HTTP.EndReason != "unexpected EOF" || !f.HTTP.Final {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
 }
@@ -115,7 +115,7 @@ func TestSameOrigin(t *testing.T) {
 		}
 		s := &LegacySSE{Endpoint: e, decided: make(chan struct{})}
 		s.setMessageURL(s.resolve(c.b))
-		if to, err := s.To(t.Context()); (err == nil) != c.same || c.same && to.String() != c.b {
+		if to, err := s.MessageURL(t.Context()); (err == nil) != c.same || c.same && to.String() != c.b {
 			t.Errorf("from %s to %s: %v", c.a, c.b, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestLegacySSESession(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, lost := &recorder{more: make(chan struct{})}, make(chan error, 1)
-	s := &LegacySSE{Endpoint: e, Record: r.record, Lost: func(err error) { lost <- err }}
+	s := &LegacySSE{Endpoint: e, Record: r.record, OnSessionLost: func(err error) { lost <- err }}
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestLegacySSEReadsNonconformingStreams(t *testing.T) {
 		if err := s.Open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if to, err := s.To(t.Context()); err != nil || to.Path != "/messages" {
+		if to, err := s.MessageURL(t.Context()); err != nil || to.Path != "/messages" {
 			t.Errorf("%+v: %v, %v", c, to, err)
 		}
 		s.Close()

@@ -19,8 +19,8 @@ type Line struct {
 	Unterminated bool   // the stream ended before the newline
 }
 
-// Cut reports whether the line was longer than the limit.
-func (l Line) Cut() bool { return l.Length > len(l.Bytes) }
+// IsTruncated reports whether the line was longer than the limit.
+func (l Line) IsTruncated() bool { return l.Length > len(l.Bytes) }
 
 // A LineReader splits a stream at newlines, which is the framing of stdio
 // (basic/transports#stdio).

@@ -24,7 +24,7 @@ type Command struct {
 	stdio
 }
 
-func (c Command) String() string { return Quote(c.Argv) }
+func (c Command) String() string { return ShellQuote(c.Argv) }
 
 // WithGuard returns the command with a guard.
 func (c Command) WithGuard(start func() (*Guard, error)) (Target, *Guard, error) {

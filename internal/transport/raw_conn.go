@@ -15,10 +15,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Raw is a connection to the server for bytes that no HTTP client would send. They
-// are recorded as frames without a message, so that no check takes them for
+// RawConn is a connection to the server for bytes that no HTTP client would send.
+// They are recorded as frames without a message, so that no check takes them for
 // messages.
-type Raw struct {
+type RawConn struct {
 	endpoint  *Endpoint
 	log       *exchangeLog
 	conn      net.Conn
@@ -28,18 +28,18 @@ type Raw struct {
 	number    int               // of the last exchange
 }
 
-// Raw opens a connection for bytes. The caller closes it.
-func (s *exchanger) Raw(ctx context.Context) (*Raw, error) {
-	conn, err := s.endpoint.Dial(ctx)
+// OpenRawConn opens a connection for bytes. The caller closes it.
+func (s *exchanger) OpenRawConn(ctx context.Context) (*RawConn, error) {
+	conn, err := s.endpoint.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	head := &io.LimitedReader{R: conn}
-	return &Raw{endpoint: s.endpoint, log: &s.log, conn: conn, headLimit: head, in: bufio.NewReader(head)}, nil
+	return &RawConn{endpoint: s.endpoint, log: &s.log, conn: conn, headLimit: head, in: bufio.NewReader(head)}, nil
 }
 
 // Write records bytes, writes them, and returns the index of their frame.
-func (r *Raw) Write(ctx context.Context, b []byte) (at int, err error) {
+func (r *RawConn) Write(ctx context.Context, b []byte) (at int, err error) {
 	defer r.closeOnDone(ctx)()
 	line, _, _ := bytes.Cut(b, []byte("\r\n"))
 	method, rest, _ := strings.Cut(string(line), " ")
@@ -66,8 +66,8 @@ func (e *Endpoint) withoutSecrets(b []byte) []byte {
 	return b
 }
 
-// RawReply is one answer that came over a Raw connection.
-type RawReply struct {
+// RawResponse is one answer that came over a RawConn.
+type RawResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte // up to the limit of the endpoint; of an event stream up to its first block with data
@@ -75,7 +75,7 @@ type RawReply struct {
 
 // Read returns the next answer. It returns an error if no head of an answer comes.
 // If the context ends while the body comes, it returns the body so far.
-func (r *Raw) Read(ctx context.Context) (*RawReply, error) {
+func (r *RawConn) Read(ctx context.Context) (*RawResponse, error) {
 	defer r.closeOnDone(ctx)()
 	of := &http.Request{Method: http.MethodPost}
 	if len(r.methods) > 0 {
@@ -99,10 +99,10 @@ func (r *Raw) Read(ctx context.Context) (*RawReply, error) {
 	r.headLimit.N = math.MaxInt64 // readBody has a limit of its own
 	defer answer.Body.Close()
 	r.endpoint.countStatus(answer.StatusCode)
-	reply := &Reply{Status: answer.StatusCode, Header: answer.Header, body: answer.Body, limit: r.endpoint.opts.Limit}
+	reply := &HTTPResponse{Status: answer.StatusCode, Header: answer.Header, body: answer.Body, limit: r.endpoint.opts.ReadLimit}
 	body := readBody(reply)
 	r.log.recordAnswer(r.number, reply, body)
-	return &RawReply{Status: reply.Status, Header: reply.Header, Body: body}, nil
+	return &RawResponse{Status: reply.Status, Header: reply.Header, Body: body}, nil
 }
 
 // isInterim reports whether another head follows an answer with this status (RFC
@@ -113,15 +113,15 @@ func isInterim(status int) bool {
 
 // readBody reads a body as far as it comes; of an event stream, up to the end of
 // its first block with data.
-func readBody(reply *Reply) []byte {
+func readBody(reply *HTTPResponse) []byte {
 	var kept bytes.Buffer
 	in := io.TeeReader(io.LimitReader(reply.body, int64(reply.limit)), &kept)
-	if !reply.Streams() {
+	if !reply.IsEventStream() {
 		_, _ = io.Copy(io.Discard, in) // what came is the body, also where the connection broke
 		return kept.Bytes()
 	}
 	for events := NewEventReader(in, reply.limit); ; {
-		if e, err := events.Next(); err != nil || e.Dispatched() && len(e.Data) > 0 {
+		if e, err := events.Next(); err != nil || e.IsDispatched() && len(e.Data) > 0 {
 			return kept.Bytes()
 		}
 	}
@@ -129,7 +129,7 @@ func readBody(reply *Reply) []byte {
 
 // closeOnDone closes the connection when the context ends, until the returned
 // function is called.
-func (r *Raw) closeOnDone(ctx context.Context) (stop func()) {
+func (r *RawConn) closeOnDone(ctx context.Context) (stop func()) {
 	cancel := context.AfterFunc(ctx, func() { r.conn.Close() })
 	return func() { cancel() }
 }
@@ -143,4 +143,4 @@ func contextCause(ctx context.Context, err error) error {
 }
 
 // Close closes the connection.
-func (r *Raw) Close() { r.conn.Close() }
+func (r *RawConn) Close() { r.conn.Close() }

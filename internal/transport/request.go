@@ -24,9 +24,9 @@ type HTTPRequest struct {
 	Host   string      // replaces the host of the URL; "" to keep it
 	Header http.Header // overrides the fields of the endpoint; a nil value drops one
 	Body   []byte
-	// Strange omits the header fields of the endpoint, such as its access token: the
-	// request goes to another server.
-	Strange bool
+	// OmitEndpointHeader omits the header fields of the endpoint, such as its access
+	// token: the request goes to another server.
+	OmitEndpointHeader bool
 }
 
 // url returns the URL of a request to an endpoint.
@@ -41,7 +41,7 @@ func (r HTTPRequest) url(e *Endpoint) *url.URL {
 // names.
 func (r HTTPRequest) header(e *Endpoint) http.Header {
 	own := e.opts.Header
-	if r.Strange {
+	if r.OmitEndpointHeader {
 		own = nil
 	}
 	out := http.Header{}
@@ -55,7 +55,7 @@ func (r HTTPRequest) header(e *Endpoint) http.Header {
 
 // Do sends a request and returns once the head of the answer has come. The context
 // bounds the whole exchange, the body of the answer included.
-func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
+func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*HTTPResponse, error) {
 	to := r.url(e)
 	ctx, cancel := context.WithCancel(ctx)
 	sent := &headerTrace{header: http.Header{}}
@@ -81,16 +81,17 @@ func (e *Endpoint) Do(ctx context.Context, r HTTPRequest) (*Reply, error) {
 		answer.Body.Close()
 		answer.Body = http.NoBody
 	}
-	return &Reply{
-		Status: answer.StatusCode, Header: answer.Header, Sent: sent.snapshot(), Again: again,
-		body: answer.Body, limit: e.opts.Limit, cancel: cancel,
+	return &HTTPResponse{
+		Status: answer.StatusCode, Header: answer.Header, RequestHeader: sent.snapshot(), Retried: again,
+		body: answer.Body, limit: e.opts.ReadLimit, cancel: cancel,
 	}, nil
 }
 
-// Bytes returns a request as the bytes of one of HTTP/1.1, with the header fields of
-// the endpoint, so that a caller can change them and send them over a connection of
-// its own. The request asks the server to close the connection after the answer.
-func (e *Endpoint) Bytes(r HTTPRequest) []byte {
+// EncodeRequest returns a request as the bytes of one of HTTP/1.1, with the header
+// fields of the endpoint, so that a caller can change them and send them over a
+// connection of its own. The request asks the server to close the connection after
+// the answer.
+func (e *Endpoint) EncodeRequest(r HTTPRequest) []byte {
 	to, header := r.url(e), r.header(e)
 	host := r.Host
 	if host == "" {
@@ -111,13 +112,13 @@ func (e *Endpoint) Bytes(r HTTPRequest) []byte {
 	return b.Bytes()
 }
 
-// Reply is the answer to one request: its head, and a body that is read once, with
-// Next or All.
-type Reply struct {
-	Status int
-	Header http.Header // of the answer
-	Sent   http.Header // of the request, with the fields that net/http added
-	Again  bool        // the request was sent twice: the server closed the first, idle connection
+// HTTPResponse is the answer to one request: its head, and a body that is read once,
+// with NextEvent or ReadAll.
+type HTTPResponse struct {
+	Status        int
+	Header        http.Header // of the answer
+	RequestHeader http.Header // of the request, with the fields that net/http added
+	Retried       bool        // the request was sent twice: the server closed the first, idle connection
 
 	events *EventReader
 	body   io.ReadCloser
@@ -131,8 +132,8 @@ type Reply struct {
 const retryNote = "sent twice: the server closed the idle connection that the first attempt used"
 
 // note returns a remark for readers of the transcript, or "".
-func (r *Reply) note() string {
-	if r.Again {
+func (r *HTTPResponse) note() string {
+	if r.Retried {
 		return retryNote
 	}
 	return ""
@@ -140,7 +141,7 @@ func (r *Reply) note() string {
 
 // MediaType returns the media type of the body without parameters, in lower case;
 // "" if the answer names none.
-func (r *Reply) MediaType() string {
+func (r *HTTPResponse) MediaType() string {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		kind, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
@@ -149,21 +150,21 @@ func (r *Reply) MediaType() string {
 	return kind
 }
 
-// Streams reports whether the answer declares its body as an event stream.
-func (r *Reply) Streams() bool { return r.MediaType() == "text/event-stream" }
+// IsEventStream reports whether the answer declares its body as an event stream.
+func (r *HTTPResponse) IsEventStream() bool { return r.MediaType() == "text/event-stream" }
 
-// Next returns the next block of an event stream. It returns io.EOF if the peer
+// NextEvent returns the next block of an event stream. It returns io.EOF if the peer
 // ended the stream properly, and another error if the stream broke.
-func (r *Reply) Next() (Event, error) {
+func (r *HTTPResponse) NextEvent() (Event, error) {
 	if r.events == nil {
 		r.events = NewEventReader(r.body, r.limit)
 	}
 	return r.events.Next()
 }
 
-// All returns the body up to the limit of the endpoint. cut reports that the body
+// ReadAll returns the body up to the limit of the endpoint. cut reports that the body
 // was longer.
-func (r *Reply) All() (all []byte, cut bool, err error) {
+func (r *HTTPResponse) ReadAll() (all []byte, cut bool, err error) {
 	defer r.Close()
 	all, err = io.ReadAll(io.LimitReader(r.body, int64(r.limit)+1))
 	if len(all) > r.limit {
@@ -174,7 +175,7 @@ func (r *Reply) All() (all []byte, cut bool, err error) {
 
 // Close ends the exchange. If its body has not come to its end, the peer sees its
 // connection or HTTP/2 stream closed. Close may be called more than once.
-func (r *Reply) Close() {
+func (r *HTTPResponse) Close() {
 	r.once.Do(func() {
 		r.cancel()
 		r.body.Close()

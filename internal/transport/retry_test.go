@@ -61,8 +61,8 @@ func TestPostIsRepeatedAfterIdleConnectionCloses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body, _, err := r.All(); string(body) != "{}" || err != nil || r.Again != (i == 1) {
-			t.Errorf("request %d: %q, %v, sent twice: %v", i, body, err, r.Again)
+		if body, _, err := r.ReadAll(); string(body) != "{}" || err != nil || r.Retried != (i == 1) {
+			t.Errorf("request %d: %q, %v, sent twice: %v", i, body, err, r.Retried)
 		}
 	}
 	if n := requests.Load(); n != 3 {
@@ -100,7 +100,7 @@ func TestIdleConnectionsAreClosedSoon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, _ = r.All()
+	_, _, _ = r.ReadAll()
 	within(t, "closing the connection", func() {
 		if from := <-idle; (<-closed).Sub(from) > time.Second {
 			t.Error("the idle connection was kept for more than a second")

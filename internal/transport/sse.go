@@ -20,32 +20,32 @@ type Event struct {
 	Retry           string
 	HasID, HasRetry bool
 	Comments        []string
-	Odd             []string // lines with an unknown field name or an ignored value
+	IgnoredLines    []string // lines with an unknown field name or an ignored value
 	// Unterminated reports that the stream ended before the empty line that completes
 	// the block. A client must discard such a block.
 	Unterminated bool
-	Cut          bool // a line, or the whole block, was longer than the limit
+	Truncated    bool // a line, or the whole block, was longer than the limit
 }
 
-// Dispatched reports whether a client handles the block as an event: it has data
+// IsDispatched reports whether a client handles the block as an event: it has data
 // and is complete.
-func (e Event) Dispatched() bool { return e.Data != nil && !e.Unterminated }
+func (e Event) IsDispatched() bool { return e.Data != nil && !e.Unterminated }
 
 // isMessage reports whether the data of the event is an MCP message: the event has
 // data, and the default type.
 func (e Event) isMessage() bool {
-	return e.Dispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message")
+	return e.IsDispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message")
 }
 
 // isEmpty reports whether the block has no line.
 func (e Event) isEmpty() bool {
-	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.Odd == nil
+	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.IgnoredLines == nil
 }
 
 // size returns the number of bytes that the block occupies.
 func (e Event) size() int {
 	n := len(e.Type) + len(e.Data) + len(e.ID) + len(e.Retry)
-	for _, lines := range [][]string{e.Comments, e.Odd} {
+	for _, lines := range [][]string{e.Comments, e.IgnoredLines} {
 		for _, line := range lines {
 			n += lineOverhead + len(line)
 		}
@@ -84,7 +84,7 @@ func (r *EventReader) Next() (Event, error) {
 			if len(line) > 0 {
 				e.addLine(line, &left)
 			}
-			e.Cut = e.Cut || cut
+			e.Truncated = e.Truncated || cut
 			if e.isEmpty() {
 				break
 			}
@@ -97,7 +97,7 @@ func (r *EventReader) Next() (Event, error) {
 			}
 			return e, nil
 		}
-		e.Cut = e.Cut || cut
+		e.Truncated = e.Truncated || cut
 		e.addLine(line, &left)
 	}
 	return Event{}, r.err
@@ -145,7 +145,7 @@ const lineOverhead = 16
 // there were n left.
 func (e *Event) reserve(left *int, n int) bool {
 	if n > *left {
-		*left, e.Cut = 0, true
+		*left, e.Truncated = 0, true
 		return false
 	}
 	*left -= n
@@ -180,7 +180,7 @@ func (e *Event) addLine(line []byte, left *int) {
 
 func (e *Event) addIgnoredLine(line []byte, left *int) {
 	if e.reserve(left, len(line)+lineOverhead) {
-		e.Odd = append(e.Odd, string(line))
+		e.IgnoredLines = append(e.IgnoredLines, string(line))
 	}
 }
 

@@ -87,7 +87,7 @@ func FuzzEventReader(f *testing.F) {
 		}
 		for _, e := range bounded {
 			kept := len(e.Data)
-			for _, line := range append(e.Comments, e.Odd...) {
+			for _, line := range append(e.Comments, e.IgnoredLines...) {
 				kept += lineOverhead + len(line)
 			}
 			if kept > most || max(len(e.Type), len(e.ID), len(e.Retry)) > most {
@@ -112,7 +112,7 @@ func dispatched(all []Event) []standardEvent {
 		if e.HasID && !e.Unterminated {
 			last = e.ID
 		}
-		if e.Dispatched() && len(e.Data) > 0 {
+		if e.IsDispatched() && len(e.Data) > 0 {
 			out = append(out, standardEvent{e.Type, string(e.Data), last})
 		}
 	}
@@ -169,7 +169,7 @@ func FuzzLineReader(f *testing.F) {
 				t.Fatalf("line %d of %d: %v", i, len(want), err)
 			}
 			last := i == len(want)-1 && !bytes.HasSuffix(stream, []byte("\n"))
-			isWhole := got.Length == len(line) && got.Cut() == (len(line) > most) && got.Unterminated == last
+			isWhole := got.Length == len(line) && got.IsTruncated() == (len(line) > most) && got.Unterminated == last
 			if !isWhole || !bytes.Equal(got.Bytes, line[:min(most, len(line))]) {
 				t.Errorf("line %d: %+v, want %q", i, got, line)
 			}

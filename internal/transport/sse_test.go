@@ -50,14 +50,14 @@ func TestEventReader(t *testing.T) {
 		"empty lines":               {"\n\n\ndata: x\n\n\n", []Event{{Data: []byte("x")}}},
 		"garbage": {
 			"Data: x\nnonsense\ndata: y\n\n",
-			[]Event{{Data: []byte("y"), Odd: []string{"Data: x", "nonsense"}}},
+			[]Event{{Data: []byte("y"), IgnoredLines: []string{"Data: x", "nonsense"}}},
 		},
-		"a bad retry":       {"retry: 1.5\nretry:\n\n", []Event{{Odd: []string{"retry: 1.5", "retry:"}}}},
-		"an id with NUL":    {"id: a\x00b\n\n", []Event{{Odd: []string{"id: a\x00b"}}}},
+		"a bad retry":       {"retry: 1.5\nretry:\n\n", []Event{{IgnoredLines: []string{"retry: 1.5", "retry:"}}}},
+		"an id with NUL":    {"id: a\x00b\n\n", []Event{{IgnoredLines: []string{"id: a\x00b"}}}},
 		"a byte order mark": {"\ufeffdata: x\n\n", []Event{{Data: []byte("x")}}},
 		"a late byte order mark": {
 			"data: x\n\n\ufeffdata\n\n",
-			[]Event{{Data: []byte("x")}, {Odd: []string{"\ufeffdata"}}},
+			[]Event{{Data: []byte("x")}, {IgnoredLines: []string{"\ufeffdata"}}},
 		},
 		"cut off behind the line": {"data: x\n", []Event{{Data: []byte("x"), Unterminated: true}}},
 		"cut off in the line": {
@@ -80,7 +80,7 @@ func TestEventIsDispatched(t *testing.T) {
 	got, _ := events(t, strings.NewReader(": c\n\nid: 1\n\ndata\n\ndata: x\n"), 0)
 	var taken []bool
 	for _, e := range got {
-		taken = append(taken, e.Dispatched())
+		taken = append(taken, e.IsDispatched())
 	}
 	if want := []bool{false, false, true, false}; !reflect.DeepEqual(taken, want) {
 		t.Errorf("dispatched %v, want %v", taken, want)
@@ -107,7 +107,7 @@ func TestEventReaderTruncatesLongLines(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if !got[0].Cut || len(got[0].Data) > 50 || got[1].Cut || string(got[1].Data) != "y" {
+	if !got[0].Truncated || len(got[0].Data) > 50 || got[1].Truncated || string(got[1].Data) != "y" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestEventReaderTruncatesLongLines(t *testing.T) {
 func TestEventReaderBoundsBlocks(t *testing.T) {
 	for _, line := range []string{":\n", ": comment\n", "x\n", "data\n", "data: y\n", "id: \xff\n"} {
 		got, err := events(t, strings.NewReader(strings.Repeat(line, 10_000)+"\n"), 1000)
-		if err != nil || len(got) != 1 || !got[0].Cut || got[0].size() > 1000 {
+		if err != nil || len(got) != 1 || !got[0].Truncated || got[0].size() > 1000 {
 			t.Errorf("%q: %d blocks, %v", line, len(got), err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Hosted is a server that mcpcheck started and that serves at a URL.
-type Hosted struct {
+// StartedServer is a server that mcpcheck started and that serves at a URL.
+type StartedServer struct {
 	command  Command
 	endpoint *Endpoint
 	stream   *Stream
@@ -17,33 +17,33 @@ type Hosted struct {
 	drained  chan struct{} // closed once the standard output was read to its end
 }
 
-// StartAt starts a command that serves at an endpoint, and waits at most the given
-// time until the endpoint accepts connections. It is an error if it accepts
+// StartServer starts a command that serves at an endpoint, and waits at most the
+// given time until the endpoint accepts connections. It is an error if it accepts
 // connections before the command was started: another server would be tested.
-func StartAt(ctx context.Context, c Command, at *Endpoint, within time.Duration) (*Hosted, error) {
+func StartServer(ctx context.Context, c Command, at *Endpoint, within time.Duration) (*StartedServer, error) {
 	if acceptsConnections(ctx, at) {
 		return nil, fmt.Errorf("start %s: another server listens at %s already: end it, or test it by its URL alone",
-			c, at.Shown())
+			c, at.Redacted())
 	}
 	stream, err := c.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &Hosted{command: c, endpoint: at, stream: stream, output: &Tail{}, drained: make(chan struct{})}
+	h := &StartedServer{command: c, endpoint: at, stream: stream, output: &Tail{}, drained: make(chan struct{})}
 	go func() { // a full pipe would block the server
 		defer close(h.drained)
 		stream.CopyOutput(h.output)
 	}()
 	if why := h.awaitConnections(ctx, within); why != "" {
 		h.Close(0)
-		return nil, fmt.Errorf("%s does not serve at %s: %s%s", c, at.Shown(), why, h.lastOutput())
+		return nil, fmt.Errorf("%s does not serve at %s: %s%s", c, at.Redacted(), why, h.lastOutput())
 	}
 	return h, nil
 }
 
 // awaitConnections waits until the endpoint accepts connections, and returns why it
 // does not; "" if it does.
-func (h *Hosted) awaitConnections(ctx context.Context, within time.Duration) (why string) {
+func (h *StartedServer) awaitConnections(ctx context.Context, within time.Duration) (why string) {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	for pause := time.Millisecond; !acceptsConnections(ctx, h.endpoint); pause = min(2*pause, 100*time.Millisecond) {
@@ -77,10 +77,10 @@ func acceptsConnections(ctx context.Context, at *Endpoint) bool {
 }
 
 // Stderr returns the end of what the server wrote to its standard error.
-func (h *Hosted) Stderr() string { return h.stream.Stderr() }
+func (h *StartedServer) Stderr() string { return h.stream.Stderr() }
 
-// Ended returns how the server ended, "" while it runs.
-func (h *Hosted) Ended() string {
+// ExitStatus returns how the server ended, "" while it runs.
+func (h *StartedServer) ExitStatus() string {
 	select {
 	case <-h.stream.Done():
 		return h.stream.Status()
@@ -89,9 +89,9 @@ func (h *Hosted) Ended() string {
 	}
 }
 
-// EndsWithin waits at most the given time for a server that no longer accepts
+// WaitForExit waits at most the given time for a server that no longer accepts
 // connections to end, and returns how it ended; "" if it runs.
-func (h *Hosted) EndsWithin(within time.Duration) string {
+func (h *StartedServer) WaitForExit(within time.Duration) string {
 	if acceptsConnections(context.Background(), h.endpoint) || !waitFor(h.stream.Done(), within) {
 		return ""
 	}
@@ -103,7 +103,7 @@ const shownLines = 5
 
 // lastOutput describes the last lines of the server's standard error, or of its
 // standard output if that is empty.
-func (h *Hosted) lastOutput() string {
+func (h *StartedServer) lastOutput() string {
 	name, text := "standard error", strings.TrimSpace(h.Stderr())
 	if text == "" {
 		name, text = "standard output", strings.TrimSpace(h.output.String())
@@ -118,7 +118,7 @@ func (h *Hosted) lastOutput() string {
 
 // Close ends the server and its descendants: by closing its input and SIGTERM, and
 // after the grace by SIGKILL.
-func (h *Hosted) Close(grace time.Duration) {
+func (h *StartedServer) Close(grace time.Duration) {
 	h.stream.CloseInput()
 	h.stream.Terminate()
 	if waitFor(h.stream.Done(), grace) {

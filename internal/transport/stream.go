@@ -32,22 +32,25 @@ type Stream struct {
 	pipe    *os.File // the peer writes its other end
 	peer    peer
 	writing sync.Mutex
-	midLine bool  // the last write did not end with a newline
-	partial *Torn // why nothing more can be written, or nil
+	midLine bool               // the last write did not end with a newline
+	partial *PartialWriteError // why nothing more can be written, or nil
 	once    sync.Once
 }
 
-// Torn is the error of a write that the peer read only in part. The peer would read
-// the next bytes as the rest of that line, so that every later write fails too.
-type Torn struct{ Err error }
+// PartialWriteError is the error of a write that the peer read only in part. The peer
+// would read the next bytes as the rest of that line, so that every later write fails
+// too.
+type PartialWriteError struct{ Err error }
 
-func (t *Torn) Error() string { return "a message was written only in part: " + t.Err.Error() }
-func (t *Torn) Unwrap() error { return t.Err }
+func (t *PartialWriteError) Error() string {
+	return "a message was written only in part: " + t.Err.Error()
+}
+func (t *PartialWriteError) Unwrap() error { return t.Err }
 
-// Write writes bytes to the peer unchanged. It returns once the pipe has taken all
-// of them or the context has ended, so that a peer that does not read its input
-// cannot block the caller. If a line was written only in part, the error of this
-// and every later write is a Torn.
+// Write writes bytes to the peer unchanged. It returns once the pipe has taken all of
+// them or the context has ended, so that a peer that does not read its input cannot
+// block the caller. If a line was written only in part, the error of this and every
+// later write is a PartialWriteError.
 func (s *Stream) Write(ctx context.Context, b []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -73,15 +76,15 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 		err = fmt.Errorf("write to server after %d of %d bytes: %w", n, len(b), err)
 	}
 	if s.midLine {
-		s.partial = &Torn{err}
+		s.partial = &PartialWriteError{err}
 		return s.partial
 	}
 	return err
 }
 
-// Torn returns the error of a write that the peer read only in part; nil if there
-// was none.
-func (s *Stream) Torn() error {
+// PartialWrite returns the error of a write that the peer read only in part; nil if
+// there was none.
+func (s *Stream) PartialWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.partial == nil {

@@ -28,15 +28,15 @@ type Streamable struct {
 	// Record records a frame and returns its index. It is called from several
 	// goroutines, but never by two at once.
 	Record func(wire.Frame) int
-	// Lost is called if the server cannot be reached any more, or has ended the
-	// session; it may be nil.
-	Lost func(error)
-	// Poll bounds the time in which a stream is resumed that the server closed before
-	// the response.
-	Poll time.Duration
-	// Settle bounds the wait for the head of the GET stream. Messages that the server
-	// sends before that head could be missed.
-	Settle time.Duration
+	// OnSessionLost is called if the server cannot be reached any more, or has ended
+	// the session; it may be nil.
+	OnSessionLost func(error)
+	// ResumeTimeout bounds the time in which a stream is resumed that the server
+	// closed before the response.
+	ResumeTimeout time.Duration
+	// ListenTimeout bounds the wait for the head of the GET stream. Messages that the
+	// server sends before that head could be missed.
+	ListenTimeout time.Duration
 
 	exchanger
 	mu          sync.Mutex
@@ -64,7 +64,7 @@ func (s *Streamable) Open() {
 // before the next message.
 func (s *Streamable) Send(ctx context.Context, raw []byte) (int, error) {
 	m := wire.Parse(raw)
-	r, err := s.Posting(ctx, m)
+	r, err := s.NewPostRequest(ctx, m)
 	if err != nil {
 		return -1, err
 	}
@@ -117,7 +117,7 @@ func (s *Streamable) post(exchange context.Context, n int, m wire.Message, r HTT
 // time to answer. It refuses a malformed request at once.
 func hasValidRequest(m wire.Message) bool {
 	return slices.ContainsFunc(m.Elements(), func(part wire.Message) bool {
-		return part.Kind == wire.Request && part.Flaw() == nil
+		return part.Kind == wire.Request && part.FormatError() == nil
 	})
 }
 
@@ -149,11 +149,11 @@ func (d delivery) await(ctx context.Context, hasRequest bool) error {
 	}
 }
 
-// Abandon closes the stream that the answer to a request comes on, and records that
-// this side ended the exchange. Up to 2025-11-25 the server sees a lost connection;
-// from 2026-07-28 on this cancels the request. It reports whether there was such a
-// stream.
-func (s *Streamable) Abandon(id wire.ID) bool {
+// AbandonRequest closes the stream that the answer to a request comes on, and records
+// that this side ended the exchange. Up to 2025-11-25 the server sees a lost
+// connection; from 2026-07-28 on this cancels the request. It reports whether there
+// was such a stream.
+func (s *Streamable) AbandonRequest(id wire.ID) bool {
 	n, p := s.findPost(id)
 	if p == nil {
 		return false
@@ -186,25 +186,25 @@ func (s *Streamable) findPost(id wire.ID) (n int, p *pendingPost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n, p := range s.posts {
-		if p.id.Present() && p.id.Equal(id) {
+		if p.id.IsPresent() && p.id.Equal(id) {
 			return n, p
 		}
 	}
 	return 0, nil
 }
 
-// Posting returns the request that posts a message.
-func (s *Streamable) Posting(_ context.Context, m wire.Message) (HTTPRequest, error) {
+// NewPostRequest returns the request that posts a message.
+func (s *Streamable) NewPostRequest(_ context.Context, m wire.Message) (HTTPRequest, error) {
 	return HTTPRequest{Method: http.MethodPost, Header: s.requestHeader(m), Body: m.Raw}, nil
 }
 
-// Fields returns the header fields of all requests of the session.
-func (s *Streamable) Fields() http.Header { return s.requestHeader(wire.Message{}) }
+// SessionHeader returns the header fields of all requests of the session.
+func (s *Streamable) SessionHeader() http.Header { return s.requestHeader(wire.Message{}) }
 
 // Close ends the session as a client should: with DELETE if it has an id
 // (basic/transports#session-management). It then closes all streams.
 func (s *Streamable) Close(ctx context.Context) {
-	header := s.Fields()
+	header := s.SessionHeader()
 	if header.Get("Mcp-Session-Id") != "" && ctx.Err() == nil {
 		s.delete(ctx, header)
 	}
@@ -220,36 +220,36 @@ func (s *Streamable) delete(ctx context.Context, header http.Header) {
 		s.recordFailure(n, err)
 		return
 	}
-	body, _, _ := reply.All()
+	body, _, _ := reply.ReadAll()
 	s.log.recordAnswer(n, reply, body)
 }
 
 // readHead records the head of a stream, and keeps the session id of the answer to
 // initialize.
-func (s *Streamable) readHead(n int, m wire.Message, reply *Reply) {
+func (s *Streamable) readHead(n int, m wire.Message, reply *HTTPResponse) {
 	id := reply.Header.Get("Mcp-Session-Id")
 	if id != "" && m.Method() == "initialize" && reply.Status < 300 && !s.Rev.Facts().Stateless {
 		s.mu.Lock()
 		s.sessionID = id
 		s.mu.Unlock()
 	}
-	if reply.Streams() {
+	if reply.IsEventStream() {
 		s.log.recordHead(n, reply)
 	}
 }
 
 // readAnswer reads the answer to a POST.
-func (s *Streamable) readAnswer(n int, m wire.Message, reply *Reply) {
-	if reply.Streams() {
+func (s *Streamable) readAnswer(n int, m wire.Message, reply *HTTPResponse) {
+	if reply.IsEventStream() {
 		state := streamState{
 			request: m, pending: countRequests(m),
-			reconnectDelay: defaultReconnectDelay, deadline: time.Now().Add(s.Poll),
+			reconnectDelay: defaultReconnectDelay, deadline: time.Now().Add(s.ResumeTimeout),
 		}
 		s.readStream(n, state, reply)
 		return
 	}
-	body, cut, err := reply.All()
-	f := wire.Frame{From: wire.Server, Cut: cut, Note: reply.note()}
+	body, cut, err := reply.ReadAll()
+	f := wire.Frame{From: wire.Server, Truncated: cut, Note: reply.note()}
 	if err == nil && isMessageBody(reply, body) { // an incomplete body is no message
 		f.HTTP, f.Raw = headFrame(n, reply), body
 		s.storeResult(m, body)
@@ -258,26 +258,26 @@ func (s *Streamable) readAnswer(n int, m wire.Message, reply *Reply) {
 	}
 	s.log.add(f)
 	if endsSession(m, reply, f.Raw) {
-		s.reportLost(fmt.Errorf("%w: HTTP status 404", ErrForgotten))
+		s.reportLost(fmt.Errorf("%w: HTTP status 404", ErrSessionEnded))
 	}
 }
 
-// ErrForgotten is the error of a session that the server has ended, as it may do at
-// any time (basic/transports#session-management).
-var ErrForgotten = errors.New("the server no longer knows the session")
+// ErrSessionEnded is the error of a session that the server has ended, as it may do
+// at any time (basic/transports#session-management).
+var ErrSessionEnded = errors.New("the server no longer knows the session")
 
 // endsSession reports whether an answer means that the server has ended the session
 // (basic/transports#session-management): status 404 without a response to the
 // request itself.
-func endsSession(m wire.Message, reply *Reply, answer []byte) bool {
-	responds := m.ID().Present() && wire.Parse(answer).ID().Equal(m.ID())
-	return reply.Status == http.StatusNotFound && reply.Sent.Get("Mcp-Session-Id") != "" && !responds
+func endsSession(m wire.Message, reply *HTTPResponse, answer []byte) bool {
+	responds := m.ID().IsPresent() && wire.Parse(answer).ID().Equal(m.ID())
+	return reply.Status == http.StatusNotFound && reply.RequestHeader.Get("Mcp-Session-Id") != "" && !responds
 }
 
 // isMessageBody reports whether a body is taken for a message: its media type is
 // JSON and, if the status is a failure, it is a batch or a response. The
 // specification does not state what else such an answer holds.
-func isMessageBody(reply *Reply, body []byte) bool {
+func isMessageBody(reply *HTTPResponse, body []byte) bool {
 	if len(body) == 0 || reply.MediaType() != "application/json" {
 		return false
 	}
@@ -322,8 +322,8 @@ func (s *Streamable) recordFailure(n int, err error) {
 }
 
 func (s *Streamable) reportLost(err error) {
-	if s.Lost != nil {
-		s.Lost(err)
+	if s.OnSessionLost != nil {
+		s.OnSessionLost(err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *Streamable) mirrorMessage(h http.Header, m wire.Message) {
 	// A version that no header field can carry has no encoded form. The field then
 	// names the revision of the session, and the server sees the difference.
 	named := wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion)
-	if named.Type == gjson.String && FieldValue(named.Str) == named.Str {
+	if named.Type == gjson.String && EncodeFieldValue(named.Str) == named.Str {
 		version = named.Str
 	}
 	h.Set("Mcp-Protocol-Version", version)
@@ -87,10 +87,10 @@ func (s *Streamable) mirrorMessage(h http.Header, m wire.Message) {
 	if method == "" {
 		return
 	}
-	h.Set("Mcp-Method", FieldValue(method))
+	h.Set("Mcp-Method", EncodeFieldValue(method))
 	if param := nameParam(method); param != "" {
 		if name := m.Params().Get(param); name.Type == gjson.String {
-			h.Set("Mcp-Name", FieldValue(name.Str))
+			h.Set("Mcp-Name", EncodeFieldValue(name.Str))
 		}
 	}
 	if method == "tools/call" {
@@ -121,16 +121,16 @@ func (s *Streamable) mirrorArguments(h http.Header, m wire.Message) {
 			v = wire.Member(v, member)
 		}
 		if v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
-			h[textproto.CanonicalMIMEHeaderKey(t.header)] = []string{FieldValue(v.String())}
+			h[textproto.CanonicalMIMEHeaderKey(t.header)] = []string{EncodeFieldValue(v.String())}
 		}
 	}
 }
 
-// FieldValue returns the form of a value that a header field can carry: the value
-// itself, or its Base64 between marks if it contains characters that a field cannot
-// carry or looks like an encoded value
+// EncodeFieldValue returns the form of a value that a header field can carry: the
+// value itself, or its Base64 between marks if it contains characters that a field
+// cannot carry or looks like an encoded value
 // (basic/transports/streamable-http#value-encoding).
-func FieldValue(v string) string {
+func EncodeFieldValue(v string) string {
 	encoded := strings.HasPrefix(v, "=?base64?") && strings.HasSuffix(v, "?=")
 	plain := v == strings.Trim(v, " \t") && !encoded
 	for i := 0; plain && i < len(v); i++ {

@@ -82,7 +82,7 @@ func TestHeadersRepeatTheMessage(t *testing.T) {
 	other := &Streamable{Endpoint: s.Endpoint, Rev: s.Rev}
 	other.Open()
 	m := wire.Parse([]byte(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"}}}`))
-	call, err := other.Posting(t.Context(), m)
+	call, err := other.NewPostRequest(t.Context(), m)
 	if err != nil || call.Header.Get("Mcp-Param-Region") != "x" {
 		t.Errorf("another session posts with %v, %v", call.Header, err)
 	}
@@ -98,7 +98,7 @@ func TestEncodeFieldValue(t *testing.T) {
 		"Hello, 世界":          "=?base64?SGVsbG8sIOS4lueVjA==?=",
 		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=",
 	} {
-		if got := FieldValue(v); got != want {
+		if got := EncodeFieldValue(v); got != want {
 			t.Errorf("%q is encoded as %q, want %q", v, got, want)
 		}
 	}

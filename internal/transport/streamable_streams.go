@@ -44,10 +44,10 @@ const (
 func (s *Streamable) listen() {
 	opened := make(chan struct{})
 	s.readers.Go(func() {
-		state := streamState{reconnectDelay: defaultReconnectDelay, deadline: time.Now().Add(s.Poll)}
+		state := streamState{reconnectDelay: defaultReconnectDelay, deadline: time.Now().Add(s.ResumeTimeout)}
 		s.openGET(state, sync.OnceFunc(func() { close(opened) }))
 	})
-	if !s.Endpoint.headWithFirstEvent.Load() && !waitFor(opened, s.Settle) {
+	if !s.Endpoint.headWithFirstEvent.Load() && !waitFor(opened, s.ListenTimeout) {
 		s.Endpoint.headWithFirstEvent.Store(true)
 	}
 }
@@ -67,8 +67,8 @@ func (s *Streamable) openGET(state streamState, opened func()) {
 		s.recordFailure(n, err)
 		return
 	}
-	if !reply.Streams() || reply.Status != http.StatusOK {
-		body, _, _ := reply.All()
+	if !reply.IsEventStream() || reply.Status != http.StatusOK {
+		body, _, _ := reply.ReadAll()
 		s.log.recordAnswer(n, reply, body)
 		return
 	}
@@ -96,11 +96,11 @@ func (s *Streamable) resumes(state streamState) bool {
 
 // readStream reads an event stream to its end, and resumes it if possible
 // (basic/transports#resumability-and-redelivery).
-func (s *Streamable) readStream(n int, state streamState, reply *Reply) {
+func (s *Streamable) readStream(n int, state streamState, reply *HTTPResponse) {
 	defer reply.Close()
 	began := time.Now()
 	for {
-		e, err := reply.Next()
+		e, err := reply.NextEvent()
 		if err != nil {
 			if state.shortLived++; time.Since(began) >= shortLivedWithin {
 				state.shortLived = 0
@@ -124,7 +124,7 @@ func (s *Streamable) readStream(n int, state streamState, reply *Reply) {
 
 // readEvent records one event, and keeps what resuming the stream needs.
 func (s *Streamable) readEvent(n int, state *streamState, e Event) {
-	f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Cut: e.Cut}
+	f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Truncated: e.Truncated}
 	// An event without data only gives the stream an event ID. Clients ignore events
 	// of another type than message.
 	if e.isMessage() {
@@ -173,8 +173,8 @@ func countRequests(m wire.Message) (n int) {
 // wireEvent returns the part of a block that a frame records besides its data.
 func wireEvent(e Event) *wire.Event {
 	out := &wire.Event{
-		Type: e.Type, Retry: e.Retry, Comments: e.Comments, Odd: e.Odd,
-		Lost: e.Unterminated, NoData: e.Data == nil,
+		Type: e.Type, Retry: e.Retry, Comments: e.Comments, IgnoredLines: e.IgnoredLines,
+		Unterminated: e.Unterminated, NoData: e.Data == nil,
 	}
 	if e.HasID {
 		out.ID = &e.ID

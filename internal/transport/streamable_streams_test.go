@@ -37,9 +37,9 @@ func TestStreamOfCancelledRequestIsNotResumed(t *testing.T) {
 		} else {
 			send(t, s, `{"jsonrpc":"2.0","method":"notifications/y"}`)
 		}
-		f := r.await(t, func(f wire.Frame) bool { return f.HTTP.Exchange == 1 && f.HTTP.End != "" })
-		if f.HTTP.Last != last {
-			t.Errorf("cancelled %t: the end is final: %t", cancels, f.HTTP.Last)
+		f := r.await(t, func(f wire.Frame) bool { return f.HTTP.Exchange == 1 && f.HTTP.EndReason != "" })
+		if f.HTTP.Final != last {
+			t.Errorf("cancelled %t: the end is final: %t", cancels, f.HTTP.Final)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestGETStreamIsResumedAfterDeadline(t *testing.T) {
 			w.WriteHeader(202)
 		}
 	})
-	s.Poll, s.Settle = time.Millisecond, time.Second
+	s.ResumeTimeout, s.ListenTimeout = time.Millisecond, time.Second
 	send(t, s, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.Message().Method() == "notifications/x" })
 }
@@ -71,7 +71,7 @@ func TestEventOfAnotherTypeIsNoMessage(t *testing.T) {
 	send(t, s, `{"jsonrpc":"2.0","id":7,"method":"ping"}`)
 	r.answer(t, "7")
 	f := r.await(t, func(f wire.Frame) bool { return f.HTTP.Event != nil && f.HTTP.Event.Type == "ping" })
-	if !f.Wordless() || f.HTTP.Body != "2026" {
+	if !f.IsTransportOnly() || f.HTTP.Body != "2026" {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
 }
@@ -93,10 +93,10 @@ func TestGETStreamWithoutIDsIsReopenedBounded(t *testing.T) {
 			w.WriteHeader(202)
 		}
 	})
-	s.Settle = time.Second
+	s.ListenTimeout = time.Second
 	send(t, s, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Server && f.Message().Method() == "notifications/x" })
-	r.await(t, func(f wire.Frame) bool { return f.HTTP.End != "" && f.HTTP.Last })
+	r.await(t, func(f wire.Frame) bool { return f.HTTP.EndReason != "" && f.HTTP.Final })
 	if n := opened.Load(); n != maxShortLived {
 		t.Errorf("the stream was opened %d times, want %d", n, maxShortLived)
 	}
@@ -110,10 +110,10 @@ func TestIncompleteBodyIsNoMessage(t *testing.T) {
 	})
 	send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 	f := r.await(t, func(f wire.Frame) bool { return f.From == wire.Server })
-	if !f.Wordless() || f.HTTP.Status != 200 || !strings.HasPrefix(f.HTTP.Body, `{"jsonrpc"`) {
+	if !f.IsTransportOnly() || f.HTTP.Status != 200 || !strings.HasPrefix(f.HTTP.Body, `{"jsonrpc"`) {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
-	if f.HTTP.End != "unexpected EOF" || !f.HTTP.Last {
+	if f.HTTP.EndReason != "unexpected EOF" || !f.HTTP.Final {
 		t.Errorf("%s", f.AppendJSON(nil))
 	}
 }
@@ -163,7 +163,7 @@ func TestBatchStreamIsResumedWhileResponsesArePending(t *testing.T) {
 			}
 		})
 		send(t, s, `[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
-		r.await(t, func(f wire.Frame) bool { return f.HTTP.Last })
+		r.await(t, func(f wire.Frame) bool { return f.HTTP.Final })
 		mu.Lock()
 		if resumed != want {
 			t.Errorf("pending %v: the stream was resumed %d times", pending, resumed)

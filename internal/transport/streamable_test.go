@@ -62,7 +62,7 @@ func (r *recorder) noMessages(t *testing.T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.frames {
-		if !f.Wordless() {
+		if !f.IsTransportOnly() {
 			t.Errorf("a message was recorded: %s", f.AppendJSON(nil))
 		}
 	}
@@ -87,7 +87,7 @@ func link(t *testing.T, rev spec.Revision, h http.HandlerFunc) (*Streamable, *re
 		t.Fatal(err)
 	}
 	r := &recorder{more: make(chan struct{})}
-	s := &Streamable{Endpoint: e, Rev: rev, Record: r.record, Poll: 10 * time.Second}
+	s := &Streamable{Endpoint: e, Rev: rev, Record: r.record, ResumeTimeout: 10 * time.Second}
 	s.Open()
 	t.Cleanup(func() { s.Close(t.Context()) })
 	return s, r
@@ -217,12 +217,12 @@ func TestAbandonClosesTheStream(t *testing.T) {
 	})
 	send(t, s, `{"jsonrpc":"2.0","id":2,"method":"tools/call"}`)
 	r.await(t, func(f wire.Frame) bool { return f.HTTP != nil && f.HTTP.Event != nil })
-	if s.Abandon(wire.IntID(3)) || !s.Abandon(wire.IntID(2)) {
+	if s.AbandonRequest(wire.IntID(3)) || !s.AbandonRequest(wire.IntID(2)) {
 		t.Error("Abandon reports an answered request as open, or an open one as answered")
 	}
 	<-gone
 	r.await(t, func(f wire.Frame) bool {
-		return f.From == wire.Client && f.Wordless() && f.HTTP.End == closedByClient
+		return f.From == wire.Client && f.IsTransportOnly() && f.HTTP.EndReason == closedByClient
 	})
 }
 
@@ -236,7 +236,7 @@ func TestUnreachableServerIsReportedLost(t *testing.T) {
 	server.Close()
 	lost := make(chan error, 1)
 	r := &recorder{more: make(chan struct{})}
-	s := &Streamable{Endpoint: e, Rev: spec.V2025_11_25, Record: r.record, Lost: func(err error) { lost <- err }}
+	s := &Streamable{Endpoint: e, Rev: spec.V2025_11_25, Record: r.record, OnSessionLost: func(err error) { lost <- err }}
 	s.Open()
 	defer s.Close(context.Background())
 	if _, err := s.Send(t.Context(), []byte(initialize)); err == nil || !strings.Contains(err.Error(), "refused") {

@@ -3,16 +3,16 @@
 //
 // A Target is a server under test. Over stdio it is a Starter: a Command, which is a
 // child process, or an InProcess, which is a goroutine. Each start returns a Stream,
-// whose lines are the messages. Over HTTP the target is a Site: an Endpoint and the
-// transport that it serves. Streamable and LegacySSE are the client ends of a
+// whose lines are the messages. Over HTTP the target is an HTTPTarget: an Endpoint
+// and the transport that it serves. Streamable and LegacySSE are the client ends of a
 // session over the two transports of HTTP.
 //
 // One message over streamable HTTP takes this way: Streamable.Send records the
-// message and the head of its POST as one frame, Endpoint.Do sends the request, and
-// a goroutine of the session reads the Reply. It records a JSON body as one frame,
-// or each event of a stream as one, and hands these frames to Streamable.Record. A
-// caller may also send any HTTP request as an Exchange, or any bytes over a Raw
-// connection; both are recorded as frames without a message.
+// message and the head of its POST as one frame, Endpoint.Do sends the request, and a
+// goroutine of the session reads the HTTPResponse. It records a JSON body as one
+// frame, or each event of a stream as one, and hands these frames to
+// Streamable.Record. A caller may also send any HTTP request as an Exchange, or any
+// bytes over a RawConn; both are recorded as frames without a message.
 package transport
 
 import (
@@ -83,7 +83,7 @@ func (k Kind) Revisions() spec.Set {
 }
 
 // A Target is a server under test. A Command and an InProcess are Starters, which
-// communicate over stdio; a Site serves at a URL.
+// communicate over stdio; an HTTPTarget serves at a URL.
 type Target interface {
 	fmt.Stringer
 	// Transport returns the transport of the target.
@@ -91,8 +91,8 @@ type Target interface {
 	// Bearer returns the access token that every request to the target carries;
 	// "" for none, and on stdio.
 	Bearer() string
-	// Process returns the process of a Site that mcpcheck started; nil for every
-	// other target.
+	// Process returns the process of an HTTPTarget that mcpcheck started; nil for
+	// every other target.
 	Process() ServerProcess
 	// WithGuard returns the target with a guard that ends its child processes
 	// should this process be killed. It calls start only for a target that has
@@ -120,8 +120,8 @@ func (stdio) Bearer() string { return "" }
 // Process returns nil: each start has a process of its own.
 func (stdio) Process() ServerProcess { return nil }
 
-// Site is a server that serves at a URL.
-type Site struct {
+// HTTPTarget is a server that serves at a URL.
+type HTTPTarget struct {
 	Endpoint *Endpoint
 	Kind     Kind          // HTTP or SSE
 	Server   ServerProcess // nil unless mcpcheck started the server
@@ -131,27 +131,27 @@ type Site struct {
 type ServerProcess interface {
 	// Stderr returns the end of what the server wrote to its standard error.
 	Stderr() string
-	// EndsWithin waits at most the given time for a server that no longer accepts
+	// WaitForExit waits at most the given time for a server that no longer accepts
 	// connections to end. It returns how the server ended, "" while it runs.
-	EndsWithin(within time.Duration) string
+	WaitForExit(within time.Duration) string
 }
 
-func (s Site) String() string { return s.Endpoint.Shown() }
+func (s HTTPTarget) String() string { return s.Endpoint.Redacted() }
 
 // Transport returns the kind.
-func (s Site) Transport() Kind { return s.Kind }
+func (s HTTPTarget) Transport() Kind { return s.Kind }
 
 // Bearer returns the access token of the endpoint.
-func (s Site) Bearer() string { return s.Endpoint.Bearer() }
+func (s HTTPTarget) Bearer() string { return s.Endpoint.Bearer() }
 
 // Process returns the server.
-func (s Site) Process() ServerProcess { return s.Server }
+func (s HTTPTarget) Process() ServerProcess { return s.Server }
 
 // WithGuard returns the target unchanged: it has no child processes.
-func (s Site) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return s, nil, nil }
+func (s HTTPTarget) WithGuard(func() (*Guard, error)) (Target, *Guard, error) { return s, nil, nil }
 
-// Quote returns a command line that a POSIX shell splits into the arguments.
-func Quote(argv []string) string {
+// ShellQuote returns a command line that a POSIX shell splits into the arguments.
+func ShellQuote(argv []string) string {
 	out := make([]string, len(argv))
 	for i, a := range argv {
 		out[i] = quote(a)

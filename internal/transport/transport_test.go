@@ -98,7 +98,7 @@ func TestStreamsCarryBytesUnchanged(t *testing.T) {
 	for name, s := range map[string]*Stream{"process": start(t, "peer-echo"), "in-process": inProcess} {
 		for _, raw := range []string{`{"a":1}`, "\xff\r", "", strings.Repeat("y", 200_000)} {
 			go s.WriteLine(t.Context(), []byte(raw))
-			if l := readLine(t, s); string(l.Bytes) != raw || l.Cut() || l.Unterminated {
+			if l := readLine(t, s); string(l.Bytes) != raw || l.IsTruncated() || l.Unterminated {
 				t.Errorf("%s: %.20q is read back as %.20q", name, raw, l.Bytes)
 			}
 		}
@@ -116,7 +116,7 @@ func TestStreamsCarryBytesUnchanged(t *testing.T) {
 func TestReadLineTruncatesLongLines(t *testing.T) {
 	s := start(t, "peer-long")
 	l := readLine(t, s)
-	if !l.Cut() || len(l.Bytes) != DefaultLineLimit || l.Length != 40<<20 {
+	if !l.IsTruncated() || len(l.Bytes) != DefaultLineLimit || l.Length != 40<<20 {
 		t.Errorf("kept %d of %d bytes", len(l.Bytes), l.Length)
 	}
 	if l := readLine(t, s); string(l.Bytes) != "{}" {
@@ -218,7 +218,7 @@ func TestStartNamesAMissingProgram(t *testing.T) {
 
 func TestQuotedArgumentsAreParsedByAShell(t *testing.T) {
 	argv := []string{"printf", "%s|", "plain", "", "two words", "it's", "$HOME", "a\nb"}
-	out, err := exec.Command("sh", "-c", Quote(argv)).Output()
+	out, err := exec.Command("sh", "-c", ShellQuote(argv)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,17 +250,17 @@ func TestDrainReportsWhetherThePeerHasRead(t *testing.T) {
 // The peer would read further bytes as the rest of the partial line.
 func TestNothingIsWrittenAfterAPartialLine(t *testing.T) {
 	s := start(t, "peer-unresponsive")
-	if err := s.Torn(); err != nil {
+	if err := s.PartialWrite(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	first := s.Write(ctx, make([]byte, 1<<20))
-	var partial *Torn
+	var partial *PartialWriteError
 	if !errors.As(first, &partial) || !errors.Is(first, context.DeadlineExceeded) {
 		t.Errorf("the write ended with %v", first)
 	}
-	if err := s.WriteLine(t.Context(), []byte("{}")); err != first || s.Torn() != first {
+	if err := s.WriteLine(t.Context(), []byte("{}")); err != first || s.PartialWrite() != first {
 		t.Errorf("the next write ended with %v", err)
 	}
 }

@@ -18,15 +18,15 @@ import (
 // stdio without its newline, the body of a POST, the data of an SSE event. Over
 // HTTP a frame may also belong to the transport alone and carry no message.
 type Frame struct {
-	From Role
-	Raw  []byte
-	At   time.Duration // since the start of the session
-	Mark bool          // a report shows this frame as the offending one
-	Note string        // a remark for readers of the transcript, e.g. "line of 104857600 bytes, cut"
-	// Cut reports that the line was longer than the limit, so that Raw holds only
-	// its beginning; Unterminated, that the stream ended before the newline.
-	Cut, Unterminated bool
-	HTTP              *HTTP // the HTTP part of the frame; nil on stdio
+	From   Role
+	Raw    []byte
+	At     time.Duration // since the start of the session
+	Marked bool          // a report shows this frame as the offending one
+	Note   string        // a remark for readers of the transcript, e.g. "line of 104857600 bytes, cut"
+	// Truncated reports that the line was longer than the limit, so that Raw holds
+	// only its beginning; Unterminated, that the stream ended before the newline.
+	Truncated, Unterminated bool
+	HTTP                    *HTTP // the HTTP part of the frame; nil on stdio
 }
 
 // Message parses the frame.
@@ -48,7 +48,7 @@ func (f Frame) AppendJSON(b []byte) []byte {
 	if f.At > 0 {
 		b = fmt.Appendf(b, `,"at":%.3f`, float64(f.At.Microseconds())/1000)
 	}
-	if f.Mark {
+	if f.Marked {
 		b = append(b, `,"mark":true`...)
 	}
 	if f.Note != "" {
@@ -58,7 +58,7 @@ func (f Frame) AppendJSON(b []byte) []byte {
 	if f.HTTP != nil {
 		b = f.HTTP.appendJSON(append(b, `,"http":`...))
 	}
-	if f.Wordless() {
+	if f.IsTransportOnly() {
 		return append(b, '}')
 	}
 	if isEmbeddable(f.Raw) {
@@ -90,10 +90,10 @@ func ParseFrame(line []byte) (Frame, error) {
 	}
 	v := gjson.ParseBytes(line)
 	f := Frame{
-		From: Role(v.Get("from").String()),
-		Mark: v.Get("mark").Bool(),
-		Note: v.Get("note").String(),
-		At:   time.Duration(math.Round(v.Get("at").Float()*1000)) * time.Microsecond,
+		From:   Role(v.Get("from").String()),
+		Marked: v.Get("mark").Bool(),
+		Note:   v.Get("note").String(),
+		At:     time.Duration(math.Round(v.Get("at").Float()*1000)) * time.Microsecond,
 	}
 	if f.From != Client && f.From != Server {
 		return Frame{}, fmt.Errorf(`frame line has "from" %s, not "client" or "server"`, v.Get("from").Raw)

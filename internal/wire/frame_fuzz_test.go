@@ -25,7 +25,7 @@ func FuzzFrameRoundTrip(f *testing.F) {
 			return
 		}
 		since := time.Duration(at).Truncate(time.Microsecond)
-		want := wire.Frame{From: wire.Server, Raw: raw, Note: note, At: since, Mark: at%2 == 1}
+		want := wire.Frame{From: wire.Server, Raw: raw, Note: note, At: since, Marked: at%2 == 1}
 		line := want.AppendJSON(nil)
 		if !json.Valid(line) || bytes.ContainsAny(line, "\r\n") {
 			t.Fatalf("the line is not JSON on one line: %q", line)
@@ -63,7 +63,7 @@ func FuzzParseFrames(f *testing.F) {
 		}
 		for i, got := range again {
 			want := frames[i]
-			isSame := got.From == want.From && got.Mark == want.Mark && got.Wordless() == want.Wordless()
+			isSame := got.From == want.From && got.Marked == want.Marked && got.IsTransportOnly() == want.IsTransportOnly()
 			if !isSame || !bytes.Equal(got.Raw, want.Raw) {
 				t.Errorf("frame %d is read as %+v, want %+v", i, got, want)
 			}

@@ -21,19 +21,19 @@ type HTTP struct {
 	URL    string `json:"url,omitempty"`
 	// Status is the status of an answer; Header holds the fields of a request or of
 	// an answer.
-	Status int                 `json:"status,omitempty"`
-	Header map[string][]string `json:"header,omitempty"`
-	Body   string              `json:"body,omitempty"`  // of a request or an answer whose body is no message
-	Event  *Event              `json:"event,omitempty"` // the event of a stream
-	End    string              `json:"end,omitempty"`   // why the exchange ended; "" while it goes on
-	Last   bool                `json:"last,omitempty"`  // no answer came, and no other stream will continue this one
+	Status    int                 `json:"status,omitempty"`
+	Header    map[string][]string `json:"header,omitempty"`
+	Body      string              `json:"body,omitempty"`  // of a request or an answer whose body is no message
+	Event     *Event              `json:"event,omitempty"` // the event of a stream
+	EndReason string              `json:"end,omitempty"`   // why the exchange ended; "" while it goes on
+	Final     bool                `json:"last,omitempty"`  // no answer came, and no other stream will continue this one
 }
 
 // EndedByPeer is the reason of an exchange that the peer ended properly.
 const EndedByPeer = "the stream ended"
 
-// Streams reports whether the head declares an event stream.
-func (h *HTTP) Streams() bool {
+// IsEventStream reports whether the head declares an event stream.
+func (h *HTTP) IsEventStream() bool {
 	for key, values := range h.Header {
 		if strings.EqualFold(key, "Content-Type") && len(values) > 0 {
 			kind, _, _ := strings.Cut(values[0], ";")
@@ -43,35 +43,35 @@ func (h *HTTP) Streams() bool {
 	return false
 }
 
-// Refuses reports whether the frame has an HTTP status of 400 or more: the peer
-// did not accept the request, whatever message the frame carries.
-func (f Frame) Refuses() bool { return f.HTTP != nil && f.HTTP.Status >= 400 }
+// HasFailureStatus reports whether the frame has an HTTP status of 400 or more: the
+// peer did not accept the request, whatever message the frame carries.
+func (f Frame) HasFailureStatus() bool { return f.HTTP != nil && f.HTTP.Status >= 400 }
 
 // An Event holds the fields of an event of a stream except its data.
 type Event struct {
-	Type     string   `json:"type,omitempty"`
-	ID       *string  `json:"id,omitempty"`
-	Retry    string   `json:"retry,omitempty"`
-	Comments []string `json:"comments,omitempty"`
-	Odd      []string `json:"odd,omitempty"`    // lines that a reader of the format ignores
-	Lost     bool     `json:"lost,omitempty"`   // the stream ended within the event, so that a client discards it
-	NoData   bool     `json:"noData,omitempty"` // the event has no data field
+	Type         string   `json:"type,omitempty"`
+	ID           *string  `json:"id,omitempty"`
+	Retry        string   `json:"retry,omitempty"`
+	Comments     []string `json:"comments,omitempty"`
+	IgnoredLines []string `json:"odd,omitempty"`    // lines that a reader of the format ignores
+	Unterminated bool     `json:"lost,omitempty"`   // the stream ended within the event, so that a client discards it
+	NoData       bool     `json:"noData,omitempty"` // the event has no data field
 }
 
-// Wordless reports whether the frame belongs to HTTP alone and carries no
+// IsTransportOnly reports whether the frame belongs to HTTP alone and carries no
 // message.
-func (f Frame) Wordless() bool { return f.HTTP != nil && f.Raw == nil }
+func (f Frame) IsTransportOnly() bool { return f.HTTP != nil && f.Raw == nil }
 
-// Beside reports whether the order of two frames is the order of their sending:
+// SameExchange reports whether the order of two frames is the order of their sending:
 // always on stdio, over HTTP if they belong to the same exchange.
-func (f Frame) Beside(g Frame) bool {
+func (f Frame) SameExchange(g Frame) bool {
 	return f.HTTP == nil || g.HTTP == nil || f.HTTP.Exchange == g.HTTP.Exchange
 }
 
 // parsedMessage returns the message of the frame, or the zero Message if it
 // carries none.
 func (f Frame) parsedMessage() Message {
-	if f.Wordless() {
+	if f.IsTransportOnly() {
 		return Message{}
 	}
 	return f.Message()

@@ -19,15 +19,15 @@ func StringID(s string) ID { return ID{string(gjson.AppendJSONString(nil, s))} }
 // IntID returns the id of a JSON number.
 func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 
-// Present reports whether the message has an id member.
-func (id ID) Present() bool { return id.Raw != "" }
+// IsPresent reports whether the message has an id member.
+func (id ID) IsPresent() bool { return id.Raw != "" }
 
-// Null reports whether the id is null.
-func (id ID) Null() bool { return id.Raw == "null" }
+// IsNull reports whether the id is null.
+func (id ID) IsNull() bool { return id.Raw == "null" }
 
-// Usable reports whether the id may identify a request: it is a string, or a
-// number without fractional part (basic#requests).
-func (id ID) Usable() bool {
+// IsValid reports whether the id may identify a request: it is a string, or a number
+// without fractional part (basic#requests).
+func (id ID) IsValid() bool {
 	if isPlainInteger(id.Raw) {
 		return true
 	}

@@ -32,7 +32,7 @@ func FuzzIDEqual(f *testing.F) {
 		if equal != y.Equal(x) || equal != (x.Key() == y.Key()) || !x.Equal(x) {
 			t.Errorf("%s and %s: equal %v, the other way %v, keys %q and %q", a, b, equal, y.Equal(x), x.Key(), y.Key())
 		}
-		if equal && x.Usable() != y.Usable() {
+		if equal && x.IsValid() != y.IsValid() {
 			t.Errorf("%s and %s are equal and not both usable", a, b)
 		}
 		want, known := equalJSON(a, b)

@@ -18,11 +18,11 @@ const (
 	maxPlainDepth = 32
 )
 
-// Extreme reports whether the message is no JSON text or exceeds a limit that
-// readers commonly have. A peer may refuse such a message as unreadable.
-func (m Message) Extreme() bool {
+// ExceedsCommonLimits reports whether the message is no JSON text or exceeds a limit
+// that readers commonly have. A peer may refuse such a message as unreadable.
+func (m Message) ExceedsCommonLimits() bool {
 	switch {
-	case m.Fault != nil || len(m.Raw) > maxPlainSize || bytes.Contains(m.Raw, []byte("[[[[")):
+	case m.SyntaxError != nil || len(m.Raw) > maxPlainSize || bytes.Contains(m.Raw, []byte("[[[[")):
 		return true
 	case isPlain(m.Raw):
 		return false

@@ -20,7 +20,7 @@ func TestExceedsCommonLimits(t *testing.T) {
 		`{"b":"\"` + strings.Repeat("[{", 40) + `"}`:                     false,
 		`{"a":"\\","b":"\u0000"}`:                                        true,
 	} {
-		if got := Parse([]byte(raw)).Extreme(); got != want {
+		if got := Parse([]byte(raw)).ExceedsCommonLimits(); got != want {
 			t.Errorf("%.60s: exceeds the limits: %t", raw, got)
 		}
 	}

@@ -2,13 +2,13 @@
 //
 // A Frame is the bytes of one message as its sender wrote them, with the HTTP part
 // that carried it. Parse turns the bytes into a Message without any repair: bytes
-// that are no message are a Message of kind Invalid whose Flaw says why. A
+// that are no message are a Message of kind Invalid whose FormatError says why. A
 // Transcript records all frames of one session in the order in which one side saw
 // them. An Entry is a frame of a transcript with its index and message.
 //
-// Each side of a connection adds its own frame to the transcript before it hands
-// the bytes to the transport, and a frame of the peer when it has read it. Checks
-// then read the entries, and reports write them with Frame.AppendJSON.
+// Each side of a connection adds its own frame to the transcript before it hands the
+// bytes to the transport, and a frame of the peer when it has read it. Checks then
+// read the entries, and reports write them with Frame.AppendJSON.
 package wire
 
 import (
@@ -56,13 +56,13 @@ func (k Kind) String() string {
 // A Message is one parsed frame. Parsing repairs nothing and never fails: bytes
 // that are no message are a Message of kind Invalid.
 type Message struct {
-	Raw        []byte
-	Kind       Kind
-	Fault      *Fault   // why the bytes are no JSON text; nil if they are one
-	Duplicates []string // JSON pointers of object keys that occur twice
-	Misfit     *Misfit  // why the JSON text is no well-formed message; nil if it is one
-	value      gjson.Result
-	envelope   *members
+	Raw           []byte
+	Kind          Kind
+	SyntaxError   *SyntaxError   // why the bytes are no JSON text; nil if they are one
+	DuplicateKeys []string       // JSON pointers of object keys that occur twice
+	EnvelopeError *EnvelopeError // why the JSON text is no well-formed message; nil if it is one
+	value         gjson.Result
+	envelope      *members
 }
 
 // members holds the members of a message that JSON-RPC defines; of several members
@@ -107,18 +107,18 @@ func membersOf(v gjson.Result) *members {
 	return m
 }
 
-// Misfit is a violation of the JSON-RPC 2.0 message format by a JSON text.
-type Misfit struct {
-	Member string // jsonrpc, id, method, params or result; "" if the combination of members is wrong
-	What   string // e.g. "a result has no id"
+// EnvelopeError is a violation of the JSON-RPC 2.0 message format by a JSON text.
+type EnvelopeError struct {
+	Member  string // jsonrpc, id, method, params or result; "" if the combination of members is wrong
+	Problem string // e.g. "a result has no id"
 }
 
-func (m *Misfit) Error() string { return m.What }
+func (m *EnvelopeError) Error() string { return m.Problem }
 
 // Parse reads the bytes of one frame.
 func Parse(raw []byte) Message {
 	m := Message{Raw: raw}
-	if m.Fault, m.Duplicates = checkText(raw); m.Fault != nil {
+	if m.SyntaxError, m.DuplicateKeys = checkText(raw); m.SyntaxError != nil {
 		return m
 	}
 	return classify(m, gjson.ParseBytes(raw))
@@ -130,67 +130,67 @@ func classify(m Message, v gjson.Result) Message {
 		m.Kind = Batch
 		return m
 	}
-	m.Kind, m.Misfit = kindOfObject(v, m.envelope)
+	m.Kind, m.EnvelopeError = kindOfObject(v, m.envelope)
 	return m
 }
 
 // kindOfObject returns the kind of a message by the members that it has, and the
 // first violation of the format of that kind. A message with a method is a request
 // or a notification, one with result or error is a response.
-func kindOfObject(v gjson.Result, m *members) (Kind, *Misfit) {
+func kindOfObject(v gjson.Result, m *members) (Kind, *EnvelopeError) {
 	if !v.IsObject() {
-		return Invalid, &Misfit{"", "a message is an object, not " + TypeName(v)}
+		return Invalid, &EnvelopeError{"", "a message is an object, not " + TypeName(v)}
 	}
 	switch method, result, fail, id := m.method, m.result, m.errorMember, m.id; {
 	case method.Exists() && (result.Exists() || fail.Exists()):
-		return Invalid, &Misfit{"", "has both method and result or error"}
+		return Invalid, &EnvelopeError{"", "has both method and result or error"}
 	case method.Exists() && id.Exists():
 		return Request, m.checkCall()
 	case method.Exists():
 		return Notification, m.checkCall()
 	case fail.Exists() && result.Exists():
-		return Error, &Misfit{"result", "has both result and error"}
+		return Error, &EnvelopeError{"result", "has both result and error"}
 	case fail.Exists():
 		return Error, m.checkVersion()
 	case result.Exists() && !id.Exists():
-		return Result, &Misfit{"id", "a result has no id"}
+		return Result, &EnvelopeError{"id", "a result has no id"}
 	case result.Exists():
 		return Result, m.checkVersion()
 	default:
-		return Invalid, &Misfit{"", "has neither method nor result nor error"}
+		return Invalid, &EnvelopeError{"", "has neither method nor result nor error"}
 	}
 }
 
 // checkCall returns the first violation of the format of a request or notification.
-func (m *members) checkCall() *Misfit {
+func (m *members) checkCall() *EnvelopeError {
 	if m.method.Type != gjson.String {
-		return &Misfit{"method", "method is " + TypeName(m.method) + ", not a string"}
+		return &EnvelopeError{"method", "method is " + TypeName(m.method) + ", not a string"}
 	}
 	if p := m.params; p.Exists() && !p.IsObject() {
-		return &Misfit{"params", "params is " + TypeName(p) + ", not an object"}
+		return &EnvelopeError{"params", "params is " + TypeName(p) + ", not an object"}
 	}
 	return m.checkVersion()
 }
 
 // checkVersion returns the violation of the jsonrpc member, or nil.
-func (m *members) checkVersion() *Misfit {
+func (m *members) checkVersion() *EnvelopeError {
 	switch j := m.jsonrpc; {
 	case !j.Exists():
-		return &Misfit{"jsonrpc", "has no jsonrpc member"}
+		return &EnvelopeError{"jsonrpc", "has no jsonrpc member"}
 	case j.Type != gjson.String || j.String() != "2.0":
-		return &Misfit{"jsonrpc", fmt.Sprintf("jsonrpc is %s, not \"2.0\"", j.Raw)}
+		return &EnvelopeError{"jsonrpc", fmt.Sprintf("jsonrpc is %s, not \"2.0\"", j.Raw)}
 	}
 	return nil
 }
 
-// Flaw returns the Fault or the Misfit of the message, or nil for a well-formed
-// one. A batch has neither; its elements have their own.
-func (m Message) Flaw() error {
+// FormatError returns the SyntaxError or the EnvelopeError of the message, or nil for
+// a well-formed one. A batch has neither; its elements have their own.
+func (m Message) FormatError() error {
 	switch {
-	case m.Fault != nil:
-		return m.Fault
-	case m.Misfit != nil:
-		return m.Misfit
+	case m.SyntaxError != nil:
+		return m.SyntaxError
+	case m.EnvelopeError != nil:
+		return m.EnvelopeError
 	}
 	return nil
 }
@@ -231,13 +231,13 @@ func (m Message) Elements() []Message {
 	return out
 }
 
-// Readable reports whether every peer can read the id of the message, if it has
+// IsIdentifiable reports whether every peer can read the id of the message, if it has
 // one: it is well-formed, repeats no member, exceeds no limit that readers commonly
-// have, and a request has a valid id. A peer may answer any other message without
-// an id; so may a peer without batches answer a batch.
-func (m Message) Readable() bool {
-	return m.Kind != Batch && m.Flaw() == nil && len(m.Duplicates) == 0 && !m.Extreme() &&
-		(m.Kind != Request || m.ID().Usable())
+// have, and a request has a valid id. A peer may answer any other message without an
+// id; so may a peer without batches answer a batch.
+func (m Message) IsIdentifiable() bool {
+	return m.Kind != Batch && m.FormatError() == nil && len(m.DuplicateKeys) == 0 && !m.ExceedsCommonLimits() &&
+		(m.Kind != Request || m.ID().IsValid())
 }
 
 // ID returns the id member as sent.
@@ -260,9 +260,9 @@ func (m Message) Result() gjson.Result { return m.members().result }
 // Error returns the error member.
 func (m Message) Error() gjson.Result { return m.members().errorMember }
 
-// Code returns the code of an error response. ok is false if the message is no
+// ErrorCode returns the code of an error response. ok is false if the message is no
 // error response or its code is no integer.
-func (m Message) Code() (code int, ok bool) {
+func (m Message) ErrorCode() (code int, ok bool) {
 	c := m.members().errorMember.Get("code")
 	if m.Kind != Error || c.Type != gjson.Number {
 		return 0, false
@@ -293,7 +293,7 @@ func (m Message) Summary() string {
 	case Batch:
 		return fmt.Sprintf("batch of %d", len(m.Elements()))
 	}
-	return fmt.Sprintf("no message (%v): %s", m.Flaw(), Clip(string(m.Raw), 120)) // Invalid
+	return fmt.Sprintf("no message (%v): %s", m.FormatError(), Clip(string(m.Raw), 120)) // Invalid
 }
 
 // TypeName returns the JSON type of a value with its article, e.g. "an object".

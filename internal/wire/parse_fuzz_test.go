@@ -44,15 +44,15 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := wire.Parse(raw)
-		if valid := utf8.Valid(raw) && json.Valid(raw); valid != (m.Fault == nil) {
-			t.Fatalf("valid JSON in UTF-8: %v, but the fault is %v", valid, m.Fault)
+		if valid := utf8.Valid(raw) && json.Valid(raw); valid != (m.SyntaxError == nil) {
+			t.Fatalf("valid JSON in UTF-8: %v, but the fault is %v", valid, m.SyntaxError)
 		}
-		if m.Fault != nil {
+		if m.SyntaxError != nil {
 			assertNoMessage(t, m)
 			return
 		}
-		if pairs, want := len(m.Duplicates), countDuplicates(t, raw); pairs != want {
-			t.Errorf("%d duplicate members %q, want %d", pairs, m.Duplicates, want)
+		if pairs, want := len(m.DuplicateKeys), countDuplicates(t, raw); pairs != want {
+			t.Errorf("%d duplicate members %q, want %d", pairs, m.DuplicateKeys, want)
 		}
 		assertSameValue(t, m)
 		assertMembers(t, m)
@@ -65,9 +65,9 @@ func FuzzParse(f *testing.F) {
 // assertNoMessage asserts that bytes that are not JSON have no member.
 func assertNoMessage(t *testing.T, m wire.Message) {
 	t.Helper()
-	hasMembers := m.Value().Exists() || m.ID().Present()
-	if m.Kind != wire.Invalid || m.Flaw() == nil || hasMembers || m.Readable() || !m.Extreme() {
-		t.Errorf("bytes with the fault %v are a %v with id %s", m.Fault, m.Kind, m.ID())
+	hasMembers := m.Value().Exists() || m.ID().IsPresent()
+	if m.Kind != wire.Invalid || m.FormatError() == nil || hasMembers || m.IsIdentifiable() || !m.ExceedsCommonLimits() {
+		t.Errorf("bytes with the fault %v are a %v with id %s", m.SyntaxError, m.Kind, m.ID())
 	}
 }
 
@@ -124,7 +124,7 @@ func assertSameValue(t *testing.T, m wire.Message) {
 	t.Helper()
 	var want any
 	hasSurrogate := bytes.Contains(bytes.ToLower(m.Raw), []byte(`\ud`))
-	if len(m.Duplicates) > 0 || hasSurrogate || json.Unmarshal(m.Raw, &want) != nil {
+	if len(m.DuplicateKeys) > 0 || hasSurrogate || json.Unmarshal(m.Raw, &want) != nil {
 		return
 	}
 	if got := m.Value().Value(); !reflect.DeepEqual(got, want) {
@@ -135,14 +135,14 @@ func assertSameValue(t *testing.T, m wire.Message) {
 // assertMembers asserts that what a message returns of itself is consistent.
 func assertMembers(t *testing.T, m wire.Message) {
 	t.Helper()
-	if (m.Kind == wire.Request || m.Kind == wire.Result) && m.Flaw() == nil && !m.ID().Present() {
+	if (m.Kind == wire.Request || m.Kind == wire.Result) && m.FormatError() == nil && !m.ID().IsPresent() {
 		t.Errorf("a well-formed %v has no id", m.Kind)
 	}
-	if m.Readable() && (m.Flaw() != nil || m.Extreme()) {
-		t.Errorf("a readable %v has the flaw %v, extreme %v", m.Kind, m.Flaw(), m.Extreme())
+	if m.IsIdentifiable() && (m.FormatError() != nil || m.ExceedsCommonLimits()) {
+		t.Errorf("a readable %v has the flaw %v, extreme %v", m.Kind, m.FormatError(), m.ExceedsCommonLimits())
 	}
-	if id := m.ID(); !id.Equal(id) || id.Usable() && !id.Present() || id.Null() && id.Usable() {
-		t.Errorf("id %s: usable %v, null %v", id, id.Usable(), id.Null())
+	if id := m.ID(); !id.Equal(id) || id.IsValid() && !id.IsPresent() || id.IsNull() && id.IsValid() {
+		t.Errorf("id %s: usable %v, null %v", id, id.IsValid(), id.IsNull())
 	}
 	if m.Kind == wire.Batch || !m.Value().IsObject() {
 		return
@@ -152,7 +152,7 @@ func assertMembers(t *testing.T, m wire.Message) {
 			t.Errorf("%s is %s, want %s", name, got.Raw, want.Raw)
 		}
 	}
-	if _, ok := m.Code(); ok && m.Kind != wire.Error {
+	if _, ok := m.ErrorCode(); ok && m.Kind != wire.Error {
 		t.Errorf("a %v has an error code", m.Kind)
 	}
 	hasEscapes := bytes.Contains(m.Raw, []byte(`\`))

@@ -15,37 +15,37 @@ import (
 // must not exhaust the stack.
 const maxDepth = 10_000
 
-// Fault is the reason why the bytes of a frame are no JSON text: they are not
+// SyntaxError is the reason why the bytes of a frame are no JSON text: they are not
 // UTF-8, not JSON, or too deeply nested.
-type Fault struct {
-	What     string // e.g. "not valid JSON"
-	Offset   int    // of the first invalid byte; -1 if unknown
-	Encoding bool   // the bytes are not UTF-8
+type SyntaxError struct {
+	Problem string // e.g. "not valid JSON"
+	Offset  int    // of the first invalid byte; -1 if unknown
+	NotUTF8 bool   // the bytes are not UTF-8
 }
 
-func (f *Fault) Error() string {
+func (f *SyntaxError) Error() string {
 	if f.Offset < 0 {
-		return f.What
+		return f.Problem
 	}
-	return fmt.Sprintf("%s at byte %d", f.What, f.Offset)
+	return fmt.Sprintf("%s at byte %d", f.Problem, f.Offset)
 }
 
 // checkText checks bytes strictly. It returns a fault if they are no JSON text, and
 // the paths of object keys that occur twice. JSON leaves the meaning of such keys
 // undefined (RFC 8259 section 4), and parsers resolve them differently.
-func checkText(raw []byte) (fault *Fault, duplicates []string) {
+func checkText(raw []byte) (fault *SyntaxError, duplicates []string) {
 	if at := firstInvalidUTF8(raw); at >= 0 {
-		return &Fault{What: "not valid UTF-8", Offset: at, Encoding: true}, nil
+		return &SyntaxError{Problem: "not valid UTF-8", Offset: at, NotUTF8: true}, nil
 	}
 	if bytes.HasPrefix(raw, []byte("\ufeff")) {
 		// RFC 8259 section 8.1: implementations must not add a BOM.
-		return &Fault{What: "starts with a byte order mark"}, nil
+		return &SyntaxError{Problem: "starts with a byte order mark"}, nil
 	}
 	if nestingDepth(raw) > maxDepth {
-		return &Fault{What: fmt.Sprintf("nested deeper than %d", maxDepth), Offset: -1}, nil
+		return &SyntaxError{Problem: fmt.Sprintf("nested deeper than %d", maxDepth), Offset: -1}, nil
 	}
 	if !gjson.ValidBytes(raw) {
-		return &Fault{What: "not valid JSON", Offset: -1}, nil
+		return &SyntaxError{Problem: "not valid JSON", Offset: -1}, nil
 	}
 	return nil, duplicateKeys(raw)
 }

@@ -8,14 +8,14 @@ import (
 
 // An Ending says how a connection ended.
 type Ending struct {
-	At       time.Duration // since the start
-	What     string        // e.g. "exit status 0", "signal: killed", "connection closed"
-	Asked    bool          // this side had closed the peer's input or signalled the peer before
-	Graceful bool          // the peer ended after its input was closed, without a signal
-	After    time.Duration // from the closing of the peer's input to the end
-	// Waited is the time between the closing of the peer's input and the signal that
-	// ended the peer; 0 if no signal was sent, or one without a wait.
-	Waited time.Duration
+	At           time.Duration // since the start
+	Reason       string        // e.g. "exit status 0", "signal: killed", "connection closed"
+	Requested    bool          // this side had closed the peer's input or signalled the peer before
+	Graceful     bool          // the peer ended after its input was closed, without a signal
+	ShutdownTime time.Duration // from the closing of the peer's input to the end
+	// WaitedBeforeSignal is the time between the closing of the peer's input and the
+	// signal that ended the peer; 0 if no signal was sent, or one without a wait.
+	WaitedBeforeSignal time.Duration
 }
 
 // A Transcript records every frame of one connection in the order in which this
@@ -23,10 +23,10 @@ type Ending struct {
 // the transport, so that no answer can precede it, and a frame of the peer when it
 // has read it. A Transcript is safe for concurrent use.
 type Transcript struct {
-	// Due is how long this side waits for an answer to a request of its own before
-	// it answers the next request of the peer; 0 if that is not known. It is set
-	// before the first frame.
-	Due time.Duration
+	// AnswerTimeout is how long this side waits for an answer to a request of its own
+	// before it answers the next request of the peer; 0 if that is not known. It is
+	// set before the first frame.
+	AnswerTimeout time.Duration
 
 	mu       sync.Mutex
 	start    time.Time
@@ -48,9 +48,9 @@ func TranscriptOf(frames []Frame) *Transcript {
 	return t
 }
 
-// Part returns a transcript of the first head frames and of the frames from index
+// Excerpt returns a transcript of the first head frames and of the frames from index
 // from on, without the ending.
-func (t *Transcript) Part(head, from int) *Transcript {
+func (t *Transcript) Excerpt(head, from int) *Transcript {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return &Transcript{
@@ -90,12 +90,12 @@ func (t *Transcript) Entries() []Entry { return t.EntriesFrom(0) }
 
 // EntriesFrom returns the frames from an index on that carry a message.
 func (t *Transcript) EntriesFrom(from int) []Entry {
-	return slices.DeleteFunc(t.AllFrom(from), func(e Entry) bool { return e.Wordless() })
+	return slices.DeleteFunc(t.AllEntriesFrom(from), func(e Entry) bool { return e.IsTransportOnly() })
 }
 
-// AllFrom returns all frames from an index on. A frame that carries no message has
-// the zero Message.
-func (t *Transcript) AllFrom(from int) []Entry {
+// AllEntriesFrom returns all frames from an index on. A frame that carries no message
+// has the zero Message.
+func (t *Transcript) AllEntriesFrom(from int) []Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if from >= len(t.frames) {

@@ -45,7 +45,7 @@ func TestParseClassifiesWithoutRepair(t *testing.T) {
 		if m.Kind != c.kind {
 			t.Errorf("%.60s is a %v, want %v", c.raw, m.Kind, c.kind)
 		}
-		switch flaw := m.Flaw(); {
+		switch flaw := m.FormatError(); {
 		case c.flaw == "" && flaw != nil:
 			t.Errorf("%.60s has the flaw %v", c.raw, flaw)
 		case c.flaw != "" && (flaw == nil || !strings.Contains(flaw.Error(), c.flaw)):
@@ -75,8 +75,8 @@ func TestParseFindsDuplicateKeys(t *testing.T) {
 		deep: strings.Repeat("/a/0", 4_000) + "/b",
 	} {
 		m := Parse([]byte(raw))
-		if got := strings.Join(m.Duplicates, " "); m.Fault != nil || got != want {
-			t.Errorf("%.60s: duplicates %.80q, want %.80q (%v)", raw, got, want, m.Fault)
+		if got := strings.Join(m.DuplicateKeys, " "); m.SyntaxError != nil || got != want {
+			t.Errorf("%.60s: duplicates %.80q, want %.80q (%v)", raw, got, want, m.SyntaxError)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestIDIsValid(t *testing.T) {
 		`-0`: true, `-7`: true, `-`: false, long: true, `-` + long: true, long + `.0`: true, long + `.5`: false,
 		`1.` + zeros: true, long + `e1`: false,
 	} {
-		if got := (ID{raw}).Usable(); got != valid {
+		if got := (ID{raw}).IsValid(); got != valid {
 			t.Errorf("id %q is valid: %v", raw, got)
 		}
 	}
@@ -119,7 +119,7 @@ func TestLongNumbersAreCheckedInLinearTime(t *testing.T) {
 	long := strings.Repeat("7", 4<<20)
 	done := make(chan bool, 1)
 	go func() {
-		good := ID{long}.Usable() && ID{"-" + long}.Usable() && !ID{long + ".5"}.Usable() && !ID{long + "e1"}.Usable()
+		good := ID{long}.IsValid() && ID{"-" + long}.IsValid() && !ID{long + ".5"}.IsValid() && !ID{long + "e1"}.IsValid()
 		done <- good && IsInteger(gjson.Parse("-"+long+".0"))
 	}()
 	select {
@@ -138,7 +138,7 @@ func TestFrameJSONKeepsEveryByte(t *testing.T) {
 		`{"a":1,"a":2,"n":1.50e0,"s":"\u00e9<>&"}`,
 		`not json`, "", "{\"a\":\"\xff\"}", "{\n}", ` {"leading":1}`, "\ufeff{}",
 	} {
-		f := Frame{From: Server, Raw: []byte(raw), At: 1500 * time.Microsecond, Mark: true, Note: `a "note"`}
+		f := Frame{From: Server, Raw: []byte(raw), At: 1500 * time.Microsecond, Marked: true, Note: `a "note"`}
 		line := f.AppendJSON(nil)
 		if bytes.ContainsAny(line, "\n") {
 			t.Errorf("%q is written as several lines: %s", raw, line)
@@ -147,7 +147,7 @@ func TestFrameJSONKeepsEveryByte(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", raw, err)
 		}
-		if string(back.Raw) != raw || back.From != f.From || back.At != f.At || !back.Mark || back.Note != f.Note {
+		if string(back.Raw) != raw || back.From != f.From || back.At != f.At || !back.Marked || back.Note != f.Note {
 			t.Errorf("%q is read back as %+v", raw, back)
 		}
 	}
@@ -179,13 +179,13 @@ func TestTranscriptKeepsOrderAndFirstEnding(t *testing.T) {
 			t.Errorf("frame %d recorded at %d as %v", i, at, m.Kind)
 		}
 	}
-	part := tr.Part(1, 2).Entries()
+	part := tr.Excerpt(1, 2).Entries()
 	if len(part) != 2 || part[1].Index != 1 || part[1].Message.Kind != Request || tr.Len() != 3 {
 		t.Errorf("the excerpt has %d frames", len(part))
 	}
-	tr.End(Ending{What: "exit status 0"})
-	tr.End(Ending{What: "later"})
-	if got := tr.Ending().What; got != "exit status 0" {
+	tr.End(Ending{Reason: "exit status 0"})
+	tr.End(Ending{Reason: "later"})
+	if got := tr.Ending().Reason; got != "exit status 0" {
 		t.Errorf("ending is %q", got)
 	}
 	if len(tr.Frames(2)) != 1 || len(tr.Frames(9)) != 0 || len(tr.Entries()) != 3 {
@@ -211,7 +211,7 @@ func TestIsIdentifiableExcludesAmbiguousMessages(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}`:                                       false,
 		`[` + request(`{}`) + `]`:                                                            false,
 	} {
-		if got := Parse([]byte(raw)).Readable(); got != identifiable {
+		if got := Parse([]byte(raw)).IsIdentifiable(); got != identifiable {
 			t.Errorf("%.80s: identifiable = %v", raw, got)
 		}
 	}
@@ -247,15 +247,15 @@ func TestFrameJSONKeepsHTTPWithoutTokens(t *testing.T) {
 			Exchange: 1, Method: "POST", URL: "/mcp", Header: map[string][]string{"Accept": {"a", "b"}},
 		}},
 		{From: Server, HTTP: &HTTP{Exchange: 1, Status: 404, Body: "no such page"}},
-		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{Exchange: 2, Event: &Event{ID: &id, Retry: "5", Odd: []string{"x"}}}},
-		{From: Server, HTTP: &HTTP{Exchange: 2, End: "EOF"}},
+		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{Exchange: 2, Event: &Event{ID: &id, Retry: "5", IgnoredLines: []string{"x"}}}},
+		{From: Server, HTTP: &HTTP{Exchange: 2, EndReason: "EOF"}},
 	} {
 		got, err := ParseFrame(f.AppendJSON(nil))
 		if err != nil || !reflect.DeepEqual(got, f) {
 			t.Errorf("%s was read back as %+v, %v", f.AppendJSON(nil), got, err)
 		}
-		if f.Wordless() != (f.Raw == nil) {
-			t.Errorf("%s: transport-only is %v", f.AppendJSON(nil), f.Wordless())
+		if f.IsTransportOnly() != (f.Raw == nil) {
+			t.Errorf("%s: transport-only is %v", f.AppendJSON(nil), f.IsTransportOnly())
 		}
 	}
 	secret := Frame{From: Client, HTTP: &HTTP{

@@ -23,7 +23,7 @@ var ByteOrderMark = []byte("\ufeff")
 func Parse(text []byte, want string) (ast.Node, error) {
 	file, err := parser.ParseBytes(bytes.TrimPrefix(text, ByteOrderMark), 0)
 	if err != nil {
-		return nil, Plain(err)
+		return nil, OneLine(err)
 	}
 	docs := slices.DeleteFunc(file.Docs, func(d *ast.DocumentNode) bool {
 		return d.Body == nil || d.Body.Type() == ast.NullType || d.Body.Type() == ast.CommentType
@@ -50,7 +50,7 @@ func Mapping(text []byte) (map[string]any, error) {
 	}
 	var out map[string]any
 	if err := yaml.Unmarshal(bytes.TrimPrefix(text, ByteOrderMark), &out); err != nil {
-		return nil, Plain(err)
+		return nil, OneLine(err)
 	}
 	return out, nil
 }
@@ -72,9 +72,9 @@ func Line(node ast.Node) int {
 	return 0
 }
 
-// Plain returns an error of one line for an error of the library, which holds an
+// OneLine returns an error of one line for an error of the library, which holds an
 // excerpt of several lines.
-func Plain(err error) error {
+func OneLine(err error) error {
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) {
 		return err

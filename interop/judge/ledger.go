@@ -58,9 +58,9 @@ func entries(t target.Target, outcomes []target.Outcome) map[string]entry {
 	return out
 }
 
-// open returns the fails and warns that the ledger has not, or has without a
+// unadjudicated returns the fails and warns that the ledger has not, or has without a
 // clause and a reason.
-func open(outcomes []target.Outcome, t target.Target, then map[string]entry) []target.Outcome {
+func unadjudicated(outcomes []target.Outcome, t target.Target, then map[string]entry) []target.Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o target.Outcome) bool {
 		was := then[entryOf(t, o).key()]
 		return !o.IsViolation() || slices.Contains(was.Revisions, o.Revision) && was.adjudicated()
@@ -76,7 +76,7 @@ func compare(t target.Target, outcomes []target.Outcome, then map[string]entry, 
 		revisions []string
 	}
 	groups := map[string]*group{}
-	for _, o := range open(outcomes, t, then) {
+	for _, o := range unadjudicated(outcomes, t, then) {
 		state := "new"
 		if slices.Contains(then[entryOf(t, o).key()].Revisions, o.Revision) {
 			state = "not adjudicated"
@@ -116,8 +116,8 @@ func vanished(t target.Target, outcomes []target.Outcome, then map[string]entry)
 	return out
 }
 
-// join returns the outcomes of a run and the further fails and warns of another run.
-func join(outcomes, again []target.Outcome) []target.Outcome {
+// merge returns the outcomes of a run and the further fails and warns of another run.
+func merge(outcomes, again []target.Outcome) []target.Outcome {
 	out := slices.Clone(outcomes)
 	for _, o := range again {
 		known := slices.ContainsFunc(out, func(k target.Outcome) bool {

@@ -78,7 +78,7 @@ func TestVerdictOfALaterRunHasNotVanished(t *testing.T) {
 	if got := vanished(notes, outcomes, then); len(got) != 1 {
 		t.Fatalf("after one run: %q, want the verdict at 2025-11-25", got)
 	}
-	outcomes = join(outcomes, []target.Outcome{outcome("a.race", "2025-06-18", "fail", "x"),
+	outcomes = merge(outcomes, []target.Outcome{outcome("a.race", "2025-06-18", "fail", "x"),
 		outcome("a.race", "2025-11-25", "fail", "x"), outcome("a.new", "2025-11-25", "warn", "y")})
 	got := compare(notes, outcomes, then, "frames")
 	if len(got) != 1 || !strings.HasPrefix(got[0], "new warn: a.new") {
@@ -123,7 +123,7 @@ func TestSaveKeepsAdjudications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := open(outcomes, notes, then); len(got) != 1 || got[0].ID != "a.new" {
+	if got := unadjudicated(outcomes, notes, then); len(got) != 1 || got[0].ID != "a.new" {
 		t.Errorf("got %v, want a.new only", got)
 	}
 }

@@ -43,7 +43,7 @@ func run(binary string, write bool, slots int, names []string) error {
 	defer env.Close()
 	targets := env.Targets
 	wrong := make([][]string, len(targets))
-	target.EachOf(targets, slots, func(i int, t target.Target) {
+	target.ForEach(targets, slots, func(i int, t target.Target) {
 		wrong[i] = judge(env.Root, env.Mcpcheck, t, write)
 	})
 	passed := 0
@@ -75,8 +75,8 @@ func judge(root, binary string, t target.Target, write bool) []string {
 	if spoken := r.Spoken(); !slices.Equal(spoken, t.Speaks) {
 		wrong = append(wrong, fmt.Sprintf("the target speaks %v; targets.json says %v", spoken, t.Speaks))
 	}
-	if over := r.Over(); !slices.Equal(over, []string{t.Over()}) {
-		wrong = append(wrong, fmt.Sprintf("the target was tested over %v; targets.json says %s", over, t.Over()))
+	if over := r.Transports(); !slices.Equal(over, []string{t.TransportName()}) {
+		wrong = append(wrong, fmt.Sprintf("the target was tested over %v; targets.json says %s", over, t.TransportName()))
 	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
 	path := filepath.Join(root, "interop", "verdicts", t.Name+".jsonl")
@@ -104,13 +104,13 @@ func judge(root, binary string, t target.Target, write bool) []string {
 			return append(wrong, err.Error())
 		}
 		wrong = append(wrong, unjudged(again.Outcomes)...)
-		outcomes = join(outcomes, again.Outcomes)
+		outcomes = merge(outcomes, again.Outcomes)
 	}
 	frames := filepath.Join("interop", "build", "frames", t.Name)
 	if err := os.RemoveAll(filepath.Join(root, frames)); err != nil {
 		return append(wrong, err.Error())
 	}
-	for _, o := range open(outcomes, t, then) {
+	for _, o := range unadjudicated(outcomes, t, then) {
 		file := filepath.Join(frames, o.ID+"@"+o.Revision+".jsonl")
 		if err := saveFrames(filepath.Join(root, file), o.Frames); err != nil {
 			return append(wrong, err.Error())

@@ -68,7 +68,7 @@ func run(orders int, names []string) error {
 
 // compare returns how many verdicts on a target differ between orders.
 func compare(root string, t target.Target, orders int) (differ int, err error) {
-	if t.Over() != "stdio" {
+	if t.TransportName() != "stdio" {
 		return 0, errors.New("only targets over stdio are judged")
 	}
 	var first map[string]reports.Verdict
@@ -107,7 +107,7 @@ func judge(root string, t target.Target, seed uint64) (map[string]reports.Verdic
 		argv = append(argv, place.Replace(arg))
 	}
 	command := transport.Command{Argv: argv, Env: env, Dir: filepath.Join(root, t.Cwd)}
-	result, err := engine.Run(context.Background(), command, engine.Options{Checks: checks, Session: session.Defaults(), Confirm: true})
+	result, err := engine.Run(context.Background(), command, engine.Options{Checks: checks, Session: session.DefaultOptions(), Confirm: true})
 	if err != nil {
 		return nil, err
 	}

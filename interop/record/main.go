@@ -76,7 +76,7 @@ func recordTargets(o *options, names []string) error {
 	defer bench.Close()
 	lines := make([][]line, len(bench.Targets))
 	failed := make([]error, len(bench.Targets))
-	target.EachOf(bench.Targets, o.slots, func(i int, t target.Target) {
+	target.ForEach(bench.Targets, o.slots, func(i int, t target.Target) {
 		began := time.Now()
 		r, err := execute(bench, t)
 		if err != nil {
@@ -99,7 +99,7 @@ func recordTargets(o *options, names []string) error {
 }
 
 // execute judges one target.
-func execute(bench *target.Bench, t target.Target) (*target.Report, error) {
+func execute(bench *target.Environment, t target.Target) (*target.Report, error) {
 	if t.Name != protected {
 		return t.Execute(bench.Root, bench.Mcpcheck)
 	}

@@ -157,7 +157,7 @@ func serve(ctx context.Context, binary string) (url string, end func(), err erro
 		return "", nil, fmt.Errorf("start the Go SDK's server, which interop/install builds: %w", err)
 	}
 	end = func() { cmd.Process.Kill(); cmd.Wait() }
-	if err := target.Listening(ctx, addr, 10*time.Second); err != nil {
+	if err := target.AwaitListening(ctx, addr, 10*time.Second); err != nil {
 		end()
 		return "", nil, fmt.Errorf("the Go SDK's server: %w", err)
 	}

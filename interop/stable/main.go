@@ -46,7 +46,7 @@ func run(binary string, runs, slots int, names []string) error {
 	targets := env.Targets
 	differ := make([][]string, len(targets))
 	summary := make([]string, len(targets))
-	target.EachOf(targets, slots, func(i int, t target.Target) {
+	target.ForEach(targets, slots, func(i int, t target.Target) {
 		differ[i], summary[i] = repeat(env.Root, env.Mcpcheck, runs, t)
 	})
 	passed := 0

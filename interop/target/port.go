@@ -25,8 +25,8 @@ func FreePort() (string, error) {
 	return "", errors.New("no port is free")
 }
 
-// Listening waits until a server listens at an address.
-func Listening(ctx context.Context, addr string, limit time.Duration) error {
+// AwaitListening waits until a server listens at an address.
+func AwaitListening(ctx context.Context, addr string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	const pause = 20 * time.Millisecond

@@ -50,8 +50,8 @@ func (r *Report) Spoken() []string {
 	return out
 }
 
-// Over returns the transports that the outcomes are of.
-func (r *Report) Over() []string {
+// Transports returns the transports that the outcomes are of.
+func (r *Report) Transports() []string {
 	over := map[string]bool{}
 	for _, o := range r.Outcomes {
 		over[o.Transport] = true

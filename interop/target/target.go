@@ -36,8 +36,8 @@ type Target struct {
 	Flags []string `json:"-"`
 }
 
-// Over returns the transport that the target speaks: stdio, http or sse.
-func (t Target) Over() string { return cmp.Or(t.Transport, "stdio") }
+// TransportName returns the transport that the target speaks: stdio, http or sse.
+func (t Target) TransportName() string { return cmp.Or(t.Transport, "stdio") }
 
 // Root returns the directory of the module, to which targets.json is relative.
 func Root() (string, error) {
@@ -48,8 +48,8 @@ func Root() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// A Bench is what a tool of interop works with.
-type Bench struct {
+// An Environment is the module, the binary and the targets of an interop tool.
+type Environment struct {
 	Root     string // directory of the module
 	Mcpcheck string // the binary
 	Targets  []Target
@@ -59,13 +59,13 @@ type Bench struct {
 // Open returns the targets of those names, all without names, and the binary to
 // run on them, which is built from the module where none is given. The further
 // targets are treated as if targets.json began with them. The caller closes the
-// bench.
-func Open(binary string, names []string, further ...Target) (*Bench, error) {
+// environment.
+func Open(binary string, names []string, further ...Target) (*Environment, error) {
 	root, err := Root()
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{Root: root, Mcpcheck: binary, done: func() {}}
+	b := &Environment{Root: root, Mcpcheck: binary, done: func() {}}
 	if b.Targets, err = Read(root, names, further...); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Open(binary string, names []string, further ...Target) (*Bench, error) {
 }
 
 // Close removes what Open built.
-func (b *Bench) Close() { b.done() }
+func (b *Environment) Close() { b.done() }
 
 // Read returns the targets of those names, or all without names, in the order
 // of targets.json. The further targets come before those.
@@ -183,9 +183,9 @@ func (t Target) args(root, binary string) ([]string, error) {
 	return args, nil
 }
 
-// EachOf calls do with every target, as many at once as slots says: most of a
+// ForEach calls do with every target, as many at once as slots says: most of a
 // run is waiting for the target.
-func EachOf(targets []Target, slots int, do func(i int, t Target)) {
+func ForEach(targets []Target, slots int, do func(i int, t Target)) {
 	free := make(chan struct{}, max(1, slots))
 	var wait sync.WaitGroup
 	for i, t := range targets {

@@ -84,7 +84,7 @@ func TestServerOverHTTPGetsAFreePort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Over(); !slices.Equal(got, []string{one.Over()}) {
+	if got := r.Transports(); !slices.Equal(got, []string{one.TransportName()}) {
 		t.Errorf("it was judged over %v", got)
 	}
 	said, err := os.ReadFile(args)
@@ -101,11 +101,11 @@ func TestServerOverHTTPGetsAFreePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := Listening(t.Context(), l.Addr().String(), time.Second); err != nil {
+	if err := AwaitListening(t.Context(), l.Addr().String(), time.Second); err != nil {
 		t.Errorf("a server listens: %v", err)
 	}
 	l.Close()
-	if err := Listening(t.Context(), l.Addr().String(), 50*time.Millisecond); err == nil {
+	if err := AwaitListening(t.Context(), l.Addr().String(), 50*time.Millisecond); err == nil {
 		t.Error("no server listens, but there is no error")
 	}
 }
@@ -120,9 +120,9 @@ func TestMissingReportIsAnError(t *testing.T) {
 	}
 }
 
-func TestEachOfIsBoundedBySlots(t *testing.T) {
+func TestForEachIsBoundedBySlots(t *testing.T) {
 	var now, most, done atomic.Int32
-	EachOf(make([]Target, 20), 3, func(int, Target) {
+	ForEach(make([]Target, 20), 3, func(int, Target) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}

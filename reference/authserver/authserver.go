@@ -12,7 +12,7 @@
 //   - an endpoint that no real authorization server has: it mints the tokens that
 //     tests need, such as expired ones or ones for another server (mint.go)
 //
-// Listen serves it on its own. Protect and Serving run it at the origin of a
+// Listen serves it on its own. Protect and StartProtected run it at the origin of a
 // reference server (reference_server.go).
 package authserver
 

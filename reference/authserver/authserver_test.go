@@ -163,46 +163,46 @@ func TestMetadataAndKeys(t *testing.T) {
 func TestTokenKinds(t *testing.T) {
 	const at = "http://localhost:1/mcp"
 	s := New("http://127.0.0.1:2", referenceScopes())
-	for _, kind := range Kinds() {
+	for _, kind := range TokenKinds() {
 		token, err := s.Mint(kind, at, "")
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
 		g, err := s.Verify(token)
-		if (err != nil) != (kind == Foreign) {
+		if (err != nil) != (kind == UntrustedKeyToken) {
 			t.Errorf("%s: verified: %v", kind, err)
 		}
 		if err != nil {
 			continue
 		}
-		got := map[Kind]bool{
-			First:    g.Subject == FirstUser,
-			Second:   g.Subject == secondUser,
-			Expired:  time.Now().After(g.Expires),
-			Audience: g.Audience[0] != at,
-			Narrow:   len(g.Scopes) == 1,
-			Broad:    g.Scopes[0] == "library",
-			Upper:    g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
+		got := map[TokenKind]bool{
+			FirstUserToken:         g.Subject == FirstUser,
+			SecondUserToken:        g.Subject == secondUser,
+			ExpiredToken:           time.Now().After(g.Expires),
+			OtherAudienceToken:     g.Audience[0] != at,
+			NarrowScopeToken:       len(g.Scopes) == 1,
+			BroadScopeToken:        g.Scopes[0] == "library",
+			UpperCaseAudienceToken: g.Audience[0] == "HTTP://LOCALHOST:1/mcp",
 		}
 		if !got[kind] {
 			t.Errorf("the token %s grants %+v", kind, g)
 		}
 	}
-	if _, err := New("http://127.0.0.1:2", Scopes{}).Mint(Broad, at, ""); err == nil {
+	if _, err := New("http://127.0.0.1:2", Scopes{}).Mint(BroadScopeToken, at, ""); err == nil {
 		t.Error("a broad token was minted without a known scope")
 	}
 }
 
 func TestRefusesForgedTokens(t *testing.T) {
 	s := New("http://127.0.0.1:2", referenceScopes())
-	token, err := s.Mint(First, "http://h/mcp", "")
+	token, err := s.Mint(FirstUserToken, "http://h/mcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(token, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt","kid":"mcpcheck-1"}`))
-	other, err := New("http://127.0.0.1:2", referenceScopes()).Mint(First, "http://h/mcp", "")
+	other, err := New("http://127.0.0.1:2", referenceScopes()).Mint(FirstUserToken, "http://h/mcp", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,58 +12,58 @@ import (
 // tokens for tests. No other authorization server has it.
 const MintEndpoint = "mcpcheck_mint_endpoint"
 
-// A Kind is the kind of a minted token.
-type Kind string
+// A TokenKind is the kind of a minted token.
+type TokenKind string
 
 // The kinds of tokens. All except second are issued for the first user.
 const (
-	First    Kind = "first"
-	Second   Kind = "second"   // of another user
-	Expired  Kind = "expired"  // an hour ago
-	Audience Kind = "audience" // issued for another server
-	Foreign  Kind = "foreign"  // signed with a key that no server trusts
-	Narrow   Kind = "narrow"   // with fewer scopes than most requests require
-	Broad    Kind = "broad"    // with a broader scope that implies the required ones
-	Upper    Kind = "upper"    // with the scheme and host of its audience in upper case
+	FirstUserToken         TokenKind = "first"
+	SecondUserToken        TokenKind = "second"   // of another user
+	ExpiredToken           TokenKind = "expired"  // an hour ago
+	OtherAudienceToken     TokenKind = "audience" // issued for another server
+	UntrustedKeyToken      TokenKind = "foreign"  // signed with a key that no server trusts
+	NarrowScopeToken       TokenKind = "narrow"   // with fewer scopes than most requests require
+	BroadScopeToken        TokenKind = "broad"    // with a broader scope that implies the required ones
+	UpperCaseAudienceToken TokenKind = "upper"    // with the scheme and host of its audience in upper case
 )
 
-// Kinds returns the kinds of tokens.
-func Kinds() []Kind {
-	return []Kind{
-		First,
-		Second,
-		Expired,
-		Audience,
-		Foreign,
-		Narrow,
-		Broad,
-		Upper,
+// TokenKinds returns the kinds of tokens.
+func TokenKinds() []TokenKind {
+	return []TokenKind{
+		FirstUserToken,
+		SecondUserToken,
+		ExpiredToken,
+		OtherAudienceToken,
+		UntrustedKeyToken,
+		NarrowScopeToken,
+		BroadScopeToken,
+		UpperCaseAudienceToken,
 	}
 }
 
 // Mint returns a token for a server. If scope is "" it is the default of the kind;
 // it is an error if there is none.
-func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
+func (s *Server) Mint(kind TokenKind, resource, scope string) (string, error) {
 	if scope == "" {
 		scope = s.defaultScope(kind)
-		if scope == "" && (kind == Narrow || kind == Broad) {
+		if scope == "" && (kind == NarrowScopeToken || kind == BroadScopeToken) {
 			return "", fmt.Errorf("mint a token: no scope is known that is %s", kind)
 		}
 	}
 	c := s.newClaims(FirstUser, resource, scope, "mcpcheck", mintedTokenLifetime)
 	key := s.key
 	switch kind {
-	case First, Narrow, Broad:
-	case Second:
+	case FirstUserToken, NarrowScopeToken, BroadScopeToken:
+	case SecondUserToken:
 		c.Subject = secondUser
-	case Expired:
+	case ExpiredToken:
 		before := time.Now().Add(-time.Hour)
 		c.Issued, c.Expires = before.Add(-mintedTokenLifetime).Unix(), before.Unix()
-	case Audience:
+	case OtherAudienceToken:
 		c.Audience = "https://another.example/mcp"
-	case Foreign:
+	case UntrustedKeyToken:
 		key = s.otherKey
-	case Upper:
+	case UpperCaseAudienceToken:
 		u, err := url.Parse(resource)
 		if err != nil {
 			return "", fmt.Errorf("mint a token: the resource: %w", err)
@@ -76,11 +76,11 @@ func (s *Server) Mint(kind Kind, resource, scope string) (string, error) {
 	return sign(key, c), nil
 }
 
-func (s *Server) defaultScope(kind Kind) string {
+func (s *Server) defaultScope(kind TokenKind) string {
 	switch kind {
-	case Narrow:
+	case NarrowScopeToken:
 		return s.scopes.Narrow
-	case Broad:
+	case BroadScopeToken:
 		return s.scopes.Broad
 	}
 	return s.scopes.Usual
@@ -90,7 +90,7 @@ func (s *Server) defaultScope(kind Kind) string {
 // known.
 func (s *Server) Tokens(resource string) map[string]string {
 	out := map[string]string{}
-	for _, kind := range Kinds() {
+	for _, kind := range TokenKinds() {
 		if token, err := s.Mint(kind, resource, ""); err == nil {
 			out[string(kind)] = token
 		}
@@ -105,7 +105,7 @@ func (s *Server) serveMint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	form := r.PostForm
-	token, err := s.Mint(Kind(form.Get("kind")), form.Get("resource"), form.Get("scope"))
+	token, err := s.Mint(TokenKind(form.Get("kind")), form.Get("resource"), form.Get("scope"))
 	if err != nil {
 		writeError(w, http.StatusBadRequest, "invalid_request", err.Error())
 		return

@@ -20,42 +20,42 @@ func referenceScopes() Scopes {
 // authorization server at its own origin. The authorization server is made when the
 // reference server listens, and is passed to made.
 func Protect(o server.Options, made func(*Server)) server.Options {
-	guard := server.Guard{}
-	if o.HTTP.Guard != nil {
-		guard = *o.HTTP.Guard
+	guard := server.AuthorizationOptions{}
+	if o.HTTP.Authorization != nil {
+		guard = *o.HTTP.Authorization
 	}
-	guard.For = func(origin string) (server.Authority, http.Handler) {
+	guard.AtOrigin = func(origin string) (server.Authority, http.Handler) {
 		s := New(origin, referenceScopes())
 		s.resource = origin + "/mcp"
 		made(s)
 		return s, s
 	}
-	o.HTTP.Guard = &guard
+	o.HTTP.Authorization = &guard
 	return o
 }
 
-// A Served is a protected reference server that listens.
-type Served struct {
-	Site   transport.Site    // with a token of the first user
-	Server *Server           // the authorization server that it trusts
-	Tokens map[string]string // for it, by kind
-	End    func()
+// A ProtectedServer is a protected reference server that listens.
+type ProtectedServer struct {
+	Site   transport.HTTPTarget // with a token of the first user
+	Server *Server              // the authorization server that it trusts
+	Tokens map[string]string    // for it, by kind
+	Stop   func()
 }
 
-// Serving serves a protected reference server over a transport on a port of the
+// StartProtected serves a protected reference server over a transport on a port of the
 // loopback interface.
-func Serving(over transport.Kind, o server.Options) (*Served, error) {
-	s := &Served{}
+func StartProtected(over transport.Kind, o server.Options) (*ProtectedServer, error) {
+	s := &ProtectedServer{}
 	var err error
-	s.Site, s.End, err = server.Serving(over, Protect(o, func(made *Server) { s.Server = made }))
+	s.Site, s.Stop, err = server.HTTPTarget(over, Protect(o, func(made *Server) { s.Server = made }))
 	if err != nil {
 		return nil, err
 	}
 	s.Tokens = s.Server.Tokens(s.Server.Issuer() + "/mcp")
-	s.Site.Endpoint = s.Site.Endpoint.WithBearer(s.Tokens[string(First)])
+	s.Site.Endpoint = s.Site.Endpoint.WithBearer(s.Tokens[string(FirstUserToken)])
 	return s, nil
 }
 
-// Cards returns the URIs of the resources that only the first user of the reference
+// PrivateResources returns the URIs of the resources that only the first user of the reference
 // server may read.
-func Cards() []string { return []string{"library://readers/" + FirstUser + "/card"} }
+func PrivateResources() []string { return []string{"library://readers/" + FirstUser + "/card"} }

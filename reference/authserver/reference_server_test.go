@@ -21,7 +21,7 @@ func startProtected(t *testing.T, names ...string) *protectedServer {
 	t.Helper()
 	l := &protectedServer{t: t}
 	listener, err := server.Listen("127.0.0.1:0", Protect(server.Options{
-		HTTP: server.HTTP{Hosts: names},
+		HTTP: server.HTTP{AllowedHosts: names},
 	}, func(s *Server) { l.Server = s }))
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func startProtected(t *testing.T, names ...string) *protectedServer {
 	return l
 }
 
-func (l *protectedServer) token(kind Kind) string {
+func (l *protectedServer) token(kind TokenKind) string {
 	l.t.Helper()
 	token, err := l.Mint(kind, l.url, "")
 	if err != nil {
@@ -74,15 +74,15 @@ func TestTokenStatuses(t *testing.T) {
 		"empty":     {"Bearer ", 400, `error="invalid_request"`},
 		"two words": {"Bearer a b", 400, `error="invalid_request"`},
 		"random":    {"Bearer mcpcheck", 401, `error="invalid_token"`},
-		"expired":   {"Bearer " + l.token(Expired), 401, `error="invalid_token"`},
-		"audience":  {"Bearer " + l.token(Audience), 401, `error="invalid_token"`},
-		"foreign":   {"Bearer " + l.token(Foreign), 401, `error="invalid_token"`},
-		"first":     {"Bearer " + l.token(First), 200, ""},
-		"scheme":    {"bearer " + l.token(First), 200, ""},
-		"second":    {"Bearer " + l.token(Second), 200, ""},
-		"broad":     {"Bearer " + l.token(Broad), 200, ""},
-		"upper":     {"Bearer " + l.token(Upper), 200, ""},
-		"narrow":    {"Bearer " + l.token(Narrow), 200, ""},
+		"expired":   {"Bearer " + l.token(ExpiredToken), 401, `error="invalid_token"`},
+		"audience":  {"Bearer " + l.token(OtherAudienceToken), 401, `error="invalid_token"`},
+		"foreign":   {"Bearer " + l.token(UntrustedKeyToken), 401, `error="invalid_token"`},
+		"first":     {"Bearer " + l.token(FirstUserToken), 200, ""},
+		"scheme":    {"bearer " + l.token(FirstUserToken), 200, ""},
+		"second":    {"Bearer " + l.token(SecondUserToken), 200, ""},
+		"broad":     {"Bearer " + l.token(BroadScopeToken), 200, ""},
+		"upper":     {"Bearer " + l.token(UpperCaseAudienceToken), 200, ""},
+		"narrow":    {"Bearer " + l.token(NarrowScopeToken), 200, ""},
 	} {
 		answer, _ := l.post(c.authorization, initializeLine)
 		if got := answer.Header.Get("WWW-Authenticate"); answer.StatusCode != c.status ||
@@ -91,7 +91,7 @@ func TestTokenStatuses(t *testing.T) {
 		}
 	}
 	r, _ := send(
-		t, "POST", l.url+"?access_token="+l.token(First), "application/json", initializeLine, "Accept",
+		t, "POST", l.url+"?access_token="+l.token(FirstUserToken), "application/json", initializeLine, "Accept",
 		"application/json, text/event-stream",
 	)
 	if r.StatusCode != 401 {
@@ -102,7 +102,7 @@ func TestTokenStatuses(t *testing.T) {
 // A session belongs to its user, and each of its requests requires its own scopes.
 func TestSessionsBelongToUsers(t *testing.T) {
 	l := startProtected(t)
-	opened, _ := l.post("Bearer "+l.token(First), initializeLine)
+	opened, _ := l.post("Bearer "+l.token(FirstUserToken), initializeLine)
 	session := opened.Header.Get("Mcp-Session-Id")
 	if session == "" {
 		t.Fatal("the server assigned no session id")
@@ -112,14 +112,14 @@ func TestSessionsBelongToUsers(t *testing.T) {
 		status              int
 		scope               string
 	}{
-		"its user": {"Bearer " + l.token(First), listLine, 200, ""},
+		"its user": {"Bearer " + l.token(FirstUserToken), listLine, 200, ""},
 		"nobody":   {"", listLine, 401, ""},
-		"another":  {"Bearer " + l.token(Second), listLine, 404, ""},
-		"narrow":   {"Bearer " + l.token(Narrow), listLine, 403, `scope="library:enter library:read"`},
+		"another":  {"Bearer " + l.token(SecondUserToken), listLine, 404, ""},
+		"narrow":   {"Bearer " + l.token(NarrowScopeToken), listLine, 403, `scope="library:enter library:read"`},
 		"narrow call": {
-			"Bearer " + l.token(Narrow), callLine, 403, `scope="library:enter library:read library:desk"`,
+			"Bearer " + l.token(NarrowScopeToken), callLine, 403, `scope="library:enter library:read library:desk"`,
 		},
-		"broad call": {"Bearer " + l.token(Broad), callLine, 200, ""},
+		"broad call": {"Bearer " + l.token(BroadScopeToken), callLine, 200, ""},
 	} {
 		answer, _ := l.post(c.authorization, c.body, "Mcp-Session-Id", session)
 		if answer.StatusCode != c.status || !strings.Contains(answer.Header.Get("WWW-Authenticate"), c.scope) {
@@ -150,7 +150,7 @@ func TestPrivateResources(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
 		`"io.modelcontextprotocol/clientCapabilities":{}}`
-	request := func(kind Kind, method, name, params string) map[string]any {
+	request := func(kind TokenKind, method, name, params string) map[string]any {
 		headers := []string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method}
 		if name != "" {
 			headers = append(headers, "Mcp-Name", name)
@@ -159,7 +159,7 @@ func TestPrivateResources(t *testing.T) {
 		_, o := l.post("Bearer "+l.token(kind), line, headers...)
 		return o
 	}
-	listed := func(kind Kind) (pages string) {
+	listed := func(kind TokenKind) (pages string) {
 		for cursor := ""; ; {
 			result, ok := request(kind, "resources/list", "", cursor)["result"].(map[string]any)
 			if !ok || result["cacheScope"] != "private" {
@@ -178,7 +178,7 @@ func TestPrivateResources(t *testing.T) {
 		}
 	}
 	const card = "library://readers/ada/card"
-	for kind, owns := range map[Kind]bool{First: true, Second: false} {
+	for kind, owns := range map[TokenKind]bool{FirstUserToken: true, SecondUserToken: false} {
 		if pages := listed(kind); strings.Contains(pages, card) != owns {
 			t.Errorf("resources/list of the token %s is %s", kind, pages)
 		}

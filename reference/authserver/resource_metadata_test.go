@@ -32,7 +32,7 @@ func TestAcceptsTokensForThisServerOnly(t *testing.T) {
 		{"localhost", "http://localhost/mcp", ""},
 		{"library.example:9", "http://library.example:9/mcp", ""},
 	} {
-		token, err := l.Mint(First, c.audience, "")
+		token, err := l.Mint(FirstUserToken, c.audience, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestAcceptsTokensForThisServerOnly(t *testing.T) {
 		if c.resource != "" && named != c.resource || !strings.HasSuffix(named, "/mcp") {
 			t.Errorf("the metadata with Host %s names the resource %s", c.host, named)
 		}
-		if token, err = l.Mint(First, named, ""); err != nil {
+		if token, err = l.Mint(FirstUserToken, named, ""); err != nil {
 			t.Fatal(err)
 		}
 		if answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host); answer.StatusCode != http.StatusOK {
@@ -73,7 +73,7 @@ func TestResourceIsCalledEndpoint(t *testing.T) {
 		}
 	}
 	for _, resource := range []string{"/sse", "/mcp"} { // both are this server
-		token, err := l.Mint(First, at+resource, "")
+		token, err := l.Mint(FirstUserToken, at+resource, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,9 +96,9 @@ func TestResourceIsCalledEndpoint(t *testing.T) {
 func TestBodylessRequestsNeedScope(t *testing.T) {
 	l := startProtected(t)
 	at := strings.TrimSuffix(l.url, "/mcp")
-	opened, _ := l.post("Bearer "+l.token(First), initializeLine)
+	opened, _ := l.post("Bearer "+l.token(FirstUserToken), initializeLine)
 	session := opened.Header.Get("Mcp-Session-Id")
-	token, err := l.Mint(First, l.url, "another:scope")
+	token, err := l.Mint(FirstUserToken, l.url, "another:scope")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestBodylessRequestsNeedScope(t *testing.T) {
 		}
 	}
 	answer, _ := send(
-		t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(Narrow),
+		t, "DELETE", l.url, "", "", "Mcp-Session-Id", session, "Authorization", "Bearer "+l.token(NarrowScopeToken),
 	)
 	if answer.StatusCode != http.StatusNoContent {
 		t.Errorf("the answer to a token with the scope is %s", answer.Status)

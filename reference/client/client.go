@@ -31,9 +31,9 @@ const (
 type Options struct {
 	// Revisions are those that the client speaks; nil means all.
 	Revisions []spec.Revision
-	// LegacyFirst makes a client that speaks a stateless revision open with
+	// HandshakeFirst makes a client that speaks a stateless revision open with
 	// initialize, instead of probing with server/discover.
-	LegacyFirst bool
+	HandshakeFirst bool
 	// Timeout bounds the wait for one response, Probe that for the response to the
 	// probe, and Grace each step of ending the server.
 	Timeout, Probe, Grace time.Duration
@@ -43,8 +43,8 @@ type Options struct {
 	Hooks
 }
 
-// Defaults returns the options for ordinary use.
-func Defaults() Options {
+// DefaultOptions returns the options for ordinary use.
+func DefaultOptions() Options {
 	return Options{Timeout: 30 * time.Second, Probe: 5 * time.Second, Grace: 2 * time.Second}
 }
 
@@ -61,9 +61,9 @@ func Run(ctx context.Context, server transport.Starter, o Options) error {
 	return c.run(ctx)
 }
 
-// RunAt does the same with a server at a URL, over HTTP+SSE if kind is that, and
+// RunURL does the same with a server at a URL, over HTTP+SSE if kind is that, and
 // else over streamable HTTP.
-func RunAt(ctx context.Context, url string, kind transport.Kind, o Options) error {
+func RunURL(ctx context.Context, url string, kind transport.Kind, o Options) error {
 	o.setDefaults()
 	c := newConn(o)
 	l, err := newHTTPLink(c, url, kind)
@@ -108,7 +108,7 @@ func (o Options) speaks(version string) (spec.Revision, bool) {
 		}
 		return false
 	}
-	return spec.Revision(version), wrapped(accept, o.Accept)(version)
+	return spec.Revision(version), wrapped(accept, o.AcceptVersion)(version)
 }
 
 // newest returns the newest revision of an era that the client speaks, or "".

@@ -34,8 +34,8 @@ type conn struct {
 	link               link
 	options            Options
 	send               Sender
-	answerRequest      Answerer
-	handleNotification Listener
+	answerRequest      RequestHandler
+	handleNotification NotificationHandler
 	nextID             func() wire.ID
 
 	mu        sync.Mutex
@@ -55,8 +55,8 @@ func newConn(o Options) *conn {
 	c := &conn{options: o, pending: map[string]chan outcome{}, closed: make(chan struct{})}
 	c.send = wrapped[Sender](func(m Message) error { return c.link.send(m) }, o.Send)
 	c.nextID = wrapped(c.incrementID, o.NextID)
-	c.answerRequest = wrapped[Answerer](c.conformingAnswer, o.Answer)
-	c.handleNotification = wrapped[Listener](func(wire.Message) []byte { return nil }, o.Heard)
+	c.answerRequest = wrapped[RequestHandler](c.conformingAnswer, o.HandleRequest)
+	c.handleNotification = wrapped[NotificationHandler](func(wire.Message) []byte { return nil }, o.HandleNotification)
 	return c
 }
 
@@ -67,7 +67,7 @@ func (c *conn) incrementID() wire.ID {
 	return wire.IntID(c.lastID)
 }
 
-// conformingAnswer is the conforming Answerer. It answers a ping
+// conformingAnswer is the conforming RequestHandler. It answers a ping
 // (basic/utilities/ping); every other request is of a capability that the client
 // did not declare.
 func (c *conn) conformingAnswer(m wire.Message) []byte {
@@ -167,7 +167,7 @@ func (c *conn) notify(method string, params object) error {
 // encodeMessage returns a request, or a notification if id is the zero ID.
 func encodeMessage(id wire.ID, method string, params object) []byte {
 	b := []byte(`{"jsonrpc":"2.0"`)
-	if id.Present() {
+	if id.IsPresent() {
 		b = append(append(b, `,"id":`...), id.Raw...)
 	}
 	b = append(append(b, `,"method":`...), encode(method)...)

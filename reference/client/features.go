@@ -37,7 +37,7 @@ const maxPages = 100
 func (s *session) list(ctx context.Context, method, member string) ([]gjson.Result, error) {
 	var all []gjson.Result
 	var params object
-	hasMore := wrapped(func(cursor gjson.Result) bool { return cursor.Type == gjson.String }, s.options.More)
+	hasMore := wrapped(func(cursor gjson.Result) bool { return cursor.Type == gjson.String }, s.options.HasNextPage)
 	for range maxPages {
 		result, err := s.request(ctx, method, params)
 		if err != nil {

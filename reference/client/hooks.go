@@ -16,19 +16,19 @@ type Hooks struct {
 	Send func(next Sender) Sender
 	// NextID decorates the choice of the id of the next request.
 	NextID func(next func() wire.ID) func() wire.ID
-	// Answer decorates the answers to requests of the server.
-	Answer func(next Answerer) Answerer
-	// Heard decorates the handling of notifications of the server.
-	Heard func(next Listener) Listener
-	// Accept decorates what reports whether the client speaks a version.
-	Accept func(next func(version string) bool) func(version string) bool
-	// Offers decorates what reports whether the server has a capability.
-	Offers func(next func(capability string) bool) func(capability string) bool
-	// Modern decorates what reports whether a response to the probe shows a server
+	// HandleRequest decorates the answers to requests of the server.
+	HandleRequest func(next RequestHandler) RequestHandler
+	// HandleNotification decorates the handling of notifications of the server.
+	HandleNotification func(next NotificationHandler) NotificationHandler
+	// AcceptVersion decorates what reports whether the client speaks a version.
+	AcceptVersion func(next func(version string) bool) func(version string) bool
+	// HasCapability decorates what reports whether the server has a capability.
+	HasCapability func(next func(capability string) bool) func(capability string) bool
+	// ShowsStateless decorates what reports whether a response to the probe shows a server
 	// of the stateless era.
-	Modern func(next func(answer wire.Message) bool) func(answer wire.Message) bool
-	// More decorates what reports whether a list has another page.
-	More func(next func(cursor gjson.Result) bool) func(cursor gjson.Result) bool
+	ShowsStateless func(next func(answer wire.Message) bool) func(answer wire.Message) bool
+	// HasNextPage decorates what reports whether a list has another page.
+	HasNextPage func(next func(cursor gjson.Result) bool) func(cursor gjson.Result) bool
 	// Close decorates the ending of a server process.
 	Close func(next Closer) Closer
 }
@@ -43,12 +43,12 @@ type Message struct {
 // A Sender writes one message.
 type Sender func(m Message) error
 
-// An Answerer makes the answer to a request of the server; nil is no answer.
-type Answerer func(request wire.Message) []byte
+// A RequestHandler makes the answer to a request of the server; nil is no answer.
+type RequestHandler func(request wire.Message) []byte
 
-// A Listener handles a notification of the server. The client sends what it
+// A NotificationHandler handles a notification of the server. The client sends what it
 // returns.
-type Listener func(notification wire.Message) []byte
+type NotificationHandler func(notification wire.Message) []byte
 
 // A Closer ends the server; ctx ends with the client.
 type Closer func(ctx context.Context, s *transport.Stream)

@@ -192,7 +192,7 @@ func (l *httpLink) postRequest(ctx context.Context, m wire.Message, header http.
 		return fmt.Errorf("HTTP status %s", response.Status)
 	}
 	for _, part := range parsed.Elements() {
-		if part.Kind == wire.Error && !part.ID().Usable() {
+		if part.Kind == wire.Error && !part.ID().IsValid() {
 			return fmt.Errorf("HTTP status %s: %s", response.Status, part.Summary())
 		}
 		l.learnHeaderParams(m, part)

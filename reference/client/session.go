@@ -24,7 +24,7 @@ type session struct {
 // of the two that the client speaks.
 func (s *session) open(ctx context.Context) error {
 	stateless, handshake := s.options.newest(spec.Stateless), s.options.newest(spec.Handshake)
-	if stateless != "" && !(s.options.LegacyFirst && handshake != "") {
+	if stateless != "" && !(s.options.HandshakeFirst && handshake != "") {
 		found, err := s.probe(ctx, stateless)
 		if found || err != nil || handshake == "" {
 			if err == nil && !found {
@@ -59,9 +59,9 @@ func (s *session) probe(ctx context.Context, rev spec.Revision) (found bool, err
 // stateless era: a result, or an error that only that era has.
 func (s *session) showsStateless(m wire.Message) bool {
 	return wrapped(func(m wire.Message) bool {
-		code, _ := m.Code()
+		code, _ := m.ErrorCode()
 		return m.Kind == wire.Result || code == spec.UnsupportedVersion || code == spec.MissingClientCapability
-	}, s.options.Modern)(m)
+	}, s.options.ShowsStateless)(m)
 }
 
 // chooseVersion takes the first version of a stateless server's list that the client
@@ -129,5 +129,5 @@ func (s *session) request(ctx context.Context, method string, params object) (gj
 func (s *session) hasCapability(capability string) bool {
 	return wrapped(func(capability string) bool {
 		return s.capabilities.Get(capability).IsObject()
-	}, s.options.Offers)(capability)
+	}, s.options.HasCapability)(capability)
 }

@@ -46,7 +46,7 @@ func acceptedTokens() []Fault {
 		{
 			Name: "query-token-served", Does: "accepts a token in the query of the URL",
 			CaughtBy: []string{"authorization.query.refused"},
-			Apply: onAdmit(func(next server.Admitter) server.Admitter {
+			Apply: onAdmit(func(next server.Authorizer) server.Authorizer {
 				return func(r *http.Request) (server.Grant, *server.Refusal) {
 					if token := r.URL.Query().Get("access_token"); token != "" {
 						r = r.Clone(r.Context())
@@ -80,7 +80,7 @@ func refuseUpperCaseAudience(_ *http.Request, g server.Grant, refusal *server.Re
 		return g, refusal
 	}
 	return server.Grant{}, &server.Refusal{
-		Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token", Why: "Not for this server",
+		Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token", Description: "Not for this server",
 	}
 }
 

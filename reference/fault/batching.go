@@ -36,7 +36,7 @@ func batchingStdio() []Fault {
 			Name: "batch-loses-errors", Does: "leaves the errors for unknown methods out of the answer to a batch",
 			CaughtBy: []string{"batching.answer.each"},
 			Apply: withoutBatchElements(func(m wire.Message) bool {
-				code, _ := m.Code()
+				code, _ := m.ErrorCode()
 				return code == spec.MethodNotFound
 			}),
 		},
@@ -75,7 +75,7 @@ func batchingStdio() []Fault {
 			Name:     "invalid-element-silent",
 			Does:     "leaves the answers to elements that are not requests out of the answer to a batch",
 			CaughtBy: []string{"batching.element.invalid"},
-			Apply:    withoutBatchElements(func(m wire.Message) bool { return !m.ID().Usable() }),
+			Apply:    withoutBatchElements(func(m wire.Message) bool { return !m.ID().IsValid() }),
 		},
 	}
 }
@@ -108,7 +108,7 @@ func isFilledBatch(m wire.Message) bool { return m.Kind == wire.Batch && len(m.E
 
 // isTruncatedBatch matches what begins an array and is not JSON.
 func isTruncatedBatch(m wire.Message) bool {
-	return m.Fault != nil && bytes.HasPrefix(m.Raw, []byte("["))
+	return m.SyntaxError != nil && bytes.HasPrefix(m.Raw, []byte("["))
 }
 
 // hasOnly reports whether a batch has no messages but those of the kinds.

@@ -64,7 +64,7 @@ func subscriptionEnd(id wire.ID) server.Object {
 // nothing to cancel.
 func ignoredCancellations() []Fault {
 	hasReason := func(m wire.Message) bool { return m.Params().Get("reason").Exists() }
-	isUsable := func(m wire.Message) bool { return requestID(m).Usable() }
+	isUsable := func(m wire.Message) bool { return requestID(m).IsValid() }
 	answered := func(matches func(m wire.Message, known bool) bool, message string) apply {
 		return onIdleCancellation(func(m wire.Message, known bool, out server.FrameSink) error {
 			if matches(m, known) {

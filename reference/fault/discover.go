@@ -28,7 +28,7 @@ func discoverFaults() []Fault {
 					switch {
 					case r.Method == "server/discover":
 						discovered.Store(true)
-					case r.Modern && !discovered.Load():
+					case r.Stateless && !discovered.Load():
 						return nil, &server.Error{Code: spec.InvalidRequest, Message: "server/discover comes first"}
 					}
 					return next(ctx, r)
@@ -85,7 +85,7 @@ func discoverClientFaults() []ClientFault {
 			Name: "client-fallback-always", Does: "falls back to initialize after any error",
 			CaughtBy: []string{"client.discover.error.stays"},
 			Apply: func(o *client.Options) {
-				o.Modern = func(func(wire.Message) bool) func(wire.Message) bool {
+				o.ShowsStateless = func(func(wire.Message) bool) func(wire.Message) bool {
 					return func(m wire.Message) bool { return m.Kind == wire.Result }
 				}
 			},

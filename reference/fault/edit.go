@@ -39,10 +39,10 @@ func onHandler(decorate func(next server.Handler) server.Handler) apply {
 }
 
 // onLibrary changes what the server offers, before it starts.
-func onLibrary(edit func(l *server.Library)) apply {
+func onLibrary(edit func(l *server.Features)) apply {
 	return func(o *server.Options) {
-		inner := o.Library
-		o.Library = func(l *server.Library) {
+		inner := o.ChangeFeatures
+		o.ChangeFeatures = func(l *server.Features) {
 			if inner != nil {
 				inner(l)
 			}
@@ -156,7 +156,7 @@ func answerWhen(matches requestMatcher, with answer) apply {
 
 // waitForEnd leaves a request unanswered until its connection ends.
 func waitForEnd(ctx context.Context, r *server.Request) (any, *server.Error) {
-	r.Park()
+	r.Yield()
 	<-ctx.Done()
 	return nil, &server.Error{Code: spec.InternalError, Message: "Stopped"}
 }

@@ -20,17 +20,17 @@ const (
 const firstUser = authserver.FirstUser
 
 // onGuard changes the guard of a server that requires an access token.
-func onGuard(edit func(guard *server.Guard)) apply {
+func onGuard(edit func(guard *server.AuthorizationOptions)) apply {
 	return func(o *server.Options) {
-		guard := *o.HTTP.Guard
+		guard := *o.HTTP.Authorization
 		edit(&guard)
-		o.HTTP.Guard = &guard
+		o.HTTP.Authorization = &guard
 	}
 }
 
 // onAdmit decorates the decision which requests are admitted.
-func onAdmit(decorate func(next server.Admitter) server.Admitter) apply {
-	return onGuard(func(guard *server.Guard) { guard.Admit = decorate })
+func onAdmit(decorate func(next server.Authorizer) server.Authorizer) apply {
+	return onGuard(func(guard *server.AuthorizationOptions) { guard.Authorize = decorate })
 }
 
 // A decision changes what the server decided about a request: what it granted, or
@@ -39,7 +39,7 @@ type decision = func(r *http.Request, g server.Grant, refusal *server.Refusal) (
 
 // onDecision changes what the server decided about requests.
 func onDecision(edit decision) apply {
-	return onAdmit(func(next server.Admitter) server.Admitter {
+	return onAdmit(func(next server.Authorizer) server.Authorizer {
 		return func(r *http.Request) (server.Grant, *server.Refusal) {
 			grant, refusal := next(r)
 			return edit(r, grant, refusal)
@@ -85,8 +85,8 @@ func admitWithoutToken(matches httpMatcher) apply {
 
 // unbind lets every user use what is bound to one user.
 func unbind(what string) apply {
-	return onGuard(func(guard *server.Guard) {
-		guard.Bind = func(next server.Binder) server.Binder {
+	return onGuard(func(guard *server.AuthorizationOptions) {
+		guard.MayUse = func(next server.OwnerCheck) server.OwnerCheck {
 			return func(kind, owner, caller string) bool { return kind == what || next(kind, owner, caller) }
 		}
 	})

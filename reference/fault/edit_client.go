@@ -58,7 +58,7 @@ func clientSendsInArray(method string) clientApply {
 // client; own is the answer of the client.
 func clientAnswers(method string, with func(request wire.Message, own []byte) []byte) clientApply {
 	return func(o *client.Options) {
-		o.Answer = func(next client.Answerer) client.Answerer {
+		o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
 			return func(m wire.Message) []byte {
 				own := next(m)
 				if m.Method() != method || own == nil {

@@ -276,7 +276,7 @@ func onHTTPError(code int, matches func(r *http.Request, m wire.Message) bool, e
 			if f.held == nil {
 				return
 			}
-			if c, ok := wire.Parse(f.held.body.Bytes()).Code(); ok && c == code {
+			if c, ok := wire.Parse(f.held.body.Bytes()).ErrorCode(); ok && c == code {
 				edit(f.held)
 			}
 			f.held.send(w)

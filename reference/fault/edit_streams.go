@@ -16,10 +16,10 @@ const (
 
 // onEvent decorates the writer of the bytes of events and comments; it writes
 // nothing for nil.
-func onEvent(decorate func(next server.Eventer) server.Eventer) apply {
+func onEvent(decorate func(next server.EventEncoder) server.EventEncoder) apply {
 	return func(o *server.Options) {
-		inner := o.HTTP.Event
-		o.HTTP.Event = func(next server.Eventer) server.Eventer {
+		inner := o.HTTP.EncodeEvent
+		o.HTTP.EncodeEvent = func(next server.EventEncoder) server.EventEncoder {
 			if inner != nil {
 				next = inner(next)
 			}
@@ -29,8 +29,8 @@ func onEvent(decorate func(next server.Eventer) server.Eventer) apply {
 }
 
 // onEventWhen writes other bytes for the events that match.
-func onEventWhen(matches func(e server.Event) bool, write func(next server.Eventer, e server.Event) []byte) apply {
-	return onEvent(func(next server.Eventer) server.Eventer {
+func onEventWhen(matches func(e server.Event) bool, write func(next server.EventEncoder, e server.Event) []byte) apply {
+	return onEvent(func(next server.EventEncoder) server.EventEncoder {
 		return func(e server.Event) []byte {
 			if matches(e) {
 				return write(next, e)
@@ -41,20 +41,20 @@ func onEventWhen(matches func(e server.Event) bool, write func(next server.Event
 }
 
 // onMessageEvent writes other bytes for the events of the messages that match.
-func onMessageEvent(matches frameMatcher, write func(next server.Eventer, e server.Event) []byte) apply {
+func onMessageEvent(matches frameMatcher, write func(next server.EventEncoder, e server.Event) []byte) apply {
 	return onEventWhen(func(e server.Event) bool { return e.Frame != nil && matches(*e.Frame) }, write)
 }
 
 // onPrimingEvent writes other bytes for the events that prime a stream.
-func onPrimingEvent(write func(next server.Eventer, e server.Event) []byte) apply {
+func onPrimingEvent(write func(next server.EventEncoder, e server.Event) []byte) apply {
 	return onEventWhen(func(e server.Event) bool { return e.Frame == nil && e.ID != "" && !e.Comment }, write)
 }
 
 // writeNoEvent writes nothing for an event.
-func writeNoEvent(server.Eventer, server.Event) []byte { return nil }
+func writeNoEvent(server.EventEncoder, server.Event) []byte { return nil }
 
 // A router returns the streams on which a message is sent.
-type router = func(next server.Router, f server.Frame, p server.Places) []*server.Stream
+type router = func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream
 
 // onRoute sends the messages that match on other streams.
 func onRoute(matches frameMatcher, route router) apply {
@@ -64,7 +64,7 @@ func onRoute(matches frameMatcher, route router) apply {
 			if inner != nil {
 				next = inner(next)
 			}
-			return func(f server.Frame, p server.Places) []*server.Stream {
+			return func(f server.Frame, p server.OpenStreams) []*server.Stream {
 				if matches(f) {
 					return route(next, f, p)
 				}
@@ -78,15 +78,15 @@ func onRoute(matches frameMatcher, route router) apply {
 func preferStreams(o *server.Options) { o.HTTP.PreferSSE = true }
 
 // newestGetStream returns the newest stream of a GET, none if there is none.
-func newestGetStream(p server.Places) []*server.Stream {
-	return p.Standing[max(0, len(p.Standing)-1):]
+func newestGetStream(p server.OpenStreams) []*server.Stream {
+	return p.GetStreams[max(0, len(p.GetStreams)-1):]
 }
 
 // keepAbandonedWork goes on with requests whose client has left, and returns these
 // requests.
 func keepAbandonedWork(o *server.Options) *requestCounts {
 	abandoned := newRequestCounts()
-	o.HTTP.Disconnect = func(server.Leaver) server.Leaver { return func(bool, func()) {} }
+	o.HTTP.Disconnect = func(server.DisconnectHandler) server.DisconnectHandler { return func(bool, func()) {} }
 	onHTTP(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			m, ok := posted(r)

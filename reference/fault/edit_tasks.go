@@ -82,7 +82,7 @@ func createTasksLate(o *server.Options) {
 	combine(
 		onRequestWhen(asksForTask("tools/call"), func(r *server.Request) {
 			if r.Params["name"] == "stocktake" {
-				r.Park()
+				r.Yield()
 				<-time.After(work)
 				r.Params["arguments"] = server.Object{"duration_ms": json.Number("0"), "steps": json.Number("1")}
 			}

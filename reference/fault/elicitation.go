@@ -62,7 +62,7 @@ func elicitationModes() []Fault {
 // untypePeople takes the type from the number of people in the form of a tool, so
 // that the server does not check it.
 func untypePeople(o *server.Options) {
-	onToolAsks("plan_visit", func(asks []server.Ask) []server.Ask {
+	onToolAsks("plan_visit", func(asks []server.InputRequest) []server.InputRequest {
 		for _, a := range asks {
 			if fields := fieldsOf(a.Params); fields["people"] != nil {
 				fields["people"] = server.Object{"title": "People"}
@@ -73,10 +73,10 @@ func untypePeople(o *server.Options) {
 }
 
 // onToolAsks changes what a tool asks of the client.
-func onToolAsks(tool string, edit func(asks []server.Ask) []server.Ask) apply {
+func onToolAsks(tool string, edit func(asks []server.InputRequest) []server.InputRequest) apply {
 	return onLibraryTool(tool, func(t *server.Tool) {
-		inner := t.Asks
-		t.Asks = func(call *server.Call) []server.Ask { return edit(slices.Clone(inner(call))) }
+		inner := t.InputRequests
+		t.InputRequests = func(call *server.Call) []server.InputRequest { return edit(slices.Clone(inner(call))) }
 	})
 }
 

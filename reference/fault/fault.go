@@ -149,8 +149,8 @@ func revisions(in spec.Set, checks []string, stated func(check string) spec.Set)
 
 // Options returns the options with the fault built in.
 func (f Fault) Options(o server.Options) server.Options {
-	if f.Protected && o.HTTP.Guard == nil {
-		o.HTTP.Guard = &server.Guard{}
+	if f.Protected && o.HTTP.Authorization == nil {
+		o.HTTP.Authorization = &server.AuthorizationOptions{}
 	}
 	o.Official = o.Official || f.Profile == "official"
 	f.Apply(&o)

@@ -31,9 +31,9 @@ func fuzzExits() []Fault {
 	loneSurrogate := regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}(?:[^\\]|\\[^u]|$)`)
 	return []Fault{
 		exits("fuzz-exits-on-duplicate-member", "exits on an object with a member that stands twice",
-			func(m wire.Message) bool { return len(m.Duplicates) > 0 }),
+			func(m wire.Message) bool { return len(m.DuplicateKeys) > 0 }),
 		exits("fuzz-exits-on-lone-surrogate", "exits on a string with half of a surrogate pair",
-			func(m wire.Message) bool { return m.Fault == nil && loneSurrogate.Match(m.Raw) }),
+			func(m wire.Message) bool { return m.SyntaxError == nil && loneSurrogate.Match(m.Raw) }),
 		exits("fuzz-exits-on-unknown-response", "exits on a response to a request that it never sent",
 			func(m wire.Message) bool { return m.IsResponse() && !strings.HasPrefix(m.ID().Raw, `"desk-`) }),
 		exits("fuzz-exits-on-byte-order-mark", "exits on a byte order mark",
@@ -137,7 +137,7 @@ func fuzzAnswers() []Fault {
 		{
 			Name: "fuzz-answers-unknown-notification", Does: "answers an unknown notification under the id 0",
 			Apply: afterLine(isMessage(wire.Notification, ""), func(m wire.Message, out server.FrameSink) {
-				if m.Flaw() == nil && !strings.HasPrefix(m.Method(), "notifications/") {
+				if m.FormatError() == nil && !strings.HasPrefix(m.Method(), "notifications/") {
 					out(frameOf(`{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found"}}`))
 				}
 			}),
@@ -169,7 +169,7 @@ func keepPreviousID(o *server.Options) {
 	onFrames(func(next server.FrameSink) server.FrameSink {
 		before := "1"
 		return func(f server.Frame) {
-			if !isResponse(f) || f.Request == nil || !f.Request.ID.Present() {
+			if !isResponse(f) || f.Request == nil || !f.Request.ID.IsPresent() {
 				next(f)
 				return
 			}

@@ -37,7 +37,7 @@ func nameOf(m wire.Message) string {
 }
 
 // nameValueOf returns the value of Mcp-Name that repeats it.
-func nameValueOf(m wire.Message) string { return transport.FieldValue(nameOf(m)) }
+func nameValueOf(m wire.Message) string { return transport.EncodeFieldValue(nameOf(m)) }
 
 // onHeaders changes the headers of stateless requests before the server compares
 // them: it does not refuse a header that was corrected.

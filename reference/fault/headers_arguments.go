@@ -63,7 +63,7 @@ func fillInHeader(header string, value gjson.Result) string {
 func headerOf(value gjson.Result) string {
 	switch value.Type {
 	case gjson.String:
-		return transport.FieldValue(value.Str)
+		return transport.EncodeFieldValue(value.Str)
 	case gjson.Number:
 		return value.Raw
 	}
@@ -120,7 +120,7 @@ func argumentHeadersAccepted() []Fault {
 			Apply: onHeaders(func(h http.Header, _ wire.Message) {
 				for name, values := range h {
 					if strings.HasPrefix(name, "Mcp-") && strings.ContainsFunc(values[0], func(c rune) bool { return c > '~' }) {
-						h.Set(name, transport.FieldValue(values[0]))
+						h.Set(name, transport.EncodeFieldValue(values[0]))
 					}
 				}
 			}),

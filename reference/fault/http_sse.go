@@ -113,7 +113,7 @@ func sseStreams() []Fault {
 func sseEndpoints() []Fault {
 	endpoint := func(format string) apply {
 		return onEventWhen(func(e server.Event) bool { return e.Name == "endpoint" },
-			func(_ server.Eventer, e server.Event) []byte {
+			func(_ server.EventEncoder, e server.Event) []byte {
 				return fmt.Appendf(nil, format, e.Data)
 			})
 	}
@@ -141,7 +141,7 @@ func sseMessages() []Fault {
 	log := func(name, does, format string) Fault {
 		return Fault{
 			Name: name, Does: does, CaughtBy: []string{"http-sse.message.event"},
-			Apply: onMessageEvent(isNotification(logMethod), func(_ server.Eventer, e server.Event) []byte {
+			Apply: onMessageEvent(isNotification(logMethod), func(_ server.EventEncoder, e server.Event) []byte {
 				return fmt.Appendf(nil, format, e.Data)
 			}),
 		}

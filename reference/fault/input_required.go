@@ -277,6 +277,6 @@ func requestStatesOfUsers() []Fault {
 	return []Fault{{
 		Name: "state-of-any-user", Does: "accepts a requestState from any user",
 		CaughtBy: []string{"mrtr.state.principal"},
-		Apply:    unbind(server.BoundState),
+		Apply:    unbind(server.OwnedState),
 	}}
 }

@@ -128,7 +128,7 @@ func answerNotification(_ wire.Message, out server.FrameSink) {
 
 // isInvalidObject matches lines that begin like an object and are not JSON.
 func isInvalidObject(m wire.Message) bool {
-	return m.Fault != nil && bytes.HasPrefix(m.Raw, []byte("{"))
+	return m.SyntaxError != nil && bytes.HasPrefix(m.Raw, []byte("{"))
 }
 
 // jsonrpcUnreadable are faults in how invalid messages are received.
@@ -152,7 +152,7 @@ func jsonrpcUnreadable() []Fault {
 		{
 			Name: "invalid-request-silent", Does: "does not answer requests without the member jsonrpc",
 			CaughtBy: []string{"jsonrpc.request.invalid"},
-			Apply:    ignoreLines(func(m wire.Message) bool { return m.Misfit != nil && m.Misfit.Member == "jsonrpc" }),
+			Apply:    ignoreLines(func(m wire.Message) bool { return m.EnvelopeError != nil && m.EnvelopeError.Member == "jsonrpc" }),
 		},
 		{
 			Name: "exits-on-fractional-id", Does: "exits on an id with a fraction",
@@ -206,7 +206,7 @@ func jsonrpcResponses() []Fault {
 		{
 			Name: "answers-twice", Does: "sends each response twice",
 			CaughtBy: []string{"jsonrpc.response.once"},
-			Apply:    sendTwice(func(f server.Frame) bool { return isResponse(f) && wire.Parse(f.Raw).ID().Usable() }),
+			Apply:    sendTwice(func(f server.Frame) bool { return isResponse(f) && wire.Parse(f.Raw).ID().IsValid() }),
 		},
 		{
 			Name: "no-jsonrpc-member", Does: "leaves the member jsonrpc out of messages",

@@ -142,7 +142,7 @@ func clientResponses() []ClientFault {
 			Name: "client-notification-answered", Does: "answers notifications with an error",
 			CaughtBy: []string{"client.jsonrpc.notification.silent"},
 			Apply: func(o *client.Options) {
-				o.Heard = func(client.Listener) client.Listener {
+				o.HandleNotification = func(client.NotificationHandler) client.NotificationHandler {
 					return func(wire.Message) []byte {
 						return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`)
 					}

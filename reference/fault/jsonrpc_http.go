@@ -19,7 +19,7 @@ func jsonrpcHTTP() []Fault {
 
 // postsInvalidJSON matches POSTs of what is not JSON, unless it begins an array.
 var postsInvalidJSON = posts(func(m wire.Message) bool {
-	return m.Fault != nil && !bytes.HasPrefix(m.Raw, []byte("["))
+	return m.SyntaxError != nil && !bytes.HasPrefix(m.Raw, []byte("["))
 })
 
 // httpInvalidJSON are faults in the answer to what is not JSON.
@@ -48,9 +48,9 @@ func httpInvalidJSON() []Fault {
 // or whose method is unknown.
 func httpInvalidRequests() []Fault {
 	withoutVersion := posts(func(m wire.Message) bool {
-		return m.Fault == nil && m.Kind != wire.Batch && m.ID().Present() && !m.Get("jsonrpc").Exists()
+		return m.SyntaxError == nil && m.Kind != wire.Batch && m.ID().IsPresent() && !m.Get("jsonrpc").Exists()
 	})
-	methodIsNumber := posts(func(m wire.Message) bool { return m.ID().Present() && m.Get("method").Raw == "5" })
+	methodIsNumber := posts(func(m wire.Message) bool { return m.ID().IsPresent() && m.Get("method").Raw == "5" })
 	unknownMethod := posts(func(m wire.Message) bool {
 		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/") && !strings.HasPrefix(m.ID().Raw, `"`)
 	})
@@ -115,7 +115,7 @@ func httpErrorCodes() []Fault {
 		{
 			Name: "http-latin1", Does: "writes log messages in Latin-1",
 			CaughtBy: []string{"jsonrpc.utf8"},
-			Apply: onMessageEvent(isNotification(logMethod), func(next server.Eventer, e server.Event) []byte {
+			Apply: onMessageEvent(isNotification(logMethod), func(next server.EventEncoder, e server.Event) []byte {
 				return bytes.Replace(next(e), []byte(`"params":{`), []byte("\"params\":{\"place\":\"caf\xe9\","), 1)
 			}),
 		},

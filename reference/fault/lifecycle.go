@@ -113,7 +113,7 @@ func lifecycleCapabilities() []Fault {
 		{
 			Name: "server-version-number", Does: "writes its own version as a number",
 			CaughtBy: []string{"lifecycle.server-info.fields"},
-			Apply:    onLibrary(func(l *server.Library) { l.Info["version"] = 1 }),
+			Apply:    onLibrary(func(l *server.Features) { l.Info["version"] = 1 }),
 		},
 		{
 			Name: "capability-true", Does: "declares logging as true",
@@ -147,12 +147,12 @@ func lifecycleCapabilities() []Fault {
 
 // withCapability declares a capability with the value.
 func withCapability(name string, value any) apply {
-	return onLibrary(func(l *server.Library) { l.Capabilities[name] = value })
+	return onLibrary(func(l *server.Features) { l.Capabilities[name] = value })
 }
 
 // withoutCapability neither declares a capability nor offers what it stands for.
 func withoutCapability(name string) apply {
-	return onLibrary(func(l *server.Library) { delete(l.Capabilities, name) })
+	return onLibrary(func(l *server.Features) { delete(l.Capabilities, name) })
 }
 
 // withoutListChanged declares the capabilities of lists without notifications.

@@ -69,7 +69,7 @@ func lifecycleClientFaults() []ClientFault {
 			Name: "client-requests-undeclared", Does: "requests features that the server did not declare",
 			CaughtBy: []string{"client.capabilities.negotiated", "client.capabilities.negotiated.advised"},
 			Apply: func(o *client.Options) {
-				o.Offers = func(func(string) bool) func(string) bool {
+				o.HasCapability = func(func(string) bool) func(string) bool {
 					return func(capability string) bool { return capability == "tools" }
 				}
 			},

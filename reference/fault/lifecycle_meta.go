@@ -57,7 +57,7 @@ func lifecycleMeta() []Fault {
 		{
 			Name: "client-info-required", Does: "refuses requests without clientInfo",
 			CaughtBy: []string{"lifecycle.meta.optional"},
-			Apply: answerWhen(func(r *server.Request) bool { return r.Modern && metaOf(r)[spec.MetaClientInfo] == nil },
+			Apply: answerWhen(func(r *server.Request) bool { return r.Stateless && metaOf(r)[spec.MetaClientInfo] == nil },
 				failWith(spec.InvalidParams, "clientInfo is missing")),
 		},
 	}
@@ -70,7 +70,7 @@ func onMetaAfter(edit func(now, before server.Object)) apply {
 		var mu sync.Mutex
 		before := server.Object{}
 		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if now := metaOf(r); now != nil && r.Modern {
+			if now := metaOf(r); now != nil && r.Stateless {
 				mu.Lock()
 				edit(now, before)
 				maps.Copy(before, now)

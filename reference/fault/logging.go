@@ -182,7 +182,7 @@ func logThresholds() []Fault {
 func onRequestLevel(other func(rank int) int) apply {
 	return onRequest("tools/call", func(r *server.Request) {
 		meta := metaOf(r)
-		if rank := slices.Index(spec.LogLevels(), asText(meta[spec.MetaLogLevel])); r.Modern && rank >= 0 {
+		if rank := slices.Index(spec.LogLevels(), asText(meta[spec.MetaLogLevel])); r.Stateless && rank >= 0 {
 			meta[spec.MetaLogLevel] = spec.LogLevels()[other(rank)]
 		}
 	})
@@ -199,7 +199,7 @@ func logRequests() []Fault {
 			Name: "log-unrequested", Does: "logs warnings of calls that request no log messages",
 			CaughtBy: []string{"logging.request.opted-in"},
 			Apply: onRequest("tools/call", func(r *server.Request) {
-				if meta := metaOf(r); r.Modern && meta != nil && meta[spec.MetaLogLevel] == nil {
+				if meta := metaOf(r); r.Stateless && meta != nil && meta[spec.MetaLogLevel] == nil {
 					meta[spec.MetaLogLevel] = "warning"
 				}
 			}),
@@ -227,7 +227,7 @@ func logRequests() []Fault {
 		{
 			Name: "log-request-level-unknown-taken", Does: "serves requests that name an unknown log level",
 			CaughtBy: []string{"logging.request.invalid"},
-			Apply: onRequestWhen(func(r *server.Request) bool { return r.Modern && isUnknownLevel(r) },
+			Apply: onRequestWhen(func(r *server.Request) bool { return r.Stateless && isUnknownLevel(r) },
 				func(r *server.Request) { delete(metaOf(r), spec.MetaLogLevel) }),
 		},
 		{

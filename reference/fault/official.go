@@ -54,7 +54,7 @@ func embedded(edit func(resource server.Object)) func(server.Object) {
 
 // withoutTool takes a tool out of the library.
 func withoutTool(tool string) apply {
-	return onLibrary(func(l *server.Library) {
+	return onLibrary(func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(t *server.Tool) bool { return t.Name == tool })
 	})
 }

@@ -10,7 +10,7 @@ import (
 // onFirstAsk changes the params of what a tool asks first. The tools of the contract
 // make them anew for each call.
 func onFirstAsk(tool string, edit func(params server.Object)) apply {
-	return onToolAsks(tool, func(asks []server.Ask) []server.Ask {
+	return onToolAsks(tool, func(asks []server.InputRequest) []server.InputRequest {
 		edit(asks[0].Params)
 		return asks
 	})
@@ -46,7 +46,7 @@ func officialForms() []Fault {
 			Name: "contract-sampling-skipped", Does: "does not request sampling in test_sampling",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply: onLibraryTool("test_sampling", func(t *server.Tool) {
-				t.Asks = nil
+				t.InputRequests = nil
 				t.Run = func(context.Context, *server.Call) server.Outcome {
 					return textOutcome("LLM response: This is a test response from the client")
 				}

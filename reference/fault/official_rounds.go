@@ -34,7 +34,7 @@ func officialRounds() []Fault {
 				"official.input-required.asks-again": "it is the same request again",
 				"official.input-required.extra":      "the requested key has no response",
 			},
-			Apply: onToolAsks(rounds+"elicitation", func(asks []server.Ask) []server.Ask {
+			Apply: onToolAsks(rounds+"elicitation", func(asks []server.InputRequest) []server.InputRequest {
 				asks[0].Key = "name"
 				return asks
 			}),
@@ -72,15 +72,15 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-state-not-kept", Does: "returns no requestState in " + rounds + "request_state",
 			CaughtBy: []string{"official.input-required.state"},
-			Apply: onToolAsks(rounds+"request_state", func(asks []server.Ask) []server.Ask {
-				asks[0].Open = true
+			Apply: onToolAsks(rounds+"request_state", func(asks []server.InputRequest) []server.InputRequest {
+				asks[0].WithoutState = true
 				return asks
 			}),
 		},
 		{
 			Name: "contract-two-of-three", Does: "does not request roots in " + rounds + "multiple_inputs",
 			CaughtBy: []string{"official.input-required.several"},
-			Apply:    onToolAsks(rounds+"multiple_inputs", func(asks []server.Ask) []server.Ask { return asks[:2] }),
+			Apply:    onToolAsks(rounds+"multiple_inputs", func(asks []server.InputRequest) []server.InputRequest { return asks[:2] }),
 		},
 		{
 			Name: "contract-state-repeated", Does: "returns the same requestState in both rounds of " + rounds + "multi_round",
@@ -90,7 +90,7 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-one-round", Does: "requests input once in " + rounds + "multi_round",
 			CaughtBy: []string{"official.input-required.rounds"},
-			Apply:    onLibraryTool(rounds+"multi_round", func(t *server.Tool) { t.More = nil }),
+			Apply:    onLibraryTool(rounds+"multi_round", func(t *server.Tool) { t.MoreInputRequests = nil }),
 		},
 		{
 			Name:     "contract-capabilities-ignored",
@@ -104,10 +104,10 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-prompt-key-renamed", Does: "requests context where the contract names the key user_context",
 			CaughtBy: []string{"official.input-required.prompt"},
-			Apply: onLibrary(func(l *server.Library) {
+			Apply: onLibrary(func(l *server.Features) {
 				for _, p := range l.Prompts {
-					if asks := p.Asks; p.Name == rounds+"prompt" {
-						p.Asks = func() []server.Ask {
+					if asks := p.InputRequests; p.Name == rounds+"prompt" {
+						p.InputRequests = func() []server.InputRequest {
 							a := asks()
 							a[0].Key = "context"
 							return a

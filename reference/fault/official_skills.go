@@ -33,7 +33,7 @@ func manifestOf(root string) string { return root + "/SKILL.md" }
 
 // onSkill changes a skill of the library, and with it all that the server sends of it.
 func onSkill(root string, edit func(s *server.Skill)) apply {
-	return onLibrary(func(l *server.Library) {
+	return onLibrary(func(l *server.Features) {
 		for _, s := range l.Skills {
 			if s.Root == root {
 				edit(s)

@@ -15,7 +15,7 @@ func officialStateless() []Fault {
 		{
 			Name: "contract-capability-assumed", Does: "runs test_missing_capability for a client without sampling",
 			CaughtBy: []string{"official.stateless.missing-capability"},
-			Apply:    onLibraryTool("test_missing_capability", func(t *server.Tool) { t.Asks = nil }),
+			Apply:    onLibraryTool("test_missing_capability", func(t *server.Tool) { t.InputRequests = nil }),
 		},
 		{
 			Name: "contract-capability-unnamed", Does: "names another capability than test_missing_capability requires",

@@ -174,7 +174,7 @@ func taskExtensionCreated() []Fault {
 		{
 			Name: "contract-task-asks-later", Does: "creates the task of test_tool_with_task before it requests user_name",
 			CaughtBy: []string{"official.tasks.rounds"},
-			Apply:    onLibraryTool("test_tool_with_task", func(t *server.Tool) { t.AsksFirst = false }),
+			Apply:    onLibraryTool("test_tool_with_task", func(t *server.Tool) { t.InputBeforeTask = false }),
 		},
 		{
 			Name: "contract-task-state-leaks", Does: "returns a requestState with the new task of test_tool_with_task",

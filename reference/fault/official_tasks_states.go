@@ -140,7 +140,7 @@ func taskExtensionInputs() []Fault {
 		{
 			Name: "contract-task-asks-twice", Does: "has two inputRequests in confirm_delete", In: oneRevision,
 			CaughtBy: documented,
-			Apply: onToolAsks("confirm_delete", func(asks []server.Ask) []server.Ask {
+			Apply: onToolAsks("confirm_delete", func(asks []server.InputRequest) []server.InputRequest {
 				second := asks[0]
 				second.Key = "again"
 				return append(asks, second)

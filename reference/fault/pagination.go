@@ -205,7 +205,7 @@ func paginationClientFaults() []ClientFault {
 			Name: "client-cursor-empty-ends", Does: "takes an empty cursor for the end",
 			CaughtBy: []string{"client.pagination.cursor.empty"},
 			Apply: func(o *client.Options) {
-				o.More = func(next func(gjson.Result) bool) func(gjson.Result) bool {
+				o.HasNextPage = func(next func(gjson.Result) bool) func(gjson.Result) bool {
 					return func(cursor gjson.Result) bool { return next(cursor) && cursor.String() != "" }
 				}
 			},

@@ -180,7 +180,7 @@ func resourcesHTTP() []Fault {
 // not be read.
 func readAnyFile(o *server.Options) {
 	fileURI := func(p string) string { return (&url.URL{Scheme: "file", Path: filepath.ToSlash(p)}).String() }
-	read := func(r *server.Reading) []server.Object {
+	read := func(r *server.ResourceRead) []server.Object {
 		u, err := url.Parse(r.URI)
 		if err != nil {
 			return nil
@@ -191,7 +191,7 @@ func readAnyFile(o *server.Options) {
 		}
 		return []server.Object{{"uri": r.URI, "text": string(text)}}
 	}
-	onLibrary(func(l *server.Library) {
+	onLibrary(func(l *server.Features) {
 		l.Resources = append(l.Resources, &server.Resource{URI: fileURI(os.DevNull), Name: "null-device", Read: read})
 		l.Templates = append(l.Templates,
 			&server.Template{URI: fileURI(path.Dir(os.DevNull)) + "/{+file}", Name: "files", Read: read})

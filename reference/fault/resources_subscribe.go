@@ -39,7 +39,7 @@ func resourceUpdates() []Fault {
 			Does:     "sends notifications of a change of a resource without declaring resources.subscribe",
 			CaughtBy: []string{"resources.updated.undeclared", "resources.updated.undeclared.advised"},
 			Apply: combine(
-				onLibrary(func(l *server.Library) { delete(l.Capabilities["resources"].(server.Object), "subscribe") }),
+				onLibrary(func(l *server.Features) { delete(l.Capabilities["resources"].(server.Object), "subscribe") }),
 				notifyUpdated("library://books/b1")),
 		},
 		{

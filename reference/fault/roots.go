@@ -41,7 +41,7 @@ func rootsFaults() []Fault {
 			CaughtBy: []string{"roots.cached"},
 			Apply: beforeRun("check_file", func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 				for range 3 {
-					_, _ = call.Ask(ctx, "roots/list", nil)
+					_, _ = call.SendRequest(ctx, "roots/list", nil)
 				}
 				return server.Outcome{}, false
 			}),
@@ -90,7 +90,7 @@ func rootsFaults() []Fault {
 func waitInCall(tool string, matches func(call *server.Call) bool) apply {
 	return beforeRun(tool, func(ctx context.Context, call *server.Call) (server.Outcome, bool) {
 		if matches(call) {
-			call.Park()
+			call.Yield()
 			<-ctx.Done()
 		}
 		return server.Outcome{}, false

@@ -141,7 +141,7 @@ func samplingTools() []Fault {
 		{
 			Name: "tool-loop-endless", Does: "requests sampling as long as the model uses tools",
 			CaughtBy: []string{"sampling.tools.limited"},
-			Apply:    onLibraryTool("answer_question", func(tool *server.Tool) { tool.Turns = 1 << 20 }),
+			Apply:    onLibraryTool("answer_question", func(tool *server.Tool) { tool.MaxTurns = 1 << 20 }),
 		},
 	}
 }

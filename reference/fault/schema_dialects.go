@@ -53,10 +53,10 @@ func onArguments(tool string, edit func(args server.Object)) apply {
 // offerDraft07Tool offers a tool whose schema names draft-07 and means something
 // else under 2020-12, which has minContains.
 func offerDraft07Tool(o *server.Options) {
-	onLibrary(func(l *server.Library) {
+	onLibrary(func(l *server.Features) {
 		l.Tools = append(l.Tools, &server.Tool{
 			Name: "frank_parcel", Title: "Frank a parcel", Description: "Tells whether the stamps on a parcel suffice.",
-			Input: server.Object{
+			InputSchema: server.Object{
 				"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
 				"properties": server.Object{"stamps": server.Object{
 					"type": "array", "items": server.Object{"enum": []any{"airmail", "local"}}, "default": []any{"airmail"},
@@ -64,8 +64,8 @@ func offerDraft07Tool(o *server.Options) {
 				}},
 				"required": []any{"stamps"}, "additionalProperties": false,
 			},
-			Hints: server.Object{"readOnlyHint": true},
-			Run:   func(context.Context, *server.Call) server.Outcome { return textOutcome("They suffice.") },
+			Annotations: server.Object{"readOnlyHint": true},
+			Run:         func(context.Context, *server.Call) server.Outcome { return textOutcome("They suffice.") },
 		})
 	})(o)
 }

@@ -61,7 +61,7 @@ func requestSeams() []seamTest {
 		{
 			"serves without _meta",
 			onRequest("server/discover", func(r *server.Request) {
-				r.Modern = true
+				r.Stateless = true
 				r.Params["_meta"] = server.Object{
 					spec.MetaProtocolVersion: "2026-07-28", spec.MetaClientCapabilities: server.Object{},
 				}
@@ -70,7 +70,7 @@ func requestSeams() []seamTest {
 		},
 		{
 			"lists on one page",
-			onLibrary(func(l *server.Library) { l.PageSize = 1000 }),
+			onLibrary(func(l *server.Features) { l.PageSize = 1000 }),
 			[]string{opening, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, `"name":"plan_visit"`,
 		},
 		{
@@ -83,7 +83,7 @@ func requestSeams() []seamTest {
 			onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					if r.ID.Raw == "1" {
-						r.Park()
+						r.Yield()
 						time.Sleep(20 * time.Millisecond)
 					}
 					return next(ctx, r)
@@ -125,7 +125,7 @@ func lineSeams() []seamTest {
 		},
 		{
 			"exits on an invalid line",
-			exitOn(func(m wire.Message) bool { return m.Fault != nil }, "not JSON"),
+			exitOn(func(m wire.Message) bool { return m.SyntaxError != nil }, "not JSON"),
 			[]string{`{bad`}, "exit status 1: not JSON",
 		},
 		{

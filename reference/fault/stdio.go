@@ -21,7 +21,7 @@ func stdioFaults() []Fault {
 			Breaks:   []string{"stdio-stdout-only-mcp"},
 			CaughtBy: []string{"stdio.stdout.pure"},
 			Apply: func(o *server.Options) {
-				o.Bytes = func(w io.Writer) io.Writer {
+				o.Output = func(w io.Writer) io.Writer {
 					io.WriteString(w, "Harbour Street Library is open\n")
 					return w
 				}
@@ -59,7 +59,7 @@ func stdioFaults() []Fault {
 					if silent {
 						return nil
 					}
-					silent = wire.Parse(line).Fault != nil
+					silent = wire.Parse(line).SyntaxError != nil
 					return next(line)
 				}
 			}),
@@ -106,7 +106,7 @@ func (c *idCrosser) receive(line []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := wire.Parse(line)
-	if m.Kind != wire.Request || m.Flaw() != nil {
+	if m.Kind != wire.Request || m.FormatError() != nil {
 		return c.next(line)
 	}
 	if c.held == nil {
@@ -168,7 +168,7 @@ func stdioClientFaults() []ClientFault {
 			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
 			CaughtBy: []string{"client.stdio.response.none"},
 			Apply: func(o *client.Options) {
-				o.Answer = func(next client.Answerer) client.Answerer {
+				o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
 					return func(m wire.Message) []byte {
 						if own := next(m); own != nil {
 							return own

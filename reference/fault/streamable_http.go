@@ -46,8 +46,8 @@ func streamableEndpoint() []Fault {
 
 // listenBeside listens on an address of this machine other than 127.0.0.1 as well.
 func listenBeside(o *server.Options) {
-	if other, ok := server.Beside(); ok {
-		o.HTTP.Also = append(o.HTTP.Also, other.String())
+	if other, ok := server.SecondLoopbackAddress(); ok {
+		o.HTTP.ExtraHosts = append(o.HTTP.ExtraHosts, other.String())
 	}
 }
 
@@ -158,7 +158,7 @@ func versionHeader() []Fault {
 			Name: name, Does: does + ", and has no sessions that name it",
 			CaughtBy: []string{"streamable-http.version.absent"},
 			Also:     map[string]string{"streamable-http.event.priming": "without sessions it keeps no events to resume from"},
-			Apply: combine(func(o *server.Options) { o.HTTP.SessionLess = true }, respond(isPing, status, "application/json",
+			Apply: combine(func(o *server.Options) { o.HTTP.Sessionless = true }, respond(isPing, status, "application/json",
 				`{"jsonrpc":"2.0","error":{"code":-32600,"message":"The header MCP-Protocol-Version is missing"}}`)),
 		}
 	}

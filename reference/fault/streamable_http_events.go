@@ -13,7 +13,7 @@ import (
 
 // streamEvents are faults in what events hold.
 func streamEvents() []Fault {
-	log := func(name, does string, write func(next server.Eventer, e server.Event) []byte) Fault {
+	log := func(name, does string, write func(next server.EventEncoder, e server.Event) []byte) Fault {
 		return Fault{
 			Name: name, Does: does, CaughtBy: []string{"streamable-http.event.data"},
 			Apply: onMessageEvent(isNotification(logMethod), write),
@@ -23,7 +23,7 @@ func streamEvents() []Fault {
 		return Fault{
 			Name: name, Does: does, CaughtBy: []string{"streamable-http.event.id.unique"},
 			Apply: onEventWhen(func(e server.Event) bool { return e.ID != "" },
-				func(next server.Eventer, e server.Event) []byte {
+				func(next server.EventEncoder, e server.Event) []byte {
 					e.ID = idOf(e)
 					return next(e)
 				}),
@@ -34,23 +34,23 @@ func streamEvents() []Fault {
 	}
 	return []Fault{
 		log("log-with-text-prefix", "writes log messages into events behind a text",
-			func(next server.Eventer, e server.Event) []byte {
+			func(next server.EventEncoder, e server.Event) []byte {
 				e.Data = append([]byte("log: "), e.Data...)
 				return next(e)
 			}),
 		log("log-twice-in-an-event", "writes log messages twice into one event",
-			func(next server.Eventer, e server.Event) []byte {
+			func(next server.EventEncoder, e server.Event) []byte {
 				e.Data = bytes.Join([][]byte{e.Data, e.Data}, []byte("\n"))
 				return next(e)
 			}),
 		log("log-without-field", "writes log messages into streams without the name of a field",
-			func(_ server.Eventer, e server.Event) []byte { return append(bytes.Clone(e.Data), "\n\n"...) }),
-		log("log-cut-off", "cuts log messages off in the middle", func(next server.Eventer, e server.Event) []byte {
+			func(_ server.EventEncoder, e server.Event) []byte { return append(bytes.Clone(e.Data), "\n\n"...) }),
+		log("log-cut-off", "cuts log messages off in the middle", func(next server.EventEncoder, e server.Event) []byte {
 			e.Data = e.Data[:len(e.Data)/2]
 			return next(e)
 		}),
 		log("log-over-several-lines", "writes log messages over several lines, the first of which alone names its field",
-			func(next server.Eventer, e server.Event) []byte {
+			func(next server.EventEncoder, e server.Event) []byte {
 				return bytes.Replace(next(e), []byte(`"params":`), []byte("\n\"params\":"), 1)
 			}),
 		id("event-ids-of-each-stream", "counts the events of each stream from the same number", func(e server.Event) string {
@@ -66,9 +66,9 @@ func streamEvents() []Fault {
 		}),
 		priming("stream-not-primed", "begins streams without a priming event", onPrimingEvent(writeNoEvent)),
 		priming("primed-without-id", "begins streams with an empty event without an id", onPrimingEvent(
-			func(server.Eventer, server.Event) []byte { return []byte("data: \n\n") })),
+			func(server.EventEncoder, server.Event) []byte { return []byte("data: \n\n") })),
 		priming("primed-without-data", "begins streams with an event without a data field", onPrimingEvent(
-			func(_ server.Eventer, e server.Event) []byte { return fmt.Appendf(nil, "id: %s\n\n", e.ID) })),
+			func(_ server.EventEncoder, e server.Event) []byte { return fmt.Appendf(nil, "id: %s\n\n", e.ID) })),
 		priming("primed-late", "sends the priming event after the first message", primeLate),
 	}
 }
@@ -83,12 +83,12 @@ func placeOf(e server.Event) string {
 func primeLate(o *server.Options) {
 	var mu sync.Mutex
 	kept := map[*server.Stream][]byte{}
-	combine(onPrimingEvent(func(next server.Eventer, e server.Event) []byte {
+	combine(onPrimingEvent(func(next server.EventEncoder, e server.Event) []byte {
 		mu.Lock()
 		defer mu.Unlock()
 		kept[e.Stream] = next(e)
 		return nil
-	}), onMessageEvent(anyFrame, func(next server.Eventer, e server.Event) []byte {
+	}), onMessageEvent(anyFrame, func(next server.EventEncoder, e server.Event) []byte {
 		mu.Lock()
 		defer mu.Unlock()
 		late := kept[e.Stream]

@@ -76,7 +76,7 @@ func streamRoutes() []Fault {
 }
 
 // copyToGet sends a message on the newest stream of a GET as well.
-func copyToGet(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+func copyToGet(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 	on := slices.Clone(next(f, p))
 	for _, s := range newestGetStream(p) {
 		if !slices.Contains(on, s) {
@@ -87,17 +87,17 @@ func copyToGet(next server.Router, f server.Frame, p server.Places) []*server.St
 }
 
 // broadcast sends a message on the streams of all GETs.
-func broadcast(next server.Router, f server.Frame, p server.Places) []*server.Stream {
-	if len(p.Standing) == 0 {
+func broadcast(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
+	if len(p.GetStreams) == 0 {
 		return next(f, p)
 	}
-	return p.Standing
+	return p.GetStreams
 }
 
 // moveToGet sends the messages whose number matches on the newest stream of a GET.
 func moveToGet(matches func(n int64) bool) router {
 	var n atomic.Int64
-	return func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+	return func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 		if to := newestGetStream(p); len(to) > 0 && matches(n.Add(1)) {
 			return to
 		}
@@ -117,7 +117,7 @@ func isAbout(method string) frameMatcher {
 // of the session.
 func misrouteProgress(o *server.Options) {
 	streams := &openStreams{}
-	onRoute(isAbout("tools/call"), func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+	onRoute(isAbout("tools/call"), func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 		streams.note(f, p.Own)
 		if f.Method != progressMethod || p.Own == nil {
 			return next(f, p)
@@ -134,7 +134,7 @@ func misrouteProgress(o *server.Options) {
 // subscription.
 func misrouteChanges(o *server.Options) {
 	streams := &openStreams{}
-	onRoute(isAbout(listenMethod), func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+	onRoute(isAbout(listenMethod), func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 		streams.note(f, p.Own)
 		other := streams.newestOther(f.Request, anyRequest)
 		if other == nil || f.Kind != wire.Notification || f.Method == acknowledgedMethod {
@@ -153,7 +153,9 @@ func streamDisconnects() []Fault {
 			Name: "disconnect-cancels", Does: "cancels the requests of a lost connection",
 			CaughtBy: kept,
 			Apply: func(o *server.Options) {
-				o.HTTP.Disconnect = func(server.Leaver) server.Leaver { return func(_ bool, cancel func()) { cancel() } }
+				o.HTTP.Disconnect = func(server.DisconnectHandler) server.DisconnectHandler {
+					return func(_ bool, cancel func()) { cancel() }
+				}
 			},
 		},
 		{
@@ -168,7 +170,7 @@ func streamDisconnects() []Fault {
 // session has left.
 func failLostCalls(o *server.Options) {
 	var lost atomic.Bool
-	o.HTTP.Disconnect = func(next server.Leaver) server.Leaver {
+	o.HTTP.Disconnect = func(next server.DisconnectHandler) server.DisconnectHandler {
 		return func(stateless bool, cancel func()) {
 			lost.Store(lost.Load() || !stateless)
 			next(stateless, cancel)
@@ -201,7 +203,7 @@ func rerouteAbandoned(matches frameMatcher) apply {
 				return v, problem
 			}
 		})(o)
-		onRoute(anyFrame, func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+		onRoute(anyFrame, func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 			if f.Kind != wire.Notification {
 				defer calls.end(f.Request)
 			}

@@ -16,7 +16,7 @@ import (
 
 // onSessionID makes the ids of sessions; own makes the id of the server.
 func onSessionID(mint func(own func() string) func() string) apply {
-	return func(o *server.Options) { o.HTTP.Mint = mint }
+	return func(o *server.Options) { o.HTTP.NewSessionID = mint }
 }
 
 // countSessions makes ids of sessions of a counter.

@@ -81,7 +81,7 @@ func streamNothing(_ http.Handler, w http.ResponseWriter, r *http.Request) {
 func replayEvents(o *server.Options) {
 	var mu sync.Mutex
 	var sent [][]byte
-	onEvent(func(next server.Eventer) server.Eventer {
+	onEvent(func(next server.EventEncoder) server.EventEncoder {
 		return func(e server.Event) []byte {
 			b := next(e)
 			if len(b) == 0 || e.Data == nil {
@@ -151,7 +151,7 @@ func copyToSubscriptions(method string) apply {
 	return func(o *server.Options) {
 		var mu sync.Mutex
 		var open []*server.Stream
-		onRoute(anyFrame, func(next server.Router, f server.Frame, p server.Places) []*server.Stream {
+		onRoute(anyFrame, func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
 			on := next(f, p)
 			mu.Lock()
 			defer mu.Unlock()

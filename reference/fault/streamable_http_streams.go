@@ -91,7 +91,7 @@ func keepStreamsOpen(methods ...string) apply {
 
 // retryAfter names at the beginning of a stream when to reconnect.
 func retryAfter(after time.Duration) apply {
-	return onPrimingEvent(func(next server.Eventer, e server.Event) []byte {
+	return onPrimingEvent(func(next server.EventEncoder, e server.Event) []byte {
 		e.Retry = after
 		return next(e)
 	})
@@ -102,9 +102,9 @@ func retryAfter(after time.Duration) apply {
 func streamPolling() []Fault {
 	onRetry := func(written []byte) apply {
 		return combine(
-			func(o *server.Options) { o.HTTP.Hold, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond },
+			func(o *server.Options) { o.HTTP.PollAfter, o.HTTP.Retry = 30*time.Millisecond, time.Millisecond },
 			onEventWhen(func(e server.Event) bool { return e.Retry > 0 },
-				func(server.Eventer, server.Event) []byte { return written }))
+				func(server.EventEncoder, server.Event) []byte { return written }))
 	}
 	return []Fault{
 		{

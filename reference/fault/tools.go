@@ -227,7 +227,7 @@ func toolCalls() []Fault {
 
 // onLibraryTool changes a tool before the server starts.
 func onLibraryTool(name string, edit func(tool *server.Tool)) apply {
-	return onLibrary(func(l *server.Library) {
+	return onLibrary(func(l *server.Features) {
 		for _, tool := range l.Tools {
 			if tool.Name == name {
 				edit(tool)

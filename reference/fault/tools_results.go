@@ -48,9 +48,9 @@ func toolArguments() []Fault {
 // acceptScope lets the search accept a scope of any kind, which it does not use.
 func acceptScope(o *server.Options) {
 	onLibraryTool("search_catalogue", func(tool *server.Tool) {
-		properties := maps.Clone(tool.Input["properties"].(server.Object))
+		properties := maps.Clone(tool.InputSchema["properties"].(server.Object))
 		properties["scope"] = server.Object{}
-		tool.Input = server.Object{
+		tool.InputSchema = server.Object{
 			"type": "object", "properties": properties, "required": []any{"query"}, "additionalProperties": false,
 		}
 	})(o)
@@ -93,7 +93,7 @@ func toolResults() []Fault {
 			Name: "structured-misses-schema", Does: "returns structured content without a member that the outputSchema requires",
 			CaughtBy: []string{"tools.result.structured.schema"},
 			Apply: onLibraryTool("search_catalogue", func(tool *server.Tool) {
-				tool.Output = server.Object{"type": "object", "required": []any{"shelf"}}
+				tool.OutputSchema = server.Object{"type": "object", "required": []any{"shelf"}}
 			}),
 		},
 		{
@@ -137,10 +137,10 @@ func toolResults() []Fault {
 
 // offerFailingTool offers the tool of the public conformance contract that fails.
 func offerFailingTool(o *server.Options) {
-	onLibrary(func(l *server.Library) {
+	onLibrary(func(l *server.Features) {
 		l.Tools = append(l.Tools, &server.Tool{
 			Name: "test_error_handling", Description: "Fails.",
-			Input: server.Object{"type": "object"}, Hints: server.Object{"readOnlyHint": true},
+			InputSchema: server.Object{"type": "object"}, Annotations: server.Object{"readOnlyHint": true},
 			Run: func(context.Context, *server.Call) server.Outcome { return server.Outcome{Failed: true} },
 		})
 	})(o)

@@ -110,7 +110,7 @@ func versionNegotiation() []Fault {
 		{
 			Name: "initialize-without-effect", Does: "answers initialize and still requires _meta in each request",
 			CaughtBy: []string{"versioning.initialize.served"},
-			Apply: answerWhen(func(r *server.Request) bool { return !r.Modern && r.Method != "initialize" },
+			Apply: answerWhen(func(r *server.Request) bool { return !r.Stateless && r.Method != "initialize" },
 				failWith(spec.InvalidParams, "The request has no _meta")),
 		},
 	}
@@ -233,7 +233,7 @@ func versioningClientFaults() []ClientFault {
 			Name: "client-offers-unspoken", Does: "offers a version that it does not speak",
 			CaughtBy: []string{"client.versioning.offer"},
 			Apply: func(o *client.Options) {
-				o.Accept = func(next func(string) bool) func(string) bool {
+				o.AcceptVersion = func(next func(string) bool) func(string) bool {
 					return func(version string) bool {
 						rev, err := spec.ParseRevision(version)
 						return next(version) && err == nil && spec.Stateless.Has(rev)
@@ -254,7 +254,7 @@ func versioningClientFaults() []ClientFault {
 			Name: "client-takes-any-version", Does: "continues with any version that the server answers",
 			CaughtBy: []string{"client.versioning.unknown.stops"},
 			Apply: func(o *client.Options) {
-				o.Accept = func(func(string) bool) func(string) bool {
+				o.AcceptVersion = func(func(string) bool) func(string) bool {
 					return func(string) bool { return true }
 				}
 			},
@@ -270,7 +270,7 @@ func versioningClientFaults() []ClientFault {
 // clientStaysConnected does not close a connection whose version was refused.
 func clientStaysConnected(o *client.Options) {
 	var refused atomic.Bool
-	o.Accept = func(next func(string) bool) func(string) bool {
+	o.AcceptVersion = func(next func(string) bool) func(string) bool {
 		return func(version string) bool {
 			ok := next(version)
 			refused.Store(!ok)

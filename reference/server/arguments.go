@@ -21,7 +21,7 @@ func compile(schema Object) (*jsonschema.Schema, error) {
 
 // compiled caches schemas by their text: every instance of the server has the same
 // tools.
-var compiled = memo.Cache[*jsonschema.Schema]{Most: 512}
+var compiled = memo.Cache[*jsonschema.Schema]{MaxResults: 512}
 
 func compileText(text []byte) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -44,7 +44,7 @@ func (t *Tool) argumentsError(args Object) string {
 		return ""
 	}
 	t.once.Do(func() {
-		s, err := compile(t.Input)
+		s, err := compile(t.InputSchema)
 		if err != nil {
 			panic(fmt.Sprintf("server: input schema of %s: %v", t.Name, err))
 		}

@@ -20,7 +20,7 @@ func (c *conn) handleBatch(m wire.Message, x *exchange, reply func(Frame)) {
 	}
 	elements := m.Elements()
 	switch {
-	case m.Fault != nil || !c.session.Revision().Facts().Batches:
+	case m.SyntaxError != nil || !c.session.Revision().Facts().Batches:
 		reply(refuse(wire.Message{}, "A message is an object, not an array"))
 		return
 	case len(elements) == 0:

@@ -13,7 +13,7 @@ import (
 // inputByRequests obtains input by requests of the server (client/roots,
 // client/sampling, client/elicitation of the handshake revisions), one after the
 // other.
-func (r *Request) inputByRequests(ctx context.Context, requests []Ask, more moreInputRequests) inputResult {
+func (r *Request) inputByRequests(ctx context.Context, requests []InputRequest, more moreInputRequests) inputResult {
 	answers := map[string]Object{}
 	for len(requests) > 0 {
 		a := requests[0]
@@ -31,7 +31,7 @@ func (r *Request) inputByRequests(ctx context.Context, requests []Ask, more more
 
 // requestInput obtains one answer, or returns why it cannot. It sends a request,
 // unless the answer is a list of roots that the session keeps.
-func (r *Request) requestInput(ctx context.Context, a Ask) (answer Object, failure string) {
+func (r *Request) requestInput(ctx context.Context, a InputRequest) (answer Object, failure string) {
 	switch {
 	case !a.isSupportedBy(r.Client) || !slices.Contains(r.Revision.Facts().ServerRequests, a.Method):
 		return nil, fmt.Sprintf("This needs a client that declares the capability %s.", a.capability())
@@ -46,7 +46,7 @@ func (r *Request) requestInput(ctx context.Context, a Ask) (answer Object, failu
 		}
 		changes = r.Session.beginRootsRequest()
 	}
-	answer, err := r.Ask(ctx, a.Method, a.paramsAt(r.Revision))
+	answer, err := r.SendRequest(ctx, a.Method, a.paramsAt(r.Revision))
 	if err != nil {
 		return nil, fmt.Sprintf("The client did not answer %s: %v.", a.Method, err)
 	}
@@ -59,12 +59,12 @@ func (r *Request) requestInput(ctx context.Context, a Ask) (answer Object, failu
 	return answer, ""
 }
 
-// Ask sends a request to the client and returns its result. It fails with the
+// SendRequest sends a request to the client and returns its result. It fails with the
 // client's error, when the client takes longer than Options.Patience, and when the
 // request that it is made for is cancelled; then it cancels its own request
 // (basic/utilities/cancellation).
-func (r *Request) Ask(ctx context.Context, method string, params Object) (Object, error) {
-	r.Park()
+func (r *Request) SendRequest(ctx context.Context, method string, params Object) (Object, error) {
+	r.Yield()
 	return r.whileInputRequired(func() (Object, error) {
 		return r.requestClient(ctx, method, r.withRelatedTask(params))
 	})
@@ -150,7 +150,7 @@ func (c *conn) handleResponse(m wire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	response := c.awaitedResponses[m.ID().Key()]
-	if response == nil || m.Flaw() != nil {
+	if response == nil || m.FormatError() != nil {
 		return
 	}
 	delete(c.awaitedResponses, m.ID().Key())
@@ -167,7 +167,7 @@ func (c *conn) refreshRoots() {
 	r := &Request{Method: "roots/list", Revision: c.session.Revision(), Session: c.session, conn: c, job: j}
 	changes := c.session.beginRootsRequest()
 	c.startJob(j, func() {
-		if o, err := r.Ask(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
+		if o, err := r.SendRequest(c.ctx, "roots/list", nil); err == nil && checkRoots(o) == "" {
 			c.session.keepRoots(o, changes)
 		}
 	})

@@ -19,7 +19,7 @@ type conn struct {
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 	options  Options
-	features *Library
+	features *Features
 	session  *Session
 	methods  map[string]method
 	// extensionMethods are the methods of the extensions that the library declares.
@@ -82,10 +82,10 @@ func newConn(ctx context.Context, stop context.CancelCauseFunc, write FrameSink,
 		receiveTurn:      make(chan struct{}, 1),
 	}
 	if o.Official {
-		c.features.addOfficial(o.Pace)
+		c.features.addOfficial(o.StepDelay)
 	}
-	if o.Library != nil {
-		o.Library(c.features)
+	if o.ChangeFeatures != nil {
+		o.ChangeFeatures(c.features)
 	}
 	c.features.addSkillResources()
 	c.extensionMethods = c.features.extensionMethods()
@@ -132,7 +132,7 @@ func (c *conn) readLines(lines *transport.LineReader) error {
 			return fmt.Errorf("read from client: %w", err)
 		}
 		b := line.Bytes
-		if line.Cut() {
+		if line.IsTruncated() {
 			b = append(b, 0) // the rest is lost: what is left must not parse as JSON
 		}
 		if err := c.receive(b); err != nil {

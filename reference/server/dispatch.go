@@ -76,7 +76,7 @@ func (c *conn) handleRequest(m wire.Message, x *exchange, reply func(Frame)) {
 	j.reply = func(raw []byte, kind wire.Kind) {
 		reply(Frame{Raw: raw, Kind: kind, Method: r.Method, Request: r})
 	}
-	r.Revision, r.Modern = c.eraOf(r)
+	r.Revision, r.Stateless = c.eraOf(r)
 	if problem := c.register(j, x); problem != nil {
 		cancel(nil)
 		j.reply(errorMessage(r.ID, problem), wire.Error)

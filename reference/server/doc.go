@@ -1,7 +1,7 @@
 // Package server is the conforming MCP server that the checks are proven on. It
 // speaks every published revision over stdio, streamable HTTP and HTTP+SSE from
 // one code base. It does what the specification says and nothing that a seeded
-// fault would do: a fault decorates one of the hooks in Options, HTTP and Guard.
+// fault would do: a fault decorates one of the hooks in Options, HTTP and AuthorizationOptions.
 // What it offers is a small example: the lending desk of a library.
 //
 // # Main types
@@ -13,7 +13,7 @@
 //   - Request is one request of the client, with what its handler needs to send
 //     notifications, to ask for input and to wait.
 //   - Session is the state that initialize negotiates in the handshake revisions.
-//   - Library holds the features on offer: tools, resources, templates, prompts
+//   - Features holds the features on offer: tools, resources, templates, prompts
 //     and skills.
 //   - HTTPHandler serves the HTTP endpoints. An httpSession is a session over
 //     HTTP, an exchange one POST, a Stream a sequence of server-sent events.

@@ -2,10 +2,10 @@ package server
 
 import "sync"
 
-// A Library is what the server offers: its identity, capabilities and features.
-// Faults may change it before the server starts; afterwards only its loans and its
+// Features are what the server offers: its identity, capabilities and features.
+// Faults may change them before the server starts; afterwards only the loans and the
 // reading room change.
-type Library struct {
+type Features struct {
 	Info         Object // Implementation
 	Capabilities Object // ServerCapabilities
 	Instructions string
@@ -24,8 +24,8 @@ type Library struct {
 	readingRoomOpen bool
 }
 
-func newFeatures() *Library {
-	return &Library{
+func newFeatures() *Features {
+	return &Features{
 		Info: Object{
 			"name": "harbour-street-library", "title": "Harbour Street Library", "version": "1.0.0",
 			"description": "The lending desk of a small library that never was",
@@ -54,7 +54,7 @@ func newFeatures() *Library {
 }
 
 // removeSessionCapabilities removes the capabilities that need a session.
-func (l *Library) removeSessionCapabilities() {
+func (l *Features) removeSessionCapabilities() {
 	delete(l.Capabilities, "tasks")
 	delete(l.Capabilities, "logging")
 	for _, name := range []string{"prompts", "resources", "tools"} {
@@ -65,7 +65,7 @@ func (l *Library) removeSessionCapabilities() {
 }
 
 // lend records a loan; it fails for a book that is lent.
-func (l *Library) lend(id, reader string) (holder string, ok bool) {
+func (l *Features) lend(id, reader string) (holder string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if holder, lent := l.loans[id]; lent {
@@ -76,7 +76,7 @@ func (l *Library) lend(id, reader string) (holder string, ok bool) {
 }
 
 // endLoan ends a loan; it fails for a book that is not lent.
-func (l *Library) endLoan(id string) (holder string, ok bool) {
+func (l *Features) endLoan(id string) (holder string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	holder, ok = l.loans[id]
@@ -85,7 +85,7 @@ func (l *Library) endLoan(id string) (holder string, ok bool) {
 }
 
 // holder returns the reader who has the book, "" for none.
-func (l *Library) holder(id string) string {
+func (l *Features) holder(id string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.loans[id]
@@ -93,7 +93,7 @@ func (l *Library) holder(id string) string {
 
 // setReadingRoom opens or closes the reading room and reports whether that changed
 // it.
-func (l *Library) setReadingRoom(open bool) (changed bool) {
+func (l *Features) setReadingRoom(open bool) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	changed = l.readingRoomOpen != open
@@ -101,7 +101,7 @@ func (l *Library) setReadingRoom(open bool) (changed bool) {
 	return changed
 }
 
-func (l *Library) readingRoomIsOpen() bool {
+func (l *Features) readingRoomIsOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.readingRoomOpen

@@ -83,7 +83,7 @@ func (c *conn) checkParamHeaders(r *Request) *Error {
 		return nil
 	}
 	args, _ := r.Params["arguments"].(Object)
-	return r.checkArgumentHeaders(t.Input, args)
+	return r.checkArgumentHeaders(t.InputSchema, args)
 }
 
 // checkArgumentHeaders compares the annotated properties of a schema with the

@@ -39,8 +39,8 @@ type HTTPHandler struct {
 	newSessionID  func() string
 	route         Router
 	replay        Replayer
-	encodeEvent   Eventer
-	clientLeft    Leaver
+	encodeEvent   EventEncoder
+	clientLeft    DisconnectHandler
 	authorization *authorization // nil: no tokens are required
 	postCount     atomic.Int64
 
@@ -51,19 +51,19 @@ type HTTPHandler struct {
 	work     sync.WaitGroup // connections that are ending
 }
 
-// NewWeb returns a handler. The caller serves it, and closes it at the end.
-func NewWeb(o Options) *HTTPHandler {
+// NewHTTPHandler returns a handler. The caller serves it, and closes it at the end.
+func NewHTTPHandler(o Options) *HTTPHandler {
 	o.setDefaults()
 	o.HTTP.setDefaults()
 	ctx, stop := context.WithCancelCause(context.Background())
 	h := &HTTPHandler{
 		options: o, ctx: ctx, stop: stop, sessions: map[string]*httpSession{}, closing: make(chan struct{}),
-		newSessionID:  wrapped(rand.Text, o.HTTP.Mint),
+		newSessionID:  wrapped(rand.Text, o.HTTP.NewSessionID),
 		route:         wrapped[Router](routeFrame, o.HTTP.Route),
 		replay:        wrapped[Replayer](replayMissed, o.HTTP.Replay),
-		encodeEvent:   wrapped[Eventer](encodeEvent, o.HTTP.Event),
-		clientLeft:    wrapped[Leaver](cancelIfStateless, o.HTTP.Disconnect),
-		authorization: newAuthorization(o.HTTP.Guard, o.HTTP.Hosts),
+		encodeEvent:   wrapped[EventEncoder](encodeEvent, o.HTTP.EncodeEvent),
+		clientLeft:    wrapped[DisconnectHandler](cancelIfStateless, o.HTTP.Disconnect),
+		authorization: newAuthorization(o.HTTP.Authorization, o.HTTP.AllowedHosts),
 	}
 	h.handler = wrapped[http.Handler](http.HandlerFunc(h.serve), o.HTTP.Middleware)
 	if o.Revisions&spec.Stateless != 0 {
@@ -85,7 +85,7 @@ func (h *HTTPHandler) optionsFor(in spec.Set) Options {
 func (h *HTTPHandler) newSessionlessConn() *conn {
 	ctx, stop := context.WithCancelCause(h.ctx)
 	return newConn(ctx, stop, func(f Frame) {
-		for _, s := range h.route(f, Places{Own: postStream(f)}) {
+		for _, s := range h.route(f, OpenStreams{Own: postStream(f)}) {
 			s.append(f)
 		}
 	}, h.optionsFor(streamableRevisions))
@@ -130,7 +130,7 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 
 func (h *HTTPHandler) serveMCP(w http.ResponseWriter, r *http.Request) {
 	// GET and DELETE need a session, which some servers do not have.
-	withoutSessions := h.handshakeRevisions() == 0 || h.options.HTTP.SessionLess ||
+	withoutSessions := h.handshakeRevisions() == 0 || h.options.HTTP.Sessionless ||
 		spec.Stateless.Has(versionHeader(r))
 	switch {
 	case r.Method == http.MethodPost:

@@ -12,26 +12,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Guard makes a server over HTTP require an access token that an authorization
+// AuthorizationOptions make a server over HTTP require an access token that an authorization
 // server issued for it (basic/authorization). The zero value, with an Authority, is
 // the conforming one.
-type Guard struct {
+type AuthorizationOptions struct {
 	// Authority is the authorization server that is trusted.
 	Authority Authority
 	// Hosted serves the endpoints of the authorization server if it has the origin
 	// of the server itself; nil if it is elsewhere.
 	Hosted http.Handler
-	// For returns Authority and Hosted once the server listens at an origin, if they
+	// AtOrigin returns Authority and Hosted once the server listens at an origin, if they
 	// depend on it; nil if they are given.
-	For func(origin string) (Authority, http.Handler)
+	AtOrigin func(origin string) (Authority, http.Handler)
 
 	// The hooks. Each wraps the conforming part, is called once for the server, and
 	// may be nil.
 
-	// Admit returns what a request may do by its token, or why it is refused.
-	Admit func(next Admitter) Admitter
-	// Bind reports whether a user may use what belongs to another.
-	Bind func(next Binder) Binder
+	// Authorize returns what a request may do by its token, or why it is refused.
+	Authorize func(next Authorizer) Authorizer
+	// MayUse reports whether a user may use what belongs to another.
+	MayUse func(next OwnerCheck) OwnerCheck
 }
 
 // An Authority is an authorization server as its resource server sees it.
@@ -63,28 +63,28 @@ const (
 
 // A Refusal is why a request is not served.
 type Refusal struct {
-	Status int
-	Reason string
-	Code   string // error code of RFC 6750, "" for none
-	Why    string
-	Scopes []string // the scopes that are required
-	Token  string
-	Grant  Grant // of a token of the authority
+	Status      int
+	Reason      string
+	Code        string // error code of RFC 6750, "" for none
+	Description string
+	Scopes      []string // the scopes that are required
+	Token       string
+	Grant       Grant // of a token of the authority
 }
 
 type (
-	// An Admitter returns what a request may do, or why it is refused.
-	Admitter func(r *http.Request) (Grant, *Refusal)
-	// A Binder reports whether a user may use what belongs to an owner: a session, a
+	// An Authorizer returns what a request may do, or why it is refused.
+	Authorizer func(r *http.Request) (Grant, *Refusal)
+	// An OwnerCheck reports whether a user may use what belongs to an owner: a session, a
 	// task or a requestState. Both are subjects of tokens, "" for none.
-	Binder func(what, owner, user string) bool
+	OwnerCheck func(what, owner, user string) bool
 )
 
-// The values of the first argument of a Binder.
+// The values of the first argument of an OwnerCheck.
 const (
-	BoundSession = "session"
-	BoundTask    = "task"
-	BoundState   = "state"
+	OwnedSession = "session"
+	OwnedTask    = "task"
+	OwnedState   = "state"
 )
 
 // The scopes of the server. The broad one implies the others.
@@ -116,25 +116,25 @@ func requiredScopes(m wire.Message) []string {
 	return []string{ScopeEnter, ScopeRead}
 }
 
-// isSameUser is the conforming Binder.
+// isSameUser is the conforming OwnerCheck.
 func isSameUser(_, owner, user string) bool { return owner == user }
 
-// An authorization is a Guard with its hooks applied. A nil one requires no tokens
+// An authorization is AuthorizationOptions with the hooks applied. A nil one requires no tokens
 // and does not distinguish users.
 type authorization struct {
-	guard     *Guard
-	hosts     []string // of Options.HTTP.Hosts
-	authorize Admitter
-	mayUse    Binder
+	guard     *AuthorizationOptions
+	hosts     []string // of Options.HTTP.AllowedHosts
+	authorize Authorizer
+	mayUse    OwnerCheck
 }
 
-func newAuthorization(g *Guard, hosts []string) *authorization {
+func newAuthorization(g *AuthorizationOptions, hosts []string) *authorization {
 	if g == nil {
 		return nil
 	}
 	a := &authorization{guard: g, hosts: hosts}
-	a.authorize = wrapped[Admitter](a.authorizeByToken, g.Admit)
-	a.mayUse = wrapped[Binder](isSameUser, g.Bind)
+	a.authorize = wrapped[Authorizer](a.authorizeByToken, g.Authorize)
+	a.mayUse = wrapped[OwnerCheck](isSameUser, g.MayUse)
 	return a
 }
 
@@ -177,20 +177,20 @@ func (a *authorization) challenge(w http.ResponseWriter, r *http.Request, f *Ref
 		parts = append(parts, fmt.Sprintf("scope=%q", strings.Join(f.Scopes, " ")))
 	}
 	if f.Code != "" {
-		parts = append(parts, fmt.Sprintf("error=%q", f.Code), fmt.Sprintf("error_description=%q", f.Why))
+		parts = append(parts, fmt.Sprintf("error=%q", f.Code), fmt.Sprintf("error_description=%q", f.Description))
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer "+strings.Join(parts, ", "))
-	refuseHTTP(w, f.Status, "%s", f.Why)
+	refuseHTTP(w, f.Status, "%s", f.Description)
 }
 
-// authorizeByToken is the conforming Admitter: the token is in the header alone
+// authorizeByToken is the conforming Authorizer: the token is in the header alone
 // (basic/authorization#token-requirements), the authority issued it for this
 // server, and it has not expired (basic/authorization#token-handling).
 func (a *authorization) authorizeByToken(r *http.Request) (Grant, *Refusal) {
 	token, given, err := bearerToken(r)
 	refuse := func(status int, reason, code, why string, g Grant) (Grant, *Refusal) {
 		return Grant{}, &Refusal{
-			Status: status, Reason: reason, Code: code, Why: why,
+			Status: status, Reason: reason, Code: code, Description: why,
 			Scopes: []string{ScopeEnter, ScopeRead}, Token: token, Grant: g,
 		}
 	}
@@ -264,7 +264,7 @@ func (a *authorization) checkScopes(w http.ResponseWriter, r *http.Request, m wi
 	}
 	a.challenge(w, r, &Refusal{
 		Status: http.StatusForbidden, Reason: RefusedScope, Code: "insufficient_scope",
-		Why: "The access token does not reach as far as this", Scopes: required,
+		Description: "The access token does not reach as far as this", Scopes: required,
 	})
 	return false
 }

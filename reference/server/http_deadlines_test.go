@@ -15,12 +15,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// slowLimit is the HTTP.Slow of the servers of these tests.
+// slowLimit is the HTTP.ClientTimeout of the servers of these tests.
 const slowLimit = 400 * time.Millisecond
 
 func TestRefusesWithoutAwaitingBody(t *testing.T) {
 	t.Parallel()
-	b := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit}})
+	b := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: slowLimit}})
 	s := b.openSession(spec.V2025_11_25, "{}")
 	const json = "Content-Type: application/json\r\n"
 	for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestDeadlinesExcludeServerWork(t *testing.T) {
 			}
 		})
 	}
-	h := startHTTP(t, Options{HTTP: HTTP{Slow: slowLimit, Middleware: readsBody}})
+	h := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: slowLimit, Middleware: readsBody}})
 	s := h.openSession(spec.V2025_11_25, "{}")
 	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s}}`,
 		callParams("stocktake", `{"duration_ms":1000}`))
@@ -120,7 +120,7 @@ func TestUnreadAnswerTimesOut(t *testing.T) {
 				return Object{"all": strings.Repeat("x", 32<<20)}, nil
 			}
 		},
-		HTTP: HTTP{Slow: slowLimit, Middleware: func(next http.Handler) http.Handler {
+		HTTP: HTTP{ClientTimeout: slowLimit, Middleware: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				next.ServeHTTP(w, r)
 				ended <- struct{}{}
@@ -142,7 +142,7 @@ func TestUnreadAnswerTimesOut(t *testing.T) {
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	t.Parallel()
-	b := startHTTP(t, Options{HTTP: HTTP{Slow: 50 * time.Millisecond}})
+	b := startHTTP(t, Options{HTTP: HTTP{ClientTimeout: 50 * time.Millisecond}})
 	headers := "Host: localhost\r\nAccept: " + acceptBoth + "\r\nContent-Type: application/json\r\n"
 	c, err := net.Dial("tcp", b.server.addr.String())
 	if err != nil {

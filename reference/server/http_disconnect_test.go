@@ -23,7 +23,7 @@ func TestLeavingBeforeReceiptCancels(t *testing.T) {
 				return next(line)
 			}
 		},
-		HTTP: HTTP{Disconnect: func(next Leaver) Leaver {
+		HTTP: HTTP{Disconnect: func(next DisconnectHandler) DisconnectHandler {
 			return func(stateless bool, cancel func()) {
 				next(stateless, cancel)
 				once.Do(func() { close(left) })
@@ -59,7 +59,7 @@ func TestEndedStreamCancelsStatelessRequest(t *testing.T) {
 			}
 		},
 		HTTP: HTTP{Route: func(next Router) Router {
-			return func(f Frame, p Places) []*Stream {
+			return func(f Frame, p OpenStreams) []*Stream {
 				streams <- p.Own
 				return next(f, p)
 			}
@@ -78,7 +78,7 @@ func TestEndedStreamCancelsStatelessRequest(t *testing.T) {
 }
 
 func TestPOSTWithoutSessionLeavesNoGoroutine(t *testing.T) {
-	b := startHTTP(t, Options{HTTP: HTTP{SessionLess: true}})
+	b := startHTTP(t, Options{HTTP: HTTP{Sessionless: true}})
 	b.wantStatus(b.send("POST", pathMCP, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), 200)
 	b.client.CloseIdleConnections()
 	before := runtime.NumGoroutine()

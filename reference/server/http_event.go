@@ -18,7 +18,7 @@ type Event struct {
 	Frame   *Frame        // the message, or nil
 }
 
-// encodeEvent is the conforming Eventer. A message is one line of data, since JSON
+// encodeEvent is the conforming EventEncoder. A message is one line of data, since JSON
 // text needs no newline; data that holds newlines is one line of data for each.
 func encodeEvent(e Event) []byte {
 	if e.Comment {

@@ -150,7 +150,7 @@ func (x *exchange) httpStatus(f Frame) int {
 	case f.Request.status != 0:
 		return f.Request.status
 	case x.stateless:
-		code, _ := wire.Parse(f.Raw).Code()
+		code, _ := wire.Parse(f.Raw).ErrorCode()
 		return statusOf(code)
 	}
 	return http.StatusOK

@@ -37,7 +37,7 @@ func (h *HTTPHandler) serveGet(w http.ResponseWriter, r *http.Request) {
 	}
 	writer := h.newStreamWriter(w, r, s.conn)
 	if stream.primed {
-		writer.pollAfter = h.options.HTTP.Hold
+		writer.pollAfter = h.options.HTTP.PollAfter
 	}
 	reader := stream.connect(next)
 	if stream.ofGet {

@@ -46,7 +46,7 @@ func TestHTTPHooks(t *testing.T) {
 		},
 		{
 			"session ids are consecutive numbers",
-			HTTP{Mint: func(func() string) func() string {
+			HTTP{NewSessionID: func(func() string) func() string {
 				n := 0
 				return func() string { n++; return fmt.Sprint(n) }
 			}},
@@ -55,7 +55,7 @@ func TestHTTPHooks(t *testing.T) {
 		{
 			"messages of a call are on the GET stream too",
 			HTTP{Route: func(next Router) Router {
-				return func(f Frame, p Places) []*Stream { return slices.Concat(next(f, p), p.Standing) }
+				return func(f Frame, p OpenStreams) []*Stream { return slices.Concat(next(f, p), p.GetStreams) }
 			}},
 			func(s *httpTestSession) bool {
 				l := s.openGetStream()
@@ -87,7 +87,7 @@ func TestHTTPHooks(t *testing.T) {
 		},
 		{
 			"no stream is primed",
-			HTTP{Event: func(next Eventer) Eventer {
+			HTTP{EncodeEvent: func(next EventEncoder) EventEncoder {
 				return func(e Event) []byte {
 					if e.Frame == nil && e.ID != "" {
 						return nil
@@ -99,7 +99,7 @@ func TestHTTPHooks(t *testing.T) {
 		},
 		{
 			"leaving cancels a request of a session",
-			HTTP{Disconnect: func(Leaver) Leaver { return func(_ bool, cancel func()) { cancel() } }},
+			HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler { return func(_ bool, cancel func()) { cancel() } }},
 			func(s *httpTestSession) bool {
 				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`), s.headers...)
 				e, _ := l.nextEvent()

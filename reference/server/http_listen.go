@@ -23,7 +23,7 @@ type Listener struct {
 }
 
 // Listen serves over HTTP on an address, as host:port; port 0 means any free port.
-// Unless Options.HTTP.Hosts names the server, the host must be one of the loopback
+// Unless Options.HTTP.AllowedHosts names the server, the host must be one of the loopback
 // interface (basic/transports#security-warning).
 func Listen(addr string, o Options) (*Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
@@ -31,7 +31,7 @@ func Listen(addr string, o Options) (*Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	ip := net.ParseIP(host)
-	if len(o.HTTP.Hosts) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if len(o.HTTP.AllowedHosts) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("listen on %s: this is not an address of the loopback interface, such as 127.0.0.1, "+
 			"and the options name no hosts that the server may be reached by", addr)
 	}
@@ -39,19 +39,19 @@ func Listen(addr string, o Options) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	if o.HTTP.Guard != nil && o.HTTP.Guard.For != nil {
-		guard := *o.HTTP.Guard
-		guard.Authority, guard.Hosted = guard.For("http://" + l.Addr().String())
-		o.HTTP.Guard = &guard
+	if o.HTTP.Authorization != nil && o.HTTP.Authorization.AtOrigin != nil {
+		guard := *o.HTTP.Authorization
+		guard.Authority, guard.Hosted = guard.AtOrigin("http://" + l.Addr().String())
+		o.HTTP.Authorization = &guard
 	}
-	handler := NewWeb(o)
+	handler := NewHTTPHandler(o)
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // aborted connections are expected
 	}
 	out := &Listener{handler: handler, server: server, addr: l.Addr(), ended: make(chan error, 1)}
 	go func() { out.ended <- server.Serve(wrapped(l, o.HTTP.Connections)) }()
-	for _, host := range o.HTTP.Also {
+	for _, host := range o.HTTP.ExtraHosts {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		more, err := net.Listen("tcp", net.JoinHostPort(host, port))
 		if err != nil {
@@ -62,10 +62,10 @@ func Listen(addr string, o Options) (*Listener, error) {
 	return out, nil
 }
 
-// Beside returns an address of the loopback interface that is not 127.0.0.1 and can
+// SecondLoopbackAddress returns an address of the loopback interface that is not 127.0.0.1 and can
 // be listened on; ok is false if there is none. A server that listens on it as well
 // stands for one that is reached from other machines.
-func Beside() (address netip.Addr, ok bool) {
+func SecondLoopbackAddress() (address netip.Addr, ok bool) {
 	for _, host := range []string{"127.0.0.2", "::1"} {
 		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
 			return netip.MustParseAddr(host), l.Close() == nil
@@ -74,10 +74,10 @@ func Beside() (address netip.Addr, ok bool) {
 	return address, false
 }
 
-// Serving returns the server as a target over HTTP: it listens on a port of the
+// HTTPTarget returns the server as a target over HTTP: it listens on a port of the
 // loopback interface in this process, until end is called. If over is HTTP+SSE the
 // target is the endpoint for the revision that has it.
-func Serving(over transport.Kind, o Options) (target transport.Site, end func(), err error) {
+func HTTPTarget(over transport.Kind, o Options) (target transport.HTTPTarget, end func(), err error) {
 	l, err := Listen("127.0.0.1:0", o)
 	if err != nil {
 		return target, nil, err
@@ -90,7 +90,7 @@ func Serving(over transport.Kind, o Options) (target transport.Site, end func(),
 	if err != nil {
 		return target, nil, errors.Join(err, l.Close())
 	}
-	return transport.Site{Endpoint: at, Kind: over}, func() {
+	return transport.HTTPTarget{Endpoint: at, Kind: over}, func() {
 		at.Close()
 		_ = l.Close() // fails if a connection did not end in time, which then is cut
 	}, nil

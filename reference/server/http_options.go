@@ -12,36 +12,36 @@ import (
 // server: it answers to names of the loopback interface only, has sessions, and
 // answers with JSON unless other messages precede the answer.
 type HTTP struct {
-	// SessionLess serves the handshake revisions without sessions: no session id is
+	// Sessionless serves the handshake revisions without sessions: no session id is
 	// created, no state is kept between two POSTs, GET and DELETE are refused, and
 	// the capabilities that need a session are not declared.
-	SessionLess bool
+	Sessionless bool
 	// PreferSSE answers every request that is not refused by a stream, even if the
 	// answer is its only message.
 	PreferSSE bool
-	// Hosts are names, without port, that are accepted in the header Host besides
+	// AllowedHosts are names, without port, that are accepted in the header Host besides
 	// those of the loopback interface, at the port of the listener or, for a proxy,
-	// the default one of the scheme. Origins are origins that browsers may call from
+	// the default one of the scheme. AllowedOrigins are origins that browsers may call from
 	// besides the server's own (basic/transports/streamable-http#security-endpoint).
-	Hosts, Origins []string
+	AllowedHosts, AllowedOrigins []string
 
-	// Also are further hosts to listen on, on the same port.
-	Also []string
-	// Guard requires an access token of each request; nil requires none.
-	Guard *Guard
+	// ExtraHosts are further hosts to listen on, on the same port.
+	ExtraHosts []string
+	// Authorization requires an access token of each request; nil requires none.
+	Authorization *AuthorizationOptions
 
 	MaxBody     int64         // of a POST in bytes; 0 means that of a line of stdio
 	MaxSessions int           // 0 means 500; beyond it the session that was idle the longest ends
 	Idle        time.Duration // after which a session ends; 0 means 10 min
 	KeepAlive   time.Duration // between comments on a stream without events; 0 means 15 s
-	// Slow is the time that a client has to send a body, and to read its answer; 0
+	// ClientTimeout is the time that a client has to send a body, and to read its answer; 0
 	// means 1 min.
-	Slow time.Duration
+	ClientTimeout time.Duration
 	// Retry is the reconnection time that a client is sent before its stream is
-	// closed to make it poll; 0 means 100 ms. Hold is the time after which the
+	// closed to make it poll; 0 means 100 ms. PollAfter is the time after which the
 	// stream of a POST is closed for that, in the revisions that have polling; 0
 	// means never.
-	Retry, Hold time.Duration
+	Retry, PollAfter time.Duration
 
 	// The hooks. Each wraps the conforming part, is called once for the server, and
 	// may be nil. What a hook returns runs on several goroutines at once.
@@ -50,19 +50,19 @@ type HTTP struct {
 	// may change the status, headers and body of both. The conforming part judges
 	// the request headers as Middleware leaves them.
 	Middleware func(next http.Handler) http.Handler
-	// Mint makes the id of a new session.
-	Mint func(next func() string) func() string
+	// NewSessionID makes the id of a new session.
+	NewSessionID func(next func() string) func() string
 	// Route returns the streams that a message is put on.
 	Route func(next Router) Router
 	// Replay returns the events that a client which resumes a stream is sent first.
 	Replay func(next Replayer) Replayer
-	// Event makes the bytes of an event or comment, nil for none.
-	Event func(next Eventer) Eventer
+	// EncodeEvent makes the bytes of an event or comment, nil for none.
+	EncodeEvent func(next EventEncoder) EventEncoder
 	// Connections wraps the listener of a server that Listen starts: it sees each
 	// byte of a request before net/http, which normalizes header names and values.
 	Connections func(next net.Listener) net.Listener
 	// Disconnect is called when a client leaves before the answer to its POST.
-	Disconnect func(next Leaver) Leaver
+	Disconnect func(next DisconnectHandler) DisconnectHandler
 }
 
 // setDefaults replaces the zero values by the defaults.
@@ -79,8 +79,8 @@ func (o *HTTP) setDefaults() {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
 	}
-	if o.Slow == 0 {
-		o.Slow = time.Minute
+	if o.ClientTimeout == 0 {
+		o.ClientTimeout = time.Minute
 	}
 	if o.Retry == 0 {
 		o.Retry = 100 * time.Millisecond
@@ -89,12 +89,12 @@ func (o *HTTP) setDefaults() {
 
 // A Router returns the streams that a message is put on. If it returns none, the
 // message waits for the next GET stream, or is dropped if there can be none.
-type Router func(f Frame, p Places) []*Stream
+type Router func(f Frame, p OpenStreams) []*Stream
 
-// Places are the open streams that a message can be put on.
-type Places struct {
-	Own      *Stream   // of the POST that it belongs to; nil if that has ended
-	Standing []*Stream // the connected GET streams of the session, newest last
+// OpenStreams are the open streams that a message can be put on.
+type OpenStreams struct {
+	Own        *Stream   // of the POST that it belongs to; nil if that has ended
+	GetStreams []*Stream // the connected GET streams of the session, newest last
 }
 
 // A Replayer returns the events that are sent first to a client that resumes a
@@ -102,27 +102,27 @@ type Places struct {
 // session.
 type Replayer func(s *Stream, missed []Event, others []*Stream) []Event
 
-// An Eventer makes the bytes of an event.
-type Eventer func(e Event) []byte
+// An EventEncoder makes the bytes of an event.
+type EventEncoder func(e Event) []byte
 
-// A Leaver handles the departure of a client before the answer to its POST.
+// A DisconnectHandler handles the departure of a client before the answer to its POST.
 // stateless reports whether the POST is of a stateless revision; cancel ends the
 // work on its requests.
-type Leaver func(stateless bool, cancel func())
+type DisconnectHandler func(stateless bool, cancel func())
 
 // routeFrame is the conforming Router: each message is put on one stream only, that
 // of its request, and a message of no request on the newest GET stream
 // (basic/transports#multiple-connections). A response is not put on a GET stream,
 // which may carry it only when it is resumed
 // (basic/transports#listening-for-messages-from-the-server).
-func routeFrame(f Frame, p Places) []*Stream {
+func routeFrame(f Frame, p OpenStreams) []*Stream {
 	switch {
 	case p.Own != nil:
 		return []*Stream{p.Own}
 	case f.isAnswer():
 		return nil
-	case len(p.Standing) > 0:
-		return p.Standing[len(p.Standing)-1:]
+	case len(p.GetStreams) > 0:
+		return p.GetStreams[len(p.GetStreams)-1:]
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func routeFrame(f Frame, p Places) []*Stream {
 // stream, and nothing else (basic/transports#resumability-and-redelivery).
 func replayMissed(_ *Stream, missed []Event, _ []*Stream) []Event { return missed }
 
-// cancelIfStateless is the conforming Leaver: a client cancels a request of a
+// cancelIfStateless is the conforming DisconnectHandler: a client cancels a request of a
 // stateless revision by leaving; in the others it may resume the stream.
 func cancelIfStateless(stateless bool, cancel func()) {
 	if stateless {

@@ -33,7 +33,7 @@ func (h *HTTPHandler) foreignCaller(r *http.Request) string {
 // isOwnName reports whether a name is one of this server.
 func (h *HTTPHandler) isOwnName(host string) bool {
 	return isLoopback(host) ||
-		slices.ContainsFunc(h.options.HTTP.Hosts, func(s string) bool { return strings.EqualFold(s, host) })
+		slices.ContainsFunc(h.options.HTTP.AllowedHosts, func(s string) bool { return strings.EqualFold(s, host) })
 }
 
 // isLoopback reports whether a name, as Host holds it without its port, is one of
@@ -66,7 +66,7 @@ func splitHost(s string) (host, port string, ok bool) {
 // options allow. An origin is scheme, host and port and nothing else (RFC 6454
 // section 6.2); null is the origin of no server.
 func (h *HTTPHandler) isOwnOrigin(origin, port string, tls bool) bool {
-	if slices.Contains(h.options.HTTP.Origins, origin) {
+	if slices.Contains(h.options.HTTP.AllowedOrigins, origin) {
 		return true
 	}
 	scheme, defaultPort := "http", "80"

@@ -65,7 +65,7 @@ func TestRefusesForeignHostAndOrigin(t *testing.T) {
 		b.wantStatus(s.post(ping, headers...), 200)
 	}
 	open := startHTTP(t, Options{
-		HTTP: HTTP{Hosts: []string{"library.example"}, Origins: []string{"https://reader.example"}},
+		HTTP: HTTP{AllowedHosts: []string{"library.example"}, AllowedOrigins: []string{"https://reader.example"}},
 	})
 	init := fmt.Sprintf(initializeFormat, "2025-11-25", "{}")
 	open.wantStatus(open.send("POST", pathMCP, init, "Host: library.example", "Origin: https://reader.example"), 200)

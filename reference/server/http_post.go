@@ -28,7 +28,7 @@ func (h *HTTPHandler) servePost(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.isStateless(r, m):
 		h.postStateless(w, r, m)
-	case h.options.HTTP.SessionLess:
+	case h.options.HTTP.Sessionless:
 		h.postWithoutSession(w, r, m)
 	default:
 		h.postInSession(w, r, m)
@@ -186,7 +186,7 @@ func (h *HTTPHandler) serveExchange(
 		beforeStream: func() {},
 	}
 	if x.canPoll {
-		p.pollAfter = h.options.HTTP.Hold
+		p.pollAfter = h.options.HTTP.PollAfter
 	}
 	configure(&p)
 	x.respond(p)
@@ -212,7 +212,7 @@ func mayNeedAnswer(m wire.Message) bool {
 // has one.
 func refuseMessage(w http.ResponseWriter, status int, m wire.Message, e *Error) {
 	id := wire.ID{}
-	if m.Kind == wire.Request && m.ID().Usable() {
+	if m.Kind == wire.Request && m.ID().IsValid() {
 		id = m.ID()
 	}
 	writeJSON(w, status, errorMessage(id, e))

@@ -247,7 +247,7 @@ func TestMakesClientPoll(t *testing.T) {
 	t.Parallel()
 	for _, rev := range sessionRevisions.Revisions() {
 		s := startHTTP(t, Options{
-			HTTP: HTTP{Hold: 20 * time.Millisecond, Retry: 30 * time.Millisecond},
+			HTTP: HTTP{PollAfter: 20 * time.Millisecond, Retry: 30 * time.Millisecond},
 		}).openSession(rev, "{}")
 		line := toolCallLine("a", "stocktake", `{"duration_ms":150,"steps":2}`)
 		l := s.openStream("POST", pathMCP, line, s.headers...)

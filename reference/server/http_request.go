@@ -31,7 +31,7 @@ func (h *HTTPHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, 
 		return nil, false
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
-		refuseHTTP(w, http.StatusRequestTimeout, "The body did not come within %s", h.options.HTTP.Slow)
+		refuseHTTP(w, http.StatusRequestTimeout, "The body did not come within %s", h.options.HTTP.ClientTimeout)
 		return nil, false
 	case err != nil:
 		refuseHTTP(w, http.StatusBadRequest, "The body cannot be read")
@@ -57,7 +57,7 @@ func (h *HTTPHandler) checkVersionHeader(r *http.Request, negotiated spec.Revisi
 	switch {
 	case negotiated != "" && !versionHeaderRevisions.Has(negotiated):
 		return nil
-	case v == "" && negotiated == "" && h.options.HTTP.SessionLess && !h.handshakeRevisions().Has(spec.V2025_03_26):
+	case v == "" && negotiated == "" && h.options.HTTP.Sessionless && !h.handshakeRevisions().Has(spec.V2025_03_26):
 		return newError(spec.InvalidRequest, "The header MCP-Protocol-Version is missing")
 	case len(r.Header.Values("MCP-Protocol-Version")) == 0, (h.options.Revisions & streamableRevisions).Has(v):
 		return nil
@@ -89,7 +89,7 @@ func (h *HTTPHandler) requireSession(w http.ResponseWriter, r *http.Request, m w
 		s = nil
 	}
 	user := grantOf(r).Subject
-	if s == nil || s.sseStream != nil || !h.authorization.isUsableBy(BoundSession, s.owner, user) {
+	if s == nil || s.sseStream != nil || !h.authorization.isUsableBy(OwnedSession, s.owner, user) {
 		e := newError(spec.InvalidRequest, "There is no such session, or it has ended")
 		refuseMessage(w, http.StatusNotFound, m, e)
 		return nil

@@ -77,7 +77,7 @@ func (r *Request) closeStreamToPoll(ctx context.Context) {
 	if x == nil || !x.canPoll {
 		return
 	}
-	r.Park()
+	r.Yield()
 	s := x.stream
 	s.mu.Lock()
 	before := s.readerCount

@@ -217,7 +217,7 @@ func (s *httpSession) send(f Frame) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	streams := s.handler.route(f, Places{Own: postStream(f), Standing: slices.Clone(s.getStreams)})
+	streams := s.handler.route(f, OpenStreams{Own: postStream(f), GetStreams: slices.Clone(s.getStreams)})
 	for _, stream := range streams {
 		stream.append(f)
 	}

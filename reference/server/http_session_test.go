@@ -48,7 +48,7 @@ func TestRefusedInitializeOpensNoSession(t *testing.T) {
 
 // Without sessions each POST names its version, except initialize.
 func TestInitializeNeedsNoVersionHeader(t *testing.T) {
-	b := startHTTP(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{SessionLess: true}})
+	b := startHTTP(t, Options{Revisions: spec.Since(spec.V2025_06_18), HTTP: HTTP{Sessionless: true}})
 	r := b.wantStatus(b.send("POST", pathMCP, fmt.Sprintf(initializeFormat, "2025-11-25", "{}")), 200)
 	if got := r.lastMessage().Get("result.protocolVersion").String(); got != "2025-11-25" {
 		t.Errorf("the server offers %q", got)
@@ -173,12 +173,12 @@ func batchRevisions() (out spec.Set) {
 }
 
 func TestListensOnFurtherHosts(t *testing.T) {
-	other, ok := Beside()
+	other, ok := SecondLoopbackAddress()
 	if !ok {
 		t.Skip("the loopback interface has one address")
 	}
 	reached := func(also ...string) bool {
-		l, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{Also: also}})
+		l, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{ExtraHosts: also}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestListensOnFurtherHosts(t *testing.T) {
 	if reached() || !reached(other.String()) {
 		t.Errorf("%s is reached: by default %v, with Also %v", other, reached(), reached(other.String()))
 	}
-	if _, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{Also: []string{"192.0.2.77"}}}); err == nil {
+	if _, err := Listen("127.0.0.1:0", Options{HTTP: HTTP{ExtraHosts: []string{"192.0.2.77"}}}); err == nil {
 		t.Error("listening on an address that this machine lacks is no error")
 	}
 }

@@ -49,7 +49,7 @@ func (h *HTTPHandler) serveSSEMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	s := h.findSession(r.URL.Query().Get("session"))
 	user := grantOf(r).Subject
-	if s == nil || s.sseStream == nil || !h.authorization.isUsableBy(BoundSession, s.owner, user) {
+	if s == nil || s.sseStream == nil || !h.authorization.isUsableBy(OwnedSession, s.owner, user) {
 		refuseHTTP(w, http.StatusNotFound, "There is no such session, or it has ended")
 		return
 	}

@@ -90,7 +90,7 @@ func TestServesEndpointsOfRevisions(t *testing.T) {
 
 func TestWithoutSessionsPOSTsAreIndependent(t *testing.T) {
 	for _, prefer := range []bool{false, true} {
-		b := startHTTP(t, Options{HTTP: HTTP{SessionLess: true, PreferSSE: prefer}})
+		b := startHTTP(t, Options{HTTP: HTTP{Sessionless: true, PreferSSE: prefer}})
 		eachRevision(t, sessionRevisions, func(t *testing.T, rev spec.Revision) {
 			s := b.openSession(rev, "{}")
 			r := s.wantStatus(s.send("POST", pathMCP, fmt.Sprintf(initializeFormat, rev, "{}"), s.headers...), 200)

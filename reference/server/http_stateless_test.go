@@ -11,10 +11,10 @@ import (
 )
 
 // addWeighTool adds a tool whose arguments requests repeat in headers.
-func addWeighTool(l *Library) {
+func addWeighTool(l *Features) {
 	l.Tools = append(l.Tools, &Tool{
-		Name: "weigh", Description: "Weighs", Hints: readOnly, In: spec.Stateless,
-		Input: Object{"type": "object", "properties": Object{
+		Name: "weigh", Description: "Weighs", Annotations: readOnly, In: spec.Stateless,
+		InputSchema: Object{"type": "object", "properties": Object{
 			"count": Object{"type": "integer", "x-mcp-header": "Count"},
 			"fine":  Object{"type": "boolean", "x-mcp-header": "Fine"},
 			"place": Object{
@@ -171,8 +171,8 @@ func TestStatelessRequests(t *testing.T) {
 		{"no JSON", `{`, nil, []string{version}, 400, -32700},
 	} {
 		for name, o := range map[string]Options{
-			"dual era": {Library: addWeighTool}, "one era": {Library: addWeighTool, Revisions: spec.Stateless},
-			"streams": {Library: addWeighTool, HTTP: HTTP{PreferSSE: true}},
+			"dual era": {ChangeFeatures: addWeighTool}, "one era": {ChangeFeatures: addWeighTool, Revisions: spec.Stateless},
+			"streams": {ChangeFeatures: addWeighTool, HTTP: HTTP{PreferSSE: true}},
 		} {
 			if c.name == "an unsupported version in the header alone" && name == "one era" {
 				continue // the server takes it for a stateless request without _meta
@@ -210,7 +210,7 @@ func TestStatelessRequests(t *testing.T) {
 func TestWithoutSessionsAllowsOnlyPOST(t *testing.T) {
 	for name, o := range map[string]Options{
 		"stateless revisions":        {Revisions: spec.Stateless},
-		"handshake without sessions": {HTTP: HTTP{SessionLess: true}},
+		"handshake without sessions": {HTTP: HTTP{Sessionless: true}},
 	} {
 		b := startHTTP(t, o)
 		for _, method := range []string{"GET", "DELETE", "PUT"} {

@@ -10,7 +10,7 @@ type streamWriter struct {
 	w           http.ResponseWriter
 	clientGone  <-chan struct{} // closed when the client leaves
 	serverDone  <-chan struct{} // closed when the server or the session ends
-	encodeEvent Eventer
+	encodeEvent EventEncoder
 	keepAlive   time.Duration
 	retry       time.Duration // the reconnection time of a client that is made to poll
 	writeLimit  time.Duration // the time that the client has to read
@@ -22,7 +22,7 @@ func (h *HTTPHandler) newStreamWriter(w http.ResponseWriter, r *http.Request, c 
 	o := h.options.HTTP
 	return streamWriter{
 		w: w, clientGone: r.Context().Done(), serverDone: c.ctx.Done(), encodeEvent: h.encodeEvent,
-		keepAlive: o.KeepAlive, retry: o.Retry, writeLimit: o.Slow,
+		keepAlive: o.KeepAlive, retry: o.Retry, writeLimit: o.ClientTimeout,
 	}
 }
 

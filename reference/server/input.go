@@ -6,21 +6,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
-// An Ask is input that a tool, prompt or resource needs from the client: a request
+// An InputRequest is input that a tool, prompt or resource needs from the client: a request
 // of the server in the handshake revisions (client_requests.go), an entry of an
 // input_required result in the stateless ones (input_required.go).
-type Ask struct {
+type InputRequest struct {
 	Key    string // names the answer
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Params Object // nil for none
-	// Open makes the server keep no requestState with the client between the
+	// WithoutState makes the server keep no requestState with the client between the
 	// rounds: the answer is accepted without it.
-	Open bool
+	WithoutState bool
 }
 
 // A moreInputRequests function returns the input that is needed in addition once
 // the given answers are there; none if they suffice.
-type moreInputRequests = func(answers map[string]Object) []Ask
+type moreInputRequests = func(answers map[string]Object) []InputRequest
 
 // An inputResult is the outcome of asking for input. At most one of its fields is
 // set; none if nothing was asked.
@@ -33,17 +33,17 @@ type inputResult struct {
 // obtainInput obtains the answers in the way of the request's era. Once all are
 // there, more returns the input that is needed in addition; a nil more needs none.
 func (r *Request) obtainInput(
-	ctx context.Context, requests []Ask, more moreInputRequests,
+	ctx context.Context, requests []InputRequest, more moreInputRequests,
 ) (inputResult, *Error) {
 	if more == nil {
-		more = func(map[string]Object) []Ask { return nil }
+		more = func(map[string]Object) []InputRequest { return nil }
 	}
 	switch {
 	case r.answers != nil:
 		return inputResult{answers: r.answers}, nil
 	case r.task != nil && r.task.extended:
 		return r.inputByTask(ctx, requests, more), nil
-	case r.Modern:
+	case r.Stateless:
 		return r.inputByResult(requests, more)
 	}
 	return r.inputByRequests(ctx, requests, more), nil
@@ -51,7 +51,7 @@ func (r *Request) obtainInput(
 
 // obtainInputOrFail is obtainInput for requests that have no other way to report a
 // failure than an error.
-func (r *Request) obtainInputOrFail(ctx context.Context, requests []Ask) (inputResult, *Error) {
+func (r *Request) obtainInputOrFail(ctx context.Context, requests []InputRequest) (inputResult, *Error) {
 	in, problem := r.obtainInput(ctx, requests, nil)
 	if in.failure != "" {
 		problem = newError(spec.InternalError, "%s", in.failure)
@@ -60,7 +60,7 @@ func (r *Request) obtainInputOrFail(ctx context.Context, requests []Ask) (inputR
 }
 
 // capability returns the client capability that the method needs.
-func (a Ask) capability() string {
+func (a InputRequest) capability() string {
 	switch a.Method {
 	case "roots/list":
 		return "roots"
@@ -73,7 +73,7 @@ func (a Ask) capability() string {
 // isSupportedBy reports whether the client declared what the input request needs.
 // A client with an empty elicitation capability supports forms; one that names
 // modes supports those (client/elicitation#capabilities).
-func (a Ask) isSupportedBy(p Peer) bool {
+func (a InputRequest) isSupportedBy(p Peer) bool {
 	if !p.Declares(a.capability()) {
 		return false
 	}
@@ -94,17 +94,17 @@ func (a Ask) isSupportedBy(p Peer) bool {
 }
 
 // isURLMode reports whether the input request is an elicitation in URL mode.
-func (a Ask) isURLMode() bool { return a.Params["mode"] == "url" }
+func (a InputRequest) isURLMode() bool { return a.Params["mode"] == "url" }
 
 // offersTools reports whether the input request lets the client's model use tools
 // (client/sampling#tools-in-sampling).
-func (a Ask) offersTools() bool {
+func (a InputRequest) offersTools() bool {
 	_, ok := a.Params["tools"]
 	return ok
 }
 
 // requiredSettings returns the settings of the capability that the input request needs.
-func (a Ask) requiredSettings() Object {
+func (a InputRequest) requiredSettings() Object {
 	switch {
 	case a.isURLMode():
 		return Object{"url": Object{}}
@@ -115,7 +115,7 @@ func (a Ask) requiredSettings() Object {
 }
 
 // paramsAt returns the params at a revision.
-func (a Ask) paramsAt(v spec.Revision) Object {
+func (a InputRequest) paramsAt(v spec.Revision) Object {
 	if a.Params == nil || a.Method != "elicitation/create" {
 		return a.Params
 	}
@@ -133,7 +133,7 @@ func (a Ask) paramsAt(v spec.Revision) Object {
 }
 
 // checkAnswer returns why an answer of the client is invalid, or "".
-func (a Ask) checkAnswer(answer Object) string {
+func (a InputRequest) checkAnswer(answer Object) string {
 	switch a.Method {
 	case "roots/list":
 		return checkRoots(answer)

@@ -29,7 +29,7 @@ type requestState struct {
 
 // inputByResult takes the answers of a retry, and asks for the missing ones by an
 // input_required result.
-func (r *Request) inputByResult(requests []Ask, more moreInputRequests) (inputResult, *Error) {
+func (r *Request) inputByResult(requests []InputRequest, more moreInputRequests) (inputResult, *Error) {
 	if problem := r.checkClientSupports(requests); problem != nil {
 		return inputResult{}, problem
 	}
@@ -43,7 +43,7 @@ func (r *Request) inputByResult(requests []Ask, more moreInputRequests) (inputRe
 	}
 	answers, missing, open := map[string]Object{}, Object{}, true
 	for len(requests) > 0 && len(missing) == 0 {
-		open = open && !slices.ContainsFunc(requests, func(a Ask) bool { return !a.Open })
+		open = open && !slices.ContainsFunc(requests, func(a InputRequest) bool { return !a.WithoutState })
 		if problem := r.collectAnswers(requests, kept, responses, answers, missing); problem != nil {
 			return inputResult{}, problem
 		}
@@ -65,7 +65,7 @@ func (r *Request) inputByResult(requests []Ask, more moreInputRequests) (inputRe
 
 // checkClientSupports returns an error if the client did not declare what one of
 // the input requests needs.
-func (r *Request) checkClientSupports(requests []Ask) *Error {
+func (r *Request) checkClientSupports(requests []InputRequest) *Error {
 	for _, a := range requests {
 		if !a.isSupportedBy(r.Client) {
 			return &Error{
@@ -78,7 +78,7 @@ func (r *Request) checkClientSupports(requests []Ask) *Error {
 }
 
 // entryAt returns the input request as an entry of inputRequests at a revision.
-func (a Ask) entryAt(v spec.Revision) Object {
+func (a InputRequest) entryAt(v spec.Revision) Object {
 	o := Object{"method": a.Method}
 	if p := a.paramsAt(v); p != nil {
 		o["params"] = p
@@ -89,12 +89,12 @@ func (a Ask) entryAt(v spec.Revision) Object {
 // collectAnswers puts the answers to the input requests, those of this retry and
 // those of the kept state, into answers, and the requests without one into missing.
 func (r *Request) collectAnswers(
-	requests []Ask, kept *requestState, responses Object, answers map[string]Object, missing Object,
+	requests []InputRequest, kept *requestState, responses Object, answers map[string]Object, missing Object,
 ) *Error {
 	for _, a := range requests {
 		answer, isNew := responses[a.Key].(Object)
 		switch {
-		case kept == nil && !a.Open: // without our state nothing was asked yet
+		case kept == nil && !a.WithoutState: // without our state nothing was asked yet
 		case isNew:
 			if why := a.checkAnswer(answer); why != "" {
 				return invalidParams("inputResponses.%s %s", a.Key, why)
@@ -112,7 +112,7 @@ func (r *Request) collectAnswers(
 
 // missingCapabilities returns the capabilities that the requests need and the client
 // lacks.
-func missingCapabilities(requests []Ask, p Peer) Object {
+func missingCapabilities(requests []InputRequest, p Peer) Object {
 	o := Object{}
 	for _, a := range requests {
 		if !a.isSupportedBy(p) {
@@ -146,7 +146,7 @@ func (r *Request) inputResponses() (Object, *Error) {
 // (basic/patterns/mrtr#server-requirements-basic-workflow).
 func (r *Request) presentedState() (*requestState, *Error) {
 	v, ok := r.Params["requestState"]
-	if !ok || !r.Modern {
+	if !ok || !r.Stateless {
 		return nil, nil
 	}
 	sealed, ok := v.(string)
@@ -159,7 +159,7 @@ func (r *Request) presentedState() (*requestState, *Error) {
 		return nil, invalidParams("The requestState does not verify")
 	case s.Digest != r.digest():
 		return nil, invalidParams("The requestState belongs to another request")
-	case !r.owns(BoundState, s.User):
+	case !r.owns(OwnedState, s.User):
 		return nil, invalidParams("The requestState belongs to another user")
 	case time.Now().UnixMilli() > s.Until:
 		return nil, invalidParams("The requestState has lapsed")

@@ -216,7 +216,7 @@ func TestInputRequiredRetries(t *testing.T) {
 
 func TestRefusesExpiredState(t *testing.T) {
 	c := &conn{options: Options{StateKey: []byte("key")}}
-	r := &Request{Method: "tools/call", Modern: true, Params: Object{"name": "plan_visit"}, conn: c}
+	r := &Request{Method: "tools/call", Stateless: true, Params: Object{"name": "plan_visit"}, conn: c}
 	r.Params["requestState"] = c.seal(requestState{
 		Digest: r.digest(), Until: time.Now().Add(-time.Second).UnixMilli(),
 	})

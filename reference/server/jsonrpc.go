@@ -97,7 +97,7 @@ func resultMessage(id wire.ID, v any) []byte {
 
 func errorMessage(id wire.ID, e *Error) []byte {
 	o := e.object()
-	if !id.Present() {
+	if !id.IsPresent() {
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","error":%s}`, encode(o))
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id.Raw, encode(o))
@@ -128,7 +128,7 @@ func errorFrame(raw []byte) Frame { return Frame{Raw: raw, Kind: wire.Error} }
 // is that of the message if that can name a request.
 func (c *conn) errorResponse(m wire.Message, e *Error) []byte {
 	id := m.ID()
-	if !id.Usable() || slices.Contains(m.Duplicates, "/id") {
+	if !id.IsValid() || slices.Contains(m.DuplicateKeys, "/id") {
 		id = wire.ID{}
 		if nullIDRevisions.Has(c.errorRevision()) {
 			id = wire.ID{Raw: "null"}
@@ -151,20 +151,20 @@ func (c *conn) errorRevision() spec.Revision {
 // request. An array of params is a request by JSON-RPC, but holds none of the named
 // parameters of MCP.
 func requestProblem(m wire.Message) *Error {
-	if m.Fault != nil {
-		return newError(spec.ParseError, "Message %s", m.Fault)
+	if m.SyntaxError != nil {
+		return newError(spec.ParseError, "Message %s", m.SyntaxError)
 	}
-	for _, at := range m.Duplicates {
+	for _, at := range m.DuplicateKeys {
 		if strings.Count(at, "/") == 1 {
 			return newError(spec.InvalidRequest, "Member %s occurs twice", at[1:])
 		}
 	}
 	switch {
-	case m.Misfit != nil && m.Misfit.Member == "params" && m.Params().IsArray():
+	case m.EnvelopeError != nil && m.EnvelopeError.Member == "params" && m.Params().IsArray():
 		return invalidParams("Params must be an object")
-	case m.Misfit != nil:
-		return newError(spec.InvalidRequest, "Message %s", m.Misfit)
-	case m.Kind == wire.Request && !m.ID().Usable():
+	case m.EnvelopeError != nil:
+		return newError(spec.InvalidRequest, "Message %s", m.EnvelopeError)
+	case m.Kind == wire.Request && !m.ID().IsValid():
 		return newError(spec.InvalidRequest, "The id must be a string or an integer, not %s", wire.Clip(m.ID().Raw, 40))
 	}
 	return nil
@@ -173,6 +173,6 @@ func requestProblem(m wire.Message) *Error {
 // isUnanswerable reports whether a message may not be answered even if it is
 // malformed: a notification (JSON-RPC 2.0 section 4.1) or a response.
 func isUnanswerable(m wire.Message) bool {
-	named := m.Misfit == nil || m.Misfit.Member != "method"
+	named := m.EnvelopeError == nil || m.EnvelopeError.Member != "method"
 	return m.Kind == wire.Notification && named || m.IsResponse()
 }

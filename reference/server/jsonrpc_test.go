@@ -98,7 +98,7 @@ func TestEchoesIDs(t *testing.T) {
 			`1`, `"1"`, `""`, `0`, `-1`, `9007199254740993`, `123456789012345678901234567890`, `1.0`, `1e2`,
 			`"\u0061\/é<>&"`, `"` + strings.Repeat("k", 1000) + `"`,
 		} {
-			p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, rev.Facts().Barrier, p.params("{}"))
+			p.send(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, rev.Facts().BarrierMethod, p.params("{}"))
 			if m := wantResult(t, p.nextMessage()); m.ID().Raw != id {
 				t.Errorf("the answer to id %s has the id %s", id, m.ID().Raw)
 			}
@@ -139,7 +139,7 @@ func TestServesMethodsOfRevisionOnly(t *testing.T) {
 				continue // is not answered until it ends
 			}
 			m := p.request(method)
-			if got, _ := m.Code(); (got == -32601) == has[method] {
+			if got, _ := m.ErrorCode(); (got == -32601) == has[method] {
 				t.Errorf("the answer to %s is %s, and the revision has it: %v", method, m.Raw, has[method])
 			}
 		}
@@ -165,7 +165,7 @@ func TestRefusesArraysWithoutBatches(t *testing.T) {
 			p.send("%s\n%s", line, barrier)
 			m := p.nextMessage()
 			wantCode(t, m, -32600)
-			if m.ID().Present() && !m.ID().Null() {
+			if m.ID().IsPresent() && !m.ID().IsNull() {
 				t.Errorf("%s: the error has the id %s", line, m.ID())
 			}
 			if m := p.nextMessage(); !m.ID().Equal(id) {

@@ -18,7 +18,7 @@ func (r *Request) libraryCard() *Resource {
 	return &Resource{
 		URI: libraryCardURI(reader), Name: "library-card", Title: "Library card",
 		Description: "Your own library card", MIME: "text/plain",
-		Read: func(rd *Reading) []Object {
+		Read: func(rd *ResourceRead) []Object {
 			return []Object{textContents(rd.URI, "text/plain", "This card belongs to "+reader+".")}
 		},
 	}

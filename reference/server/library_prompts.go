@@ -121,16 +121,16 @@ func libraryPrompts() []*Prompt {
 		},
 		{
 			Name: "room_etiquette", Title: "Etiquette", Description: "Asks for the manners of the reading room",
-			Offered:  (*Library).readingRoomIsOpen,
+			Offered:  (*Features).readingRoomIsOpen,
 			Messages: fixedPrompt(textPrompt("How does one turn a page without being heard?")...),
 		},
 		{
 			Name: "welcome_letter", Title: "Welcome letter",
 			Description: "Asks for a letter to a new reader, whose name it asks for",
 			In:          elicitationRevisions,
-			Asks: func() []Ask {
+			InputRequests: func() []InputRequest {
 				name := Object{"type": "string", "title": "Name", "minLength": 1}
-				return []Ask{formElicitation("reader", "Who shall get the letter?", Object{"name": name}, "name")}
+				return []InputRequest{formElicitation("reader", "Who shall get the letter?", Object{"name": name}, "name")}
 			},
 			Messages: func(p *promptGet) []Message {
 				name := "a reader who would not be named"

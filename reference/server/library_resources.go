@@ -13,8 +13,8 @@ const openingHours = "Monday to Friday from 9 to 18, Saturday from 10 to 13.\nTh
 func loansURI(reader string) string { return "library://loans/" + url.PathEscape(reader) }
 
 // textResource returns contents that do not depend on the request.
-func textResource(text string) func(*Reading) []Object {
-	return func(r *Reading) []Object { return []Object{textContents(r.URI, "text/plain", text)} }
+func textResource(text string) func(*ResourceRead) []Object {
+	return func(r *ResourceRead) []Object { return []Object{textContents(r.URI, "text/plain", text)} }
 }
 
 // libraryResources returns the resources of the library, in the order of
@@ -30,7 +30,7 @@ func libraryResources() []*Resource {
 		{
 			URI: "library://shelves", Name: "shelves", Title: "The shelves",
 			Description: "All shelves with what stands on them, one content for each", MIME: markdown,
-			Read: func(*Reading) []Object {
+			Read: func(*ResourceRead) []Object {
 				var out []Object
 				for _, mark := range shelfMarks {
 					out = append(out, shelfContents(mark)...)
@@ -43,27 +43,27 @@ func libraryResources() []*Resource {
 		all = append(all, &Resource{
 			URI: b.uri(), Name: b.id, Title: b.title,
 			Description: "The record of " + b.title + ", with its loan", MIME: markdown,
-			Read: func(r *Reading) []Object { return recordContents(r, b) },
+			Read: func(r *ResourceRead) []Object { return recordContents(r, b) },
 		})
 	}
 	for i, b := range books()[:3] {
 		all = append(all, &Resource{
 			URI: "library://covers/" + b.id, Name: "cover-" + b.id, Title: "Cover of " + b.title,
 			Description: "A picture of the cover", MIME: "image/png", Size: len(coverPNG(i + 1)),
-			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(i+1))} },
+			Read: func(r *ResourceRead) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(i+1))} },
 		})
 	}
 	return append(all,
 		&Resource{
 			URI: "library://reading-room/rules", Name: "reading-room-rules", Title: "Rules of the reading room",
 			Description: "What the reading room asks of its guests", MIME: "text/plain",
-			Offered: (*Library).readingRoomIsOpen,
+			Offered: (*Features).readingRoomIsOpen,
 			Read:    textResource("Ink stays at the desk.\n"),
 		},
 		visitorsBook(),
 		&Resource{
 			URI: "library://desk/stamp", Name: "stamp", Unlisted: true,
-			Read: func(*Reading) []Object { panic(errDeliberatePanic) },
+			Read: func(*ResourceRead) []Object { panic(errDeliberatePanic) },
 		})
 }
 
@@ -72,12 +72,12 @@ func visitorsBook() *Resource {
 	return &Resource{
 		URI: "library://desk/visitors-book", Name: "visitors-book", MIME: "text/plain",
 		Unlisted: true, In: elicitationRevisions,
-		Asks: func() []Ask {
+		InputRequests: func() []InputRequest {
 			name := Object{"type": "string", "title": "Name", "minLength": 1}
 			const message = "Sign the visitors' book before you read it."
-			return []Ask{formElicitation("entry", message, Object{"name": name}, "name")}
+			return []InputRequest{formElicitation("entry", message, Object{"name": name}, "name")}
 		},
-		Read: func(r *Reading) []Object {
+		Read: func(r *ResourceRead) []Object {
 			name := "somebody"
 			if content, ok := r.Answers["entry"]["content"].(Object); ok {
 				name = stringOf(content["name"])
@@ -88,9 +88,9 @@ func visitorsBook() *Resource {
 }
 
 // recordContents returns the record of a book and whether it is lent.
-func recordContents(r *Reading, b book) []Object {
+func recordContents(r *ResourceRead, b book) []Object {
 	status := "It is on its shelf.\n"
-	if reader := r.Library.holder(b.id); reader != "" {
+	if reader := r.Features.holder(b.id); reader != "" {
 		status = fmt.Sprintf("It is out; %s has it.\n", reader)
 	}
 	return []Object{textContents(r.URI, markdown, b.markdown()+"\n"+status)}
@@ -120,17 +120,17 @@ func libraryTemplates() []*Template {
 		{"library://covers/{book}", "cover", "Cover", "The cover of a book by its id", "image/png", readCover},
 		{
 			"library://shelves/{shelf}", "shelf", "Shelf", "What stands on a shelf", markdown,
-			func(r *Reading) []Object { return shelfContents(r.Vars["shelf"]) },
+			func(r *ResourceRead) []Object { return shelfContents(r.Vars["shelf"]) },
 		},
 		{
 			"library://authors/{author}", "author", "Author", "The books of an author", jsonType,
-			func(r *Reading) []Object {
+			func(r *ResourceRead) []Object {
 				return existingBooks(r, func(b book) bool { return b.author == r.Vars["author"] })
 			},
 		},
 		{
 			"library://authors/{author}/{title}", "title", "Title", "A book by its author and title", markdown,
-			func(r *Reading) []Object {
+			func(r *ResourceRead) []Object {
 				for _, b := range books() {
 					if b.author == r.Vars["author"] && b.title == r.Vars["title"] {
 						return recordContents(r, b)
@@ -141,19 +141,19 @@ func libraryTemplates() []*Template {
 		},
 		{
 			"library://years/{year}", "year", "Year", "The books of a year", jsonType,
-			func(r *Reading) []Object {
+			func(r *ResourceRead) []Object {
 				return existingBooks(r, func(b book) bool { return strconv.Itoa(b.year) == r.Vars["year"] })
 			},
 		},
 		{
 			"library://loans/{reader}", "loans", "Loans", "The books that a reader has", jsonType,
-			func(r *Reading) []Object {
-				return bookList(r, func(b book) bool { return r.Library.holder(b.id) == r.Vars["reader"] })
+			func(r *ResourceRead) []Object {
+				return bookList(r, func(b book) bool { return r.Features.holder(b.id) == r.Vars["reader"] })
 			},
 		},
 		{
 			"library://catalogue/search{?words}", "search", "Search", "The books that a search finds", jsonType,
-			func(r *Reading) []Object {
+			func(r *ResourceRead) []Object {
 				if r.Vars["words"] == "" {
 					return nil
 				}
@@ -162,7 +162,7 @@ func libraryTemplates() []*Template {
 		},
 		{
 			"library://maps/{+room}", "map", "Map", "The way to a room of the house, such as east/attic", "text/plain",
-			func(r *Reading) []Object {
+			func(r *ResourceRead) []Object {
 				if room := r.Vars["room"]; room == "east/attic" || room == "west/cellar" {
 					return []Object{textContents(r.URI, "text/plain", "Take the stairs, then ask again.\n")}
 				}
@@ -172,14 +172,14 @@ func libraryTemplates() []*Template {
 	}
 }
 
-func readBook(r *Reading) []Object {
+func readBook(r *ResourceRead) []Object {
 	if b, ok := findBook(r.Vars["book"]); ok {
 		return recordContents(r, b)
 	}
 	return nil
 }
 
-func readCover(r *Reading) []Object {
+func readCover(r *ResourceRead) []Object {
 	b, ok := findBook(r.Vars["book"])
 	n, err := strconv.Atoi(strings.TrimPrefix(b.id, "b"))
 	if !ok || err != nil {
@@ -190,7 +190,7 @@ func readCover(r *Reading) []Object {
 
 // existingBooks returns the list of the selected books; no contents if there are
 // none.
-func existingBooks(r *Reading, selected func(book) bool) []Object {
+func existingBooks(r *ResourceRead, selected func(book) bool) []Object {
 	if !slices.ContainsFunc(books(), selected) {
 		return nil
 	}
@@ -198,6 +198,6 @@ func existingBooks(r *Reading, selected func(book) bool) []Object {
 }
 
 // bookList returns the list of the selected books, which may be empty, as JSON.
-func bookList(r *Reading, selected func(book) bool) []Object {
+func bookList(r *ResourceRead, selected func(book) bool) []Object {
 	return []Object{textContents(r.URI, jsonType, string(encode(bookObjects(selected))))}
 }

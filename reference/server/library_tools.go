@@ -53,7 +53,7 @@ func libraryTools() []*Tool {
 func openingHoursTool() *Tool {
 	return &Tool{
 		Name: "opening_hours", Title: "Opening hours", Description: "Tells when the library is open.",
-		Input: noArguments(), Hints: readOnly, TaskSupport: "forbidden",
+		InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "forbidden",
 		Run: func(context.Context, *Call) Outcome { return textOutcome(strings.TrimSuffix(openingHours, "\n")) },
 	}
 }
@@ -62,14 +62,14 @@ func searchCatalogueTool() *Tool {
 	return &Tool{
 		Name: "search_catalogue", Title: "Search the catalogue",
 		Description: "Finds books by words in their title, author or description.",
-		Input: closedSchema(Object{
+		InputSchema: closedSchema(Object{
 			"query": Object{"type": "string", "minLength": 1, "maxLength": 200, "description": "What to look for"},
 			"limit": integerSchema(1, 50, 10, "At most so many books"),
 		}, "query"),
-		Output: objectSchema(Object{
+		OutputSchema: objectSchema(Object{
 			"matches": Object{"type": "array", "items": bookSchema()}, "total": Object{"type": "integer", "minimum": 0},
 		}, "matches", "total"),
-		Hints: readOnly,
+		Annotations: readOnly,
 		Run: func(_ context.Context, call *Call) Outcome {
 			matches := bookObjects(containing(stringOf(call.Args["query"])))
 			call.Log("info", "catalogue", Object{"event": "search", "found": len(matches)})
@@ -82,8 +82,8 @@ func searchCatalogueTool() *Tool {
 func newArrivalsTool() *Tool {
 	return &Tool{
 		Name: "new_arrivals", Title: "New arrivals", Description: "Lists the books that came in last.",
-		Input: noArguments(), Hints: readOnly,
-		Output: Object{"type": "array", "items": bookSchema()}, WrapMember: "books",
+		InputSchema: noArguments(), Annotations: readOnly,
+		OutputSchema: Object{"type": "array", "items": bookSchema()}, WrapMember: "books",
 		Run: func(context.Context, *Call) Outcome {
 			arrivals := []any{}
 			for _, b := range books()[9:] {
@@ -99,7 +99,7 @@ func showExhibitsTool() *Tool {
 	return &Tool{
 		Name: "show_exhibits", Title: "Show the exhibits",
 		Description: "Shows the glass case at the entrance: a notice, a cover, the desk bell and two books.",
-		Input:       noArguments(), Hints: readOnly,
+		InputSchema: noArguments(), Annotations: readOnly,
 		Run: func(context.Context, *Call) Outcome {
 			const notice = "The case shows Mara Quist's first book.\n" +
 				"Please do not lean on the glass. Grüße, 図書館 \u2603"
@@ -122,15 +122,15 @@ func stocktakeTool() *Tool {
 	return &Tool{
 		Name: "stocktake", Title: "Take stock",
 		Description: "Walks along the shelves and reports its progress. Takes as long as asked.",
-		Input: closedSchema(Object{
+		InputSchema: closedSchema(Object{
 			"duration_ms": integerSchema(0, 5000, 100, "How long the walk takes, in milliseconds"),
 			"steps":       integerSchema(1, 50, 5, "How many times to report"),
 		}),
-		Hints: readOnly, TaskSupport: "optional",
+		Annotations: readOnly, TaskSupport: "optional",
 		Run: func(ctx context.Context, call *Call) Outcome {
 			duration := time.Duration(intOr(call.Args["duration_ms"], 100)) * time.Millisecond
 			steps := intOr(call.Args["steps"], 5)
-			call.Park()
+			call.Yield()
 			for i := range steps {
 				if !sleep(ctx, duration/time.Duration(steps)) {
 					return errorOutcome("The stocktake was broken off.")
@@ -159,9 +159,9 @@ func bindCatalogueTool() *Tool {
 	return &Tool{
 		Name: "bind_catalogue", Title: "Bind the catalogue",
 		Description: "Lays out the printed catalogue, which nobody should wait for at the desk.",
-		Input:       noArguments(), Hints: readOnly, In: taskRevisions, TaskSupport: "required",
+		InputSchema: noArguments(), Annotations: readOnly, In: taskRevisions, TaskSupport: "required",
 		Run: func(ctx context.Context, call *Call) Outcome {
-			call.Park()
+			call.Yield()
 			if !sleep(ctx, 30*time.Millisecond) {
 				return errorOutcome("The press was stopped.")
 			}
@@ -176,7 +176,7 @@ func checkShelfmarkTool() *Tool {
 	return &Tool{
 		Name: "check_shelfmark", Title: "Check a shelf mark",
 		Description: "Tells whether a shelf mark is well formed: a wing, a number and, for the stacks, a floor.",
-		Input: Object{
+		InputSchema: Object{
 			"type": "object",
 			"properties": Object{
 				"mark": Object{
@@ -193,7 +193,7 @@ func checkShelfmarkTool() *Tool {
 			"dependentRequired":    Object{"stack": []any{"floor"}},
 			"additionalProperties": false,
 		},
-		Hints: readOnly,
+		Annotations: readOnly,
 		Run: func(_ context.Context, call *Call) Outcome {
 			mark := call.Args["mark"].([]any)
 			return textOutcome(fmt.Sprintf("%v%v is a shelf mark.", mark[0], mark[1]))
@@ -206,7 +206,7 @@ func scanCardTool() *Tool {
 	return &Tool{
 		Name: "scan_card", Title: "Scan a card",
 		Description: "Scans the card on the desk. The scanner has been out of order for years.",
-		Input:       noArguments(), Hints: readOnly, TaskSupport: "optional",
+		InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "optional",
 		Run: func(context.Context, *Call) Outcome {
 			return errorOutcome("The scanner is out of order; type the name instead.")
 		},
@@ -218,7 +218,7 @@ func readDeskLogTool() *Tool {
 	return &Tool{
 		Name: "read_desk_log", Title: "Read the desk log",
 		Description: "Reads out the desk log, one message for each severity.",
-		Input:       noArguments(), Hints: readOnly,
+		InputSchema: noArguments(), Annotations: readOnly,
 		Run: func(_ context.Context, call *Call) Outcome {
 			for i, level := range logLevels {
 				call.Log(level, "desk", Object{"line": i + 1, "text": "an entry of severity " + level})
@@ -231,15 +231,15 @@ func readDeskLogTool() *Tool {
 func borrowBookTool() *Tool {
 	return &Tool{
 		Name: "borrow_book", Title: "Borrow a book", Description: "Lends a book to a reader.",
-		Input:  closedSchema(Object{"book": bookIDSchema(), "reader": stringSchema(1, 60)}, "book", "reader"),
-		Output: loanSchema(), Hints: changesState,
+		InputSchema:  closedSchema(Object{"book": bookIDSchema(), "reader": stringSchema(1, 60)}, "book", "reader"),
+		OutputSchema: loanSchema(), Annotations: changesState,
 		Run: func(_ context.Context, call *Call) Outcome {
 			b, ok := findBook(stringOf(call.Args["book"]))
 			if !ok {
 				return errorOutcome("There is no such book in the catalogue.")
 			}
 			reader := stringOf(call.Args["reader"])
-			if holder, ok := call.Library.lend(b.id, reader); !ok {
+			if holder, ok := call.Features.lend(b.id, reader); !ok {
 				return errorOutcome(fmt.Sprintf("%s is out; %s has it.", b.title, holder))
 			}
 			call.conn.notifyUpdated(b.uri(), loansURI(reader))
@@ -251,14 +251,14 @@ func borrowBookTool() *Tool {
 func returnBookTool() *Tool {
 	return &Tool{
 		Name: "return_book", Title: "Return a book", Description: "Takes a book back.",
-		Input:  closedSchema(Object{"book": bookIDSchema()}, "book"),
-		Output: loanSchema(), Hints: changesState,
+		InputSchema:  closedSchema(Object{"book": bookIDSchema()}, "book"),
+		OutputSchema: loanSchema(), Annotations: changesState,
 		Run: func(_ context.Context, call *Call) Outcome {
 			b, ok := findBook(stringOf(call.Args["book"]))
 			if !ok {
 				return errorOutcome("There is no such book in the catalogue.")
 			}
-			reader, ok := call.Library.endLoan(b.id)
+			reader, ok := call.Features.endLoan(b.id)
 			if !ok {
 				return errorOutcome(b.title + " is on its shelf.")
 			}
@@ -277,11 +277,11 @@ func setReadingRoomTool() *Tool {
 		Name: "set_reading_room", Title: "Open or close the reading room",
 		Description: "Opens or closes the reading room. " +
 			"While it is open the desk offers a tool, a prompt and a resource more.",
-		Input: closedSchema(Object{"open": Object{"type": "boolean"}}, "open"),
-		Hints: changesState,
+		InputSchema: closedSchema(Object{"open": Object{"type": "boolean"}}, "open"),
+		Annotations: changesState,
 		Run: func(_ context.Context, call *Call) Outcome {
 			open, _ := call.Args["open"].(bool)
-			if call.Library.setReadingRoom(open) {
+			if call.Features.setReadingRoom(open) {
 				for _, list := range []string{"tools", "prompts", "resources"} {
 					call.conn.notifyListChanged(list)
 				}
@@ -299,7 +299,7 @@ func resetStampTool() *Tool {
 	return &Tool{
 		Name: "reset_stamp", Title: "Reset the date stamp",
 		Description: "Resets the date stamp, which jams: the server fails inside.",
-		Input:       noArguments(), Hints: changesState, TaskSupport: "optional",
+		InputSchema: noArguments(), Annotations: changesState, TaskSupport: "optional",
 		Run: func(context.Context, *Call) Outcome { panic(errDeliberatePanic) },
 	}
 }
@@ -312,13 +312,13 @@ func checkBranchTool() *Tool {
 		Name: "check_branch", Title: "Check a branch",
 		Description: "Tells whether another branch can send copies. " +
 			"Branch, number and hurry stand in headers too over HTTP, so that the request finds its way.",
-		Input: closedSchema(Object{
+		InputSchema: closedSchema(Object{
 			"branch": Object{"type": "string", "minLength": 1, "maxLength": 60, "x-mcp-header": "Branch"},
 			"copies": Object{"type": "integer", "minimum": 1, "maximum": 99, "default": 1, "x-mcp-header": "Copies"},
 			"urgent": Object{"type": "boolean", "default": false, "x-mcp-header": "Urgent"},
 			"to":     closedSchema(Object{"desk": Object{"type": "string", "maxLength": 60, "x-mcp-header": "Desk"}}),
 		}, "branch"),
-		Hints: readOnly, In: spec.Stateless,
+		Annotations: readOnly, In: spec.Stateless,
 		Run: func(_ context.Context, call *Call) Outcome {
 			branch, copies := stringOf(call.Args["branch"]), intOr(call.Args["copies"], 1)
 			return textOutcome(fmt.Sprintf("The branch %s can send %d.", branch, copies))
@@ -331,7 +331,7 @@ func reserveSeatTool() *Tool {
 	return &Tool{
 		Name: "reserve_seat", Title: "Reserve a seat",
 		Description: "Reserves a seat in the reading room, while it is open.",
-		Input:       noArguments(), Hints: changesState, Offered: (*Library).readingRoomIsOpen,
+		InputSchema: noArguments(), Annotations: changesState, Offered: (*Features).readingRoomIsOpen,
 		Run: func(context.Context, *Call) Outcome {
 			return textOutcome("Seat 4 by the window is yours until closing time.")
 		},

@@ -21,11 +21,11 @@ func suggestReadingTool() *Tool {
 	return &Tool{
 		Name: "suggest_reading", Title: "Suggest a book",
 		Description: "Asks the client's model which book fits a mood.",
-		Input:       closedSchema(Object{"mood": stringSchema(1, 100)}, "mood"),
-		Hints:       readOnly, TaskSupport: "optional",
-		Asks: func(call *Call) []Ask {
+		InputSchema: closedSchema(Object{"mood": stringSchema(1, 100)}, "mood"),
+		Annotations: readOnly, TaskSupport: "optional",
+		InputRequests: func(call *Call) []InputRequest {
 			prompt := textBlock("Name one book for this mood: " + stringOf(call.Args["mood"]))
-			return []Ask{{Key: "suggestion", Method: "sampling/createMessage", Params: Object{
+			return []InputRequest{{Key: "suggestion", Method: "sampling/createMessage", Params: Object{
 				"messages":     []any{Object{"role": "user", "content": prompt}},
 				"systemPrompt": "You are a librarian. Answer with one title from this list: " + bookTitles() + ".",
 				"maxTokens":    60,
@@ -47,12 +47,12 @@ func checkFileTool() *Tool {
 	return &Tool{
 		Name: "check_file", Title: "Check a file",
 		Description: "Tells whether a file lies in the folders that the client opened to the library.",
-		Input: closedSchema(Object{"uri": Object{
+		InputSchema: closedSchema(Object{"uri": Object{
 			"type": "string", "pattern": "^file://", "maxLength": 2000,
 			"examples": []any{"file:///home/reader/list.txt"},
 		}}, "uri"),
-		Hints: readOnly,
-		Asks:  func(*Call) []Ask { return []Ask{{Key: "roots", Method: "roots/list"}} },
+		Annotations:   readOnly,
+		InputRequests: func(*Call) []InputRequest { return []InputRequest{{Key: "roots", Method: "roots/list"}} },
 		Run: func(_ context.Context, call *Call) Outcome {
 			uri := stringOf(call.Args["uri"])
 			if strings.Contains(uri, "..") || strings.Contains(uri, "%") {
@@ -75,9 +75,9 @@ func registerReaderTool() *Tool {
 	return &Tool{
 		Name: "register_reader", Title: "Register a reader",
 		Description: "Asks for the particulars of a new reader and writes a card.",
-		Input:       noArguments(), Hints: changesState, In: elicitationRevisions,
-		Asks: func(*Call) []Ask {
-			return []Ask{formElicitation("particulars", "Who is the card for?", Object{
+		InputSchema: noArguments(), Annotations: changesState, In: elicitationRevisions,
+		InputRequests: func(*Call) []InputRequest {
+			return []InputRequest{formElicitation("particulars", "Who is the card for?", Object{
 				"name": Object{
 					"type": "string", "title": "Name", "description": "As it shall stand on the card",
 					"minLength": 1, "maxLength": 60,
@@ -106,11 +106,11 @@ func planVisitTool() *Tool {
 	return &Tool{
 		Name: "plan_visit", Title: "Plan a visit",
 		Description: "Asks for a day and for company, and plans a visit.",
-		Input:       noArguments(), Hints: changesState, In: elicitationRevisions, TaskSupport: "optional",
-		Asks: func(*Call) []Ask {
+		InputSchema: noArguments(), Annotations: changesState, In: elicitationRevisions, TaskSupport: "optional",
+		InputRequests: func(*Call) []InputRequest {
 			day := Object{"type": "string", "title": "Day", "format": "date"}
 			people := Object{"type": "integer", "title": "People", "minimum": 1, "maximum": 30}
-			return []Ask{
+			return []InputRequest{
 				formElicitation("day", "On which day will you come?", Object{"day": day}, "day"),
 				formElicitation("company", "How many of you?", Object{"people": people}, "people"),
 			}
@@ -128,12 +128,12 @@ func planVisitTool() *Tool {
 
 // formElicitation returns an elicitation in form mode. The forms ask for nothing
 // sensitive (client/elicitation#user-interaction-model).
-func formElicitation(key, message string, properties Object, required ...string) Ask {
+func formElicitation(key, message string, properties Object, required ...string) InputRequest {
 	schema := objectSchema(properties, required...)
 	if len(required) == 0 {
 		schema["required"] = []any{}
 	}
-	return Ask{Key: key, Method: "elicitation/create", Params: Object{
+	return InputRequest{Key: key, Method: "elicitation/create", Params: Object{
 		"mode": "form", "message": message, "requestedSchema": schema,
 	}}
 }

@@ -18,17 +18,17 @@ func librarySamplingTools() []*Tool {
 	return []*Tool{{
 		Name: "answer_question", Title: "Answer a question",
 		Description: "Lets the client's model answer a question with the help of the catalogue.",
-		Input:       closedSchema(Object{"question": question}, "question"),
+		InputSchema: closedSchema(Object{"question": question}, "question"),
 		// The conversation with a model that does not finish ends after four turns
 		// (client/sampling#security-considerations).
-		Hints: readOnly, In: samplingToolsRevisions, Turns: 4,
-		Asks: func(call *Call) []Ask { return []Ask{samplingTurn(call, 1)} },
-		More: func(call *Call) []Ask {
+		Annotations: readOnly, In: samplingToolsRevisions, MaxTurns: 4,
+		InputRequests: func(call *Call) []InputRequest { return []InputRequest{samplingTurn(call, 1)} },
+		MoreInputRequests: func(call *Call) []InputRequest {
 			n := len(call.Answers)
-			if len(toolUses(call.Answers[turnKey(n)])) == 0 || n >= call.Turns {
+			if len(toolUses(call.Answers[turnKey(n)])) == 0 || n >= call.MaxTurns {
 				return nil
 			}
-			return []Ask{samplingTurn(call, n+1)}
+			return []InputRequest{samplingTurn(call, n+1)}
 		},
 		Run: func(_ context.Context, call *Call) Outcome {
 			if answer := sampleText(call.Answers[turnKey(len(call.Answers))]); answer != "" {
@@ -53,7 +53,7 @@ func lookUpTool() Object {
 // samplingTurn asks the model for its n-th message. Each of its messages that uses
 // tools is followed by one with a result for every use, and nothing else
 // (client/sampling#tool-use-and-result-balance).
-func samplingTurn(call *Call, n int) Ask {
+func samplingTurn(call *Call, n int) InputRequest {
 	messages := []any{Object{"role": "user", "content": textBlock(stringOf(call.Args["question"]))}}
 	for i := 1; i < n; i++ {
 		answer := call.Answers[turnKey(i)]
@@ -64,7 +64,7 @@ func samplingTurn(call *Call, n int) Ask {
 		messages = append(messages,
 			Object{"role": "assistant", "content": answer["content"]}, Object{"role": "user", "content": results})
 	}
-	return Ask{Key: turnKey(n), Method: "sampling/createMessage", Params: Object{
+	return InputRequest{Key: turnKey(n), Method: "sampling/createMessage", Params: Object{
 		"messages": messages, "maxTokens": 200, "tools": []any{lookUpTool()}, "toolChoice": Object{"mode": "auto"},
 	}}
 }

@@ -27,15 +27,15 @@ func libraryURLTools() []*Tool {
 			Name: "read_archive", Title: "Read in the closed archive",
 			Description: "Reads out a page of the closed archive. " +
 				"The reader agrees to the rules of the archive on a page of the library first.",
-			Input: noArguments(), Hints: readOnly, In: urlElicitationRevisions,
-			Asks: func(*Call) []Ask {
-				return []Ask{urlElicitation("rules", "archive/rules", "Please agree to the rules of the archive.")}
+			InputSchema: noArguments(), Annotations: readOnly, In: urlElicitationRevisions,
+			InputRequests: func(*Call) []InputRequest {
+				return []InputRequest{urlElicitation("rules", "archive/rules", "Please agree to the rules of the archive.")}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				if call.Answers["rules"]["action"] != "accept" {
 					return textOutcome("The archive stays closed.")
 				}
-				call.notifyElicitationComplete(stringOf(call.Asked[0].Params["elicitationId"]))
+				call.notifyElicitationComplete(stringOf(call.InputRequests[0].Params["elicitationId"]))
 				return textOutcome("Ledger of 1931, page 4: lamp oil, string, one ladder.")
 			},
 		},
@@ -43,7 +43,7 @@ func libraryURLTools() []*Tool {
 			Name: "renew_card", Title: "Renew a card",
 			Description: "Renews the card of the reader, " +
 				"who identifies on a page of the library before the first renewal.",
-			Input: noArguments(), Hints: changesState, In: urlRequiredErrorRevisions, Run: renewCard,
+			InputSchema: noArguments(), Annotations: changesState, In: urlRequiredErrorRevisions, Run: renewCard,
 		},
 	}
 }
@@ -70,9 +70,9 @@ func renewCard(_ context.Context, call *Call) Outcome {
 
 // urlElicitation returns an elicitation in URL mode. The URL holds nothing about
 // the user and grants no access by itself (client/elicitation#safe-url-handling).
-func urlElicitation(key, path, message string) Ask {
+func urlElicitation(key, path, message string) InputRequest {
 	id := rand.Text()
-	return Ask{Key: key, Method: "elicitation/create", Params: Object{
+	return InputRequest{Key: key, Method: "elicitation/create", Params: Object{
 		"mode": "url", "elicitationId": id, "message": message,
 		"url": fmt.Sprintf("https://library.example/%s?visit=%s", path, id),
 	}}

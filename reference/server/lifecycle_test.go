@@ -166,7 +166,7 @@ func TestChecksPerRequestFields(t *testing.T) {
 	} {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":%s}`, c.params)
 		m := p.nextMessage()
-		if got, _ := m.Code(); got != c.code {
+		if got, _ := m.ErrorCode(); got != c.code {
 			t.Errorf("the answer to %s is %s, want code %d", c.params, m.Raw, c.code)
 		}
 	}
@@ -212,7 +212,7 @@ func TestDiscover(t *testing.T) {
 
 func TestUndeclaredCapabilitiesHaveNoMethods(t *testing.T) {
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
-		p := openSession(t, rev, "{}", Options{Library: func(l *Library) { l.Capabilities = Object{} }})
+		p := openSession(t, rev, "{}", Options{ChangeFeatures: func(l *Features) { l.Capabilities = Object{} }})
 		for _, method := range rev.Facts().ClientRequests {
 			switch method {
 			case "initialize", "ping", "server/discover", "subscriptions/listen":
@@ -220,7 +220,7 @@ func TestUndeclaredCapabilitiesHaveNoMethods(t *testing.T) {
 			}
 			wantCode(t, p.request(method), -32601)
 		}
-		wantResult(t, p.request(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().BarrierMethod))
 	})
 }
 

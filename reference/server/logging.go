@@ -56,7 +56,7 @@ func (s *Session) logLevel() string {
 // gets none.
 func (r *Request) Log(level, logger string, data any) {
 	threshold := r.Client.LogLevel
-	if !r.Modern {
+	if !r.Stateless {
 		threshold = r.Session.logLevel()
 	}
 	if threshold == "" || !r.conn.features.declares("logging") {

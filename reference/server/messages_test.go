@@ -191,7 +191,7 @@ func (s *schemaChecker) checkMessage(p *testClient, m wire.Message) (definitions
 		return []string{definition}
 	case wire.Error:
 		definitions = []string{"error"}
-		if m.ID().Null() {
+		if m.ID().IsNull() {
 			return definitions // JSON-RPC 2.0 section 5 differs from the schema of the older revisions
 		}
 		s.check(s.errorDefinition(), raw)

@@ -66,19 +66,19 @@ func methods() map[string]method {
 // and calls the method.
 func (c *conn) serveRequest(ctx context.Context, r *Request) (any, *Error) {
 	checks := []func(*Request) *Error{c.checkHandshake}
-	if r.Modern {
+	if r.Stateless {
 		checks = []func(*Request) *Error{c.checkHeaders, c.checkStateless, c.checkParamHeaders}
 	}
 	for _, check := range checks {
 		if problem := check(r); problem != nil {
-			if r.Modern {
+			if r.Stateless {
 				r.status = http.StatusBadRequest
 			}
 			return nil, problem
 		}
 	}
 	v, problem := c.callMethod(ctx, r)
-	if problem != nil && r.Modern {
+	if problem != nil && r.Stateless {
 		r.status = statusOf(problem.Code)
 	}
 	return v, problem
@@ -148,7 +148,7 @@ func (c *conn) addResultMembers(o Object, hint *cacheHint) {
 // declares reports whether the capabilities hold the named one; "" is always
 // declared. A feature of a capability, as in "resources.subscribe" or
 // "tasks.requests.tools.call", is declared by being true or an object.
-func (l *Library) declares(name string) bool {
+func (l *Features) declares(name string) bool {
 	if name == "" {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 // the library if Options.Official is set, in the revisions that can express them. A
 // part of the contract that only one revision has is offered there only.
 
-// defaultStepDelay is the default of Options.Pace.
+// defaultStepDelay is the default of Options.StepDelay.
 const defaultStepDelay = 50 * time.Millisecond
 
 // officialToolPageSize is the size of a page of tools: clients of the contract look
@@ -30,7 +30,7 @@ type officialFeatures struct {
 }
 
 // addOfficial adds what the contract requires.
-func (l *Library) addOfficial(stepDelay time.Duration) {
+func (l *Features) addOfficial(stepDelay time.Duration) {
 	if stepDelay == 0 {
 		stepDelay = defaultStepDelay
 	}
@@ -50,7 +50,7 @@ func (l *Library) addOfficial(stepDelay time.Duration) {
 
 // waitSteps waits for a number of steps, or until the call ends.
 func (o *officialFeatures) waitSteps(ctx context.Context, call *Call, steps int) {
-	call.Park()
+	call.Yield()
 	sleep(ctx, time.Duration(steps)*o.stepDelay)
 }
 

@@ -38,9 +38,9 @@ func (o *officialFeatures) prompts() []*Prompt {
 		{
 			Name: "test_input_required_result_prompt", Description: "Asks the user for its context",
 			In: elicitationRevisions,
-			Asks: func() []Ask {
+			InputRequests: func() []InputRequest {
 				const message = "What context should the prompt use?"
-				return []Ask{fieldElicitation("user_context", message, "context", "string")}
+				return []InputRequest{fieldElicitation("user_context", message, "context", "string")}
 			},
 			Messages: func(p *promptGet) []Message {
 				context := "no context"
@@ -52,7 +52,7 @@ func (o *officialFeatures) prompts() []*Prompt {
 		},
 		{
 			Name: "test_dynamic_prompt", Description: "Comes and goes",
-			Offered:  func(*Library) bool { return o.promptListed.Load() },
+			Offered:  func(*Features) bool { return o.promptListed.Load() },
 			Messages: fixedPrompt(textPrompt("I am still here.")...),
 		},
 	}

@@ -18,12 +18,12 @@ func (o *officialFeatures) resources() []*Resource {
 		{
 			URI: "test://static-binary", Name: "static-binary", Title: "Static picture",
 			Description: "One picture", MIME: "image/png",
-			Read: func(r *Reading) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(1))} },
+			Read: func(r *ResourceRead) []Object { return []Object{blobContents(r.URI, "image/png", coverPNG(1))} },
 		},
 		{
 			URI: watchedURI, Name: "watched-resource", Title: "Watched resource",
 			Description: "Changes all by itself", MIME: "text/plain",
-			Read: func(r *Reading) []Object {
+			Read: func(r *ResourceRead) []Object {
 				text := fmt.Sprintf("This resource has changed %d times.", o.watchedChanges.Load())
 				return []Object{textContents(r.URI, "text/plain", text)}
 			},
@@ -53,7 +53,7 @@ func (c *conn) changeWatchedResource(o *officialFeatures) {
 func officialTemplate() *Template {
 	return &Template{
 		"test://template/{id}/data", "template", "Template", "Data by its id", jsonType,
-		func(r *Reading) []Object {
+		func(r *ResourceRead) []Object {
 			id := r.Vars["id"]
 			if id == "" {
 				return nil

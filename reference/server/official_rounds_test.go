@@ -65,7 +65,7 @@ func TestOfficialRounds(t *testing.T) {
 // summary returns the code of an error, the keys of an input_required result or the
 // text of a complete one.
 func summary(m wire.Message) string {
-	if code, ok := m.Code(); ok {
+	if code, ok := m.ErrorCode(); ok {
 		return strings.TrimSpace(fmt.Sprint(code, " ", m.Error().Get("data.requiredCapabilities").Raw))
 	}
 	if r := m.Result(); r.Get("resultType").String() == "input_required" {

@@ -16,7 +16,7 @@ import (
 
 // openOfficial opens a session of a server that offers the public contract.
 func openOfficial(t *testing.T, rev spec.Revision) *testClient {
-	return openSession(t, rev, fullCapabilities, Options{Official: true, Pace: time.Millisecond})
+	return openSession(t, rev, fullCapabilities, Options{Official: true, StepDelay: time.Millisecond})
 }
 
 var since0618, since1125, stateless = spec.Since(spec.V2025_06_18), spec.Since(spec.V2025_11_25), spec.Stateless

@@ -19,48 +19,48 @@ func (o *officialFeatures) tools() []*Tool {
 	return []*Tool{
 		{
 			Name: "test_simple_text", Description: "Says one sentence.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			Run: fixedOutcome(textBlock("This is a simple text response for testing.")),
 		},
 		{
 			Name: "test_image_content", Description: "Shows one picture.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			Run: fixedOutcome(unannotatedImage()),
 		},
 		{
 			Name: "test_audio_content", Description: "Plays one sound.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			In: spec.Since(spec.V2025_03_26), Run: fixedOutcome(audioBlock(bellWAV())),
 		},
 		{
 			Name: "test_embedded_resource", Description: "Holds one resource.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			Run: fixedOutcome(embeddedBlock(embedded)),
 		},
 		{
 			Name: "test_multiple_content_types", Description: "Says a sentence, shows a picture and holds a resource.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			Run: fixedOutcome(textBlock("Multiple content types test:"), unannotatedImage(), embeddedBlock(mixed)),
 		},
 		{
 			Name: "test_tool_with_logging", Description: "Logs three messages while it runs.",
-			Input: noArguments(), Hints: readOnly, Run: o.runWithLogging,
+			InputSchema: noArguments(), Annotations: readOnly, Run: o.runWithLogging,
 		},
 		{
 			Name: "test_error_handling", Description: "Fails.",
-			Input: noArguments(), Hints: readOnly,
+			InputSchema: noArguments(), Annotations: readOnly,
 			Run: func(context.Context, *Call) Outcome {
 				return errorOutcome("This tool intentionally returns an error for testing")
 			},
 		},
 		{
 			Name: "test_tool_with_progress", Description: "Reports its progress in three steps.",
-			Input: noArguments(), Hints: readOnly, Run: o.runWithProgress,
+			InputSchema: noArguments(), Annotations: readOnly, Run: o.runWithProgress,
 		},
 		{
 			Name:        "json_schema_2020_12_tool",
 			Description: "Takes arguments that only JSON Schema 2020-12 describes.",
-			Input:       contactSchema(), Hints: readOnly, In: spec.Since(spec.V2025_11_25),
+			InputSchema: contactSchema(), Annotations: readOnly, In: spec.Since(spec.V2025_11_25),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("The arguments are " + string(encode(call.Args)))
 			},
@@ -69,7 +69,7 @@ func (o *officialFeatures) tools() []*Tool {
 			Name: "test_reconnection",
 			Description: "Where answers are streams, " +
 				"closes its own once and goes on when the client has come back.",
-			Input: noArguments(), Hints: readOnly, In: spec.Only(spec.V2025_11_25),
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Only(spec.V2025_11_25),
 			Run: func(ctx context.Context, call *Call) Outcome {
 				call.closeStreamToPoll(ctx)
 				return textOutcome("The answer came, after a reconnection where there was a stream to close.")
@@ -77,7 +77,7 @@ func (o *officialFeatures) tools() []*Tool {
 		},
 		{
 			Name: "test_logging_tool", Description: "Logs a message for who asked for messages.",
-			Input: noArguments(), Hints: readOnly, In: spec.Stateless,
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Stateless,
 			Run: func(_ context.Context, call *Call) Outcome {
 				call.Log("info", "contract", "The logging tool was called")
 				return textOutcome("A message was logged, if the request asked for messages.")
@@ -85,8 +85,8 @@ func (o *officialFeatures) tools() []*Tool {
 		},
 		{
 			Name: "test_x_mcp_header", Description: "Says back a region, which over HTTP stands in a header too.",
-			Input: closedSchema(Object{"region": Object{"type": "string", "x-mcp-header": "Region"}}, "region"),
-			Hints: readOnly, In: spec.Stateless,
+			InputSchema: closedSchema(Object{"region": Object{"type": "string", "x-mcp-header": "Region"}}, "region"),
+			Annotations: readOnly, In: spec.Stateless,
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("The region is " + stringOf(call.Args["region"]))
 			},
@@ -95,8 +95,8 @@ func (o *officialFeatures) tools() []*Tool {
 		listChangeTool("test_trigger_prompt_change", "prompts", &o.promptListed),
 		{
 			Name: "test_dynamic_tool", Description: "Comes and goes.",
-			Input: noArguments(), Hints: readOnly,
-			In: spec.Stateless, Offered: func(*Library) bool { return o.toolListed.Load() },
+			InputSchema: noArguments(), Annotations: readOnly,
+			In: spec.Stateless, Offered: func(*Features) bool { return o.toolListed.Load() },
 			Run: fixedOutcome(textBlock("I am still here.")),
 		},
 	}
@@ -126,7 +126,7 @@ func (o *officialFeatures) runWithProgress(ctx context.Context, call *Call) Outc
 func listChangeTool(name, list string, listed *atomic.Bool) *Tool {
 	return &Tool{
 		Name: name, Description: "Changes the list of " + list + ".",
-		Input: noArguments(), Hints: changesState, In: spec.Stateless,
+		InputSchema: noArguments(), Annotations: changesState, In: spec.Stateless,
 		Run: func(_ context.Context, call *Call) Outcome {
 			listed.Store(!listed.Load())
 			call.conn.notifyListChanged(list)

@@ -9,26 +9,26 @@ import (
 )
 
 // fieldElicitation returns an elicitation of the contract for one value.
-func fieldElicitation(key, message, name, kind string) Ask {
+func fieldElicitation(key, message, name, kind string) InputRequest {
 	return formElicitation(key, message, Object{name: Object{"type": kind}}, name)
 }
 
 // nameElicitation returns an elicitation of the contract for the user's name.
-func nameElicitation(key string) Ask {
+func nameElicitation(key string) InputRequest {
 	return fieldElicitation(key, "What is your name?", "name", "string")
 }
 
 // samplingRequest returns a request of the contract to the client's model.
-func samplingRequest(key, prompt string, maxTokens int) Ask {
-	return Ask{Key: key, Method: "sampling/createMessage", Params: Object{
+func samplingRequest(key, prompt string, maxTokens int) InputRequest {
+	return InputRequest{Key: key, Method: "sampling/createMessage", Params: Object{
 		"messages": []any{Object{"role": "user", "content": textBlock(prompt)}}, "maxTokens": maxTokens,
 	}}
 }
 
 // fixedInput returns the input of a tool that does not depend on the call. Each call
 // gets a copy, which a fault may change.
-func fixedInput(requests ...Ask) func(*Call) []Ask {
-	return func(*Call) []Ask {
+func fixedInput(requests ...InputRequest) func(*Call) []InputRequest {
+	return func(*Call) []InputRequest {
 		out := slices.Clone(requests)
 		for i := range out {
 			out[i].Params = deepCopy(out[i].Params).(Object)
@@ -43,9 +43,9 @@ func officialInputTools() []*Tool {
 	return []*Tool{
 		{
 			Name: "test_sampling", Description: "Asks the client's model.",
-			Input: stringArgument("prompt"), Hints: readOnly,
-			Asks: func(call *Call) []Ask {
-				return []Ask{samplingRequest("completion", stringOf(call.Args["prompt"]), 100)}
+			InputSchema: stringArgument("prompt"), Annotations: readOnly,
+			InputRequests: func(call *Call) []InputRequest {
+				return []InputRequest{samplingRequest("completion", stringOf(call.Args["prompt"]), 100)}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("LLM response: " + sampleText(call.Answers["completion"]))
@@ -53,9 +53,9 @@ func officialInputTools() []*Tool {
 		},
 		{
 			Name: "test_elicitation", Description: "Asks the user for a name and an address.",
-			Input: stringArgument("message"), Hints: readOnly, In: elicitationRevisions,
-			Asks: func(call *Call) []Ask {
-				return []Ask{formElicitation("user", stringOf(call.Args["message"]), Object{
+			InputSchema: stringArgument("message"), Annotations: readOnly, In: elicitationRevisions,
+			InputRequests: func(call *Call) []InputRequest {
+				return []InputRequest{formElicitation("user", stringOf(call.Args["message"]), Object{
 					"username": Object{"type": "string", "description": "User's response"},
 					"email":    Object{"type": "string", "description": "User's email address"},
 				}, "username", "email")}
@@ -66,8 +66,8 @@ func officialInputTools() []*Tool {
 			// Defaults are in the schemas of 2025-11-25 and later.
 			Name:        "test_elicitation_sep1034_defaults",
 			Description: "Asks the user for values that have defaults.",
-			Input:       noArguments(), Hints: readOnly, In: spec.Since(spec.V2025_11_25),
-			Asks: fixedInput(formElicitation("values", "Please look over these values", Object{
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Since(spec.V2025_11_25),
+			InputRequests: fixedInput(formElicitation("values", "Please look over these values", Object{
 				"name":  Object{"type": "string", "default": "John Doe"},
 				"age":   Object{"type": "integer", "default": 30},
 				"score": Object{"type": "number", "default": 95.5},
@@ -80,8 +80,8 @@ func officialInputTools() []*Tool {
 		},
 		{
 			Name: "test_elicitation_sep1330_enums", Description: "Asks the user to choose, in five ways.",
-			Input: noArguments(), Hints: readOnly, In: spec.Since(spec.V2025_11_25),
-			Asks: fixedInput(formElicitation("choices", "Please choose", Object{
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Since(spec.V2025_11_25),
+			InputRequests: fixedInput(formElicitation("choices", "Please choose", Object{
 				"untitledSingle": untitledEnum("option"),
 				"titledSingle":   Object{"type": "string", "oneOf": titledValues("Option")},
 				"legacyEnum": Object{
@@ -95,16 +95,16 @@ func officialInputTools() []*Tool {
 		},
 		{
 			Name: "test_missing_capability", Description: "Needs a client with sampling.",
-			Input: noArguments(), Hints: readOnly, In: spec.Stateless,
-			Asks: fixedInput(samplingRequest("completion", "Say one word", 100)),
-			Run:  fixedOutcome(textBlock("The client has sampling.")),
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Stateless,
+			InputRequests: fixedInput(samplingRequest("completion", "Say one word", 100)),
+			Run:           fixedOutcome(textBlock("The client has sampling.")),
 		},
 		{
 			Name:        "test_streaming_elicitation",
 			Description: "Asks the user by its result, never by a request.",
-			Input:       noArguments(), Hints: readOnly, In: spec.Stateless,
-			Asks: fixedInput(nameElicitation("user_name")),
-			Run:  fixedOutcome(textBlock("The user has answered.")),
+			InputSchema: noArguments(), Annotations: readOnly, In: spec.Stateless,
+			InputRequests: fixedInput(nameElicitation("user_name")),
+			Run:           fixedOutcome(textBlock("The user has answered.")),
 		},
 	}
 }

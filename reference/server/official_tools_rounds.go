@@ -13,7 +13,7 @@ import (
 func officialRoundTools() []*Tool {
 	name := nameElicitation("user_name")
 	capital := samplingRequest("capital_question", "What is the capital of France?", 100)
-	roots := Ask{Key: "client_roots", Method: "roots/list", Params: Object{}}
+	roots := InputRequest{Key: "client_roots", Method: "roots/list", Params: Object{}}
 	confirm := fieldElicitation("confirm", "Please confirm", "ok", "boolean")
 	return []*Tool{
 		roundTool("elicitation", "Asks the user for a name.", fixedInput(withoutState(name)),
@@ -42,10 +42,10 @@ func officialRoundTools() []*Tool {
 }
 
 // roundTool returns a tool that needs input and answers with a text.
-func roundTool(suffix, description string, requests func(*Call) []Ask, run func(*Call) string) *Tool {
+func roundTool(suffix, description string, requests func(*Call) []InputRequest, run func(*Call) string) *Tool {
 	return &Tool{
 		Name: "test_input_required_result_" + suffix, Description: description,
-		Input: noArguments(), Hints: readOnly, In: spec.Stateless, Asks: requests,
+		InputSchema: noArguments(), Annotations: readOnly, In: spec.Stateless, InputRequests: requests,
 		Run: func(_ context.Context, call *Call) Outcome { return textOutcome(run(call)) },
 	}
 }
@@ -58,34 +58,34 @@ func twoRoundTool() *Tool {
 			return fmt.Sprintf("%s likes %s.",
 				elicitedField(call, "step1", "name"), elicitedField(call, "step2", "color"))
 		})
-	tool.More = func(call *Call) []Ask {
+	tool.MoreInputRequests = func(call *Call) []InputRequest {
 		if call.Answers["step2"] != nil {
 			return nil
 		}
-		return []Ask{fieldElicitation("step2", "Step 2: What is your favorite color?", "color", "string")}
+		return []InputRequest{fieldElicitation("step2", "Step 2: What is your favorite color?", "color", "string")}
 	}
 	return tool
 }
 
 // supportedInput returns the requests that the client declared support for. If it
 // declared none, it returns the fallback, so that the error names a capability.
-func supportedInput(fallback Ask, requests ...Ask) func(*Call) []Ask {
-	return func(call *Call) []Ask {
-		var out []Ask
+func supportedInput(fallback InputRequest, requests ...InputRequest) func(*Call) []InputRequest {
+	return func(call *Call) []InputRequest {
+		var out []InputRequest
 		for _, a := range requests {
 			if a.isSupportedBy(call.Client) {
 				out = append(out, a)
 			}
 		}
 		if out == nil {
-			return []Ask{fallback}
+			return []InputRequest{fallback}
 		}
 		return out
 	}
 }
 
 // withoutState returns the input request with answers accepted without state.
-func withoutState(a Ask) Ask {
-	a.Open = true
+func withoutState(a InputRequest) InputRequest {
+	a.WithoutState = true
 	return a
 }

@@ -15,7 +15,7 @@ const stepsPerSecond = 20
 func (o *officialFeatures) taskTools() []*Tool {
 	list := []*Tool{
 		{
-			Name: "greet", Description: "Greets, at once.", Input: stringArgument("name"), Hints: readOnly,
+			Name: "greet", Description: "Greets, at once.", InputSchema: stringArgument("name"), Annotations: readOnly,
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Hello, " + stringOf(call.Args["name"]) + "!")
 			},
@@ -23,7 +23,7 @@ func (o *officialFeatures) taskTools() []*Tool {
 		o.slowComputeTool(),
 		{
 			Name: "failing_job", Description: "Fails after a second.",
-			Input: noArguments(), Hints: readOnly, TaskSupport: "required",
+			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "required",
 			Run: func(ctx context.Context, call *Call) Outcome {
 				o.waitSteps(ctx, call, stepsPerSecond)
 				return errorOutcome("The job has failed.")
@@ -31,17 +31,17 @@ func (o *officialFeatures) taskTools() []*Tool {
 		},
 		{
 			Name: "protocol_error_job", Description: "Ends in an error of the protocol.",
-			Input: noArguments(), Hints: readOnly, TaskSupport: "optional",
+			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "optional",
 			Run: func(context.Context, *Call) Outcome {
 				return Outcome{Problem: newError(spec.InternalError, "The job broke down")}
 			},
 		},
 		{
 			Name: "confirm_delete", Description: "Asks whether a file shall be deleted, and deletes none.",
-			Input: stringArgument("filename"), Hints: readOnly, TaskSupport: "optional",
-			Asks: func(call *Call) []Ask {
+			InputSchema: stringArgument("filename"), Annotations: readOnly, TaskSupport: "optional",
+			InputRequests: func(call *Call) []InputRequest {
 				message := "Delete " + stringOf(call.Args["filename"]) + "?"
-				return []Ask{fieldElicitation("confirmation", message, "confirm", "boolean")}
+				return []InputRequest{fieldElicitation("confirmation", message, "confirm", "boolean")}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				if o, ok := call.Answers["confirmation"]["content"].(Object); ok && o["confirm"] == true {
@@ -52,16 +52,16 @@ func (o *officialFeatures) taskTools() []*Tool {
 		},
 		{
 			Name: "multi_input", Description: "Asks the user for two things at once.",
-			Input: noArguments(), Hints: readOnly, TaskSupport: "optional",
-			Asks: fixedInput(nameElicitation("who"), fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
+			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "optional",
+			InputRequests: fixedInput(nameElicitation("who"), fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Both answers came, from " + elicitedField(call, "who", "name") + ".")
 			},
 		},
 		{
 			Name: "test_tool_with_task", Description: "Asks the user for a name, and then greets in a task.",
-			Input: noArguments(), Hints: readOnly, TaskSupport: "required", AsksFirst: true,
-			Asks: fixedInput(nameElicitation("user_name")),
+			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "required", InputBeforeTask: true,
+			InputRequests: fixedInput(nameElicitation("user_name")),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Hello, " + elicitedField(call, "user_name", "name") + "!")
 			},
@@ -75,8 +75,8 @@ func (o *officialFeatures) taskTools() []*Tool {
 
 func (o *officialFeatures) slowComputeTool() *Tool {
 	return &Tool{
-		Name: "slow_compute", Description: "Computes for as many seconds.", Hints: readOnly, TaskSupport: "optional",
-		Input: closedSchema(Object{
+		Name: "slow_compute", Description: "Computes for as many seconds.", Annotations: readOnly, TaskSupport: "optional",
+		InputSchema: closedSchema(Object{
 			"seconds": Object{"type": "integer", "minimum": 0, "maximum": 3600, "default": 0, "examples": []any{0}},
 			"label":   Object{"type": "string", "maxLength": 200, "default": "", "examples": []any{"sum"}},
 		}),

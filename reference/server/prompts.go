@@ -11,10 +11,10 @@ import (
 type Prompt struct {
 	Name, Title, Description string
 	Args                     []Argument
-	In                       spec.Set            // revisions that know its content; zero: all
-	Offered                  func(*Library) bool // whether the library offers it at present; nil: always
-	// Asks returns the input that the prompt needs from the client.
-	Asks func() []Ask
+	In                       spec.Set             // revisions that know its content; zero: all
+	Offered                  func(*Features) bool // whether the library offers it at present; nil: always
+	// InputRequests returns the input that the prompt needs from the client.
+	InputRequests func() []InputRequest
 	// Messages returns the messages, or nil if an argument names nothing.
 	Messages func(p *promptGet) []Message
 }
@@ -37,7 +37,7 @@ func userMessage(content Object) Message { return Message{"user", content} }
 type promptGet struct {
 	*Request
 	Args    map[string]string
-	Answers map[string]Object // of the client, by key of the Ask
+	Answers map[string]Object // of the client, by key of the InputRequest
 }
 
 func (p *Prompt) isOffered(r *Request) bool { return isOffered(r, p.In, p.Offered) }
@@ -83,8 +83,8 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 		return nil, problem
 	}
 	get := &promptGet{Request: r, Args: args}
-	if p.Asks != nil {
-		in, problem := r.obtainInputOrFail(ctx, p.Asks())
+	if p.InputRequests != nil {
+		in, problem := r.obtainInputOrFail(ctx, p.InputRequests())
 		switch {
 		case problem != nil:
 			return nil, problem

@@ -17,9 +17,9 @@ type Request struct {
 	// Revision governs the request: in the stateless era the one that its _meta
 	// names, else the one that initialize negotiated, "" before that.
 	Revision spec.Revision
-	// Modern reports whether the request is served statelessly by its own _meta
+	// Stateless reports whether the request is served statelessly by its own _meta
 	// (basic/versioning#backward-compatibility-with-initialization-based-versions).
-	Modern bool
+	Stateless bool
 	// Client is what the client declared, in this request or in initialize. It is
 	// set once the preconditions of the request are checked.
 	Client Peer
@@ -51,10 +51,10 @@ func (p Peer) Declares(capability string) bool {
 	return ok
 }
 
-// Park lets the connection take up the next message: the request is about to wait.
+// Yield lets the connection take up the next message: the request is about to wait.
 // Without it the next message is taken up once the request is answered, so that
 // requests that do not wait are answered in the order of their arrival.
-func (r *Request) Park() { r.job.yield() }
+func (r *Request) Yield() { r.job.yield() }
 
 // Send sends a frame, unless the request that the frame names was cancelled.
 func (r *Request) Send(f Frame) {

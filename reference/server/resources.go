@@ -13,30 +13,30 @@ import (
 // A Resource is one resource (server/resources).
 type Resource struct {
 	URI, Name, Title, Description, MIME string
-	Size                                int                 // in bytes; 0: not listed
-	Annotations, Meta                   Object              // annotations and _meta, or nil
-	Unlisted                            bool                // readable, but not listed
-	In                                  spec.Set            // revisions that know what it needs; zero: all
-	Offered                             func(*Library) bool // whether the library offers it at present; nil: always
-	// Asks returns the input that reading needs from the client.
-	Asks func() []Ask
-	Read func(r *Reading) []Object
+	Size                                int                  // in bytes; 0: not listed
+	Annotations, Meta                   Object               // annotations and _meta, or nil
+	Unlisted                            bool                 // readable, but not listed
+	In                                  spec.Set             // revisions that know what it needs; zero: all
+	Offered                             func(*Features) bool // whether the library offers it at present; nil: always
+	// InputRequests returns the input that reading needs from the client.
+	InputRequests func() []InputRequest
+	Read          func(r *ResourceRead) []Object
 }
 
 // A Template describes resources by a URI template (RFC 6570).
 type Template struct {
 	URI, Name, Title, Description, MIME string
 	// Read returns no contents if there is no such resource.
-	Read func(r *Reading) []Object
+	Read func(r *ResourceRead) []Object
 }
 
-// A Reading is one read of a resource.
-type Reading struct {
+// A ResourceRead is one read of a resource.
+type ResourceRead struct {
 	*Request
-	URI     string
-	Vars    map[string]string // of the template
-	Answers map[string]Object // of the client, by key of the Ask
-	Library *Library
+	URI      string
+	Vars     map[string]string // of the template
+	Answers  map[string]Object // of the client, by key of the InputRequest
+	Features *Features
 }
 
 // maxURI bounds the length of the URIs of requests.
@@ -101,13 +101,13 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 	if _, problem := r.presentedState(); problem != nil {
 		return nil, problem
 	}
-	reading := &Reading{Request: r, URI: uri, Library: r.conn.features}
+	reading := &ResourceRead{Request: r, URI: uri, Features: r.conn.features}
 	res := r.findResource(uri)
 	if res == nil {
 		return readResult(r, reading.readByTemplate())
 	}
-	if res.Asks != nil {
-		in, problem := r.obtainInputOrFail(ctx, res.Asks())
+	if res.InputRequests != nil {
+		in, problem := r.obtainInputOrFail(ctx, res.InputRequests())
 		switch {
 		case problem != nil:
 			return nil, problem
@@ -161,8 +161,8 @@ func (r *Request) findResource(uri string) *Resource {
 }
 
 // readByTemplate reads by the first template that the URI is an expansion of.
-func (r *Reading) readByTemplate() []Object {
-	for _, t := range r.Library.Templates {
+func (r *ResourceRead) readByTemplate() []Object {
+	for _, t := range r.Features.Templates {
 		parsed, err := uritemplate.New(t.URI)
 		if err != nil {
 			continue
@@ -193,7 +193,7 @@ func (r *Request) setSubscription(on bool) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	reading := &Reading{Request: r, URI: uri, Library: r.conn.features}
+	reading := &ResourceRead{Request: r, URI: uri, Features: r.conn.features}
 	if on && r.findResource(uri) == nil && len(reading.readByTemplate()) == 0 {
 		return readResult(r, nil)
 	}

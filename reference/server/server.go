@@ -32,9 +32,9 @@ type Options struct {
 
 	// Official adds what the public conformance contract requires (official.go).
 	Official bool
-	// Pace is the pause between two steps of a tool of that contract; 0 means
+	// StepDelay is the pause between two steps of a tool of that contract; 0 means
 	// 50 ms. Its watched resource changes every 50 steps.
-	Pace time.Duration
+	StepDelay time.Duration
 
 	// HTTP configures the server over HTTP.
 	HTTP HTTP
@@ -43,8 +43,8 @@ type Options struct {
 	// may be nil. A connection is a Serve on stdio and a session over HTTP; all
 	// stateless requests over HTTP share one.
 
-	// Library changes what the server offers, before it starts.
-	Library func(*Library)
+	// ChangeFeatures changes what the server offers, before it starts.
+	ChangeFeatures func(*Features)
 	// Handler sees each request and makes its result or error. It may run on
 	// several goroutines at once.
 	Handler func(next Handler) Handler
@@ -53,10 +53,10 @@ type Options struct {
 	// Incoming sees each incoming line before it is parsed, one at a time. out
 	// writes a frame past the hook Frames.
 	Incoming func(next Receiver, out FrameSink) Receiver
-	// Bytes and Input wrap the output and the input on stdio. The context ends
+	// Output and Input wrap the output and the input on stdio. The context ends
 	// when the server is stopped.
-	Bytes func(w io.Writer) io.Writer
-	Input func(ctx context.Context, r io.Reader) io.Reader
+	Output func(w io.Writer) io.Writer
+	Input  func(ctx context.Context, r io.Reader) io.Reader
 }
 
 // Serve speaks MCP over stdio framing until in ends or ctx is done. It returns
@@ -70,8 +70,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Input != nil {
 		in = o.Input(ctx, in)
 	}
-	if o.Bytes != nil {
-		out = o.Bytes(out)
+	if o.Output != nil {
+		out = o.Output(out)
 	}
 	w := transport.NewLineWriter(out)
 	c := newConn(ctx, stop, func(f Frame) {

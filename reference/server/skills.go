@@ -62,7 +62,7 @@ func (s *Skill) resource(f SkillFile) *Resource {
 	res := &Resource{
 		URI: uri, Name: path.Base(f.Path), Title: f.Path, Description: "A file of the skill " + name,
 		MIME: f.MIME, Size: len(f.Content), Unlisted: true, In: spec.Stateless,
-		Read: func(*Reading) []Object {
+		Read: func(*ResourceRead) []Object {
 			if f.Binary {
 				return []Object{blobContents(uri, f.MIME, f.Content)}
 			}

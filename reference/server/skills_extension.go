@@ -37,7 +37,7 @@ func skillMethods(declared Object) map[string]method {
 
 // addSkillResources adds the files of the skills to the resources. A file of a
 // nested skill is in two skills: it is one resource, which the nested skill lists.
-func (l *Library) addSkillResources() {
+func (l *Features) addSkillResources() {
 	byURI := map[string]*Resource{}
 	for _, s := range l.Skills {
 		for _, f := range s.Files {
@@ -103,7 +103,7 @@ func readDirectory(_ context.Context, r *Request) (any, *Error) {
 
 // children returns the content of a directory of a skill, in the order of the URIs;
 // nil if the URI is of no such directory.
-func (l *Library) children(uri string) []*Resource {
+func (l *Features) children(uri string) []*Resource {
 	found := map[string]*Resource{}
 	for _, s := range l.Skills {
 		if uri != s.Root && !strings.HasPrefix(uri, s.Root+"/") {
@@ -137,7 +137,7 @@ func directoryResource(uri, name string) *Resource {
 }
 
 // resourceAt returns the resource of a URI, listed or not; nil for none.
-func (l *Library) resourceAt(uri string) *Resource {
+func (l *Features) resourceAt(uri string) *Resource {
 	if i := slices.IndexFunc(l.Resources, func(res *Resource) bool { return res.URI == uri }); i >= 0 {
 		return l.Resources[i]
 	}

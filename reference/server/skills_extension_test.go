@@ -193,7 +193,7 @@ func TestSkillsExtensionPerRevision(t *testing.T) {
 			}
 		}
 	})
-	plain := openSession(t, spec.V2026_07_28, fullCapabilities, Options{Official: true, Library: func(l *Library) {
+	plain := openSession(t, spec.V2026_07_28, fullCapabilities, Options{Official: true, ChangeFeatures: func(l *Features) {
 		l.Capabilities["extensions"] = Object{skillsExtension: Object{}}
 	}})
 	wantResult(t, plain.request("skills/list"))

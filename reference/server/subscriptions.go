@@ -33,7 +33,7 @@ func listen(ctx context.Context, r *Request) (any, *Error) {
 	s.notify("notifications/subscriptions/acknowledged", Object{"notifications": acknowledged})
 	r.conn.addSubscription(s)
 	defer r.conn.removeSubscription(s)
-	r.Park()
+	r.Yield()
 	select {
 	case <-ctx.Done():
 		return nil, newError(spec.InternalError, "The subscription was cancelled")

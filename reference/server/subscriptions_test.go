@@ -90,7 +90,7 @@ func TestRefusesInvalidFilters(t *testing.T) {
 }
 
 func TestIgnoresUndeclaredFilters(t *testing.T) {
-	p := openSession(t, spec.V2026_07_28, "{}", Options{Library: func(l *Library) {
+	p := openSession(t, spec.V2026_07_28, "{}", Options{ChangeFeatures: func(l *Features) {
 		l.Capabilities["tools"], l.Capabilities["resources"] = Object{}, Object{"subscribe": false}
 	}})
 	p.wantSubscribed(`1`,

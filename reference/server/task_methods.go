@@ -70,7 +70,7 @@ func (r *Request) namedTask() (*task, *Error) {
 	if !ok {
 		return nil, invalidParams("The parameter taskId must be a string")
 	}
-	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Modern && r.owns(BoundTask, t.owner) {
+	if t := r.conn.tasks.find(id); t != nil && t.extended == r.Stateless && r.owns(OwnedTask, t.owner) {
 		return t, nil
 	}
 	return nil, invalidParams("There is no task %q, or it has expired", clip(id))
@@ -93,7 +93,7 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 	if problem != nil {
 		return nil, problem
 	}
-	r.Park()
+	r.Yield()
 	select {
 	case <-t.done:
 	case <-ctx.Done():
@@ -114,7 +114,7 @@ func taskResult(ctx context.Context, r *Request) (any, *Error) {
 // listTasks answers tasks/list (basic/utilities/tasks#task-listing).
 func listTasks(_ context.Context, r *Request) (any, *Error) {
 	return paginate(r, "tasks", r.conn.tasks.list(),
-		func(t *task) bool { return t != nil && r.owns(BoundTask, t.owner) },
+		func(t *task) bool { return t != nil && r.owns(OwnedTask, t.owner) },
 		(*task).object)
 }
 

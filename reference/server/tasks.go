@@ -109,7 +109,7 @@ func (t *task) changeStatus(status, message string) {
 func (t *Tool) createTask(r *Request, args Object, ttl time.Duration) (*task, *Error) {
 	c := r.conn
 	task := &task{
-		id: rand.Text(), owner: r.user(), created: time.Now(), ttl: ttl, extended: r.Modern,
+		id: rand.Text(), owner: r.user(), created: time.Now(), ttl: ttl, extended: r.Stateless,
 		status: taskWorking, message: "The desk works on it.", done: make(chan struct{}),
 	}
 	task.updated = task.created

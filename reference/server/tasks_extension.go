@@ -48,7 +48,7 @@ func (r *Request) hasTasksExtension() bool {
 }
 
 // extensionMethods returns the methods of the extensions that the library declares.
-func (l *Library) extensionMethods() map[string]method {
+func (l *Features) extensionMethods() map[string]method {
 	table := map[string]method{}
 	if declaresTasks(l.Capabilities) {
 		maps.Copy(table, taskMethods())
@@ -90,12 +90,12 @@ func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Obje
 	case !declared, t.argumentsError(args) != "":
 		return t.run(ctx, r, args)
 	}
-	if t.Asks != nil {
-		requests := t.Asks(t.newCall(r, args))
+	if t.InputRequests != nil {
+		requests := t.InputRequests(t.newCall(r, args))
 		if problem := r.checkClientSupports(requests); problem != nil {
 			return nil, problem
 		}
-		if t.AsksFirst {
+		if t.InputBeforeTask {
 			in, problem := r.obtainInput(ctx, requests, nil)
 			switch {
 			case problem != nil:
@@ -148,13 +148,13 @@ func (c *conn) inlineResult(result Object) any {
 
 // A taskInput is what a task asks its client. The mutex of the task guards it.
 type taskInput struct {
-	open     []Ask // not yet answered
+	open     []InputRequest // not yet answered
 	answers  map[string]Object
 	answered chan struct{} // closed when none is open
 }
 
 // requestInput makes the task ask for input, unless it has ended.
-func (t *task) requestInput(requests []Ask) (answered <-chan struct{}, ok bool) {
+func (t *task) requestInput(requests []InputRequest) (answered <-chan struct{}, ok bool) {
 	t.mu.Lock()
 	t.taskInput = taskInput{slices.Clone(requests), map[string]Object{}, make(chan struct{})}
 	answered = t.answered
@@ -163,7 +163,7 @@ func (t *task) requestInput(requests []Ask) (answered <-chan struct{}, ok bool) 
 }
 
 // inputByTask obtains input by the task of the request: it waits for tasks/update.
-func (r *Request) inputByTask(ctx context.Context, requests []Ask, more moreInputRequests) inputResult {
+func (r *Request) inputByTask(ctx context.Context, requests []InputRequest, more moreInputRequests) inputResult {
 	answers := map[string]Object{}
 	for len(requests) > 0 {
 		answered, ok := r.task.requestInput(requests)
@@ -209,7 +209,7 @@ func (t *task) acceptAnswers(responses Object) *Error {
 		accepted[a.Key] = answer
 	}
 	maps.Copy(t.answers, accepted)
-	t.open = slices.DeleteFunc(t.open, func(a Ask) bool { return accepted[a.Key] != nil })
+	t.open = slices.DeleteFunc(t.open, func(a InputRequest) bool { return accepted[a.Key] != nil })
 	if len(t.open) == 0 {
 		t.changeStatus(taskWorking, "The desk goes on with it.")
 		close(t.answered)
@@ -268,7 +268,7 @@ func (r *Request) subscriptionTasks(filter Object) ([]any, *Error) {
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
 		t := r.conn.tasks.find(stringOf(id))
-		return t == nil || !t.extended || !r.owns(BoundTask, t.owner)
+		return t == nil || !t.extended || !r.owns(OwnedTask, t.owner)
 	}), nil
 }
 

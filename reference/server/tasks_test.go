@@ -222,10 +222,10 @@ func TestTaskSupport(t *testing.T) {
 		}
 		plain := p.request("tools/call", callParams(name, `{}`))
 		augmented := p.request("tools/call", callParams(name, `{}`)+`,"task":{}`)
-		if got, _ := plain.Code(); (got == spec.MethodNotFound) != (task == "required") {
+		if got, _ := plain.ErrorCode(); (got == spec.MethodNotFound) != (task == "required") {
 			t.Errorf("the answer to a call of %s is %s", name, plain.Raw)
 		}
-		if got, _ := augmented.Code(); (got == spec.MethodNotFound) != (task == "" || task == "forbidden") {
+		if got, _ := augmented.ErrorCode(); (got == spec.MethodNotFound) != (task == "" || task == "forbidden") {
 			t.Errorf("the answer to a call of %s as a task is %s", name, augmented.Raw)
 		}
 	}
@@ -236,7 +236,7 @@ func TestTaskSupport(t *testing.T) {
 }
 
 func TestIgnoresTasksInOtherRevisions(t *testing.T) {
-	withoutTasks := Options{Library: func(l *Library) { delete(l.Capabilities, "tasks") }}
+	withoutTasks := Options{ChangeFeatures: func(l *Features) { delete(l.Capabilities, "tasks") }}
 	eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 		o := Options{}
 		if taskRevisions.Has(rev) {

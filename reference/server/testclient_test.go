@@ -318,7 +318,7 @@ func (p *testClient) retry(params, state, responses string) wire.Message {
 // the answers to all lines before it.
 func (p *testClient) barrier() (string, wire.ID) {
 	const format = `{"jsonrpc":"2.0","id":"barrier","method":%q,"params":%s}`
-	return fmt.Sprintf(format, p.revision.Facts().Barrier, p.params("{}")), wire.StringID("barrier")
+	return fmt.Sprintf(format, p.revision.Facts().BarrierMethod, p.params("{}")), wire.StringID("barrier")
 }
 
 // initializeFormat is an initialize with a version and capabilities.

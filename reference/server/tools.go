@@ -13,30 +13,30 @@ import (
 // A Tool is one tool (server/tools).
 type Tool struct {
 	Name, Title, Description string
-	Input                    Object // JSON Schema of the arguments, 2020-12
-	Output                   Object // JSON Schema of the structured result, or nil
+	InputSchema              Object // JSON Schema of the arguments, 2020-12
+	OutputSchema             Object // JSON Schema of the structured result, or nil
 	// WrapMember names the member that holds a structured result that is no object,
 	// in the revisions that require an object.
-	WrapMember string
-	Hints      Object   // annotations
-	In         spec.Set // revisions that know what it needs; zero: all
+	WrapMember  string
+	Annotations Object   // annotations
+	In          spec.Set // revisions that know what it needs; zero: all
 	// Offered reports whether the library offers the tool at present; nil: always.
-	Offered func(*Library) bool
+	Offered func(*Features) bool
 	// TaskSupport is the execution.taskSupport of the tool: forbidden, optional or
 	// required; "" is not listed, which means forbidden.
 	TaskSupport string
-	// AsksFirst makes a call obtain its input by input_required results before it
+	// InputBeforeTask makes a call obtain its input by input_required results before it
 	// becomes a task under the tasks extension.
-	AsksFirst bool
-	// Lenient makes the tool accept arguments that do not match Input.
+	InputBeforeTask bool
+	// Lenient makes the tool accept arguments that do not match InputSchema.
 	Lenient bool
-	// Asks returns the input that a call needs from the client. More returns the
+	// InputRequests returns the input that a call needs from the client. MoreInputRequests returns the
 	// input that it needs in addition once the client answered all of that; it is
 	// called again until it returns none.
-	Asks, More func(call *Call) []Ask
-	// Turns bounds the requests of a conversation with the client's model.
-	Turns int
-	Run   func(ctx context.Context, call *Call) Outcome
+	InputRequests, MoreInputRequests func(call *Call) []InputRequest
+	// MaxTurns bounds the requests of a conversation with the client's model.
+	MaxTurns int
+	Run      func(ctx context.Context, call *Call) Outcome
 
 	once     sync.Once
 	compiled *jsonschema.Schema
@@ -45,11 +45,11 @@ type Tool struct {
 // A Call is one call of a tool.
 type Call struct {
 	*Request
-	Args    Object
-	Asked   []Ask             // what Tool.Asks returned
-	Answers map[string]Object // of the client, by key of the Ask
-	Library *Library
-	Turns   int // of the tool
+	Args          Object
+	InputRequests []InputRequest    // what Tool.InputRequests returned
+	Answers       map[string]Object // of the client, by key of the InputRequest
+	Features      *Features
+	MaxTurns      int // of the tool
 }
 
 // An Outcome is the result of a tool.
@@ -69,7 +69,7 @@ func (t *Tool) isOffered(r *Request) bool { return isOffered(r, t.In, t.Offered)
 
 // isOffered reports whether a feature is offered to the client of a request: its
 // revisions include that of the request, and the library offers it at present.
-func isOffered(r *Request, in spec.Set, offered func(*Library) bool) bool {
+func isOffered(r *Request, in spec.Set, offered func(*Features) bool) bool {
 	return (in == 0 || in.Has(r.Revision)) && (offered == nil || offered(r.conn.features))
 }
 
@@ -86,20 +86,20 @@ func (t *Tool) wrapsOutput(v spec.Revision) bool {
 // definition returns the definition of the tool at a revision.
 func (t *Tool) definition(v spec.Revision) Object {
 	o := Object{
-		"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.Input, "icons": icons(),
+		"name": t.Name, "title": t.Title, "description": t.Description, "inputSchema": t.InputSchema, "icons": icons(),
 	}
-	if t.Hints != nil {
-		o["annotations"] = t.Hints
+	if t.Annotations != nil {
+		o["annotations"] = t.Annotations
 	}
 	if t.TaskSupport != "" {
 		o["execution"] = Object{"taskSupport": t.TaskSupport}
 	}
 	switch {
-	case t.Output == nil:
+	case t.OutputSchema == nil:
 	case t.wrapsOutput(v):
-		o["outputSchema"] = objectSchema(Object{t.WrapMember: t.Output}, t.WrapMember)
+		o["outputSchema"] = objectSchema(Object{t.WrapMember: t.OutputSchema}, t.WrapMember)
 	default:
-		o["outputSchema"] = t.Output
+		o["outputSchema"] = t.OutputSchema
 	}
 	return membersAt(v, "Tool", o)
 }
@@ -180,14 +180,14 @@ func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 		return t.result(r.Revision, errorOutcome("The desk is busy; try again in a moment.")), nil
 	}
 	call := t.newCall(r, args)
-	if t.Asks != nil {
-		call.Asked = t.Asks(call)
-		in, problem := r.obtainInput(ctx, call.Asked, func(answers map[string]Object) []Ask {
-			if t.More == nil {
+	if t.InputRequests != nil {
+		call.InputRequests = t.InputRequests(call)
+		in, problem := r.obtainInput(ctx, call.InputRequests, func(answers map[string]Object) []InputRequest {
+			if t.MoreInputRequests == nil {
 				return nil
 			}
 			call.Answers = answers
-			return t.More(call)
+			return t.MoreInputRequests(call)
 		})
 		switch {
 		case problem != nil:
@@ -207,7 +207,7 @@ func (t *Tool) run(ctx context.Context, r *Request, args Object) (any, *Error) {
 }
 
 func (t *Tool) newCall(r *Request, args Object) *Call {
-	return &Call{Request: r, Args: args, Library: r.conn.features, Turns: t.Turns}
+	return &Call{Request: r, Args: args, Features: r.conn.features, MaxTurns: t.MaxTurns}
 }
 
 // result returns the CallToolResult of an outcome. A structured result is repeated

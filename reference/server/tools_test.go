@@ -171,7 +171,7 @@ func TestFailingTools(t *testing.T) {
 		if strings.Contains(string(m.Raw), "jammed") {
 			t.Errorf("the error holds the text of the panic: %s", m.Raw)
 		}
-		wantResult(t, p.request(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().BarrierMethod))
 	})
 }
 
@@ -240,7 +240,7 @@ func TestSendsNothingForCancelledCall(t *testing.T) {
 		)
 		wantResult(t, p.nextMessage())
 		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		wantResult(t, p.request(rev.Facts().Barrier))
+		wantResult(t, p.request(rev.Facts().BarrierMethod))
 	})
 }
 

@@ -14,7 +14,7 @@ func isObject(v any) bool { _, ok := v.(Object); return ok }
 // notation.
 func isInteger(v any) bool {
 	n, ok := v.(json.Number)
-	return ok && wire.ID{Raw: n.String()}.Usable()
+	return ok && wire.ID{Raw: n.String()}.IsValid()
 }
 
 // intOr returns v as an integer, or other if v is no number.

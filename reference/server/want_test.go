@@ -16,7 +16,7 @@ import (
 // errorCode requires an error and returns its code.
 func errorCode(t *testing.T, m wire.Message) int {
 	t.Helper()
-	c, ok := m.Code()
+	c, ok := m.ErrorCode()
 	if !ok {
 		t.Fatalf("received %s, want an error", m.Raw)
 	}

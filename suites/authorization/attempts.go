@@ -98,7 +98,7 @@ func postOpening(t *check.T, label string, edits ...check.Edit) attempt {
 
 // postBarrier posts a request that every server answers, in the session.
 func postBarrier(t *check.T, label string, edits ...check.Edit) attempt {
-	return postMessage(t, label, t.Frame(t.NextID(), t.Facts.Barrier, check.Params{}), edits...)
+	return postMessage(t, label, t.Frame(t.NextID(), t.Facts.BarrierMethod, check.Params{}), edits...)
 }
 
 // The openings that several checks judge.

@@ -156,10 +156,10 @@ func elicitedPage(m wire.Message) string {
 	if m.Method() == "elicitation/create" {
 		elicitations = append(elicitations, m.Params())
 	}
-	if code, _ := m.Code(); code == spec.LegacyURLElicitationError {
+	if code, _ := m.ErrorCode(); code == spec.LegacyURLElicitationError {
 		elicitations = m.Get("error.data.elicitations").Array()
 	}
-	if session.Interim(m) {
+	if session.IsInputRequired(m) {
 		m.Result().Get("inputRequests").ForEach(func(_, request gjson.Result) bool {
 			elicitations = append(elicitations, request.Get("params"))
 			return true

@@ -28,11 +28,11 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				const want = "a result for each request of the batch"
 				b := batchOfTwo(t)
-				if b.missing.Present() && b.status >= 400 {
+				if b.missing.IsPresent() && b.status >= 400 {
 					t.Fail(want, fmt.Sprintf("HTTP status %d", b.status),
 						"a batch of two requests was refused with HTTP status %d", b.status)
 				}
-				if b.missing.Present() {
+				if b.missing.IsPresent() {
 					t.Fail(want, "no answer",
 						"a request of a batch of two, id %s, was not answered within %s", b.missing, t.Timeout())
 				}
@@ -217,7 +217,7 @@ func probes() []check.Check {
 				t.Saw()
 				t.HTTP().Settle(from)
 				for _, m := range t.Received(from) {
-					if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().Usable()) {
+					if m.IsResponse() && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1]) || !m.ID().IsValid()) {
 						t.Note("an array of two requests was answered with %s", m.Summary())
 						return
 					}
@@ -279,7 +279,7 @@ func batchOfTwo(t *check.T) batch {
 // answer batches, which batching.received judges.
 func requireBatchOfTwo(t *check.T) batch {
 	b := batchOfTwo(t)
-	if b.missing.Present() {
+	if b.missing.IsPresent() {
 		t.NotObserved("batches are not answered", "")
 	}
 	return b
@@ -299,7 +299,7 @@ func awaitResponses(t *check.T, from int, ids []wire.ID) bool {
 // answersNoRequest reports whether a message is a response that names no request: it
 // answers a notification.
 func answersNoRequest(m wire.Message) bool {
-	return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().Usable()
+	return check.IsErrorWithoutID(m) || m.Kind == wire.Result && !m.ID().IsValid()
 }
 
 // errorOrRefusal returns the answer to an invalid batch that was sent in a frame; ok

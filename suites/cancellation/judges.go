@@ -146,16 +146,16 @@ func judges() []check.Check {
 // of the answer.
 func judgeAnswerIgnored(j *check.J, c cancelled, answer wire.Entry) bool {
 	for _, e := range j.Sent() {
-		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().Usable() && !j.Unreadable(e)
+		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().IsValid() && !j.Unreadable(e)
 		if isReaction && j.Follows(e, j.Entries()[answer.Index]) && lastReceived(j, e.Index) == answer.Index {
 			j.Fail(e, "the server cancelled its request with id %s, and answered the answer to it with an error",
 				wire.Clip(c.id.Raw, 80))
 			return true
 		}
 	}
-	if end := j.Ending(); end != nil && !end.Asked && answer.Index == len(j.Entries())-1 {
+	if end := j.Ending(); end != nil && !end.Requested && answer.Index == len(j.Entries())-1 {
 		j.FailSession("the server cancelled its request with id %s, and ended when the answer to it came: %s",
-			wire.Clip(c.id.Raw, 80), end.What)
+			wire.Clip(c.id.Raw, 80), end.Reason)
 		return true
 	}
 	return hasReadBefore(j, answer.Index, len(j.Entries()))
@@ -174,7 +174,7 @@ func cancellations(j *check.J) []cancelled {
 		if s.Message.Kind != wire.Notification || s.Message.Method() != "notifications/cancelled" {
 			continue
 		}
-		if id := (wire.ID{Raw: s.Message.Params().Get("requestId").Raw}); id.Usable() {
+		if id := (wire.ID{Raw: s.Message.Params().Get("requestId").Raw}); id.IsValid() {
 			out = append(out, cancelled{s, id})
 		}
 	}

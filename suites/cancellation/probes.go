@@ -47,9 +47,9 @@ func notificationProbes() []check.Check {
 			// Another request is answered in between: the server has then completed the first.
 			Probe: func(t *check.T) {
 				requireNotifications(t)
-				done := t.Start(t.Facts.Barrier, nil)
+				done := t.Start(t.Facts.BarrierMethod, nil)
 				t.Answer(done)
-				t.Request(t.Facts.Barrier, nil)
+				t.Request(t.Facts.BarrierMethod, nil)
 				from := notifyCancelled(t, check.Params{"requestId": rawID(done.ID), "reason": "mcpcheck is late"})
 				expectIgnored(t, from, "a cancellation of an answered request", done.ID)
 			},
@@ -86,7 +86,7 @@ func notificationProbes() []check.Check {
 				const races = 5
 				requireNotifications(t)
 				for range races {
-					running := t.Start(t.Facts.Barrier, nil)
+					running := t.Start(t.Facts.BarrierMethod, nil)
 					notifyCancelled(t, check.Params{"requestId": rawID(running.ID)})
 				}
 				t.Survives("a cancellation right after its request")
@@ -132,7 +132,7 @@ var reactsToUnmatchedKey = check.NewKey[bool]("reacts to unmatched cancellations
 func reactsToUnmatched(t *check.T) bool {
 	return check.Once(t, reactsToUnmatchedKey, func() bool {
 		from := check.SendUnmatchedCancellations(t)
-		r := t.Try(t.Facts.Barrier, nil)
+		r := t.Try(t.Facts.BarrierMethod, nil)
 		return r.Err != nil || slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
 			return m.IsResponse() && hasNoID(m)
 		})
@@ -140,7 +140,7 @@ func reactsToUnmatched(t *check.T) bool {
 }
 
 // hasNoID reports whether a message has no id or the id null.
-func hasNoID(m wire.Message) bool { return !m.ID().Present() || m.ID().Null() }
+func hasNoID(m wire.Message) bool { return !m.ID().IsPresent() || m.ID().IsNull() }
 
 // rawID returns an id as it was sent.
 func rawID(id wire.ID) json.RawMessage { return json.RawMessage(id.Raw) }

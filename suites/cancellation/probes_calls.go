@@ -99,14 +99,14 @@ func callProbes() []check.Check {
 					"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
 				}})
 				isAnswer := check.ResponseTo(running.ID)
-				m, ok := t.Await(running.Sent, func(m wire.Message) bool {
+				m, ok := t.Await(running.FrameIndex, func(m wire.Message) bool {
 					return m.Method() == "notifications/subscriptions/acknowledged" || isAnswer(m)
 				})
 				if !ok || m.IsResponse() {
 					t.NotObserved("the server opened no subscription", "")
 				}
-				t.Request(t.Facts.Barrier, nil)
-				for _, m := range t.Received(running.Sent) {
+				t.Request(t.Facts.BarrierMethod, nil)
+				for _, m := range t.Received(running.FrameIndex) {
 					if isAnswer(m) {
 						t.NotObserved("the server does not keep the subscription open", "")
 					}
@@ -131,7 +131,7 @@ func judgeSlowCall(t *check.T, w *toolcalls.Cancelled) {
 			continue
 		}
 		running := t.Start("tools/call", offer.CallParams(tool, args[0]))
-		t.Request(t.Facts.Barrier, nil)
+		t.Request(t.Facts.BarrierMethod, nil)
 		if t.TryAnswer(running, t.Timeout()/20).Err == nil {
 			continue // it is not slow this time
 		}

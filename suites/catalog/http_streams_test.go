@@ -54,12 +54,16 @@ func (w *wireTap) event(n int, id, raw string) {
 	w.add(wire.Server, raw, wire.HTTP{Exchange: n, Event: e})
 }
 
-func (w *wireTap) end(n int) { w.add(wire.Server, "", wire.HTTP{Exchange: n, End: wire.EndedByPeer}) }
+func (w *wireTap) end(n int) {
+	w.add(wire.Server, "", wire.HTTP{Exchange: n, EndReason: wire.EndedByPeer})
+}
 
-func (w *wireTap) broke(n int) { w.add(wire.Server, "", wire.HTTP{Exchange: n, End: "unexpected EOF"}) }
+func (w *wireTap) broke(n int) {
+	w.add(wire.Server, "", wire.HTTP{Exchange: n, EndReason: "unexpected EOF"})
+}
 
 func (w *wireTap) left(n int) {
-	w.add(wire.Client, "", wire.HTTP{Exchange: n, End: "closed by the client"})
+	w.add(wire.Client, "", wire.HTTP{Exchange: n, EndReason: "closed by the client"})
 }
 
 func (w *wireTap) comment(n int) {

@@ -25,7 +25,7 @@ func TestAnIDThatNothingHadIsNotAStreamWithoutResponse(t *testing.T) {
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`), HTTP: &wire.HTTP{Exchange: 2, Method: http.MethodPost}},
 			{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}},
 			{From: wire.Server, Raw: []byte(c.response), HTTP: &wire.HTTP{Exchange: 2, Event: &wire.Event{Type: "message"}}},
-			{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, End: wire.EndedByPeer, Last: true}},
+			{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, EndReason: wire.EndedByPeer, Final: true}},
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`), HTTP: &wire.HTTP{Exchange: 3, Method: http.MethodPost}},
 			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`), HTTP: &wire.HTTP{Exchange: 3, Status: http.StatusOK}},
 		})

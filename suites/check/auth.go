@@ -115,7 +115,7 @@ func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 		return f
 	}
 	h := *f.HTTP
-	h.URL, h.Body, h.End, h.Header = a.Hide(h.URL), a.Hide(h.Body), a.Hide(h.End), map[string][]string{}
+	h.URL, h.Body, h.EndReason, h.Header = a.Hide(h.URL), a.Hide(h.Body), a.Hide(h.EndReason), map[string][]string{}
 	for key, values := range f.HTTP.Header {
 		for _, v := range values {
 			h.Header[key] = append(h.Header[key], a.Hide(v))
@@ -128,7 +128,7 @@ func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 // Bearer returns the access token that every request of the session carries, ""
 // for none.
 func (a Auth) Bearer() string {
-	return a.t.s.Bearer()
+	return a.t.s.BearerToken()
 }
 
 // Token returns a token by what is particular about it; where the user gives none

@@ -10,8 +10,8 @@ import (
 // Asked is one thing that a server asks the client for, and ClientAnswer how the
 // client answers it; the zero ClientAnswer is no answer.
 type (
-	Asked        = session.Asked
-	ClientAnswer = session.Reply
+	Asked        = session.HostRequest
+	ClientAnswer = session.HostReply
 )
 
 // An Ask is one thing that a server was seen to ask for: a request of its own,
@@ -29,7 +29,7 @@ func Asks(e wire.Entry) []Ask {
 	switch {
 	case m.Kind == wire.Request && m.Method() != "ping":
 		return []Ask{{Method: m.Method(), Params: m.Params(), Frame: e}}
-	case session.Interim(m):
+	case session.IsInputRequired(m):
 		var out []Ask
 		m.Result().Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
 			out = append(out, Ask{Method: entry.Get("method").String(), Params: entry.Get("params"), Key: key.String(), Frame: e})
@@ -71,27 +71,27 @@ func (c Client) Requests(from int) []Ask {
 // host that agrees to everything. f is called on another goroutine. If f returns
 // the zero ClientAnswer, the body may answer by Send.
 func (c Client) Answer(f func(Asked) ClientAnswer) {
-	c.t.s.Answering(f)
-	*c.t.undo = append(*c.t.undo, func() { c.t.s.Answering(nil) })
+	c.t.s.OverrideHost(f)
+	*c.t.undo = append(*c.t.undo, func() { c.t.s.OverrideHost(nil) })
 }
 
 // Invoke sends a request and answers what the server asks for on its behalf, in
 // the way of the era, until the answer is complete. It returns the last answer.
 func (c Client) Invoke(method string, params Params) Reply {
-	return c.t.reply(c.t.s.Invoke(c.t.ctx, method, params))
+	return c.t.reply(c.t.s.RequestWithInput(c.t.ctx, method, params))
 }
 
 // Continue goes on from a first answer until the answer is complete.
 func (c Client) Continue(method string, params Params, first wire.Entry) Reply {
-	return c.t.reply(c.t.s.Rounds(c.t.ctx, method, params, first))
+	return c.t.reply(c.t.s.SupplyInput(c.t.ctx, method, params, first))
 }
 
 // Retry returns the params of the next round of a request after an interim
 // result, with what the host answers; ok is false if it answered nothing that
 // was asked for.
 func (c Client) Retry(params Params, interim gjson.Result) (retry Params, ok bool) {
-	return c.t.s.Retry(params, interim)
+	return c.t.s.RetryParams(params, interim)
 }
 
 // Capabilities returns what we declare as the client of this session.
-func (c Client) Capabilities() Params { return c.t.s.Declared() }
+func (c Client) Capabilities() Params { return c.t.s.ClientCapabilities() }

@@ -29,7 +29,7 @@ type Heard struct {
 
 // Streams tells whether the answer is an event stream.
 func (h *Heard) Streams() bool {
-	return h.Head != nil && h.Head.HTTP.Status == http.StatusOK && h.Head.HTTP.Streams()
+	return h.Head != nil && h.Head.HTTP.Status == http.StatusOK && h.Head.HTTP.IsEventStream()
 }
 
 // Field returns the first value of a header field of the request, "" for none.
@@ -47,7 +47,7 @@ func (h *Heard) Session() string {
 // Posted returns the messages that were posted, those of batches one by one;
 // none where it was no message of the session.
 func (h *Heard) Posted() []wire.Message {
-	if h.Begun.HTTP.Method != http.MethodPost || h.Begun.Wordless() {
+	if h.Begun.HTTP.Method != http.MethodPost || h.Begun.IsTransportOnly() {
 		return nil
 	}
 	return h.Begun.Message.Elements()
@@ -68,7 +68,7 @@ func (v *View) Exchanges() []*Heard {
 	}
 	var out []*Heard
 	by := map[int]*Heard{}
-	for _, e := range v.transcript.AllFrom(0) {
+	for _, e := range v.transcript.AllEntriesFrom(0) {
 		if e.HTTP == nil {
 			continue
 		}
@@ -95,10 +95,10 @@ func (h *Heard) heard(m Moment) {
 	if m.HTTP.Status != 0 {
 		h.Head = &m
 	}
-	if !m.Wordless() || m.HTTP.Event != nil {
+	if !m.IsTransportOnly() || m.HTTP.Event != nil {
 		h.Came = append(h.Came, m)
 	}
-	if m.HTTP.End != "" || m.HTTP.Status != 0 && !m.HTTP.Streams() {
+	if m.HTTP.EndReason != "" || m.HTTP.Status != 0 && !m.HTTP.IsEventStream() {
 		h.End = &m
 	}
 }
@@ -129,7 +129,7 @@ func (j *J) FailAt(m Moment, format string, args ...any) {
 	}
 	j.out.State = Violated
 	j.out.Detail = fmt.Sprintf(format, args...)
-	if !m.Wordless() {
+	if !m.IsTransportOnly() {
 		j.out.Got = m.Message.Summary()
 	}
 	j.out.Frames = excerpt(j.transcript, max(0, m.At-framesBefore), m.At)

@@ -37,14 +37,16 @@ func At(to *url.URL) Edit { return func(r *transport.HTTPRequest) { r.URL = to }
 
 // WithoutGivenHeaders removes the header fields that the user gives, such as a
 // token.
-func WithoutGivenHeaders() Edit { return func(r *transport.HTTPRequest) { r.Strange = true } }
+func WithoutGivenHeaders() Edit {
+	return func(r *transport.HTTPRequest) { r.OmitEndpointHeader = true }
+}
 
 // Post sends bytes by POST as the session would post them, changed by the edits,
 // and returns when the head of the response has arrived. Judges do not see the
 // request and its response, since a request that the server should refuse says
 // nothing about the session. A missing response fails the check.
 func (h HTTP) Post(raw string, edits ...Edit) *Exchange {
-	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
+	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	return h.t.exchange(r, err, edits)
 }
 
@@ -52,19 +54,19 @@ func (h HTTP) Post(raw string, edits ...Edit) *Exchange {
 // header fields of the session, changed by the edits. A missing response fails the
 // check.
 func (h HTTP) Request(method string, edits ...Edit) *Exchange {
-	r, err := h.t.s.Asking(method)
+	r, err := h.t.s.NewRequest(method)
 	return h.t.exchange(r, err, edits)
 }
 
 // TryPost is like Post but returns why there is no response.
 func (h HTTP) TryPost(raw string, edits ...Edit) (*Exchange, error) {
-	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
+	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	return h.t.tryExchange(r, err, edits)
 }
 
 // TryRequest is like Request but returns why there is no response.
 func (h HTTP) TryRequest(method string, edits ...Edit) (*Exchange, error) {
-	r, err := h.t.s.Asking(method)
+	r, err := h.t.s.NewRequest(method)
 	return h.t.tryExchange(r, err, edits)
 }
 
@@ -85,9 +87,9 @@ func (h HTTP) Together(posts []Posting) []*Exchange {
 			var r transport.HTTPRequest
 			var err error
 			if p.Method == "" {
-				r, err = h.t.s.Posting(h.t.ctx, []byte(p.Raw))
+				r, err = h.t.s.NewPostRequest(h.t.ctx, []byte(p.Raw))
 			} else {
-				r, err = h.t.s.Asking(p.Method)
+				r, err = h.t.s.NewRequest(p.Method)
 			}
 			if err != nil {
 				return
@@ -95,7 +97,7 @@ func (h HTTP) Together(posts []Posting) []*Exchange {
 			for _, edit := range p.Edits {
 				edit(&r)
 			}
-			if x, err := h.t.s.Exchange(h.t.ctx, r); err == nil {
+			if x, err := h.t.s.StartExchange(h.t.ctx, r); err == nil {
 				out[i] = x
 			}
 		})
@@ -108,23 +110,23 @@ func (h HTTP) Together(posts []Posting) []*Exchange {
 // PostAt is like TryPost but connects to another address of the server's machine;
 // the request keeps the name of the server.
 func (h HTTP) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
-	r, err := h.t.s.Posting(h.t.ctx, []byte(raw))
+	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	var x *Exchange
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)
 		}
-		x, err = h.t.s.ExchangeAt(h.t.ctx, address, r)
+		x, err = h.t.s.StartExchangeAt(h.t.ctx, address, r)
 	}
 	if err == nil {
-		h.t.mark = x.At
+		h.t.mark = x.FrameIndex
 	}
 	h.t.interrupted()
 	return x, err
 }
 
 // Addresses returns the addresses under which other machines reach this one.
-func (h HTTP) Addresses() []netip.Addr { return h.t.s.Addresses() }
+func (h HTTP) Addresses() []netip.Addr { return h.t.s.LocalAddresses() }
 
 // URL returns the URL of the server, or nil if the transport is not HTTP.
 func (h HTTP) URL() *url.URL { return h.t.s.Endpoint() }
@@ -135,8 +137,8 @@ func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exch
 			edit(&r)
 		}
 		var x *Exchange
-		if x, err = t.s.Exchange(t.ctx, r); err == nil {
-			t.mark = x.At
+		if x, err = t.s.StartExchange(t.ctx, r); err == nil {
+			t.mark = x.FrameIndex
 			return x, nil
 		}
 	}
@@ -157,7 +159,7 @@ func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *Exchange
 func (h HTTP) Complete(x *Exchange) bool {
 	x.Await(h.t.ctx, h.t.Timeout(), func(*Exchange) bool { return false })
 	h.t.interrupted()
-	_, over := x.Over()
+	_, over := x.Ended()
 	return over
 }
 
@@ -188,7 +190,7 @@ func (h HTTP) AwaitMessage(x *Exchange, within time.Duration, match func(wire.Me
 // Status returns the HTTP status of the response to what we sent in a frame, or 0
 // if there is none so far.
 func (h HTTP) Status(at int) int {
-	all := h.t.s.AllFrom(max(at, 0))
+	all := h.t.s.AllEntriesFrom(max(at, 0))
 	if at < 0 || len(all) == 0 || all[0].From != wire.Client || all[0].HTTP == nil {
 		return 0
 	}
@@ -209,8 +211,8 @@ func (h HTTP) Response(x *Exchange) (wire.Message, bool) {
 // Mark names the request at fault. A request of another session, which a shared
 // result may hold, stays unmarked.
 func (h HTTP) Mark(x *Exchange) {
-	if here := h.t.s.AllFrom(x.At); len(here) > 0 && x.Begins(here[0].Frame) {
-		h.t.mark = x.At
+	if here := h.t.s.AllEntriesFrom(x.FrameIndex); len(here) > 0 && x.IsRequestFrame(here[0].Frame) {
+		h.t.mark = x.FrameIndex
 	}
 }
 
@@ -246,17 +248,17 @@ func IsLoopback(u *url.URL) bool {
 // Settle waits until the exchange is complete in which we sent a frame, at most as
 // long as for an answer; another exchange may have ended before it. On stdio it
 // returns at once.
-func (h HTTP) Settle(at int) { h.t.s.Settle(h.t.ctx, at, h.t.s.Patience()) }
+func (h HTTP) Settle(at int) { h.t.s.AwaitExchangeEnd(h.t.ctx, at, h.t.s.AnswerTimeout()) }
 
 // Refused reports whether HTTP alone refused what was sent in a frame: a failure
 // status without a message, by which a server says that it cannot accept it
 // (basic/transports#sending-messages-to-the-server).
-func (h HTTP) Refused(at int) bool { return h.t.s.Refused(at) != nil }
+func (h HTTP) Refused(at int) bool { return h.t.s.FailureStatus(at) != nil }
 
 // RequireAccepted ends the body if HTTP alone refused what was sent in a frame: the
 // rule is about a message that is not required then.
 func RequireAccepted(t *T, at int) {
-	if r := t.s.Refused(at); r != nil {
+	if r := t.s.FailureStatus(at); r != nil {
 		t.NotObserved(fmt.Sprintf("it was refused with %v", r), "")
 	}
 }

@@ -15,12 +15,12 @@ import (
 // webHandle returns a handle on a session with the reference over HTTP.
 func webHandle(t *testing.T) *T {
 	t.Helper()
-	site, end, err := server.Serving(transport.HTTP, server.Options{})
+	site, end, err := server.HTTPTarget(transport.HTTP, server.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(end)
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.Grace = 2*time.Second, time.Second
 	return handle(t, t.Context(), session.NewPool(session.NewLauncher(site, o), spec.V2025_11_25))
 }
@@ -53,12 +53,12 @@ func TestAnExchangeIsMarkedInItsOwnSessionOnly(t *testing.T) {
 	here, there := webHandle(t), webHandle(t)
 	x := here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
 	here.HTTP().Post(here.Frame(here.NextID(), "ping", nil))
-	if here.HTTP().Mark(x); here.Marked() != x.At {
-		t.Errorf("frame %d is marked, not %d", here.Marked(), x.At)
+	if here.HTTP().Mark(x); here.Marked() != x.FrameIndex {
+		t.Errorf("frame %d is marked, not %d", here.Marked(), x.FrameIndex)
 	}
 	there.HTTP().Post(there.Frame(there.NextID(), "ping", nil)) // which begins the same exchange of its session
-	for _, e := range there.s.AllFrom(0) {
-		if x.Begins(e.Frame) {
+	for _, e := range there.s.AllEntriesFrom(0) {
+		if x.IsRequestFrame(e.Frame) {
 			t.Errorf("frame %d of another session is taken for it", e.Index)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // RawReply is a response to bytes.
-type RawReply = transport.RawReply
+type RawReply = transport.RawResponse
 
 // Bytes returns the bytes of the HTTP/1.1 request by which the session would post a
 // message, changed by the edits, with all header fields that the user gives. For
@@ -21,16 +21,16 @@ func (h HTTP) Bytes(method, raw string, edits ...Edit) string {
 	var r transport.HTTPRequest
 	var err error
 	if method == http.MethodPost {
-		r, err = h.t.s.Posting(h.t.ctx, []byte(raw))
+		r, err = h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	} else {
-		r, err = h.t.s.Asking(method)
+		r, err = h.t.s.NewRequest(method)
 	}
 	var out []byte
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)
 		}
-		out, err = h.t.s.Bytes(r)
+		out, err = h.t.s.EncodeHTTPRequest(r)
 	}
 	if err != nil {
 		h.t.interrupted()
@@ -65,7 +65,7 @@ func (h HTTP) RawAll(within time.Duration, n int, pieces ...string) (replies []*
 }
 
 func (t *T) rawHTTP(ctx context.Context, n int, pieces []string) (replies []*RawReply, err error) {
-	conn, err := t.s.Raw(ctx)
+	conn, err := t.s.OpenRawConn(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -29,12 +29,12 @@ func rawHandle(t *testing.T, url string, o transport.HTTPOptions) *T {
 	if err != nil {
 		t.Fatal(err)
 	}
-	so := session.Defaults()
+	so := session.DefaultOptions()
 	so.Timeout, so.Grace = 300*time.Millisecond, 100*time.Millisecond
-	l := session.NewLauncher(transport.Site{Endpoint: at, Kind: transport.HTTP}, so)
+	l := session.NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, so)
 	t.Cleanup(l.Close)
 	p := session.NewPool(l, spec.V2025_11_25)
-	s, err := p.Bare(t.Context())
+	s, err := p.Unopened(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		}
 	}
 	for _, f := range h.s.Transcript.Frames(0) {
-		if !f.Wordless() {
+		if !f.IsTransportOnly() {
 			t.Errorf("a message was recorded: %s", f.AppendJSON(nil))
 		}
 		shown.Write(f.AppendJSON(nil))

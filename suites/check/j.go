@@ -71,7 +71,7 @@ func (v *View) Follows(later, earlier wire.Entry) bool {
 	switch {
 	case later.Index <= earlier.Index:
 		return false
-	case later.Beside(earlier.Frame):
+	case later.SameExchange(earlier.Frame):
 		return true
 	case v.ExchangeOf(later) != nil && v.ExchangeOf(later).Field("Last-Event-ID") != "":
 		return false
@@ -117,7 +117,7 @@ func (v *View) from(who wire.Role) []wire.Entry {
 	out := make([]wire.Entry, 0, len(v.entries)/2+1)
 	for _, e := range v.entries {
 		switch {
-		case e.From != who || e.Cut:
+		case e.From != who || e.Truncated:
 			continue
 		case e.Message.Kind != wire.Batch:
 			out = append(out, e)
@@ -150,8 +150,8 @@ func (v *View) Ending() *wire.Ending { return v.ending }
 // Due returns how long answers of the judged side were waited for; 10 seconds
 // where the recording does not tell.
 func (j *J) Due() time.Duration {
-	if j.transcript.Due > 0 {
-		return j.transcript.Due
+	if j.transcript.AnswerTimeout > 0 {
+		return j.transcript.AnswerTimeout
 	}
 	return 10 * time.Second
 }
@@ -222,7 +222,7 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 // may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.asked(response)
-	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.Duplicates) > 0 || j.Garbled(response) {
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.DuplicateKeys) > 0 || j.Garbled(response) {
 		return wire.Entry{}, false
 	}
 	return asked[0], true
@@ -234,7 +234,7 @@ func (j *J) Garbled(response wire.Entry) bool {
 	side := response.From.Peer()
 	broken := Derived(j, "garbled by the "+string(side), func() (out []wire.Entry) {
 		for _, e := range j.entries {
-			if e.From == side && e.Message.Fault != nil {
+			if e.From == side && e.Message.SyntaxError != nil {
 				out = append(out, e)
 			}
 		}
@@ -296,7 +296,7 @@ func (j *J) asked(response wire.Entry) []wire.Entry {
 // is none.
 func (j *J) Unreadable(before wire.Entry) bool {
 	first := Derived(j, "first unreadable", func() int {
-		return slices.IndexFunc(j.entries, func(e wire.Entry) bool { return e.From != j.Of && !e.Message.Readable() })
+		return slices.IndexFunc(j.entries, func(e wire.Entry) bool { return e.From != j.Of && !e.Message.IsIdentifiable() })
 	})
 	return first >= 0 && first < before.Index
 }

@@ -31,7 +31,7 @@ func PingBatch(t *T, n int) (ids []wire.ID, elements []string) {
 	for range n {
 		id := t.NextID()
 		ids = append(ids, id)
-		elements = append(elements, t.Frame(id, t.Facts.Barrier, nil))
+		elements = append(elements, t.Frame(id, t.Facts.BarrierMethod, nil))
 	}
 	return ids, elements
 }
@@ -55,7 +55,7 @@ func MustJSON(v any) []byte {
 
 // InitializeParams returns the params of initialize for a version that need be none.
 func InitializeParams(version string) Params {
-	params := session.Initialize(spec.Handshake.Newest(), nil)
+	params := session.InitializeParams(spec.Handshake.Newest(), nil)
 	params["protocolVersion"] = version
 	return params
 }
@@ -82,7 +82,7 @@ func SendUnmatchedCancellations(t *T) (from int) {
 
 // IsErrorWithoutID matches an error that answers what could not be read.
 func IsErrorWithoutID(m wire.Message) bool {
-	return m.Kind == wire.Error && (!m.ID().Present() || m.ID().Null())
+	return m.Kind == wire.Error && (!m.ID().IsPresent() || m.ID().IsNull())
 }
 
 // IsComplete tells whether a result is the final one, not a request for input.

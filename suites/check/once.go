@@ -15,20 +15,20 @@ func (k Key[V]) For(what string) Key[V] { return Key[V]{k.name + " " + what} }
 // revision. If compute ends the body, or a limit on the rate of requests turned it
 // away, the next check calls it again.
 func Once[V any](t *T, key Key[V], compute func() V) V {
-	if v, ok := t.pool.Memo(key.name); ok {
+	if v, ok := t.pool.Cached(key.name); ok {
 		return v.(V)
 	}
-	limited := t.pool.Limited()
+	limited := t.pool.RateLimitedCount()
 	v := compute()
-	if t.pool.Limited() == limited {
-		t.pool.Remember(key.name, v)
+	if t.pool.RateLimitedCount() == limited {
+		t.pool.Cache(key.name, v)
 	}
 	return v
 }
 
 // Known returns what Once keeps for a key; ok is false if nothing was computed.
 func Known[V any](t *T, key Key[V]) (v V, ok bool) {
-	kept, ok := t.pool.Memo(key.name)
+	kept, ok := t.pool.Cached(key.name)
 	if ok {
 		v = kept.(V)
 	}
@@ -40,7 +40,7 @@ func Known[V any](t *T, key Key[V]) (v V, ok bool) {
 type Trait string
 
 // Learn records a trait.
-func Learn(t *T, trait Trait) { t.pool.Learn(string(trait)) }
+func Learn(t *T, trait Trait) { t.pool.SetTargetTrait(string(trait)) }
 
 // Has reports whether a trait was recorded.
-func Has(t *T, trait Trait) bool { return t.pool.Learnt(string(trait)) }
+func Has(t *T, trait Trait) bool { return t.pool.HasTargetTrait(string(trait)) }

@@ -45,7 +45,7 @@ type Outcome struct {
 
 // watched is a message that is looked for until the session ends.
 type watched struct {
-	ban        *session.Ban
+	ban        *session.Watch
 	transcript *wire.Transcript
 	from       int
 }
@@ -56,7 +56,7 @@ type watched struct {
 func (o Outcome) Late() Outcome {
 	if o.State == Violated {
 		for _, w := range o.awaited {
-			if hit := w.ban.Hit(); hit != nil {
+			if hit := w.ban.Found(); hit != nil {
 				return Outcome{State: Kept, Took: o.Took, Notes: append(o.Notes, "the answer came only after later requests were answered: "+hit.Message.Summary())}
 			}
 		}
@@ -65,9 +65,9 @@ func (o Outcome) Late() Outcome {
 		return o
 	}
 	for _, w := range o.forbidden {
-		if hit := w.ban.Hit(); hit != nil {
+		if hit := w.ban.Found(); hit != nil {
 			o.State = Violated
-			o.Expected = w.ban.What
+			o.Expected = w.ban.Description
 			o.Got = hit.Message.Summary()
 			o.Detail = "a forbidden answer came: " + o.Got
 			o.Frames = excerpt(w.transcript, w.from, hit.Index)
@@ -129,21 +129,21 @@ func excerpt(t *wire.Transcript, from, mark int) []wire.Frame {
 			keep = append(frames[:maxFrames/2:maxFrames/2], frames[at-maxFrames/4:min(len(frames), at+maxFrames/4)]...)
 			from += at - maxFrames/4 - maxFrames/2
 			for i := range keep[:maxFrames/2] {
-				keep[i].Mark = false
+				keep[i].Marked = false
 			}
-			keep[maxFrames/2+maxFrames/4].Mark = true
+			keep[maxFrames/2+maxFrames/4].Marked = true
 			mark = -1
 		}
 		frames = slices.Clone(keep) // the rest is not held
 	}
 	for i := range frames {
 		if from+i == mark {
-			frames[i].Mark = true
+			frames[i].Marked = true
 		}
 		if n := len(frames[i].Raw); n > maxFrameBytes {
 			frames[i].Raw = append(append([]byte(nil), frames[i].Raw[:maxFrameBytes]...), "…"...)
 			frames[i].Note = "shortened here"
-			frames[i].Cut = true
+			frames[i].Truncated = true
 		}
 	}
 	return frames

@@ -42,7 +42,7 @@ func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	if !forgotten || ctx.Err() != nil {
 		return out
 	}
-	env.Pool.Forget() // what was learnt in the session that ended
+	env.Pool.ClearCache() // what was learnt in the session that ended
 	again, _ := run(ctx, c, env)
 	again.Notes = append(again.Notes, "the server had ended the session in which it ran at first: "+out.Detail)
 	return again
@@ -54,13 +54,13 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 	}
-	limited := env.Pool.Limited()
+	limited := env.Pool.RateLimitedCount()
 	s, err := sessionFor(ctx, c, env.Pool)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 		}
-		if env.Pool.Limited() > limited {
+		if env.Pool.RateLimitedCount() > limited {
 			return turnedAway(Outcome{Detail: err.Error()}), false
 		}
 		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}, false
@@ -87,8 +87,8 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.after(c, &out)
-	forgotten = (out.State == Violated || out.Killed) && s.Forgotten()
-	if env.Pool.Limited() > limited && (out.State == Violated || out.State == Kept) {
+	forgotten = (out.State == Violated || out.Killed) && s.EndedByServer()
+	if env.Pool.RateLimitedCount() > limited && (out.State == Violated || out.State == Kept) {
 		return turnedAway(out), forgotten
 	}
 	return out, forgotten
@@ -107,11 +107,11 @@ func turnedAway(was Outcome) Outcome {
 func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Session, error) {
 	switch c.Session {
 	case UnopenedSession:
-		return pool.Bare(ctx)
+		return pool.Unopened(ctx)
 	case OwnSession:
-		return pool.Fresh(ctx)
+		return pool.NewSession(ctx)
 	case NoCapabilities:
-		return pool.Plain(ctx)
+		return pool.SharedWithoutCapabilities(ctx)
 	}
 	return pool.Shared(ctx)
 }
@@ -140,20 +140,20 @@ func (t *T) after(c Check, out *Outcome) {
 	if t.ctx.Err() != nil {
 		return
 	}
-	if t.s.Over() == nil && !c.Malforms && out.State != Violated && !out.unsent {
+	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent {
 		return // its last answer showed that it lives
 	}
-	live := t.s.Liveness(t.ctx)
+	live := t.s.CheckLiveness(t.ctx)
 	if live == session.Alive || t.ctx.Err() != nil {
 		return
 	}
 	out.Killed = true
-	if over := t.s.Over(); over != nil {
+	if over := t.s.ConnectionError(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
 	} else {
 		out.Notes = append(out.Notes, "It answered no further request.")
 	}
-	t.pool.Retire(t.s)
+	t.pool.Discard(t.s)
 }
 
 // Look runs a judge over one transcript.

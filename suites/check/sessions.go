@@ -11,26 +11,32 @@ import (
 func (s Sessions) Open() session.Opening { return s.t.s.Open(s.t.ctx, s.t.pool.StartTimeout()) }
 
 // Another returns the handle of a second session at the same revision.
-func (s Sessions) Another() *T { return s.t.beside(s.t.pool.Fresh(s.t.ctx)) }
+func (s Sessions) Another() *T { return s.t.beside(s.t.pool.NewSession(s.t.ctx)) }
 
 // Unopened returns the handle of a second session in which nothing was sent.
-func (s Sessions) Unopened() *T { return s.t.beside(s.t.pool.Bare(s.t.ctx)) }
+func (s Sessions) Unopened() *T { return s.t.beside(s.t.pool.Unopened(s.t.ctx)) }
 
 // UnopenedAt returns the handle of a second session in which nothing was sent and
 // that is used at another revision. The judges of this revision do not see it.
-func (s Sessions) UnopenedAt(rev spec.Revision) *T { return s.t.beside(s.t.pool.BareAt(s.t.ctx, rev)) }
+func (s Sessions) UnopenedAt(rev spec.Revision) *T {
+	return s.t.beside(s.t.pool.UnopenedAt(s.t.ctx, rev))
+}
 
 // As returns the handle of a second session at the same revision, in which the
 // client is another host.
-func (s Sessions) As(host *session.Host) *T { return s.t.beside(s.t.pool.FreshAs(s.t.ctx, host)) }
+func (s Sessions) As(host *session.Host) *T {
+	return s.t.beside(s.t.pool.NewSessionWithHost(s.t.ctx, host))
+}
 
 // User returns the handle of a second session at the same revision, whose requests
 // carry another bearer token.
-func (s Sessions) User(token string) *T { return s.t.beside(s.t.pool.User(s.t.ctx, token)) }
+func (s Sessions) User(token string) *T {
+	return s.t.beside(s.t.pool.NewSessionWithToken(s.t.ctx, token))
+}
 
 // TryUser is like User but returns why no session could be opened.
 func (s Sessions) TryUser(token string) (*T, error) {
-	opened, err := s.t.pool.User(s.t.ctx, token)
+	opened, err := s.t.pool.NewSessionWithToken(s.t.ctx, token)
 	s.t.interrupted()
 	if err != nil {
 		return nil, err

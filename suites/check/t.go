@@ -66,7 +66,7 @@ func (t *T) noteRefusal() {
 		if e.From != wire.Client {
 			continue
 		}
-		if r := t.s.Refused(e.Index); r != nil {
+		if r := t.s.FailureStatus(e.Index); r != nil {
 			if reason := r.Error(); !strings.Contains(t.out.Detail, reason) {
 				t.Note("the %s was refused with %s", e.Message.Summary(), reason)
 			}
@@ -161,7 +161,7 @@ func (t *T) Marked() int { return t.mark }
 func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
 
 // Capabilities returns the capabilities that the server declared.
-func (t *T) Capabilities() gjson.Result { return t.s.Capabilities() }
+func (t *T) Capabilities() gjson.Result { return t.s.ServerCapabilities() }
 
 // Opening returns the outcome of the opening of the session.
 func (t *T) Opening() session.Opening { return t.s.Opening }
@@ -213,9 +213,9 @@ func (t *T) due(err error) {
 	if err == nil {
 		return
 	}
-	var none *session.NoAnswer
-	var long *session.TooLong
-	var unsent *session.Unsent
+	var none *session.NoAnswerError
+	var long *session.AnswerTooLongError
+	var unsent *session.NotSentError
 	switch {
 	case t.ctx.Err() != nil:
 		t.out.State, t.out.Cause = NotRun, context.Cause(t.ctx).Error()
@@ -248,7 +248,7 @@ func (t *T) Start(method string, params Params, id ...wire.ID) *Call {
 	if len(id) > 0 {
 		of = id[0]
 	}
-	c, err := t.s.StartID(t.ctx, of, method, params)
+	c, err := t.s.StartWithID(t.ctx, of, method, params)
 	t.due(err)
 	return c
 }
@@ -310,7 +310,7 @@ func (t *T) SendChunks(pause func(first int), chunks ...string) int {
 	for i, c := range chunks {
 		raw[i] = []byte(c)
 	}
-	at, err := t.s.SendPaused(t.ctx, pause, raw...)
+	at, err := t.s.SendChunksWithPause(t.ctx, pause, raw...)
 	t.due(err)
 	return at
 }
@@ -318,11 +318,11 @@ func (t *T) SendChunks(pause func(first int), chunks ...string) int {
 // Await returns the first message after a frame that matches; ok is false if none
 // comes in the time for an answer, or in the given time, or the connection ends.
 func (t *T) Await(from int, match func(wire.Message) bool, within ...time.Duration) (m wire.Message, ok bool) {
-	limit := t.s.Patience()
+	limit := t.s.AnswerTimeout()
 	if len(within) > 0 {
 		limit = within[0]
 	}
-	r := t.reply(t.s.Await(t.ctx, from, limit, match))
+	r := t.reply(t.s.AwaitMessage(t.ctx, from, limit, match))
 	return r.Message, r.Err == nil
 }
 
@@ -332,12 +332,12 @@ func (t *T) Await(from int, match func(wire.Message) bool, within ...time.Durati
 // is missing and it comes later in the session, the failure is withdrawn: servers
 // answer out of order.
 func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	hope := t.s.Hope(from, match)
-	if hope.Hit() == nil {
-		_ = t.s.Barrier(t.ctx)
+	hope := t.s.ExpectLater(from, match)
+	if hope.Found() == nil {
+		_ = t.s.AwaitBarrier(t.ctx)
 		t.HTTP().Settle(from)
 	}
-	if hit := hope.Hit(); hit != nil {
+	if hit := hope.Found(); hit != nil {
 		t.mark = hit.Index
 		for _, part := range hit.Message.Elements() {
 			if match(part) {
@@ -355,10 +355,10 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	ban := t.s.Forbid(what, from, match)
 	t.out.forbidden = append(t.out.forbidden, watched{ban, t.s.Transcript, from})
-	if err := t.s.Barrier(t.ctx); err != nil && ban.Hit() == nil {
+	if err := t.s.AwaitBarrier(t.ctx); err != nil && ban.Found() == nil {
 		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err), "")
 	}
-	if hit := ban.Hit(); hit != nil {
+	if hit := ban.Found(); hit != nil {
 		t.mark = hit.Index
 		t.Fail(what, hit.Message.Summary(), "a forbidden answer came: %s", hit.Message.Summary())
 	}
@@ -381,10 +381,10 @@ func Attempt(t *T, body func(*T)) {
 
 // Survives fails the check if the server no longer answers.
 func (t *T) Survives(stimulus string) {
-	if live := t.s.Liveness(t.ctx); live != session.Alive {
+	if live := t.s.CheckLiveness(t.ctx); live != session.Alive {
 		t.interrupted()
 		why := string(live)
-		if over := t.s.Over(); over != nil {
+		if over := t.s.ConnectionError(); over != nil {
 			why += ": " + over.Error()
 		}
 		t.Fail("the server still answers", why, "after %s the server no longer answers (%s)", stimulus, why)
@@ -392,7 +392,7 @@ func (t *T) Survives(stimulus string) {
 }
 
 // Over returns why the connection has ended, or nil.
-func (t *T) Over() error { return t.s.Over() }
+func (t *T) Over() error { return t.s.ConnectionError() }
 
 // Received returns the messages of the server from a frame on, batches taken apart.
 func (t *T) Received(from int) []wire.Message {
@@ -416,5 +416,5 @@ func (t *T) NextID() wire.ID { return t.s.NextID() }
 
 // Frame returns the bytes of a request as this revision requires it.
 func (t *T) Frame(id wire.ID, method string, params Params) string {
-	return string(session.Frame(id, method, t.s.Stamp(params)))
+	return string(session.EncodeMessage(id, method, t.s.AddRequestMeta(params)))
 }

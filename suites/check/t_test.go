@@ -41,7 +41,7 @@ func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
 }
 
 func quick() session.Options {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.Grace = time.Second, 200*time.Millisecond
 	return o
 }
@@ -65,7 +65,7 @@ func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
 		if o.State != Violated || o.Detail != "the other session is at fault" {
 			t.Fatalf("%s: %+v", id, o)
 		}
-		if len(o.Frames) != 2 || !strings.Contains(string(o.Frames[0].Raw), "mcpcheck/first") || !o.Frames[1].Mark {
+		if len(o.Frames) != 2 || !strings.Contains(string(o.Frames[0].Raw), "mcpcheck/first") || !o.Frames[1].Marked {
 			t.Errorf("%s shows %d frames: %v", id, len(o.Frames), o.Frames)
 		}
 	}

@@ -33,7 +33,7 @@ func small(_ context.Context, in io.Reader, out io.Writer) error {
 // handle returns the handle of a probe on a session of its own.
 func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 	t.Helper()
-	s, err := pool.Fresh(t.Context())
+	s, err := pool.NewSession(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 }
 
 func pool() *session.Pool {
-	o := session.Defaults()
+	o := session.DefaultOptions()
 	o.Timeout, o.Grace = 100*time.Millisecond, 100*time.Millisecond
 	return session.NewPool(session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, o), spec.V2025_06_18)
 }
@@ -73,7 +73,7 @@ func TestTryingBreaksNoRule(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
 	_, err := body.Try("tools/list", nil).Get()
-	var none *session.NoAnswer
+	var none *session.NoAnswerError
 	if !errors.As(err, &none) || none.State != session.Mute {
 		t.Errorf("the error is %v", err)
 	}
@@ -90,7 +90,7 @@ func TestTryingBreaksNoRule(t *testing.T) {
 // What is learnt of a server is known at every revision, what is remembered at
 // its own alone.
 func TestLearningIsOfTheServer(t *testing.T) {
-	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.Defaults())
+	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.DefaultOptions())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher, spec.V2025_11_25)}
 	if Learn(one, "slow"); !Has(other, "slow") || Has(other, "quick") {
 		t.Error("what was learnt at one revision is not known at the other, or more is")

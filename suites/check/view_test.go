@@ -44,7 +44,7 @@ func TestJudgesDoNotCountFramesOfTheTransport(t *testing.T) {
 	}
 	marked := 0
 	for _, f := range o.Frames {
-		if f.Mark {
+		if f.Marked {
 			marked++
 			if f.Message().Result().Get("at").String() != "fault" {
 				t.Errorf("marked %s", f.AppendJSON(nil))

@@ -28,7 +28,7 @@ func judges() []check.Check {
 				places := []string{"/completion", "/completion/values", "/completion/values/*"}
 				check.Each(j, transcript.CompleteResults(j, "CompleteResult"), func(h transcript.Checked) bool {
 					for _, v := range h.Broken {
-						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Place(), places) {
+						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Pointer(), places) {
 							j.Fail(h.Entry, "%s: %s", h.Name, v)
 							break
 						}

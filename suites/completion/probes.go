@@ -232,7 +232,7 @@ func hasValues(m wire.Message) bool { return len(m.Result().Get("completion.valu
 
 // isMethodUnknown reports whether a message is the error of an unknown method.
 func isMethodUnknown(m wire.Message) bool {
-	code, _ := m.Code()
+	code, _ := m.ErrorCode()
 	return code == spec.MethodNotFound
 }
 

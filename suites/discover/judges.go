@@ -64,7 +64,7 @@ func judges() []check.Check {
 					if !ok || !listed[version] {
 						return false
 					}
-					if code, _ := e.Message.Code(); code == spec.UnsupportedVersion {
+					if code, _ := e.Message.ErrorCode(); code == spec.UnsupportedVersion {
 						j.Fail(e, "server/discover lists the version %s, but a request of it was refused with error -32022", version)
 					}
 					return true

@@ -35,7 +35,7 @@ func requiredJudges() []check.Check {
 					if !list.IsArray() || list.Get("0.mode").String() != "url" {
 						return false
 					}
-					if code, _ := e.Message.Code(); code != spec.LegacyURLElicitationError {
+					if code, _ := e.Message.ErrorCode(); code != spec.LegacyURLElicitationError {
 						j.Fail(e, "an error that lists elicitations has the code %d", code)
 					}
 					return true
@@ -115,7 +115,7 @@ func requiredJudges() []check.Check {
 // requiredErrors returns the errors -32042.
 func requiredErrors(j *check.J) []wire.Entry {
 	return transcript.Filter(transcript.ErrorResponses(j), func(e wire.Entry) bool {
-		code, _ := e.Message.Code()
+		code, _ := e.Message.ErrorCode()
 		return code == spec.LegacyURLElicitationError
 	})
 }

@@ -113,7 +113,7 @@ func completionJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, completions(j), func(s transcript.Message) bool {
 					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
-						if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) {
+						if !transcript.PointerMatches(v.Pointer(), transcript.CommonPlaces) {
 							j.Fail(s.Entry, "%s: %s", s.Name, v)
 							break
 						}

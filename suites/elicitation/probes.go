@@ -128,7 +128,7 @@ func answerForm(requested gjson.Result, content []byte) func(check.Asked) check.
 // acceptForm accepts a form with valid content; it declines a form for which none can
 // be made.
 func acceptForm(a check.Asked) check.ClientAnswer {
-	content, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
+	content, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
 	if err != nil {
 		return check.ClientAnswer{Result: check.Params{"action": "decline"}}
 	}

@@ -19,7 +19,7 @@ func badAnswers() []struct {
 		reply check.ClientAnswer
 	}{
 		{"error -1 of a user who refused", check.ClientAnswer{Code: -1, Message: "User rejected the request"}},
-		{"error -32601", session.NoSuchMethod()},
+		{"error -32601", session.MethodNotFoundReply()},
 		{"error -32603", check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck failed inside"}},
 		{"an empty result", check.ClientAnswer{Result: check.Params{}}},
 		{"a result with a foreign member", check.ClientAnswer{Result: check.Params{"mcpcheck": []any{nil}}}},
@@ -44,13 +44,13 @@ func AnswersSurvived(t *check.T, method string) {
 	running, err := t.TryStart(a.Method, a.Params)
 	asked := false
 	if err == nil {
-		_, asked = t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method })
+		_, asked = t.Await(running.FrameIndex, func(m wire.Message) bool { return m.Method() == method })
 		t.Cancel(running)
 	}
 	t.Client().Answer(nil)
 	t.Survives("a request whose question was never answered was cancelled")
 	if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
-		answerWithdrawn(t, running.Sent)
+		answerWithdrawn(t, running.FrameIndex)
 	}
 	asking.AnswerOpen(t) // it would be left waiting when the session ends
 }
@@ -73,7 +73,7 @@ func answerWithdrawn(t *check.T, from int) {
 	}
 	for _, ask := range t.Client().Requests(from) {
 		if id := ask.Frame.Message.ID(); ask.Key == "" && id.Raw == m.Params().Get("requestId").Raw {
-			t.Send(string(session.Response(id, check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
+			t.Send(string(session.EncodeResponse(id, check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
 			t.Survives("an answer to a request that it had cancelled")
 		}
 	}
@@ -88,14 +88,14 @@ func lateAnswers(t *check.T, a asking.Asker, method string) {
 		t.Survives("bad answers to " + method)
 		return
 	}
-	t.Await(running.Sent, func(m wire.Message) bool { return m.Method() == method || m.IsResponse() && m.ID().Equal(running.ID) })
-	if _, ok := t.Try(t.Facts.Barrier, nil).Answer(); !ok {
-		t.Fail("an answer to "+t.Facts.Barrier, "none", "while it waits for an answer to %s the server answers nothing else", method)
+	t.Await(running.FrameIndex, func(m wire.Message) bool { return m.Method() == method || m.IsResponse() && m.ID().Equal(running.ID) })
+	if _, ok := t.Try(t.Facts.BarrierMethod, nil).Answer(); !ok {
+		t.Fail("an answer to "+t.Facts.BarrierMethod, "none", "while it waits for an answer to %s the server answers nothing else", method)
 	}
 	t.Client().Answer(nil)
-	for _, ask := range t.Client().Requests(running.Sent) {
-		reply := session.Willing().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
-		answer := string(session.Response(ask.Frame.Message.ID(), reply))
+	for _, ask := range t.Client().Requests(running.FrameIndex) {
+		reply := session.FullHost().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
+		answer := string(session.EncodeResponse(ask.Frame.Message.ID(), reply))
 		t.Send(answer)
 		t.Send(answer)
 	}

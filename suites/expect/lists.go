@@ -66,7 +66,7 @@ func readListsTwice(t *check.T) map[string]listTwice {
 	for _, l := range offer.Lists(t) {
 		firsts[l.Method] = offer.WalkNow(t, l)
 	}
-	t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.BarrierMethod, nil)
 	out := map[string]listTwice{}
 	for _, l := range offer.Lists(t) {
 		first, again := firsts[l.Method], offer.WalkNow(t, l)

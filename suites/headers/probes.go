@@ -170,7 +170,7 @@ func otherVersion(t *check.T) string {
 // mismatch. The checks of status and code leave the version out.
 func expectMismatch(t *check.T, what string, a posting.Posted, codes ...int) {
 	posting.OfTheServer(t, posting.Available(t, a))
-	code, _ := a.Answer.Code()
+	code, _ := a.Answer.ErrorCode()
 	if a.Status != http.StatusBadRequest || a.Answer.Kind != wire.Error || !slices.Contains(codes, code) {
 		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
 			"a request %s was answered with %s", what, check.Describe(a.Exchange))
@@ -187,7 +187,7 @@ func otherCase(s string) string {
 }
 
 // isPlain reports whether a header holds a value without encoding.
-func isPlain(s string) bool { return s != "" && transport.FieldValue(s) == s }
+func isPlain(s string) bool { return s != "" && transport.EncodeFieldValue(s) == s }
 
 // isServedAsBytes reports whether a request, sent as bytes, is not refused; one that
 // names nothing that exists, whether it is not refused for its headers.
@@ -201,7 +201,7 @@ func isServedAsBytes(t *check.T, p posting.Posting, request string) bool {
 	}
 	for _, m := range posting.RawMessages(r) {
 		if m.Kind == wire.Error {
-			code, _ := m.Code()
+			code, _ := m.ErrorCode()
 			return p.Vain && code != spec.HeaderMismatch
 		}
 	}

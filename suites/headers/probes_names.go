@@ -41,7 +41,7 @@ func nameProbes() []check.Check {
 			Idle:  noName,
 			Probe: func(t *check.T) {
 				for _, p := range posting.NamedPostings(t) {
-					other := transport.FieldValue(p.Name + "-mcpcheck")
+					other := transport.EncodeFieldValue(p.Name + "-mcpcheck")
 					posting.ExpectRefused(t, "with another name in Mcp-Name", p, check.With("Mcp-Name", other))
 					t.Saw()
 				}

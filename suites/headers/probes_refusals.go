@@ -67,7 +67,7 @@ func mistakes(t *check.T) []mistake {
 		{posting.Discovery, "with Mcp-Method: tools/list", check.With("Mcp-Method", "tools/list")},
 	}
 	for _, p := range posting.NamedPostingsIfAny(t) {
-		other := transport.FieldValue(p.Name + "-mcpcheck")
+		other := transport.EncodeFieldValue(p.Name + "-mcpcheck")
 		out = append(out,
 			mistake{p, "without Mcp-Name", check.Without("Mcp-Name")},
 			mistake{p, "with another name in Mcp-Name", check.With("Mcp-Name", other)})

@@ -101,7 +101,7 @@ func expectBeyondASCIIRefused(t *check.T, p posting.Posting, header, value strin
 		t.NotObserved("a header beyond ASCII was not answered: "+err.Error(), "")
 	}
 	m, _ := t.HTTP().Response(x)
-	code, _ := m.Code()
+	code, _ := m.ErrorCode()
 	aboutHeader := !p.Vain || m.Kind == wire.Invalid || code == spec.HeaderMismatch
 	if x.Status == http.StatusBadRequest && m.Kind != wire.Result && aboutHeader {
 		return

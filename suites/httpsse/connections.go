@@ -43,7 +43,7 @@ func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 	switch {
 	case err != nil:
 		return nil, err.Error()
-	case !posting.Ok2xx(x) || !x.Streams():
+	case !posting.Ok2xx(x) || !x.IsEventStream():
 		x.Close()
 		return nil, check.Describe(x)
 	}
@@ -64,13 +64,13 @@ func awaitEndpoint(t *check.T, x *check.Exchange, within time.Duration, from *ur
 	var named string
 	ok := t.HTTP().Await(x, within, func(x *check.Exchange) bool {
 		for _, e := range x.Events() {
-			if e.Dispatched() && e.Type == "endpoint" {
+			if e.IsDispatched() && e.Type == "endpoint" {
 				named = string(e.Data)
 				return true
 			}
 		}
 		// A stream that begins with a message is not of this transport.
-		return slices.ContainsFunc(x.Events(), transport.Event.Dispatched)
+		return slices.ContainsFunc(x.Events(), transport.Event.IsDispatched)
 	})
 	// The session removes line breaks and tabs too.
 	to, err := from.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(named))

@@ -57,7 +57,7 @@ func judges() []check.Check {
 				h := openingStream(j)
 				switch {
 				case h == nil:
-				case !h.Head.HTTP.Streams():
+				case !h.Head.HTTP.IsEventStream():
 					j.FailAt(*h.Head, "the media type of the stream is %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
 				default:
 					j.Saw()
@@ -78,7 +78,7 @@ func judges() []check.Check {
 					case isEndpointEvent(m):
 						j.Saw()
 						return
-					case !m.Wordless():
+					case !m.IsTransportOnly():
 						j.FailAt(m, "a message came before the endpoint event: %s", m.Message.Summary())
 						return
 					}
@@ -159,11 +159,11 @@ func openingMoments(j *check.J) []check.Moment {
 // is judged with the messages.
 func judgeMessageEvent(j *check.J, m check.Moment) bool {
 	switch {
-	case m.HTTP.Event == nil || m.Cut:
-	case !m.Wordless() && m.Message.Fault == nil:
+	case m.HTTP.Event == nil || m.Truncated:
+	case !m.IsTransportOnly() && m.Message.SyntaxError == nil:
 		return true
-	case !m.Wordless() && !m.Message.Fault.Encoding:
-		j.FailAt(m, "the data of a message event is no message: %v", m.Message.Fault)
+	case !m.IsTransportOnly() && !m.Message.SyntaxError.NotUTF8:
+		j.FailAt(m, "the data of a message event is no message: %v", m.Message.SyntaxError)
 	case isMessage(m.HTTP.Body):
 		j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
 	}
@@ -175,7 +175,7 @@ func judgeMessageLines(j *check.J, m check.Moment) {
 	if m.HTTP.Event == nil {
 		return
 	}
-	for _, line := range m.HTTP.Event.Odd {
+	for _, line := range m.HTTP.Event.IgnoredLines {
 		if isMessage(line) {
 			j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
 		}
@@ -185,7 +185,7 @@ func judgeMessageLines(j *check.J, m check.Moment) {
 // isEndpointEvent reports whether a frame is an event with the URI that messages are
 // posted to.
 func isEndpointEvent(m check.Moment) bool {
-	return m.HTTP.Event != nil && m.HTTP.Event.Type == "endpoint" && !m.HTTP.Event.Lost && !m.HTTP.Event.NoData
+	return m.HTTP.Event != nil && m.HTTP.Event.Type == "endpoint" && !m.HTTP.Event.Unterminated && !m.HTTP.Event.NoData
 }
 
 // isMessage reports whether a text is what a client might take for a message.

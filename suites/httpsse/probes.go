@@ -37,7 +37,7 @@ func probes() []check.Check {
 				for _, message := range []struct{ method, raw string }{
 					{"initialize", t.Frame(id, "initialize", check.InitializeParams(string(t.Rev)))},
 					{"notifications/initialized", posting.Initialized},
-					{t.Facts.Barrier, posting.Barrier(t, wire.StringID("mcpcheck-own-too"))},
+					{t.Facts.BarrierMethod, posting.Barrier(t, wire.StringID("mcpcheck-own-too"))},
 				} {
 					expectTaken(c, message.method, message.raw)
 					t.Saw()
@@ -63,7 +63,7 @@ func probes() []check.Check {
 				second.initialize()
 				list := capabilityWithList(t)
 				id := wire.StringID("mcpcheck-same")
-				first.post(t.Frame(id, t.Facts.Barrier, nil))
+				first.post(t.Frame(id, t.Facts.BarrierMethod, nil))
 				second.post(t.Frame(id, list+"/list", nil))
 				isList := func(m wire.Message) bool { return m.Result().Get(list).Exists() }
 				expectOneAnswer(first, "the first", id, func(m wire.Message) bool { return !isList(m) })
@@ -141,7 +141,7 @@ func probes() []check.Check {
 						t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
 					}
 					id := wire.StringID("mcpcheck-older")
-					expectTaken(c, "initialize", string(session.Frame(id, "initialize", session.Initialize(spec.V2024_11_05, nil))))
+					expectTaken(c, "initialize", string(session.EncodeMessage(id, "initialize", session.InitializeParams(spec.V2024_11_05, nil))))
 					t.Saw()
 					return
 				}
@@ -170,7 +170,7 @@ func expectTaken(c *connection, method, raw string) {
 		c.t.Fail("a status of success", check.Describe(x), "%s was posted to the endpoint %s", method, c.endpoint.Path)
 	}
 	id := wire.Parse([]byte(raw)).ID()
-	if !id.Present() {
+	if !id.IsPresent() {
 		return
 	}
 	if _, ok := c.awaitAnswer(id); !ok {

@@ -41,7 +41,7 @@ func originProbes() []check.Check {
 						continue
 					}
 					x.Close()
-					if posting.Ok2xx(x) && x.Streams() {
+					if posting.Ok2xx(x) && x.IsEventStream() {
 						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", r.what)
 					}
 					if posting.IsRefusal(x.Status) {

@@ -35,7 +35,7 @@ func judges() []check.Check {
 				elsewhere := []string{"/inputRequests/*/**"}
 				check.Each(j, interimResults(j), func(s transcript.Message) bool {
 					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
-						place := v.Place()
+						place := v.Pointer()
 						if !transcript.PointerMatches(place, transcript.CommonPlaces) && !transcript.PointerMatches(place, elsewhere) {
 							j.Fail(s.Entry, "%s: %s", s.Name, v)
 							break
@@ -58,7 +58,7 @@ func judges() []check.Check {
 					entries := (transcript.Part{Value: s.Body}).Member("inputRequests").Members()
 					check.Each(j, entries, func(entry transcript.Part) bool {
 						method := entry.Value.Get("method")
-						switch def, _ := schema.For(j.Rev).Input(method.String()); {
+						switch def, _ := schema.For(j.Rev).InputDefinitions(method.String()); {
 						case !entry.Value.IsObject():
 							j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer, wire.TypeName(entry.Value))
 						case def == "":
@@ -80,7 +80,7 @@ func judges() []check.Check {
 			Hint:  requestInput,
 			Judge: func(j *check.J) {
 				check.Each(j, interimResults(j), func(s transcript.Message) bool {
-					for _, duplicate := range s.Message.Duplicates {
+					for _, duplicate := range s.Message.DuplicateKeys {
 						key, ok := strings.CutPrefix(duplicate, "/result/inputRequests/")
 						if ok && !strings.Contains(key, "/") {
 							j.Fail(s.Entry, "%s has two inputRequests with the key %q", s.Name, wire.Clip(key, 80))

@@ -135,7 +135,7 @@ func responseProbes() []check.Check {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
 						t.Fail("an input_required result", m.Summary(),
 							"%s was retried without a response to %q, and answered with %s", r, key, m.Summary())
-					case session.Interim(m):
+					case session.IsInputRequired(m):
 						requests := m.Result().Get("inputRequests")
 						if !wire.Member(requests, key).Exists() && len(requests.Map()) == 0 {
 							t.Fail("inputRequests with what is missing", m.Summary(),

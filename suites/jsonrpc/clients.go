@@ -48,11 +48,11 @@ func clientJudges() []check.Check {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
 					method, answer := ask.Message.Method(), answers[i].Message
-					isUnknown := strings.HasPrefix(method, "mcpcheck/") && !schema.For(j.Rev).SentBy(wire.Server, method)
+					isUnknown := strings.HasPrefix(method, "mcpcheck/") && !schema.For(j.Rev).CanSend(wire.Server, method)
 					if !isUnknown || answer.Kind == wire.Invalid {
 						continue
 					}
-					if code, _ := answer.Code(); answer.Kind != wire.Error || code != spec.MethodNotFound {
+					if code, _ := answer.ErrorCode(); answer.Kind != wire.Error || code != spec.MethodNotFound {
 						j.Fail(answers[i], "%s was answered with %s", method, answer.Summary())
 						continue
 					}
@@ -82,7 +82,7 @@ func clientJudges() []check.Check {
 					if e.Index < received[first].Index {
 						continue
 					}
-					answersNothing := m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+					answersNothing := m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull())
 					if answersNothing && !j.Unreadable(e) && !unanswered {
 						j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
 						return
@@ -104,7 +104,7 @@ func clientJudges() []check.Check {
 					for _, m := range e.Message.Elements() {
 						key := m.ID().Key()
 						switch {
-						case !m.ID().Usable():
+						case !m.ID().IsValid():
 						case e.From == wire.Server && m.IsResponse():
 							delete(open, key)
 						case e.From == wire.Client && m.Kind == wire.Request:
@@ -170,9 +170,9 @@ func judgeClientMethods(j *check.J, kind wire.Kind) {
 		switch {
 		case e.Message.Kind != kind:
 			return false
-		case known.SentBy(wire.Client, method):
+		case known.CanSend(wire.Client, method):
 			return true
-		case known.SentBy(wire.Server, method):
+		case known.CanSend(wire.Server, method):
 			j.Fail(e, "only servers send %s", method)
 			return true
 		}

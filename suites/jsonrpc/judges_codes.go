@@ -68,7 +68,7 @@ func codeJudges() []check.Check {
 					if !ok || transcript.AnswersLegacyRequest(j, e) {
 						return false
 					}
-					code, _ := e.Message.Code()
+					code, _ := e.Message.ErrorCode()
 					if code == spec.HeaderMismatch && request.HTTP != nil && !transcript.HeadersRepeatBody(j, request) {
 						return false
 					}
@@ -117,7 +117,7 @@ func misused(j *check.J, code int, request wire.Entry) string {
 // judgeCodes judges the codes of all errors; why says what is wrong with a code.
 func judgeCodes(j *check.J, why string, isWrong func(code int) bool) {
 	check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
-		code, ok := e.Message.Code()
+		code, ok := e.Message.ErrorCode()
 		if !ok || transcript.AnswersLegacyRequest(j, e) {
 			return false
 		}

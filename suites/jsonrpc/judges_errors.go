@@ -28,7 +28,7 @@ func errorJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message
-					if m.Kind != wire.Error || m.Misfit != nil && m.Misfit.Member == "result" {
+					if m.Kind != wire.Error || m.EnvelopeError != nil && m.EnvelopeError.Member == "result" {
 						return false
 					}
 					switch err := m.Error(); {
@@ -103,9 +103,9 @@ func errorJudges() []check.Check {
 					m := e.Message
 					switch {
 					case m.Kind != wire.Error:
-					case m.ID().Present() && !m.ID().Null():
+					case m.ID().IsPresent() && !m.ID().IsNull():
 						j.Saw()
-					case e.Refuses() || j.Unreadable(e):
+					case e.HasFailureStatus() || j.Unreadable(e):
 					default:
 						if id, ok := unanswered(j, e); ok {
 							j.Fail(e, "the error carries %s, and the request with id %s got no answer", m.ID(), id)
@@ -127,7 +127,7 @@ func errorJudges() []check.Check {
 					if m.Kind != wire.Error || !j.Unreadable(e) {
 						return false
 					}
-					hasNoID := !m.ID().Present() || m.ID().Null()
+					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
 					if !hasNoID && !j.Asked(e) {
 						j.Fail(e, "the error carries id %s, which was in nothing that was sent", wire.Clip(m.ID().String(), 80))
 					}

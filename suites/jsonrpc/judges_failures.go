@@ -70,7 +70,7 @@ func failureJudges() []check.Check {
 // nobody reserves breaks it.
 func judgeFailureCode(j *check.J, method string, offered func(params gjson.Result, before int) bool) {
 	check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
-		code, ok := e.Message.Code()
+		code, ok := e.Message.ErrorCode()
 		if !ok || code != spec.InternalError && code >= -32768 && code <= -32000 {
 			return false
 		}

@@ -62,11 +62,11 @@ func envelopeJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message
-					if m.Fault != nil || isBareResponse(m) || m.Kind == wire.Batch {
+					if m.SyntaxError != nil || isBareResponse(m) || m.Kind == wire.Batch {
 						return false
 					}
 					if m.Kind == wire.Invalid {
-						j.Fail(e, "%s", m.Misfit.What)
+						j.Fail(e, "%s", m.EnvelopeError.Problem)
 					}
 					return true
 				})
@@ -90,8 +90,8 @@ func envelopeJudges() []check.Check {
 			Idle:  noMessage,
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
-					fault := e.Message.Fault
-					if fault != nil && fault.Encoding {
+					fault := e.Message.SyntaxError
+					if fault != nil && fault.NotUTF8 {
 						j.Fail(e, "a message is %v", fault)
 					}
 					return fault == nil
@@ -112,7 +112,7 @@ func hasMethod(m wire.Message) bool { return m.Kind == wire.Request || m.Kind ==
 // isBareResponse reports whether a message is an object with an id that has neither
 // method nor result nor error.
 func isBareResponse(m wire.Message) bool {
-	return m.Kind == wire.Invalid && m.Value().IsObject() && m.ID().Present() && !m.Get("method").Exists()
+	return m.Kind == wire.Invalid && m.Value().IsObject() && m.ID().IsPresent() && !m.Get("method").Exists()
 }
 
 // judgeMember judges one member of the messages that are its subjects.
@@ -124,8 +124,8 @@ func judgeMember(j *check.J, member string, isSubject func(wire.Message) bool) {
 // subject.
 func judgeMemberOf(j *check.J, e wire.Entry, member string, isSubject func(wire.Message) bool) bool {
 	m := e.Message
-	if m.Misfit != nil && m.Misfit.Member == member && m.Kind != wire.Invalid {
-		j.Fail(e, "%s", m.Misfit.What)
+	if m.EnvelopeError != nil && m.EnvelopeError.Member == member && m.Kind != wire.Invalid {
+		j.Fail(e, "%s", m.EnvelopeError.Problem)
 	}
 	return isSubject(m)
 }

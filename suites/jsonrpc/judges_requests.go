@@ -69,7 +69,7 @@ func requestJudges() []check.Check {
 					if !isRequest(e.Message) {
 						return false
 					}
-					if id := e.Message.ID(); !id.Usable() {
+					if id := e.Message.ID(); !id.IsValid() {
 						j.Fail(e, "the id of a request is %s", wire.Clip(id.String(), 80))
 					}
 					return true
@@ -89,12 +89,12 @@ func requestJudges() []check.Check {
 				first := map[string]wire.Entry{}
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message
-					if m.Kind != wire.Request || !m.ID().Usable() {
+					if m.Kind != wire.Request || !m.ID().IsValid() {
 						return false
 					}
 					before, repeated := first[m.ID().Key()]
 					switch {
-					case repeated && !e.Beside(before.Frame) && bytes.Equal(m.Raw, before.Message.Raw):
+					case repeated && !e.SameExchange(before.Frame) && bytes.Equal(m.Raw, before.Message.Raw):
 						return false
 					case repeated:
 						j.Fail(e, "the id %s was used before in this session", m.ID())
@@ -137,7 +137,7 @@ func requestJudges() []check.Check {
 					if !hasNotificationMethod(m) {
 						return false
 					}
-					if m.ID().Present() {
+					if m.ID().IsPresent() {
 						j.Fail(e, "%s has the id %s", m.Method(), m.ID())
 					}
 					return true

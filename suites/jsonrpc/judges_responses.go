@@ -28,7 +28,7 @@ func responseJudges() []check.Check {
 			Judge: func(j *check.J) {
 				for _, e := range j.Sent() {
 					m := e.Message
-					hasNoID := !m.ID().Present() || m.ID().Null()
+					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
 					switch {
 					case !m.IsResponse() || m.Kind == wire.Error && hasNoID:
 					case hasNoID:
@@ -61,7 +61,7 @@ func responseJudges() []check.Check {
 							for _, id := range allIDs(m) {
 								open[id.Key()]++
 							}
-						case key == "" || m.ID().Null() || e.From != j.Of || !m.IsResponse():
+						case key == "" || m.ID().IsNull() || e.From != j.Of || !m.IsResponse():
 						case !known: // jsonrpc.response.id judges an id that no request had
 						case asked == 0 && j.Garbled(e): // it may answer what could not be read
 						case asked == 0:
@@ -138,7 +138,7 @@ func allIDs(m wire.Message) (ids []wire.ID) {
 func mayAnswerUnreadable(j *check.J, answer wire.Entry) bool {
 	id := answer.Message.ID()
 	for _, e := range j.Entries()[:answer.Index] {
-		if e.From == j.Of || e.Message.Fault == nil {
+		if e.From == j.Of || e.Message.SyntaxError == nil {
 			continue
 		}
 		if strings.Contains(string(e.Raw), id.Raw) || strings.Contains(id.Key(), "\ufffd") {

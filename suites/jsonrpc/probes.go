@@ -36,12 +36,12 @@ func messageProbes() []check.Check {
 				sent := map[string]bool{}
 				for _, id := range validIDs() {
 					sent[id.Key()] = true
-					call := t.Start(t.Facts.Barrier, nil, id)
-					m, ok := t.Await(call.Sent, func(m wire.Message) bool {
+					call := t.Start(t.Facts.BarrierMethod, nil, id)
+					m, ok := t.Await(call.FrameIndex, func(m wire.Message) bool {
 						return m.IsResponse() && (m.ID().Equal(id) || !sent[m.ID().Key()])
 					})
 					if ok {
-						match.Expect(t, m).To(match.BeResult(), "%s with the id %s", t.Facts.Barrier, wire.Clip(id.Raw, 40))
+						match.Expect(t, m).To(match.BeResult(), "%s with the id %s", t.Facts.BarrierMethod, wire.Clip(id.Raw, 40))
 					} else {
 						t.Answer(call) // fails with the state of the server
 					}
@@ -49,9 +49,9 @@ func messageProbes() []check.Check {
 				}
 				// Readers that hold numbers as doubles may refuse a greater integer (RFC 8259
 				// section 6). jsonrpc.response.id judges the id of an answer.
-				call := t.Start(t.Facts.Barrier, nil, wire.IntID(9007199254740993))
-				_, ok := t.AwaitBarrier(call.Sent, func(m wire.Message) bool {
-					return m.IsResponse() && !answersFrameSince(t, call.Sent+1, m)
+				call := t.Start(t.Facts.BarrierMethod, nil, wire.IntID(9007199254740993))
+				_, ok := t.AwaitBarrier(call.FrameIndex, func(m wire.Message) bool {
+					return m.IsResponse() && !answersFrameSince(t, call.FrameIndex+1, m)
 				})
 				if !ok {
 					t.Note("a request with the id %s, beyond 2^53, was not answered", call.ID)
@@ -70,7 +70,7 @@ func messageProbes() []check.Check {
 			Probe: func(t *check.T) {
 				var calls []*check.Call
 				for range 20 {
-					calls = append(calls, t.Start(t.Facts.Barrier, nil))
+					calls = append(calls, t.Start(t.Facts.BarrierMethod, nil))
 				}
 				for _, c := range calls {
 					t.Answer(c)
@@ -132,7 +132,7 @@ func messageProbes() []check.Check {
 						continue
 					}
 					answer := t.Request(m.method, check.Params{})
-					code, _ := answer.Code()
+					code, _ := answer.ErrorCode()
 					if code == spec.MethodNotFound {
 						continue
 					}
@@ -157,7 +157,7 @@ func messageProbes() []check.Check {
 				neverSent := wire.StringID("mcpcheck-never-sent")
 				from := sendUnusualNotifications(t)
 				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-					return m.IsResponse() && (!m.ID().Present() || m.ID().Null() || m.ID().Equal(neverSent))
+					return m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull() || m.ID().Equal(neverSent))
 				})
 				t.Saw()
 			},
@@ -201,7 +201,7 @@ func sendUnusualNotifications(t *check.T) (from int) {
 // from a frame on.
 func answersFrameSince(t *check.T, from int, m wire.Message) bool {
 	hasItsID := func(sent wire.Message) bool { return sent.ID().Equal(m.ID()) }
-	return m.ID().Usable() && slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
+	return m.ID().IsValid() && slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
 		return e.From == wire.Client && slices.ContainsFunc(e.Message.Elements(), hasItsID)
 	})
 }

@@ -32,7 +32,7 @@ func malformedProbes() []check.Check {
 				m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
 					return m.Kind == wire.Error && !answersFrameSince(t, from, m)
 				})
-				code, _ := m.Code()
+				code, _ := m.ErrorCode()
 				switch {
 				case !ok:
 					expectTextRefused(t, from)
@@ -56,10 +56,10 @@ func malformedProbes() []check.Check {
 				const want = "an error, best -32600"
 				for _, edit := range []struct{ what, old, new string }{
 					{"without jsonrpc", `"jsonrpc":"2.0",`, ``},
-					{"with a numeric method", `"method":"` + t.Facts.Barrier + `"`, `"method":5`},
+					{"with a numeric method", `"method":"` + t.Facts.BarrierMethod + `"`, `"method":5`},
 				} {
 					id, what := t.NextID(), "a request "+edit.what
-					from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), edit.old, edit.new, 1))
+					from := t.Send(strings.Replace(t.Frame(id, t.Facts.BarrierMethod, nil), edit.old, edit.new, 1))
 					m, ok := t.AwaitBarrier(from, func(m wire.Message) bool {
 						return m.IsResponse() && (m.ID().Equal(id) || check.IsErrorWithoutID(m))
 					})
@@ -86,7 +86,7 @@ func malformedProbes() []check.Check {
 			// The server may refuse the request, serve it or drop it. jsonrpc.response.id
 			// judges an answer under an id that the request did not have.
 			Probe: func(t *check.T) {
-				t.Send(t.Frame(wire.ID{Raw: "1000001.5"}, t.Facts.Barrier, nil))
+				t.Send(t.Frame(wire.ID{Raw: "1000001.5"}, t.Facts.BarrierMethod, nil))
 				t.Survives("a request whose id is a number with a fraction")
 				t.Saw()
 			},
@@ -103,14 +103,14 @@ func malformedProbes() []check.Check {
 			// request whose member method is misspelled.
 			Probe: func(t *check.T) {
 				id := t.NextID()
-				from := t.Send(strings.Replace(t.Frame(id, t.Facts.Barrier, nil), `"method"`, `"Method"`, 1))
-				upper := strings.ToUpper(t.Facts.Barrier)
+				from := t.Send(strings.Replace(t.Frame(id, t.Facts.BarrierMethod, nil), `"method"`, `"Method"`, 1))
+				upper := strings.ToUpper(t.Facts.BarrierMethod)
 				call := t.Start(upper, nil)
-				m, ok := t.Await(call.Sent, check.ResponseTo(call.ID))
+				m, ok := t.Await(call.FrameIndex, check.ResponseTo(call.ID))
 				if ok && m.Kind == wire.Result {
 					t.Fail("error -32601", m.Summary(), "the method %s was served, in the wrong case", upper)
 				}
-				if !ok && !t.HTTP().Refused(call.Sent) {
+				if !ok && !t.HTTP().Refused(call.FrameIndex) {
 					t.Answer(call) // fails with the state of the server
 				}
 				t.Forbid(from, "no result for a request whose member is called Method", func(m wire.Message) bool {

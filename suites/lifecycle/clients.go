@@ -190,11 +190,11 @@ func clientOpeningJudges() []check.Check {
 			Judge: func(j *check.J) {
 				end := j.Ending()
 				switch {
-				case end == nil || end.Asked:
+				case end == nil || end.Requested:
 				case end.Graceful:
 					j.Saw()
 				default:
-					j.FailSession("%s", end.What)
+					j.FailSession("%s", end.Reason)
 				}
 			},
 		},

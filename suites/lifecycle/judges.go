@@ -116,7 +116,7 @@ func openingJudges() []check.Check {
 			Idle:  "the server sent no result",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
-					if e.Message.Kind != wire.Result || e.Message.Flaw() != nil || !e.Message.Result().IsObject() {
+					if e.Message.Kind != wire.Result || e.Message.FormatError() != nil || !e.Message.Result().IsObject() {
 						return false
 					}
 					if !serverInfo(j, e).Exists() {
@@ -144,15 +144,15 @@ func endingJudges() []check.Check {
 			// long that may take. What a server would have done that was killed is not known.
 			Judge: func(j *check.J) {
 				end := j.Ending()
-				if end == nil || !end.Asked || !allAnswered(j) {
+				if end == nil || !end.Requested || !allAnswered(j) {
 					return
 				}
 				switch {
 				case end.Graceful:
 					j.Saw()
-				case end.Waited > 0:
+				case end.WaitedBeforeSignal > 0:
 					j.FailSession("the server still ran %.1f s after its standard input was closed, and was ended by a signal",
-						end.Waited.Seconds())
+						end.WaitedBeforeSignal.Seconds())
 				}
 			},
 		},
@@ -172,7 +172,7 @@ func serverInfo(j *check.J, e wire.Entry) gjson.Result {
 // for icons, which schema.icons.shape judges.
 func judgeDefinition(j *check.J, e wire.Entry, what, definition string, v gjson.Result) {
 	for _, broken := range schema.For(j.Rev).Validate(definition, []byte(v.Raw)) {
-		if !transcript.PointerMatches(broken.Place(), []string{"/icons/**"}) {
+		if !transcript.PointerMatches(broken.Pointer(), []string{"/icons/**"}) {
 			j.Fail(e, "%s: %v", what, broken)
 			return
 		}
@@ -185,7 +185,7 @@ func allAnswered(j *check.J) bool {
 	open := map[string]int{}
 	asked := false
 	for _, e := range j.Received() {
-		if m := e.Message; m.Kind == wire.Request && m.ID().Usable() {
+		if m := e.Message; m.Kind == wire.Request && m.ID().IsValid() {
 			asked = true
 			open[m.ID().Key()]++
 		}

@@ -119,7 +119,7 @@ func capabilityJudges() []check.Check {
 			Idle:  "no request was answered with error -32021",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
-					if code, _ := e.Message.Code(); code != spec.MissingClientCapability {
+					if code, _ := e.Message.ErrorCode(); code != spec.MissingClientCapability {
 						return false
 					}
 					required := e.Message.Error().Get("data.requiredCapabilities")
@@ -141,5 +141,5 @@ func capabilityJudges() []check.Check {
 // the members of tasks.
 func judgedElsewhere(v schema.Violation) bool {
 	return strings.HasPrefix(v.InstancePath, "/extensions/") ||
-		transcript.PointerMatches(v.Place(), []string{"/tasks/**"})
+		transcript.PointerMatches(v.Pointer(), []string{"/tasks/**"})
 }

@@ -64,7 +64,7 @@ type sessionLevel struct {
 // message that cannot be read, or has the id of another, is not known.
 func (l *sessionLevel) addReceived(e wire.Entry, m wire.Message) {
 	id := m.ID().Key()
-	unreadable := e.Message.Kind != wire.Batch && !e.Message.Readable()
+	unreadable := e.Message.Kind != wire.Batch && !e.Message.IsIdentifiable()
 	switch {
 	case m.Kind == wire.Request && l.ids[id], unreadable:
 		delete(l.after, id)

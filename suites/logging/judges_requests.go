@@ -111,7 +111,7 @@ func requestLogOf(j *check.J) *requestLog {
 	return check.Derived(j, "log messages by request", func() *requestLog {
 		l := &requestLog{open: map[string]levelRequest{}}
 		for _, e := range j.Entries() {
-			if e.From != j.Of && !e.Message.Readable() && transcript.MentionsWord(e, "loglevel") {
+			if e.From != j.Of && !e.Message.IsIdentifiable() && transcript.MentionsWord(e, "loglevel") {
 				break
 			}
 			if !l.add(j, e) {

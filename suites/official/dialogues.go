@@ -44,7 +44,7 @@ func (d dialogue) next(before interim, answers any) wire.Message {
 
 // mustAskForInput asserts that an answer requests input.
 func (d dialogue) mustAskForInput(m wire.Message) interim {
-	if !session.Interim(m) || len(m.Result().Get("inputRequests").Map()) == 0 {
+	if !session.IsInputRequired(m) || len(m.Result().Get("inputRequests").Map()) == 0 {
 		d.t.Fail("a result of type input_required with inputRequests", m.Summary(),
 			"%s was answered with %s, which requests no input", d.what, m.Summary())
 	}

@@ -84,7 +84,7 @@ func callAnsweringWith(
 		if a.Method == method {
 			return answer(a)
 		}
-		return session.NoSuchMethod()
+		return session.MethodNotFoundReply()
 	})
 	from := t.Len()
 	content := callTool(t, tool, args).Get("content")
@@ -102,7 +102,7 @@ func callAnsweringWith(
 func verifySampling(t *check.T, diff *differences) {
 	const prompt, answer = "Test prompt for sampling", "This is a test response from the client"
 	params := check.Params{"prompt": prompt}
-	request, text := callAnswering(t, "test_sampling", params, "sampling/createMessage", session.Sampled(answer))
+	request, text := callAnswering(t, "test_sampling", params, "sampling/createMessage", session.SamplingResult(answer))
 	mustContain(t, "the text of test_sampling", text, answer)
 	diff.compareText(t, "the text of test_sampling", text, "LLM response: "+answer)
 	t.Mark(request.Frame)
@@ -134,7 +134,7 @@ func verifyElicitation(t *check.T, diff *differences) {
 	documented := acceptAnswer(check.Params{"username": "testuser", "email": "test@example.com"})
 	answer := func(a check.Asked) check.ClientAnswer {
 		if !hasDocumentedField(a.Params) {
-			return session.Willing().Answer(a)
+			return session.FullHost().Answer(a)
 		}
 		return check.ClientAnswer{Result: documented}
 	}
@@ -187,7 +187,7 @@ func verifyDefaults(t *check.T, diff *differences) {
 // which are documented. The user chooses one of the offered options.
 func verifyEnums(t *check.T, diff *differences) {
 	const tool = "test_elicitation_sep1330_enums"
-	request, text := callAnsweringWith(t, tool, check.Params{}, "elicitation/create", session.Willing().Answer)
+	request, text := callAnsweringWith(t, tool, check.Params{}, "elicitation/create", session.FullHost().Answer)
 	contract.MustBeNonEmpty(t, "the text of "+tool, text)
 	diff.compareParts(t, "the text of "+tool, text, "Elicitation completed: ", "accept")
 	t.Mark(request.Frame)

@@ -48,7 +48,7 @@ func inputRequiredProbes() []check.Check {
 					t.Fail("a message to the model", contract.ShortJSON(entry), "%s sends no message to the model", d.what)
 				}
 				const answer = "The capital of France is Paris."
-				text := d.completedText(d.next(first, check.Params{key: session.Sampled(answer)}))
+				text := d.completedText(d.next(first, check.Params{key: session.SamplingResult(answer)}))
 				mustContain(t, "the text of "+d.what, text, answer)
 				t.Saw()
 			},
@@ -106,7 +106,7 @@ func inputRequiredProbes() []check.Check {
 				answers := check.Params{}
 				for method, answer := range map[string]check.Params{
 					"elicitation/create":     aliceAnswer(),
-					"sampling/createMessage": session.Sampled("Hello there!"),
+					"sampling/createMessage": session.SamplingResult("Hello there!"),
 					"roots/list":             rootsAnswer(),
 				} {
 					key, _ := first.mustAskBy(d, method)
@@ -243,7 +243,7 @@ func inputRequiredProbes() []check.Check {
 				d := toolDialogue(t, "elicitation")
 				first := d.start()
 				for _, answers := range []string{`{"user_name":12345}`, "null"} {
-					if m := d.next(first, json.RawMessage(answers)); m.Kind != wire.Error && !session.Interim(m) {
+					if m := d.next(first, json.RawMessage(answers)); m.Kind != wire.Error && !session.IsInputRequired(m) {
 						t.Fail("an error, or the input request again", m.Summary(),
 							"%s accepted the inputResponses %s", d.what, answers)
 					}

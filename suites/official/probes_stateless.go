@@ -91,7 +91,7 @@ func statelessProbes() []check.Check {
 					tool := changeTriggers[list]
 					method := "notifications/" + list + "/list_changed"
 					mustSucceed(t, tool, t.Request("tools/call", triggerParams(tool)))
-					_, notified := t.Await(call.Sent, func(m wire.Message) bool {
+					_, notified := t.Await(call.FrameIndex, func(m wire.Message) bool {
 						return m.Method() == method && isOfSubscription(m, call)
 					})
 					t.Try("tools/call", triggerParams(tool))
@@ -119,7 +119,7 @@ func statelessProbes() []check.Check {
 				defer t.Cancel(call)
 				mustSucceed(t, tool, t.Request("tools/call", triggerParams(tool)))
 				defer func() { t.Try("tools/call", triggerParams(tool)) }()
-				t.Forbid(call.Sent, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
+				t.Forbid(call.FrameIndex, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
 					return m.Method() == "notifications/tools/list_changed" && isOfSubscription(m, call)
 				})
 				t.Saw()
@@ -161,7 +161,7 @@ func listenToLists(t *check.T, lists ...string) *check.Call {
 // awaitFirst returns the first notification on a subscription, or the answer to its
 // request if that comes first.
 func awaitFirst(t *check.T, listen *check.Call) (m wire.Message, ok bool) {
-	return t.Await(listen.Sent, func(m wire.Message) bool {
+	return t.Await(listen.FrameIndex, func(m wire.Message) bool {
 		return isOfSubscription(m, listen) || m.IsResponse() && m.ID().Equal(listen.ID)
 	})
 }

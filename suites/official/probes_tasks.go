@@ -164,7 +164,7 @@ func taskDeclarationProbes() []check.Check {
 				const other = "mcpcheck-no-such-task"
 				x := t.HTTP().Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
 				m, answered := t.HTTP().Response(x)
-				if code, _ := m.Code(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
+				if code, _ := m.ErrorCode(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
 					t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Describe(x),
 						"tasks/get of a task with Mcp-Name %s was answered with %s", other, check.Describe(x))
 				}
@@ -221,7 +221,7 @@ func verifyUnknownTask(t *check.T, diff *differences) {
 		if method == "tasks/get" {
 			match.Expect(t, m).To(match.BeError(spec.InvalidParams), "tasks/get of a task that does not exist")
 		}
-		code, _ := m.Code()
+		code, _ := m.ErrorCode()
 		what := "the answer to " + method + " of a task that does not exist"
 		diff.compare(t, what, code == spec.InvalidParams, gjson.Parse(contract.Quote(m.Summary())),
 			fmt.Sprint("error ", spec.InvalidParams))

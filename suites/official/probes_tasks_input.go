@@ -108,7 +108,7 @@ func taskInputProbes() []check.Check {
 				call := c.listen()
 				defer t.Cancel(call)
 				c.update(confirmAll(requests))
-				m, ok := t.Await(call.Sent, func(m wire.Message) bool {
+				m, ok := t.Await(call.FrameIndex, func(m wire.Message) bool {
 					return m.Method() == "notifications/tasks" && m.Params().Get("taskId").Str == id && taskcalls.IsFinal(m.Params())
 				})
 				task, _ := c.waitUntil(taskcalls.IsFinal)

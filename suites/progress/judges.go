@@ -210,7 +210,7 @@ func tokenJudges() []check.Check {
 			Idle:  noToken,
 			Judge: func(j *check.J) {
 				check.Each(j, progressRequests(j), func(r progressRequest) bool {
-					if !(wire.ID{Raw: r.token.Raw}).Usable() {
+					if !(wire.ID{Raw: r.token.Raw}).IsValid() {
 						j.Fail(r.Entry, "the progress token of %s is %s", r.Name, wire.Clip(r.token.Raw, 80))
 					}
 					return true

@@ -21,14 +21,14 @@ func probes() []check.Check {
 			// The request is one that any server answers, too short to report progress on.
 			// Since 2026-07-28 the rule binds clients alone.
 			Probe: func(t *check.T) {
-				if m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
-					t.NotObserved(t.Facts.Barrier+" without a token was answered with "+m.Summary(), "")
+				if m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{}}); m.Kind != wire.Result {
+					t.NotObserved(t.Facts.BarrierMethod+" without a token was answered with "+m.Summary(), "")
 				}
 				for _, token := range []any{"mcpcheck-token", 20} {
-					m := t.Request(t.Facts.Barrier, check.Params{"_meta": check.Params{"progressToken": token}})
+					m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{"progressToken": token}})
 					if m.Kind != wire.Result {
 						t.Fail("a result, as without a token", m.Summary(),
-							"%s with the progress token %#v was answered with %s", t.Facts.Barrier, token, m.Summary())
+							"%s with the progress token %#v was answered with %s", t.Facts.BarrierMethod, token, m.Summary())
 					}
 					t.Saw()
 				}
@@ -82,7 +82,7 @@ func probes() []check.Check {
 				from := t.Notify("notifications/progress", params)
 				t.Survives("a progress notification with an unknown token")
 				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-					return m.IsResponse() && (!m.ID().Present() || m.ID().Null())
+					return m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull())
 				})
 				t.Saw()
 			},

@@ -73,7 +73,7 @@ func probesOfListed() []check.Check {
 			Probe: func(t *check.T) {
 				for _, u := range usage.Used(t).Resources {
 					m := u.Answer.Message
-					code, _ := m.Code()
+					code, _ := m.ErrorCode()
 					switch {
 					case u.Err != nil || isWebURI(u.Uri):
 						continue

@@ -75,7 +75,7 @@ func probesOfURIs() []check.Check {
 			// (basic/transports/streamable-http#server-validation).
 			Probe: func(t *check.T) {
 				m := t.Request("resources/read", check.Params{})
-				code, _ := m.Code()
+				code, _ := m.ErrorCode()
 				switch {
 				case m.Kind == wire.Result:
 					t.NotObserved("resources/read without uri was answered with a result", "")

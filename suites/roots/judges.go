@@ -54,8 +54,8 @@ func judges() []check.Check {
 func judgeParamsType(j *check.J) {
 	for _, e := range j.Sent() {
 		for _, m := range e.Message.Elements() {
-			if transcript.IsRootsRequest(j, m) && m.Misfit != nil && m.Misfit.Member == "params" {
-				j.Fail(e, "the request roots/list: %s", m.Misfit.What)
+			if transcript.IsRootsRequest(j, m) && m.EnvelopeError != nil && m.EnvelopeError.Member == "params" {
+				j.Fail(e, "the request roots/list: %s", m.EnvelopeError.Problem)
 			}
 		}
 	}

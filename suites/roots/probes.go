@@ -68,7 +68,7 @@ func probes() []check.Check {
 			Idle:  noRequest,
 			Probe: func(t *check.T) {
 				a := asking.AskersFor(t, asking.ListRoots)[0]
-				for _, list := range [][]any{session.Roots()["roots"].([]any), {}, {}} {
+				for _, list := range [][]any{session.RootsResult()["roots"].([]any), {}, {}} {
 					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return answerRoots(list...) })
 					asking.Renewed(t, asking.ListRoots)
 					if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {

@@ -132,7 +132,7 @@ func (f fileTool) refuses(t *check.T, inside, outside place, path string) bool {
 	succeeded := func(r check.Reply) bool { return r.Err == nil && check.Succeeded(t, r.Message) }
 	given := f.call(t, inside.file)
 	for n := 0; n < maxCalls && given.Err == nil && !succeeded(given); n++ {
-		t.Try(t.Facts.Barrier, nil) // it may still process the new roots
+		t.Try(t.Facts.BarrierMethod, nil) // it may still process the new roots
 		given = f.call(t, inside.file)
 	}
 	if !succeeded(given) {

@@ -28,7 +28,7 @@ func probes() []check.Check {
 				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
 					for _, block := range invalidBlocks() {
 						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.ClientAnswer {
-							result := session.Sampled("")
+							result := session.SamplingResult("")
 							result["content"] = block
 							return check.ClientAnswer{Result: result}
 						})
@@ -67,9 +67,9 @@ func probes() []check.Check {
 						n := turns.Add(1)
 						isLast := asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists()
 						if n > maxTurns || isLast {
-							return check.ClientAnswer{Result: session.Sampled("That is all.")}
+							return check.ClientAnswer{Result: session.SamplingResult("That is all.")}
 						}
-						return check.ClientAnswer{Result: session.UsedTool(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
+						return check.ClientAnswer{Result: session.ToolUseResult(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
 					})
 					ended := invokeLong(t, a, maxTurns+1)
 					switch n := turns.Load(); {
@@ -118,12 +118,12 @@ const maxTurns = 60
 // request was completed.
 func invokeLong(t *check.T, a asking.Asker, most int) bool {
 	r := t.Try(a.Method, a.Params)
-	for n := 0; r.Err == nil && n < most && session.Interim(r.Message); n++ {
+	for n := 0; r.Err == nil && n < most && session.IsInputRequired(r.Message); n++ {
 		retry, ok := t.Client().Retry(a.Params, r.Message.Result())
 		if !ok {
 			return false
 		}
 		r = t.Try(a.Method, retry)
 	}
-	return r.Err == nil && !session.Interim(r.Message)
+	return r.Err == nil && !session.IsInputRequired(r.Message)
 }

@@ -36,42 +36,42 @@ func Scenarios() []Scenario {
 			Says:   "a small server that speaks only the oldest revision",
 			Serves: spec.Handshake,
 			On:     transport.Any,
-			Server: script.Older(),
+			Server: script.OldestRevisionServer(),
 		},
 		Scenario{
 			Name:   "newer",
 			Says:   "a server that offers a version that does not exist",
 			Serves: spec.Handshake,
 			On:     transport.Any,
-			Server: script.Newer(),
+			Server: script.UnknownVersionServer(),
 		},
 		Scenario{
 			Name:   "modern-only",
 			Says:   "a server that refuses initialize and names the versions it speaks",
 			Serves: spec.Every,
 			On:     transport.OnStdio | transport.OnHTTP,
-			Server: script.ModernOnly(),
+			Server: script.StatelessOnlyServer(),
 		},
 		Scenario{
 			Name:   "foreign",
 			Says:   "a server without initialize that speaks only a version that does not exist",
 			Serves: spec.Stateless,
 			On:     transport.OnStdio | transport.OnHTTP,
-			Server: script.Foreign(),
+			Server: script.UnknownStatelessVersionServer(),
 		},
 		Scenario{
 			Name:   "bare",
 			Says:   "a server without any capability",
 			Serves: spec.Every,
 			On:     transport.Any,
-			Server: script.Bare(),
+			Server: script.ServerWithoutCapabilities(),
 		},
 		Scenario{
 			Name:   "trespasser",
 			Says:   "a server that sends a request in a revision that forbids requests of the server",
 			Serves: spec.Stateless,
 			On:     transport.OnStdio,
-			Server: script.Trespasser(),
+			Server: script.RequestingStatelessServer(),
 		},
 	)
 }
@@ -84,6 +84,6 @@ func plain(rev spec.Revision) Scenario {
 		Serves: spec.Only(rev),
 		On:     transport.Any,
 		Plain:  rev,
-		Server: script.Plain(rev),
+		Server: script.FullServer(rev),
 	}
 }

@@ -87,7 +87,7 @@ func annotationJudges() []check.Check {
 func judgeAnnotation(j *check.J, member string, problem func(v gjson.Result) string) {
 	check.Each(j, transcript.Members(j, "annotations"), func(a transcript.Member) bool {
 		v := a.Value.Get(member)
-		if a.Of == "Tool" || !a.Value.IsObject() || !v.Exists() {
+		if a.Member.Definition == "Tool" || !a.Value.IsObject() || !v.Exists() {
 			return false
 		}
 		if why := problem(v); why != "" {

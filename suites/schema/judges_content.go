@@ -180,7 +180,7 @@ var placesJudgedElsewhere = []string{"**/_meta/**", "**/annotations/*/**", "**/i
 // blockFits reports whether a block fits its definition, and fails the check if not.
 func blockFits(j *check.J, s transcript.Message, b transcript.Block, def string) bool {
 	for _, v := range schema.For(j.Rev).Validate(def, []byte(b.Value.Raw)) {
-		if !transcript.PointerMatches(v.Place(), placesJudgedElsewhere) {
+		if !transcript.PointerMatches(v.Pointer(), placesJudgedElsewhere) {
 			j.Fail(s.Entry, "%s: %s%s", s.Name, b.Pointer, v)
 			return false
 		}

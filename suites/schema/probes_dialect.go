@@ -105,7 +105,7 @@ func accepts(t *check.T, tool gjson.Result, arguments string) bool {
 // refusesInvalid reports whether a tool refuses arguments that every dialect forbids.
 func refusesInvalid(t *check.T, tool gjson.Result) bool {
 	misfits := offer.Misfits(t, tool)
-	i := slices.IndexFunc(misfits, func(m schema.Misfit) bool { return !m.Mends })
+	i := slices.IndexFunc(misfits, func(m schema.InvalidArguments) bool { return !m.Repairable })
 	return i >= 0 && !accepts(t, tool, string(misfits[i].JSON))
 }
 

@@ -135,7 +135,7 @@ func metaProbes() []check.Check {
 						continue
 					}
 					m := r.Message
-					code, _ := m.Code()
+					code, _ := m.ErrorCode()
 					isOtherError := m.Kind == wire.Error && code != spec.MissingClientCapability
 					if r.Err != nil || isOtherError || m.Result().Get("isError").Bool() {
 						t.Fail("error -32021", m.Summary(),
@@ -206,9 +206,9 @@ func expectVersionRequiredByPOST(t *check.T) {
 		t.NotApplicable(acceptsInitialize)
 	}
 	for _, c := range requestsWithoutVersion() {
-		x := t.HTTP().Post(string(session.Frame(t.NextID(), "server/discover", c.params)))
+		x := t.HTTP().Post(string(session.EncodeMessage(t.NextID(), "server/discover", c.params)))
 		m, _ := t.HTTP().Response(x)
-		if code, _ := m.Code(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.HeaderMismatch {
+		if code, _ := m.ErrorCode(); m.Kind != wire.Error || code != spec.InvalidParams && code != spec.HeaderMismatch {
 			t.Fail("error -32602", check.Describe(x), "%s was answered with %s", c.what, check.Describe(x))
 		}
 	}

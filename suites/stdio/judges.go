@@ -64,13 +64,13 @@ func judges() []check.Check {
 // are accepted. A last line without newline may be cut if we ended the peer.
 func judgeLines(j *check.J, channel string) {
 	check.Each(j, j.Entries(), func(e wire.Entry) bool {
-		fault := e.Message.Fault
+		fault := e.Message.SyntaxError
 		switch {
-		case e.From != j.Of || e.Cut || len(bytes.TrimSpace(e.Raw)) == 0:
+		case e.From != j.Of || e.Truncated || len(bytes.TrimSpace(e.Raw)) == 0:
 			return false
-		case e.Unterminated && j.Ending() != nil && j.Ending().Asked:
+		case e.Unterminated && j.Ending() != nil && j.Ending().Requested:
 			return false
-		case fault != nil && fault.Encoding && j.Facts.UTF8:
+		case fault != nil && fault.NotUTF8 && j.Facts.UTF8:
 			return false
 		case fault != nil:
 			j.Fail(e, "a line on %s is no message: %v", channel, fault)

@@ -91,13 +91,13 @@ func probes() []check.Check {
 // UTF-8 sequence.
 func probeFraming(t *check.T) {
 	whole, split := t.NextID(), wire.StringID("mcpcheck-pièce")
-	rest := t.Frame(split, t.Facts.Barrier, nil) + "\n"
+	rest := t.Frame(split, t.Facts.BarrierMethod, nil) + "\n"
 	cut := strings.Index(rest, "è") + 1
 	from := t.SendChunks(func(first int) {
 		if _, ok := t.Await(first, check.ResponseTo(whole)); !ok {
 			t.Fail("an answer", "none", "a request with the beginning of another one behind it was not answered")
 		}
-	}, t.Frame(whole, t.Facts.Barrier, nil)+"\n"+rest[:cut], rest[cut:])
+	}, t.Frame(whole, t.Facts.BarrierMethod, nil)+"\n"+rest[:cut], rest[cut:])
 	if _, ok := t.Await(from, check.ResponseTo(split)); !ok {
 		t.Fail("an answer", "none", "a request in two pieces, the first one behind another request, was not answered")
 	}

@@ -88,7 +88,7 @@ func judgeAccepted(j *check.J, isKind func(wire.Message) bool) {
 		switch {
 		case head.HTTP.Status != http.StatusAccepted:
 			j.FailAt(*head, "%s rather than 202", answered)
-		case !head.Wordless():
+		case !head.IsTransportOnly():
 			j.FailAt(*head, "%s and %s", answered, head.Message.Summary())
 		case head.HTTP.Body != "":
 			j.FailAt(*head, "%s and the body %q", answered, wire.Clip(head.HTTP.Body, 80))

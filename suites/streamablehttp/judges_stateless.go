@@ -117,7 +117,7 @@ func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) 
 		if !ok || x == nil || x.Head == nil || transcript.AnswersLegacyRequest(j, e) || !isFirst(j, x, e) {
 			return false
 		}
-		code, _ := e.Message.Code()
+		code, _ := e.Message.ErrorCode()
 		if !isAbout(request.Message, code) {
 			return false
 		}
@@ -132,7 +132,7 @@ func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) 
 // notices the error later has sent its status already.
 func isFirst(j *check.J, x *check.Heard, e wire.Entry) bool {
 	for _, m := range x.Came {
-		if !m.Wordless() {
+		if !m.IsTransportOnly() {
 			return m.At == j.FrameOf(e)
 		}
 	}

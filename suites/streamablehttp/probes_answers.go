@@ -35,10 +35,10 @@ func answerProbes() []check.Check {
 						if a.x.Status == http.StatusNotAcceptable {
 							t.Note("%s was refused with %s", a, check.Describe(a.x))
 						}
-					case a.x.MediaType() != "application/json" && !a.x.Streams():
+					case a.x.MediaType() != "application/json" && !a.x.IsEventStream():
 						t.HTTP().Mark(a.x)
 						t.Fail("application/json or text/event-stream", check.Describe(a.x), "%s was posted", a)
-					case a.x.Streams() && a.complete && !hasValidEvents(a.x):
+					case a.x.IsEventStream() && a.complete && !hasValidEvents(a.x):
 						t.HTTP().Mark(a.x)
 						t.Fail("an event stream", "no event", "the answer to %s has type text/event-stream and holds no event", a)
 					default:
@@ -64,8 +64,8 @@ func answerProbes() []check.Check {
 					body := bytes.TrimSpace(a.x.Body())
 					m := wire.Parse(body)
 					switch {
-					case m.Fault != nil:
-						t.Fail("one JSON object", wire.Clip(string(body), 200), "the answer to %s is no JSON: %v", a, m.Fault)
+					case m.SyntaxError != nil:
+						t.Fail("one JSON object", wire.Clip(string(body), 200), "the answer to %s is no JSON: %v", a, m.SyntaxError)
 					case m.Kind == wire.Batch:
 						t.Fail("one JSON object", m.Summary(), "%s was answered with an array", a)
 					case !m.IsResponse() || !m.ID().Equal(a.request.ID()):
@@ -159,9 +159,9 @@ func answerProbes() []check.Check {
 				x, err := b.TryPost(posting.Barrier(t))
 				switch {
 				case err != nil:
-					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v", t.Facts.Barrier, err)
+					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v", t.Facts.BarrierMethod, err)
 				case !posting.Served(t, x):
-					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types", t.Facts.Barrier)
+					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types", t.Facts.BarrierMethod)
 				}
 				t.Saw()
 			},
@@ -200,17 +200,17 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 	return check.Once(t, acceptedAnswersKey, func() []acceptedAnswer {
 		var all []acceptedAnswer
 		for _, accept := range acceptFields() {
-			for _, method := range []string{t.Facts.Barrier, "mcpcheck/no-such-method"} {
+			for _, method := range []string{t.Facts.BarrierMethod, "mcpcheck/no-such-method"} {
 				raw := t.Frame(t.NextID(), method, nil)
 				a := acceptedAnswer{accept: accept, request: wire.Parse([]byte(raw))}
 				if x, err := t.HTTP().TryPost(raw, check.With("Accept", accept)); err == nil {
 					a.x = x
-					if x.Streams() {
+					if x.IsEventStream() {
 						t.HTTP().Response(x) // the stream may stay open
 					} else {
 						t.HTTP().Complete(x)
 					}
-					_, a.complete = x.Over()
+					_, a.complete = x.Ended()
 				}
 				all = append(all, a)
 			}
@@ -224,10 +224,10 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 func hasValidEvents(x *check.Exchange) bool {
 	hasOddLines := false
 	for _, e := range x.Events() {
-		if e.Dispatched() || e.HasID || e.HasRetry || len(e.Comments) > 0 {
+		if e.IsDispatched() || e.HasID || e.HasRetry || len(e.Comments) > 0 {
 			return true
 		}
-		hasOddLines = hasOddLines || len(e.Odd) > 0
+		hasOddLines = hasOddLines || len(e.IgnoredLines) > 0
 	}
 	return !hasOddLines
 }
@@ -238,7 +238,7 @@ func isRefused(t *check.T, what string, x *check.Exchange) bool {
 	if !posting.Ok2xx(x) {
 		return !posting.Unavailable(x.Status)
 	}
-	if x.Status == http.StatusAccepted && !x.Streams() && !t.HTTP().Complete(x) {
+	if x.Status == http.StatusAccepted && !x.IsEventStream() && !t.HTTP().Complete(x) {
 		return false
 	}
 	m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), wire.Message.IsResponse)

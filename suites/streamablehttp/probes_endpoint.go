@@ -30,7 +30,7 @@ func endpointProbes() []check.Check {
 			Probe: func(t *check.T) {
 				x := posting.SayingSomething(t, t.HTTP().Post(posting.Barrier(t)))
 				match.Expect(t, x.Status).NotTo(match.BeStatus(http.StatusNotFound, http.StatusMethodNotAllowed),
-					"%s was posted", t.Facts.Barrier)
+					"%s was posted", t.Facts.BarrierMethod)
 				if !t.Facts.Stateless {
 					expectGetPath(t)
 				}
@@ -207,6 +207,6 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
 // isMethodNotFound reports whether an answer is the error for an unknown method.
 func isMethodNotFound(t *check.T, x *check.Exchange) bool {
 	m, _ := t.HTTP().Response(x)
-	code, _ := m.Code()
+	code, _ := m.ErrorCode()
 	return code == spec.MethodNotFound
 }

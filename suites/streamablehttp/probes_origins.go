@@ -121,7 +121,7 @@ func (o *originTrial) send(t *check.T) {
 	post := func(edit check.Edit) (*check.Exchange, error) { return t.HTTP().TryPost(posting.Barrier(t), edit) }
 	isServed := func(x *check.Exchange) bool { return posting.Served(t, x) }
 	for _, origin := range posting.ForeignOrigins(port) {
-		o.try("a POST of "+t.Facts.Barrier, origin, true, post, isServed)
+		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)
 	}
 	if !t.Facts.Stateless {
 		o.trySessions(t, posting.ForeignOrigins(port)[1])
@@ -172,7 +172,7 @@ func (o *originTrial) trySessions(t *check.T, origin string) {
 	defer b.End()
 	o.try("a GET", origin, false, func(edit check.Edit) (*check.Exchange, error) {
 		return b.TryAsk(http.MethodGet, edit, acceptStream())
-	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.Streams() })
+	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.IsEventStream() })
 	if b.Id != "" {
 		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.Exchange, error) {
 			return b.TryAsk(http.MethodDelete, edit)

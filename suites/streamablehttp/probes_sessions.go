@@ -51,7 +51,7 @@ func sessionProbes() []check.Check {
 					t.NotApplicable("the server serves requests without a session id")
 				}
 				match.Expect(t, x.Status).To(match.BeStatus(http.StatusBadRequest),
-					"%s without MCP-Session-Id was posted", t.Facts.Barrier)
+					"%s without MCP-Session-Id was posted", t.Facts.BarrierMethod)
 				t.Saw()
 				if x, err := t.HTTP().TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil {
 					match.Expect(t, posting.SayingSomething(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
@@ -93,7 +93,7 @@ func sessionProbes() []check.Check {
 				endSession(t, b)
 				x := posting.SayingSomething(t, b.Post(posting.Barrier(t)))
 				match.Expect(t, x.Status).To(match.BeStatus(http.StatusNotFound),
-					"%s was posted in a session that DELETE ended", t.Facts.Barrier)
+					"%s was posted in a session that DELETE ended", t.Facts.BarrierMethod)
 				t.Saw()
 				if hasStream {
 					expectNoStream(t, b)
@@ -166,7 +166,7 @@ func expectNoStream(t *check.T, ended *posting.Beside) {
 func expectServed(t *check.T, b *posting.Beside, when string) {
 	if x := posting.SayingSomething(t, b.Post(posting.Barrier(t))); !posting.Served(t, x) {
 		posting.LeftToPoll(t, x)
-		t.Fail("a result", check.Describe(x), "%s was posted in a session %s", t.Facts.Barrier, when)
+		t.Fail("a result", check.Describe(x), "%s was posted in a session %s", t.Facts.BarrierMethod, when)
 	}
 }
 

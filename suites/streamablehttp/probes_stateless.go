@@ -32,7 +32,7 @@ func statelessProbes() []check.Check {
 			// That the answer is error -32601 is judged by the checks of JSON-RPC.
 			Probe: func(t *check.T) {
 				a := posting.Available(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
-				if code, _ := a.Answer.Code(); code != spec.MethodNotFound {
+				if code, _ := a.Answer.ErrorCode(); code != spec.MethodNotFound {
 					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+", not with error -32601", "")
 				}
 				match.Expect(t, a.Status).To(match.BeStatus(http.StatusNotFound),
@@ -132,7 +132,7 @@ func statelessProbes() []check.Check {
 				resumed := t.HTTP().Request(http.MethodGet, acceptStream(), check.With("Last-Event-ID", id))
 				defer resumed.Close()
 				posting.Discovery.Post(t)
-				if all := resumed.Messages(); resumed.Streams() && len(all) > 0 {
+				if all := resumed.Messages(); resumed.IsEventStream() && len(all) > 0 {
 					t.Fail("HTTP status 405", check.Describe(resumed),
 						"a GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
 				}
@@ -157,7 +157,7 @@ func statelessProbes() []check.Check {
 						return
 					}
 					first := posting.Posting{Method: r.Method, Params: r.Params}.Post(t, alone)
-					if !session.Interim(first.Answer) {
+					if !session.IsInputRequired(first.Answer) {
 						return
 					}
 					retry, ok := t.Client().Retry(r.Params, first.Answer.Result())
@@ -194,7 +194,7 @@ func streamedAnswer(t *check.T) *check.Exchange {
 			}
 			p := posting.Calling(c.Tool, c.Args)
 			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream"}
-			if a := p.Post(t); a.Streams() && len(a.Events()) > 1 {
+			if a := p.Post(t); a.IsEventStream() && len(a.Events()) > 1 {
 				return a.Exchange
 			}
 		}
@@ -206,7 +206,7 @@ func streamedAnswer(t *check.T) *check.Exchange {
 	t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse()
 	})
-	if !x.Streams() {
+	if !x.IsEventStream() {
 		t.NotObserved("subscriptions/listen was answered with "+check.Describe(x), "")
 	}
 	return x

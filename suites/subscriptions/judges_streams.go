@@ -94,7 +94,7 @@ func (r *reader) judgeUnknownID(e wire.Entry, id gjson.Result) {
 // nothing is treated as an absent one.
 func (r *reader) judgeAcknowledgment(e wire.Entry, s *stream) {
 	for _, v := range schema.For(r.j.Rev).Validate("SubscriptionsAcknowledgedNotification", e.Message.Raw) {
-		if !transcript.PointerMatches(v.Place(), transcript.CommonPlaces) {
+		if !transcript.PointerMatches(v.Pointer(), transcript.CommonPlaces) {
 			r.broke(e, ackShape, "the acknowledgment is no %s: %s", v.Definition, v)
 			return
 		}

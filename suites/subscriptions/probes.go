@@ -56,10 +56,10 @@ func streamProbes() []check.Check {
 			Probe: func(t *check.T) {
 				w := changes.Subscribed(t)
 				defer w.Stop()
-				if t.Try(t.Facts.Barrier, nil).Err != nil {
+				if t.Try(t.Facts.BarrierMethod, nil).Err != nil {
 					t.NotObserved("the server answers no other request while the stream is open", "")
 				}
-				for _, m := range t.Received(w.Stream.Sent) {
+				for _, m := range t.Received(w.Stream.FrameIndex) {
 					if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
 						w.Got = m
 						t.Fail("an open stream", m.Summary(), "the stream was acknowledged, and ended at once")

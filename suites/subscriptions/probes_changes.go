@@ -173,7 +173,7 @@ func expectEmptyResult(t *check.T, method string, all []wire.Entry) {
 	for _, e := range all {
 		t.Mark(e)
 		m := e.Message
-		if code, _ := m.Code(); m.Kind == wire.Error && code == spec.MethodNotFound {
+		if code, _ := m.ErrorCode(); m.Kind == wire.Error && code == spec.MethodNotFound {
 			t.Fail("an empty result", m.Summary(), "resources.subscribe is declared, and %s is unknown", method)
 		}
 		if name := extraMember(m.Result()); name != "" {

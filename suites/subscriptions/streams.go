@@ -100,14 +100,14 @@ type reader struct {
 func readStreams(j *check.J) []finding {
 	r := &reader{j: j, known: map[string]bool{}, pending: map[string]int{}}
 	for _, e := range j.Entries() {
-		if e.Cut {
+		if e.Truncated {
 			continue
 		}
 		for _, m := range e.Message.Elements() {
 			one := e
 			one.Message = m
 			switch {
-			case m.Misfit != nil:
+			case m.EnvelopeError != nil:
 			case e.From != j.Of:
 				r.readSent(one)
 			case m.IsResponse():
@@ -158,7 +158,7 @@ func (r *reader) readSent(e wire.Entry) {
 func (r *reader) openStream(e wire.Entry, idInUse bool) {
 	m := e.Message
 	s := &stream{id: m.ID(), filter: m.Params().Get("notifications"), opened: e.Index, cancelled: -1}
-	s.ambiguous = idInUse || len(r.j.Entries()[e.Index].Message.Duplicates) > 0 || !m.ID().Usable() ||
+	s.ambiguous = idInUse || len(r.j.Entries()[e.Index].Message.DuplicateKeys) > 0 || !m.ID().IsValid() ||
 		len(schema.For(r.j.Rev).Validate("SubscriptionFilter", []byte(s.filter.Raw))) > 0
 	if before := r.stream(m.ID()); before != nil && !before.ended {
 		s.ambiguous, before.ambiguous = true, true

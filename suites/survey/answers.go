@@ -18,7 +18,7 @@ func sparingTour(t *check.T) {
 		if len(asking.Askers(t)) == 0 {
 			return
 		}
-		other := t.Sessions().As(session.Sparing())
+		other := t.Sessions().As(session.HostWithoutSubcapabilities())
 		toolcalls.CallUnwatched(other)
 		other.Sessions().Leave()
 		return

@@ -82,7 +82,7 @@ func judgesOfCapability() []check.Check {
 					}
 					for _, v := range schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)) {
 						switch {
-						case !transcript.PointerMatches(v.Place(), []string{"/tasks/**"}): // lifecycle.capabilities.types
+						case !transcript.PointerMatches(v.Pointer(), []string{"/tasks/**"}): // lifecycle.capabilities.types
 						case isBooleanMember(capabilities, v.InstancePath):
 							j.Note("the capability %s is a boolean; the schema has an object", v.InstancePath)
 						default:
@@ -143,7 +143,7 @@ func judgesOfMessages() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.Results(j, "tasks/result"), func(r transcript.Answered) bool {
 					for _, v := range schema.For(j.Rev).Validate("CallToolResult", []byte(r.Result.Raw)) {
-						if !transcript.PointerMatches(v.Place(), []string{"**/_meta/**"}) {
+						if !transcript.PointerMatches(v.Pointer(), []string{"**/_meta/**"}) {
 							j.Fail(r.Answer, "the result of the task is not a CallToolResult: %s", v)
 							break
 						}

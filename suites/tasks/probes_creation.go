@@ -64,7 +64,7 @@ func probesOfCreation() []check.Check {
 							t.Fail("the task, as soon as the call is accepted", "the task, when it had ended",
 								"tool %q takes %s; called as a task it was answered after %s, and %s after %s", task.Name(),
 								task.Usual().Round(time.Millisecond), again.Created.Took.Round(time.Millisecond),
-								t.Facts.Barrier, trip.Round(time.Millisecond))
+								t.Facts.BarrierMethod, trip.Round(time.Millisecond))
 						}
 					}
 				}
@@ -140,7 +140,7 @@ const minWork = 80 * time.Millisecond
 func roundTrip(t *check.T) (longest time.Duration) {
 	for range 3 {
 		began := time.Now()
-		t.Try(t.Facts.Barrier, nil)
+		t.Try(t.Facts.BarrierMethod, nil)
 		longest = max(longest, time.Since(began))
 	}
 	return longest

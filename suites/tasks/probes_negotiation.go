@@ -79,7 +79,7 @@ func probesOfNegotiation() []check.Check {
 					func(tool gjson.Result) bool { return offer.OnlyAsTask(t, tool) })
 				name := tool.Get("name").String()
 				m := t.Request("tools/call", offer.CallParams(tool, args))
-				switch code, _ := m.Code(); code {
+				switch code, _ := m.ErrorCode(); code {
 				case spec.InvalidRequest:
 					t.Note("tool %q is refused with -32600, as #protocol-errors allows; #tool-level-negotiation has -32601", name)
 				case spec.InvalidParams:
@@ -143,7 +143,7 @@ func probesOfOptionalMethods() []check.Check {
 			// whether the server knows the method.
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/cancel", taskcalls.TaskParams(missingTask))
-				code, _ := m.Code()
+				code, _ := m.ErrorCode()
 				switch declared := t.Declares("tasks.cancel"); {
 				case declared && code == spec.MethodNotFound:
 					t.Fail("error -32602", m.Summary(), "the server declares tasks.cancel, and does not know tasks/cancel")
@@ -187,8 +187,8 @@ type augmentedRequest struct {
 // answeredAlike reports whether both requests were answered with a result, or with
 // errors of the same code.
 func (r augmentedRequest) answeredAlike() bool {
-	a, _ := r.plain.Message.Code()
-	b, _ := r.augmented.Message.Code()
+	a, _ := r.plain.Message.ErrorCode()
+	b, _ := r.augmented.Message.ErrorCode()
 	return r.plain.Message.Kind == r.augmented.Message.Kind && a == b
 }
 

@@ -30,7 +30,7 @@ func probesOfRequests() []check.Check {
 				}
 				for _, method := range methods {
 					m := t.Request(method, taskcalls.TaskParams(missingTask))
-					if code, _ := m.Code(); code == spec.MethodNotFound {
+					if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 						continue
 					}
 					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "%s for a task that does not exist", method)
@@ -123,7 +123,7 @@ func probesOfLists() []check.Check {
 			Idle:  "the server does not know tasks/list",
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/list", check.Params{"cursor": "mcpcheck-invalid"})
-				if code, _ := m.Code(); code == spec.MethodNotFound {
+				if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 					return
 				}
 				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "tasks/list with a cursor that the server never returned")
@@ -185,7 +185,7 @@ func probesOfCancellation() []check.Check {
 						continue
 					}
 					m := t.Request("tasks/cancel", taskcalls.TaskParams(task.Id()))
-					if code, _ := m.Code(); code == spec.MethodNotFound {
+					if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 						t.NotObserved("the server does not know tasks/cancel", "")
 					}
 					match.Expect(t, m).To(match.BeError(spec.InvalidParams),

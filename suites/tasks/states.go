@@ -86,7 +86,7 @@ func statusNotifications(j *check.J) []wire.Entry {
 // taskViolation returns how a task breaks the schema at one of the places, or "".
 func taskViolation(j *check.J, task gjson.Result, isPlace func(place string) bool) string {
 	for _, v := range schema.For(j.Rev).Validate("Task", []byte(task.Raw)) {
-		if isPlace(v.Place()) {
+		if isPlace(v.Pointer()) {
 			return v.String()
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // An invalidCall is the answer to a call with arguments that break the inputSchema.
 type invalidCall struct {
 	tool   string
-	misfit schema.Misfit
+	misfit schema.InvalidArguments
 	answer wire.Entry
 }
 
@@ -43,7 +43,7 @@ func invalidCalls(t *check.T) []invalidCall {
 // A toolMisfit is invalid arguments for a tool.
 type toolMisfit struct {
 	tool   gjson.Result
-	misfit schema.Misfit
+	misfit schema.InvalidArguments
 }
 
 // misfitsToSend returns invalid arguments for the tools that may be called with them.
@@ -75,11 +75,11 @@ func chooseMisfits(all []toolMisfit) []toolMisfit {
 		best, least := -1, [3]int{}
 		for i, c := range all {
 			kind, name := kindOfMisfit(c.misfit), c.tool.Get("name").String()
-			if taken[i] || tools[name] >= offer.MaxMisfitsPerTool || c.misfit.Mends && kinds[kind] > 0 {
+			if taken[i] || tools[name] >= offer.MaxMisfitsPerTool || c.misfit.Repairable && kinds[kind] > 0 {
 				continue
 			}
 			rank := [3]int{0, kinds[kind], tools[name]}
-			if c.misfit.Mends {
+			if c.misfit.Repairable {
 				rank[0] = 1
 			}
 			if best < 0 || slices.Compare(rank[:], least[:]) < 0 {
@@ -100,12 +100,12 @@ func chooseMisfits(all []toolMisfit) []toolMisfit {
 // kindOfMisfit returns a name for the code that commonly validates a misfit: different
 // code validates members and what is nested in them, and what holds always and what
 // holds in a branch.
-func kindOfMisfit(m schema.Misfit) string {
-	kind := m.Keyword + " " + m.Under
+func kindOfMisfit(m schema.InvalidArguments) string {
+	kind := m.Keyword + " " + m.Combinator
 	if strings.Count(m.Path, "/") > 1 {
 		kind = "nested " + kind
 	}
-	if m.Mends {
+	if m.Repairable {
 		kind = "mended " + kind
 	}
 	return kind

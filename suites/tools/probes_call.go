@@ -40,7 +40,7 @@ func probesOfCalls() []check.Check {
 			Probe: func(t *check.T) {
 				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
 				match.Expect(t, m).To(match.BeError(), "tools/call of an unknown tool")
-				if code, _ := m.Code(); code != spec.InvalidParams {
+				if code, _ := m.ErrorCode(); code != spec.InvalidParams {
 					t.Note("the server answers a call of an unknown tool with %d; the example of the page has -32602", code)
 				}
 				t.Saw()
@@ -102,7 +102,7 @@ func probesOfCalls() []check.Check {
 					case m.Kind == wire.Error || m.Result().Get("isError").Bool():
 						t.Saw()
 					case m.Kind != wire.Result || !check.IsComplete(t, m):
-					case c.misfit.Mends:
+					case c.misfit.Repairable:
 						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool, c.misfit.Why)
 					default:
 						t.Mark(c.answer)
@@ -126,7 +126,7 @@ func probesOfCalls() []check.Check {
 			Probe: func(t *check.T) {
 				for _, c := range invalidCalls(t) {
 					m := c.answer.Message
-					code, _ := m.Code()
+					code, _ := m.ErrorCode()
 					switch {
 					case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
 					case m.Kind == wire.Error:

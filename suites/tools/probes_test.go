@@ -17,7 +17,7 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 	for i := range 10 {
 		tool := gjson.Parse(fmt.Sprintf(`{"name":"t%d"}`, i))
 		for _, keyword := range []string{"additionalProperties", "required", "type", "type", "type", "type", "type", "type", "enum"} {
-			all = append(all, toolMisfit{tool, schema.Misfit{Keyword: keyword, Mends: keyword == "additionalProperties"}})
+			all = append(all, toolMisfit{tool, schema.InvalidArguments{Keyword: keyword, Repairable: keyword == "additionalProperties"}})
 		}
 	}
 	keywords, tools := map[string]int{}, map[string]int{}
@@ -25,7 +25,7 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 	for i, c := range got {
 		keywords[c.misfit.Keyword]++
 		tools[c.tool.Get("name").String()]++
-		if c.misfit.Mends && i < 3 {
+		if c.misfit.Repairable && i < 3 {
 			t.Error("a misfit that can be repaired comes before one that cannot")
 		}
 	}

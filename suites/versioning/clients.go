@@ -29,9 +29,9 @@ func clientJudges() []check.Check {
 				switch {
 				case transcript.WentOn(j.Entries(), answer.Index):
 					j.Saw()
-				case j.Ending() != nil && !j.Ending().Asked:
+				case j.Ending() != nil && !j.Ending().Requested:
 					j.Fail(answer, "the client left when the server agreed to %s, which it had offered: %s",
-						offered, j.Ending().What)
+						offered, j.Ending().Reason)
 				}
 			},
 		},
@@ -104,8 +104,8 @@ func clientJudges() []check.Check {
 				}
 				switch {
 				case transcript.WentOn(j.Entries(), answer.Index):
-				case end.Asked && !isConnected(j):
-				case end.Asked:
+				case end.Requested && !isConnected(j):
+				case end.Requested:
 					j.Fail(answer, "the client stayed connected until it was ended")
 				default:
 					j.Saw()
@@ -133,7 +133,7 @@ func isConnected(j *check.J) bool {
 			return true
 		case f.From == wire.Client && f.HTTP.Method == http.MethodGet:
 			streams[f.HTTP.Exchange] = true
-		case f.HTTP.End != "" || f.HTTP.Status >= http.StatusBadRequest:
+		case f.HTTP.EndReason != "" || f.HTTP.Status >= http.StatusBadRequest:
 			delete(streams, f.HTTP.Exchange)
 		}
 	}

@@ -189,7 +189,7 @@ func statelessProbes() []check.Check {
 					{"resources/unsubscribe", check.Params{"uri": "mcpcheck:nothing"}},
 				} {
 					m := t.Request(removed.method, removed.params)
-					code, _ := m.Code()
+					code, _ := m.ErrorCode()
 					switch {
 					case m.Kind == wire.Result:
 						t.Fail("error -32601", m.Summary(), "%s, which the revision removed, was served", removed.method)
@@ -219,7 +219,7 @@ type versionedRequest struct {
 
 // isRefused reports whether the server answered that it does not support the version.
 func (r versionedRequest) isRefused() bool {
-	code, _ := r.reply.Message.Code()
+	code, _ := r.reply.Message.ErrorCode()
 	return code == spec.UnsupportedVersion
 }
 

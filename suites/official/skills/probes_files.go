@@ -40,7 +40,7 @@ func fileProbes() []check.Check {
 						t.Fail("its contents", "none", "reading %s: %v", wire.Clip(f.uri, 120), f.reply.Err)
 					}
 					m := f.reply.Message
-					code, _ := m.Code()
+					code, _ := m.ErrorCode()
 					if code == spec.MissingClientCapability || m.Kind == wire.Result && !check.IsComplete(t, m) {
 						return false
 					}

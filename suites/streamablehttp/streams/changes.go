@@ -37,7 +37,7 @@ func changesOf(t *check.T, c *toolcalls.All, second *check.Exchange) []change {
 		t.Await(from, isChange, t.Timeout()/20)
 	}
 	// The last of several notifications may come before the answer to this.
-	t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.BarrierMethod, nil)
 	var out []change
 	posts := map[int]bool{}
 	for _, e := range t.Frames(from) {
@@ -75,7 +75,7 @@ func openSecondStream(t *check.T) *check.Exchange {
 	if err != nil {
 		t.NotObserved("a second stream was not opened: "+err.Error(), "")
 	}
-	if !x.Streams() {
+	if !x.IsEventStream() {
 		defer x.Close()
 		t.NotObserved("a second stream was not opened: a GET was answered with "+check.Describe(x), "")
 	}

@@ -27,19 +27,19 @@ func eventJudges() []check.Check {
 			Judge: func(j *check.J) {
 				for _, s := range streamsOf(j) {
 					check.Each(j, s.moments(), func(m check.Moment) bool {
-						if m.HTTP.Event == nil || m.Cut {
+						if m.HTTP.Event == nil || m.Truncated {
 							return false
 						}
-						for _, line := range m.HTTP.Event.Odd {
+						for _, line := range m.HTTP.Event.IgnoredLines {
 							if v := gjson.Parse(line); gjson.Valid(line) && v.Get("jsonrpc").Exists() {
 								j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
 							}
 						}
-						fault := m.Message.Fault
-						if !m.Wordless() && fault != nil && !fault.Encoding {
+						fault := m.Message.SyntaxError
+						if !m.IsTransportOnly() && fault != nil && !fault.NotUTF8 {
 							j.FailAt(m, "the data of an event is no message: %v", fault)
 						}
-						return !m.Wordless() && fault == nil
+						return !m.IsTransportOnly() && fault == nil
 					})
 				}
 			},
@@ -92,7 +92,7 @@ func eventJudges() []check.Check {
 					if !ok {
 						return false
 					}
-					isPriming := m.Wordless() && eventID(m) != "" && !m.HTTP.Event.NoData
+					isPriming := m.IsTransportOnly() && eventID(m) != "" && !m.HTTP.Event.NoData
 					if !isPriming {
 						j.FailAt(m, "the stream opened for the %s begins with %s, not with an event that has an id and empty data",
 							s.posted[0].Summary(), describeEvent(m))
@@ -110,7 +110,7 @@ func firstEvent(h *check.Heard) (m check.Moment, ok bool) {
 	for _, m := range h.Came {
 		e := m.HTTP.Event
 		switch {
-		case e == nil || e.Lost:
+		case e == nil || e.Unterminated:
 			return m, false
 		case e.NoData && e.ID == nil && e.Retry == "":
 			continue
@@ -149,7 +149,7 @@ func (e identifiedEvent) data() []byte {
 	switch {
 	case e.HTTP == nil:
 		return nil
-	case e.Wordless():
+	case e.IsTransportOnly():
 		return []byte(e.HTTP.Body)
 	}
 	return e.Raw
@@ -158,7 +158,7 @@ func (e identifiedEvent) data() []byte {
 // describeEvent names what an event lacks to begin a stream, or the message in it.
 func describeEvent(m check.Moment) string {
 	switch e := m.HTTP.Event; {
-	case !m.Wordless():
+	case !m.IsTransportOnly():
 		return "the " + m.Message.Summary()
 	case e.ID == nil:
 		return "an event without id"

@@ -190,7 +190,7 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				if t.Transport() == transport.SSE {
 					other := t.Sessions().Another()
-					other.Request(t.Facts.Barrier, nil)
+					other.Request(t.Facts.BarrierMethod, nil)
 					other.Sessions().End()
 				} else {
 					other := posting.OpenSession(t)
@@ -217,17 +217,17 @@ const requestsAfterClose = 5
 // streams answers with one.
 func streamedAnswer(t *check.T, b *posting.Beside) *check.Exchange {
 	x := b.Post(posting.Barrier(t))
-	if x.Streams() {
+	if x.IsEventStream() {
 		return x
 	}
 	c := toolcalls.CallsIfDeclared(t)
 	call, ok := c.Worker()
 	if !ok {
 		t.NotObserved(fmt.Sprintf("%s was answered with %s, and no tool that may be called reports progress",
-			t.Facts.Barrier, check.Describe(x)), check.AllowHint(c.Held))
+			t.Facts.BarrierMethod, check.Describe(x)), check.AllowHint(c.Held))
 	}
 	call.Token = `"mcpcheck-closed"`
-	if x = b.Post(t.Frame(t.NextID(), "tools/call", call.Params())); !x.Streams() {
+	if x = b.Post(t.Frame(t.NextID(), "tools/call", call.Params())); !x.IsEventStream() {
 		t.NotObserved("no request was answered with an event stream", "")
 	}
 	return x

@@ -41,7 +41,7 @@ func (s *stream) isOpenedByGet() bool { return s.first().Begun.HTTP.Method == ht
 // eventID returns the id of an event that a client has received completely, "" for
 // none.
 func eventID(m check.Moment) string {
-	if e := m.HTTP.Event; e != nil && e.ID != nil && !e.Lost {
+	if e := m.HTTP.Event; e != nil && e.ID != nil && !e.Unterminated {
 		return *e.ID
 	}
 	return ""
@@ -127,7 +127,7 @@ func unanswered(j *check.J, posted []wire.Message, moments []check.Moment, end i
 		for _, part := range m.Message.Elements() {
 			switch {
 			case !part.IsResponse():
-			case part.ID().Usable() && isRequestID(j, part.ID()):
+			case part.ID().IsValid() && isRequestID(j, part.ID()):
 				answered[part.ID().Key()] = true
 			default:
 				unmatched++
@@ -137,7 +137,7 @@ func unanswered(j *check.J, posted []wire.Message, moments []check.Moment, end i
 	var open []wire.Message
 	for _, request := range posted {
 		switch {
-		case request.Kind != wire.Request || request.Method() == "subscriptions/listen" || !request.ID().Usable():
+		case request.Kind != wire.Request || request.Method() == "subscriptions/listen" || !request.ID().IsValid():
 		case answered[request.ID().Key()], isCancelledBefore(j, request.ID(), end):
 		case unmatched > 0:
 			unmatched--
@@ -174,7 +174,7 @@ func isCancelledBefore(j *check.J, id wire.ID, frame int) bool {
 // session continued. A session ends if the client ends it, if the server answers 404,
 // or if the server answers nothing any more.
 func isClosedInSession(j *check.J, h *check.Heard) bool {
-	if h.End == nil || h.End.HTTP.End != wire.EndedByPeer || h.Left != nil || !hasResponseAfter(j, h.End.At) {
+	if h.End == nil || h.End.HTTP.EndReason != wire.EndedByPeer || h.Left != nil || !hasResponseAfter(j, h.End.At) {
 		return false
 	}
 	return !slices.ContainsFunc(j.Exchanges(), func(other *check.Heard) bool {

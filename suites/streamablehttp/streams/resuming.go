@@ -71,7 +71,7 @@ func (r *resumption) run(t *check.T, call toolcalls.Call) {
 	for _, c := range r.calls() {
 		call.Token, c.id = c.token, t.NextID()
 		x, err := b.TryPost(t.Frame(c.id, "tools/call", call.Params()))
-		if err != nil || !x.Streams() {
+		if err != nil || !x.IsEventStream() {
 			r.why = fmt.Sprintf("a call of %q was not answered with an event stream", r.tool)
 			return
 		}
@@ -141,13 +141,13 @@ func (c *resumedCall) resume(b *posting.Beside, within time.Duration) {
 			return
 		}
 		defer x.Close()
-		if !x.Streams() {
+		if !x.IsEventStream() {
 			c.why = "a GET with Last-Event-ID was answered with " + check.Describe(x)
 			return
 		}
 		c.resumed = append(c.resumed, x)
 		_, answered := b.T.HTTP().AwaitMessage(x, left, check.ResponseTo(c.id))
-		_, over := x.Over()
+		_, over := x.Ended()
 		if c.open = !over; answered || c.open {
 			return
 		}
@@ -209,7 +209,7 @@ func (c *resumedCall) received(m wire.Message) bool {
 // resumed the stream: the event that it named, or one before it.
 func (c *resumedCall) isBeforeCursor(e transport.Event) bool {
 	m := wire.Parse(e.Data)
-	if !e.Dispatched() || !m.Readable() {
+	if !e.IsDispatched() || !m.IsIdentifiable() {
 		return false
 	}
 	return slices.ContainsFunc(c.events[:c.at+1], func(before transport.Event) bool {
@@ -232,7 +232,7 @@ func (c *resumedCall) isFinished() bool {
 	}
 	last := c.resumed[max(0, len(c.resumed)-emptyEnds):]
 	return len(last) == emptyEnds && !slices.ContainsFunc(last, func(x *check.Exchange) bool {
-		return slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID || e.Dispatched() })
+		return slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID || e.IsDispatched() })
 	})
 }
 
@@ -240,7 +240,7 @@ func (c *resumedCall) isFinished() bool {
 func identifiedMessages(events []transport.Event) []int {
 	var at []int
 	for i, e := range events {
-		if e.HasID && e.ID != "" && e.Dispatched() && len(e.Data) > 0 {
+		if e.HasID && e.ID != "" && e.IsDispatched() && len(e.Data) > 0 {
 			at = append(at, i)
 		}
 	}
@@ -251,7 +251,7 @@ func identifiedMessages(events []transport.Event) []int {
 func messagesOf(events []transport.Event) []wire.Message {
 	var all []wire.Message
 	for _, e := range events {
-		if e.Dispatched() && len(e.Data) > 0 {
+		if e.IsDispatched() && len(e.Data) > 0 {
 			all = append(all, wire.Parse(e.Data).Elements()...)
 		}
 	}

@@ -64,7 +64,7 @@ func subscriptionRoutes(j *check.J) []subscriptionRoute {
 	opened := map[string][]*check.Heard{} // by id
 	for _, h := range j.Exchanges() {
 		for _, m := range h.Posted() {
-			if m.Method() == listenMethod && m.ID().Usable() && len(h.Begun.Message.Duplicates) == 0 {
+			if m.Method() == listenMethod && m.ID().IsValid() && len(h.Begun.Message.DuplicateKeys) == 0 {
 				opened[m.ID().Key()] = append(opened[m.ID().Key()], h)
 			}
 		}

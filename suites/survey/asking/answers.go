@@ -17,7 +17,7 @@ import (
 // takes no text gets it as a text, which any client could send by mistake; one
 // that does, inside of an object.
 func MisfitForm(requested gjson.Result) (content []byte, why string) {
-	valid, err := schema.Arguments(rand.New(rand.NewPCG(1, 1)), []byte(requested.Raw))
+	valid, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(requested.Raw))
 	compiled, bad := schema.CompileToolAnyDialect([]byte(requested.Raw))
 	if err != nil || bad != nil {
 		return nil, ""

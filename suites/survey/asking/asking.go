@@ -217,7 +217,7 @@ func userOfRoots(t *check.T, candidates []exchange) []Asker {
 	candidates = candidates[:min(len(candidates), maxTried)]
 	at := t.Len()
 	Renewed(t, ListRoots)
-	t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.BarrierMethod, nil)
 	ways := []func(*check.T, exchange) bool{asksEachTime, asksWhenHeld}
 	if asked := t.Client().Requests(at); len(asked) > 0 {
 		slices.Reverse(ways) // it keeps them, it seems
@@ -297,8 +297,8 @@ func AnswerOpen(t *check.T) {
 	}
 	for _, ask := range asks {
 		if !done[ask.Frame.Message.ID().Key()] {
-			reply := session.Willing().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
-			t.Send(string(session.Response(ask.Frame.Message.ID(), reply)))
+			reply := session.FullHost().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
+			t.Send(string(session.EncodeResponse(ask.Frame.Message.ID(), reply)))
 		}
 	}
 }
@@ -337,7 +337,7 @@ func Renewed(t *check.T, method string) {
 // Answering lets one answer of ours stand for all asks of a method; what else
 // is asked for is answered willingly.
 func Answering(t *check.T, method string, reply func(check.Asked) check.ClientAnswer) {
-	willing := session.Willing()
+	willing := session.FullHost()
 	t.Client().Answer(func(a check.Asked) check.ClientAnswer {
 		if a.Method == method {
 			return reply(a)
@@ -349,7 +349,7 @@ func Answering(t *check.T, method string, reply func(check.Asked) check.ClientAn
 // Ask makes a request anew; ok is false if it no longer asks for input.
 func (a Asker) Ask(t *check.T) (r Round, ok bool) {
 	e, err := t.Try(a.Method, a.Params).Get()
-	if err != nil || !session.Interim(e.Message) {
+	if err != nil || !session.IsInputRequired(e.Message) {
 		return Round{}, false
 	}
 	retry, ok := t.Client().Retry(a.Params, e.Message.Result())

@@ -124,7 +124,7 @@ func (r Round) Further(t *check.T, state string) (Round, string) {
 	key := FirstKey(r.Interim)
 	m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": check.Params{key: answers[key]}}))
 	next := m.Result().Get("requestState")
-	if !session.Interim(m) || next.Type != gjson.String {
+	if !session.IsInputRequired(m) || next.Type != gjson.String {
 		return r, state
 	}
 	retry, ok := t.Client().Retry(r.Params, m.Result())

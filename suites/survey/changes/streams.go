@@ -120,7 +120,7 @@ func severalStreams(t *check.T) (s Streams) {
 // past is two round trips: what was on its way before has come.
 func past(t *check.T) {
 	for range 2 {
-		t.Try(t.Facts.Barrier, nil)
+		t.Try(t.Facts.BarrierMethod, nil)
 	}
 }
 

@@ -30,11 +30,11 @@ func Made(g *schema.Generator, most int) []string {
 		return nil
 	}
 	var out []string
-	for _, raw := range g.Proposed() {
+	for _, raw := range g.Examples() {
 		out = append(out, string(raw))
 	}
 	for i := range uint64(4 * most) {
-		raw, err := g.Valid(rand.New(rand.NewPCG(1, i/2)), []schema.Style{schema.Least, schema.Full}[i%2])
+		raw, err := g.Valid(rand.New(rand.NewPCG(1, i/2)), []schema.Style{schema.RequiredOnly, schema.AllMembers}[i%2])
 		if err != nil {
 			break // what fits one style fits the other
 		}
@@ -69,7 +69,7 @@ func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 			return nil
 		}
 		var not *schema.NotJudgedError
-		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.Least); errors.As(err, &not) {
+		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.RequiredOnly); errors.As(err, &not) {
 			*tired++
 			return nil
 		}

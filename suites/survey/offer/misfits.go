@@ -38,12 +38,12 @@ const (
 	ToolsMisfitted    = 40
 )
 
-var misfitsOfKey = check.NewKey[[]schema.Misfit]("misfits of")
+var misfitsOfKey = check.NewKey[[]schema.InvalidArguments]("misfits of")
 
 // Misfits returns what misfitsOf makes of a tool, once at this revision.
-func Misfits(t *check.T, tool gjson.Result) []schema.Misfit {
+func Misfits(t *check.T, tool gjson.Result) []schema.InvalidArguments {
 	name := tool.Get("name").String()
-	return check.Once(t, misfitsOfKey.For(name+tool.Get("inputSchema").Raw), func() []schema.Misfit {
+	return check.Once(t, misfitsOfKey.For(name+tool.Get("inputSchema").Raw), func() []schema.InvalidArguments {
 		return MisfitsOf(tool, Generator(t, tool), t.Config().Arguments(name))
 	})
 }
@@ -55,7 +55,7 @@ var dialectal = []string{"items", "additionalItems", "minContains", "maxContains
 // MisfitsOf returns arguments that each break one constraint of the inputSchema
 // of a tool, whichever of the two dialects in use it is read by: what depends on
 // the dialect has checks of its own.
-func MisfitsOf(tool gjson.Result, g *schema.Generator, given []string) []schema.Misfit {
+func MisfitsOf(tool gjson.Result, g *schema.Generator, given []string) []schema.InvalidArguments {
 	input := []byte(tool.Get("inputSchema").Raw)
 	own, err := schema.CompileTool(input)
 	if err != nil || g == nil {
@@ -78,9 +78,9 @@ func MisfitsOf(tool gjson.Result, g *schema.Generator, given []string) []schema.
 			readings = append(readings, other)
 		}
 	}
-	return slices.DeleteFunc(all, func(m schema.Misfit) bool {
+	return slices.DeleteFunc(all, func(m schema.InvalidArguments) bool {
 		return slices.Contains(dialectal, m.Keyword) || slices.ContainsFunc(readings, func(s *schema.ToolSchema) bool {
-			before, err := s.Validate(m.From)
+			before, err := s.Validate(m.Base)
 			after, alsoErr := s.Validate(m.JSON)
 			return err != nil || alsoErr != nil || !slices.ContainsFunc(after, func(v schema.Violation) bool { return !slices.Contains(before, v) })
 		})

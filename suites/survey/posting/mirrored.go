@@ -37,7 +37,7 @@ func (m MirroredArgument) Other(args string) string {
 		n, _ := new(big.Float).SetString(v.Raw)
 		return n.Add(n, big.NewFloat(1)).Text('f', 0)
 	default:
-		return transport.FieldValue(v.String() + "-mcpcheck")
+		return transport.EncodeFieldValue(v.String() + "-mcpcheck")
 	}
 }
 

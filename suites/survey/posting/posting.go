@@ -75,7 +75,7 @@ func (p Posted) Refused() bool { return p.Answer.Kind == wire.Error || p.Status 
 
 // Mismatched tells whether the answer is that headers do not match the body.
 func (p Posted) Mismatched() bool {
-	code, _ := p.Answer.Code()
+	code, _ := p.Answer.ErrorCode()
 	return code == spec.HeaderMismatch
 }
 
@@ -217,7 +217,7 @@ func Calling(tool gjson.Result, args string) Posting {
 	p := Posting{Method: "tools/call", Params: offer.CallParams(tool, args), Name: tool.Get("name").String(), header: map[string]string{}}
 	for _, m := range MirroredArguments(tool) {
 		if v := m.Of(gjson.Parse(args)); v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
-			p.header[m.Header] = transport.FieldValue(HeaderValue(v))
+			p.header[m.Header] = transport.EncodeFieldValue(HeaderValue(v))
 		}
 	}
 	return p
@@ -236,7 +236,7 @@ var otherErasKey = check.NewKey[eras]("other eras")
 func OtherEras(t *check.T) eras {
 	return check.Once(t, otherErasKey, func() (e eras) {
 		for _, rev := range []spec.Revision{spec.Handshake.Newest(), spec.V2025_03_26, spec.V2024_11_05} {
-			raw := session.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev)))
+			raw := session.EncodeMessage(t.NextID(), "initialize", check.InitializeParams(string(rev)))
 			x := t.HTTP().Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
 			m, _ := t.HTTP().Response(x)
 			if id := x.Header.Get("Mcp-Session-Id"); id != "" {

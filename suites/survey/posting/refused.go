@@ -52,9 +52,9 @@ func RefusedByHTTP(t *check.T, at int, what string) bool {
 // StatusBlamingClient returns the status by which HTTP alone answered a request that
 // should be refused, where it says so; else 0.
 func StatusBlamingClient(err error) int {
-	var none *session.NoAnswer
+	var none *session.NoAnswerError
 	if errors.As(err, &none) {
-		if r := none.Refused(); r != nil && BlamesClient(r.Status) {
+		if r := none.StatusError(); r != nil && BlamesClient(r.Status) {
 			return r.Status
 		}
 	}
@@ -64,9 +64,9 @@ func StatusBlamingClient(err error) int {
 // RefusalStatus returns the status by which HTTP alone refused a request, for
 // whatever it is; 0 where it did not.
 func RefusalStatus(err error) int {
-	var none *session.NoAnswer
+	var none *session.NoAnswerError
 	if errors.As(err, &none) {
-		if r := none.Refused(); r != nil && IsRefusal(r.Status) {
+		if r := none.StatusError(); r != nil && IsRefusal(r.Status) {
 			return r.Status
 		}
 	}

@@ -102,14 +102,14 @@ func Barrier(t *check.T, id ...wire.ID) string {
 	if len(id) > 0 {
 		of = id[0]
 	}
-	return t.Frame(of, t.Facts.Barrier, nil)
+	return t.Frame(of, t.Facts.BarrierMethod, nil)
 }
 
 // LeftToPoll ends the body where a stream gave its client an event to come back
 // by, and ended before the answer, as it may where a stream is resumed
 // (basic/transports#sending-messages-to-the-server).
 func LeftToPoll(t *check.T, x *check.Exchange) {
-	if _, over := x.Over(); !over || t.Facts.Stateless || !x.Streams() || slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
+	if _, over := x.Ended(); !over || t.Facts.Stateless || !x.IsEventStream() || slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
 		return
 	}
 	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {

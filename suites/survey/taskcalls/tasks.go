@@ -209,7 +209,7 @@ func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	if err != nil {
 		return Timed{}
 	}
-	return Timed{e, e.At - t.Frames(call.Sent)[0].At}
+	return Timed{e, e.At - t.Frames(call.FrameIndex)[0].At}
 }
 
 // Needed returns the trials that came to a task, and ends the body if there

@@ -155,9 +155,9 @@ func (c *All) call(t *check.T, calls ...Call) {
 			t.Cancel(r)
 		case e.Message.Kind == wire.Result:
 			calls[i].Answer = e
-			calls[i].Reports = len(progressFrames(t, calls[i].Token, r.Sent))
-			calls[i].logs = LogsBetween(t, r.Sent, e.Index)
-			calls[i].Took = e.At - t.Frames(r.Sent)[0].At
+			calls[i].Reports = len(progressFrames(t, calls[i].Token, r.FrameIndex))
+			calls[i].logs = LogsBetween(t, r.FrameIndex, e.Index)
+			calls[i].Took = e.At - t.Frames(r.FrameIndex)[0].At
 			c.Results = append(c.Results, calls[i])
 		}
 		if patience = t.Timeout() / 4; late >= MaxLate {
@@ -194,14 +194,14 @@ func (c *All) Again(t *check.T) (from int) {
 			break
 		}
 		if from < 0 {
-			from = r.Sent
+			from = r.FrameIndex
 		}
 		if _, err := t.TryAnswer(r, t.Timeout()/5).Get(); err != nil {
 			t.Cancel(r)
 		}
 	}
 	// What is told of the last call may come behind its answer.
-	t.Try(t.Facts.Barrier, nil)
+	t.Try(t.Facts.BarrierMethod, nil)
 	return from
 }
 

@@ -60,7 +60,7 @@ func callWithRequestLevels(t *check.T, calls []Call) (messages bool) {
 		return false
 	}
 	for range 2 { // so that what comes late is not taken for theirs
-		t.Try(t.Facts.Barrier, nil)
+		t.Try(t.Facts.BarrierMethod, nil)
 	}
 	for _, one := range calls[:min(len(calls), maxAlone)] {
 		callAtLevel(t, []Call{one}, highLevel)
@@ -75,7 +75,7 @@ func callWithSessionLevels(t *check.T, calls []Call) (messages bool) {
 		return false
 	}
 	if m, ok := t.Try("logging/setLevel", check.Params{"level": highLevel}).Answer(); ok && m.Kind == wire.Result {
-		t.Try(t.Facts.Barrier, nil)
+		t.Try(t.Facts.BarrierMethod, nil)
 		callAtLevel(t, calls, "")
 		RequestAllLogs(t)
 	}
@@ -101,7 +101,7 @@ func callAtLevel(t *check.T, calls []Call, level string) bool {
 			return false
 		}
 	}
-	return len(running) > 0 && LogsBetween(t, running[0].Sent, math.MaxInt)
+	return len(running) > 0 && LogsBetween(t, running[0].FrameIndex, math.MaxInt)
 }
 
 // LogsBetween tells whether a log message came between two frames.

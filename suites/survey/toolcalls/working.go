@@ -21,13 +21,13 @@ func (w *Cancelled) run(t *check.T, one Call) {
 		}
 	}
 	first := runs[0].call
-	m, ok := t.Await(first.Sent, func(m wire.Message) bool { return ReportsProgress(m, runs[0].Token) || check.ResponseTo(first.ID)(m) })
+	m, ok := t.Await(first.FrameIndex, func(m wire.Message) bool { return ReportsProgress(m, runs[0].Token) || check.ResponseTo(first.ID)(m) })
 	if !ok || m.IsResponse() {
 		w.Why = fmt.Sprintf("a call of %q was not reported on before it was answered", w.Tool)
 		return
 	}
 	t.Cancel(first)
-	read, err := t.Try(t.Facts.Barrier, nil).Get()
+	read, err := t.Try(t.Facts.BarrierMethod, nil).Get()
 	w.read = read.Index
 	for _, r := range runs[1:] {
 		if err == nil {
@@ -35,7 +35,7 @@ func (w *Cancelled) run(t *check.T, one Call) {
 		}
 	}
 	if err == nil {
-		_, err = t.Try(t.Facts.Barrier, nil).Get()
+		_, err = t.Try(t.Facts.BarrierMethod, nil).Get()
 	}
 	if err != nil {
 		w.Why = fmt.Sprintf("the calls beside one that was cancelled: %v", err)
@@ -61,8 +61,8 @@ func (w *Cancelled) lags() bool {
 
 // look fills what came for the call.
 func (r *Run) look(t *check.T) {
-	r.Reports = progressFrames(t, r.Token, r.call.Sent)
-	frames := t.Frames(r.call.Sent)
+	r.Reports = progressFrames(t, r.Token, r.call.FrameIndex)
+	frames := t.Frames(r.call.FrameIndex)
 	for _, e := range frames {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && !r.Answered && check.ResponseTo(r.call.ID)(m) {

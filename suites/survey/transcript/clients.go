@@ -22,7 +22,7 @@ func Identity(m wire.Message, member, key string) gjson.Result {
 // client's first response to it, if there is one.
 func ServerRequests(j *check.J) (asks, answers []wire.Entry) {
 	for _, e := range j.Received() {
-		if e.Message.Kind != wire.Request || !e.Message.ID().Usable() {
+		if e.Message.Kind != wire.Request || !e.Message.ID().IsValid() {
 			continue
 		}
 		var answer wire.Entry
@@ -42,7 +42,7 @@ func ServerRequests(j *check.J) (asks, answers []wire.Entry) {
 // before.
 func IsOverdue(j *check.J, ask wire.Entry) bool {
 	end := ask.At
-	if j.Ending() != nil && !j.Ending().Asked {
+	if j.Ending() != nil && !j.Ending().Requested {
 		end = j.Ending().At
 	}
 	for _, e := range j.Entries() {

@@ -43,7 +43,7 @@ func inputRequests(j *check.J) []InputRequest {
 		case s.Definition == "InputRequiredResult":
 			for _, entry := range (Part{"", s.Body}).Member("inputRequests").Members() {
 				method := entry.Value.Get("method").String()
-				if def, _ := set.Input(method); def != "" && entry.Value.IsObject() {
+				if def, _ := set.InputDefinitions(method); def != "" && entry.Value.IsObject() {
 					out = append(out, InputRequest{s, entry, method, def})
 				}
 			}
@@ -89,7 +89,7 @@ func ShapeChecks(list []ShapeCheck, elsewhere []string) []check.Check {
 func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
 	EachInputRequest(j, c.Method, func(a InputRequest) {
 		for _, v := range schema.For(j.Rev).Validate(a.def, []byte(a.Value.Raw)) {
-			if mine(v.Place()) {
+			if mine(v.Pointer()) {
 				j.Fail(a.Entry, "%s: %s%s", a.Name, a.Pointer, v)
 				return
 			}

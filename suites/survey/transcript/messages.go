@@ -106,7 +106,7 @@ func typedMessages(j *check.J) []Message {
 	ambiguous := map[string]bool{}
 	elsewhere := false // another revision was agreed on
 	for _, e := range j.Entries() {
-		if e.Cut {
+		if e.Truncated {
 			continue
 		}
 		for _, m := range e.Message.Elements() {
@@ -116,14 +116,14 @@ func typedMessages(j *check.J) []Message {
 					// methods is answered is not known.
 					_, twice := asked[key]
 					asked[key] = m
-					ambiguous[key] = ambiguous[key] || twice || len(e.Message.Duplicates) > 0
+					ambiguous[key] = ambiguous[key] || twice || len(e.Message.DuplicateKeys) > 0
 				}
 				continue
 			}
 			one := e
 			one.Message = m
 			switch {
-			case m.Misfit != nil:
+			case m.EnvelopeError != nil:
 			case m.Kind == wire.Result && m.Result().IsObject():
 				request, ok := asked[m.ID().Key()]
 				if !ok || ambiguous[m.ID().Key()] || j.Garbled(one) {

@@ -52,10 +52,10 @@ func ProgressOf(j *check.J) *tokensGiven {
 		told := map[int]bool{}         // reports under the revision, by frame
 		EachMessage(j, func(s Message) { told[s.Index] = true })
 		for _, e := range j.Entries() {
-			if e.Cut {
+			if e.Truncated {
 				continue
 			}
-			if e.From != j.Of && p.unclear < 0 && !e.Message.Readable() && MentionsWord(e, "progresstoken") {
+			if e.From != j.Of && p.unclear < 0 && !e.Message.IsIdentifiable() && MentionsWord(e, "progresstoken") {
 				p.unclear = e.Index
 			}
 			for _, m := range e.Message.Elements() {
@@ -120,7 +120,7 @@ func (p *tokensGiven) answered(j *check.J, e wire.Entry, use *TokenUse) {
 func (p *tokensGiven) reported(e wire.Entry, m wire.Message) {
 	r := ProgressReport{Entry: e, Token: m.Params().Get("progressToken"), Value: m.Params().Get("progress")}
 	r.Message = m
-	if !(wire.ID{Raw: r.Token.Raw}).Usable() {
+	if !(wire.ID{Raw: r.Token.Raw}).IsValid() {
 		return
 	}
 	uses := p.uses[TokenKey(r.Token)]

@@ -20,7 +20,7 @@ func (p Scope) Judge(j *check.J) {
 	for _, def := range p.Definitions {
 		check.Each(j, AllChecked(j, def), func(h Checked) bool {
 			for _, v := range h.Broken {
-				if !PointerMatches(v.Place(), CommonPlaces) && !PointerMatches(v.Place(), p.Elsewhere) {
+				if !PointerMatches(v.Pointer(), CommonPlaces) && !PointerMatches(v.Pointer(), p.Elsewhere) {
 					j.Fail(h.Entry, "%s is no %s of %s: %s", h.Name, v.Definition, j.Rev, v)
 					return false
 				}

@@ -149,7 +149,7 @@ func stateless(entries []wire.Entry) (rev spec.Revision, spoken, ok bool) {
 
 // IsStatelessAnswer tells whether an answer shows a server of the stateless era.
 func IsStatelessAnswer(m wire.Message) bool {
-	code, _ := m.Code()
+	code, _ := m.ErrorCode()
 	return m.Kind == wire.Result || code == spec.UnsupportedVersion || code == spec.MissingClientCapability
 }
 

@@ -199,7 +199,7 @@ func (f *filled) complete(t *check.T, c Completed, until time.Time) []string {
 		f.over = true
 		check.Learn(t, slowCompletion)
 	}
-	if code, _ := c.Answer.Message.Code(); code == spec.MethodNotFound && !t.Facts.CompletionCapability {
+	if code, _ := c.Answer.Message.ErrorCode(); code == spec.MethodNotFound && !t.Facts.CompletionCapability {
 		f.over = true
 	}
 	return c.Values()

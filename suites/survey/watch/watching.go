@@ -45,7 +45,7 @@ func (w *Watch) Listen(params check.Params, id ...wire.ID) {
 		within /= 20
 	}
 	w.Stream = w.T.Start("subscriptions/listen", params, id...)
-	got, ok := w.T.Await(w.Stream.Sent, func(m wire.Message) bool {
+	got, ok := w.T.Await(w.Stream.FrameIndex, func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(w.Stream.ID)
 	}, within)
 	if !ok && !w.Patient {
