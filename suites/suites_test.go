@@ -70,7 +70,7 @@ func TestRunClientJudgesAClientInProcess(t *testing.T) {
 	target := suites.InProcess(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		return client.Run(ctx, pipe(in, out), client.DefaultOptions())
 	})
-	r, err := suites.RunClient(t.Context(), target, suites.Only("client.ping"), suites.Revisions(suites.V2025_11_25))
+	r, err := suites.RunClient(t.Context(), target, suites.Only("ping"), suites.Revisions(suites.V2025_11_25))
 	if err != nil {
 		t.Fatal(err)
 	}

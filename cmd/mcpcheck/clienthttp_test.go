@@ -33,7 +33,7 @@ func TestExitCodesOfClientsOverHTTP(t *testing.T) {
 		"in process":          {argv(streamable + "--reference"), 0, "conforms"},
 		"in process over SSE": {argv(sse + "--reference"), 0, "2024-11-05 sse"},
 		"one revision":        {argv(streamable + "--spec 2025-06-18 --reference"), 0, "2025-06-18 http"},
-		"fault in process":    {argv(sse + "--reference=client-no-jsonrpc"), 1, "client.jsonrpc.version"},
+		"fault in process":    {argv(sse + "--reference=client-no-jsonrpc"), 1, "jsonrpc.client.version"},
 		"environment":         {argv(streamable+"--spec 2025-11-25", testEnvironment), 0, "conforms"},
 		"never connects":      {argv(streamable + "-- true"), 3, "or call it"},
 		"revision without the transport": {argv(sse + "--spec 2025-06-18 --reference"), 3,
@@ -41,7 +41,7 @@ func TestExitCodesOfClientsOverHTTP(t *testing.T) {
 		"placeholder of stdio": {argv(streamable + "-- my-client {server}"), 2, "{url}"},
 		"unknown transport":    {argv("client --transport pigeon --reference"), 2, "pigeon"},
 		"fails": {
-			argv(streamable + referenceClient + "--fault client-ping-result --http"), 1, "client.ping.answered",
+			argv(streamable + referenceClient + "--fault client-ping-result --http"), 1, "ping.client.answered",
 		},
 		"environment of the user": {
 			argv(streamable+"--env MCP_CONFORMANCE_SCENARIO=mine --spec 2025-11-25", testOwnEnvironment), 0, "conforms",

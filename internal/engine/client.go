@@ -194,8 +194,8 @@ func (e *clientSubject) spoken(rev spec.Revision) (ok bool, why string) {
 
 // The checks that fail when a client opens no session at all.
 const (
-	clientOpeningHandshake = "client.lifecycle.initialize.first"
-	clientOpeningStateless = "client.meta.required"
+	clientOpeningHandshake = "lifecycle.client.initialize.first"
+	clientOpeningStateless = "schema.client.meta.required"
 )
 
 // planAll plans the results: decided already where all scenarios were run and the

@@ -125,10 +125,10 @@ func TestASlowToolCostsNoVerdict(t *testing.T) {
 func TestAListThatDoesNotComeIsToldOnce(t *testing.T) {
 	counts := map[string]int{}
 	target := lister(counts, func(wire.Message) string { return "" })
-	got, _ := judgedAt(t, target, spec.V2025_06_18, "jsonrpc.response.lists", "tools.list*", "tools.result", "tools.name", "tools.link", "tools.input-schema", "pagination")
+	got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.lists.answered", "tools.list*", "tools.result", "tools.name", "tools.link", "tools.input-schema", "pagination")
 	for id, o := range got {
 		want := reports.NotObserved
-		if id == "jsonrpc.response.lists" {
+		if id == "pagination.lists.answered" {
 			want = reports.Fail
 		}
 		if o.Verdict != want && o.Verdict != reports.NotApplicable {

@@ -146,7 +146,7 @@ func TestAProfileAllowsItsTools(t *testing.T) {
 }
 
 func TestAProfileClaimsNoRule(t *testing.T) {
-	c := check.Check{ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s", Probe: func(*check.T) {}}
+	c := check.Check{ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s", Idle: "i", Probe: func(*check.T) {}}
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -74,12 +74,12 @@ func TestHonestClientConforms(t *testing.T) {
 // unobserved are the checks that the honest client gives no subject to, though
 // it speaks the revision, and why.
 var unobserved = map[string]string{
-	"client.versioning.offer":               "the client offers its newest revision only",
-	"client.versioning.unknown.stops":       "likewise: the session is judged by what was offered",
-	"client.versioning.unknown.disconnects": "likewise",
-	"client.batching.element.kinds":         "the client sends no batches",
-	"client.methods.notifications":          "the only notification of a client of 2026-07-28 cancels",
-	"client.jsonrpc.notification.no-id":     "likewise",
+	"versioning.client.offer":               "the client offers its newest revision only",
+	"versioning.client.unknown.stops":       "likewise: the session is judged by what was offered",
+	"versioning.client.unknown.disconnects": "likewise",
+	"batching.client.element.kinds":         "the client sends no batches",
+	"jsonrpc.client.methods.notifications":          "the only notification of a client of 2026-07-28 cancels",
+	"jsonrpc.client.notification.no-id":     "likewise",
 }
 
 // Every fault, at every revision, sets off exactly the checks that it names, by
@@ -203,7 +203,7 @@ func TestBothWaysJudgeAClientAlike(t *testing.T) {
 	}
 	direct := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
 	driven := verdicts(RunClient(t.Context(), referenceClient(o), Options{Session: clientWaits()}))
-	if !maps.Equal(direct, driven) || direct["client.jsonrpc.error.code.integer 2025-11-25"] != reports.Fail {
+	if !maps.Equal(direct, driven) || direct["jsonrpc.client.error.code.integer 2025-11-25"] != reports.Fail {
 		t.Errorf("without Ginkgo %v\nwith it %v", direct, driven)
 	}
 }

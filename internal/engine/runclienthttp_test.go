@@ -59,7 +59,7 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 					passed++
 				case reports.NotObserved:
 					// Who speaks the oldest revision alone cannot offer less.
-					if unobserved[out.ID] == "" && !(c.over == transport.SSE && out.ID == "client.versioning.offer.latest") {
+					if unobserved[out.ID] == "" && !(c.over == transport.SSE && out.ID == "versioning.client.offer.latest") {
 						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
 					}
 				}
@@ -87,7 +87,7 @@ var stdioOnly = map[string]string{
 // connections, so that it is not known which came first, with the checks of which
 // one or all catch them.
 var racing = map[string][]string{
-	"client-tools-first": {"client.lifecycle.initialize.first", "client.lifecycle.waits"},
+	"client-tools-first": {"lifecycle.client.initialize.first", "lifecycle.client.initialize.awaited"},
 }
 
 // tries is how often a fault may set off something else than it should: what a

@@ -221,8 +221,8 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 		})},
 		{"streamable-http.origin.validated", "a request with Host evil.example is refused", server.HTTP{}},
 		{"streamable-http.origin.validated", "a request with Origin null is served", server.HTTP{AllowedOrigins: []string{"null"}}},
-		{"streamable-http.odd-fields.survived", "Content-Type text/plain (415)", server.HTTP{}},
-		{"streamable-http.odd-fields.survived", "served: Content-Type text/plain", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		{"streamable-http.media-types.survived", "Content-Type text/plain (415)", server.HTTP{}},
+		{"streamable-http.media-types.survived", "served: Content-Type text/plain", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				r.Header.Set("Content-Type", "application/json")
 			}
@@ -291,7 +291,7 @@ func TestARefusedArrayIsNotedAsRefused(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "jsonrpc.batch.survived") {
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "batching.survived") {
 		if o.Revision == spec.V2025_11_25 && !slices.Contains(o.Notes, "an array of two requests was refused by HTTP alone") {
 			t.Errorf("%s: %q", o.Verdict, o.Notes)
 		}

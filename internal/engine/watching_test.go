@@ -98,7 +98,7 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 	} {
 		for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
 			t.Run(name+" at "+string(rev), func(t *testing.T) {
-				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*", "lifecycle.listen.*", "caching.*", "stdio.notifications.*")
+				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*", "caching.*", "stdio.notifications.*")
 				for _, o := range run.Outcomes {
 					switch o.Verdict {
 					case reports.Fail, reports.Warn, reports.Broken:
@@ -129,13 +129,13 @@ func TestAServerWithoutChangesIsNotAskedForStreams(t *testing.T) {
 			}
 		},
 	}
-	got, _ := judgedAt(t, server.Target("quiet", o), spec.V2026_07_28, "subscriptions.*", "lifecycle.listen.*")
+	got, _ := judgedAt(t, server.Target("quiet", o), spec.V2026_07_28, "subscriptions.*")
 	if asked > 0 {
 		t.Errorf("it was asked for %d streams", asked)
 	}
 	for id, o := range got {
 		// That progress has no subscription id is seen without a stream.
-		if o.Verdict != reports.NotApplicable && o.Verdict != reports.NotObserved && id != "subscriptions.id.elsewhere" {
+		if o.Verdict != reports.NotApplicable && o.Verdict != reports.NotObserved && id != "subscriptions.id.absent" {
 			t.Errorf("%s is %s", id, o.Verdict)
 		}
 	}

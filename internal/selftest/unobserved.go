@@ -10,9 +10,9 @@ var unobserved = []string{
 	"versioning.extensions.names", // it has no extensions
 	"versioning.extensions.settings",
 	"schema.dialect.declared",   // its schemas are of 2020-12
-	"resources.read.failure",    // what it lists does not fail
-	"prompts.get.failure",       // likewise
-	"completion.failure",        // likewise
+	"jsonrpc.failure.resources-read",    // what it lists does not fail
+	"jsonrpc.failure.prompts-get",       // likewise
+	"jsonrpc.failure.completion",        // likewise
 	"resources.read.path",       // it has no files
 	"schema.meta.object",        // it sends no _meta before 2026-07-28
 	"schema.meta.prefix",        // likewise
@@ -29,7 +29,7 @@ var unobserved = []string{
 	"cancellation.sent.task",    // likewise
 	"sampling.context.known",    // it requests no context
 
-	"authorization.host.https",        // what it names is on the loopback interface
+	"authorization.server.https",        // what it names is on the loopback interface
 	"authorization.metadata.https",    // likewise
 	"authorization.token.passthrough", // it has no tool that fetches anything
 
@@ -38,7 +38,7 @@ var unobserved = []string{
 	"subscriptions.cancelled",        // likewise
 	"subscriptions.end.shape",        // likewise
 
-	"http-sse.hosted.beside",         // without handshake revisions it has no HTTP+SSE
+	"http-sse.hosted.post",         // without handshake revisions it has no HTTP+SSE
 	"streamable-http.refusal.status", // without sessions it accepts every notification
 	"streamable-http.stream.retry",   // only the variant with streams alone has clients poll
 }

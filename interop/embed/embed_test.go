@@ -51,7 +51,7 @@ func TestServerAtURL(t *testing.T) {
 }
 
 func TestClientInProcess(t *testing.T) {
-	suites.TestClient(t, suites.InProcess(connect), suites.Only("client.ping", "client.jsonrpc"))
+	suites.TestClient(t, suites.InProcess(connect), suites.Only("ping", "jsonrpc"))
 }
 
 // A run returns what the tests show: verdicts, rules with their clauses, frames.

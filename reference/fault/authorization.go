@@ -143,7 +143,7 @@ func refusedTokens() []Fault {
 		},
 		{
 			Name: "refused-with-result", Does: "refuses a request without a token with the result in the body",
-			CaughtBy: []string{"authorization.refused.silent"},
+			CaughtBy: []string{"authorization.refused.no-result"},
 			Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
 				result := complete(server.Object{"tools": []any{}})
 				return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "result": result}

@@ -17,19 +17,19 @@ func hostedServers() []Fault {
 	return []Fault{
 		{
 			Name: "server-metadata-missing", Does: "has no metadata of its authorization server",
-			CaughtBy: []string{"authorization.host.metadata"},
+			CaughtBy: []string{"authorization.server.metadata"},
 			Apply:    notFoundAt(serverMetadata),
 		},
 		{
 			Name:     "server-metadata-without-endpoint",
 			Does:     "leaves token_endpoint out of the metadata of its authorization server",
-			CaughtBy: []string{"authorization.host.metadata"},
+			CaughtBy: []string{"authorization.server.metadata"},
 			Apply:    onDocument(serverMetadata, remove("token_endpoint")),
 		},
 		{
 			Name:     "server-metadata-behind-path",
 			Does:     "has the metadata of its authorization server below the path of the MCP endpoint",
-			CaughtBy: []string{"authorization.host.root"},
+			CaughtBy: []string{"authorization.server.root"},
 			Apply: whenHTTP(atOrBelow(serverMetadata), func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != serverMetadata+"/mcp" {
 					http.NotFound(w, r)
@@ -42,44 +42,44 @@ func hostedServers() []Fault {
 		},
 		{
 			Name: "server-endpoints-hidden", Does: "has neither metadata of its authorization server nor the default endpoints",
-			CaughtBy: []string{"authorization.host.defaults"},
-			Also:     map[string]string{"authorization.host.metadata": "it has no metadata either"},
+			CaughtBy: []string{"authorization.server.defaults"},
+			Also:     map[string]string{"authorization.server.metadata": "it has no metadata either"},
 			Apply:    notFoundAt(serverMetadata, "/authorize", "/token"),
 		},
 		{
 			Name: "server-endpoint-http", Does: "names an authorization endpoint at a URL of http",
-			CaughtBy: []string{"authorization.host.https"},
+			CaughtBy: []string{"authorization.server.https"},
 			Apply:    onDocument(serverMetadata, set("authorization_endpoint", "http://auth.example/authorize")),
 		},
 		{
 			Name: "redirect-open", Does: "redirects to any redirect URI",
-			CaughtBy: []string{"authorization.host.redirect"},
+			CaughtBy: []string{"authorization.server.redirect"},
 			Apply:    redirectTo(func(string) bool { return true }),
 		},
 		{
 			Name: "redirect-by-prefix", Does: "redirects to a redirect URI that begins like one of the loopback interface",
-			CaughtBy: []string{"authorization.host.redirect"},
+			CaughtBy: []string{"authorization.server.redirect"},
 			Apply:    redirectTo(func(uri string) bool { return strings.HasPrefix(uri, "http://127.0.0.1") }),
 		},
 		{
 			Name: "registration-missing", Does: "does not register clients",
-			CaughtBy: []string{"authorization.host.registration"},
+			CaughtBy: []string{"authorization.server.registration"},
 			Apply: combine(notFoundAt("/register"),
 				onHTTPAnswer(atPath(serverMetadata), editDocument(remove("registration_endpoint")))),
 		},
 		{
 			Name: "registration-without-id", Does: "leaves client_id out of the answer to a registration",
-			CaughtBy: []string{"authorization.host.registration"},
+			CaughtBy: []string{"authorization.server.registration"},
 			Apply:    onDocument("/register", remove("client_id")),
 		},
 		{
 			Name: "pkce-ignored", Does: "exchanges a code for a token with any verifier",
-			CaughtBy: []string{"authorization.host.pkce"},
+			CaughtBy: []string{"authorization.server.pkce"},
 			Apply:    ignoreVerifier,
 		},
 		{
 			Name: "refresh-token-reusable", Does: "accepts a refresh token any number of times",
-			CaughtBy: []string{"authorization.host.rotation"},
+			CaughtBy: []string{"authorization.server.rotation"},
 			Apply:    keepRefreshTokens,
 		},
 	}

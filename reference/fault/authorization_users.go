@@ -20,24 +20,24 @@ func tokensOfUsers() []Fault {
 	return []Fault{
 		{
 			Name: "session-instead-of-token", Does: "accepts a POST without a token that names a session",
-			CaughtBy: []string{"security.session.authentication"},
-			Also:     map[string]string{"security.requests.verified": "a notification is posted too"},
+			CaughtBy: []string{"authorization.session.authentication"},
+			Also:     map[string]string{"authorization.requests.verified": "a notification is posted too"},
 			Apply:    admitWithoutToken(allOf(isPost, hasField(sessionField))),
 		},
 		{
 			Name: "stream-without-token", Does: "opens the stream of a session without a token", In: ofSessions,
-			CaughtBy: []string{"security.requests.verified"},
+			CaughtBy: []string{"authorization.requests.verified"},
 			Apply:    admitWithoutToken(isGet),
 		},
 		{
 			Name: "delete-without-token", Does: "ends a session without a token", In: ofSessions,
-			CaughtBy: []string{"security.requests.verified"},
+			CaughtBy: []string{"authorization.requests.verified"},
 			Apply:    admitWithoutToken(isDelete),
 		},
 		{
 			Name: "token-at-opening-only", Does: "requires a token only of server/discover", In: spec.Stateless,
-			CaughtBy: []string{"security.requests.verified"},
-			Also:     map[string]string{"security.handle.authentication": "a retry with a requestState is a request too"},
+			CaughtBy: []string{"authorization.requests.verified"},
+			Also:     map[string]string{"authorization.handle.authentication": "a retry with a requestState is a request too"},
 			Apply:    admitWithoutToken(func(r *http.Request) bool { return r.Header.Get(methodField) != "server/discover" }),
 		},
 		{
@@ -47,12 +47,12 @@ func tokensOfUsers() []Fault {
 		},
 		{
 			Name: "session-of-any-user", Does: "serves every user in a session of one user",
-			CaughtBy: []string{"security.session.user"},
+			CaughtBy: []string{"authorization.session.user"},
 			Apply:    unbind(server.OwnedSession),
 		},
 		{
 			Name: "state-instead-of-token", Does: "accepts a request without a token that has a requestState",
-			CaughtBy: []string{"security.handle.authentication"},
+			CaughtBy: []string{"authorization.handle.authentication"},
 			Apply: admitWithoutToken(func(r *http.Request) bool {
 				body, err := bodyOf(r)
 				return err == nil && bytes.Contains(body, []byte(`"requestState"`))

@@ -145,7 +145,7 @@ func withoutBatchElements(matches messageMatcher) apply {
 func batchingClientFaults() []ClientFault {
 	return []ClientFault{{
 		Name: "client-initialize-batch", Does: "sends initialize in an array",
-		CaughtBy: []string{"client.batching.initialize"},
+		CaughtBy: []string{"jsonrpc.client.batch.initialize"},
 		Apply:    clientSpeaking(spec.Only(spec.V2025_03_26), clientSendsInArray("initialize")),
 	}}
 }

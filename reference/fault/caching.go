@@ -78,12 +78,12 @@ func cachingOfUsers() []Fault {
 	return []Fault{
 		{
 			Name: "private-list-public", Does: "marks a list with a resource of one user as public",
-			CaughtBy: []string{"caching.public.shared"},
+			CaughtBy: []string{"authorization.caching.public.shared"},
 			Apply:    onResult("resources/list", set("cacheScope", "public")),
 		},
 		{
 			Name: "private-resource-of-any-user", Does: "returns a resource of one user to every user that knows its URI",
-			CaughtBy: []string{"caching.private.guarded"},
+			CaughtBy: []string{"authorization.caching.private.guarded"},
 			Apply: errorToResult("resources/read",
 				func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == card },
 				succeedWith(server.Object{"contents": []any{contents}, "ttlMs": 5000, "cacheScope": "private"})),

@@ -154,7 +154,7 @@ func closedCalls() []Fault {
 		{
 			Name:     "closed-call-continued-elsewhere",
 			Does:     "continues a call whose stream the client closed on the stream of another call",
-			CaughtBy: []string{"cancellation.closed"},
+			CaughtBy: []string{"streamable-http.cancellation.closed"},
 			Apply: rerouteAbandoned(func(f server.Frame) bool {
 				return f.Method == progressMethod || f.Method == "tools/call"
 			}),
@@ -162,7 +162,7 @@ func closedCalls() []Fault {
 		{
 			Name:     "closed-call-answered-elsewhere",
 			Does:     "answers a call whose stream the client closed on the stream of another call",
-			CaughtBy: []string{"cancellation.closed"},
+			CaughtBy: []string{"streamable-http.cancellation.closed"},
 			Apply:    rerouteAbandoned(func(f server.Frame) bool { return f.Method == "tools/call" }),
 		},
 	}

@@ -130,7 +130,7 @@ func completionRequests() []Fault {
 	return []Fault{
 		{
 			Name: "completion-fails-with-1", Does: "answers completions of an argument with error 1",
-			CaughtBy: []string{"completion.failure"},
+			CaughtBy: []string{"jsonrpc.failure.completion"},
 			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool {
 				return ref["name"] == "overdue_notice" && argument["name"] == "reader"
 			}), failWith(1, "The readers cannot be listed")),

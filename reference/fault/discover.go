@@ -61,17 +61,17 @@ func discoverClientFaults() []ClientFault {
 	return []ClientFault{
 		{
 			Name: "client-discover-version", Does: "names the version in a parameter of server/discover",
-			CaughtBy: []string{"client.discover.params"},
+			CaughtBy: []string{"discover.client.params"},
 			Apply:    clientRewrites("server/discover", `"params":{`, `"params":{"protocolVersion":"2026-07-28",`),
 		},
 		{
 			Name: "client-unlisted-version", Does: "continues with a version that was not listed",
-			CaughtBy: []string{"client.discover.version.listed"},
+			CaughtBy: []string{"discover.client.version.listed"},
 			Apply:    clientRewrites("tools/list", `"`+string(spec.V2026_07_28)+`"`, `"2027-01-01"`),
 		},
 		{
 			Name: "client-initialize-after-all", Does: "sends initialize though the probe had a result",
-			CaughtBy: []string{"client.discover.result.stays"},
+			CaughtBy: []string{"discover.client.result.no-initialize"},
 			Apply: clientSends("tools/list", func(m client.Message) [][]byte {
 				if !bytes.Contains(m.Raw, []byte(spec.MetaProtocolVersion)) {
 					return [][]byte{m.Raw}
@@ -83,7 +83,7 @@ func discoverClientFaults() []ClientFault {
 		},
 		{
 			Name: "client-fallback-always", Does: "falls back to initialize after any error",
-			CaughtBy: []string{"client.discover.error.stays"},
+			CaughtBy: []string{"discover.client.error.no-initialize"},
 			Apply: func(o *client.Options) {
 				o.ShowsStateless = func(func(wire.Message) bool) func(wire.Message) bool {
 					return func(m wire.Message) bool { return m.Kind == wire.Result }

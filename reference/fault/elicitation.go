@@ -190,7 +190,7 @@ func elicitationRequired() []Fault {
 func elicitationAuthorization() []Fault {
 	return []Fault{{
 		Name: "elicitation-for-authorization", Does: "answers a request without a token by requiring an elicitation",
-		CaughtBy: []string{"elicitation.url.authorization"},
+		CaughtBy: []string{"authorization.elicitation.url"},
 		Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
 			return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
 				"code": spec.LegacyURLElicitationError, "message": "Log in first",

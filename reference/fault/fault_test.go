@@ -40,18 +40,9 @@ func TestFaultsAreCompletelyDescribed(t *testing.T) {
 	}
 }
 
-// areaOf returns the area of a check: the first segment of its id, or for checks of
-// clients the second.
+// areaOf returns the area of a check, which is the first segment of its id.
 func areaOf(check string) string {
-	segments := strings.Split(strings.TrimPrefix(check, "client."), ".")
-	area := segments[0]
-	other := map[string]string{"mrtr": "input-required", "security": "authorization"}
-	if strings.HasPrefix(check, "client.") {
-		other = map[string]string{"capabilities": "lifecycle", "methods": "jsonrpc", "meta": "schema"}
-	}
-	if other[area] != "" {
-		return other[area]
-	}
+	area, _, _ := strings.Cut(check, ".")
 	return area
 }
 

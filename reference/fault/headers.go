@@ -217,7 +217,7 @@ func headerNames() []Fault {
 			CaughtBy: []string{"headers.name.mismatch"},
 			Also: map[string]string{
 				"headers.values.case": "the name in another case is another value",
-				"headers.name.marks":  "a name behind invalid marks of Base64 is another value",
+				"headers.name.markers":  "a name behind invalid marks of Base64 is another value",
 			},
 			Apply: onHeaderField(nameField, func(_ string, m wire.Message) string { return nameValueOf(m) }),
 		},
@@ -252,7 +252,7 @@ func headerNames() []Fault {
 		},
 		{
 			Name: "name-header-marks-any-case", Does: "accepts the marks of Base64 in any case",
-			CaughtBy: []string{"headers.name.marks"},
+			CaughtBy: []string{"headers.name.markers"},
 			Apply: onHeaderField(nameField, func(v string, _ wire.Message) string {
 				if mark := "=?base64?"; len(v) > len(mark) && strings.EqualFold(v[:len(mark)], mark) {
 					return mark + v[len(mark):]
@@ -262,7 +262,7 @@ func headerNames() []Fault {
 		},
 		{
 			Name: "name-header-of-lists", Does: "requires an Mcp-Name of resources/templates/list",
-			CaughtBy: []string{"headers.name.elsewhere"},
+			CaughtBy: []string{"headers.name.not-required"},
 			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
 				return m.Method() == "resources/templates/list" && h.Get(nameField) == ""
 			}, "The header Mcp-Name is missing"),

@@ -176,7 +176,7 @@ func sseMessages() []Fault {
 func sseBeside() []Fault {
 	fault := func(name, does string, status int) Fault {
 		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"http-sse.hosted.beside"},
+			Name: name, Does: does, CaughtBy: []string{"http-sse.hosted.post"},
 			Apply: respond(atPath(ssePostPath), status, "", ""),
 		}
 	}

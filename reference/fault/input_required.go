@@ -30,7 +30,7 @@ func inputRequests() []Fault {
 	return []Fault{
 		{
 			Name: "request-state-object", Does: "writes the requestState as an object",
-			CaughtBy: []string{"mrtr.result.shape"},
+			CaughtBy: []string{"input-required.result.shape"},
 			Apply: combine(
 				onInputRequired(func(_ *server.Request, o server.Object) {
 					o["requestState"] = server.Object{"sealed": o["requestState"]}
@@ -43,19 +43,19 @@ func inputRequests() []Fault {
 		},
 		{
 			Name: "ping-among-input-requests", Does: "has a ping among the inputRequests",
-			CaughtBy: []string{"mrtr.input.kinds"},
+			CaughtBy: []string{"input-required.input.kinds"},
 			Apply: onInputRequired(func(_ *server.Request, o server.Object) {
 				o["inputRequests"].(server.Object)["there"] = server.Object{"method": "ping"}
 			}),
 		},
 		{
 			Name: "same-key-twice", Does: "writes the first key of the inputRequests twice",
-			CaughtBy: []string{"mrtr.input.keys"},
+			CaughtBy: []string{"input-required.input.keys"},
 			Apply:    rewriteFrames(anyFrame, repeatFirstKey),
 		},
 		{
 			Name: "abandoned-rounds-block", Does: "refuses a call once after four calls that were not retried",
-			CaughtBy: []string{"mrtr.abandoned"},
+			CaughtBy: []string{"input-required.abandoned"},
 			Apply:    blockAfterAbandoned,
 		},
 	}
@@ -122,36 +122,36 @@ func inputResponses() []Fault {
 	return []Fault{
 		{
 			Name: "responses-unchecked", Does: "accepts inputResponses of any type",
-			CaughtBy: []string{"mrtr.responses.validated"},
+			CaughtBy: []string{"input-required.responses.validated"},
 			Apply: answerWhen(isRetry(func(r *server.Request) bool { return !holdsObjects(r) }),
 				succeedWith(server.Object{"content": []any{server.Object{"type": "text", "text": "Thank you."}}})),
 		},
 		{
 			Name: "bad-responses-in-result", Does: "reports in a result that inputResponses is not an object",
-			CaughtBy: []string{"mrtr.responses.errors"},
+			CaughtBy: []string{"input-required.responses.errors"},
 			Apply: answerWhen(isRetry(func(r *server.Request) bool { return !isObject(r) }),
 				reportFailure("inputResponses is not an object")),
 		},
 		{
 			Name: "extra-response-refused", Does: "refuses a response that it did not request",
-			CaughtBy: []string{"mrtr.responses.extra"},
+			CaughtBy: []string{"input-required.responses.extra"},
 			Apply: answerWhen(func(r *server.Request) bool { return responsesOf(r)["mcpcheck-extra"] != nil },
 				failWith(spec.InvalidParams, "A response was not requested")),
 		},
 		{
 			Name: "missing-response-refused", Does: "refuses a retry without responses",
-			CaughtBy: []string{"mrtr.responses.missing"},
+			CaughtBy: []string{"input-required.responses.missing"},
 			Apply: answerWhen(isRetry(func(r *server.Request) bool { return isObject(r) && len(responsesOf(r)) == 0 }),
 				failWith(spec.InvalidParams, "The responses are missing")),
 		},
 		{
 			Name: "spontaneous-response-hangs", Does: "does not answer a first request that has responses",
-			CaughtBy: []string{"mrtr.spontaneous"},
+			CaughtBy: []string{"input-required.spontaneous"},
 			Apply:    leaveUnanswered(func(r *server.Request) bool { return responsesOf(r)["mcpcheck"] != nil }),
 		},
 		{
 			Name: "garbled-state-hangs", Does: "does not answer a retry whose requestState has no signature",
-			CaughtBy: []string{"mrtr.state.survived"},
+			CaughtBy: []string{"input-required.state.survived"},
 			Apply: leaveUnanswered(isRetry(func(r *server.Request) bool {
 				state, ok := r.Params["requestState"].(string)
 				return ok && !strings.Contains(state, ".") && responsesOf(r)["mcpcheck"] == nil
@@ -177,12 +177,12 @@ func requestStates() []Fault {
 	return []Fault{
 		{
 			Name: "state-signature-unchecked", Does: "accepts a requestState with any signature",
-			CaughtBy: []string{"mrtr.state.tampered"},
+			CaughtBy: []string{"input-required.state.tampered"},
 			Apply:    onRequestState(func(_ *server.Request, body, _ string) string { return body }),
 		},
 		{
 			Name: "state-for-other-request", Does: "accepts the requestState of one request for another",
-			CaughtBy: []string{"mrtr.state.bound"},
+			CaughtBy: []string{"input-required.state.bound"},
 			Apply: onRequestState(func(r *server.Request, body, signature string) string {
 				if signature != signatureOf(body) {
 					return ""
@@ -240,7 +240,7 @@ func bindState(r *server.Request, body string) string {
 func requestStatesHTTP() []Fault {
 	return []Fault{{
 		Name: "rounds-bound-to-connection", Does: "refuses a requestState once the connection of its request is closed",
-		CaughtBy: []string{"mrtr.retry.elsewhere"},
+		CaughtBy: []string{"streamable-http.input-required.retry"},
 		Apply:    bindStateToConnection,
 	}}
 }
@@ -276,7 +276,7 @@ func bindStateToConnection(o *server.Options) {
 func requestStatesOfUsers() []Fault {
 	return []Fault{{
 		Name: "state-of-any-user", Does: "accepts a requestState from any user",
-		CaughtBy: []string{"mrtr.state.principal"},
+		CaughtBy: []string{"authorization.state.principal"},
 		Apply:    unbind(server.OwnedState),
 	}}
 }

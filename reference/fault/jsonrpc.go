@@ -54,7 +54,7 @@ func jsonrpcRequests() []Fault {
 		},
 		{
 			Name: "list-unanswered", Does: "does not answer resources/templates/list",
-			CaughtBy: []string{"jsonrpc.response.lists"},
+			CaughtBy: []string{"pagination.lists.answered"},
 			Apply:    withhold(isResponseWhen(isMethod("resources/templates/list"))),
 		},
 		{
@@ -172,7 +172,7 @@ func jsonrpcUnreadable() []Fault {
 		},
 		{
 			Name: "exits-on-array", Does: "exits on an array",
-			CaughtBy: []string{"jsonrpc.batch.survived"},
+			CaughtBy: []string{"batching.survived"},
 			Apply:    exitOn(isMessage(wire.Batch, ""), "the message is an array"),
 		},
 	}

@@ -132,7 +132,7 @@ func lifecycleCapabilities() []Fault {
 		},
 		{
 			Name: "missing-capability-code", Does: "answers with error -32602 where the client lacks a capability",
-			CaughtBy: []string{"lifecycle.capabilities.required"},
+			CaughtBy: []string{"schema.capabilities.required"},
 			Apply:    recode("tools/call", hasCode(spec.MissingClientCapability), spec.InvalidParams),
 		},
 		{
@@ -233,7 +233,7 @@ func lifecycleUndeclared() []Fault {
 		},
 		{
 			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when the client cancels one",
-			CaughtBy: []string{"lifecycle.listen.scoped"},
+			CaughtBy: []string{"subscriptions.listen.scoped"},
 			Apply: onSubscriptionCancelled(func(cancelled string, others []string, cancel func(id string) error) error {
 				for _, id := range others {
 					if err := cancel(id); err != nil {

@@ -26,7 +26,7 @@ func lifecycleMeta() []Fault {
 		},
 		{
 			Name: "capabilities-by-client-name", Does: "declares prompts only to clients of one name",
-			CaughtBy: []string{"lifecycle.identity.ignored"},
+			CaughtBy: []string{"schema.identity.ignored"},
 			Apply: onResultWhen(isMethod("server/discover"), func(r *server.Request, result server.Object) {
 				if info, ok := metaOf(r)[spec.MetaClientInfo].(server.Object); ok && info["name"] != "mcpcheck" {
 					delete(result["capabilities"].(server.Object), "prompts")
@@ -36,7 +36,7 @@ func lifecycleMeta() []Fault {
 		{
 			Name:     "capabilities-remembered",
 			Does:     "takes the client capabilities that a request lacks from the request before it",
-			CaughtBy: []string{"lifecycle.meta.capabilities"},
+			CaughtBy: []string{"schema.request-meta.capabilities"},
 			Apply: onMetaAfter(func(now, before server.Object) {
 				if now[spec.MetaClientCapabilities] == nil && before[spec.MetaClientCapabilities] != nil {
 					now[spec.MetaClientCapabilities] = before[spec.MetaClientCapabilities]
@@ -45,7 +45,7 @@ func lifecycleMeta() []Fault {
 		},
 		{
 			Name: "meta-version-assumed", Does: "serves a request without a version in the only revision that it speaks",
-			CaughtBy: []string{"lifecycle.meta.version"},
+			CaughtBy: []string{"schema.request-meta.version"},
 			Apply: combine(statelessOnly, onRequest("server/discover", func(r *server.Request) {
 				if metaOf(r)[spec.MetaProtocolVersion] == nil {
 					r.Params["_meta"] = server.Object{
@@ -56,7 +56,7 @@ func lifecycleMeta() []Fault {
 		},
 		{
 			Name: "client-info-required", Does: "refuses requests without clientInfo",
-			CaughtBy: []string{"lifecycle.meta.optional"},
+			CaughtBy: []string{"schema.request-meta.optional"},
 			Apply: answerWhen(func(r *server.Request) bool { return r.Stateless && metaOf(r)[spec.MetaClientInfo] == nil },
 				failWith(spec.InvalidParams, "clientInfo is missing")),
 		},
@@ -105,17 +105,17 @@ func lifecycleHTTP() []Fault {
 			Apply:    respond(withoutClientInfo, http.StatusInternalServerError, "", ""),
 		},
 		status("incomplete-meta-is-200", "refuses a request without client capabilities with status 200",
-			"lifecycle.meta.status", spec.InvalidParams, http.StatusOK),
+			"streamable-http.status.meta", spec.InvalidParams, http.StatusOK),
 		status("incomplete-meta-is-422", "refuses a request without client capabilities with status 422",
-			"lifecycle.meta.status", spec.InvalidParams, http.StatusUnprocessableEntity),
+			"streamable-http.status.meta", spec.InvalidParams, http.StatusUnprocessableEntity),
 		status("lacking-capability-is-200", "refuses a request that lacks a client capability with status 200",
-			"lifecycle.capabilities.status", spec.MissingClientCapability, http.StatusOK),
+			"streamable-http.status.capabilities", spec.MissingClientCapability, http.StatusOK),
 		status("lacking-capability-is-404", "refuses a request that lacks a client capability with status 404",
-			"lifecycle.capabilities.status", spec.MissingClientCapability, http.StatusNotFound),
+			"streamable-http.status.capabilities", spec.MissingClientCapability, http.StatusNotFound),
 		{
 			Name:     "disconnect-ends-all-sessions",
 			Does:     "forgets all sessions when a client closes its connections without ending its session",
-			CaughtBy: []string{"lifecycle.connections.closed"},
+			CaughtBy: []string{"streamable-http.connections.closed"},
 			Apply:    forgetSessions,
 		},
 	}

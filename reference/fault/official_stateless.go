@@ -48,7 +48,7 @@ func officialStateless() []Fault {
 			Name:     "contract-prompt-change-not-notified",
 			Does:     "sends no notification of the change by test_trigger_prompt_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
-			Also:     map[string]string{"prompts.list-changed.sent": "the list of prompts changes without a notification"},
+			Also:     map[string]string{"subscriptions.prompts.list-changed.sent": "the list of prompts changes without a notification"},
 			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
 		},
 		{

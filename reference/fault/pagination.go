@@ -176,13 +176,13 @@ func paginationClientFaults() []ClientFault {
 			Name: "client-cursor-trimmed", Does: "trims cursors before it sends them",
 			Breaks: []string{"pagination-cursor-opaque", "pagination-cursor-unmodified",
 				"pagination-cursor-no-format-assumptions"},
-			CaughtBy: []string{"client.pagination.cursor"},
+			CaughtBy: []string{"pagination.client.cursor"},
 			Apply:    clientRewrites("", `"cursor":" `, `"cursor":"`),
 		},
 		{
 			Name: "client-cursor-null", Does: "requests the first page with the cursor null",
 			Breaks:   []string{"pagination-cursor-param-string"},
-			CaughtBy: []string{"client.pagination.cursor"},
+			CaughtBy: []string{"pagination.client.cursor"},
 			Apply: clientSends("tools/list", func(m client.Message) [][]byte {
 				from, to := `"tools/list"`, `"tools/list","params":{"cursor":null}`
 				switch params := wire.Parse(m.Raw).Params(); {
@@ -197,13 +197,13 @@ func paginationClientFaults() []ClientFault {
 		{
 			Name: "client-cursor-kept", Does: "starts with a cursor of another session", In: spec.Handshake,
 			Breaks:   []string{"pagination-cursor-not-persisted"},
-			CaughtBy: []string{"client.pagination.cursor"},
+			CaughtBy: []string{"pagination.client.cursor"},
 			Apply: clientRewrites("tools/list", `"method":"tools/list"}`,
 				`"method":"tools/list","params":{"cursor":"page-7"}}`),
 		},
 		{
 			Name: "client-cursor-empty-ends", Does: "takes an empty cursor for the end",
-			CaughtBy: []string{"client.pagination.cursor.empty"},
+			CaughtBy: []string{"pagination.client.cursor.empty"},
 			Apply: func(o *client.Options) {
 				o.HasNextPage = func(next func(gjson.Result) bool) func(gjson.Result) bool {
 					return func(cursor gjson.Result) bool { return next(cursor) && cursor.String() != "" }

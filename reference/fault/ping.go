@@ -31,17 +31,17 @@ func pingClientFaults() []ClientFault {
 	return []ClientFault{
 		{
 			Name: "client-ping-unanswered", Does: "does not answer pings",
-			CaughtBy: []string{"client.ping.answered"},
+			CaughtBy: []string{"ping.client.answered"},
 			Apply:    clientLeavesUnanswered("ping"),
 		},
 		{
 			Name: "client-ping-result", Does: "answers a ping with a result that is not empty",
-			CaughtBy: []string{"client.ping.answered"},
+			CaughtBy: []string{"ping.client.answered"},
 			Apply:    clientAnswers("ping", responseWith(`"result":{"pong":true}`)),
 		},
 		{
 			Name: "client-ping-params", Does: "puts a parameter into its ping",
-			CaughtBy: []string{"client.ping.params"},
+			CaughtBy: []string{"ping.client.params"},
 			Apply:    clientRewrites("ping", `"method":"ping"`, `"method":"ping","params":{"count":1}`),
 		},
 	}

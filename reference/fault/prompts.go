@@ -55,7 +55,7 @@ func promptLists() []Fault {
 		},
 		{
 			Name: "prompts-changed-silently", Does: "sends no notification when the list of prompts changes",
-			CaughtBy: []string{"prompts.list-changed.sent"},
+			CaughtBy: []string{"subscriptions.prompts.list-changed.sent"},
 			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
 		},
 		{
@@ -194,7 +194,7 @@ func promptGets() []Fault {
 		},
 		{
 			Name: "prompt-fails-with-500", Does: "answers for a listed prompt with error 500",
-			CaughtBy: []string{"prompts.get.failure"},
+			CaughtBy: []string{"jsonrpc.failure.prompts-get"},
 			Apply:    answerWhen(isPromptGet("daily_quiz"), failWith(500, "There is no quiz today")),
 		},
 		{

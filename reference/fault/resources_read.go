@@ -103,7 +103,7 @@ func resourceReads() []Fault {
 		},
 		{
 			Name: "listed-unreadable-code", Does: "answers the read of a listed resource with error 0",
-			CaughtBy: []string{"resources.read.failure"},
+			CaughtBy: []string{"jsonrpc.failure.resources-read"},
 			Also:     map[string]string{"resources.listed.readable": "a resource with such an error cannot be read"},
 			Apply:    answerWhen(isRead("library://shelves"), failWith(0, "The resource cannot be read")),
 		},

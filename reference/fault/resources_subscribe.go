@@ -20,12 +20,12 @@ func resourceUpdates() []Fault {
 	return []Fault{
 		{
 			Name: "resources-changed-silently", Does: "sends no notification when the list of resources changes",
-			CaughtBy: []string{"resources.list-changed.sent"},
+			CaughtBy: []string{"subscriptions.resources.list-changed.sent"},
 			Apply:    withhold(isNotification("notifications/resources/list_changed")),
 		},
 		{
 			Name: "resource-updated-silently", Does: "sends no notification when a subscribed resource changes",
-			CaughtBy: []string{"resources.updated.sent"},
+			CaughtBy: []string{"subscriptions.resources.updated.sent"},
 			Apply:    withhold(isNotification(updatedMethod)),
 		},
 		{
@@ -37,7 +37,7 @@ func resourceUpdates() []Fault {
 		{
 			Name:     "update-undeclared",
 			Does:     "sends notifications of a change of a resource without declaring resources.subscribe",
-			CaughtBy: []string{"resources.updated.undeclared", "resources.updated.undeclared.advised"},
+			CaughtBy: []string{"subscriptions.resources.updated.undeclared", "subscriptions.resources.updated.undeclared.advised"},
 			Apply: combine(
 				onLibrary(func(l *server.Features) { delete(l.Capabilities["resources"].(server.Object), "subscribe") }),
 				notifyUpdated("library://books/b1")),
@@ -46,23 +46,23 @@ func resourceUpdates() []Fault {
 			Name:     "update-unsubscribed",
 			Does:     "sends notifications of a change of a resource that the client never subscribed to",
 			Breaks:   []string{"resources-updated-only-if-subscribed"},
-			CaughtBy: []string{"resources.updated.subscribed"},
+			CaughtBy: []string{"subscriptions.resources.updated.subscribed"},
 			Apply:    notifyUpdated("library://covers/b3"),
 		},
 		{
 			Name: "unsubscribe-forgotten", Does: "sends notifications of changes after resources/unsubscribe",
 			Breaks:   []string{"resources-unsubscribe-stops-updates"},
-			CaughtBy: []string{"resources.updated.subscribed"},
+			CaughtBy: []string{"subscriptions.resources.updated.subscribed"},
 			Apply:    answerInstead("resources/unsubscribe", succeedWithOnly(server.Object{})),
 		},
 		{
 			Name: "update-without-uri", Does: "leaves the URI out of notifications of a change",
-			CaughtBy: []string{"resources.updated.uri"},
+			CaughtBy: []string{"subscriptions.resources.updated.uri"},
 			Apply:    onNotification(updatedMethod, remove("uri")),
 		},
 		{
 			Name: "update-uri-array", Does: "writes the URI in notifications of a change as an array",
-			CaughtBy: []string{"resources.updated.uri"},
+			CaughtBy: []string{"subscriptions.resources.updated.uri"},
 			Apply:    onNotification(updatedMethod, func(params server.Object) { params["uri"] = []any{params["uri"]} }),
 		},
 	}
@@ -73,34 +73,34 @@ func resourceSubscriptions() []Fault {
 	return []Fault{
 		{
 			Name: "subscribe-undeclared", Does: "accepts subscriptions without declaring resources.subscribe",
-			CaughtBy: []string{"resources.subscribe.undeclared"},
+			CaughtBy: []string{"subscriptions.subscribe.undeclared"},
 			Apply:    undeclaredFeature("resources", "subscribe"),
 		},
 		{
 			Name: "subscribe-result-not-empty", Does: "answers resources/subscribe with a result that is not empty",
-			CaughtBy: []string{"resources.subscribe.result"},
+			CaughtBy: []string{"subscriptions.subscribe.result"},
 			Apply:    onResult("resources/subscribe", set("subscribed", true)),
 		},
 		{
 			Name:     "subscribe-unknown-method",
 			Does:     "declares resources.subscribe and answers resources/subscribe with error -32601",
-			CaughtBy: []string{"resources.subscribe.result"},
+			CaughtBy: []string{"subscriptions.subscribe.result"},
 			Apply:    answerInstead("resources/subscribe", unknownMethod),
 		},
 		{
 			Name: "unsubscribe-result-not-empty", Does: "answers resources/unsubscribe with a result that is not empty",
-			CaughtBy: []string{"resources.unsubscribe.result"},
+			CaughtBy: []string{"subscriptions.unsubscribe.result"},
 			Apply:    onResult("resources/unsubscribe", set("subscribed", false)),
 		},
 		{
 			Name:     "unsubscribe-unknown-method",
 			Does:     "declares resources.subscribe and answers resources/unsubscribe with error -32601",
-			CaughtBy: []string{"resources.unsubscribe.result"},
+			CaughtBy: []string{"subscriptions.unsubscribe.result"},
 			Apply:    answerInstead("resources/unsubscribe", unknownMethod),
 		},
 		{
 			Name: "subscription-to-unknown-unanswered", Does: "does not answer subscriptions to unknown resources",
-			CaughtBy: []string{"resources.subscribe.unknown"},
+			CaughtBy: []string{"subscriptions.subscribe.unknown"},
 			Apply: ignoreLines(func(m wire.Message) bool {
 				uri := subscribedURI(m)
 				return uri != "" && !strings.HasPrefix(uri, "library://")

@@ -240,12 +240,12 @@ func schemaMethods() []Fault {
 	return []Fault{
 		{
 			Name: "initialized-sent", Does: "sends notifications/initialized, a notification of clients",
-			CaughtBy: []string{"schema.methods.notifications"},
+			CaughtBy: []string{"jsonrpc.methods.notifications"},
 			Apply:    notifyBeforeTools("notifications/initialized", nil),
 		},
 		{
 			Name: "tools-list-sent", Does: "sends tools/list, a request of clients",
-			CaughtBy: []string{"schema.methods.requests"},
+			CaughtBy: []string{"jsonrpc.methods.requests"},
 			Apply: afterLine(isMessage(wire.Request, "tools/list"), func(m wire.Message, out server.FrameSink) {
 				out(frameOf(`{"jsonrpc":"2.0","id":"server-%x","method":"tools/list"}`, m.ID().Raw))
 			}),

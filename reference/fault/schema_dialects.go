@@ -79,31 +79,31 @@ func schemaClientFaults() []ClientFault {
 	return []ClientFault{
 		{
 			Name: "client-meta-no-capabilities", Does: "leaves its capabilities out of _meta",
-			CaughtBy: []string{"client.meta.required"},
+			CaughtBy: []string{"schema.client.meta.required"},
 			Apply:    clientRewrites("tools/list", capabilities+`,`, ``),
 		},
 		{
 			Name: "client-meta-version-number", Does: "writes the version in _meta as a number",
 			Breaks:   []string{"lifecycle-meta-protocol-version-string"},
-			CaughtBy: []string{"client.meta.version"},
-			Also:     map[string]string{"client.discover.version.listed": "a number is not a listed version"},
+			CaughtBy: []string{"schema.client.meta.version"},
+			Also:     map[string]string{"discover.client.version.listed": "a number is not a listed version"},
 			Apply:    clientRewrites("tools/list", version, `"`+spec.MetaProtocolVersion+`":20260728`),
 		},
 		{
 			Name: "client-meta-version-spelling", Does: "writes the version in _meta with dots",
 			Breaks:   []string{"versioning-identifier"},
-			CaughtBy: []string{"client.meta.version"},
-			Also:     map[string]string{"client.discover.version.listed": "with dots it is not a listed version"},
+			CaughtBy: []string{"schema.client.meta.version"},
+			Also:     map[string]string{"discover.client.version.listed": "with dots it is not a listed version"},
 			Apply:    clientRewrites("tools/list", version, `"`+spec.MetaProtocolVersion+`":"2026.07.28"`),
 		},
 		{
 			Name: "client-meta-capabilities-list", Does: "writes its capabilities in _meta as an array",
-			CaughtBy: []string{"client.meta.capabilities"},
+			CaughtBy: []string{"schema.client.meta.capabilities"},
 			Apply:    clientRewrites("", capabilities, `"`+spec.MetaClientCapabilities+`":[]`),
 		},
 		{
 			Name: "client-meta-anonymous", Does: "leaves clientInfo out of _meta",
-			CaughtBy: []string{"client.meta.info"},
+			CaughtBy: []string{"schema.client.meta.info"},
 			Apply:    clientRewrites("", info+`,`, ``),
 		},
 	}

@@ -52,7 +52,7 @@ func stdioFaults() []Fault {
 		},
 		{
 			Name: "silent-after-invalid-json", Does: "answers a line that is not JSON, and nothing after it",
-			CaughtBy: []string{"stdio.bad-line.survived"},
+			CaughtBy: []string{"stdio.invalid-line.survived"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				silent := false
 				return func(line []byte) error {
@@ -154,19 +154,19 @@ func stdioClientFaults() []ClientFault {
 		{
 			Name: "client-logs-to-stdin", Does: "writes a line of log to the server",
 			Breaks:   []string{"stdio-stdin-only-mcp"},
-			CaughtBy: []string{"client.stdio.stdin.pure"},
+			CaughtBy: []string{"stdio.client.stdin.pure"},
 			Apply:    clientSendsBefore("tools/list", "listing tools"),
 		},
 		{
 			Name: "client-pretty-json", Does: "writes a message over several lines",
 			Breaks:   []string{"stdio-no-embedded-newlines"},
-			CaughtBy: []string{"client.stdio.stdin.pure"},
+			CaughtBy: []string{"stdio.client.stdin.pure"},
 			Apply: clientSendsBefore("tools/list", "{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/cancelled\",\n"+
 				"  \"params\": {\n    \"requestId\": \"none\"\n  }\n}"),
 		},
 		{
 			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
-			CaughtBy: []string{"client.stdio.response.none"},
+			CaughtBy: []string{"discover.client.response.none"},
 			Apply: func(o *client.Options) {
 				o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
 					return func(m wire.Message) []byte {

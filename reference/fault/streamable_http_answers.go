@@ -144,7 +144,7 @@ func refusedMessages() []Fault {
 	}
 	odd := func(name, does string, matches httpMatcher) Fault {
 		return Fault{
-			Name: name, Does: does, In: spec.Handshake, CaughtBy: []string{"streamable-http.odd-fields.survived"},
+			Name: name, Does: does, In: spec.Handshake, CaughtBy: []string{"streamable-http.media-types.survived"},
 			Apply: failSessionAfter(matches),
 		}
 	}

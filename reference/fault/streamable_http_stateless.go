@@ -17,7 +17,7 @@ import (
 // only the stateless revision: a server of both eras may do the same for clients of
 // the other.
 func statelessHTTP() []Fault {
-	postOnly, noSession := []string{"streamable-http.post.only"}, []string{"streamable-http.session.none"}
+	postOnly, noSession := []string{"streamable-http.get-delete.status"}, []string{"streamable-http.session.none"}
 	namesSession := allOf(isStateless, hasField(sessionField))
 	return []Fault{
 		{

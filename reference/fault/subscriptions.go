@@ -40,7 +40,7 @@ func subscriptionRequests() []Fault {
 		},
 		{
 			Name: "listen-ends-at-once", Does: "ends each subscription after its acknowledgment",
-			CaughtBy: []string{"subscriptions.stays-open"},
+			CaughtBy: []string{"subscriptions.open"},
 			Apply:    combine(withhold(isNotification(cancelledMethod)), endSubscriptionsAtOnce),
 		},
 		{
@@ -318,7 +318,7 @@ func subscriptionsHTTP() []Fault {
 	return []Fault{{
 		Name:     "closed-subscription-continued-elsewhere",
 		Does:     "continues a subscription whose stream the client closed on the stream of another",
-		CaughtBy: []string{"subscriptions.closed"},
+		CaughtBy: []string{"streamable-http.subscriptions.closed"},
 		Apply:    rerouteAbandoned(isAbout(listenMethod)),
 	}}
 }

@@ -16,7 +16,7 @@ import (
 func tasksHTTP() []Fault {
 	return []Fault{{
 		Name: "task-state-streamed", Does: "answers tasks/get with an event stream, and other requests with JSON",
-		CaughtBy: []string{"tasks.get.plain"},
+		CaughtBy: []string{"streamable-http.tasks.get.plain"},
 		Apply:    streamTasksGet,
 	}}
 }
@@ -40,12 +40,12 @@ func tasksOfUsers() []Fault {
 	return []Fault{
 		{
 			Name: "task-of-any-user", Does: "returns a task to every user",
-			CaughtBy: []string{"tasks.foreign.refused"},
+			CaughtBy: []string{"authorization.tasks.foreign.refused"},
 			Apply:    shareTasks(false),
 		},
 		{
 			Name: "tasks-listed-to-users", Does: "lists the tasks of all users to each user",
-			CaughtBy: []string{"tasks.foreign.unlisted"},
+			CaughtBy: []string{"authorization.tasks.foreign.unlisted"},
 			Apply:    shareTasks(true),
 		},
 	}
@@ -55,7 +55,7 @@ func tasksOfUsers() []Fault {
 func tasksOfClients() []Fault {
 	return []Fault{{
 		Name: "tasks-listed-to-clients", Does: "lists the tasks of all clients to each client, which it cannot identify",
-		CaughtBy: []string{"tasks.list.identified"},
+		CaughtBy: []string{"authorization.tasks.list.identified"},
 		Apply:    shareTasks(true),
 	}}
 }

@@ -150,7 +150,7 @@ func offerFailingTool(o *server.Options) {
 func toolsClientFaults() []ClientFault {
 	return []ClientFault{{
 		Name: "client-arguments-text", Does: "writes the arguments of a tool as a string",
-		CaughtBy: []string{"client.tools.call.params"},
+		CaughtBy: []string{"tools.client.call.params"},
 		Apply:    clientRewrites("tools/call", `"arguments":{"text":"text"}`, `"arguments":"{\"text\":\"text\"}"`),
 	}}
 }

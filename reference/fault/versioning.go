@@ -177,7 +177,7 @@ func versionsUnknown() []Fault {
 			Name:     "notification-before-its-revision",
 			Does:     "sends notifications/elicitation/complete in revisions without that notification",
 			In:       spec.Until(spec.V2025_06_18),
-			CaughtBy: []string{"versioning.methods", "versioning.methods.advised"},
+			CaughtBy: []string{"jsonrpc.methods.revision", "jsonrpc.methods.revision.advised"},
 			Apply:    notifyBeforeTools("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
 		},
 		{
@@ -211,12 +211,12 @@ func versionsHTTP() []Fault {
 		},
 		{
 			Name: "unsupported-version-is-200", Does: "refuses an unknown version with status 200",
-			CaughtBy: []string{"versioning.unsupported.status"},
+			CaughtBy: []string{"streamable-http.status.version"},
 			Apply:    onHTTPError(spec.UnsupportedVersion, anyPosted, withStatus(http.StatusOK)),
 		},
 		{
 			Name: "unsupported-version-on-a-stream", Does: "refuses an unknown version on an event stream",
-			CaughtBy: []string{"versioning.unsupported.status"},
+			CaughtBy: []string{"streamable-http.status.version"},
 			Apply: onHTTPError(spec.UnsupportedVersion, anyPosted, func(a *httpAnswer) {
 				a.set(http.StatusOK, "text/event-stream", fmt.Appendf(nil, "data: %s\n\n", a.body.Bytes()))
 				a.header.Set("X-Accel-Buffering", "no")
@@ -231,7 +231,7 @@ func versioningClientFaults() []ClientFault {
 	return []ClientFault{
 		{
 			Name: "client-offers-unspoken", Does: "offers a version that it does not speak",
-			CaughtBy: []string{"client.versioning.offer"},
+			CaughtBy: []string{"versioning.client.offer"},
 			Apply: func(o *client.Options) {
 				o.AcceptVersion = func(next func(string) bool) func(string) bool {
 					return func(version string) bool {
@@ -244,7 +244,7 @@ func versioningClientFaults() []ClientFault {
 		{
 			Name: "client-offers-oldest",
 			Does: "offers the oldest version that it speaks", In: spec.Since(spec.V2025_03_26) & spec.Handshake,
-			CaughtBy: []string{"client.versioning.offer.latest"},
+			CaughtBy: []string{"versioning.client.offer.latest"},
 			Apply: clientSends("initialize", func(m client.Message) [][]byte {
 				offered := wire.Parse(m.Raw).Params().Get("protocolVersion").Raw
 				return [][]byte{bytes.Replace(m.Raw, []byte(offered), []byte(`"`+string(spec.V2024_11_05)+`"`), 1)}
@@ -252,7 +252,7 @@ func versioningClientFaults() []ClientFault {
 		},
 		{
 			Name: "client-takes-any-version", Does: "continues with any version that the server answers",
-			CaughtBy: []string{"client.versioning.unknown.stops"},
+			CaughtBy: []string{"versioning.client.unknown.stops"},
 			Apply: func(o *client.Options) {
 				o.AcceptVersion = func(func(string) bool) func(string) bool {
 					return func(string) bool { return true }
@@ -261,7 +261,7 @@ func versioningClientFaults() []ClientFault {
 		},
 		{
 			Name: "client-stays-connected", Does: "stays connected to a server whose version it does not know",
-			CaughtBy: []string{"client.versioning.unknown.disconnects"},
+			CaughtBy: []string{"versioning.client.unknown.disconnects"},
 			Apply:    clientStaysConnected,
 		},
 	}

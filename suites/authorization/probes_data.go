@@ -17,7 +17,7 @@ import (
 func dataProbes() []check.Check {
 	all := []check.Check{
 		{
-			ID:    "caching.public.shared",
+			ID:    "authorization.caching.public.shared",
 			Says:  "a result that is public is the same for two users",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -48,7 +48,7 @@ func dataProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "caching.private.guarded",
+			ID:    "authorization.caching.private.guarded",
 			Says:  "the server does not let a user read a resource of another user",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -75,7 +75,7 @@ func dataProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "elicitation.url.authorization",
+			ID:    "authorization.elicitation.url",
 			Says:  "the server does not send a client without a token to a page by elicitation",
 			Level: spec.Must,
 			In:    scoping,

@@ -18,7 +18,7 @@ import (
 func oauthProbes() []check.Check {
 	all := []check.Check{
 		{
-			ID:    "authorization.host.metadata",
+			ID:    "authorization.server.metadata",
 			Says:  "a protected server publishes the metadata of its authorization server",
 			Level: spec.Should,
 			Rules: []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"},
@@ -41,7 +41,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.root",
+			ID:    "authorization.server.root",
 			Says:  "the metadata of the authorization server is at the root of the host, whatever the path of the server",
 			Level: spec.Must,
 			Rules: []string{"authorization-metadata-at-root"},
@@ -59,7 +59,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.defaults",
+			ID:    "authorization.server.defaults",
 			Says:  "a server without metadata of its authorization server has the endpoints at the default paths",
 			Level: spec.Must,
 			Rules: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"},
@@ -79,7 +79,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.https",
+			ID:    "authorization.server.https",
 			Says:  "the endpoints of the authorization server are served over https",
 			Level: spec.Must,
 			Rules: []string{"authorization-as-endpoints-https"},
@@ -98,7 +98,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.redirect",
+			ID:    "authorization.server.redirect",
 			Says:  "the authorization endpoint does not redirect to a URI that was not registered",
 			Level: spec.Must,
 			Rules: []string{"authorization-validate-redirect-uris"},
@@ -125,7 +125,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.registration",
+			ID:    "authorization.server.registration",
 			Says:  "the authorization server lets a client register itself",
 			Level: spec.Should,
 			Rules: []string{"authorization-dcr"},
@@ -146,7 +146,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.pkce",
+			ID:    "authorization.server.pkce",
 			Says:  "the authorization server exchanges a code for a token with its verifier, and not without",
 			Level: spec.Must,
 			Rules: []string{"authorization-oauth21"},
@@ -172,7 +172,7 @@ func oauthProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.host.rotation",
+			ID:    "authorization.server.rotation",
 			Says:  "the authorization server accepts a refresh token once",
 			Level: spec.Should,
 			Rules: []string{"authorization-token-rotation"},

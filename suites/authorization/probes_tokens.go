@@ -181,7 +181,7 @@ func tokenProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "authorization.refused.silent",
+			ID:    "authorization.refused.no-result",
 			Says:  "a response that refuses a request does not contain the result of the request",
 			Level: spec.Must,
 			In:    binding,

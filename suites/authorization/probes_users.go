@@ -21,13 +21,13 @@ func userProbes() []check.Check {
 	sessionRules := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
 	all := []check.Check{
 		{
-			ID:    "security.requests.verified",
+			ID:    "authorization.requests.verified",
 			Says:  "the server refuses each request without a token, also after requests with the token",
 			Level: spec.Must,
 			In:    binding,
 			Rules: []string{"security-verify-all-requests"},
 			Idle:  "no request without a token was sent after one with the token",
-			// security.session.authentication judges the requests of a session; here are the
+			// authorization.session.authentication judges the requests of a session; here are the
 			// other messages and methods of HTTP.
 			Probe: func(t *check.T) {
 				requireProtected(t)
@@ -44,7 +44,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "security.session.authentication",
+			ID:    "authorization.session.authentication",
 			Says:  "the server refuses a request with the id of a session and without a token",
 			Level: spec.Must,
 			In:    sessionRules,
@@ -59,7 +59,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "security.session.user",
+			ID:    "authorization.session.user",
 			Says:  "the server refuses a request with the id of another user's session",
 			Level: spec.Should,
 			In:    sessionRules,
@@ -75,7 +75,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "security.handle.authentication",
+			ID:    "authorization.handle.authentication",
 			Says:  "the server refuses a request with a requestState and without a token",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -93,7 +93,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.state.principal",
+			ID:    "authorization.state.principal",
 			Says:  "the server does not accept a requestState from another user",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -116,7 +116,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "tasks.foreign.refused",
+			ID:    "authorization.tasks.foreign.refused",
 			Says:  "the server refuses requests for a task of another user",
 			Level: spec.Must,
 			In:    offer.TaskRevisions,
@@ -139,7 +139,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "tasks.foreign.unlisted",
+			ID:    "authorization.tasks.foreign.unlisted",
 			Says:  "the server lists a task to its own user alone",
 			Level: spec.Must,
 			In:    offer.TaskRevisions,
@@ -163,7 +163,7 @@ func userProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "tasks.list.identified",
+			ID:    "authorization.tasks.list.identified",
 			Says:  "a server that cannot identify its clients lists no task of another client",
 			Level: spec.Should,
 			In:    offer.TaskRevisions,

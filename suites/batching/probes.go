@@ -203,7 +203,7 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:       "jsonrpc.batch.survived",
+			ID:       "batching.survived",
 			Says:     "a server of a revision without batches still answers requests after it received an array",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_06_18),

@@ -175,7 +175,7 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.event(2, "", step)
 			w.event(2, "", strolled)
 			w.end(2)
-		}, "cancellation.closed"},
+		}, "streamable-http.cancellation.closed"},
 		"stateless, told before": {spec.V2026_07_28, func(w *wireTap) {
 			w.post(1, walk)
 			w.streams(1)
@@ -326,7 +326,7 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.json(1, walked)
 			w.post(2, `{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"t"}}`)
 			w.streams(2)
-		}, "tasks.get.plain"},
+		}, "streamable-http.tasks.get.plain"},
 		"all on streams, at last": {spec.V2025_11_25, func(w *wireTap) {
 			w.post(1, `{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"t"}}`)
 			w.streams(1)
@@ -355,7 +355,7 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 		var wrong []string
 		for _, k := range Judges() {
 			ofStreams := strings.HasPrefix(k.ID, "streamable-http.") && k.ID != "streamable-http.stream.unbuffered"
-			if !ofStreams && k.ID != "tasks.get.plain" && k.ID != "cancellation.closed" {
+			if !ofStreams && k.ID != "streamable-http.tasks.get.plain" && k.ID != "streamable-http.cancellation.closed" {
 				continue
 			}
 			if k.In.Has(c.rev) {

@@ -76,20 +76,14 @@ func (c Check) Validate() error {
 		return fmt.Errorf("check %s: only a judge reads whole sessions", c.ID)
 	case c.Profile != "" && len(c.Rules) > 0:
 		return fmt.Errorf("check %s of the profile %s claims rules", c.ID, c.Profile)
+	case c.Idle == "":
+		return fmt.Errorf("check %s does not say why it is not observed (Idle)", c.ID)
 	case len(c.Rules) == 0 && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s claims no rule", c.ID)
 	case c.Spec != "" && c.Level != spec.Robust && c.Profile == "":
 		return fmt.Errorf("check %s: sections come from its rules", c.ID)
 	}
 	return nil
-}
-
-// idle returns why the check is not observed where its body saw no evidence.
-func (c Check) idle() string {
-	if c.Idle != "" {
-		return c.Idle
-	}
-	return "this situation never came up"
 }
 
 // A SessionKind is the kind of session that a probe runs in.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
@@ -44,13 +45,14 @@ type ClientCopy struct {
 }
 
 // CopyForClients returns the judges of clients that judges of servers give, each with the id
-// "client." and that of its original. A name that is not in the list panics.
+// "AREA.client.REST" for AREA.REST. A name that is not in the list panics.
 func CopyForClients(judges []Check, copies []ClientCopy) []Check {
 	var out []Check
 	for _, of := range copies {
 		at := slices.IndexFunc(judges, func(c Check) bool { return c.ID == of.ID })
 		c := judges[at]
-		c.ID, c.In = "client."+c.ID, of.In
+		area, rest, _ := strings.Cut(c.ID, ".")
+		c.ID, c.In = area+".client."+rest, of.In
 		if of.Says != "" {
 			c.Says = of.Says
 		}

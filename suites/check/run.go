@@ -76,7 +76,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	}
 	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
 	t.body(c.Probe)
-	if t.out.State == Kept && t.out.saw == 0 && c.Idle != "" {
+	if t.out.State == Kept && t.out.saw == 0 {
 		t.out.State, t.out.Detail, t.out.Hint = NotObserved, c.Idle, c.Hint
 	}
 	for _, undo := range *t.undo {
@@ -178,7 +178,7 @@ func (v *View) Look(c Check) (out Outcome) {
 	out = *j.out
 	if out.State == Kept && j.saw == 0 {
 		out.State = NotObserved
-		out.Detail, out.Hint = c.idle(), c.Hint
+		out.Detail, out.Hint = c.Idle, c.Hint
 	}
 	return out
 }
@@ -188,7 +188,7 @@ func (v *View) Look(c Check) (out Outcome) {
 // applies to the server if it does in any of them: in one that was not opened
 // nothing is declared.
 func LookAll(c Check, sessions []*View) Outcome {
-	best := Outcome{State: NotObserved, Detail: c.idle(), Hint: c.Hint}
+	best := Outcome{State: NotObserved, Detail: c.Idle, Hint: c.Hint}
 	for i, v := range sessions {
 		o := v.Look(c)
 		o.Took += best.Took
@@ -214,7 +214,7 @@ func LookAll(c Check, sessions []*View) Outcome {
 		case o.State == NotApplicable && i == 0:
 			best = o
 		case o.State == NotObserved && best.State == NotApplicable:
-			best = Outcome{State: NotObserved, Detail: c.idle(), Hint: c.Hint, Took: o.Took}
+			best = Outcome{State: NotObserved, Detail: c.Idle, Hint: c.Hint, Took: o.Took}
 		}
 	}
 	return best

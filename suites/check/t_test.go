@@ -77,6 +77,7 @@ func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
 func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		t.Saw()
 		m, ok := t.Sessions().UnopenedAt(spec.V2026_07_28).Try("ping", nil).Answer()
 		if meta := m.Result().Get("asked.params._meta"); !ok || !meta.IsObject() {
 			t.Fail("a stamped request", m.Summary(), "the request had no _meta")
@@ -98,6 +99,7 @@ func TestAPausedMessageIsOneFrame(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	paused := 0
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
+		t.Saw()
 		id := t.NextID()
 		frame := t.Frame(id, "ping", nil) + "\n"
 		from := t.SendChunks(func(int) { paused++ }, frame[:9], frame[9:])

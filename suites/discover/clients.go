@@ -18,7 +18,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.discover.params",
+			ID:    "discover.client.params",
 			Says:  "a server/discover request of the client has no parameters but _meta",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -37,7 +37,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.discover.version.listed",
+			ID:    "discover.client.version.listed",
 			Says:  "after server/discover the client names in its requests a version that the server listed",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -68,7 +68,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.discover.result.stays",
+			ID:    "discover.client.result.no-initialize",
 			Says:  "the client sends no initialize after a server/discover that succeeded",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -78,7 +78,7 @@ func clientJudges() []check.Check {
 			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Result) },
 		},
 		{
-			ID:    "client.discover.error.stays",
+			ID:    "discover.client.error.no-initialize",
 			Says:  "the client does not fall back to initialize after an error of the stateless era",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -88,7 +88,7 @@ func clientJudges() []check.Check {
 			Judge: func(j *check.J) { judgeNoInitialize(j, wire.Error) },
 		},
 		{
-			ID:    "client.stdio.response.none",
+			ID:    "discover.client.response.none",
 			Says:  "the client sends no responses, not even to a request that no server may send",
 			Level: spec.Must,
 			In:    spec.Stateless,

@@ -72,7 +72,7 @@ func nameProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "headers.name.marks",
+			ID:    "headers.name.markers",
 			Says:  "the server does not decode a Base64 value whose prefix is in upper case",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -88,7 +88,7 @@ func nameProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "headers.name.elsewhere",
+			ID:    "headers.name.not-required",
 			Says:  "the server does not require Mcp-Name for other methods",
 			Level: spec.Should,
 			In:    spec.Stateless,

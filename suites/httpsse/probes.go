@@ -115,7 +115,7 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:    "http-sse.hosted.beside",
+			ID:    "http-sse.hosted.post",
 			Says:  "a server that keeps the HTTP+SSE stream for older clients keeps its POST endpoint too",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),

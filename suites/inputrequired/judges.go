@@ -24,7 +24,7 @@ const (
 func judges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "mrtr.result.shape",
+			ID:    "input-required.result.shape",
 			Says:  "the inputRequests of an input_required result are an object, and its requestState is a string",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -46,7 +46,7 @@ func judges() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.input.kinds",
+			ID:    "input-required.input.kinds",
 			Says:  "each of the inputRequests is an elicitation/create, sampling/createMessage or roots/list",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -71,7 +71,7 @@ func judges() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.input.keys",
+			ID:    "input-required.input.keys",
 			Says:  "no two of the inputRequests have the same key",
 			Level: spec.Must,
 			In:    spec.Stateless,

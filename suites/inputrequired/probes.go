@@ -24,7 +24,7 @@ func probes() []check.Check { return slices.Concat(responseProbes(), stateProbes
 func responseProbes() []check.Check {
 	return []check.Check{
 		{
-			ID:    "mrtr.abandoned",
+			ID:    "input-required.abandoned",
 			Says:  "requests that the client does not retry have no effect on the next request",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -43,7 +43,7 @@ func responseProbes() []check.Check {
 			},
 		},
 		{
-			ID:       "mrtr.responses.validated",
+			ID:       "input-required.responses.validated",
 			Says:     "a retry with invalid inputResponses does not succeed",
 			Level:    spec.Should,
 			In:       spec.Stateless,
@@ -69,7 +69,7 @@ func responseProbes() []check.Check {
 			},
 		},
 		{
-			ID:       "mrtr.responses.errors",
+			ID:       "input-required.responses.errors",
 			Says:     "the server answers a retry whose inputResponses are no object with an error",
 			Level:    spec.Should,
 			In:       spec.Stateless,
@@ -80,7 +80,7 @@ func responseProbes() []check.Check {
 				asking.EachRound(t, 1, func(r asking.Round) {
 					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": "mcpcheck"}))
 					if check.Succeeded(t, m) {
-						t.NotObserved("the retry succeeded, which mrtr.responses.validated judges", "")
+						t.NotObserved("the retry succeeded, which input-required.responses.validated judges", "")
 					}
 					match.Expect(t, m).To(match.BeError(), "%s was retried with a string as inputResponses", r)
 					t.Saw()
@@ -88,7 +88,7 @@ func responseProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.responses.extra",
+			ID:    "input-required.responses.extra",
 			Says:  "the server ignores a response that it did not request",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -116,7 +116,7 @@ func responseProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.responses.missing",
+			ID:    "input-required.responses.missing",
 			Says:  "the server requests again what a retry does not answer",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -147,7 +147,7 @@ func responseProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.spontaneous",
+			ID:    "input-required.spontaneous",
 			Says:  "the server answers a first request with inputResponses and a requestState, and goes on",
 			Level: spec.Should,
 			In:    spec.Stateless,

@@ -15,7 +15,7 @@ import (
 func stateProbes() []check.Check {
 	return []check.Check{
 		{
-			ID:    "mrtr.state.survived",
+			ID:    "input-required.state.survived",
 			Says:  "the server answers a retry with an invalid requestState, and goes on",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -39,7 +39,7 @@ func stateProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.state.tampered",
+			ID:    "input-required.state.tampered",
 			Says:  "the server returns no other result for a requestState that was altered",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -78,7 +78,7 @@ func stateProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.state.bound",
+			ID:    "input-required.state.bound",
 			Says:  "the server does not accept the requestState of one request for another",
 			Level: spec.Should,
 			In:    spec.Stateless,

@@ -16,13 +16,13 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.jsonrpc.request.answered",
+			ID:    "jsonrpc.client.request.answered",
 			Says:  "the client answers every request of the server",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"jsonrpc-every-request-answered"},
 			Idle:  "the server sent no request but ping",
-			// client.ping.answered judges pings.
+			// ping.client.answered judges pings.
 			Judge: func(j *check.J) {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
@@ -37,7 +37,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.jsonrpc.method.unknown",
+			ID:    "jsonrpc.client.method.unknown",
 			Says:  "the client answers a request for a method that no client has with error -32601",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -61,7 +61,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.jsonrpc.notification.silent",
+			ID:    "jsonrpc.client.notification.silent",
 			Says:  "the client does not answer a notification",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -92,7 +92,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.jsonrpc.request.id.in-flight",
+			ID:    "jsonrpc.client.request.id.in-flight",
 			Says:  "no request of the client has the id of another that is still unanswered",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -120,7 +120,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.batching.initialize",
+			ID:    "jsonrpc.client.batch.initialize",
 			Says:  "the client sends initialize outside of a batch",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_03_26),
@@ -140,7 +140,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.methods.requests",
+			ID:    "jsonrpc.client.methods.requests",
 			Says:  "the client sends no request that only servers send",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -149,7 +149,7 @@ func clientJudges() []check.Check {
 			Judge: func(j *check.J) { judgeClientMethods(j, wire.Request) },
 		},
 		{
-			ID:    "client.methods.notifications",
+			ID:    "jsonrpc.client.methods.notifications",
 			Says:  "the client sends no notification that only servers send",
 			Level: spec.Must,
 			In:    spec.Every,

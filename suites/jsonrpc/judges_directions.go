@@ -15,7 +15,7 @@ import (
 // belong to vendors and extensions: they are noted.
 func directionJudges() []check.Check {
 	ofRevision := check.Check{
-		ID:    "versioning.methods",
+		ID:    "jsonrpc.methods.revision",
 		Says:  "the server sends no request or notification that only other revisions have",
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
@@ -40,10 +40,10 @@ func directionJudges() []check.Check {
 		},
 	}
 	advised := ofRevision
-	advised.ID, advised.Level, advised.In = "versioning.methods.advised", spec.Should, spec.Until(spec.V2025_03_26)
+	advised.ID, advised.Level, advised.In = "jsonrpc.methods.revision.advised", spec.Should, spec.Until(spec.V2025_03_26)
 	return []check.Check{
 		{
-			ID:    "schema.methods.notifications",
+			ID:    "jsonrpc.methods.notifications",
 			Says:  "the server sends no notification that only clients send",
 			Level: spec.Must,
 			In:    spec.Every,
@@ -58,7 +58,7 @@ func directionJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "schema.methods.requests",
+			ID:    "jsonrpc.methods.requests",
 			Says:  "the server sends no request that only clients send",
 			Level: spec.Must,
 			In:    spec.Handshake,

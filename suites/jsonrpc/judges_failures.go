@@ -15,7 +15,7 @@ import (
 func failureJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "resources.read.failure",
+			ID:    "jsonrpc.failure.resources-read",
 			Says:  "the server answers a listed resource that cannot be read with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Every,
@@ -29,7 +29,7 @@ func failureJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "prompts.get.failure",
+			ID:    "jsonrpc.failure.prompts-get",
 			Says:  "the server answers a listed prompt that cannot be returned with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Every,
@@ -43,7 +43,7 @@ func failureJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "completion.failure",
+			ID:    "jsonrpc.failure.completion",
 			Says:  "the server answers a listed argument that cannot be completed with a standard error, best -32603",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),

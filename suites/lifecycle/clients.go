@@ -23,7 +23,7 @@ const noInitialize = "the client did not send initialize"
 func clientOpeningJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.lifecycle.initialize.first",
+			ID:    "lifecycle.client.initialize.first",
 			Says:  "the client sends nothing before initialize but pings and server/discover",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -49,7 +49,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.initialize.params",
+			ID:    "lifecycle.client.initialize.params",
 			Says:  "initialize has a protocolVersion that is a string, and capabilities and clientInfo that are objects",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -77,7 +77,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.info",
+			ID:    "lifecycle.client.info",
 			Says:  "the client's information has a name and a version that are strings",
 			Level: spec.Must,
 			In:    spec.Every,
@@ -87,7 +87,7 @@ func clientOpeningJudges() []check.Check {
 				check.Each(j, identities(j, "clientInfo", spec.MetaClientInfo), func(e wire.Entry) bool {
 					info := transcript.Identity(e.Message, "clientInfo", spec.MetaClientInfo)
 					if !info.IsObject() && e.Message.Method() == "initialize" {
-						return false // client.lifecycle.initialize.params judges it
+						return false // lifecycle.client.initialize.params judges it
 					}
 					for _, member := range []string{"name", "version"} {
 						if v := info.Get(member); v.Type != gjson.String {
@@ -99,7 +99,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.capabilities.types",
+			ID:    "lifecycle.client.capabilities.types",
 			Says:  "the client's capabilities have the types of the schema",
 			Level: spec.Must,
 			In:    spec.Every,
@@ -120,7 +120,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.initialized",
+			ID:    "lifecycle.client.initialized",
 			Says:  "after the answer to initialize the client sends notifications/initialized before any request but pings",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -151,7 +151,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.waits",
+			ID:    "lifecycle.client.initialize.awaited",
 			Says:  "the client sends no requests but pings before the answer to initialize",
 			Level: spec.Should,
 			In:    spec.Handshake,
@@ -179,7 +179,7 @@ func clientOpeningJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.lifecycle.shutdown",
+			ID:    "lifecycle.client.shutdown",
 			Says:  "the client ends the session by closing the server's stdin, before any signal",
 			Level: spec.Should,
 			In:    spec.Every,

@@ -12,7 +12,7 @@ import (
 // and architecture/index#capability-negotiation.
 func clientCapabilityJudges() []check.Check {
 	negotiated := check.Check{
-		ID:    "client.capabilities.negotiated",
+		ID:    "lifecycle.client.capabilities.negotiated",
 		Says:  "the client requests only features that the server declared",
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
@@ -35,7 +35,7 @@ func clientCapabilityJudges() []check.Check {
 		},
 	}
 	advised := negotiated
-	advised.ID, advised.Level = "client.capabilities.negotiated.advised", spec.Should
+	advised.ID, advised.Level = "lifecycle.client.capabilities.negotiated.advised", spec.Should
 	advised.In = spec.Until(spec.V2025_03_26) | spec.Stateless
 	advised.Rules = []string{"lifecycle-only-negotiated-capabilities", "tools-use-requires-capability"}
 	return []check.Check{negotiated, advised}

@@ -28,9 +28,9 @@ func TestClientJudgesOrderMessagesByConnectionAndTime(t *testing.T) {
 		discover    = `{"jsonrpc":"2.0","id":3,"method":"server/discover"}`
 		ms          = time.Millisecond
 
-		initializeFirst      = "client.lifecycle.initialize.first"
-		waitsForAnswer       = "client.lifecycle.waits"
-		initializedIsInOrder = "client.lifecycle.initialized"
+		initializeFirst      = "lifecycle.client.initialize.first"
+		waitsForAnswer       = "lifecycle.client.initialize.awaited"
+		initializedIsInOrder = "lifecycle.client.initialized"
 	)
 	opened := wire.Frame{From: wire.Server, Raw: []byte(result), HTTP: &wire.HTTP{Exchange: 1, Status: 200}}
 	for name, c := range map[string]struct {

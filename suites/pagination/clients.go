@@ -15,7 +15,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.pagination.cursor",
+			ID:    "pagination.client.cursor",
 			Says:  "the client sends a cursor exactly as the server returned it for that list in this session",
 			Level: spec.Must,
 			In:    spec.Every,
@@ -43,7 +43,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.pagination.cursor.empty",
+			ID:    "pagination.client.cursor.empty",
 			Says:  "the client follows a nextCursor that is the empty string",
 			Level: spec.Must,
 			In:    spec.Stateless,

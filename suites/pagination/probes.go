@@ -23,7 +23,7 @@ const (
 func probes() []check.Check {
 	return []check.Check{
 		{
-			ID:    "jsonrpc.response.lists",
+			ID:    "pagination.lists.answered",
 			Says:  "the server answers the request for each list that it declares",
 			Level: spec.Must,
 			In:    spec.Every,

@@ -11,7 +11,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.ping.answered",
+			ID:    "ping.client.answered",
 			Says:  "the client answers a ping of the server with an empty result",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -38,7 +38,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.ping.params",
+			ID:    "ping.client.params",
 			Says:  "a ping of the client has no parameters",
 			Level: spec.Should,
 			In:    spec.Handshake,

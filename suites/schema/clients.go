@@ -20,7 +20,7 @@ const noClientRequest = "the client sent no request of the stateless era"
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.meta.required",
+			ID:    "schema.client.meta.required",
 			Says:  "every request of the client names the protocol version and its capabilities in _meta",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -29,7 +29,7 @@ func clientJudges() []check.Check {
 			Judge: func(j *check.J) { judgeHasMeta(j, spec.MetaProtocolVersion, spec.MetaClientCapabilities) },
 		},
 		{
-			ID:    "client.meta.version",
+			ID:    "schema.client.meta.version",
 			Says:  "the protocol version that the client names in _meta is the string of a revision",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -51,7 +51,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.meta.capabilities",
+			ID:    "schema.client.meta.capabilities",
 			Says:  "the capabilities that the client declares in _meta are an object",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -68,7 +68,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.meta.info",
+			ID:    "schema.client.meta.info",
 			Says:  "every request of the client has the client's information in _meta",
 			Level: spec.Should,
 			In:    spec.Stateless,

@@ -24,7 +24,7 @@ const noIncompleteRequest = "no request without the field was sent"
 func metaProbes() []check.Check {
 	return []check.Check{
 		{
-			ID:       "lifecycle.meta.capabilities",
+			ID:       "schema.request-meta.capabilities",
 			Says:     "the server refuses a request without client capabilities in _meta with error -32602",
 			Level:    spec.Must,
 			In:       spec.Stateless,
@@ -43,7 +43,7 @@ func metaProbes() []check.Check {
 			},
 		},
 		{
-			ID:       "lifecycle.meta.version",
+			ID:       "schema.request-meta.version",
 			Says:     "a server without handshake revisions refuses a request without version in _meta with error -32602",
 			Level:    spec.Must,
 			In:       spec.Stateless,
@@ -60,7 +60,7 @@ func metaProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.meta.optional",
+			ID:    "schema.request-meta.optional",
 			Says:  "the server serves a request whose _meta has the two required fields only",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -76,7 +76,7 @@ func metaProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.identity.ignored",
+			ID:    "schema.identity.ignored",
 			Says:  "the server offers the same whatever name and version the client gives",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -108,7 +108,7 @@ func metaProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.capabilities.required",
+			ID:    "schema.capabilities.required",
 			Says:  "the server refuses a request that needs an undeclared client capability with error -32021",
 			Level: spec.Must,
 			In:    spec.Stateless,

@@ -10,7 +10,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.stdio.stdin.pure",
+			ID:    "stdio.client.stdin.pure",
 			Says:  "the client writes only MCP messages to the server's stdin, each on a line of its own",
 			Level: spec.Must,
 			In:    spec.Every,

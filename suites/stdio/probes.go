@@ -68,7 +68,7 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:       "stdio.bad-line.survived",
+			ID:       "stdio.invalid-line.survived",
 			Says:     "the server answers requests after a line that is not JSON",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_11_25),

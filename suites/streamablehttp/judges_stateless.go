@@ -17,7 +17,7 @@ import (
 func statelessJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "lifecycle.meta.status",
+			ID:    "streamable-http.status.meta",
 			Says:  "the server refuses a request without the required fields of _meta with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -32,7 +32,7 @@ func statelessJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.capabilities.status",
+			ID:    "streamable-http.status.capabilities",
 			Says:  "the server sends error -32021 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -44,7 +44,7 @@ func statelessJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "versioning.unsupported.status",
+			ID:    "streamable-http.status.version",
 			Says:  "the server sends error -32022 with HTTP status 400",
 			Level: spec.Must,
 			In:    spec.Stateless,

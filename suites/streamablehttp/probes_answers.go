@@ -131,7 +131,7 @@ func answerProbes() []check.Check {
 			},
 		},
 		{
-			ID:       "streamable-http.odd-fields.survived",
+			ID:       "streamable-http.media-types.survived",
 			Says:     "a session continues after requests with media types that the server may refuse",
 			Level:    spec.Robust,
 			In:       spec.Since(spec.V2025_03_26),

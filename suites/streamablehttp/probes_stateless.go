@@ -41,7 +41,7 @@ func statelessProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "streamable-http.post.only",
+			ID:    "streamable-http.get-delete.status",
 			Says:  "a server without handshake revisions answers GET and DELETE with status 405",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -141,7 +141,7 @@ func statelessProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "mrtr.retry.elsewhere",
+			ID:    "streamable-http.input-required.retry",
 			Says:  "the server accepts a retry over another connection like one over the same",
 			Level: spec.Must,
 			In:    spec.Stateless,

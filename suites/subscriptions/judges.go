@@ -73,7 +73,7 @@ func streamJudges() []check.Check {
 			Judge: func(j *check.J) { judgeFindings(j, idEqual) },
 		},
 		{
-			ID:    "subscriptions.id.elsewhere",
+			ID:    "subscriptions.id.absent",
 			Says:  "a progress notification has no subscription id",
 			Level: spec.Should,
 			In:    spec.Stateless,

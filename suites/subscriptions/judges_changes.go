@@ -35,7 +35,7 @@ func changeJudges() []check.Check {
 		out = append(out, c, advised(c, spec.Every&^c.In))
 	}
 	undeclared := check.Check{
-		ID:    "resources.updated.undeclared",
+		ID:    "subscriptions.resources.updated.undeclared",
 		Says:  "the server sends notifications/resources/updated only if it declares resources.subscribe",
 		Level: spec.Must,
 		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
@@ -48,7 +48,7 @@ func changeJudges() []check.Check {
 		undeclared,
 		advised(undeclared, spec.Until(spec.V2025_03_26)),
 		check.Check{
-			ID:    "resources.updated.uri",
+			ID:    "subscriptions.resources.updated.uri",
 			Says:  "notifications/resources/updated names the resource by a string",
 			Level: spec.Must,
 			In:    spec.Every,
@@ -68,7 +68,7 @@ func changeJudges() []check.Check {
 			},
 		},
 		check.Check{
-			ID:    "resources.updated.subscribed",
+			ID:    "subscriptions.resources.updated.subscribed",
 			Says:  "the server sends notifications/resources/updated only for resources that the client is subscribed to",
 			Level: spec.Should,
 			In:    spec.Handshake,

@@ -44,7 +44,7 @@ func streamProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "subscriptions.stays-open",
+			ID:    "subscriptions.open",
 			Says:  "the server does not end a stream as soon as it is acknowledged",
 			Level: spec.Should,
 			In:    spec.Stateless,
@@ -153,7 +153,7 @@ func streamProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.listen.scoped",
+			ID:    "subscriptions.listen.scoped",
 			Says:  "a stream stays open when another stream of the connection ends",
 			Level: spec.Must,
 			In:    spec.Stateless,

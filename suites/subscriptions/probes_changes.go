@@ -21,7 +21,7 @@ func changeProbes() []check.Check {
 	)
 	return []check.Check{
 		{
-			ID:    "prompts.list-changed.sent",
+			ID:    "subscriptions.prompts.list-changed.sent",
 			Says:  "the server sends notifications/prompts/list_changed when the list of prompts changes",
 			Level: spec.Should,
 			In:    spec.Every,
@@ -34,7 +34,7 @@ func changeProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "resources.list-changed.sent",
+			ID:    "subscriptions.resources.list-changed.sent",
 			Says:  "the server sends notifications/resources/list_changed when the list of resources changes",
 			Level: spec.Should,
 			In:    spec.Every,
@@ -47,7 +47,7 @@ func changeProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "resources.updated.sent",
+			ID:    "subscriptions.resources.updated.sent",
 			Says:  "the server sends notifications/resources/updated when a resource changes that the client is subscribed to",
 			Level: spec.Should,
 			In:    spec.Every,
@@ -60,7 +60,7 @@ func changeProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "resources.subscribe.result",
+			ID:    "subscriptions.subscribe.result",
 			Says:  "the server answers resources/subscribe with an empty result",
 			Level: spec.Should,
 			In:    spec.Handshake,
@@ -71,7 +71,7 @@ func changeProbes() []check.Check {
 			Probe: func(t *check.T) { expectEmptyResult(t, "resources/subscribe", subscribeAnswers(t).subscribe) },
 		},
 		{
-			ID:    "resources.unsubscribe.result",
+			ID:    "subscriptions.unsubscribe.result",
 			Says:  "the server answers resources/unsubscribe with an empty result",
 			Level: spec.Should,
 			In:    spec.Handshake,
@@ -82,7 +82,7 @@ func changeProbes() []check.Check {
 			Probe: func(t *check.T) { expectEmptyResult(t, "resources/unsubscribe", subscribeAnswers(t).unsubscribe) },
 		},
 		{
-			ID:    "resources.subscribe.undeclared",
+			ID:    "subscriptions.subscribe.undeclared",
 			Says:  "a server that does not declare resources.subscribe accepts no subscription",
 			Level: spec.Should,
 			In:    spec.Handshake,
@@ -106,7 +106,7 @@ func changeProbes() []check.Check {
 			},
 		},
 		{
-			ID:    "resources.subscribe.unknown",
+			ID:    "subscriptions.subscribe.unknown",
 			Says:  "the server survives a subscription to an unknown resource, as clients may name one that is gone",
 			Level: spec.Robust,
 			In:    spec.Every,

@@ -12,7 +12,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.tools.call.params",
+			ID:    "tools.client.call.params",
 			Says:  "the params of tools/call have a string name, and the arguments, if present, are an object",
 			Level: spec.Must,
 			In:    spec.Every,

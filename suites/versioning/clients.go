@@ -14,7 +14,7 @@ import (
 func clientJudges() []check.Check {
 	return []check.Check{
 		{
-			ID:    "client.versioning.offer",
+			ID:    "versioning.client.offer",
 			Says:  "the client continues with the version that it offered",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -36,7 +36,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.versioning.offer.latest",
+			ID:    "versioning.client.offer.latest",
 			Says:  "the client offers the latest version that it supports",
 			Level: spec.Should,
 			In:    spec.Handshake,
@@ -62,7 +62,7 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.versioning.unknown.stops",
+			ID:    "versioning.client.unknown.stops",
 			Says:  "the client does not continue with a version that it cannot know",
 			Level: spec.Must,
 			In:    spec.Handshake,
@@ -87,13 +87,13 @@ func clientJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "client.versioning.unknown.disconnects",
+			ID:    "versioning.client.unknown.disconnects",
 			Says:  "the client disconnects from a server that chooses a version which the client cannot know",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Rules: []string{"versioning-client-disconnect"},
 			Idle:  "the client did not stop at a version that it cannot know",
-			// client.versioning.unknown.stops judges a client that continues. Over HTTP a
+			// versioning.client.unknown.stops judges a client that continues. Over HTTP a
 			// client that sends nothing and has no stream open has left, whether its process
 			// runs or not.
 			Judge: func(j *check.J) {

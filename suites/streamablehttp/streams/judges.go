@@ -118,7 +118,7 @@ func judges() []check.Check {
 			},
 		},
 		{
-			ID:    "tasks.get.plain",
+			ID:    "streamable-http.tasks.get.plain",
 			Says:  "the server answers tasks/get without an event stream where possible",
 			Level: spec.Should,
 			In:    spec.Only(spec.V2025_11_25),

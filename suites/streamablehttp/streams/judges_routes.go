@@ -119,7 +119,7 @@ func routeJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "subscriptions.closed",
+			ID:    "streamable-http.subscriptions.closed",
 			Says:  "the server sends no notification of a subscription whose stream the client has closed",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -142,7 +142,7 @@ func routeJudges() []check.Check {
 			},
 		},
 		{
-			ID:    "cancellation.closed",
+			ID:    "streamable-http.cancellation.closed",
 			Says:  "the server sends no further message for a request whose stream the client has closed",
 			Level: spec.Must,
 			In:    spec.Stateless,
@@ -177,7 +177,7 @@ func routeJudges() []check.Check {
 
 // judgeProgressRoutes judges that progress comes on the stream of its request. A
 // request whose stream the client has closed is judged as a cancelled one
-// (cancellation.closed), and the streams of subscriptions by
+// (streamable-http.cancellation.closed), and the streams of subscriptions by
 // streamable-http.listen.scope.
 func judgeProgressRoutes(j *check.J) {
 	check.Each(j, progressRoutes(j), func(r progressRoute) bool {

@@ -178,7 +178,7 @@ func probes() []check.Check {
 			},
 		},
 		{
-			ID:    "lifecycle.connections.closed",
+			ID:    "streamable-http.connections.closed",
 			Says:  "a client that closes its connections ends only its own session",
 			Level: spec.Should,
 			In:    spec.Handshake,

@@ -94,7 +94,7 @@ func hasClosedSubscription(j *check.J, frame int) bool {
 func isLeftBefore(h *check.Heard, frame int) bool { return h.Left != nil && h.Left.At < frame }
 
 // closedRequest returns the request of an exchange that the client closed, if no other
-// request has its id. A subscription is none: subscriptions.closed judges these.
+// request has its id. A subscription is none: streamable-http.subscriptions.closed judges these.
 func closedRequest(j *check.J, h *check.Heard) (request wire.Message, ok bool) {
 	posted := h.Posted()
 	if h.Left == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == listenMethod {
