@@ -44,7 +44,8 @@ const (
 // recorded when it was executed.
 func newCase(f *Finding, s script, evidence execution, o Options) Case {
 	c := Case{
-		Revision: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome, Says: f.symptom.Says,
+		Revision: s.rev, Oracle: f.symptom.Oracle, Signature: f.Signature, Outcome: f.symptom.Outcome,
+		Says: f.symptom.Says,
 		Seed: f.Seed, Version: o.Version, Paced: s.paced, Timeout: o.Session.Timeout.String(),
 		Transport: transport.Kind(f.Transport), Target: o.Target, Headers: o.Headers,
 	}
@@ -180,7 +181,8 @@ func (c Case) write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory of cases: %w", err)
 	}
-	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Revision, uint32(hashOf(c.Signature)))
+	name := fmt.Sprintf("%s-%s-%08x.jsonl", strings.ReplaceAll(c.Oracle, ".", "-"), c.Revision,
+		uint32(hashOf(c.Signature)))
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file, c.Append(nil), 0o644); err != nil {
 		return "", fmt.Errorf("write a case: %w", err)

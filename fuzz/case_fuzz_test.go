@@ -25,11 +25,17 @@ func FuzzParseCase(f *testing.F) {
 		for _, bad := range fixtures.Malformed()[:6] {
 			text := []byte(head + rest)
 			for _, frame := range []wire.Frame{
-				{From: wire.Client, Note: noteOpening, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)},
+				{
+					From: wire.Client, Note: noteOpening,
+					Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`),
+				},
 				{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":"a","method":"roots/list"}`), Marked: true},
 				{From: wire.Client, Note: noteAnswer, Raw: []byte(`{"jsonrpc":"2.0","id":"a","result":{}}`)},
 				{From: wire.Client, Raw: bad.Bytes},
-				{From: wire.Client, Note: noteLiveness, Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`)},
+				{
+					From: wire.Client, Note: noteLiveness,
+					Raw: []byte(`{"jsonrpc":"2.0","id":"alive-1","method":"ping"}`),
+				},
 			} {
 				text = append(frame.AppendJSON(text), '\n')
 			}

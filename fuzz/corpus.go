@@ -50,7 +50,9 @@ func newCorpus(rev spec.Revision, offer offering) *corpus {
 	}
 	for _, b := range fixtures.Malformed() {
 		if b.In.Has(rev) {
-			c.malformed = append(c.malformed, baseFrame{name: "malformed/" + b.Name, raw: string(b.Bytes), malformed: true})
+			c.malformed = append(c.malformed, baseFrame{
+				name: "malformed/" + b.Name, raw: string(b.Bytes), malformed: true,
+			})
 		}
 	}
 	for _, frames := range [][]baseFrame{c.frames, c.malformed} {

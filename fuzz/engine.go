@@ -142,8 +142,9 @@ func newEngine(target transport.Target, o Options) *engine {
 	quick.Timeout = o.FirstTimeout
 	e := &engine{
 		options: o, transport: target.Transport(),
-		searcher: newExecutor(target, quick, o.FirstTimeout), confirmer: newExecutor(target, o.Session, o.Session.Timeout),
-		corpora: map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{},
+		searcher:  newExecutor(target, quick, o.FirstTimeout),
+		confirmer: newExecutor(target, o.Session, o.Session.Timeout),
+		corpora:   map[spec.Revision]*corpus{}, offerings: map[spec.Revision]offering{},
 		oracles: map[spec.Revision]*oracles{}, connections: map[spec.Revision]*connection{},
 		result: &Result{Ended: reports.Complete}, started: time.Now(), confirmations: make(chan confirmation),
 	}

@@ -83,7 +83,8 @@ func runToFirstFinding(t *testing.T, target transport.Target, o Options, toEnd b
 	}
 	s := r.Stats
 	t.Logf("%d findings, %d plans, %d starts, %d known, %d left out, %d slow, %d misattributed, %s",
-		len(r.Findings), s.Plans, s.Starts, s.Known, s.Skipped, s.Slow, s.Misattributed, s.Elapsed.Round(time.Millisecond))
+		len(r.Findings), s.Plans, s.Starts, s.Known, s.Skipped, s.Slow, s.Misattributed,
+		s.Elapsed.Round(time.Millisecond))
 	if !toEnd { // remove findings whose confirmation was interrupted by the stop
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 			return strings.HasPrefix(f.Reproduced, "not confirmed")
@@ -116,7 +117,8 @@ func TestFindsFaults(t *testing.T) {
 // assertReplays asserts that a finding is small, and that its case file
 // reproduces on the target but not on the conforming reference.
 func assertReplays(
-	t *testing.T, found *Finding, target, reference transport.Target, restart func(context.Context) error, o session.Options,
+	t *testing.T, found *Finding, target, reference transport.Target, restart func(context.Context) error,
+	o session.Options,
 ) {
 	t.Helper()
 	if n := len(found.Case.script(found.Case.Transport).messages()); n > 2 {

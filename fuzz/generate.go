@@ -77,8 +77,10 @@ var (
 	stepKinds = weighted(times(62, mutateTree), times(16, mutateBytes), times(4, mutateTreeAndBytes),
 		times(12, mutateNothing), times(6, sendMalformed))
 	editCounts = weighted(times(70, 1), times(20, 2), times(10, 3))
-	treeOps    = weighted(times(20, opSet), times(16, opDrop), times(10, opAdd), times(8, opMeta), times(8, opDuplicate),
-		times(14, opID), times(3, opReuse), times(6, opMethod), times(7, opCursor), times(4, opRename), times(4, opRespell))
+	treeOps    = weighted(times(20, opSet), times(16, opDrop), times(10, opAdd), times(8, opMeta),
+		times(8, opDuplicate),
+		times(14, opID), times(3, opReuse), times(6, opMethod), times(7, opCursor), times(4, opRename),
+		times(4, opRespell))
 	byteOps = weighted(times(10, opCut), times(8, opBlank), times(8, opCRLF), times(6, opJoin), times(20, opInsert),
 		times(6, opPrefix), times(6, opSuffix), times(10, opErase), times(12, opFlip))
 

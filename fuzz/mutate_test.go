@@ -18,14 +18,20 @@ func TestTreeEdits(t *testing.T) {
 		{Edit{Op: opDuplicate, At: "/id"}, `{"id":4,"id":4,"method":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opDuplicate, At: "/id", Value: "null"}, `{"id":4,"id":null,"method":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opSet, At: "/params", Value: "empty array"}, `{"id":4,"method":"x/y","params":[]}`},
-		{Edit{Op: opAdd, At: "/params", Name: "x", Value: "0"}, `{"id":4,"method":"x/y","params":{"p/q":[1,"é"],"x":0}}`},
+		{
+			Edit{Op: opAdd, At: "/params", Name: "x", Value: "0"},
+			`{"id":4,"method":"x/y","params":{"p/q":[1,"é"],"x":0}}`,
+		},
 		{Edit{Op: opRename, At: "/method"}, `{"id":4,"Method":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opRename, At: "/method", Name: "x"}, `{"id":4,"x":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opID, Value: "a number and .0"}, `{"id":9.0,"method":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opReuse, N: 1}, `{"id":71,"method":"x/y","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opMethod, Name: "z"}, `{"id":4,"method":"z","params":{"p/q":[1,"é"]}}`},
 		{Edit{Op: opCursor, Value: "a number"}, `{"id":4,"method":"x/y","params":{"p/q":[1,"é"],"cursor":1}}`},
-		{Edit{Op: opMeta, Name: "k", Value: "null"}, `{"id":4,"method":"x/y","params":{"p/q":[1,"é"],"_meta":{"k":null}}}`},
+		{
+			Edit{Op: opMeta, Name: "k", Value: "null"},
+			`{"id":4,"method":"x/y","params":{"p/q":[1,"é"],"_meta":{"k":null}}}`,
+		},
 		{Edit{Op: opRespell, At: "/params/p~1q/1"}, `{"id":4,"method":"x/y","params":{"p/q":[1,"\u00e9"]}}`},
 		{Edit{Op: opRespell, At: "/id"}, `{"id":4.0,"method":"x/y","params":{"p/q":[1,"é"]}}`},
 	} {

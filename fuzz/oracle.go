@@ -97,11 +97,15 @@ func (o *oracles) judge(x execution) *Symptom {
 	for _, c := range o.judges {
 		found := view.Look(c)
 		if found.State == check.Broken {
-			return &Symptom{Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(found.Detail), Says: found.Detail, Frame: -1}
+			return &Symptom{
+				Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(found.Detail), Says: found.Detail, Frame: -1,
+			}
 		}
 		if found.State == check.Violated {
 			says := found.Detail + " (" + found.Got + ")"
-			return &Symptom{Oracle: c.ID, Outcome: normalize(found.Detail), Says: says, Frame: markedFrame(found, x.frames)}
+			return &Symptom{
+				Oracle: c.ID, Outcome: normalize(found.Detail), Says: says, Frame: markedFrame(found, x.frames),
+			}
 		}
 	}
 	return nil

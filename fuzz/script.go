@@ -19,7 +19,8 @@ type script struct {
 	writes   [][]byte     // each in one write; together they end in a newline, unless overHTTP
 	overHTTP bool         // each write is the body of a POST
 	paced    bool         // the answers to a write are awaited before the next
-	answers  []answer     // to requests of the server: the first with the method, which is used once unless it is the last
+	// to requests of the server: the first with the method, which is used once unless it is the last
+	answers []answer
 
 	parsed []wire.Message // of the writes, once they are known
 }

@@ -38,10 +38,11 @@ func TestToolPolicyExaminesCallsAtAnyDepth(t *testing.T) {
 		`{"method":"tools\u002fcall","params":{"name":"r\u0065move"}}`:                              false,
 		`{"\u006dethod":"\u0074ools/call","params":{"name":"remove"}}`:                              false,
 		`{"method":"tools/list","params":{"name":"remove"}}`:                                        true,
-		`{"method":"tools/call","params":{"name":"remove"`:                                          false, // may be read
-		`{"method":"tools/call","params":{"name":"look"`:                                            true,
-		"\ufeff" + call(`{"name":"remove"}`):                                                        false,
-		call(`{"name":"remove"}`) + "\r":                                                            false,
+		// may be read
+		`{"method":"tools/call","params":{"name":"remove"`: false,
+		`{"method":"tools/call","params":{"name":"look"`:   true,
+		"\ufeff" + call(`{"name":"remove"}`):               false,
+		call(`{"name":"remove"}`) + "\r":                   false,
 	} {
 		if got := policy.allows([]byte(line)); got != allowed {
 			t.Errorf("%q: allowed = %v", line, got)
@@ -92,7 +93,9 @@ func TestCallsOnlyReadOnlyAndAllowedTools(t *testing.T) {
 func readOnlyTools(t *testing.T) map[string]bool {
 	t.Helper()
 	rev := spec.V2025_11_25
-	d := &discovery{ctx: t.Context(), rev: rev, conn: openConnection(t, server.Target("reference", server.Options{}), rev)}
+	d := &discovery{
+		ctx: t.Context(), rev: rev, conn: openConnection(t, server.Target("reference", server.Options{}), rev),
+	}
 	out := map[string]bool{}
 	for _, tool := range d.list("tools/list", "tools") {
 		out[tool.Get("name").String()] = tool.Get("annotations.readOnlyHint").Bool()

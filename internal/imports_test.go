@@ -74,7 +74,8 @@ var mayImport = map[string][]string{
 	"reference/authserver": {"internal/transport", "reference/server"},
 	"reference/client":     {"internal/spec", "internal/transport", "internal/wire", "gjson"},
 	"reference/fault": {
-		"reference/authserver", "internal/spec", "internal/transport", "internal/wire", "reference/client", "reference/server", "gjson",
+		"reference/authserver", "internal/spec", "internal/transport", "internal/wire", "reference/client",
+		"reference/server", "gjson",
 	},
 	"reference/server": {
 		"internal/memo", "internal/spec", "internal/transport", "internal/wire", "jsonschema", "uritemplate",
@@ -233,7 +234,8 @@ func TestFewPackagesCompareRevisions(t *testing.T) {
 		}
 		rel, _ := filepath.Rel("..", path)
 		if d.IsDir() {
-			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "interop" || slices.Contains(allowed, filepath.ToSlash(rel))) {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "interop" ||
+				slices.Contains(allowed, filepath.ToSlash(rel))) {
 				return fs.SkipDir
 			}
 			return nil

@@ -109,7 +109,8 @@ func TestBodiesOfChecksStandInTheirLiterals(t *testing.T) {
 					continue
 				}
 				if n := s.set.Position(body.Body.End()).Line - s.set.Position(body.Body.Pos()).Line - 1; n > maxBodyLines {
-					t.Errorf("%s: the body of a check has %d lines, at most %d are allowed", s.set.Position(value.Pos()), n, maxBodyLines)
+					t.Errorf("%s: the body of a check has %d lines, at most %d are allowed",
+						s.set.Position(value.Pos()), n, maxBodyLines)
 				}
 			}
 			return true

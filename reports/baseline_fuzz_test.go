@@ -20,7 +20,8 @@ func FuzzParseBaseline(f *testing.F) {
 		"- check: a\n  reason: x\n- check: a\n  reason: y\n", "- check: a\n  reason: \"\"\n",
 		"- {check: a, reason: x, revision: 2025}", "- {check: a, reason: x, transport: carrier}",
 		"- a\n", "check: a\n", "- {check: [a], reason: x}", "- {check: a, reason: x, other: 1}",
-		"- &x {check: a, reason: x}\n- *x\n", "- {check: a, reason: |\n", "- check: a\n  reason: |\n    two\n    lines\n",
+		"- &x {check: a, reason: x}\n- *x\n", "- {check: a, reason: |\n",
+		"- check: a\n  reason: |\n    two\n    lines\n",
 		"- check: \"\\x1b[31m\"\n  reason: \"\\u2028\"\n", "\ufeff- {check: a, reason: x}", "- ~\n",
 		"- {check: 1, reason: 2}\n",
 	} {

@@ -38,7 +38,8 @@ func TestNoInternalTypeIsPartOfTheAPI(t *testing.T) {
 // exportData returns where the compiler left what it knows of each package.
 func exportData(t *testing.T) importer.Lookup {
 	t.Helper()
-	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...", "../reports").Output()
+	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...",
+		"../reports").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

@@ -34,7 +34,8 @@ func BridgeMain() {
 }
 
 // connect runs a client of this process against a scripted server.
-func connect(ctx context.Context, server transport.Starter, client func(context.Context, io.ReadCloser, io.WriteCloser) error) error {
+func connect(ctx context.Context, server transport.Starter,
+	client func(context.Context, io.ReadCloser, io.WriteCloser) error) error {
 	stream, err := server.Start(ctx)
 	if err != nil {
 		return err

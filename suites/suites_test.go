@@ -28,7 +28,8 @@ func TestTestPassesAConformingServer(t *testing.T) {
 }
 
 func TestRunReportsEachCheckAndRevision(t *testing.T) {
-	r, err := suites.Run(t.Context(), reference(), suites.Only("ping.answered"), suites.Revisions(suites.V2025_06_18, suites.V2026_07_28))
+	r, err := suites.Run(t.Context(), reference(), suites.Only("ping.answered"),
+		suites.Revisions(suites.V2025_06_18, suites.V2026_07_28))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +58,13 @@ func TestInvalidTargetsAndOptionsAreErrors(t *testing.T) {
 		if c.option != nil {
 			options = append(options, c.option)
 		}
-		if _, err := suites.Run(t.Context(), c.target, options...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := suites.Run(t.Context(), c.target, options...); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the error is %v, want it to name %q", name, err, c.want)
 		}
 	}
-	if _, err := suites.RunClient(t.Context(), suites.Command("client", "{server}")); err == nil || !strings.Contains(err.Error(), "BridgeMain") {
+	if _, err := suites.RunClient(t.Context(), suites.Command("client", "{server}")); err == nil ||
+		!strings.Contains(err.Error(), "BridgeMain") {
 		t.Errorf("a client without BridgeMain: %v", err)
 	}
 }
@@ -86,13 +89,14 @@ func TestRunClientJudgesAClientInProcess(t *testing.T) {
 
 // pipe returns a server that was started already as one that a client can start.
 func pipe(out io.ReadCloser, in io.WriteCloser) transport.Starter {
-	return transport.InProcess{Name: "pipe", Serve: func(_ context.Context, fromClient io.Reader, toClient io.Writer) error {
-		copied := make(chan error, 1)
-		go func() {
-			_, err := io.Copy(in, fromClient)
-			copied <- errors.Join(err, in.Close())
-		}()
-		_, err := io.Copy(toClient, out)
-		return errors.Join(err, <-copied)
-	}}
+	return transport.InProcess{Name: "pipe",
+		Serve: func(_ context.Context, fromClient io.Reader, toClient io.Writer) error {
+			copied := make(chan error, 1)
+			go func() {
+				_, err := io.Copy(in, fromClient)
+				copied <- errors.Join(err, in.Close())
+			}()
+			_, err := io.Copy(toClient, out)
+			return errors.Join(err, <-copied)
+		}}
 }

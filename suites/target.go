@@ -70,13 +70,15 @@ func URL(url string) Target {
 	return Target{
 		name: url,
 		server: func(s *settings) (transport.Target, error) {
-			endpoint, err := transport.NewEndpoint(url, transport.HTTPOptions{Header: s.header, TLS: s.tls, DialTimeout: s.engine.Session.Timeout})
+			endpoint, err := transport.NewEndpoint(url,
+				transport.HTTPOptions{Header: s.header, TLS: s.tls, DialTimeout: s.engine.Session.Timeout})
 			if err != nil {
 				return nil, err
 			}
 			kind := s.kind
 			if kind == "" {
-				if kind, _, err = session.DetectTransport(context.Background(), endpoint, s.engine.Session); err != nil {
+				if kind, _, err = session.DetectTransport(context.Background(), endpoint,
+					s.engine.Session); err != nil {
 					return nil, err
 				}
 			}

@@ -39,7 +39,9 @@ func report(t *testing.T, result *Result, err error, strict bool) {
 			if !r.Spoken {
 				t.Skipf("not judged: %s", r.Why)
 			}
-			outcomes := slices.DeleteFunc(slices.Clone(result.Outcomes), func(o Outcome) bool { return o.Revision != r.Revision })
+			outcomes := slices.DeleteFunc(slices.Clone(result.Outcomes), func(o Outcome) bool {
+				return o.Revision != r.Revision
+			})
 			reportAreas(t, outcomes, strict)
 		})
 	}

@@ -144,7 +144,8 @@ func (f *flags) fuzzOptions(s *fuzzFlags, server *serverTarget, revisions []spec
 		Revisions: revisions, Runs: s.runs, Time: s.time, Seed: f.seed, Session: f.session(), AllowTool: f.allow(),
 		Restart: server.restart(), Headers: f.headerNames(), CaseDir: s.out, Version: version,
 		ReplayCommand: func(file string) string {
-			return transport.ShellQuote(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(), server.words))
+			return transport.ShellQuote(slices.Concat([]string{"mcpcheck", "replay", file}, f.launchFlags(),
+				server.words))
 		},
 	}
 	if server.http != nil {

@@ -108,7 +108,8 @@ func printTokens(cmd *cobra.Command, s *authserver.Server) {
 		"header of its first user, valid for an hour: Authorization: Bearer %s\n"+
 		"to test it: mcpcheck server --config FILE %s\n"+
 		"with this in FILE: authorization: {issuer: %q, private: [%q]}\n",
-		s.Issuer(), s.Tokens(resource)[string(authserver.FirstUserToken)], resource, s.Issuer(), authserver.PrivateResources()[0])
+		s.Issuer(), s.Tokens(resource)[string(authserver.FirstUserToken)], resource, s.Issuer(),
+		authserver.PrivateResources()[0])
 }
 
 // referenceServer returns the options of the reference server with a fault, ""

@@ -26,7 +26,8 @@ func (r *reader) authorization(a value) (out Authorization) {
 			out.PrivateResources = r.uris(member)
 		case "issuer":
 			out.Issuer = r.text(member)
-			if u, err := url.Parse(out.Issuer); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			if u, err := url.Parse(out.Issuer); err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+				u.Host == "" {
 				r.fail(member, "is no URL of http or https")
 			}
 		case "scopes":

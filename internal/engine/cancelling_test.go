@@ -36,7 +36,8 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 		"one report was being written": {server.Options{
 			Incoming: func(next server.Receiver, out server.FrameSink) server.Receiver {
 				return func(line []byte) error {
-					if err := next(line); err != nil || !cancels(line) || wire.Parse(line).Params().Get("reason").Exists() {
+					if err := next(line); err != nil || !cancels(line) ||
+						wire.Parse(line).Params().Get("reason").Exists() {
 						return err
 					}
 					out(server.Frame{Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":70078,"progress":4.5}}`)})
@@ -57,7 +58,9 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 			}
 			// Time enough for the calls on a busy machine.
 			run, err := Run(t.Context(), server.Target("reference", c.options), Options{
-				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.DefaultOptions(), Allow: func(string) bool { return true },
+				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.DefaultOptions(), Allow: func(string) bool {
+					return true
+				},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -76,7 +79,8 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 func TestASlowCallThatIsCancelled(t *testing.T) {
 	slow := func(l *server.Features) {
 		l.Tools = []*server.Tool{{
-			Name: "doze", Description: "Takes its time.", InputSchema: server.Object{"type": "object"}, Annotations: server.Object{"readOnlyHint": true},
+			Name: "doze", Description: "Takes its time.", InputSchema: server.Object{"type": "object"},
+			Annotations: server.Object{"readOnlyHint": true},
 			Run: func(ctx context.Context, call *server.Call) server.Outcome {
 				call.Yield()
 				<-ctx.Done()

@@ -39,14 +39,17 @@ func NewClient(target script.Client, o Options) (*Engine, error) {
 		asked = spec.Revisions()
 	}
 	kind := target.Transport()
-	o.Revisions = slices.DeleteFunc(slices.Clone(asked), func(rev spec.Revision) bool { return !kind.Revisions().Has(rev) })
+	o.Revisions = slices.DeleteFunc(slices.Clone(asked), func(rev spec.Revision) bool {
+		return !kind.Revisions().Has(rev)
+	})
 	e, err := newEngine(o, wire.Client, kind)
 	if err != nil {
 		return nil, err
 	}
 	for _, rev := range asked {
 		if !kind.Revisions().Has(rev) {
-			e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Why: "this revision does not define the transport"})
+			e.report.Revisions = append(e.report.Revisions,
+				reports.RevisionRun{Revision: rev, Why: "this revision does not define the transport"})
 		}
 	}
 	e.subject = &clientSubject{
@@ -144,7 +147,10 @@ func (e *clientSubject) script(s scenario.Scenario) script.Options {
 	if err != nil {
 		panic(fmt.Sprintf("suites: a scenario's name cannot be encoded: %v", err)) // it is text of ours
 	}
-	o.Env = []string{"MCP_CONFORMANCE_SCENARIO=initialize", "MCP_CONFORMANCE_PROTOCOL_VERSION=" + string(rev), `MCP_CONFORMANCE_CONTEXT={"name":"initialize","mcpcheck":` + string(name) + `}`}
+	o.Env = []string{
+		"MCP_CONFORMANCE_SCENARIO=initialize", "MCP_CONFORMANCE_PROTOCOL_VERSION=" + string(rev),
+		`MCP_CONFORMANCE_CONTEXT={"name":"initialize","mcpcheck":` + string(name) + `}`,
+	}
 	return o
 }
 
@@ -226,7 +232,9 @@ func (e *clientSubject) planAll() {
 			case culprit != "":
 				return check.Outcome{State: check.NotRun, Cause: culprit, Detail: "the client opened no session"}, true
 			case !ok && e.complete:
-				return check.Outcome{State: check.NotApplicable, Detail: "the client does not speak this revision: " + why}, true
+				return check.Outcome{
+					State: check.NotApplicable, Detail: "the client does not speak this revision: " + why,
+				}, true
 			}
 			return check.Outcome{}, false
 		})

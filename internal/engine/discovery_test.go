@@ -15,13 +15,17 @@ import (
 
 // judgedAt runs the checks that match the globs against a target at one
 // revision, and returns the outcomes by id.
-func judgedAt(t *testing.T, target transport.Target, rev spec.Revision, globs ...string) (map[string]reports.Outcome, *reports.Run) {
+func judgedAt(t *testing.T, target transport.Target, rev spec.Revision,
+	globs ...string) (map[string]reports.Outcome, *reports.Run) {
 	t.Helper()
 	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), globs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), target, Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: quick(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), target, Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: quick(),
+		Allow: func(string) bool {
+			return true
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +40,9 @@ func judgedAt(t *testing.T, target transport.Target, rev spec.Revision, globs ..
 func TestAJudgeAloneHasASubject(t *testing.T) {
 	t.Parallel()
 	for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
-		for _, id := range []string{"tools.result.content", "tools.input-schema.object", "pagination.next-cursor.string"} {
+		for _, id := range []string{
+			"tools.result.content", "tools.input-schema.object", "pagination.next-cursor.string",
+		} {
 			got, _ := judgedAt(t, server.Target("reference", server.Options{}), rev, id)
 			if o := got[id]; o.Verdict != reports.Pass {
 				t.Errorf("%s alone at %s is %s: %s", id, rev, o.Verdict, o.Detail)
@@ -79,9 +85,13 @@ func TestAListIsWalkedOnceAndNotForEver(t *testing.T) {
 		most    int // requests of the walk itself
 		verdict reports.Verdict
 	}{
-		"it goes round":    {func(int) string { return `{"tools":[` + lookTool + `],"nextCursor":"again"}` }, 2, reports.Warn},
-		"empty and round":  {func(int) string { return `{"tools":[],"nextCursor":"again"}` }, 2, reports.Warn},
-		"always a new one": {func(n int) string { return fmt.Sprintf(`{"tools":[],"nextCursor":"c%d"}`, n) }, 101, reports.Pass},
+		"it goes round": {func(int) string {
+			return `{"tools":[` + lookTool + `],"nextCursor":"again"}`
+		}, 2, reports.Warn},
+		"empty and round": {func(int) string { return `{"tools":[],"nextCursor":"again"}` }, 2, reports.Warn},
+		"always a new one": {func(n int) string {
+			return fmt.Sprintf(`{"tools":[],"nextCursor":"c%d"}`, n)
+		}, 101, reports.Pass},
 	} {
 		counts, n := map[string]int{}, 0
 		target := lister(counts, func(m wire.Message) string {
@@ -91,7 +101,8 @@ func TestAListIsWalkedOnceAndNotForEver(t *testing.T) {
 			n++
 			return c.page(n)
 		})
-		got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.resumed", "tools.call.unknown", "tools.result.content")
+		got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.resumed", "tools.call.unknown",
+			"tools.result.content")
 		if o := got["pagination.resumed"]; o.Verdict != c.verdict {
 			t.Errorf("%s: pagination.resumed is %s: %s", name, o.Verdict, o.Detail)
 		}
@@ -125,7 +136,8 @@ func TestASlowToolCostsNoVerdict(t *testing.T) {
 func TestAListThatDoesNotComeIsToldOnce(t *testing.T) {
 	counts := map[string]int{}
 	target := lister(counts, func(wire.Message) string { return "" })
-	got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.lists.answered", "tools.list*", "tools.result", "tools.name", "tools.link", "tools.input-schema", "pagination")
+	got, _ := judgedAt(t, target, spec.V2025_06_18, "pagination.lists.answered", "tools.list*", "tools.result",
+		"tools.name", "tools.link", "tools.input-schema", "pagination")
 	for id, o := range got {
 		want := reports.NotObserved
 		if id == "pagination.lists.answered" {

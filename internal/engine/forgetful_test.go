@@ -27,20 +27,24 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 		}
 		return taken[id] >= life
 	}
-	site, end, err := server.HTTPTarget(transport.HTTP, server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-		if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})})
+	site, end, err := server.HTTPTarget(transport.HTTP,
+		server.Options{HTTP: around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+			if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`))
+				return
+			}
+			next.ServeHTTP(w, r)
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
-	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), site, Options{Revisions: []spec.Revision{spec.V2025_11_25}, Session: patient(),
+		Allow: func(string) bool {
+			return true
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

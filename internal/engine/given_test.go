@@ -26,7 +26,8 @@ func granting(sent map[string][]string) transport.Target {
 			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"granting","version":"1"}}`
 		case "tools/list":
 			schema := `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
-			result = `{"tools":[{"name":"given","inputSchema":` + schema + `},{"name":"other","inputSchema":` + schema + `}]}`
+			result = `{"tools":[{"name":"given","inputSchema":` + schema + `},{"name":"other","inputSchema":` + schema +
+				`}]}`
 		case "prompts/list":
 			result = `{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}`
 		case "resources/list":
@@ -49,7 +50,8 @@ func granting(sent map[string][]string) transport.Target {
 
 func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 	sent := map[string][]string{}
-	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*", "jsonrpc.version"}, nil)
+	checks, err := catalog.Select(catalog.Of(wire.Server, catalog.Checks()), []string{"tools.*", "jsonrpc.version"},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,9 @@ func TestGivenValuesAreUsedAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := slices.DeleteFunc(slices.Clone(sent["tools/call"]), func(params string) bool { return strings.Contains(params, "mcpcheck_no_such_tool") })
+	calls := slices.DeleteFunc(slices.Clone(sent["tools/call"]), func(params string) bool {
+		return strings.Contains(params, "mcpcheck_no_such_tool")
+	})
 	if len(calls) == 0 {
 		t.Error("the tool that arguments are given for was not called")
 	}
@@ -102,7 +106,8 @@ func TestToolsWithoutArgumentsGivenAreHeldBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), granting(sent), Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
+	run, err := Run(t.Context(), granting(sent),
+		Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_06_18}, Session: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,9 @@ func (e *Engine) Planned(rev spec.Revision) []PlannedCheck {
 	for _, c := range e.o.Checks {
 		if c.In.Has(rev) {
 			file, line := Location(c)
-			out = append(out, PlannedCheck{ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, File: file, Line: line})
+			out = append(out, PlannedCheck{
+				ID: c.ID, Area: c.Area(), Says: c.Says, Level: c.Level, File: file, Line: line,
+			})
 		}
 	}
 	return out

@@ -150,7 +150,8 @@ func TestEmptyPeersPassNothing(t *testing.T) {
 		if passed := with(run, reports.Pass); len(passed) > 0 {
 			t.Errorf("%s: passed %v", name, passed)
 		}
-		if fails := with(run, reports.Fail); !slices.Equal(fails, []string{"lifecycle.initialize.answered@2025-11-25"}) {
+		if fails := with(run, reports.Fail); !slices.Equal(fails,
+			[]string{"lifecycle.initialize.answered@2025-11-25"}) {
 			t.Errorf("%s: failed %v", name, fails)
 		}
 		for _, o := range run.Outcomes {
@@ -189,9 +190,10 @@ func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
 	t.Parallel()
 	type peer func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
 	serve := func(f peer) transport.Target {
-		return transport.InProcess{Name: "hostile", Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
-			return f(ctx, bufio.NewScanner(in), out)
-		}}
+		return transport.InProcess{Name: "hostile",
+			Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
+				return f(ctx, bufio.NewScanner(in), out)
+			}}
 	}
 	opened := func(in *bufio.Scanner, out io.Writer) bool {
 		if !in.Scan() {
@@ -213,7 +215,9 @@ func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
 		"floods": {func(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
 			if opened(in, out) {
 				for {
-					if _, err := io.WriteString(out, strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n", 1000)); err != nil {
+					if _, err := io.WriteString(out,
+						strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n",
+							1000)); err != nil {
 						return nil
 					}
 				}
@@ -271,11 +275,12 @@ func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
 func TestAnInterruptedRunReportsWhatItKnows(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	seen := 0
-	run, err := Run(ctx, server.Target("reference", server.Options{}), Options{Session: patient(), Progress: func(reports.Outcome) {
-		if seen++; seen == 5 {
-			cancel(errors.New("interrupted"))
-		}
-	}})
+	run, err := Run(ctx, server.Target("reference", server.Options{}),
+		Options{Session: patient(), Progress: func(reports.Outcome) {
+			if seen++; seen == 5 {
+				cancel(errors.New("interrupted"))
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

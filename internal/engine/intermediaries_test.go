@@ -56,7 +56,10 @@ func (l leniency) outcomes(t *testing.T) []reports.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(), Allow: func(string) bool { return true }})
+	run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: spec.Revisions(), Session: patient(),
+		Allow: func(string) bool {
+			return true
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +78,9 @@ func tolerated(t *testing.T, all []leniency) {
 				if l.in != 0 && !l.in.Has(o.Revision) || o.ID != l.check {
 					continue
 				}
-				accused := slices.Contains([]reports.Verdict{reports.Fail, reports.Warn, reports.Broken, reports.NotRun}, o.Verdict)
+				accused := slices.Contains([]reports.Verdict{
+					reports.Fail, reports.Warn, reports.Broken, reports.NotRun,
+				}, o.Verdict)
 				if seen++; o.Verdict != l.want && (l.want != "" || accused) {
 					t.Errorf("at %s: %s, not %q: %s%s", o.Revision, o.Verdict, l.want, o.Detail, o.Cause)
 				}
@@ -154,14 +159,38 @@ func TestAGatewayWithoutAServerAccusesNobody(t *testing.T) {
 	}
 	handshake := spec.Handshake
 	tolerated(t, []leniency{
-		{what: "502 to garbage", check: "streamable-http.version.invalid", http: instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), want: reports.NotObserved},
-		{what: "503 without a session", check: "streamable-http.session.required", http: instead(unnamed, 0, 503), in: handshake, want: reports.NotObserved},
-		{what: "504 in place of 404", check: "streamable-http.session.ended", http: instead(of(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved},
-		{what: "503 in place of 404", check: "streamable-http.session.ended", http: instead(of(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved},
-		{what: "502 to what is no message", check: "jsonrpc.parse-error", http: instead(garbled, 0, 502), want: reports.NotObserved},
-		{what: "502 to what is no message", check: "jsonrpc.request.invalid", http: instead(garbled, 0, 502), want: reports.NotObserved},
-		{what: "503 to what is no message", check: "batching.empty", http: instead(garbled, 0, 503), want: reports.NotObserved},
-		{what: "503 to what is no message", check: "batching.element.invalid", http: instead(garbled, 0, 503), want: reports.NotObserved},
+		{
+			what: "502 to garbage", check: "streamable-http.version.invalid",
+			http: instead(header("Mcp-Protocol-Version", "garbage"), 0, 502), want: reports.NotObserved,
+		},
+		{
+			what: "503 without a session", check: "streamable-http.session.required", http: instead(unnamed, 0, 503),
+			in: handshake, want: reports.NotObserved,
+		},
+		{
+			what: "504 in place of 404", check: "streamable-http.session.ended",
+			http: instead(of(http.MethodPost), 404, 504), in: handshake, want: reports.NotObserved,
+		},
+		{
+			what: "503 in place of 404", check: "streamable-http.session.ended",
+			http: instead(of(http.MethodGet), 404, 503), in: handshake, want: reports.NotObserved,
+		},
+		{
+			what: "502 to what is no message", check: "jsonrpc.parse-error", http: instead(garbled, 0, 502),
+			want: reports.NotObserved,
+		},
+		{
+			what: "502 to what is no message", check: "jsonrpc.request.invalid", http: instead(garbled, 0, 502),
+			want: reports.NotObserved,
+		},
+		{
+			what: "503 to what is no message", check: "batching.empty", http: instead(garbled, 0, 503),
+			want: reports.NotObserved,
+		},
+		{
+			what: "503 to what is no message", check: "batching.element.invalid", http: instead(garbled, 0, 503),
+			want: reports.NotObserved,
+		},
 	})
 }
 
@@ -186,8 +215,14 @@ func TestARequestWithoutAVersionMayBeRefused(t *testing.T) {
 	})
 	newer.Sessionless = true
 	tolerated(t, []leniency{
-		{what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed, want: reports.NotApplicable},
-		{what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed, want: reports.NotObserved},
+		{
+			what: "by a server without sessions and without 2025-03-26", check: absent, http: newer, in: headed,
+			want: reports.NotApplicable,
+		},
+		{
+			what: "by a server with sessions", check: absent, http: instead(unversioned, 0, 400), in: headed,
+			want: reports.NotObserved,
+		},
 	})
 }
 
@@ -239,15 +274,40 @@ func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 	sessionless := instead(all(ofClients, says(`"ping"`)), 0, 409)
 	sessionless.Sessionless = true
 	tolerated(t, []leniency{
-		{what: "no room for another session", check: clients, http: instead(later(3, says(`"initialize"`)), 0, 503), in: handshake, want: reports.NotObserved},
+		{
+			what: "no room for another session", check: clients, http: instead(later(3, says(`"initialize"`)), 0, 503),
+			in: handshake, want: reports.NotObserved,
+		},
 		{what: "polling", check: clients, http: polling(ofClients), in: handshake, want: reports.NotObserved},
-		{what: "polling", check: absent, http: polling(all(says(`"ping"`), lacks("Mcp-Protocol-Version"))), in: spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved},
-		{what: "one id twice without sessions", check: clients, http: sessionless, in: handshake, want: reports.NotObserved},
-		{what: "one id twice without sessions", check: clients, http: instead(all(ofClients, says(`"server/discover"`)), 0, 400), in: stateless, want: reports.NotObserved},
-		{what: "one id twice in two sessions", check: clients, http: instead(all(ofClients, says(`"ping"`)), 0, 409), in: handshake, want: reports.Warn},
-		{what: "no right to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 401), in: handshake, want: reports.NotObserved},
-		{what: "a failure to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 500), in: handshake, want: reports.NotObserved},
-		{what: "nothing to listen to", check: endpoint, http: instead(of(http.MethodGet), 0, 405), in: handshake, want: reports.Pass},
+		{
+			what: "polling", check: absent, http: polling(all(says(`"ping"`), lacks("Mcp-Protocol-Version"))),
+			in: spec.Between(spec.V2025_06_18, spec.V2025_11_25), want: reports.NotObserved,
+		},
+		{
+			what: "one id twice without sessions", check: clients, http: sessionless, in: handshake,
+			want: reports.NotObserved,
+		},
+		{
+			what: "one id twice without sessions", check: clients,
+			http: instead(all(ofClients, says(`"server/discover"`)), 0, 400), in: stateless,
+			want: reports.NotObserved,
+		},
+		{
+			what: "one id twice in two sessions", check: clients, http: instead(all(ofClients, says(`"ping"`)), 0, 409),
+			in: handshake, want: reports.Warn,
+		},
+		{
+			what: "no right to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 401), in: handshake,
+			want: reports.NotObserved,
+		},
+		{
+			what: "a failure to listen", check: endpoint, http: instead(of(http.MethodGet), 0, 500), in: handshake,
+			want: reports.NotObserved,
+		},
+		{
+			what: "nothing to listen to", check: endpoint, http: instead(of(http.MethodGet), 0, 405), in: handshake,
+			want: reports.Pass,
+		},
 	})
 }
 
@@ -280,7 +340,9 @@ func TestOnlyWhoIsNotReachedIsBoundToLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := Run(t.Context(), site, Options{Checks: checks, Revisions: []spec.Revision{spec.V2025_11_25}, Session: o})
+		run, err := Run(t.Context(), site, Options{
+			Checks: checks, Revisions: []spec.Revision{spec.V2025_11_25}, Session: o,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +363,8 @@ func mismatching(r *http.Request) bool {
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	m := wire.Parse(body)
 	version := m.Get(`params._meta.io\.modelcontextprotocol/protocolVersion`)
-	return version.Exists() && (version.String() != r.Header.Get("Mcp-Protocol-Version") || m.Method() != r.Header.Get("Mcp-Method"))
+	return version.Exists() && (version.String() != r.Header.Get("Mcp-Protocol-Version") ||
+		m.Method() != r.Header.Get("Mcp-Method"))
 }
 
 // What stands before a server chooses the status by which it refuses headers, and
@@ -309,9 +372,14 @@ func mismatching(r *http.Request) bool {
 func TestWhatStandsBeforeAServerRefusesInItsOwnWay(t *testing.T) {
 	t.Parallel()
 	var cases []leniency
-	for _, id := range []string{"headers.refusal.code", "headers.refusal.status", "headers.version.missing", "headers.version.mismatch"} {
+	for _, id := range []string{
+		"headers.refusal.code", "headers.refusal.status", "headers.version.missing", "headers.version.mismatch",
+	} {
 		for far, want := range map[bool]reports.Verdict{true: reports.NotObserved, false: reports.Fail} {
-			cases = append(cases, leniency{what: "422", check: id, http: instead(mismatching, 0, 422), in: spec.Stateless, want: want, far: far, options: server.Options{Revisions: spec.Stateless}})
+			cases = append(cases, leniency{
+				what: "422", check: id, http: instead(mismatching, 0, 422), in: spec.Stateless, want: want, far: far,
+				options: server.Options{Revisions: spec.Stateless},
+			})
 		}
 	}
 	tolerated(t, cases)
@@ -329,13 +397,17 @@ func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"There is no such tool"}}`, wire.Parse(body).ID().Raw)
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"There is no such tool"}}`,
+			wire.Parse(body).ID().Raw)
 	})
 	plain := server.Options{ChangeFeatures: func(l *server.Features) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name == "check_branch" })
 	}}
 	tolerated(t, []leniency{
-		{what: "400 to a tool that there is not", check: "headers.characters", http: unread, in: spec.Stateless, want: reports.NotObserved, options: plain},
+		{
+			what: "400 to a tool that there is not", check: "headers.characters", http: unread, in: spec.Stateless,
+			want: reports.NotObserved, options: plain,
+		},
 		{what: "honest", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
 	})
 }
@@ -345,14 +417,22 @@ func TestServersOfBothErasMayKnowSessions(t *testing.T) {
 	t.Parallel()
 	const session, event = "streamable-http.session.none", "streamable-http.event.id.ignored"
 	named := func(field string) server.HTTP {
-		return instead(all(says("io.modelcontextprotocol/protocolVersion"), func(r *http.Request) bool { return r.Header.Get(field) != "" }), 0, 404)
+		return instead(all(says("io.modelcontextprotocol/protocolVersion"), func(r *http.Request) bool {
+			return r.Header.Get(field) != ""
+		}), 0, 404)
 	}
 	alone := server.Options{Revisions: spec.Stateless}
 	tolerated(t, []leniency{
 		{what: "both", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Pass},
 		{what: "both", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.NotApplicable},
-		{what: "one", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Warn, options: alone},
-		{what: "one", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.Warn, options: alone},
+		{
+			what: "one", check: session, http: named("Mcp-Session-Id"), in: spec.Stateless, want: reports.Warn,
+			options: alone,
+		},
+		{
+			what: "one", check: event, http: named("Last-Event-ID"), in: spec.Stateless, want: reports.Warn,
+			options: alone,
+		},
 	})
 }
 

@@ -18,10 +18,14 @@ import (
 // skillsRun runs the checks under the profile against the reference, and returns
 // the outcomes of those of the skills extension by what follows official.skills.
 // Of the others none may object.
-func skillsRun(t *testing.T, edit func(*server.Features), handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
+func skillsRun(t *testing.T, edit func(*server.Features),
+	handler func(next server.Handler) server.Handler) map[string]reports.Outcome {
 	t.Helper()
-	run, err := Run(t.Context(), server.Target("reference", server.Options{Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit, Handler: handler}), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official, Allow: func(string) bool { return true },
+	run, err := Run(t.Context(), server.Target("reference",
+		server.Options{Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit, Handler: handler}), Options{
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official, Allow: func(string) bool {
+			return true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +172,9 @@ func TestSkillsThatChangeAreAskedForAgain(t *testing.T) {
 func TestOfManySkillsSomeAreRead(t *testing.T) {
 	t.Parallel()
 	got := skillsRun(t, func(l *server.Features) {
-		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool { return strings.HasSuffix(s.Root, "/opening-hours") })
+		i := slices.IndexFunc(l.Skills, func(s *server.Skill) bool {
+			return strings.HasSuffix(s.Root, "/opening-hours")
+		})
 		for n := range 10 {
 			more := *l.Skills[i]
 			more.Root = fmt.Sprintf("skill://branch-%d/opening-hours", n)
@@ -177,7 +183,8 @@ func TestOfManySkillsSomeAreRead(t *testing.T) {
 	}, nil)
 	verdicts(t, got, reports.Pass, map[reports.Verdict]string{reports.Warn: "entry.name.unique"})
 	for _, name := range []string{"get", "read", "read.bytes", "directory"} {
-		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes, "10 of 15 skills were requested and read") {
+		if notes := strings.Join(got[name].Notes, "; "); !strings.Contains(notes,
+			"10 of 15 skills were requested and read") {
 			t.Errorf("%s notes %q", name, notes)
 		}
 	}

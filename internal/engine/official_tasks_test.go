@@ -16,7 +16,8 @@ import (
 
 // tasksRun runs all checks against the reference with the contract, and returns
 // how many requests declared the tasks extension.
-func tasksRun(t *testing.T, profile string, edit func(*server.Features), swallow string) (declared int, run *reports.Run) {
+func tasksRun(t *testing.T, profile string, edit func(*server.Features),
+	swallow string) (declared int, run *reports.Run) {
 	t.Helper()
 	var n atomic.Int64
 	o := server.Options{
@@ -36,7 +37,9 @@ func tasksRun(t *testing.T, profile string, edit func(*server.Features), swallow
 		},
 	}
 	run, err := Run(t.Context(), server.Target("reference", o), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile, Allow: func(string) bool { return true },
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: profile, Allow: func(string) bool {
+			return true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

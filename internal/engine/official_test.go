@@ -75,7 +75,9 @@ func TestCounterpartsAreOfTheirRevisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rev, want := range map[spec.Revision]string{spec.V2025_06_18: "", spec.V2025_11_25: "tools-list:tools-name-format"} {
+	for rev, want := range map[spec.Revision]string{
+		spec.V2025_06_18: "", spec.V2025_11_25: "tools-list:tools-name-format",
+	} {
 		if got := strings.Join(official.Of("tools.name.length", rev), " "); got != want {
 			t.Errorf("at %s the counterpart of tools.name.length is %q, not %q", rev, got, want)
 		}
@@ -101,7 +103,8 @@ func calls(t *testing.T, profile string) (args []string, run *reports.Run) {
 				if r.Method == "tools/call" && strings.EqualFold(text(r.Params["name"]), "test_image_content") {
 					mu.Lock()
 					defer mu.Unlock()
-					args = append(args, wire.Clip(text(r.Params["name"])+" "+strings.Join(keys(r.Params["arguments"]), ","), 80))
+					args = append(args, wire.Clip(text(r.Params["name"])+" "+strings.Join(keys(r.Params["arguments"]),
+						","), 80))
 				}
 				return next(ctx, r)
 			}
@@ -131,7 +134,9 @@ func keys(v any) (out []string) {
 func TestAProfileAllowsItsTools(t *testing.T) {
 	t.Parallel()
 	args, run := calls(t, "")
-	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool { return o.Area == catalog.Official }) {
+	if len(args) > 0 || slices.ContainsFunc(run.Outcomes, func(o reports.Outcome) bool {
+		return o.Area == catalog.Official
+	}) {
 		t.Errorf("without the profile the tool is called: %q, or its checks are run", args)
 	}
 	args, run = calls(t, catalog.Official)
@@ -139,14 +144,18 @@ func TestAProfileAllowsItsTools(t *testing.T) {
 		t.Errorf("with the profile the tool is called with %q", args)
 	}
 	for _, o := range run.Outcomes {
-		if o.ID == "official.tools.image" && (o.Verdict != reports.Pass || !slices.Contains(o.Official, "tools-call-image:tools-call-image")) {
+		if o.ID == "official.tools.image" && (o.Verdict != reports.Pass ||
+			!slices.Contains(o.Official, "tools-call-image:tools-call-image")) {
 			t.Errorf("%s: %s, counterparts %v", o.Verdict, o.Detail, o.Official)
 		}
 	}
 }
 
 func TestAProfileClaimsNoRule(t *testing.T) {
-	c := check.Check{ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s", Idle: "i", Probe: func(*check.T) {}}
+	c := check.Check{
+		ID: "a.b", Says: "x", Level: spec.Must, In: spec.Every, On: 1, Of: wire.Server, Profile: "p", Spec: "s",
+		Idle: "i", Probe: func(*check.T) {},
+	}
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}

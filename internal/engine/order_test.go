@@ -17,7 +17,9 @@ func TestVerdictsDoNotDependOnTheOrderOfChecks(t *testing.T) {
 	judgeInOrder := func(seed uint64) map[string]reports.Verdict {
 		checks := slices.Clone(catalog.InProfile("", catalog.Of(wire.Server, catalog.Checks())))
 		if seed > 0 {
-			rand.New(rand.NewPCG(seed, seed)).Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] })
+			rand.New(rand.NewPCG(seed, seed)).Shuffle(len(checks), func(i, j int) {
+				checks[i], checks[j] = checks[j], checks[i]
+			})
 		}
 		run, err := Run(t.Context(), server.Target("reference", server.Options{}), Options{
 			Checks: checks, Session: patient(), Allow: func(string) bool { return true },

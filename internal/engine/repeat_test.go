@@ -19,7 +19,8 @@ func TestWhatFailsBesideAnotherInstanceIsAskedAnewAlone(t *testing.T) {
 		var asked atomic.Int32
 		target := answering(name, func(m wire.Message) string {
 			_, err := spec.ParseRevision(m.Params().Get("protocolVersion").String())
-			if m.Method() == "initialize" && err != nil && m.Params().Get("clientInfo").IsObject() && asked.Add(1) <= mute {
+			if m.Method() == "initialize" && err != nil && m.Params().Get("clientInfo").IsObject() &&
+				asked.Add(1) <= mute {
 				return ""
 			}
 			return minimal(m)
@@ -29,7 +30,9 @@ func TestWhatFailsBesideAnotherInstanceIsAskedAnewAlone(t *testing.T) {
 			if o.ID != "versioning.counter-offer" {
 				continue
 			}
-			if want := map[string]reports.Verdict{"once": reports.Pass, "always": reports.Fail}[name]; o.Verdict != want {
+			if want := map[string]reports.Verdict{
+				"once": reports.Pass, "always": reports.Fail,
+			}[name]; o.Verdict != want {
 				t.Errorf("a version that is mute %s: %s (%s), want %s", name, o.Verdict, o.Detail, want)
 			}
 			if told := strings.Contains(strings.Join(o.Notes, " "), "not alone"); told != (name == "once") {

@@ -78,7 +78,7 @@ var unobserved = map[string]string{
 	"versioning.client.unknown.stops":       "likewise: the session is judged by what was offered",
 	"versioning.client.unknown.disconnects": "likewise",
 	"batching.client.element.kinds":         "the client sends no batches",
-	"jsonrpc.client.methods.notifications":          "the only notification of a client of 2026-07-28 cancels",
+	"jsonrpc.client.methods.notifications":  "the only notification of a client of 2026-07-28 cancels",
 	"jsonrpc.client.notification.no-id":     "likewise",
 }
 
@@ -101,7 +101,8 @@ func TestClientFaultsSetOffExactlyTheirChecks(t *testing.T) {
 				o := client.DefaultOptions()
 				o.Revisions = spec.Until(rev).Revisions()
 				f.Apply(&o)
-				run, err := RunClient(t.Context(), referenceClient(o), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+				run, err := RunClient(t.Context(), referenceClient(o),
+					Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
 				if err != nil {
 					t.Errorf("%s at %s: %v", f.Name, rev, err)
 					return

@@ -59,7 +59,8 @@ func TestHonestClientConformsOverHTTP(t *testing.T) {
 					passed++
 				case reports.NotObserved:
 					// Who speaks the oldest revision alone cannot offer less.
-					if unobserved[out.ID] == "" && !(c.over == transport.SSE && out.ID == "versioning.client.offer.latest") {
+					if unobserved[out.ID] == "" && !(c.over == transport.SSE &&
+						out.ID == "versioning.client.offer.latest") {
 						t.Errorf("%s at %s is not observed, and not known to be", out.ID, out.Revision)
 					}
 				}
@@ -127,7 +128,8 @@ func objections(t *testing.T, f fault.ClientFault, rev spec.Revision) (wrong []s
 	o.Revisions = (spec.Until(rev) & over.Revisions()).Revisions()
 	f.Apply(&o)
 	checks := catalog.Of(wire.Client, catalog.Checks())
-	run, err := RunClient(t.Context(), referenceClientAt(o, over), Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
+	run, err := RunClient(t.Context(), referenceClientAt(o, over),
+		Options{Checks: checks, Revisions: []spec.Revision{rev}, Session: clientWaits()})
 	if err != nil {
 		t.Fatal(err)
 	}

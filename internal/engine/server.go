@@ -111,7 +111,8 @@ func (e *serverSubject) open(ctx context.Context) error {
 			failure = fmt.Errorf("%w: %w%s", ErrNotStarted, o.Err, stderrOf(s))
 		case s.ConnectionError() != nil && !sentAnything(s):
 			dead++
-			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.ConnectionError(), stderrOf(s))
+			failure = fmt.Errorf("%w: it ended before it answered anything: %v%s", ErrNotStarted, s.ConnectionError(),
+				stderrOf(s))
 		default:
 			within = min(within, e.o.Session.Timeout)
 		}
@@ -171,7 +172,8 @@ func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
 	culprit, at := e.culprit(openings)
 	for _, rev := range e.o.Revisions {
 		o := openings[rev]
-		e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Spoken: o.Spoken, Why: o.Reason})
+		e.report.Revisions = append(e.report.Revisions,
+			reports.RevisionRun{Revision: rev, Spoken: o.Spoken, Why: o.Reason})
 		e.plan(rev, func(c check.Check) (check.Outcome, bool) {
 			switch {
 			case culprit != "" && c.ID == culprit && rev == at:
@@ -182,7 +184,9 @@ func (e *serverSubject) planAll(openings map[spec.Revision]session.Opening) {
 			case culprit != "":
 				return check.Outcome{State: check.NotRun, Cause: culprit, Detail: "no session could be opened"}, true
 			case !o.Spoken:
-				return check.Outcome{State: check.NotApplicable, Detail: "the server does not speak this revision: " + o.Reason}, true
+				return check.Outcome{
+					State: check.NotApplicable, Detail: "the server does not speak this revision: " + o.Reason,
+				}, true
 			}
 			return check.Outcome{}, false
 		})
@@ -238,7 +242,8 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 	case len(e.killers) >= maxKillers:
 		r.decide(check.Outcome{
 			State: check.NotRun, Cause: e.killers[0],
-			Detail: fmt.Sprintf("given up: the server answered no further request after each of %s", strings.Join(e.killers, ", ")),
+			Detail: fmt.Sprintf("given up: the server answered no further request after each of %s",
+				strings.Join(e.killers, ", ")),
 		})
 	default:
 		living, taken := e.launcher.RunningCount(), len(e.pools[r.rev].Sessions())

@@ -34,17 +34,26 @@ func asking(k keeper) server.Options {
 				return v, problem
 			}
 			if _, answered := r.Params["inputResponses"].(server.Object); !answered {
-				form := server.Object{"type": "object", "properties": server.Object{"name": server.Object{"type": "string"}}, "required": []any{"name"}}
-				return server.Object{"resultType": "input_required", "requestState": k.hand(tool), "inputRequests": server.Object{
-					"name": server.Object{"method": "elicitation/create", "params": server.Object{"mode": "form", "message": "Who?", "requestedSchema": form}},
-				}}, nil
+				form := server.Object{
+					"type": "object", "properties": server.Object{"name": server.Object{"type": "string"}},
+					"required": []any{"name"},
+				}
+				return server.Object{"resultType": "input_required", "requestState": k.hand(tool),
+					"inputRequests": server.Object{
+						"name": server.Object{
+							"method": "elicitation/create",
+							"params": server.Object{"mode": "form", "message": "Who?", "requestedSchema": form},
+						},
+					}}, nil
 			}
 			state, _ := r.Params["requestState"].(string)
 			said, ok := k.take(tool, state)
 			if !ok {
 				return nil, &server.Error{Code: spec.InvalidParams, Message: "The requestState does not verify"}
 			}
-			return server.Object{"resultType": "complete", "content": []any{server.Object{"type": "text", "text": said}}}, nil
+			return server.Object{
+				"resultType": "complete", "content": []any{server.Object{"type": "text", "text": said}},
+			}, nil
 		}
 	}}
 }

@@ -41,7 +41,9 @@ func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, g
 		t.Fatal(err)
 	}
 	run, err := Run(t.Context(), site, Options{
-		Checks: catalog.InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool { return true },
+		Checks: catalog.InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool {
+			return true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +90,8 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		}),
-		"refuses unknown methods by HTTP alone": around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+		"refuses unknown methods by HTTP alone": around(func(next http.Handler, w http.ResponseWriter,
+			r *http.Request) {
 			if r.Method == http.MethodPost && strings.HasPrefix(methodOf(r), "mcpcheck/") {
 				refused(w, http.StatusBadRequest)
 				return
@@ -116,7 +119,8 @@ func TestNoHonestServerOverHTTPIsAccused(t *testing.T) {
 		"ids of 64 random bits": minted(func() string { return hex.EncodeToString(random(8)) }),
 		"ids that are tokens": minted(func() string {
 			claims := fmt.Sprintf(`{"iat":%d,"jti":"%x"}`, time.Now().Unix(), random(8))
-			return "eyJhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." + base64.RawURLEncoding.EncodeToString(random(32))
+			return "eyJhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + "." +
+				base64.RawURLEncoding.EncodeToString(random(32))
 		}),
 		"ids with a name before them": minted(func() string { return "mcp-session-" + hex.EncodeToString(random(16)) }),
 	} {
@@ -182,7 +186,9 @@ func TestALongWayIsNoSlowAnswer(t *testing.T) {
 		l.Tools = slices.DeleteFunc(l.Tools, func(tool *server.Tool) bool { return tool.Name != "scan_card" })
 	}
 	passes := 0
-	for _, o := range overHTTP(t, server.Options{HTTP: h, ChangeFeatures: alone, Revisions: spec.Only(spec.V2025_11_25), StepDelay: time.Millisecond}, "tasks.create.prompt", "tasks.create.result") {
+	for _, o := range overHTTP(t, server.Options{
+		HTTP: h, ChangeFeatures: alone, Revisions: spec.Only(spec.V2025_11_25), StepDelay: time.Millisecond,
+	}, "tasks.create.prompt", "tasks.create.result") {
 		switch o.Verdict {
 		case reports.Pass:
 			passes++
@@ -197,14 +203,16 @@ func TestALongWayIsNoSlowAnswer(t *testing.T) {
 
 // Where the limit is met at once nothing can be told of the server.
 func TestALimitAtTheOpeningIsAnError(t *testing.T) {
-	site, end, err := server.HTTPTarget(transport.HTTP, server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
-		refused(w, http.StatusTooManyRequests)
-	})})
+	site, end, err := server.HTTPTarget(transport.HTTP,
+		server.Options{HTTP: around(func(_ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			refused(w, http.StatusTooManyRequests)
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
-	if _, err := Run(t.Context(), site, Options{Session: quick()}); err == nil || !strings.Contains(err.Error(), "lift the limit") {
+	if _, err := Run(t.Context(), site, Options{Session: quick()}); err == nil ||
+		!strings.Contains(err.Error(), "lift the limit") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -215,26 +223,32 @@ func TestWhatNoClauseStatesOfHTTPIsNoted(t *testing.T) {
 		check, note string
 		http        server.HTTP
 	}{
-		{"streamable-http.origin.validated", "a request with Host evil.example is served", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-			r.Host = "localhost"
-			next.ServeHTTP(w, r)
-		})},
+		{"streamable-http.origin.validated", "a request with Host evil.example is served",
+			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				r.Host = "localhost"
+				next.ServeHTTP(w, r)
+			})},
 		{"streamable-http.origin.validated", "a request with Host evil.example is refused", server.HTTP{}},
-		{"streamable-http.origin.validated", "a request with Origin null is served", server.HTTP{AllowedOrigins: []string{"null"}}},
+		{
+			"streamable-http.origin.validated", "a request with Origin null is served",
+			server.HTTP{AllowedOrigins: []string{"null"}},
+		},
 		{"streamable-http.media-types.survived", "Content-Type text/plain (415)", server.HTTP{}},
-		{"streamable-http.media-types.survived", "served: Content-Type text/plain", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost {
-				r.Header.Set("Content-Type", "application/json")
-			}
-			next.ServeHTTP(w, r)
-		})},
-		{"streamable-http.session.ended", "a session id that the server never gave is answered with HTTP status 400", around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
-				refused(w, http.StatusBadRequest)
-				return
-			}
-			next.ServeHTTP(w, r)
-		})},
+		{"streamable-http.media-types.survived", "served: Content-Type text/plain",
+			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					r.Header.Set("Content-Type", "application/json")
+				}
+				next.ServeHTTP(w, r)
+			})},
+		{"streamable-http.session.ended", "a session id that the server never gave is answered with HTTP status 400",
+			around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.Header.Get("Mcp-Session-Id"), "mcpcheck") {
+					refused(w, http.StatusBadRequest)
+					return
+				}
+				next.ServeHTTP(w, r)
+			})},
 		{"streamable-http.session.id.secure", "session could not be opened", onlySessions(30)},
 	} {
 		all := overHTTP(t, server.Options{HTTP: c.http, Revisions: spec.Only(spec.V2025_11_25)}, c.check)
@@ -267,7 +281,8 @@ func TestFindingsOverHTTPMarkTheirRequest(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "streamable-http.origin.*") {
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
+		"streamable-http.origin.*") {
 		if o.ID != "streamable-http.origin.forbidden" || o.Revision != spec.V2025_11_25 {
 			continue
 		}
@@ -291,8 +306,10 @@ func TestARefusedArrayIsNotedAsRefused(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)}, "batching.survived") {
-		if o.Revision == spec.V2025_11_25 && !slices.Contains(o.Notes, "an array of two requests was refused by HTTP alone") {
+	for _, o := range overHTTP(t, server.Options{HTTP: h, Revisions: spec.Only(spec.V2025_11_25)},
+		"batching.survived") {
+		if o.Revision == spec.V2025_11_25 && !slices.Contains(o.Notes,
+			"an array of two requests was refused by HTTP alone") {
 			t.Errorf("%s: %q", o.Verdict, o.Notes)
 		}
 	}

@@ -72,19 +72,22 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 		}),
 		"a filter spelled out": onFrame(func(f server.Frame, next server.FrameSink) {
 			if f.Method == "notifications/subscriptions/acknowledged" {
-				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`), []byte(`"notifications":{"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1}`), 1)
+				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`),
+					[]byte(`"notifications":{"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1}`), 1)
 			}
 			next(f)
 		}),
 		"a stream for one change": onFrame(func(f server.Frame, next server.FrameSink) {
 			next(f)
 			if change(f) && f.Request != nil && f.Request.Method == "subscriptions/listen" {
-				next(server.Frame{Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, f.Request.ID.Raw, f.Request.ID.Raw)})
+				next(server.Frame{Raw: fmt.Appendf(nil,
+					`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, f.Request.ID.Raw, f.Request.ID.Raw)})
 			}
 		}),
 		"not every resource": {Handler: func(next server.Handler) server.Handler {
 			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-				if uri, _ := r.Params["uri"].(string); r.Method == "resources/subscribe" && !strings.HasPrefix(uri, "library://books/") {
+				if uri, _ := r.Params["uri"].(string); r.Method == "resources/subscribe" &&
+					!strings.HasPrefix(uri, "library://books/") {
 					return nil, &server.Error{Code: spec.InvalidParams, Message: "This one never changes"}
 				}
 				return next(ctx, r)
@@ -98,7 +101,8 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 	} {
 		for _, rev := range []spec.Revision{spec.V2025_06_18, spec.V2026_07_28} {
 			t.Run(name+" at "+string(rev), func(t *testing.T) {
-				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*", "caching.*", "stdio.notifications.*")
+				_, run := judgedAt(t, server.Target(name, o), rev, "subscriptions.*", "resources.*", "*.list-changed.*",
+					"caching.*", "stdio.notifications.*")
 				for _, o := range run.Outcomes {
 					switch o.Verdict {
 					case reports.Fail, reports.Warn, reports.Broken:

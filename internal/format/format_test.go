@@ -5,12 +5,17 @@ import (
 )
 
 func TestURISyntax(t *testing.T) {
-	for _, good := range []string{"a:", "file:///a/b%20c", "urn:isbn:0451450523", "http://[::1]:80/x?y#z", "test://static-text", "C:/x", "mailto:a@b.c", "x+y.z-1:(a)*'!"} {
+	for _, good := range []string{
+		"a:", "file:///a/b%20c", "urn:isbn:0451450523", "http://[::1]:80/x?y#z", "test://static-text", "C:/x",
+		"mailto:a@b.c", "x+y.z-1:(a)*'!",
+	} {
 		if why := URIProblem(good); why != "" {
 			t.Errorf("%q: %s", good, why)
 		}
 	}
-	for _, bad := range []string{"", "a", "/a/b", "1a:b", "file:///a b", "file:///ä", "a:%zz", `C:\x`, "a:{b}", "a:#b#c", "a:\x01"} {
+	for _, bad := range []string{
+		"", "a", "/a/b", "1a:b", "file:///a b", "file:///ä", "a:%zz", `C:\x`, "a:{b}", "a:#b#c", "a:\x01",
+	} {
 		if URIProblem(bad) == "" {
 			t.Errorf("%q passes for a URI", bad)
 		}
@@ -18,12 +23,16 @@ func TestURISyntax(t *testing.T) {
 }
 
 func TestTemplateSyntax(t *testing.T) {
-	for _, good := range []string{"a://{b}", "a://{+b}/{c*}{?d,e}", "file:///{path}", "{b:3}", "ä{b.c}%20", "it's", "a://b", ""} {
+	for _, good := range []string{
+		"a://{b}", "a://{+b}/{c*}{?d,e}", "file:///{path}", "{b:3}", "ä{b.c}%20", "it's", "a://b", "",
+	} {
 		if !TemplateSyntax.MatchString(good) {
 			t.Errorf("%q is refused", good)
 		}
 	}
-	for _, bad := range []string{"a://{b", "a://b}", "a://{}", "a://{user-id}", "a://{b c}", "a b", "a://{b}}", "a://{{b}}", "%zz", "{b:0}"} {
+	for _, bad := range []string{
+		"a://{b", "a://b}", "a://{}", "a://{user-id}", "a://{b c}", "a b", "a://{b}}", "a://{{b}}", "%zz", "{b:0}",
+	} {
 		if TemplateSyntax.MatchString(bad) {
 			t.Errorf("%q passes for a template", bad)
 		}

@@ -135,11 +135,13 @@ func (m *statusMatcher) Match(actual any) (bool, error) {
 }
 
 func (m *statusMatcher) FailureMessage(actual any) string {
-	return fmt.Sprintf("the HTTP status is %v\nexpected: %s\ngot: %s", actual, describe(m.want...), describe(actual.(int)))
+	return fmt.Sprintf("the HTTP status is %v\nexpected: %s\ngot: %s", actual, describe(m.want...),
+		describe(actual.(int)))
 }
 
 func (m *statusMatcher) NegatedFailureMessage(actual any) string {
-	return fmt.Sprintf("the HTTP status is %v\nexpected: not %s\ngot: %s", actual, describe(m.want...), describe(actual.(int)))
+	return fmt.Sprintf("the HTTP status is %v\nexpected: not %s\ngot: %s", actual, describe(m.want...),
+		describe(actual.(int)))
 }
 
 func describe(statuses ...int) string {

@@ -42,7 +42,9 @@ func RunBridge(address string, in io.Reader, out io.Writer) (os.Signal, error) {
 	defer conn.Close()
 	w := &chunkWriter{w: conn}
 	go func() {
-		if _, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{in}, make([]byte, maxChunk)); err == nil {
+		if _, err := io.CopyBuffer(struct {
+			io.Writer
+		}{w}, struct{ io.Reader }{in}, make([]byte, maxChunk)); err == nil {
 			w.chunk(chunkClosed, nil)
 		}
 	}()

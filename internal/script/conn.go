@@ -110,7 +110,8 @@ func (c *Conn) ending() wire.Ending {
 	defer c.mu.Unlock()
 	if c.flooded {
 		return wire.Ending{
-			Reason:    fmt.Sprintf("the client sent more than %d frames or %d bytes", c.opts.MaxFrames, c.opts.MaxBytes),
+			Reason: fmt.Sprintf("the client sent more than %d frames or %d bytes", c.opts.MaxFrames,
+				c.opts.MaxBytes),
 			Requested: true,
 		}
 	}

@@ -118,7 +118,8 @@ func TestEndingSaysHowTheClientEndedTheServer(t *testing.T) {
 				t.Fatalf("%d connections, %v: %s", len(p.Transcripts), err, p.Output)
 			}
 			end := p.Transcripts[0].Ending()
-			if end == nil || end.Requested || end.Graceful != want.graceful || !strings.Contains(end.Reason, want.what) {
+			if end == nil || end.Requested || end.Graceful != want.graceful ||
+				!strings.Contains(end.Reason, want.what) {
 				t.Errorf("the ending is %+v", end)
 			}
 			if n := len(p.Transcripts[0].Frames(0)); n < 2 {
@@ -137,7 +138,8 @@ func TestClientWithoutConnectionIsAnError(t *testing.T) {
 		"peer-no-server-ends": "",
 	} {
 		p, err := RunClient(t.Context(), clientCommand(role), FullServer(spec.V2025_11_25), o)
-		if !errors.Is(err, ErrNeverConnected) || !strings.Contains(p.StopReason, want) || (want == "") != (p.StopReason == "") {
+		if !errors.Is(err, ErrNeverConnected) || !strings.Contains(p.StopReason, want) ||
+			(want == "") != (p.StopReason == "") {
 			t.Errorf("%s: %v, stopped because %q", role, err, p.StopReason)
 		}
 		if role == "peer-no-server-ends" && (p.Status != "exit status 3" || p.Output != "no such server") {
@@ -152,7 +154,8 @@ func TestNoProcessIsLeft(t *testing.T) {
 	for _, role := range []string{"peer-keeps-running", "peer-orphans"} {
 		t.Run(role, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
-			p, err := RunClient(t.Context(), clientCommand(role, "PEER_PID="+file), FullServer(spec.V2025_11_25), options())
+			p, err := RunClient(t.Context(), clientCommand(role, "PEER_PID="+file), FullServer(spec.V2025_11_25),
+				options())
 			if err != nil {
 				t.Fatal(err)
 			}

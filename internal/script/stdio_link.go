@@ -32,7 +32,9 @@ func (l stdioLink) read(c *Conn) {
 			c.endInput()
 			return
 		}
-		f := wire.Frame{From: wire.Client, Raw: line.Bytes, Truncated: line.IsTruncated(), Unterminated: line.Unterminated}
+		f := wire.Frame{
+			From: wire.Client, Raw: line.Bytes, Truncated: line.IsTruncated(), Unterminated: line.Unterminated,
+		}
 		if f.Truncated {
 			f.Note = fmt.Sprintf("line of %d bytes, cut at %d", line.Length, len(line.Bytes))
 		}

@@ -51,7 +51,8 @@ func TestMetadataOfAnotherPlaceFailsNoCheck(t *testing.T) {
 			maps.Copy(w.Header(), got.Header())
 			w.Header().Del("Content-Length")
 			w.WriteHeader(got.Code)
-			_, _ = io.WriteString(w, strings.ReplaceAll(got.Body.String(), `"resource":"`+here, `"resource":"`+elsewhere))
+			_, _ = io.WriteString(w, strings.ReplaceAll(got.Body.String(), `"resource":"`+here,
+				`"resource":"`+elsewhere))
 		})
 	}
 	requireAuthorizationPasses(t, o)

@@ -108,7 +108,8 @@ func (c *Cell) compute(ctx context.Context, attempts []attempt) (needed int) {
 		*c = Cell{Fault: c.Fault, Revision: c.Revision, filled: true}
 		s := subject{c.Fault.Over, c.Fault.Protected, c.Fault.Options(server.Options{StepDelay: pace})}
 		r, err := s.judge(ctx, engine.Options{
-			Checks: a.checksOf(c.Fault), Revisions: []spec.Revision{c.Revision}, Profile: c.Fault.Profile, Session: a.deadlines,
+			Checks: a.checksOf(c.Fault), Revisions: []spec.Revision{c.Revision}, Profile: c.Fault.Profile,
+			Session: a.deadlines,
 		})
 		if err != nil {
 			c.Err = err

@@ -94,7 +94,8 @@ func TestChecksOfServersAreProven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, wrong := range Unproven(catalog.Of(wire.Server, catalog.Checks()), catalog.Checks(), faults(), violations, ledger) {
+	for _, wrong := range Unproven(catalog.Of(wire.Server, catalog.Checks()), catalog.Checks(), faults(), violations,
+		ledger) {
 		t.Error(wrong)
 	}
 }

@@ -70,7 +70,8 @@ func isProblem(v reports.Verdict) bool {
 // reference: it may have been late.
 func (v *Variant) isUnexpected() bool {
 	return slices.ContainsFunc(v.Run.Outcomes, func(o reports.Outcome) bool {
-		return isProblem(o.Verdict) || o.Verdict == reports.NotObserved && v.isSteady() && !slices.Contains(unobserved, o.ID)
+		return isProblem(o.Verdict) || o.Verdict == reports.NotObserved && v.isSteady() &&
+			!slices.Contains(unobserved, o.ID)
 	})
 }
 

@@ -26,7 +26,8 @@ func (m *Matrix) Wrong() []string {
 			// The contract leaves nothing unobserved.
 			missed := o.Verdict != reports.Pass && v.Profile != "" && o.Area == catalog.Official && on[o.ID].Has(v.Over)
 			if isProblem(o.Verdict) || missed {
-				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s%s", v, o.Revision, o.ID, o.Verdict, o.Detail, o.Cause))
+				out = append(out, fmt.Sprintf("%s at %s: %s is %s: %s%s", v, o.Revision, o.ID, o.Verdict, o.Detail,
+					o.Cause))
 			}
 		}
 	}

@@ -105,7 +105,8 @@ func mayBeMessage(beginning []byte) bool {
 type AnswerTooLongError struct{ KeptBytes int }
 
 func (e *AnswerTooLongError) Error() string {
-	return fmt.Sprintf("a message that may be the answer is longer than what is kept of one: %d bytes are kept", e.KeptBytes)
+	return fmt.Sprintf("a message that may be the answer is longer than what is kept of one: %d bytes are kept",
+		e.KeptBytes)
 }
 
 // await returns the first frame from an index on that look accepts. look returns
@@ -147,7 +148,8 @@ func (c *Conn) AwaitExchangeEnd(ctx context.Context, at int, within time.Duratio
 	// The caller finds out itself if the exchange has not ended.
 	_, _ = c.await(ctx, at, within, func(e wire.Entry) (wire.Entry, error) {
 		h := e.HTTP
-		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange && (h.EndReason != "" || h.Status != 0 && !h.IsEventStream()) {
+		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange &&
+			(h.EndReason != "" || h.Status != 0 && !h.IsEventStream()) {
 			return e, nil
 		}
 		return e, errNoMatch

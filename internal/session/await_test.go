@@ -33,9 +33,10 @@ func TestTooLongAnswerIsNotMissing(t *testing.T) {
 		return lines.Err()
 	})
 	for name, s := range map[string]*Session{
-		"stdio":  stdio,
-		"JSON":   unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", jsonType, answer(1)})),
-		"stream": unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", streamType, "data: " + answer(1) + "\n\n"})),
+		"stdio": stdio,
+		"JSON":  unopenedHTTP(t, spec.V2025_11_25, serveRules(nil, rule{"", jsonType, answer(1)})),
+		"stream": unopenedHTTP(t, spec.V2025_11_25,
+			serveRules(nil, rule{"", streamType, "data: " + answer(1) + "\n\n"})),
 	} {
 		s.opts.Timeout = time.Minute // longer than the test may take
 		var tooLong *AnswerTooLongError

@@ -112,7 +112,8 @@ func (c *Conn) recordEnding() {
 	c.mu.Lock()
 	requested := !c.endRequested.IsZero()
 	e := wire.Ending{
-		Reason: what, Requested: requested, Graceful: requested && !c.signalled, WaitedBeforeSignal: c.waitedBeforeSignal,
+		Reason: what, Requested: requested, Graceful: requested && !c.signalled,
+		WaitedBeforeSignal: c.waitedBeforeSignal,
 	}
 	if requested {
 		e.ShutdownTime = time.Since(c.endRequested)

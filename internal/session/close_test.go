@@ -105,7 +105,9 @@ func TestFirstAnswerHasALongerTimeout(t *testing.T) {
 		_, err := io.Copy(io.Discard, in)
 		return err
 	})
-	if _, err := s.AwaitMessage(t.Context(), 0, 300*time.Millisecond, func(wire.Message) bool { return false }); err == nil {
+	if _, err := s.AwaitMessage(t.Context(), 0, 300*time.Millisecond, func(wire.Message) bool {
+		return false
+	}); err == nil {
 		t.Fatal("an empty line was taken for an answer")
 	}
 	if got := s.AnswerTimeout(); got != 100*time.Millisecond {

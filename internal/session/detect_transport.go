@@ -53,7 +53,8 @@ func DetectTransport(ctx context.Context, at *transport.Endpoint, o Options) (tr
 		}
 	}
 	if err := awaitEndpointEvent(ctx, at, within); err != nil {
-		return "", "", fmt.Errorf("%s serves no MCP: %s, and GET opened no stream of HTTP+SSE: %w", at.Redacted(), steps, err)
+		return "", "", fmt.Errorf("%s serves no MCP: %s, and GET opened no stream of HTTP+SSE: %w", at.Redacted(),
+			steps, err)
 	}
 	return transport.SSE, fmt.Sprintf("HTTP+SSE: %s, GET with a stream that names the endpoint", last), nil
 }

@@ -66,7 +66,8 @@ func TestNilHostDeclaresNothing(t *testing.T) {
 func TestRequestIsNotRepeatedWithoutInput(t *testing.T) {
 	s := openSession(t, spec.V2026_07_28, session.FullHost())
 	s.OverrideHost(func(session.HostRequest) session.HostReply { return session.HostReply{} })
-	e, err := s.RequestWithInput(t.Context(), "tools/call", session.Params{"name": "register_reader", "arguments": session.Params{}})
+	e, err := s.RequestWithInput(t.Context(), "tools/call",
+		session.Params{"name": "register_reader", "arguments": session.Params{}})
 	if err != nil || !session.IsInputRequired(e.Message) {
 		t.Errorf("the request returned %s, %v", e.Message.Summary(), err)
 	}

@@ -71,7 +71,8 @@ func dialHTTP(ctx context.Context, site transport.HTTPTarget, o Options, record 
 		return h, nil
 	}
 	s := &transport.Streamable{
-		Endpoint: site.Endpoint, Record: h.receive, OnSessionLost: h.onLost, ResumeTimeout: o.Timeout, ListenTimeout: o.Grace,
+		Endpoint: site.Endpoint, Record: h.receive, OnSessionLost: h.onLost, ResumeTimeout: o.Timeout,
+		ListenTimeout: o.Grace,
 	}
 	s.Open()
 	h.session = s

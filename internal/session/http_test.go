@@ -284,7 +284,8 @@ func TestUnsentRequestIsNotUnanswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPool(NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, DefaultOptions()), spec.V2025_11_25)
+	p := NewPool(NewLauncher(transport.HTTPTarget{Endpoint: at, Kind: transport.HTTP}, DefaultOptions()),
+		spec.V2025_11_25)
 	defer p.Close()
 	s, err := p.Unopened(t.Context())
 	if err != nil {

@@ -91,7 +91,8 @@ func TestFloodEndsTheSession(t *testing.T) {
 			for range c.requests {
 				err = s.AwaitBarrier(t.Context())
 			}
-			if endErr := s.ConnectionError(); endErr == nil || !strings.Contains(endErr.Error(), "flooded") || err == nil {
+			if endErr := s.ConnectionError(); endErr == nil || !strings.Contains(endErr.Error(), "flooded") ||
+				err == nil {
 				t.Errorf("the session ended with %v, the last request returned %v", endErr, err)
 			}
 		})

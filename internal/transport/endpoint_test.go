@@ -55,7 +55,9 @@ func TestDoSendsAndReturnsUnchanged(t *testing.T) {
 	header := http.Header{
 		"X-Both": {"request"}, "accept": {"application/json", "text/event-stream"}, "User-Agent": nil,
 	}
-	r, err := e.Do(t.Context(), HTTPRequest{Method: "POST", Host: "evil.example", Header: header, Body: []byte(`{"a":1}`)})
+	r, err := e.Do(t.Context(), HTTPRequest{
+		Method: "POST", Host: "evil.example", Header: header, Body: []byte(`{"a":1}`),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func TestDoSendsAndReturnsUnchanged(t *testing.T) {
 		"X-Both": "request", "Authorization": "Bearer secret", "Accept-Encoding": "identity",
 	} {
 		if got.Header.Get(key) != want || r.RequestHeader.Get(key) != want {
-			t.Errorf("%s: the server received %q, Do returned %q, want %q", key, got.Header.Get(key), r.RequestHeader.Get(key), want)
+			t.Errorf("%s: the server received %q, Do returned %q, want %q", key, got.Header.Get(key),
+				r.RequestHeader.Get(key), want)
 		}
 	}
 	if r.RequestHeader.Get("Host") != "evil.example" || r.RequestHeader.Get("Content-Length") != "7" {
@@ -84,7 +87,8 @@ func TestDoSendsAndReturnsUnchanged(t *testing.T) {
 // Encoded bytes name no content coding either, unless the caller does.
 func TestBytesRequestIdentityEncoding(t *testing.T) {
 	e := endpoint(t, nil, HTTPOptions{})
-	if b := string(e.EncodeRequest(HTTPRequest{Method: "POST"})); !strings.Contains(b, "\r\nAccept-Encoding: identity\r\n") {
+	if b := string(e.EncodeRequest(HTTPRequest{Method: "POST"})); !strings.Contains(b,
+		"\r\nAccept-Encoding: identity\r\n") {
 		t.Errorf("%q", b)
 	}
 	gzip := HTTPRequest{Method: "POST", Header: http.Header{"accept-encoding": {"gzip"}}}

@@ -27,7 +27,9 @@ func TestBearer(t *testing.T) {
 // server has none. No token is recorded, neither of a header nor of the query.
 func TestTokensAreSentAndNotRecorded(t *testing.T) {
 	var got []*http.Request
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = append(got, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r)
+	}))
 	defer server.Close()
 	both := http.Header{"Authorization": {"Bearer first"}, "X-Api-Key": {"first-key"}}
 	own, err := NewEndpoint(server.URL, HTTPOptions{Header: both})

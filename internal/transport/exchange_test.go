@@ -150,7 +150,8 @@ func TestAnswerHeadsAreBounded(t *testing.T) {
 	if _, err := raw.Write(t.Context(), s.Endpoint.EncodeRequest(HTTPRequest{Method: http.MethodPost})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raw.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "head is longer than 1048576 bytes") {
+	if _, err := raw.Read(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "head is longer than 1048576 bytes") {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,13 +18,16 @@ import (
 // and spaces inside only, and gives the value back.
 func FuzzFieldValue(f *testing.F) {
 	for _, v := range []string{
-		"", "search", " x", "x\t", "é", "=?base64?eA==?=", "=?base64??=", "a\r\nb: c", "\x00", "\xff", "=?base64?", "a b",
+		"", "search", " x", "x\t", "é", "=?base64?eA==?=", "=?base64??=", "a\r\nb: c", "\x00", "\xff", "=?base64?",
+		"a b",
 	} {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
 		field := EncodeFieldValue(v)
-		if strings.ContainsFunc(field, func(r rune) bool { return r < ' ' || r > '~' }) || field != strings.TrimSpace(field) {
+		if strings.ContainsFunc(field, func(r rune) bool {
+			return r < ' ' || r > '~'
+		}) || field != strings.TrimSpace(field) {
 			t.Errorf("%q is encoded as %q, which no field can hold", v, field)
 		}
 		got := field
@@ -57,7 +60,8 @@ func FuzzMediaType(f *testing.F) {
 		reply := HTTPResponse{Header: header}
 		recorded := wire.HTTP{Header: header}
 		if reply.IsEventStream() != recorded.IsEventStream() {
-			t.Errorf("%q: the answer is a stream: %v, its record: %v", v, reply.IsEventStream(), recorded.IsEventStream())
+			t.Errorf("%q: the answer is a stream: %v, its record: %v", v, reply.IsEventStream(),
+				recorded.IsEventStream())
 		}
 		if kind := reply.MediaType(); kind != strings.ToLower(kind) || strings.Contains(kind, ";") {
 			t.Errorf("%q has the media type %q", v, kind)
@@ -91,7 +95,9 @@ func FuzzMirror(f *testing.F) {
 				t.Errorf("field %q has the values %q", name, values)
 			}
 			for _, v := range values {
-				if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) || v != strings.TrimSpace(v) {
+				if strings.ContainsFunc(v, func(r rune) bool {
+					return r < ' ' || r > '~'
+				}) || v != strings.TrimSpace(v) {
 					t.Errorf("field %s has the value %q", name, v)
 				}
 			}

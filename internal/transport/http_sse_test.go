@@ -172,7 +172,9 @@ func TestLegacySSEWithoutMessageURL(t *testing.T) {
 		"another origin": {func(w http.ResponseWriter, _ *http.Request) {
 			sse(w, "event: endpoint\ndata: http://127.0.0.2:1/x\n\n")
 		}, "another origin"},
-		"ends without it": {func(w http.ResponseWriter, _ *http.Request) { sse(w, "data: {}\n\n") }, "closed the stream"},
+		"ends without it": {func(w http.ResponseWriter, _ *http.Request) {
+			sse(w, "data: {}\n\n")
+		}, "closed the stream"},
 	} {
 		server := httptest.NewServer(c.h)
 		e, err := NewEndpoint(server.URL+"/sse", HTTPOptions{})

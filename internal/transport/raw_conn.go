@@ -99,7 +99,9 @@ func (r *RawConn) Read(ctx context.Context) (*RawResponse, error) {
 	r.headLimit.N = math.MaxInt64 // readBody has a limit of its own
 	defer answer.Body.Close()
 	r.endpoint.countStatus(answer.StatusCode)
-	reply := &HTTPResponse{Status: answer.StatusCode, Header: answer.Header, body: answer.Body, limit: r.endpoint.opts.ReadLimit}
+	reply := &HTTPResponse{
+		Status: answer.StatusCode, Header: answer.Header, body: answer.Body, limit: r.endpoint.opts.ReadLimit,
+	}
 	body := readBody(reply)
 	r.log.recordAnswer(r.number, reply, body)
 	return &RawResponse{Status: reply.Status, Header: reply.Header, Body: body}, nil

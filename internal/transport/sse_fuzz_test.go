@@ -29,7 +29,8 @@ func addStreams(add func(stream []byte)) {
 		add(fmt.Appendf(nil, "data: %s\r\n\r\n", bad.Bytes))
 	}
 	for _, stream := range []string{
-		"\ufeffdata: x\n\n", "data: a\r\ndata: b\r\rdata: c\n\n", ": ping\n\nretry: 5\nretry: x\nid: a\x00b\nid\n\ndata",
+		"\ufeffdata: x\n\n", "data: a\r\ndata: b\r\rdata: c\n\n",
+		": ping\n\nretry: 5\nretry: x\nid: a\x00b\nid\n\ndata",
 		"data\n\ndata\ndata\n\n",
 		"event: a\nevent\ndata:  x\n\n", "data: \xff\nnonsense\n\n", "\r\n\n\r",
 	} {

@@ -71,7 +71,8 @@ func (s *Stream) Write(ctx context.Context, b []byte) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("server does not read its input: %d of %d bytes taken: %w", n, len(b), context.DeadlineExceeded)
+		err = fmt.Errorf("server does not read its input: %d of %d bytes taken: %w", n, len(b),
+			context.DeadlineExceeded)
 	default:
 		err = fmt.Errorf("write to server after %d of %d bytes: %w", n, len(b), err)
 	}

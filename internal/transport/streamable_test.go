@@ -236,7 +236,9 @@ func TestUnreachableServerIsReportedLost(t *testing.T) {
 	server.Close()
 	lost := make(chan error, 1)
 	r := &recorder{more: make(chan struct{})}
-	s := &Streamable{Endpoint: e, Rev: spec.V2025_11_25, Record: r.record, OnSessionLost: func(err error) { lost <- err }}
+	s := &Streamable{Endpoint: e, Rev: spec.V2025_11_25, Record: r.record, OnSessionLost: func(err error) {
+		lost <- err
+	}}
 	s.Open()
 	defer s.Close(context.Background())
 	if _, err := s.Send(t.Context(), []byte(initialize)); err == nil || !strings.Contains(err.Error(), "refused") {

@@ -63,7 +63,8 @@ func FuzzParseFrames(f *testing.F) {
 		}
 		for i, got := range again {
 			want := frames[i]
-			isSame := got.From == want.From && got.Marked == want.Marked && got.IsTransportOnly() == want.IsTransportOnly()
+			isSame := got.From == want.From && got.Marked == want.Marked &&
+				got.IsTransportOnly() == want.IsTransportOnly()
 			if !isSame || !bytes.Equal(got.Raw, want.Raw) {
 				t.Errorf("frame %d is read as %+v, want %+v", i, got, want)
 			}

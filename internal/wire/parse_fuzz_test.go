@@ -66,7 +66,8 @@ func FuzzParse(f *testing.F) {
 func assertNoMessage(t *testing.T, m wire.Message) {
 	t.Helper()
 	hasMembers := m.Value().Exists() || m.ID().IsPresent()
-	if m.Kind != wire.Invalid || m.FormatError() == nil || hasMembers || m.IsIdentifiable() || !m.ExceedsCommonLimits() {
+	if m.Kind != wire.Invalid || m.FormatError() == nil || hasMembers || m.IsIdentifiable() ||
+		!m.ExceedsCommonLimits() {
 		t.Errorf("bytes with the fault %v are a %v with id %s", m.SyntaxError, m.Kind, m.ID())
 	}
 }

@@ -92,7 +92,8 @@ func TestIDEqualComparesTypeAndExactValue(t *testing.T) {
 		{`1.5`, `1`, false}, {`"a"`, `"\u0061"`, true}, {``, `null`, false}, {`null`, `null`, true},
 		{`1e999999999`, `1e999999999`, true}, {`1e999999999`, `1`, false},
 		{`-1`, `-1.0`, true}, {`-1`, `1`, false}, {`-0`, `0`, true}, {`-0.0`, `0`, true}, {`-10`, `-1e1`, true},
-		{long, long + `.0`, true}, {long, `-` + long, false}, {long, `"` + long + `"`, false}, {long, long + `.5`, false},
+		{long, long + `.0`, true}, {long, `-` + long, false}, {long, `"` + long + `"`, false},
+		{long, long + `.5`, false},
 		{`-0.` + zeros, `0`, true}, {`1.` + zeros, `1`, true},
 	} {
 		if got := (ID{c.a}).Equal(ID{c.b}); got != c.equal {
@@ -104,7 +105,8 @@ func TestIDEqualComparesTypeAndExactValue(t *testing.T) {
 func TestIDIsValid(t *testing.T) {
 	long, zeros := strings.Repeat("7", 300), strings.Repeat("0", 300)
 	for raw, valid := range map[string]bool{
-		`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false, ``: false,
+		`1`: true, `1.0`: true, `"x"`: true, `""`: true, `1.5`: false, `null`: false, `{}`: false, `true`: false,
+		``:   false,
 		`-0`: true, `-7`: true, `-`: false, long: true, `-` + long: true, long + `.0`: true, long + `.5`: false,
 		`1.` + zeros: true, long + `e1`: false,
 	} {
@@ -119,7 +121,8 @@ func TestLongNumbersAreCheckedInLinearTime(t *testing.T) {
 	long := strings.Repeat("7", 4<<20)
 	done := make(chan bool, 1)
 	go func() {
-		good := ID{long}.IsValid() && ID{"-" + long}.IsValid() && !ID{long + ".5"}.IsValid() && !ID{long + "e1"}.IsValid()
+		good := ID{long}.IsValid() && ID{"-" + long}.IsValid() && !ID{long + ".5"}.IsValid() &&
+			!ID{long + "e1"}.IsValid()
 		done <- good && IsInteger(gjson.Parse("-"+long+".0"))
 	}()
 	select {
@@ -247,7 +250,9 @@ func TestFrameJSONKeepsHTTPWithoutTokens(t *testing.T) {
 			Exchange: 1, Method: "POST", URL: "/mcp", Header: map[string][]string{"Accept": {"a", "b"}},
 		}},
 		{From: Server, HTTP: &HTTP{Exchange: 1, Status: 404, Body: "no such page"}},
-		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{Exchange: 2, Event: &Event{ID: &id, Retry: "5", IgnoredLines: []string{"x"}}}},
+		{From: Server, Raw: []byte(`{}`), HTTP: &HTTP{
+			Exchange: 2, Event: &Event{ID: &id, Retry: "5", IgnoredLines: []string{"x"}},
+		}},
 		{From: Server, HTTP: &HTTP{Exchange: 2, EndReason: "EOF"}},
 	} {
 		got, err := ParseFrame(f.AppendJSON(nil))

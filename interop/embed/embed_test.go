@@ -87,7 +87,8 @@ func TestRunDetectsAViolation(t *testing.T) {
 		})
 		return s.Run(ctx, t)
 	}
-	r, err := suites.Run(t.Context(), suites.InProcess(ioServer(faulty)), suites.Only("ping.answered"), suites.Revisions(suites.V2025_11_25))
+	r, err := suites.Run(t.Context(), suites.InProcess(ioServer(faulty)), suites.Only("ping.answered"),
+		suites.Revisions(suites.V2025_11_25))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,17 @@ func newServer() *mcp.Server {
 	type text struct {
 		Text string `json:"text"`
 	}
-	echo := &mcp.Tool{Name: "echo", Description: "Return the text", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}
+	echo := &mcp.Tool{
+		Name: "echo", Description: "Return the text", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+	}
 	mcp.AddTool(s, echo, func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
 	})
 	s.AddResource(&mcp.Resource{Name: "readme", URI: "embedded://readme", MIMEType: "text/plain"},
 		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "hello"}}}, nil
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
+				URI: r.Params.URI, MIMEType: "text/plain", Text: "hello",
+			}}}, nil
 		})
 	return s
 }

@@ -76,7 +76,8 @@ func judge(root, binary string, t target.Target, write bool) []string {
 		wrong = append(wrong, fmt.Sprintf("the target speaks %v; targets.json says %v", spoken, t.Speaks))
 	}
 	if over := r.Transports(); !slices.Equal(over, []string{t.TransportName()}) {
-		wrong = append(wrong, fmt.Sprintf("the target was tested over %v; targets.json says %s", over, t.TransportName()))
+		wrong = append(wrong, fmt.Sprintf("the target was tested over %v; targets.json says %s", over,
+			t.TransportName()))
 	}
 	wrong = append(wrong, unjudged(r.Outcomes)...)
 	path := filepath.Join(root, "interop", "verdicts", t.Name+".jsonl")

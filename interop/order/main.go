@@ -95,7 +95,9 @@ func compare(root string, t target.Target, orders int) (differ int, err error) {
 func judge(root string, t target.Target, seed uint64) (map[string]reports.Verdict, error) {
 	checks := slices.Clone(catalog.InProfile("", catalog.Of(wire.Server, catalog.Checks())))
 	if seed > 0 {
-		rand.New(rand.NewPCG(seed, seed)).Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] })
+		rand.New(rand.NewPCG(seed, seed)).Shuffle(len(checks), func(i, j int) {
+			checks[i], checks[j] = checks[j], checks[i]
+		})
 	}
 	place := strings.NewReplacer("{root}", root)
 	var env []string
@@ -107,7 +109,8 @@ func judge(root string, t target.Target, seed uint64) (map[string]reports.Verdic
 		argv = append(argv, place.Replace(arg))
 	}
 	command := transport.Command{Argv: argv, Env: env, Dir: filepath.Join(root, t.Cwd)}
-	result, err := engine.Run(context.Background(), command, engine.Options{Checks: checks, Session: session.DefaultOptions(), Confirm: true})
+	result, err := engine.Run(context.Background(), command,
+		engine.Options{Checks: checks, Session: session.DefaultOptions(), Confirm: true})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ func main() {
 	flag.StringVar(&o.out, "o", "", "the recording to write")
 	flag.IntVar(&o.slots, "parallel", 4, "how many targets are judged at once: most of a run is waiting")
 	flag.BoolVar(&o.compare, "compare", false, "compare two recordings: OLD NEW")
-	flag.StringVar(&o.renamed, "renamed", "", "the renamed ids, a TSV file (default: docs/renamed-ids.tsv of this module)")
+	flag.StringVar(&o.renamed, "renamed", "",
+		"the renamed ids, a TSV file (default: docs/renamed-ids.tsv of this module)")
 	flag.StringVar(&o.allow, "allow", "", "the changes that are allowed, TSV files separated by commas")
 	if err := run(&o, parse(flag.CommandLine, os.Args[1:])); err != nil {
 		fmt.Fprintf(os.Stderr, "record: %v\n", err)

@@ -19,10 +19,12 @@ func TestMostSevereOutcomeOfASubjectCounts(t *testing.T) {
 
 func TestDifferingNamesSubjectsWithSeveralValues(t *testing.T) {
 	old := BySubject([]Outcome{
-		{ID: "a", Revision: "2", Verdict: "pass"}, {ID: "a", Revision: "1", Verdict: "pass"}, {ID: "b", Verdict: "pass"},
+		{ID: "a", Revision: "2", Verdict: "pass"}, {ID: "a", Revision: "1", Verdict: "pass"},
+		{ID: "b", Verdict: "pass"},
 	})
 	now := BySubject([]Outcome{
-		{ID: "a", Revision: "1", Verdict: "fail"}, {ID: "b", Verdict: "pass", Detail: "else"}, {ID: "c", Verdict: "pass"},
+		{ID: "a", Revision: "1", Verdict: "fail"}, {ID: "b", Verdict: "pass", Detail: "else"},
+		{ID: "c", Verdict: "pass"},
 	})
 	verdict := func(o Outcome) string { return o.Verdict }
 	want := []Subject{{ID: "a", Revision: "1"}, {ID: "a", Revision: "2"}, {ID: "c"}}

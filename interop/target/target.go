@@ -149,7 +149,8 @@ func (t Target) Execute(root, binary string) (*Report, error) {
 	}
 	var r Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		return nil, fmt.Errorf("the report is not JSON: %w; mcpcheck ended with %v\n%s", err, cmd.ProcessState, log.String())
+		return nil, fmt.Errorf("the report is not JSON: %w; mcpcheck ended with %v\n%s", err, cmd.ProcessState,
+			log.String())
 	}
 	r.Exit, r.Log = cmd.ProcessState.ExitCode(), log.String()
 	return &r, nil

@@ -137,7 +137,8 @@ func TestForEachIsBoundedBySlots(t *testing.T) {
 func TestTargetWithFlagsNeedsNoCommand(t *testing.T) {
 	root := t.TempDir()
 	args, err := Target{Kind: "client", Flags: []string{"--reference"}}.args(root, "bin/mcpcheck")
-	if want := "client --quiet --json - --seed 1 --cwd " + root + " --reference"; err != nil || strings.Join(args, " ") != want {
+	if want := "client --quiet --json - --seed 1 --cwd " + root + " --reference"; err != nil ||
+		strings.Join(args, " ") != want {
 		t.Errorf("the arguments are %q, %v, want %q", args, err, want)
 	}
 	args, err = Target{Kind: "server", Command: []string{"{mcpcheck}", "reference"}}.args(root, "bin/mcpcheck")

@@ -49,7 +49,8 @@ func TestAcceptsTokensForThisServerOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if answer, _ := l.post("Bearer "+token, initializeLine, "Host", c.host); answer.StatusCode != http.StatusOK {
-			t.Errorf("the metadata with Host %s names %s; the answer to a token for it is %s", c.host, named, answer.Status)
+			t.Errorf("the metadata with Host %s names %s; the answer to a token for it is %s", c.host, named,
+				answer.Status)
 		}
 	}
 }

@@ -80,7 +80,8 @@ func refuseUpperCaseAudience(_ *http.Request, g server.Grant, refusal *server.Re
 		return g, refusal
 	}
 	return server.Grant{}, &server.Refusal{
-		Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token", Description: "Not for this server",
+		Status: http.StatusUnauthorized, Reason: server.RefusedAudience, Code: "invalid_token",
+		Description: "Not for this server",
 	}
 }
 

@@ -68,7 +68,9 @@ func challenges() []Fault {
 // scopes are faults in the answers to tokens without the required scope.
 func scopes() []Fault {
 	text := func(name, does, caughtBy string, edit func(challenge string) string) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: onChallengeText(http.StatusForbidden, edit)}
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: onChallengeText(http.StatusForbidden, edit),
+		}
 	}
 	return []Fault{
 		{
@@ -91,11 +93,13 @@ func scopes() []Fault {
 				return status
 			}),
 		},
-		text("scope-challenge-without-scope", "does not name the scopes that a token lacks", "authorization.scope.challenge",
+		text("scope-challenge-without-scope", "does not name the scopes that a token lacks",
+			"authorization.scope.challenge",
 			withoutParam("scope")),
 		text("scope-challenge-invalid-token", "refuses a token without the required scope with the error invalid_token",
 			"authorization.scope.challenge", replaceInChallenge("insufficient_scope", "invalid_token")),
-		text("scope-challenge-in-steps", "names only one of the scopes that a token lacks", "authorization.scope.sufficient",
+		text("scope-challenge-in-steps", "names only one of the scopes that a token lacks",
+			"authorization.scope.sufficient",
 			replaceInChallenge(" "+server.ScopeDesk, "")),
 	}
 }

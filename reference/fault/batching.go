@@ -83,9 +83,13 @@ func batchingStdio() []Fault {
 // batchingHTTP answer arrays by the wrong status.
 func batchingHTTP() []Fault {
 	fault := func(name, does, caughtBy string, matches messageMatcher, status int) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: respond(posts(matches), status, "", "")}
+		return Fault{
+			Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: respond(posts(matches), status, "", ""),
+		}
 	}
-	beginsWithNumber := func(m wire.Message) bool { return m.Kind == wire.Batch && bytes.HasPrefix(m.Raw, []byte("[1,")) }
+	beginsWithNumber := func(m wire.Message) bool {
+		return m.Kind == wire.Batch && bytes.HasPrefix(m.Raw, []byte("[1,"))
+	}
 	hasRequest := func(m wire.Message) bool {
 		return m.Kind == wire.Batch && slices.ContainsFunc(m.Elements(), isMessage(wire.Request, ""))
 	}
@@ -94,9 +98,11 @@ func batchingHTTP() []Fault {
 			http.StatusAccepted),
 		fault("http-empty-batch-fails", "answers an empty array with status 500", "batching.empty", isEmptyBatch,
 			http.StatusInternalServerError),
-		fault("http-truncated-batch-accepted", "accepts an array that is cut short with status 202", "batching.parse-error",
+		fault("http-truncated-batch-accepted", "accepts an array that is cut short with status 202",
+			"batching.parse-error",
 			isTruncatedBatch, http.StatusAccepted),
-		fault("http-odd-batch-accepted", "accepts an array that holds a number with status 202", "batching.element.invalid",
+		fault("http-odd-batch-accepted", "accepts an array that holds a number with status 202",
+			"batching.element.invalid",
 			beginsWithNumber, http.StatusAccepted),
 		fault("http-batch-refused", "refuses arrays of requests with status 400", "batching.received", hasRequest,
 			http.StatusBadRequest),
@@ -137,7 +143,9 @@ func onBatchAnswer(send func(next server.FrameSink, elements [][]byte)) apply {
 func withoutBatchElements(matches messageMatcher) apply {
 	return onBatchAnswer(func(next server.FrameSink, elements [][]byte) {
 		elements = slices.DeleteFunc(elements, func(e []byte) bool { return matches(wire.Parse(e)) })
-		next(server.Frame{Raw: slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]")), Kind: wire.Batch})
+		next(server.Frame{
+			Raw: slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]")), Kind: wire.Batch,
+		})
 	})
 }
 

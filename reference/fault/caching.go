@@ -82,7 +82,8 @@ func cachingOfUsers() []Fault {
 			Apply:    onResult("resources/list", set("cacheScope", "public")),
 		},
 		{
-			Name: "private-resource-of-any-user", Does: "returns a resource of one user to every user that knows its URI",
+			Name:     "private-resource-of-any-user",
+			Does:     "returns a resource of one user to every user that knows its URI",
 			CaughtBy: []string{"authorization.caching.private.guarded"},
 			Apply: errorToResult("resources/read",
 				func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == card },

@@ -28,7 +28,8 @@ func cancelledRequests() []Fault {
 			Name: "cancelled-call-failed", Does: "answers a cancelled call with an error at once",
 			CaughtBy: unanswered,
 			Apply: onCancelled("tools/call", func(id wire.ID, out server.FrameSink) {
-				out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The request was cancelled"}}`, id.Raw))
+				out(frameOf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The request was cancelled"}}`,
+					id.Raw))
 			}),
 		},
 		{
@@ -103,17 +104,23 @@ func ignoredCancellations() []Fault {
 		{
 			Name: "cancel-completed-fatal", Does: "exits on a cancellation of a completed request that has a reason",
 			CaughtBy: []string{"cancellation.completed.ignored"},
-			Apply:    fatal(func(m wire.Message, known bool) bool { return known && hasReason(m) }, "the request is completed"),
+			Apply: fatal(func(m wire.Message, known bool) bool {
+				return known && hasReason(m)
+			}, "the request is completed"),
 		},
 		{
 			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply:    answered(func(m wire.Message, _ bool) bool { return !m.Params().Exists() }, "requestId is missing"),
+			Apply: answered(func(m wire.Message, _ bool) bool {
+				return !m.Params().Exists()
+			}, "requestId is missing"),
 		},
 		{
 			Name: "cancel-null-fatal", Does: "exits on a cancellation of the request null",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply:    fatal(func(m wire.Message, _ bool) bool { return requestID(m).Raw == "null" }, "the request is null"),
+			Apply: fatal(func(m wire.Message, _ bool) bool {
+				return requestID(m).Raw == "null"
+			}, "the request is null"),
 		},
 		{
 			Name: "cancel-race-fatal", Does: "exits when the last request is cancelled while its answer is on the way",
@@ -129,7 +136,9 @@ func sentCancellations() []Fault {
 		{
 			Name: "cancels-for-client", Does: "cancels each request for prompts and then answers it",
 			CaughtBy: []string{"cancellation.sent.own", "cancellation.sent.subscription"},
-			Apply:    cancelPrompts(func(id wire.ID) string { return `{"requestId":` + id.Raw + `,"reason":"not needed"}` }),
+			Apply: cancelPrompts(func(id wire.ID) string {
+				return `{"requestId":` + id.Raw + `,"reason":"not needed"}`
+			}),
 		},
 		{
 			Name: "cancels-true", Does: "sends cancellations whose requestId is true",

@@ -138,7 +138,9 @@ func completionRequests() []Fault {
 		{
 			Name: "completion-context-refused", Does: "refuses completions with a context",
 			CaughtBy: []string{"completion.context", "completion.context.advised"},
-			Apply: answerWhen(func(r *server.Request) bool { return r.Method == completeMethod && r.Params["context"] != nil },
+			Apply: answerWhen(func(r *server.Request) bool {
+				return r.Method == completeMethod && r.Params["context"] != nil
+			},
 				failWith(spec.InvalidParams, "The parameter context is not known")),
 		},
 		{
@@ -149,7 +151,9 @@ func completionRequests() []Fault {
 		{
 			Name: "completion-argument-missing-code", Does: "answers a completion without argument with error -32603",
 			CaughtBy: []string{"completion.argument.missing"},
-			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool { return ref != nil && argument == nil }),
+			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool {
+				return ref != nil && argument == nil
+			}),
 				failWith(spec.InternalError, "The argument is missing")),
 		},
 		{

@@ -43,7 +43,9 @@ func discoverFaults() []Fault {
 		{
 			Name: "discover-instructions-list", Does: "writes the instructions in the answer to server/discover as an array",
 			CaughtBy: []string{"discover.result"},
-			Apply:    onResult("server/discover", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
+			Apply: onResult("server/discover", func(o server.Object) {
+				o["instructions"] = []any{o["instructions"]}
+			}),
 		},
 		{
 			Name: "discover-versions-mixed", Does: "lists a version as a number",

@@ -123,7 +123,9 @@ func succeedWithOnly(members server.Object) answer {
 func complete(members server.Object) server.Object {
 	o := server.Object{
 		"resultType": "complete",
-		"_meta":      server.Object{spec.MetaServerInfo: server.Object{"name": "harbour-street-library", "version": "1.0.0"}},
+		"_meta": server.Object{spec.MetaServerInfo: server.Object{
+			"name": "harbour-street-library", "version": "1.0.0",
+		}},
 	}
 	maps.Copy(o, members)
 	return o
@@ -278,7 +280,9 @@ func recode(method string, matches errorMatcher, code int) apply {
 // errorToResult answers with a result where the server answers with an error that
 // matches.
 func errorToResult(method string, matches errorMatcher, with answer) apply {
-	return answerErrors(method, matches, func(r *server.Request, _ *server.Error) (any, *server.Error) { return with(r) })
+	return answerErrors(method, matches, func(r *server.Request, _ *server.Error) (any, *server.Error) {
+		return with(r)
+	})
 }
 
 // An errorAnswer answers a request in place of the error that the server answers with.

@@ -116,7 +116,9 @@ func onChallengeText(of int, edit func(challenge string) string) apply {
 func withoutParam(name string) func(challenge string) string {
 	return func(challenge string) string {
 		scheme, rest, _ := strings.Cut(challenge, " ")
-		params := slices.DeleteFunc(strings.Split(rest, ", "), func(p string) bool { return strings.HasPrefix(p, name+"=") })
+		params := slices.DeleteFunc(strings.Split(rest, ", "), func(p string) bool {
+			return strings.HasPrefix(p, name+"=")
+		})
 		return scheme + " " + strings.Join(params, ", ")
 	}
 }

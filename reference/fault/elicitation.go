@@ -89,7 +89,8 @@ func elicitationURLs() []Fault {
 			Apply:    onURLMode(remove("url")),
 		},
 		{
-			Name: "url-mode-without-id", Does: "elicits in URL mode without an elicitationId", In: spec.Only(spec.V2025_11_25),
+			Name: "url-mode-without-id", Does: "elicits in URL mode without an elicitationId",
+			In:       spec.Only(spec.V2025_11_25),
 			CaughtBy: []string{"elicitation.url.params"},
 			Also:     map[string]string{"elicitation.complete.known": "the completed elicitation had no id"},
 			Apply:    onURLMode(remove("elicitationId")),
@@ -127,12 +128,14 @@ func elicitationComplete() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "elicitation-complete-without-id", Does: "leaves the elicitationId out of notifications/elicitation/complete",
+			Name:     "elicitation-complete-without-id",
+			Does:     "leaves the elicitationId out of notifications/elicitation/complete",
 			CaughtBy: []string{"elicitation.complete.id"},
 			Apply:    onNotification(completeElicitation, remove("elicitationId")),
 		},
 		{
-			Name: "elicitation-complete-other-id", Does: "sends notifications/elicitation/complete with another elicitationId",
+			Name:     "elicitation-complete-other-id",
+			Does:     "sends notifications/elicitation/complete with another elicitationId",
 			Breaks:   []string{"elicitation-complete-has-id"},
 			CaughtBy: []string{"elicitation.complete.known"},
 			Apply:    onNotification(completeElicitation, set("elicitationId", "visit-0")),
@@ -172,7 +175,9 @@ func elicitationRequired() []Fault {
 		{
 			Name: "url-required-text", Does: "writes the required elicitations as a string",
 			CaughtBy: []string{"elicitation.required.list"},
-			Apply:    onRequired(func(e *server.Error) { e.Data = server.Object{"elicitations": "the page of the card"} }),
+			Apply: onRequired(func(e *server.Error) {
+				e.Data = server.Object{"elicitations": "the page of the card"}
+			}),
 		},
 		{
 			Name: "url-required-form", Does: "lists an elicitation in form mode as required",

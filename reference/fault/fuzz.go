@@ -58,7 +58,9 @@ func fuzzSilence() []Fault {
 		},
 		{
 			Name: "fuzz-mute-on-proto-member", Does: "does not answer a request with a member __proto__",
-			Apply: ignoreLines(isRequest(func(m wire.Message) bool { return bytes.Contains(m.Raw, []byte(`"__proto__":`)) })),
+			Apply: ignoreLines(isRequest(func(m wire.Message) bool {
+				return bytes.Contains(m.Raw, []byte(`"__proto__":`))
+			})),
 		},
 		{
 			Name: "fuzz-hangs-on-deep-nesting", Does: "reads nothing after a message that is nested over a hundred deep",
@@ -70,7 +72,10 @@ func fuzzSilence() []Fault {
 			Name: "fuzz-hangs-on-blank-line", Does: "reads nothing after a blank line",
 			Apply: stopReadingAt(func(m wire.Message) bool { return len(m.Raw) == 0 }),
 		},
-		{Name: "fuzz-joins-crlf", Does: "takes a line that ends in CR LF for the beginning of the next", Apply: joinCRLF},
+		{
+			Name: "fuzz-joins-crlf", Does: "takes a line that ends in CR LF for the beginning of the next",
+			Apply: joinCRLF,
+		},
 		{
 			Name: "fuzz-read-is-message", Does: "takes the bytes of one read for whole messages",
 			Apply: func(o *server.Options) {
@@ -143,7 +148,8 @@ func fuzzAnswers() []Fault {
 			}),
 		},
 		{
-			Name: "fuzz-answers-twice-on-unknown-meta", Does: "answers a request twice whose _meta has an unknown member",
+			Name:  "fuzz-answers-twice-on-unknown-meta",
+			Does:  "answers a request twice whose _meta has an unknown member",
 			Apply: sendTwice(isResponseWhen(hasUnknownMeta)),
 		},
 		{

@@ -114,17 +114,20 @@ func headerVersions() []Fault {
 			Apply:    combine(statelessOnly, fillIn(versionField, versionOf)),
 		},
 		{
-			Name: "version-header-missing-is-200", Does: "refuses a request without MCP-Protocol-Version with status 200",
+			Name:     "version-header-missing-is-200",
+			Does:     "refuses a request without MCP-Protocol-Version with status 200",
 			CaughtBy: []string{"headers.version.missing"},
 			Apply:    combine(statelessOnly, onHTTPError(spec.HeaderMismatch, missing, withStatus(http.StatusOK))),
 		},
 		{
-			Name: "version-header-missing-is-invalid", Does: "refuses a request without MCP-Protocol-Version with error -32600",
+			Name:     "version-header-missing-is-invalid",
+			Does:     "refuses a request without MCP-Protocol-Version with error -32600",
 			CaughtBy: []string{"headers.version.missing"},
 			Apply:    combine(statelessOnly, onHTTPError(spec.HeaderMismatch, missing, withCode(spec.InvalidRequest))),
 		},
 		{
-			Name: "version-of-the-header-alone", Does: "serves a request in the version of its header and ignores that of _meta",
+			Name:     "version-of-the-header-alone",
+			Does:     "serves a request in the version of its header and ignores that of _meta",
 			CaughtBy: []string{"headers.version.mismatch"},
 			Apply: onHTTPRequest(func(r *http.Request) bool {
 				m, ok := posted(r)
@@ -188,7 +191,9 @@ func headerMethods() []Fault {
 		{
 			Name: "header-whitespace-kept", Does: "takes the white space around a value for part of it",
 			CaughtBy: []string{"headers.whitespace"},
-			Apply:    onConnectionBytes(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(":   "), []byte(": _ ")) }),
+			Apply: onConnectionBytes(func(b []byte) []byte {
+				return bytes.ReplaceAll(b, []byte(":   "), []byte(": _ "))
+			}),
 		},
 	}
 }
@@ -216,8 +221,8 @@ func headerNames() []Fault {
 			Name: "name-header-unread", Does: "ignores Mcp-Name",
 			CaughtBy: []string{"headers.name.mismatch"},
 			Also: map[string]string{
-				"headers.values.case": "the name in another case is another value",
-				"headers.name.markers":  "a name behind invalid marks of Base64 is another value",
+				"headers.values.case":  "the name in another case is another value",
+				"headers.name.markers": "a name behind invalid marks of Base64 is another value",
 			},
 			Apply: onHeaderField(nameField, func(_ string, m wire.Message) string { return nameValueOf(m) }),
 		},
@@ -247,7 +252,9 @@ func headerNames() []Fault {
 			Name: "name-header-decoded-as-latin-1", Does: "decodes the bytes of an encoded Mcp-Name as Latin-1",
 			CaughtBy: []string{"headers.name.encoded"},
 			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
-				return isEncoded(h.Get(nameField)) && strings.ContainsFunc(nameOf(m), func(c rune) bool { return c > '~' })
+				return isEncoded(h.Get(nameField)) && strings.ContainsFunc(nameOf(m), func(c rune) bool {
+					return c > '~'
+				})
 			}, wrongName),
 		},
 		{
@@ -287,10 +294,12 @@ func headerRefusals() []Fault {
 	}
 	const status, code = "headers.refusal.status", "headers.refusal.code"
 	return []Fault{
-		fault("header-mismatch-is-200", "refuses wrong headers with status 200", status, of(), withStatus(http.StatusOK)),
+		fault("header-mismatch-is-200", "refuses wrong headers with status 200", status, of(),
+			withStatus(http.StatusOK)),
 		fault("method-mismatch-is-404", "refuses a wrong Mcp-Method with status 404", status, of("server/discover"),
 			withStatus(http.StatusNotFound)),
-		fault("name-mismatch-is-422", "refuses a wrong Mcp-Name of a resource with status 422", status, of("resources/read"),
+		fault("name-mismatch-is-422", "refuses a wrong Mcp-Name of a resource with status 422", status,
+			of("resources/read"),
 			withStatus(http.StatusUnprocessableEntity)),
 		fault("header-mismatch-is-invalid-params", "refuses wrong headers with error -32602", code, of(),
 			withCode(spec.InvalidParams)),

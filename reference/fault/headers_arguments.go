@@ -110,7 +110,8 @@ func argumentHeadersAccepted() []Fault {
 			Apply:    onArgumentHeader(branchField, fillInHeader),
 		},
 		{
-			Name: "argument-header-inside-optional", Does: "serves a call without the header of an argument inside another",
+			Name:     "argument-header-inside-optional",
+			Does:     "serves a call without the header of an argument inside another",
 			CaughtBy: []string{"headers.argument.missing"},
 			Apply:    onArgumentHeader(deskField, fillInHeader),
 		},
@@ -119,7 +120,9 @@ func argumentHeadersAccepted() []Fault {
 			CaughtBy: []string{"headers.characters"},
 			Apply: onHeaders(func(h http.Header, _ wire.Message) {
 				for name, values := range h {
-					if strings.HasPrefix(name, "Mcp-") && strings.ContainsFunc(values[0], func(c rune) bool { return c > '~' }) {
+					if strings.HasPrefix(name, "Mcp-") && strings.ContainsFunc(values[0], func(c rune) bool {
+						return c > '~'
+					}) {
 						h.Set(name, transport.EncodeFieldValue(values[0]))
 					}
 				}
@@ -141,7 +144,8 @@ func argumentHeadersRefused() []Fault {
 			CaughtBy: []string{"headers.argument.absent"},
 			Apply: headerMismatch(func(h http.Header, m wire.Message) bool {
 				args := m.Params().Get("arguments")
-				return isBranchCall(m) && args.Get("urgent").Exists() && !args.Get("copies").Exists() && h.Get(copiesField) == ""
+				return isBranchCall(m) && args.Get("urgent").Exists() && !args.Get("copies").Exists() &&
+					h.Get(copiesField) == ""
 			}, "The header Mcp-Param-Copies is missing"),
 		},
 		{
@@ -208,7 +212,8 @@ func headerAnnotations() []Fault {
 		annotation("annotation-with-space", "has an x-mcp-header with a space", token, "branch", "Branch Name"),
 		annotation("annotation-beyond-ascii", "has an x-mcp-header with an umlaut", token, "branch", "Gebäude"),
 		annotation("annotation-true", "writes x-mcp-header as true", token, "branch", true),
-		annotation("annotation-with-newline", "has an x-mcp-header with a line end", "headers.annotation.control", "branch",
+		annotation("annotation-with-newline", "has an x-mcp-header with a line end", "headers.annotation.control",
+			"branch",
 			"Branch\r\nX-Evil: 1"),
 		annotation("annotation-twice", "has two x-mcp-header that differ only in case", "headers.annotation.unique",
 			"copies", "BRANCH"),
@@ -216,7 +221,9 @@ func headerAnnotations() []Fault {
 		{
 			Name: "annotation-on-number", Does: "has an x-mcp-header on a number that is not always an integer",
 			CaughtBy: []string{"headers.annotation.type"},
-			Apply:    onProperty("copies", func(p server.Object) { p["type"], p["multipleOf"] = []any{"number", "integer"}, 1 }),
+			Apply: onProperty("copies", func(p server.Object) {
+				p["type"], p["multipleOf"] = []any{"number", "integer"}, 1
+			}),
 		},
 		{
 			Name: "annotation-default-beyond", Does: "has an x-mcp-header on an integer whose default is beyond 2^53-1",

@@ -72,19 +72,25 @@ func jsonrpcRequests() []Fault {
 			CaughtBy: []string{"jsonrpc.method.unadvertised"},
 			Apply: combine(
 				withoutCapability("prompts"),
-				answerInstead("prompts/list", succeedWith(server.Object{"prompts": []any{}, "ttlMs": 0, "cacheScope": "private"})),
+				answerInstead("prompts/list", succeedWith(server.Object{
+					"prompts": []any{}, "ttlMs": 0, "cacheScope": "private",
+				})),
 			),
 		},
 		{
 			Name: "missing-params-served", Does: "answers prompts/get without a name with a prompt",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply: errorToResult("prompts/get", func(r *server.Request, _ *server.Error) bool { return r.Params["name"] == nil },
+			Apply: errorToResult("prompts/get", func(r *server.Request, _ *server.Error) bool {
+				return r.Params["name"] == nil
+			},
 				succeedWith(server.Object{"messages": []any{}})),
 		},
 		{
 			Name: "uri-missing-read", Does: "reads a resource where resources/read has no uri",
 			CaughtBy: []string{"jsonrpc.params.invalid"},
-			Apply:    onRequestWhen(lacksParam("resources/read", "uri"), func(r *server.Request) { r.Params["uri"] = hoursURI }),
+			Apply: onRequestWhen(lacksParam("resources/read", "uri"), func(r *server.Request) {
+				r.Params["uri"] = hoursURI
+			}),
 		},
 		{
 			Name: "answers-notifications", Does: "answers cancellations with an error without id",
@@ -152,7 +158,9 @@ func jsonrpcUnreadable() []Fault {
 		{
 			Name: "invalid-request-silent", Does: "does not answer requests without the member jsonrpc",
 			CaughtBy: []string{"jsonrpc.request.invalid"},
-			Apply:    ignoreLines(func(m wire.Message) bool { return m.EnvelopeError != nil && m.EnvelopeError.Member == "jsonrpc" }),
+			Apply: ignoreLines(func(m wire.Message) bool {
+				return m.EnvelopeError != nil && m.EnvelopeError.Member == "jsonrpc"
+			}),
 		},
 		{
 			Name: "exits-on-fractional-id", Does: "exits on an id with a fraction",

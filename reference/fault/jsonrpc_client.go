@@ -30,7 +30,8 @@ func clientRequests() []ClientFault {
 		{
 			Name: "client-params-array", Does: "sends a notification whose params are an array",
 			CaughtBy: []string{"jsonrpc.client.params.object"},
-			Apply:    clientSendsBefore("tools/list", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":["none"]}`),
+			Apply: clientSendsBefore("tools/list",
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":["none"]}`),
 		},
 		{
 			Name: "client-id-null", Does: "sends tools/list once more under the id null",
@@ -201,7 +202,8 @@ func clientErrors() []ClientFault {
 			Name: "client-error-code-text", Does: "writes the code of an error as a string",
 			CaughtBy: []string{"jsonrpc.client.error.code.integer"},
 			Also:     map[string]string{"jsonrpc.client.method.unknown": "a string is not the required code"},
-			Apply:    clientAnswers(unknownToClients, responseWith(`"error":{"code":"-32601","message":"Method not found"}`)),
+			Apply: clientAnswers(unknownToClients,
+				responseWith(`"error":{"code":"-32601","message":"Method not found"}`)),
 		},
 		{
 			Name: "client-error-message-number", Does: "writes the message of an error as a number",
@@ -226,7 +228,8 @@ func clientErrors() []ClientFault {
 			Name: "client-error-code-reserved", Does: "refuses unknown methods with a code that JSON-RPC reserves",
 			CaughtBy: []string{"jsonrpc.client.code.reserved"},
 			Also:     map[string]string{"jsonrpc.client.method.unknown": "it is not the required code"},
-			Apply:    clientAnswers(unknownToClients, responseWith(`"error":{"code":-32150,"message":"No such method"}`)),
+			Apply: clientAnswers(unknownToClients,
+				responseWith(`"error":{"code":-32150,"message":"No such method"}`)),
 		},
 	}
 }

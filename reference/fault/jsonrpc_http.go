@@ -32,15 +32,18 @@ func httpInvalidJSON() []Fault {
 		}
 	}
 	return []Fault{
-		invalid("http-invalid-json-accepted", "accepts what is not JSON with status 202", 0, http.StatusAccepted, "", ""),
-		invalid("http-invalid-json-empty", "answers what is not JSON with status 200 and an empty body", 0, http.StatusOK,
+		invalid("http-invalid-json-accepted", "accepts what is not JSON with status 202", 0, http.StatusAccepted, "",
+			""),
+		invalid("http-invalid-json-empty", "answers what is not JSON with status 200 and an empty body", 0,
+			http.StatusOK,
 			"", ""),
 		invalid("http-invalid-json-fails", "answers what is not JSON with status 500", spec.Handshake,
 			http.StatusInternalServerError, "", ""),
 		invalid("http-invalid-json-page", "answers what is not JSON with status 501 and a page", spec.Handshake,
 			http.StatusNotImplemented, "text/html", "<h1>Not implemented</h1>"),
 		invalid("http-invalid-json-code", "refuses what is not JSON with status 400 and error -32603", 0,
-			http.StatusBadRequest, "application/json", `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"}}`),
+			http.StatusBadRequest, "application/json",
+			`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"}}`),
 	}
 }
 
@@ -52,7 +55,8 @@ func httpInvalidRequests() []Fault {
 	})
 	methodIsNumber := posts(func(m wire.Message) bool { return m.ID().IsPresent() && m.Get("method").Raw == "5" })
 	unknownMethod := posts(func(m wire.Message) bool {
-		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/") && !strings.HasPrefix(m.ID().Raw, `"`)
+		return m.Kind == wire.Request && strings.HasPrefix(m.Method(), "mcpcheck/") &&
+			!strings.HasPrefix(m.ID().Raw, `"`)
 	})
 	return []Fault{
 		{
@@ -72,8 +76,9 @@ func httpInvalidRequests() []Fault {
 			Apply:    respond(methodIsNumber, http.StatusInternalServerError, "", ""),
 		},
 		{
-			Name: "http-unknown-method-without-error",
-			Does: "refuses an unknown method with status 400 and no error, where the id is a number", In: spec.Handshake,
+			Name:     "http-unknown-method-without-error",
+			Does:     "refuses an unknown method with status 400 and no error, where the id is a number",
+			In:       spec.Handshake,
 			CaughtBy: []string{"jsonrpc.method.unknown"},
 			Apply:    respond(unknownMethod, http.StatusBadRequest, "", ""),
 		},

@@ -43,7 +43,9 @@ func lifecycleHandshake() []Fault {
 		{
 			Name: "notifies-before-initialize", Does: "sends a list_changed notification before the answer to initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
-			Apply:    beforeAnswer("initialize", func(r *server.Request) { r.Notify("notifications/tools/list_changed", nil) }),
+			Apply: beforeAnswer("initialize", func(r *server.Request) {
+				r.Notify("notifications/tools/list_changed", nil)
+			}),
 		},
 		{
 			Name: "requests-before-initialize", Does: "sends roots/list before the answer to initialize",
@@ -203,7 +205,8 @@ func lifecycleUndeclared() []Fault {
 			Apply:    assumeCapability("sampling"),
 		},
 		{
-			Name: "sampling-without-request-capability", Does: "requests sampling where the request does not declare sampling",
+			Name:     "sampling-without-request-capability",
+			Does:     "requests sampling where the request does not declare sampling",
 			Breaks:   []string{"sampling-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
 			CaughtBy: []string{"lifecycle.input.declared"},
 			Apply:    assumeCapability("sampling"),
@@ -215,14 +218,17 @@ func lifecycleUndeclared() []Fault {
 			Apply:    assumeCapability("elicitation"),
 		},
 		{
-			Name: "elicitation-without-request-capability", Does: "elicits where the request does not declare elicitation",
+			Name:     "elicitation-without-request-capability",
+			Does:     "elicits where the request does not declare elicitation",
 			Breaks:   []string{"elicitation-requires-client-capability", "mrtr-undeclared-capability-forbidden"},
 			CaughtBy: []string{"lifecycle.input.declared"},
 			Apply:    assumeCapability("elicitation"),
 		},
 		{
 			Name: "capabilities-inherited", Does: "requests what an earlier request declared of a request that declares nothing",
-			Breaks:   []string{"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited"},
+			Breaks: []string{
+				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
+			},
 			CaughtBy: []string{"lifecycle.input.declared"},
 			Apply: onMetaAfter(func(now, before server.Object) {
 				declared, ok := now[spec.MetaClientCapabilities].(server.Object)

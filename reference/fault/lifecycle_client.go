@@ -51,7 +51,9 @@ func lifecycleClientFaults() []ClientFault {
 		{
 			Name: "client-does-not-wait", Does: "sends tools/list before initialize is answered",
 			CaughtBy: []string{"lifecycle.client.initialize.awaited"},
-			Apply:    clientSends("initialize", func(m client.Message) [][]byte { return [][]byte{m.Raw, []byte(listTools)} }),
+			Apply: clientSends("initialize", func(m client.Message) [][]byte {
+				return [][]byte{m.Raw, []byte(listTools)}
+			}),
 		},
 		{
 			Name: "client-signals-first", Does: "ends the server by a signal without closing its input",
@@ -67,7 +69,9 @@ func lifecycleClientFaults() []ClientFault {
 		},
 		{
 			Name: "client-requests-undeclared", Does: "requests features that the server did not declare",
-			CaughtBy: []string{"lifecycle.client.capabilities.negotiated", "lifecycle.client.capabilities.negotiated.advised"},
+			CaughtBy: []string{
+				"lifecycle.client.capabilities.negotiated", "lifecycle.client.capabilities.negotiated.advised",
+			},
 			Apply: func(o *client.Options) {
 				o.HasCapability = func(func(string) bool) func(string) bool {
 					return func(capability string) bool { return capability == "tools" }

@@ -49,7 +49,8 @@ func lifecycleMeta() []Fault {
 			Apply: combine(statelessOnly, onRequest("server/discover", func(r *server.Request) {
 				if metaOf(r)[spec.MetaProtocolVersion] == nil {
 					r.Params["_meta"] = server.Object{
-						spec.MetaProtocolVersion: string(spec.V2026_07_28), spec.MetaClientCapabilities: server.Object{},
+						spec.MetaProtocolVersion:    string(spec.V2026_07_28),
+						spec.MetaClientCapabilities: server.Object{},
 					}
 				}
 			})),
@@ -57,7 +58,9 @@ func lifecycleMeta() []Fault {
 		{
 			Name: "client-info-required", Does: "refuses requests without clientInfo",
 			CaughtBy: []string{"schema.request-meta.optional"},
-			Apply: answerWhen(func(r *server.Request) bool { return r.Stateless && metaOf(r)[spec.MetaClientInfo] == nil },
+			Apply: answerWhen(func(r *server.Request) bool {
+				return r.Stateless && metaOf(r)[spec.MetaClientInfo] == nil
+			},
 				failWith(spec.InvalidParams, "clientInfo is missing")),
 		},
 	}
@@ -100,7 +103,8 @@ func lifecycleHTTP() []Fault {
 			Apply:    respond(withoutParams, http.StatusAccepted, "", ""),
 		},
 		{
-			Name: "http-initialize-without-client-info-fails", Does: "answers initialize without clientInfo with status 500",
+			Name:     "http-initialize-without-client-info-fails",
+			Does:     "answers initialize without clientInfo with status 500",
 			CaughtBy: []string{"lifecycle.initialize.params"},
 			Apply:    respond(withoutClientInfo, http.StatusInternalServerError, "", ""),
 		},

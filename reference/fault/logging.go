@@ -231,9 +231,12 @@ func logRequests() []Fault {
 				func(r *server.Request) { delete(metaOf(r), spec.MetaLogLevel) }),
 		},
 		{
-			Name: "log-request-level-internal-error", Does: "answers requests that name an unknown log level with error -32603",
+			Name:     "log-request-level-internal-error",
+			Does:     "answers requests that name an unknown log level with error -32603",
 			CaughtBy: []string{"logging.request.invalid"},
-			Apply:    recode("", func(r *server.Request, _ *server.Error) bool { return isUnknownLevel(r) }, spec.InternalError),
+			Apply: recode("", func(r *server.Request, _ *server.Error) bool {
+				return isUnknownLevel(r)
+			}, spec.InternalError),
 		},
 	}
 }

@@ -11,7 +11,8 @@ import (
 // of the ledger: the contract documents what they break.
 func officialFaults() []Fault {
 	faults := slices.Concat(officialTools(), officialSchemas(), officialNotifications(), officialForms(),
-		officialOffers(), officialPrompts(), officialStateless(), officialRounds(), officialResponses(), officialTasks(),
+		officialOffers(), officialPrompts(), officialStateless(), officialRounds(), officialResponses(),
+		officialTasks(),
 		officialSkills())
 	for i := range faults {
 		faults[i].Profile = "official"
@@ -73,7 +74,8 @@ func officialTools() []Fault {
 			Apply:    onText("test_simple_text", "This is a simple text response."),
 		},
 		{
-			Name: "contract-image-as-jpeg", Does: "returns the image of test_image_content as image/jpeg", In: oneRevision,
+			Name: "contract-image-as-jpeg", Does: "returns the image of test_image_content as image/jpeg",
+			In:       oneRevision,
 			CaughtBy: documented,
 			Apply:    onBlock("test_image_content", 0, set("mimeType", "image/jpeg")),
 		},
@@ -88,12 +90,14 @@ func officialTools() []Fault {
 			Apply:    onBlock("test_audio_content", 0, set("mimeType", "audio/mpeg")),
 		},
 		{
-			Name: "contract-audio-no-sound", Does: "returns an image as the audio of test_audio_content", In: oneRevision,
+			Name: "contract-audio-no-sound", Does: "returns an image as the audio of test_audio_content",
+			In:       oneRevision,
 			CaughtBy: []string{"official.tools.audio"},
 			Apply:    onBlock("test_audio_content", 0, set("data", pngBase64)),
 		},
 		{
-			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource", In: oneRevision,
+			Name: "contract-embedded-uri", Does: "embeds a resource of another URI in test_embedded_resource",
+			In:       oneRevision,
 			CaughtBy: documented,
 			Apply:    onBlock("test_embedded_resource", 0, embedded(set("uri", "test://static-text"))),
 		},
@@ -111,7 +115,8 @@ func officialTools() []Fault {
 			}),
 		},
 		{
-			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string", In: oneRevision,
+			Name: "contract-mixed-json", Does: "writes the number of test_multiple_content_types as a string",
+			In:       oneRevision,
 			CaughtBy: documented,
 			Apply:    onBlock("test_multiple_content_types", 2, embedded(set("text", `{"test":"data","value":"123"}`))),
 		},
@@ -122,7 +127,8 @@ func officialTools() []Fault {
 			Apply:    onCall("test_error_handling", remove("isError")),
 		},
 		{
-			Name: "contract-error-unexplained", Does: "does not explain the failure of test_error_handling", In: oneRevision,
+			Name: "contract-error-unexplained", Does: "does not explain the failure of test_error_handling",
+			In:       oneRevision,
 			CaughtBy: documented,
 			Apply:    onText("test_error_handling", "Error"),
 		},
@@ -132,7 +138,9 @@ func officialTools() []Fault {
 // officialSchemas are faults in the schema of a tool.
 func officialSchemas() []Fault {
 	onSchema := func(edit func(schema server.Object)) apply {
-		return onTool("json_schema_2020_12_tool", func(tool server.Object) { edit(tool["inputSchema"].(server.Object)) })
+		return onTool("json_schema_2020_12_tool", func(tool server.Object) {
+			edit(tool["inputSchema"].(server.Object))
+		})
 	}
 	return []Fault{
 		{

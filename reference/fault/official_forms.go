@@ -26,7 +26,8 @@ func officialForms() []Fault {
 	const defaults, enums = "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums"
 	return []Fault{
 		{
-			Name: "contract-sampling-other-prompt", Does: "sends another prompt than that of test_sampling to the model",
+			Name:     "contract-sampling-other-prompt",
+			Does:     "sends another prompt than that of test_sampling to the model",
 			CaughtBy: []string{"official.tools.sampling"},
 			Apply: onFirstAsk("test_sampling", set("messages", []any{
 				server.Object{"role": "user", "content": server.Object{"type": "text", "text": "Hello"}},
@@ -53,7 +54,8 @@ func officialForms() []Fault {
 			}),
 		},
 		{
-			Name: "contract-elicitation-optional", Does: "does not require the email in test_elicitation", In: contractSessions,
+			Name: "contract-elicitation-optional", Does: "does not require the email in test_elicitation",
+			In:       contractSessions,
 			CaughtBy: documented,
 			Apply: onFirstAsk("test_elicitation", func(params server.Object) {
 				params["requestedSchema"].(server.Object)["required"] = []any{"username"}
@@ -103,7 +105,8 @@ func officialForms() []Fault {
 			})),
 		},
 		{
-			Name: "contract-choice-lost", Does: "leaves the answer of the user out of " + enums, In: spec.Only(spec.V2025_11_25),
+			Name: "contract-choice-lost", Does: "leaves the answer of the user out of " + enums,
+			In:       spec.Only(spec.V2025_11_25),
 			CaughtBy: documented,
 			Apply:    onText(enums, "Elicitation completed: {}"),
 		},

@@ -82,7 +82,8 @@ func officialNotifications() []Fault {
 			}),
 		},
 		{
-			Name: "contract-progress-repeated", Does: "reports progress 50 twice in test_tool_with_progress", In: oneRevision,
+			Name: "contract-progress-repeated", Does: "reports progress 50 twice in test_tool_with_progress",
+			In:       oneRevision,
 			CaughtBy: progress,
 			Also:     map[string]string{"progress.increases": "50 and then 50 under one token"},
 			Apply: onReports(func(nth int, params server.Object) bool {
@@ -100,7 +101,8 @@ func officialNotifications() []Fault {
 			}),
 		},
 		{
-			Name: "contract-completion-unserved", Does: "returns no completions for the arguments of test_prompt_with_arguments",
+			Name:     "contract-completion-unserved",
+			Does:     "returns no completions for the arguments of test_prompt_with_arguments",
 			CaughtBy: []string{"official.completion"},
 			Apply: onRequestWhen(
 				isCompletion(func(ref, _ server.Object) bool { return ref["name"] == "test_prompt_with_arguments" }),

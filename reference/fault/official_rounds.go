@@ -40,7 +40,8 @@ func officialRounds() []Fault {
 			}),
 		},
 		{
-			Name: "contract-asks-forever", Does: "requests the same input after every response in " + rounds + "elicitation",
+			Name: "contract-asks-forever", Does: "requests the same input after every response in " + rounds +
+				"elicitation",
 			CaughtBy: []string{"official.input-required.elicitation"},
 			Also:     map[string]string{"official.input-required.extra": "the response has others beside it"},
 			Apply: onRequestWhen(isElicitationRound, func(r *server.Request) {
@@ -50,12 +51,14 @@ func officialRounds() []Fault {
 			}),
 		},
 		{
-			Name: "contract-greeting-without-name", Does: "leaves the name out of " + rounds + "elicitation", In: spec.Stateless,
+			Name: "contract-greeting-without-name", Does: "leaves the name out of " + rounds + "elicitation",
+			In:       spec.Stateless,
 			CaughtBy: documented,
 			Apply:    onText(rounds+"elicitation", "Hello!"),
 		},
 		{
-			Name: "contract-sampled-answer-missing", Does: "leaves the answer of the model out of " + rounds + "sampling",
+			Name:     "contract-sampled-answer-missing",
+			Does:     "leaves the answer of the model out of " + rounds + "sampling",
 			CaughtBy: []string{"official.input-required.sampling"},
 			Apply:    onText(rounds+"sampling", "The model has answered."),
 		},
@@ -80,10 +83,13 @@ func officialRounds() []Fault {
 		{
 			Name: "contract-two-of-three", Does: "does not request roots in " + rounds + "multiple_inputs",
 			CaughtBy: []string{"official.input-required.several"},
-			Apply:    onToolAsks(rounds+"multiple_inputs", func(asks []server.InputRequest) []server.InputRequest { return asks[:2] }),
+			Apply: onToolAsks(rounds+"multiple_inputs", func(asks []server.InputRequest) []server.InputRequest {
+				return asks[:2]
+			}),
 		},
 		{
-			Name: "contract-state-repeated", Does: "returns the same requestState in both rounds of " + rounds + "multi_round",
+			Name: "contract-state-repeated", Does: "returns the same requestState in both rounds of " + rounds +
+				"multi_round",
 			CaughtBy: []string{"official.input-required.rounds"},
 			Apply:    onHandler(repeatState),
 		},
@@ -184,7 +190,9 @@ func officialResponses() []Fault {
 			Apply: onRequest("tools/call", func(r *server.Request) {
 				responses := responsesOf(r)
 				if _, object := responses["user_name"].(server.Object); responses["user_name"] != nil && !object {
-					responses["user_name"] = server.Object{"action": "accept", "content": server.Object{"name": "12345"}}
+					responses["user_name"] = server.Object{
+						"action": "accept", "content": server.Object{"name": "12345"},
+					}
 				}
 			}),
 		},

@@ -140,7 +140,8 @@ func skillSettings() []Fault {
 			Apply:    declare(true),
 		},
 		{
-			Name: "contract-skills-without-resources", Does: "declares the skills extension without the capability resources",
+			Name:     "contract-skills-without-resources",
+			Does:     "declares the skills extension without the capability resources",
 			CaughtBy: []string{"official.skills.declared.resources"},
 			Also: map[string]string{
 				"resources.capability.declared": "resources are listed",
@@ -227,7 +228,8 @@ func skillEntries() []Fault {
 			Apply:    onSkillEntry(hoursSkill, remove("resources")),
 		},
 		{
-			Name: "contract-skill-resources-word", Does: "writes the resources of a skill as the unknown word generated",
+			Name:     "contract-skill-resources-word",
+			Does:     "writes the resources of a skill as the unknown word generated",
 			CaughtBy: []string{"official.skills.entry.resources"},
 			Apply:    onSkillEntry(todaySkill, set("resources", "generated")),
 		},

@@ -77,7 +77,9 @@ func skillDirectories() []Fault {
 		{
 			Name: "contract-directory-unknown-empty", Does: "reads an unknown directory as an empty one",
 			CaughtBy: []string{"official.skills.directory.refused"},
-			Apply: errorToResult(directoryMethod, func(r *server.Request, _ *server.Error) bool { return !isManifest(r) },
+			Apply: errorToResult(directoryMethod, func(r *server.Request, _ *server.Error) bool {
+				return !isManifest(r)
+			},
 				emptyDirectory),
 		},
 	}

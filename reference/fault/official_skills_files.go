@@ -59,7 +59,9 @@ func skillManifests() []Fault {
 			Apply: onSkill(hoursSkill, func(s *server.Skill) {
 				for n := 1; n <= 512; n++ {
 					path := fmt.Sprintf("days/%d/%d.txt", n/64, n)
-					s.Files = append(s.Files, server.SkillFile{Path: path, MIME: "text/plain", Content: []byte("Open.\n")})
+					s.Files = append(s.Files, server.SkillFile{
+						Path: path, MIME: "text/plain", Content: []byte("Open.\n"),
+					})
 				}
 			}),
 		},
@@ -180,14 +182,18 @@ func skillFiles() []Fault {
 			Apply:    onSkillText(hoursSkill, "name: ", "title: "),
 		},
 		{
-			Name: "contract-skill-description-differs", Does: "describes a skill differently in its SKILL.md and in its entry",
+			Name:     "contract-skill-description-differs",
+			Does:     "describes a skill differently in its SKILL.md and in its entry",
 			CaughtBy: []string{"official.skills.read.frontmatter.same"},
 			Apply:    onSkillText(hoursSkill, "is open.", "is closed."),
 		},
 		{
-			Name: "contract-skill-metadata-missing", Does: "leaves metadata of the SKILL.md out of the entry of a skill",
+			Name:     "contract-skill-metadata-missing",
+			Does:     "leaves metadata of the SKILL.md out of the entry of a skill",
 			CaughtBy: []string{"official.skills.read.frontmatter.same"},
-			Apply:    onFrontmatter(lendingSkill, func(f server.Object) { delete(f["metadata"].(server.Object), "audience") }),
+			Apply: onFrontmatter(lendingSkill, func(f server.Object) {
+				delete(f["metadata"].(server.Object), "audience")
+			}),
 		},
 		{
 			Name: "contract-skill-text-plain", Does: "serves a SKILL.md as text/plain",
@@ -207,7 +213,8 @@ func skillListings() []Fault {
 			Apply:    listed(set("name", "SKILL.md")),
 		},
 		{
-			Name: "contract-skill-listed-otherwise", Does: "lists a SKILL.md with another description than that of its skill",
+			Name:     "contract-skill-listed-otherwise",
+			Does:     "lists a SKILL.md with another description than that of its skill",
 			CaughtBy: []string{"official.skills.listed"},
 			Apply:    listed(set("description", "A file")),
 		},

@@ -39,7 +39,8 @@ func officialStateless() []Fault {
 			}),
 		},
 		{
-			Name: "contract-tool-change-not-notified", Does: "sends no notification of the change by test_trigger_tool_change",
+			Name:     "contract-tool-change-not-notified",
+			Does:     "sends no notification of the change by test_trigger_tool_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
 			Also:     map[string]string{"tools.list-changed.sent": "the list of tools changes without a notification"},
 			Apply:    withhold(isNotification("notifications/tools/list_changed")),

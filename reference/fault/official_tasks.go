@@ -67,7 +67,8 @@ func taskExtensionDeclared() []Fault {
 			Apply:    onCapabilities(remove("extensions")),
 		},
 		{
-			Name: "contract-tasks-declared-twice", Does: "declares the capability tasks of 2025-11-25 besides the extension",
+			Name:     "contract-tasks-declared-twice",
+			Does:     "declares the capability tasks of 2025-11-25 besides the extension",
 			CaughtBy: []string{"official.tasks.declared"},
 			Apply:    onCapabilities(set("tasks", server.Object{"cancel": server.Object{}})),
 		},
@@ -95,7 +96,8 @@ func taskExtensionDeclared() []Fault {
 			Apply:    onLibraryTool("failing_job", func(t *server.Tool) { t.TaskSupport = "optional" }),
 		},
 		{
-			Name: "contract-task-requires-other", Does: "names another extension where failing_job requires the tasks extension",
+			Name:     "contract-task-requires-other",
+			Does:     "names another extension where failing_job requires the tasks extension",
 			CaughtBy: []string{"official.tasks.required"},
 			Apply: requireCapability("failing_job", server.Object{
 				"extensions": server.Object{"io.modelcontextprotocol/jobs": server.Object{}},

@@ -96,7 +96,8 @@ func onFirstTaskGet(tool string, answer func(o server.Object) (any, *server.Erro
 func taskExtensionCancels() []Fault {
 	return []Fault{
 		{
-			Name: "contract-task-unknown-cancelled", Does: "acknowledges tasks/cancel of an unknown task", In: oneRevision,
+			Name: "contract-task-unknown-cancelled", Does: "acknowledges tasks/cancel of an unknown task",
+			In:       oneRevision,
 			CaughtBy: documented,
 			Apply:    errorToResult("tasks/cancel", hasCode(spec.InvalidParams), succeedWith(nil)),
 		},
@@ -118,7 +119,8 @@ func taskExtensionCancels() []Fault {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					if r.Method == "tasks/cancel" {
 						v, _ := next(ctx, withMethod(r, "tasks/get"))
-						if o, ok := v.(server.Object); ok && (o["status"] == "completed" || o["status"] == "cancelled") {
+						if o, ok := v.(server.Object); ok &&
+							(o["status"] == "completed" || o["status"] == "cancelled") {
 							return nil, &server.Error{Code: spec.InvalidParams, Message: "The task has ended"}
 						}
 					}
@@ -176,7 +178,8 @@ func taskExtensionNotifications() []Fault {
 			Apply:    withhold(isNotification("notifications/tasks")),
 		},
 		{
-			Name: "contract-task-notified-without-result", Does: "leaves the result out of notifications of a completed task",
+			Name:     "contract-task-notified-without-result",
+			Does:     "leaves the result out of notifications of a completed task",
 			CaughtBy: []string{"official.tasks.notifications"},
 			Apply:    onNotification("notifications/tasks", remove("result")),
 		},

@@ -32,9 +32,10 @@ func paginationFaults() []Fault {
 		{
 			Name: "own-cursor-refused", Does: "answers prompts/list with any cursor with an error",
 			CaughtBy: []string{"pagination.followed"},
-			Apply: onFurtherPage("prompts/list", func(context.Context, *server.Request, server.Handler) (any, *server.Error) {
-				return nil, invalidCursor()
-			}),
+			Apply: onFurtherPage("prompts/list",
+				func(context.Context, *server.Request, server.Handler) (any, *server.Error) {
+					return nil, invalidCursor()
+				}),
 		},
 		{
 			Name: "page-repeats-first-entry", Does: "begins each further page of prompts with the first prompt of the list",
@@ -68,7 +69,9 @@ func paginationFaults() []Fault {
 		{
 			Name: "invalid-cursor-internal-error", Does: "answers invalid cursors with error -32603",
 			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,
-			Apply: recode("", func(r *server.Request, _ *server.Error) bool { return hasCursor(r) }, spec.InternalError),
+			Apply: recode("", func(r *server.Request, _ *server.Error) bool {
+				return hasCursor(r)
+			}, spec.InternalError),
 		},
 		{
 			Name: "invalid-cursor-unanswered", Does: "does not answer requests with an invalid cursor",

@@ -99,7 +99,9 @@ func progressOrder() []Fault {
 		{
 			Name: "progress-remaining", Does: "reports what remains as progress",
 			CaughtBy: []string{"progress.increases"},
-			Apply:    onProgress(func(p server.Object) { p["progress"] = numberOf(p["total"]) - numberOf(p["progress"]) }),
+			Apply: onProgress(func(p server.Object) {
+				p["progress"] = numberOf(p["total"]) - numberOf(p["progress"])
+			}),
 		},
 		{
 			Name: "progress-wrapped", Does: "begins with progress 0 again after the second report",

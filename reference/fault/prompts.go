@@ -179,7 +179,8 @@ func promptGets() []Fault {
 			Apply:    errorToResult("prompts/get", unknown, succeedWith(server.Object{"messages": []any{}})),
 		},
 		{
-			Name: "argument-missing-internal-error", Does: "answers for a missing argument of a prompt with error -32603",
+			Name:     "argument-missing-internal-error",
+			Does:     "answers for a missing argument of a prompt with error -32603",
 			CaughtBy: []string{"prompts.get.arguments.missing"},
 			Apply:    recode("prompts/get", missing, spec.InternalError),
 		},

@@ -69,7 +69,8 @@ func resourceLists() []Fault {
 // addResource puts a resource on the last page of a list.
 func addResource(list server.Object, name string) {
 	if list["nextCursor"] == nil {
-		list["resources"] = append(list["resources"].([]any), server.Object{"uri": "library://desk/" + name, "name": name})
+		list["resources"] = append(list["resources"].([]any),
+			server.Object{"uri": "library://desk/" + name, "name": name})
 	}
 }
 

@@ -73,7 +73,8 @@ func resourceContents() []Fault {
 			Name: "blob-through-text", Does: "converts an image to text before it encodes it",
 			CaughtBy: []string{"resources.contents.bytes"},
 			Apply: onRead(coverURI, func(item server.Object) {
-				item["blob"] = base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(string(blobOf(item)), "\uFFFD")))
+				item["blob"] = base64.StdEncoding.EncodeToString([]byte(strings.ToValidUTF8(string(blobOf(item)),
+					"\uFFFD")))
 			}),
 		},
 	}
@@ -99,7 +100,8 @@ func resourceReads() []Fault {
 		{
 			Name: "listed-unreadable", Does: "answers the read of a listed resource with error -32603",
 			CaughtBy: []string{"resources.listed.readable"},
-			Apply:    answerWhen(isRead("library://shelves"), failWith(spec.InternalError, "The resource cannot be read")),
+			Apply: answerWhen(isRead("library://shelves"),
+				failWith(spec.InternalError, "The resource cannot be read")),
 		},
 		{
 			Name: "listed-unreadable-code", Does: "answers the read of a listed resource with error 0",

@@ -35,11 +35,15 @@ func resourceUpdates() []Fault {
 			Apply:    combine(undeclaredFeature("resources", "listChanged"), unacknowledged("resourcesListChanged")),
 		},
 		{
-			Name:     "update-undeclared",
-			Does:     "sends notifications of a change of a resource without declaring resources.subscribe",
-			CaughtBy: []string{"subscriptions.resources.updated.undeclared", "subscriptions.resources.updated.undeclared.advised"},
+			Name: "update-undeclared",
+			Does: "sends notifications of a change of a resource without declaring resources.subscribe",
+			CaughtBy: []string{
+				"subscriptions.resources.updated.undeclared", "subscriptions.resources.updated.undeclared.advised",
+			},
 			Apply: combine(
-				onLibrary(func(l *server.Features) { delete(l.Capabilities["resources"].(server.Object), "subscribe") }),
+				onLibrary(func(l *server.Features) {
+					delete(l.Capabilities["resources"].(server.Object), "subscribe")
+				}),
 				notifyUpdated("library://books/b1")),
 		},
 		{
@@ -63,7 +67,9 @@ func resourceUpdates() []Fault {
 		{
 			Name: "update-uri-array", Does: "writes the URI in notifications of a change as an array",
 			CaughtBy: []string{"subscriptions.resources.updated.uri"},
-			Apply:    onNotification(updatedMethod, func(params server.Object) { params["uri"] = []any{params["uri"]} }),
+			Apply: onNotification(updatedMethod, func(params server.Object) {
+				params["uri"] = []any{params["uri"]}
+			}),
 		},
 	}
 }

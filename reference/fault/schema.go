@@ -52,7 +52,9 @@ func schemaContent() []Fault {
 		{
 			Name: "prompt-content-list", Does: "sends an array of blocks as the content of a message of a prompt",
 			CaughtBy: []string{"schema.content.type"},
-			Apply:    onEntries("prompts/get", "messages", func(m server.Object) { m["content"] = []any{m["content"]} }),
+			Apply: onEntries("prompts/get", "messages", func(m server.Object) {
+				m["content"] = []any{m["content"]}
+			}),
 		},
 		{
 			Name: "text-absent", Does: "sends the text of text blocks in a member content",
@@ -62,7 +64,9 @@ func schemaContent() []Fault {
 		{
 			Name: "image-as-data-uri", Does: "sends the data of images as data: URIs",
 			CaughtBy: []string{"schema.content.image"},
-			Apply:    onBlocks("image", func(b server.Object) { b["data"] = "data:image/png;base64," + asText(b["data"]) }),
+			Apply: onBlocks("image", func(b server.Object) {
+				b["data"] = "data:image/png;base64," + asText(b["data"])
+			}),
 		},
 		{
 			Name: "image-untyped", Does: "sends images without a mimeType",

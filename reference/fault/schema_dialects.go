@@ -59,7 +59,8 @@ func offerDraft07Tool(o *server.Options) {
 			InputSchema: server.Object{
 				"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
 				"properties": server.Object{"stamps": server.Object{
-					"type": "array", "items": server.Object{"enum": []any{"airmail", "local"}}, "default": []any{"airmail"},
+					"type": "array", "items": server.Object{"enum": []any{"airmail", "local"}},
+					"default":  []any{"airmail"},
 					"contains": server.Object{"const": "airmail"}, "minContains": 0,
 				}},
 				"required": []any{"stamps"}, "additionalProperties": false,

@@ -56,7 +56,8 @@ func requestSeams() []seamTest {
 		{
 			"accepts a second initialize",
 			onRequest("initialize", func(r *server.Request) { r.Session.Close() }),
-			[]string{opening, strings.Replace(opening, "2025-06-18", "2024-11-05", 1)}, `"protocolVersion":"2024-11-05"`,
+			[]string{opening, strings.Replace(opening, "2025-06-18", "2024-11-05", 1)},
+			`"protocolVersion":"2024-11-05"`,
 		},
 		{
 			"serves without _meta",

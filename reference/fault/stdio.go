@@ -161,8 +161,9 @@ func stdioClientFaults() []ClientFault {
 			Name: "client-pretty-json", Does: "writes a message over several lines",
 			Breaks:   []string{"stdio-no-embedded-newlines"},
 			CaughtBy: []string{"stdio.client.stdin.pure"},
-			Apply: clientSendsBefore("tools/list", "{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/cancelled\",\n"+
-				"  \"params\": {\n    \"requestId\": \"none\"\n  }\n}"),
+			Apply: clientSendsBefore("tools/list",
+				"{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/cancelled\",\n"+
+					"  \"params\": {\n    \"requestId\": \"none\"\n  }\n}"),
 		},
 		{
 			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",

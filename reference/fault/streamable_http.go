@@ -26,7 +26,8 @@ func streamableHTTPFaults() []Fault {
 func streamableEndpoint() []Fault {
 	return []Fault{
 		{
-			Name: "get-on-another-path", Does: "answers GET with status 404 on the path that accepts POST", In: spec.Handshake,
+			Name: "get-on-another-path", Does: "answers GET with status 404 on the path that accepts POST",
+			In:       spec.Handshake,
 			CaughtBy: []string{"streamable-http.endpoint"},
 			Apply:    combine(withoutListChanged, respondNotFound(isGet)),
 		},
@@ -107,11 +108,14 @@ func originsAccepted() []Fault {
 		inSessions(accept("origin-ignored-by-delete", "ignores the Origin of DELETE", isDelete)),
 		inSessions(accept("origin-ignored-by-initialize", "ignores the Origin of initialize",
 			posts(isMessage(wire.Request, "initialize")))),
-		accept("origin-compared-by-beginning", "accepts an Origin that begins with its name", originHasPrefix("localhost")),
-		accept("origin-compared-by-address", "accepts an Origin that begins with its address", originHasPrefix("127.0.0.1")),
-		accept("origin-compared-by-end", "accepts an Origin that ends with its name and port", func(r *http.Request) bool {
-			return strings.HasSuffix(r.Header.Get("Origin"), "localhost:"+hostPort(r))
-		}),
+		accept("origin-compared-by-beginning", "accepts an Origin that begins with its name",
+			originHasPrefix("localhost")),
+		accept("origin-compared-by-address", "accepts an Origin that begins with its address",
+			originHasPrefix("127.0.0.1")),
+		accept("origin-compared-by-end", "accepts an Origin that ends with its name and port",
+			func(r *http.Request) bool {
+				return strings.HasSuffix(r.Header.Get("Origin"), "localhost:"+hostPort(r))
+			}),
 		accept("origin-compared-by-port", "accepts an Origin that has its port", func(r *http.Request) bool {
 			return strings.HasSuffix(r.Header.Get("Origin"), "evil.example:"+hostPort(r))
 		}),
@@ -158,7 +162,9 @@ func versionHeader() []Fault {
 			Name: name, Does: does + ", and has no sessions that name it",
 			CaughtBy: []string{"streamable-http.version.absent"},
 			Also:     map[string]string{"streamable-http.event.priming": "without sessions it keeps no events to resume from"},
-			Apply: combine(func(o *server.Options) { o.HTTP.Sessionless = true }, respond(isPing, status, "application/json",
+			Apply: combine(func(o *server.Options) {
+				o.HTTP.Sessionless = true
+			}, respond(isPing, status, "application/json",
 				`{"jsonrpc":"2.0","error":{"code":-32600,"message":"The header MCP-Protocol-Version is missing"}}`)),
 		}
 	}

@@ -51,7 +51,8 @@ func answerTypes() []Fault {
 			Apply: onSuccess(accepts(accept), http.StatusOK, edit),
 		}
 	}
-	asStream := fault("answers-as-stream-without-events", "sends JSON as text/event-stream to clients that prefer streams",
+	asStream := fault("answers-as-stream-without-events",
+		"sends JSON as text/event-stream to clients that prefer streams",
 		prefersStreams, withMediaType("text/event-stream"))
 	asStream.Also = map[string]string{
 		"streamable-http.event.data":        "the message is in a line that is no field of an event",
@@ -126,8 +127,10 @@ func acceptedAnswers() []Fault {
 		fault("notification-answered-with-text", "answers notifications with status 202 and a text", notification,
 			isNotification,
 			http.StatusAccepted, "text/plain", "Accepted"),
-		fault("response-answered-with-200", "answers responses with status 200", response, isResponse, http.StatusOK, "", ""),
-		fault("response-answered-with-204", "answers responses with status 204", response, isResponse, http.StatusNoContent,
+		fault("response-answered-with-200", "answers responses with status 200", response, isResponse, http.StatusOK,
+			"", ""),
+		fault("response-answered-with-204", "answers responses with status 204", response, isResponse,
+			http.StatusNoContent,
 			"", ""),
 		fault("response-answered-with-text", "answers responses with status 202 and a text", response, isResponse,
 			http.StatusAccepted, "text/plain", "Accepted"),

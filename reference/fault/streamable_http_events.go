@@ -45,17 +45,19 @@ func streamEvents() []Fault {
 			}),
 		log("log-without-field", "writes log messages into streams without the name of a field",
 			func(_ server.EventEncoder, e server.Event) []byte { return append(bytes.Clone(e.Data), "\n\n"...) }),
-		log("log-cut-off", "cuts log messages off in the middle", func(next server.EventEncoder, e server.Event) []byte {
-			e.Data = e.Data[:len(e.Data)/2]
-			return next(e)
-		}),
+		log("log-cut-off", "cuts log messages off in the middle",
+			func(next server.EventEncoder, e server.Event) []byte {
+				e.Data = e.Data[:len(e.Data)/2]
+				return next(e)
+			}),
 		log("log-over-several-lines", "writes log messages over several lines, the first of which alone names its field",
 			func(next server.EventEncoder, e server.Event) []byte {
 				return bytes.Replace(next(e), []byte(`"params":`), []byte("\n\"params\":"), 1)
 			}),
-		id("event-ids-of-each-stream", "counts the events of each stream from the same number", func(e server.Event) string {
-			return "e" + placeOf(e)
-		}),
+		id("event-ids-of-each-stream", "counts the events of each stream from the same number",
+			func(e server.Event) string {
+				return "e" + placeOf(e)
+			}),
 		id("event-ids-of-content", "makes the id of an event of its data", func(e server.Event) string {
 			return fmt.Sprintf("%x", sha256.Sum256(e.Data))
 		}),

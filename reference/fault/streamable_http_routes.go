@@ -17,7 +17,8 @@ func streamRoutes() []Fault {
 	isChange := func(f server.Frame) bool { return f.Kind == wire.Notification && f.Request == nil }
 	return []Fault{
 		{
-			Name: "progress-on-stream-of-another", Does: "reports the progress of a call on the stream of the newest other call",
+			Name:     "progress-on-stream-of-another",
+			Does:     "reports the progress of a call on the stream of the newest other call",
 			CaughtBy: []string{"streamable-http.stream.related", "streamable-http.stream.related.advised"},
 			Apply:    misrouteProgress,
 		},

@@ -41,15 +41,18 @@ func sessionIDs() []Fault {
 		}
 	}
 	return []Fault{
-		weak("session-ids-counted", "counts its sessions", countSessions(func(n int64) string { return fmt.Sprint(n) })),
+		weak("session-ids-counted", "counts its sessions", countSessions(func(n int64) string {
+			return fmt.Sprint(n)
+		})),
 		weak("session-ids-counted-in-uuids", "counts its sessions in ids that look like UUIDs",
 			countSessions(func(n int64) string { return fmt.Sprintf("6f1cbb1e-0d4e-4c1b-9f3a-%012x", n) })),
 		weak("session-ids-of-the-clock", "makes session ids of the time", countSessions(func(n int64) string {
 			return fmt.Sprintf("session-%d", time.Now().UnixMicro()+n) // n, so that no two are the same
 		})),
-		weak("session-ids-short", "makes session ids of seven random letters", onSessionID(func(func() string) func() string {
-			return func() string { return rand.Text()[:7] }
-		})),
+		weak("session-ids-short", "makes session ids of seven random letters",
+			onSessionID(func(func() string) func() string {
+				return func() string { return rand.Text()[:7] }
+			})),
 		weak("session-ids-reused", "gives a new session the id of an ended one", reuseSessionIDs()),
 		invalid("session-id-with-space", "makes session ids with a space", " "),
 		invalid("session-id-with-tab", "makes session ids with a tab", "\t"),
@@ -110,7 +113,8 @@ func sessionsMissing() []Fault {
 		{
 			Name: "missing-session-of-notification-ignored", Does: "accepts notifications without a session id",
 			CaughtBy: []string{"streamable-http.session.required"},
-			Apply:    respond(allOf(hasNoSession, posts(isMessage(wire.Notification, ""))), http.StatusAccepted, "", ""),
+			Apply: respond(allOf(hasNoSession, posts(isMessage(wire.Notification, ""))), http.StatusAccepted, "",
+				""),
 		},
 	}
 }
@@ -124,7 +128,8 @@ func sessionsEnded() []Fault {
 		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.session.ended"}, Apply: apply}
 	}
 	refused := func(status int, how string) Fault {
-		return fault(fmt.Sprintf("ended-session-refused-with-%d", status), "refuses requests in an ended session with "+how,
+		return fault(fmt.Sprintf("ended-session-refused-with-%d", status),
+			"refuses requests in an ended session with "+how,
 			replaceStatus(posts(isMessage(wire.Request, "")), http.StatusNotFound, status))
 	}
 	return []Fault{

@@ -27,7 +27,9 @@ func reportToAllSessions(o *server.Options) {
 				defer s.close(id)
 				next.ServeHTTP(&sharedWriter{ResponseWriter: w, mu: &s.mu}, r)
 			case s.isBare(id) && m.Kind == wire.Request:
-				next.ServeHTTP(&sharedWriter{ResponseWriter: w, mu: &s.mu, copyTo: func(b []byte) { s.write(id, b) }}, r)
+				next.ServeHTTP(&sharedWriter{ResponseWriter: w, mu: &s.mu, copyTo: func(b []byte) {
+					s.write(id, b)
+				}}, r)
 			default:
 				next.ServeHTTP(w, r)
 			}

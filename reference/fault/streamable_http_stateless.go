@@ -120,7 +120,9 @@ func statelessStreams() []Fault {
 		{
 			Name: "subscription-streams-buffered", Does: "allows proxies to buffer the stream of a subscription",
 			CaughtBy: []string{"streamable-http.stream.unbuffered"},
-			Apply:    onHeader(posts(isMessage(wire.Request, listenMethod)), func(h http.Header) { h.Set(buffering, "yes") }),
+			Apply: onHeader(posts(isMessage(wire.Request, listenMethod)), func(h http.Header) {
+				h.Set(buffering, "yes")
+			}),
 		},
 		{
 			Name: "progress-on-subscriptions", Does: "reports progress on the streams of subscriptions as well",

@@ -33,7 +33,8 @@ func streamEnds() []Fault {
 			Apply:    combine(preferStreams, onMessageEvent(isResponseWhen(isCall("show_exhibits")), writeNoEvent)),
 		},
 		{
-			Name: "stream-ends-without-response", Does: "ends the stream of a call in place of the response", In: spec.Stateless,
+			Name: "stream-ends-without-response", Does: "ends the stream of a call in place of the response",
+			In:       spec.Stateless,
 			CaughtBy: []string{"streamable-http.stream.response"},
 			Apply:    onMessageEvent(isLogResponse, writeNoEvent),
 		},

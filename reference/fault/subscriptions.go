@@ -21,7 +21,8 @@ const (
 
 // subscriptionsFaults are the faults of basic/patterns/subscriptions.
 func subscriptionsFaults() []Fault {
-	return slices.Concat(subscriptionRequests(), subscriptionAcknowledgments(), subscriptionIDs(), subscriptionDelivery(),
+	return slices.Concat(subscriptionRequests(), subscriptionAcknowledgments(), subscriptionIDs(),
+		subscriptionDelivery(),
 		overHTTP(subscriptionsHTTP()...))
 }
 
@@ -61,15 +62,16 @@ func subscriptionRequests() []Fault {
 		{
 			Name: "subscription-ends-by-error", Does: "ends open subscriptions by an error when it exits",
 			CaughtBy: []string{"subscriptions.end.result"},
-			Apply: combine(withhold(isNotification(cancelledMethod)), onHandler(func(next server.Handler) server.Handler {
-				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-					v, problem := next(ctx, r)
-					if r.Method == listenMethod && problem == nil {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The server exits"}
+			Apply: combine(withhold(isNotification(cancelledMethod)),
+				onHandler(func(next server.Handler) server.Handler {
+					return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+						v, problem := next(ctx, r)
+						if r.Method == listenMethod && problem == nil {
+							return nil, &server.Error{Code: spec.InternalError, Message: "The server exits"}
+						}
+						return v, problem
 					}
-					return v, problem
-				}
-			})),
+				})),
 		},
 		{
 			Name: "subscription-end-untagged", Does: "ends subscriptions by a result without their id",
@@ -133,7 +135,8 @@ func onSubscriptionCancelled(handle func(cancelled string, others []string, canc
 			}
 			open = slices.Delete(slices.Clone(open), at, at+1)
 			return handle(id, open, func(id string) error {
-				return next(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"requestId":%s}}`, cancelledMethod, id))
+				return next(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":{"requestId":%s}}`, cancelledMethod,
+					id))
 			})
 		}
 	})
@@ -141,7 +144,9 @@ func onSubscriptionCancelled(handle func(cancelled string, others []string, canc
 
 // onAcknowledged changes the filter that an acknowledgment names.
 func onAcknowledged(edit func(filter server.Object)) apply {
-	return onNotification(acknowledgedMethod, func(params server.Object) { edit(params["notifications"].(server.Object)) })
+	return onNotification(acknowledgedMethod, func(params server.Object) {
+		edit(params["notifications"].(server.Object))
+	})
 }
 
 // unacknowledged leaves a member out of the filter that is acknowledged.
@@ -253,7 +258,8 @@ func subscriptionDelivery() []Fault {
 			Apply:    widenFilter(requestAllLists),
 		},
 		{
-			Name: "filter-of-resources-ignored", Does: "sends notifications of another resource to subscribers of one resource",
+			Name:     "filter-of-resources-ignored",
+			Does:     "sends notifications of another resource to subscribers of one resource",
 			CaughtBy: []string{"subscriptions.updated.scope"},
 			Apply: widenFilter(func(filter server.Object) {
 				if uris, ok := filter["resourceSubscriptions"].([]any); ok && len(uris) > 0 {

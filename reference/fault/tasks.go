@@ -11,7 +11,8 @@ import (
 
 // tasksFaults are the faults of basic/utilities/tasks.
 func tasksFaults() []Fault {
-	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(), taskRequests(),
+	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(),
+		taskRequests(),
 		taskRelated(), overHTTP(tasksHTTP()...), protected(tasksOfUsers()...), overHTTP(tasksOfClients()...))
 }
 
@@ -51,7 +52,8 @@ func taskCapabilities() []Fault {
 			Apply: onResultWhen(asksForTask("prompts/list"), func(_ *server.Request, result server.Object) {
 				const created = "2026-01-01T00:00:00Z"
 				result["task"] = server.Object{
-					"taskId": "a-task-of-a-list", "status": "working", "createdAt": created, "lastUpdatedAt": created, "ttl": nil,
+					"taskId": "a-task-of-a-list", "status": "working", "createdAt": created, "lastUpdatedAt": created,
+					"ttl": nil,
 				}
 			}),
 		},

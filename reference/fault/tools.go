@@ -184,7 +184,8 @@ func toolCalls() []Fault {
 		{
 			Name: "no-tools-as-result", Does: "has no tools and reports that in the result of a call",
 			CaughtBy: []string{"tools.call.unsupported"},
-			Apply:    combine(withoutCapability("tools"), answerInstead("tools/call", reportFailure("There are no tools here"))),
+			Apply: combine(withoutCapability("tools"),
+				answerInstead("tools/call", reportFailure("There are no tools here"))),
 		},
 		{
 			Name: "nameless-call-as-result", Does: "reports a call that names no tool in a result",

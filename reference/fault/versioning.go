@@ -118,7 +118,9 @@ func versionNegotiation() []Fault {
 
 // versionsPerRequest are faults of the versions that stateless requests name.
 func versionsPerRequest() []Fault {
-	onUnsupported := func(edit func(e *server.Error)) apply { return onError("", hasCode(spec.UnsupportedVersion), edit) }
+	onUnsupported := func(edit func(e *server.Error)) apply {
+		return onError("", hasCode(spec.UnsupportedVersion), edit)
+	}
 	return []Fault{
 		{
 			Name: "serves-any-version", Does: "serves requests of any version as those of its own",
@@ -136,7 +138,8 @@ func versionsPerRequest() []Fault {
 			Apply:    onUnsupported(func(e *server.Error) { e.Code = spec.InvalidParams }),
 		},
 		{
-			Name: "unsupported-version-without-data", Does: "refuses an unsupported version without naming supported ones",
+			Name:     "unsupported-version-without-data",
+			Does:     "refuses an unsupported version without naming supported ones",
 			CaughtBy: []string{"versioning.unsupported.data"},
 			Apply:    onUnsupported(func(e *server.Error) { e.Data = nil }),
 		},
@@ -146,13 +149,16 @@ func versionsPerRequest() []Fault {
 			Apply:    onUnsupported(func(e *server.Error) { e.Data.(server.Object)["requested"] = "2025-11-25" }),
 		},
 		{
-			Name: "stops-after-unsupported-version", Does: "fails all requests of a connection after an unsupported version",
+			Name:     "stops-after-unsupported-version",
+			Does:     "fails all requests of a connection after an unsupported version",
 			CaughtBy: []string{"versioning.per-request"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				var stopped atomic.Bool
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {
 					if stopped.Load() {
-						return nil, &server.Error{Code: spec.InternalError, Message: "The connection had an unsupported version"}
+						return nil, &server.Error{
+							Code: spec.InternalError, Message: "The connection had an unsupported version",
+						}
 					}
 					v, problem := next(ctx, r)
 					if problem != nil && problem.Code == spec.UnsupportedVersion {

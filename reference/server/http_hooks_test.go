@@ -99,9 +99,12 @@ func TestHTTPHooks(t *testing.T) {
 		},
 		{
 			"leaving cancels a request of a session",
-			HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler { return func(_ bool, cancel func()) { cancel() } }},
+			HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler {
+				return func(_ bool, cancel func()) { cancel() }
+			}},
 			func(s *httpTestSession) bool {
-				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`), s.headers...)
+				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`),
+					s.headers...)
 				e, _ := l.nextEvent()
 				l.cancel()
 				events := s.openGetStream("Last-Event-ID: " + e.id).readRest()

@@ -104,7 +104,8 @@ func TestStatelessRequests(t *testing.T) {
 			[]string{onWeigh, "Mcp-Param-Count: 42.0"}, 200, 0,
 		},
 		{
-			"an encoded argument", "tools/call", weigh(`{"count":42}`), []string{onWeigh, "Mcp-Param-Count: =?base64?NDI=?="},
+			"an encoded argument", "tools/call", weigh(`{"count":42}`),
+			[]string{onWeigh, "Mcp-Param-Count: =?base64?NDI=?="},
 			200, 0,
 		},
 		{
@@ -132,7 +133,10 @@ func TestStatelessRequests(t *testing.T) {
 			"a nested argument", "tools/call", weigh(`{"place":{"room":"Grüße"}}`),
 			[]string{onWeigh, "Mcp-Param-Room: =?base64?R3LDvMOfZQ==?="}, 200, 0,
 		},
-		{"a nested argument without header", "tools/call", weigh(`{"place":{"room":"x"}}`), []string{onWeigh}, 400, -32020},
+		{
+			"a nested argument without header", "tools/call", weigh(`{"place":{"room":"x"}}`), []string{onWeigh}, 400,
+			-32020,
+		},
 		{
 			"raw bytes beyond ASCII", "tools/call", weigh(`{"place":{"room":"Grüße"}}`),
 			[]string{onWeigh, "Mcp-Param-Room: Grüße"}, 400, -32020,
@@ -171,8 +175,9 @@ func TestStatelessRequests(t *testing.T) {
 		{"no JSON", `{`, nil, []string{version}, 400, -32700},
 	} {
 		for name, o := range map[string]Options{
-			"dual era": {ChangeFeatures: addWeighTool}, "one era": {ChangeFeatures: addWeighTool, Revisions: spec.Stateless},
-			"streams": {ChangeFeatures: addWeighTool, HTTP: HTTP{PreferSSE: true}},
+			"dual era": {ChangeFeatures: addWeighTool},
+			"one era":  {ChangeFeatures: addWeighTool, Revisions: spec.Stateless},
+			"streams":  {ChangeFeatures: addWeighTool, HTTP: HTTP{PreferSSE: true}},
 		} {
 			if c.name == "an unsupported version in the header alone" && name == "one era" {
 				continue // the server takes it for a stateless request without _meta

@@ -74,7 +74,8 @@ func libraryPrompts() []*Prompt {
 				{"title", "Title", "The title or its beginning", false},
 			},
 			Messages: func(p *promptGet) []Message {
-				return textPrompt("Is there a book by %q whose title begins with %q?", p.Args["author"], p.Args["title"])
+				return textPrompt("Is there a book by %q whose title begins with %q?", p.Args["author"],
+					p.Args["title"])
 			},
 		},
 		{
@@ -130,7 +131,8 @@ func libraryPrompts() []*Prompt {
 			In:          elicitationRevisions,
 			InputRequests: func() []InputRequest {
 				name := Object{"type": "string", "title": "Name", "minLength": 1}
-				return []InputRequest{formElicitation("reader", "Who shall get the letter?", Object{"name": name}, "name")}
+				return []InputRequest{formElicitation("reader", "Who shall get the letter?", Object{"name": name},
+					"name")}
 			},
 			Messages: func(p *promptGet) []Message {
 				name := "a reader who would not be named"

@@ -29,7 +29,8 @@ func libraryURLTools() []*Tool {
 				"The reader agrees to the rules of the archive on a page of the library first.",
 			InputSchema: noArguments(), Annotations: readOnly, In: urlElicitationRevisions,
 			InputRequests: func(*Call) []InputRequest {
-				return []InputRequest{urlElicitation("rules", "archive/rules", "Please agree to the rules of the archive.")}
+				return []InputRequest{urlElicitation("rules", "archive/rules",
+					"Please agree to the rules of the archive.")}
 			},
 			Run: func(_ context.Context, call *Call) Outcome {
 				if call.Answers["rules"]["action"] != "accept" {

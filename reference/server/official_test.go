@@ -209,7 +209,8 @@ func TestOfficialPrompts(t *testing.T) {
 			}
 		}
 		completion := wantResult(t, p.request("completion/complete",
-			`"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"}`, `"argument":{"name":"arg1","value":"test"}`))
+			`"ref":{"type":"ref/prompt","name":"test_prompt_with_arguments"}`,
+			`"argument":{"name":"arg1","value":"test"}`))
 		if got := completion.Result().Get("completion.values").Raw; got != `["testValue1","testValue2"]` {
 			t.Errorf("the completion is %s", got)
 		}

@@ -53,7 +53,8 @@ func (o *officialFeatures) taskTools() []*Tool {
 		{
 			Name: "multi_input", Description: "Asks the user for two things at once.",
 			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "optional",
-			InputRequests: fixedInput(nameElicitation("who"), fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
+			InputRequests: fixedInput(nameElicitation("who"),
+				fieldElicitation("sure", "Are you sure?", "confirm", "boolean")),
 			Run: func(_ context.Context, call *Call) Outcome {
 				return textOutcome("Both answers came, from " + elicitedField(call, "who", "name") + ".")
 			},
@@ -75,7 +76,8 @@ func (o *officialFeatures) taskTools() []*Tool {
 
 func (o *officialFeatures) slowComputeTool() *Tool {
 	return &Tool{
-		Name: "slow_compute", Description: "Computes for as many seconds.", Annotations: readOnly, TaskSupport: "optional",
+		Name: "slow_compute", Description: "Computes for as many seconds.", Annotations: readOnly,
+		TaskSupport: "optional",
 		InputSchema: closedSchema(Object{
 			"seconds": Object{"type": "integer", "minimum": 0, "maximum": 3600, "default": 0, "examples": []any{0}},
 			"label":   Object{"type": "string", "maxLength": 200, "default": "", "examples": []any{"sum"}},

@@ -193,9 +193,10 @@ func TestSkillsExtensionPerRevision(t *testing.T) {
 			}
 		}
 	})
-	plain := openSession(t, spec.V2026_07_28, fullCapabilities, Options{Official: true, ChangeFeatures: func(l *Features) {
-		l.Capabilities["extensions"] = Object{skillsExtension: Object{}}
-	}})
+	plain := openSession(t, spec.V2026_07_28, fullCapabilities,
+		Options{Official: true, ChangeFeatures: func(l *Features) {
+			l.Capabilities["extensions"] = Object{skillsExtension: Object{}}
+		}})
 	wantResult(t, plain.request("skills/list"))
 	wantCode(t, plain.request("resources/directory/read", uriParam(lendingSkill)), spec.MethodNotFound)
 	wantCode(t, plain.request("tasks/get", `"taskId":"x"`), spec.MethodNotFound)

@@ -204,7 +204,8 @@ func TestSlowToolReportsProgressWithoutBlocking(t *testing.T) {
 				}
 			}
 			if steps != 4 || !barrierAnswered {
-				t.Errorf("%v progress notifications; another request was answered meanwhile: %v", steps, barrierAnswered)
+				t.Errorf("%v progress notifications; another request was answered meanwhile: %v", steps,
+					barrierAnswered)
 			}
 		}
 		barrier, _ := p.barrier()

@@ -16,7 +16,8 @@ func FuzzChallenges(f *testing.F) {
 	for _, v := range []string{
 		`Bearer realm="x", resource_metadata="https://a/b?c=d"`, `Basic realm="a\"b", Bearer error=invalid_token`,
 		`Negotiate eA==`, `Negotiate eA==, Bearer scope="a b"`,
-		`, ,Bearer`, `Bearer`, `bearer error = "x" , scope=y`, `=x`, `a=b`, `Bearer realm="`, `Digest a=b, c="d", Bearer`,
+		`, ,Bearer`, `Bearer`, `bearer error = "x" , scope=y`, `=x`, `a=b`, `Bearer realm="`,
+		`Digest a=b, c="d", Bearer`,
 		`Bearer resource_metadata=https://a/b`, `"`, `Bearer a==`, "Bearer\ta=b",
 	} {
 		f.Add(v, "")

@@ -10,9 +10,16 @@ func TestParsesChallenges(t *testing.T) {
 	for header, want := range map[string][]challenge{
 		``:       nil,
 		`Bearer`: {{"bearer", map[string]string{}}},
-		`Bearer realm="a, b", error="invalid_token"`:                   {{"bearer", map[string]string{"realm": "a, b", "error": "invalid_token"}}},
-		`Basic realm="x", BEARER scope = "a b" , Error=insufficient`:   {{"basic", map[string]string{"realm": "x"}}, {"bearer", map[string]string{"scope": "a b", "error": "insufficient"}}},
-		`Negotiate YWJj, Bearer resource_metadata="http://h/.w?a=\"b"`: {{"negotiate", map[string]string{}}, {"bearer", map[string]string{"resource_metadata": `http://h/.w?a="b`}}},
+		`Bearer realm="a, b", error="invalid_token"`: {{
+			"bearer", map[string]string{"realm": "a, b", "error": "invalid_token"},
+		}},
+		`Basic realm="x", BEARER scope = "a b" , Error=insufficient`: {
+			{"basic", map[string]string{"realm": "x"}},
+			{"bearer", map[string]string{"scope": "a b", "error": "insufficient"}},
+		},
+		`Negotiate YWJj, Bearer resource_metadata="http://h/.w?a=\"b"`: {
+			{"negotiate", map[string]string{}}, {"bearer", map[string]string{"resource_metadata": `http://h/.w?a="b`}},
+		},
 		`Bearer error="open`: {{"bearer", map[string]string{}}},
 		`realm="x"`:          nil,
 	} {

@@ -177,9 +177,10 @@ func (s *authServer) register(t *check.T) (client string, ok bool) {
 	}
 	client = check.Once(t, registeredClientKey, func() string {
 		at := s.endpoint(t, "registration_endpoint", "/register")
-		answer, _ := s.post(t, at, "application/json", `{"client_name":"mcpcheck","redirect_uris":["`+registeredURI+`"],`+
-			`"grant_types":["authorization_code","refresh_token"],"response_types":["code"],`+
-			`"token_endpoint_auth_method":"none"}`)
+		answer, _ := s.post(t, at, "application/json",
+			`{"client_name":"mcpcheck","redirect_uris":["`+registeredURI+`"],`+
+				`"grant_types":["authorization_code","refresh_token"],"response_types":["code"],`+
+				`"token_endpoint_auth_method":"none"}`)
 		return answer.Get("client_id").String()
 	})
 	return client, client != ""

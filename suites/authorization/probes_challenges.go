@@ -34,7 +34,8 @@ func challengeProbes() []check.Check {
 				case m.problem != "" && m.elsewhere:
 					t.Note("the challenge names %s for the metadata, but %s", wire.Clip(m.named, 120), m.problem)
 				case m.problem != "":
-					t.Fail("the URL of a JSON object", m.named, "the challenge names a URL for the metadata, but %s", m.problem)
+					t.Fail("the URL of a JSON object", m.named, "the challenge names a URL for the metadata, but %s",
+						m.problem)
 				}
 				t.Saw()
 			},
@@ -49,7 +50,8 @@ func challengeProbes() []check.Check {
 			Idle:  "no challenge was judged",
 			Probe: func(t *check.T) {
 				if requireChallenge(t).params["scope"] == "" {
-					t.Fail("scope", requireProtected(t).challengeFields(), "the challenge to a request without a token names no scope")
+					t.Fail("scope", requireProtected(t).challengeFields(),
+						"the challenge to a request without a token names no scope")
 				}
 				t.Saw()
 			},
@@ -92,7 +94,8 @@ func challengeProbes() []check.Check {
 				const offline = "offline_access"
 				if scope := requireChallenge(t).params["scope"]; scope != "" {
 					if slices.Contains(strings.Fields(scope), offline) {
-						t.Fail("no offline_access", scope, "the challenge names the scope %s, which no resource needs", offline)
+						t.Fail("no offline_access", scope, "the challenge names the scope %s, which no resource needs",
+							offline)
 					}
 					t.Saw()
 				}

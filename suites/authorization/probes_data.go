@@ -68,7 +68,8 @@ func dataProbes() []check.Check {
 						continue
 					}
 					if m := other.Request("resources/read", check.Params{"uri": uri}); m.Kind == wire.Result {
-						other.Fail("an error", m.Summary(), "another user read %s, which belongs to the first user", wire.Clip(uri, 120))
+						other.Fail("an error", m.Summary(), "another user read %s, which belongs to the first user",
+							wire.Clip(uri, 120))
 					}
 					t.Saw()
 				}
@@ -92,7 +93,8 @@ func dataProbes() []check.Check {
 					for _, m := range a.exchange.Messages() {
 						if page := elicitedPage(m); page != "" {
 							t.Fail("status 401 and the OAuth flow", m.Summary(),
-								"a request without a token was answered by an elicitation of the page %s", wire.Clip(page, 120))
+								"a request without a token was answered by an elicitation of the page %s",
+								wire.Clip(page, 120))
 						}
 					}
 					t.Saw()

@@ -33,10 +33,12 @@ func metadataProbes() []check.Check {
 					requireOAuth(t)
 					if m.elsewhere {
 						t.NotObserved(
-							fmt.Sprintf("the challenge names %s for the metadata: %s", wire.Clip(m.named, 120), configuredFor),
+							fmt.Sprintf("the challenge names %s for the metadata: %s", wire.Clip(m.named, 120),
+								configuredFor),
 							deployedHint)
 					}
-					t.Fail("a JSON object", "none", "no protected resource metadata was found at %s", strings.Join(m.tried, ", "))
+					t.Fail("a JSON object", "none", "no protected resource metadata was found at %s",
+						strings.Join(m.tried, ", "))
 				}
 				if m.problem != "" {
 					t.Note("the challenge names %s for the metadata, but %s", wire.Clip(m.named, 120), m.problem)
@@ -61,7 +63,8 @@ func metadataProbes() []check.Check {
 				}
 				for _, server := range list.Array() {
 					u, err := url.Parse(server.String())
-					if server.Type != gjson.String || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+					if server.Type != gjson.String || err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+						u.Host == "" {
 						t.Fail("a URL of http or https", describeJSON(server),
 							"authorization_servers of %s holds %s", m.url, describeJSON(server))
 					}
@@ -86,7 +89,8 @@ func metadataProbes() []check.Check {
 						"resource of %s is %s", m.url, describeJSON(resource))
 				}
 				if isElsewhere(t, u) {
-					t.NotObserved(fmt.Sprintf("resource of %s is %s: %s", m.url, describeJSON(resource), configuredFor), deployedHint)
+					t.NotObserved(fmt.Sprintf("resource of %s is %s: %s", m.url, describeJSON(resource), configuredFor),
+						deployedHint)
 				}
 				if own := t.HTTP().URL(); !identifies(u, own) {
 					t.Fail("the URL of the server, "+own.Redacted(), describeJSON(resource),

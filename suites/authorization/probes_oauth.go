@@ -26,7 +26,8 @@ func oauthProbes() []check.Check {
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
 				if s.url == nil {
-					t.Fail("a JSON object with an issuer", "none", "no metadata of an authorization server was found at %s",
+					t.Fail("a JSON object with an issuer", "none",
+						"no metadata of an authorization server was found at %s",
 						onHost(t, authServerPath))
 				}
 				for _, name := range []string{"issuer", "authorization_endpoint", "token_endpoint"} {
@@ -71,7 +72,8 @@ func oauthProbes() []check.Check {
 				for _, e := range defaultEndpoints(t) {
 					if e.exchange.Status == http.StatusNotFound {
 						t.HTTP().Mark(e.exchange)
-						t.Fail("anything but 404", check.Describe(e.exchange), "the server has no metadata, and answered %s with %s",
+						t.Fail("anything but 404", check.Describe(e.exchange),
+							"the server has no metadata, and answered %s with %s",
 							e.path, check.Describe(e.exchange))
 					}
 					t.Saw()
@@ -119,7 +121,8 @@ func oauthProbes() []check.Check {
 				}
 				for _, uri := range []string{unregisteredURI, registeredURI + "/more", registeredURI + "?more=1"} {
 					if x := s.authorize(t, client, uri); redirectsTo(x, uri) {
-						t.Fail("no redirect", check.Describe(x), "a client that registered %s was redirected to %s", registeredURI, uri)
+						t.Fail("no redirect", check.Describe(x), "a client that registered %s was redirected to %s",
+							registeredURI, uri)
 					}
 				}
 			},
@@ -160,7 +163,8 @@ func oauthProbes() []check.Check {
 				} {
 					answer, status := s.exchangeCode(t, client, wrong.verifier)
 					if answer.Get("access_token").Exists() {
-						t.Fail("an error", http.StatusText(status), "a code was exchanged for a token with %s", wrong.what)
+						t.Fail("an error", http.StatusText(status), "a code was exchanged for a token with %s",
+							wrong.what)
 					}
 				}
 				answer, status := s.exchangeCode(t, client, pkceVerifier)
@@ -193,7 +197,8 @@ func oauthProbes() []check.Check {
 				}
 				if second, _ := s.requestToken(t, form); second.Get("access_token").Exists() {
 					if next := first.Get("refresh_token").String(); next == "" || next == token {
-						t.Fail("another refresh token", "the same", "a refresh token was accepted twice, and is not replaced")
+						t.Fail("another refresh token", "the same",
+							"a refresh token was accepted twice, and is not replaced")
 					}
 					t.Note("the refresh token was replaced, and was accepted a second time")
 				}

@@ -87,7 +87,8 @@ func scopeProbes() []check.Check {
 						if c := a.challenge(); c != nil {
 							again = c.params["scope"]
 						}
-						t.Fail("no further challenge", a.describe(), "%s was challenged for the scope %q, and with it for %q",
+						t.Fail("no further challenge", a.describe(),
+							"%s was challenged for the scope %q, and with it for %q",
 							r.request.what, c.params["scope"], again)
 					}
 					t.Saw()

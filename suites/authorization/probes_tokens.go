@@ -50,7 +50,8 @@ func tokenProbes() []check.Check {
 					if a.challenge() == nil {
 						t.HTTP().Mark(a.exchange)
 						t.Fail("a challenge of the scheme Bearer", a.challengeFields(),
-							"the 401 to a request with %s has no challenge of the scheme Bearer in WWW-Authenticate", a.label)
+							"the 401 to a request with %s has no challenge of the scheme Bearer in WWW-Authenticate",
+							a.label)
 					}
 					t.Saw()
 				}
@@ -130,11 +131,13 @@ func tokenProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, a := range invalidTokenAttempts(t) {
 					c := a.challenge()
-					if a.isServed() || a.exchange.Status != http.StatusUnauthorized || c == nil || c.params["error"] == "" {
+					if a.isServed() || a.exchange.Status != http.StatusUnauthorized || c == nil ||
+						c.params["error"] == "" {
 						continue
 					}
 					t.HTTP().Mark(a.exchange)
-					match.Expect(t, c.params["error"]).To(gomega.Equal("invalid_token"), "the error in the challenge to %s", a.label)
+					match.Expect(t, c.params["error"]).To(gomega.Equal("invalid_token"),
+						"the error in the challenge to %s", a.label)
 					t.Saw()
 				}
 			},
@@ -156,8 +159,10 @@ func tokenProbes() []check.Check {
 					{"two words as token", "Bearer mcp check"},
 				} {
 					a := postOpening(t, malformed.what, check.With("Authorization", malformed.value))
-					match.Expect(t, a.exchange.Status).To(match.BeStatus(http.StatusBadRequest, http.StatusUnauthorized),
-						"a first request with %s in the header Authorization was answered with %s", a.label, a.describe())
+					match.Expect(t, a.exchange.Status).To(match.BeStatus(http.StatusBadRequest,
+						http.StatusUnauthorized),
+						"a first request with %s in the header Authorization was answered with %s", a.label,
+						a.describe())
 					t.Saw()
 				}
 			},
@@ -172,7 +177,8 @@ func tokenProbes() []check.Check {
 			Idle:  "no token was sent in the query",
 			Probe: func(t *check.T) {
 				requireProtected(t)
-				a := postOpening(t, "the token in the query alone", withoutToken(), withTokenInQuery(t, t.Auth().Bearer()))
+				a := postOpening(t, "the token in the query alone", withoutToken(),
+					withTokenInQuery(t, t.Auth().Bearer()))
 				if a.isServed() {
 					t.Fail("a refusal", a.describe(),
 						"a first request with the token in the query of the URL, and not in the header, was served")
@@ -192,7 +198,8 @@ func tokenProbes() []check.Check {
 				expectNoResult(t, requireProtected(t))
 				expectNoResult(t, postOpening(t, "a word as token", withToken("mcpcheck")))
 				for _, l := range offer.Lists(t) {
-					expectNoResult(t, postMessage(t, "no token", t.Frame(t.NextID(), l.Method, check.Params{}), withoutToken()))
+					expectNoResult(t, postMessage(t, "no token", t.Frame(t.NextID(), l.Method, check.Params{}),
+						withoutToken()))
 				}
 			},
 		},
@@ -223,7 +230,8 @@ func tokenProbes() []check.Check {
 			Idle:  "no such token was sent",
 			Probe: func(t *check.T) {
 				requireProtected(t)
-				a := postOpening(t, "a token with its audience in upper case", withToken(t.Auth().Token(check.TokenUpper)))
+				a := postOpening(t, "a token with its audience in upper case",
+					withToken(t.Auth().Token(check.TokenUpper)))
 				if !a.isServed() {
 					t.Fail("the answer to the good token", a.describe(),
 						"a token whose audience has scheme and host in upper case was refused")

@@ -29,7 +29,8 @@ func upstreamProbes() []check.Check {
 			Probe: func(t *check.T) {
 				requireProtected(t)
 				if !onLoopback(t) {
-					t.NotObserved("our page can only be reached on the loopback interface", "judge an instance of the server there")
+					t.NotObserved("our page can only be reached on the loopback interface",
+						"judge an instance of the server there")
 				}
 				u, err := listenUpstream()
 				if err != nil {

@@ -37,7 +37,8 @@ func userProbes() []check.Check {
 				}
 				for _, r := range safeRequests(t) {
 					if a := r.post(t, withoutToken()); a.isServed() {
-						t.Fail("a refusal", a.describe(), "%s without a token was served after requests with the token", a.label)
+						t.Fail("a refusal", a.describe(), "%s without a token was served after requests with the token",
+							a.label)
 					}
 					t.Saw()
 				}
@@ -53,7 +54,8 @@ func userProbes() []check.Check {
 			Probe: func(t *check.T) {
 				requireSession(t)
 				if a := postBarrier(t, "no token", withoutToken()); a.isServed() {
-					t.Fail("a refusal", a.describe(), "a request with the id of a session and without a token was served")
+					t.Fail("a refusal", a.describe(),
+						"a request with the id of a session and without a token was served")
 				}
 				t.Saw()
 			},
@@ -86,7 +88,8 @@ func userProbes() []check.Check {
 				asking.EachState(t, maxStates, func(r asking.Round, _ string) {
 					a := postMessage(t, "no token", t.Frame(t.NextID(), r.Method, r.Retry), withoutToken())
 					if a.isServed() {
-						t.Fail("a refusal", a.describe(), "%s was retried with its requestState and without a token, and served", r)
+						t.Fail("a refusal", a.describe(),
+							"%s was retried with its requestState and without a token, and served", r)
 					}
 					t.Saw()
 				})
@@ -104,7 +107,8 @@ func userProbes() []check.Check {
 			Probe: func(t *check.T) {
 				token := secondToken(t)
 				asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
-					other := postMessage(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry), withToken(token))
+					other := postMessage(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry),
+						withToken(token))
 					if other.isServed() && other.answered && check.Succeeded(t, other.message) {
 						t.Fail("a refusal", other.describe(),
 							"another user retried %s with the requestState of the first one, and succeeded", r)
@@ -131,7 +135,8 @@ func userProbes() []check.Check {
 					for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 						m := other.Request(method, check.Params{"taskId": id})
 						if m.Kind == wire.Result {
-							other.Fail("an error", m.Summary(), "a user requested %s for a task of another user and got a result", method)
+							other.Fail("an error", m.Summary(),
+								"a user requested %s for a task of another user and got a result", method)
 						}
 						t.Saw()
 					}
@@ -155,7 +160,8 @@ func userProbes() []check.Check {
 				defer other.Sessions().Leave()
 				list := listTasks(other)
 				if id := listedTask(list, ids); id != "" {
-					other.Fail("the user's own tasks", id, "tasks/list lists the task %s of another user", wire.Clip(id, 60))
+					other.Fail("the user's own tasks", id, "tasks/list lists the task %s of another user",
+						wire.Clip(id, 60))
 				}
 				if len(list.Pages) > 0 {
 					t.Saw()
@@ -182,7 +188,8 @@ func userProbes() []check.Check {
 				list := listTasks(other)
 				if id := listedTask(list, ids); id != "" {
 					other.Fail("no tasks.list, or the client's own tasks", id,
-						"tasks/list lists the task %s of another client, and nothing identifies the clients", wire.Clip(id, 60))
+						"tasks/list lists the task %s of another client, and nothing identifies the clients",
+						wire.Clip(id, 60))
 				}
 				if len(list.Pages) > 0 {
 					t.Saw()

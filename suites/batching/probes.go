@@ -60,7 +60,8 @@ func probes() []check.Check {
 				}
 				if b.separate {
 					t.Mark(b.loose)
-					t.Fail("one array of two responses", b.loose.Message.Summary(), "the responses to a batch came one by one")
+					t.Fail("one array of two responses", b.loose.Message.Summary(),
+						"the responses to a batch came one by one")
 				}
 				t.Saw()
 			},
@@ -84,7 +85,8 @@ func probes() []check.Check {
 						t.Fail("three responses", "no answer", "request %d of a batch of three was not answered", i+1)
 					}
 					if i == 1 {
-						match.Expect(t, m).To(match.BeError(spec.MethodNotFound), "the request of a batch for an unknown method")
+						match.Expect(t, m).To(match.BeError(spec.MethodNotFound),
+							"the request of a batch for an unknown method")
 					} else {
 						match.Expect(t, m).To(match.BeResult(), "request %d of a batch, beside one that fails", i+1)
 					}
@@ -148,7 +150,8 @@ func probes() []check.Check {
 					for _, e := range t.Frames(from) {
 						if e.From == wire.Server && e.Message.Kind == wire.Batch {
 							t.Mark(e)
-							t.Fail("one error, not in an array", "an array", "an empty array was answered with an array")
+							t.Fail("one error, not in an array", "an array",
+								"an empty array was answered with an array")
 						}
 					}
 				}

@@ -49,7 +49,8 @@ func judges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, resultsWith(j, "ttlMs"), func(r transcript.Answered) bool {
 					if v := r.Result.Get("ttlMs"); !isInteger(v) {
-						j.Fail(r.Answer, "ttlMs in the result of %s is %s, not an integer", r.Request.Method(), wire.Clip(v.Raw, 60))
+						j.Fail(r.Answer, "ttlMs in the result of %s is %s, not an integer", r.Request.Method(),
+							wire.Clip(v.Raw, 60))
 					}
 					return true
 				})
@@ -83,7 +84,8 @@ func judges() []check.Check {
 				check.Each(j, resultsWith(j, "cacheScope"), func(r transcript.Answered) bool {
 					v := r.Result.Get("cacheScope")
 					if v.Type != gjson.String || v.Str != "public" && v.Str != "private" {
-						j.Fail(r.Answer, "cacheScope in the result of %s is %s", r.Request.Method(), wire.Clip(v.Raw, 60))
+						j.Fail(r.Answer, "cacheScope in the result of %s is %s", r.Request.Method(),
+							wire.Clip(v.Raw, 60))
 					}
 					return true
 				})

@@ -42,7 +42,8 @@ func judges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, cancellations(j), func(c cancelled) bool {
 					if len(requestsBefore(j, j.Sent(), c)) == 0 {
-						j.Fail(c.Entry, "the server cancelled a request with id %s, and sent none", wire.Clip(c.id.Raw, 80))
+						j.Fail(c.Entry, "the server cancelled a request with id %s, and sent none",
+							wire.Clip(c.id.Raw, 80))
 					}
 					return true
 				})
@@ -64,7 +65,8 @@ func judges() []check.Check {
 						return false
 					}
 					answer, ok := acceptedAnswer(j, c)
-					if delay := c.At - answer.At; ok && delay >= processingTime && hasReadBefore(j, answer.Index, c.Index) {
+					if delay := c.At - answer.At; ok && delay >= processingTime &&
+						hasReadBefore(j, answer.Index, c.Index) {
 						j.Fail(c.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read",
 							wire.Clip(c.id.Raw, 80), delay.Seconds())
 					}
@@ -128,7 +130,8 @@ func judges() []check.Check {
 						return true
 					case j.Unreadable(c.Entry):
 					case len(requests) == 0:
-						j.Fail(c.Entry, "the server sent a cancellation for the id %s, which no request has", wire.Clip(c.id.Raw, 80))
+						j.Fail(c.Entry, "the server sent a cancellation for the id %s, which no request has",
+							wire.Clip(c.id.Raw, 80))
 					default:
 						j.Fail(c.Entry, "the server sent a cancellation for a %s, which is no subscription",
 							wire.Clip(requests[0].Message.Method(), 80))
@@ -185,7 +188,8 @@ func cancellations(j *check.J) []cancelled {
 // except those that were certainly sent after it.
 func requestsBefore(j *check.J, messages []wire.Entry, c cancelled) []wire.Entry {
 	return transcript.Filter(messages, func(e wire.Entry) bool {
-		return e.Index != c.Index && !j.Follows(e, c.Entry) && e.Message.Kind == wire.Request && e.Message.ID().Equal(c.id)
+		return e.Index != c.Index && !j.Follows(e, c.Entry) && e.Message.Kind == wire.Request &&
+			e.Message.ID().Equal(c.id)
 	})
 }
 

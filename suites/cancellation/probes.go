@@ -31,7 +31,9 @@ func notificationProbes() []check.Check {
 			Probe: func(t *check.T) {
 				requireNotifications(t)
 				text, number := wire.StringID("mcpcheck-never-asked"), wire.IntID(987654321)
-				from := notifyCancelled(t, check.Params{"requestId": "mcpcheck-never-asked", "reason": "mcpcheck never asked"})
+				from := notifyCancelled(t, check.Params{
+					"requestId": "mcpcheck-never-asked", "reason": "mcpcheck never asked",
+				})
 				notifyCancelled(t, check.Params{"requestId": 987654321})
 				expectIgnored(t, from, "a cancellation of an unknown request", text, number)
 			},

@@ -141,9 +141,11 @@ func judgeSlowCall(t *check.T, w *toolcalls.Cancelled) {
 			toolcalls.ClosesStream(t, r.Entry)
 			t.Mark(r.Entry)
 			t.Fail("no answer", r.Message.Summary(),
-				"a call of %q, which takes long, was cancelled and then at once answered with %s", name, r.Message.Summary())
+				"a call of %q, which takes long, was cancelled and then at once answered with %s", name,
+				r.Message.Summary())
 		}
-		t.NotObserved(fmt.Sprintf("a call of %q was cancelled, and how long it would have run is not known", name), w.Hint)
+		t.NotObserved(fmt.Sprintf("a call of %q was cancelled, and how long it would have run is not known", name),
+			w.Hint)
 	}
 	t.NotObserved(w.Why, w.Hint)
 }

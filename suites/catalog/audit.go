@@ -60,7 +60,9 @@ func claimsOf(checks []check.Check) claims {
 
 // of returns the checks that claim a rule and judge a side that is bound by i.
 func (all claims) of(id string, rev spec.Revision, i fixtures.Instance) []check.Check {
-	return slices.DeleteFunc(slices.Clone(all[stated{id, rev}]), func(c check.Check) bool { return !i.Binds(string(c.Of)) })
+	return slices.DeleteFunc(slices.Clone(all[stated{id, rev}]), func(c check.Check) bool {
+		return !i.Binds(string(c.Of))
+	})
 }
 
 // Cover returns every rule of the ledger at every revision that states it,
@@ -74,7 +76,10 @@ func Cover(l *fixtures.Ledger, checks []check.Check) []Coverage {
 			if !ok {
 				continue
 			}
-			c := Coverage{ID: id, Area: l.Rows[id].Area, Revision: rev, Level: i.Level, Section: i.Section, Subject: i.Subject, Observable: i.Observable}
+			c := Coverage{
+				ID: id, Area: l.Rows[id].Area, Revision: rev, Level: i.Level, Section: i.Section, Subject: i.Subject,
+				Observable: i.Observable,
+			}
 			for _, by := range all[stated{id, rev}] {
 				c.Checks = append(c.Checks, by.ID)
 				c.server = c.server || by.Of == wire.Server
@@ -196,9 +201,11 @@ func uncovered(l *fixtures.Ledger, all claims) (wrong []string) {
 				role = wire.Client
 			}
 			if _, ok := l.Rows[e.By].At(rev); !ok {
-				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which is not of that revision", e.ID, rev, e.By))
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which is not of that revision", e.ID,
+					rev, e.By))
 			} else if !slices.ContainsFunc(all.of(e.By, rev, i), func(c check.Check) bool { return c.Of == role }) {
-				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which no check of the %s claims", e.ID, rev, e.By, role))
+				wrong = append(wrong, fmt.Sprintf("rule %s at %s is covered by %s, which no check of the %s claims",
+					e.ID, rev, e.By, role))
 			}
 		}
 	}

@@ -30,10 +30,16 @@ func TestAuditNamesWhatIsWrong(t *testing.T) {
 		want string
 		edit func()
 	}{
-		"level":    {"is a SHOULD, but", func() { good.Level = spec.Should }},
-		"row":      {"which is no row", func() { good.Rules = []string{"no-such-row"} }},
-		"revision": {"none of its rows is stated", func() { good.Rules = []string{"jsonrpc-utf8"}; good.In = spec.Every }},
-		"subject":  {"judges the server, but", func() { good.Rules = []string{"jsonrpc-request-id-required"}; good.In = spec.Stateless }},
+		"level": {"is a SHOULD, but", func() { good.Level = spec.Should }},
+		"row":   {"which is no row", func() { good.Rules = []string{"no-such-row"} }},
+		"revision": {"none of its rows is stated", func() {
+			good.Rules = []string{"jsonrpc-utf8"}
+			good.In = spec.Every
+		}},
+		"subject": {"judges the server, but", func() {
+			good.Rules = []string{"jsonrpc-request-id-required"}
+			good.In = spec.Stateless
+		}},
 	} {
 		keep := good
 		c.edit()
@@ -66,7 +72,8 @@ func TestEveryRuleIsSummedUpOnce(t *testing.T) {
 			t.Errorf("%s at %s has %d of checks, covered, excused and later", c.ID, c.Revision, n)
 		}
 		if covered := c.Covered != ""; covered != (len(c.JudgedBy) > 0) || covered != (c.Why != "") {
-			t.Errorf("%s at %s is covered by %q, judged by %q, because of %q", c.ID, c.Revision, c.Covered, c.JudgedBy, c.Why)
+			t.Errorf("%s at %s is covered by %q, judged by %q, because of %q", c.ID, c.Revision, c.Covered, c.JudgedBy,
+				c.Why)
 		}
 	}
 }
@@ -91,13 +98,17 @@ func TestAuditNamesCoversThatAreNone(t *testing.T) {
 			"rule completion-max-100-docs at 2026-07-28 is covered by roots-request-no-required-params-of-old, which is not of that revision"},
 		"of clients": {fixtures.Excuse{ID: "completion-max-100-docs", By: "lifecycle-initialized-notification"},
 			"rule completion-max-100-docs at 2024-11-05 is covered by lifecycle-initialized-notification, which no check of the server claims"},
-		"elsewhere": {fixtures.Excuse{ID: "completion-max-100-docs", In: spec.Only(spec.V2025_06_18), By: "elicitation-url-valid"},
+		"elsewhere": {fixtures.Excuse{
+			ID: "completion-max-100-docs", In: spec.Only(spec.V2025_06_18), By: "elicitation-url-valid",
+		},
 			"rule completion-max-100-docs at 2025-06-18 is covered by elicitation-url-valid, which is not of that revision"},
 	} {
 		with := *l
 		c.excuse.Kind = fixtures.ExcuseCovered
 		with.Excuses = []fixtures.Excuse{c.excuse}
-		wrong := slices.DeleteFunc(Audit(&with, all), func(w string) bool { return !strings.Contains(w, "is covered by") })
+		wrong := slices.DeleteFunc(Audit(&with, all), func(w string) bool {
+			return !strings.Contains(w, "is covered by")
+		})
 		if c.want == "" && len(wrong) > 0 || c.want != "" && !slices.Contains(wrong, c.want) {
 			t.Errorf("%s: the audit says %q", name, wrong)
 		}

@@ -44,7 +44,8 @@ func TestAnnotationsAreJudged(t *testing.T) {
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`)},
 			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)},
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`)},
-			{From: wire.Server, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"t","inputSchema":%s}]}}`, schema)},
+			{From: wire.Server, Raw: fmt.Appendf(nil,
+				`{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"t","inputSchema":%s}]}}`, schema)},
 		})
 		var got []string
 		for _, c := range judgesOf("headers.annotation.") {

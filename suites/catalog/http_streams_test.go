@@ -34,7 +34,9 @@ func (w *wireTap) ask(n int, method, raw string, fields ...string) {
 func (w *wireTap) post(n int, raw string) { w.ask(n, "POST", raw) }
 
 func (w *wireTap) streams(n int) {
-	w.add(wire.Server, "", wire.HTTP{Exchange: n, Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}})
+	w.add(wire.Server, "", wire.HTTP{
+		Exchange: n, Status: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+	})
 }
 
 func (w *wireTap) status(n, status int) {
@@ -42,7 +44,9 @@ func (w *wireTap) status(n, status int) {
 }
 
 func (w *wireTap) json(n int, raw string) {
-	w.add(wire.Server, raw, wire.HTTP{Exchange: n, Status: 200, Header: http.Header{"Content-Type": {"application/json"}}})
+	w.add(wire.Server, raw, wire.HTTP{
+		Exchange: n, Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+	})
 }
 
 // event is one with an id, or none if that is "".
@@ -92,7 +96,12 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 		make  func(w *wireTap)
 		wrong string // the checks that object, "" for none
 	}{
-		"closed early": {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.event(1, "", step); w.end(1) }, "streamable-http.stream.early-close"},
+		"closed early": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "", step)
+			w.end(1)
+		}, "streamable-http.stream.early-close"},
 		"closed early, taken up": {spec.V2025_06_18, func(w *wireTap) {
 			w.post(1, walk)
 			w.streams(1)
@@ -118,11 +127,37 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.event(1, "", strolled)
 			w.end(1)
 		}, "streamable-http.stream.early-close"},
-		"broken off":              {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.broke(1) }, ""},
-		"left by the client":      {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.left(1); w.end(1) }, ""},
-		"cancelled by the client": {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.post(2, given); w.status(2, 202); w.end(1) }, ""},
-		"ended with the session":  {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.ask(2, "DELETE", ""); w.end(1) }, ""},
-		"the session expired":     {spec.V2025_06_18, func(w *wireTap) { w.post(1, walk); w.streams(1); w.end(1); w.post(2, stroll); w.status(2, 404) }, ""},
+		"broken off": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.broke(1)
+		}, ""},
+		"left by the client": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.left(1)
+			w.end(1)
+		}, ""},
+		"cancelled by the client": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.post(2, given)
+			w.status(2, 202)
+			w.end(1)
+		}, ""},
+		"ended with the session": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.ask(2, "DELETE", "")
+			w.end(1)
+		}, ""},
+		"the session expired": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.end(1)
+			w.post(2, stroll)
+			w.status(2, 404)
+		}, ""},
 		"answered without an id": {spec.V2025_06_18, func(w *wireTap) {
 			w.post(1, walk)
 			w.streams(1)
@@ -130,7 +165,13 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.end(1)
 		}, ""},
 
-		"to be polled": {spec.V2025_11_25, func(w *wireTap) { w.post(1, walk); w.streams(1); w.event(1, "0", ""); w.retry(1, 10); w.end(1) }, ""},
+		"to be polled": {spec.V2025_11_25, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "0", "")
+			w.retry(1, 10)
+			w.end(1)
+		}, ""},
 		"to be polled, and lost": {spec.V2025_11_25, func(w *wireTap) {
 			w.post(1, walk)
 			w.streams(1)
@@ -140,7 +181,12 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.ask(2, "GET", "", "Last-Event-Id", "0")
 			w.status(2, 405)
 		}, "streamable-http.stream.response"},
-		"to be polled some time": {spec.V2025_11_25, func(w *wireTap) { w.post(1, walk); w.streams(1); w.event(1, "0", ""); w.end(1) }, "streamable-http.stream.retry"},
+		"to be polled some time": {spec.V2025_11_25, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "0", "")
+			w.end(1)
+		}, "streamable-http.stream.retry"},
 		"refused for a moment": {spec.V2025_11_25, func(w *wireTap) {
 			w.post(1, walk)
 			w.streams(1)
@@ -158,8 +204,18 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.event(1, "1", walked)
 			w.end(1)
 		}, ""},
-		"not primed":              {spec.V2025_11_25, func(w *wireTap) { w.post(1, walk); w.streams(1); w.event(1, "1", walked); w.end(1) }, "streamable-http.event.priming"},
-		"stateless, closed early": {spec.V2026_07_28, func(w *wireTap) { w.post(1, walk); w.streams(1); w.event(1, "0", step); w.end(1) }, "streamable-http.stream.response"},
+		"not primed": {spec.V2025_11_25, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "1", walked)
+			w.end(1)
+		}, "streamable-http.event.priming"},
+		"stateless, closed early": {spec.V2026_07_28, func(w *wireTap) {
+			w.post(1, walk)
+			w.streams(1)
+			w.event(1, "0", step)
+			w.end(1)
+		}, "streamable-http.stream.response"},
 		"stateless subscription": {spec.V2026_07_28, func(w *wireTap) {
 			w.post(1, string(listening("1", "{}").Raw))
 			w.streams(1)
@@ -196,9 +252,24 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			w.end(2)
 		}, "streamable-http.stream.related"},
 
-		"a GET refused":          {spec.V2025_06_18, func(w *wireTap) { w.post(1, ready); w.status(1, 202); w.ask(2, "GET", ""); w.status(2, 400) }, "streamable-http.get.answer"},
-		"a GET without a stream": {spec.V2025_06_18, func(w *wireTap) { w.post(1, ready); w.status(1, 202); w.ask(2, "GET", ""); w.status(2, 405) }, ""},
-		"a GET forbidden":        {spec.V2025_06_18, func(w *wireTap) { w.post(1, ready); w.status(1, 202); w.ask(2, "GET", ""); w.status(2, 403) }, ""},
+		"a GET refused": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, ready)
+			w.status(1, 202)
+			w.ask(2, "GET", "")
+			w.status(2, 400)
+		}, "streamable-http.get.answer"},
+		"a GET without a stream": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, ready)
+			w.status(1, 202)
+			w.ask(2, "GET", "")
+			w.status(2, 405)
+		}, ""},
+		"a GET forbidden": {spec.V2025_06_18, func(w *wireTap) {
+			w.post(1, ready)
+			w.status(1, 202)
+			w.ask(2, "GET", "")
+			w.status(2, 403)
+		}, ""},
 		"a GET too many": {spec.V2025_06_18, func(w *wireTap) {
 			w.post(1, ready)
 			w.status(1, 202)
@@ -355,7 +426,8 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 		var wrong []string
 		for _, k := range Judges() {
 			ofStreams := strings.HasPrefix(k.ID, "streamable-http.") && k.ID != "streamable-http.stream.unbuffered"
-			if !ofStreams && k.ID != "streamable-http.tasks.get.plain" && k.ID != "streamable-http.cancellation.closed" {
+			if !ofStreams && k.ID != "streamable-http.tasks.get.plain" &&
+				k.ID != "streamable-http.cancellation.closed" {
 				continue
 			}
 			if k.In.Has(c.rev) {

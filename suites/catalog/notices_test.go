@@ -49,20 +49,60 @@ func TestJudgesOfProgressPassOver(t *testing.T) {
 		frames []string
 		state  check.State
 	}{
-		"a token that may stand in what is no JSON": {"progress.token.known", []string{`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, stranger}, check.NotObserved},
-		"a token that stands twice":                 {"progress.token.known", []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger}, check.NotObserved},
-		"a batch":                                   {"progress.token.known", []string{`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger}, check.Kept},
-		"the same number in another form":           {"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`}, check.Kept},
-		"the string of digits beside it":            {"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`}, check.Kept},
-		"a request that was cancelled":              {"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved},
-		"two requests with one id":                  {"progress.ended", []string{call2, strings.Replace(call1, `"id":1`, `"id":2`, 1), strings.Replace(done1, `"id":1`, `"id":2`, 1), progress1}, check.NotObserved},
-		"a token that another request has":          {"progress.ended", []string{call1, again1, done1, progress1}, check.NotObserved},
-		"a task":                                    {"progress.ended", []string{strings.Replace(call1, `"name"`, `"task":{},"name"`, 1), task, progress1}, check.NotObserved},
-		"a request that begins anew":                {"progress.increases", []string{call1, progress1, progress2, done1, again1, progress1}, check.Kept},
-		"two calls that share a token":              {"progress.increases", []string{call1, again1, progress1, progress1}, check.NotObserved},
-		"numbers that a double cannot tell":         {"progress.increases", []string{call1, strings.Replace(progress1, `"progress":1`, `"progress":9007199254740992`, 1), strings.Replace(progress1, `"progress":1`, `"progress":9007199254740993`, 1)}, check.NotObserved},
-		"a task that still runs":                    {"progress.task.ended", []string{call1, task, progress1}, check.NotObserved},
-		"a task that ended after its report":        {"progress.task.ended", []string{call1, task, progress1, `> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t"}}`, `< {"jsonrpc":"2.0","id":2,"result":{"taskId":"t","status":"completed"}}`}, check.Kept},
+		"a token that may stand in what is no JSON": {
+			"progress.token.known", []string{
+				`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, stranger,
+			}, check.NotObserved,
+		},
+		"a token that stands twice": {
+			"progress.token.known", []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger}, check.NotObserved,
+		},
+		"a batch": {
+			"progress.token.known", []string{`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger}, check.Kept,
+		},
+		"the same number in another form": {
+			"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`}, check.Kept,
+		},
+		"the string of digits beside it": {
+			"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`}, check.Kept,
+		},
+		"a request that was cancelled": {
+			"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved,
+		},
+		"two requests with one id": {
+			"progress.ended", []string{
+				call2, strings.Replace(call1, `"id":1`, `"id":2`, 1), strings.Replace(done1, `"id":1`, `"id":2`, 1),
+				progress1,
+			}, check.NotObserved,
+		},
+		"a token that another request has": {
+			"progress.ended", []string{call1, again1, done1, progress1}, check.NotObserved,
+		},
+		"a task": {
+			"progress.ended", []string{strings.Replace(call1, `"name"`, `"task":{},"name"`, 1), task, progress1},
+			check.NotObserved,
+		},
+		"a request that begins anew": {
+			"progress.increases", []string{call1, progress1, progress2, done1, again1, progress1}, check.Kept,
+		},
+		"two calls that share a token": {
+			"progress.increases", []string{call1, again1, progress1, progress1}, check.NotObserved,
+		},
+		"numbers that a double cannot tell": {
+			"progress.increases", []string{
+				call1, strings.Replace(progress1, `"progress":1`, `"progress":9007199254740992`, 1),
+				strings.Replace(progress1, `"progress":1`, `"progress":9007199254740993`, 1),
+			}, check.NotObserved,
+		},
+		"a task that still runs": {
+			"progress.task.ended", []string{call1, task, progress1}, check.NotObserved,
+		},
+		"a task that ended after its report": {
+			"progress.task.ended", []string{
+				call1, task, progress1, `> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t"}}`,
+				`< {"jsonrpc":"2.0","id":2,"result":{"taskId":"t","status":"completed"}}`,
+			}, check.Kept,
+		},
 	} {
 		if o := told(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
@@ -80,7 +120,9 @@ func TestJudgesOfLoggingPassOver(t *testing.T) {
 		return `< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`
 	}
 	call := func(id, meta string) string {
-		return `> {"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"` + meta + `}}}`
+		return `> {"jsonrpc":"2.0","id":` + id +
+			`,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"` + meta +
+			`}}}`
 	}
 	level := func(l string) string { return `,"io.modelcontextprotocol/logLevel":"` + l + `"` }
 	secret := func(s string) string {
@@ -93,25 +135,79 @@ func TestJudgesOfLoggingPassOver(t *testing.T) {
 		frames []string
 		state  check.State
 	}{
-		"before any level was set":           {"logging.threshold", old, []string{log("debug")}, check.NotObserved},
-		"right behind the answer":            {"logging.threshold", old, []string{set("1", "error"), ok("1"), log("debug")}, check.NotObserved},
-		"while the level is set anew":        {"logging.threshold", old, []string{set("1", "error"), ok("1"), ping("2"), ok("2"), set("3", "debug"), log("debug")}, check.NotObserved},
-		"a level that was refused":           {"logging.threshold", old, []string{set("1", "info"), ok("1"), set("2", "error"), `< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}`, ping("3"), ok("3"), log("info")}, check.Kept},
-		"one of two requests with one id":    {"logging.threshold", old, []string{set("1", "error"), set("1", "debug"), ok("1"), ok("1"), ping("2"), ok("2"), log("debug")}, check.NotObserved},
-		"a level within a broken line":       {"logging.threshold", old, []string{set("1", "error"), ok("1"), `> {"method":"logging/setLevel","level":"debug"`, ping("2"), ok("2"), log("debug")}, check.NotObserved},
-		"a request of the other era":         {"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call"}`, log("info")}, check.NotObserved},
-		"a session that was initialized":     {"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"initialize"}`, log("info")}, check.NotObserved},
-		"a level within a broken request":    {"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, log("info")}, check.NotObserved},
-		"a level that is none":               {"logging.request.opted-in", now, []string{call("1", level("loud")), log("info")}, check.NotObserved},
-		"the milder of two levels":           {"logging.request.threshold", now, []string{call("1", level("error")), call("2", level("debug")), log("info")}, check.Kept},
-		"a call that was cancelled":          {"logging.request.before-answer", now, []string{call("1", level("debug")), `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, log("info")}, check.Kept},
-		"a call beside one that is answered": {"logging.request.before-answer", now, []string{call("1", level("debug")), call("2", level("debug")), ok("1"), log("info")}, check.Kept},
-		"a password that is masked":          {"logging.message.secrets", old, []string{secret("postgres://desk:*****@db/books")}, check.Kept},
-		"a password that is redacted":        {"logging.message.secrets", old, []string{secret("postgres://desk:REDACTED@db/books")}, check.Kept},
-		"a URL with a port":                  {"logging.message.secrets", old, []string{secret("GET http://localhost:8080/a@b")}, check.Kept},
-		"a certificate":                      {"logging.message.secrets", old, []string{secret("-----BEGIN CERTIFICATE-----\\nMIIBszCCAVmgAwIBAgIUQ\\n")}, check.Kept},
-		"words about authorization":          {"logging.message.secrets", old, []string{secret("Authorization: bearer token missing")}, check.Kept},
-		"nothing is known of capabilities":   {"logging.declared", old, []string{log("info")}, check.NotObserved},
+		"before any level was set": {"logging.threshold", old, []string{log("debug")}, check.NotObserved},
+		"right behind the answer": {
+			"logging.threshold", old, []string{set("1", "error"), ok("1"), log("debug")}, check.NotObserved,
+		},
+		"while the level is set anew": {
+			"logging.threshold", old, []string{
+				set("1", "error"), ok("1"), ping("2"), ok("2"), set("3", "debug"), log("debug"),
+			}, check.NotObserved,
+		},
+		"a level that was refused": {
+			"logging.threshold", old, []string{
+				set("1", "info"), ok("1"), set("2", "error"),
+				`< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}`, ping("3"), ok("3"),
+				log("info"),
+			}, check.Kept,
+		},
+		"one of two requests with one id": {
+			"logging.threshold", old, []string{
+				set("1", "error"), set("1", "debug"), ok("1"), ok("1"), ping("2"), ok("2"), log("debug"),
+			}, check.NotObserved,
+		},
+		"a level within a broken line": {
+			"logging.threshold", old, []string{
+				set("1", "error"), ok("1"), `> {"method":"logging/setLevel","level":"debug"`, ping("2"), ok("2"),
+				log("debug"),
+			}, check.NotObserved,
+		},
+		"a request of the other era": {
+			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call"}`, log("info")},
+			check.NotObserved,
+		},
+		"a session that was initialized": {
+			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"initialize"}`, log("info")},
+			check.NotObserved,
+		},
+		"a level within a broken request": {
+			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, log("info")}, check.NotObserved,
+		},
+		"a level that is none": {
+			"logging.request.opted-in", now, []string{call("1", level("loud")), log("info")}, check.NotObserved,
+		},
+		"the milder of two levels": {
+			"logging.request.threshold", now, []string{
+				call("1", level("error")), call("2", level("debug")), log("info"),
+			}, check.Kept,
+		},
+		"a call that was cancelled": {
+			"logging.request.before-answer", now,
+			[]string{
+				call("1", level("debug")), `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, log("info"),
+			}, check.Kept,
+		},
+		"a call beside one that is answered": {
+			"logging.request.before-answer", now,
+			[]string{call("1", level("debug")), call("2", level("debug")), ok("1"), log("info")}, check.Kept,
+		},
+		"a password that is masked": {
+			"logging.message.secrets", old, []string{secret("postgres://desk:*****@db/books")}, check.Kept,
+		},
+		"a password that is redacted": {
+			"logging.message.secrets", old, []string{secret("postgres://desk:REDACTED@db/books")}, check.Kept,
+		},
+		"a URL with a port": {
+			"logging.message.secrets", old, []string{secret("GET http://localhost:8080/a@b")}, check.Kept,
+		},
+		"a certificate": {
+			"logging.message.secrets", old, []string{secret("-----BEGIN CERTIFICATE-----\\nMIIBszCCAVmgAwIBAgIUQ\\n")},
+			check.Kept,
+		},
+		"words about authorization": {
+			"logging.message.secrets", old, []string{secret("Authorization: bearer token missing")}, check.Kept,
+		},
+		"nothing is known of capabilities": {"logging.declared", old, []string{log("info")}, check.NotObserved},
 	} {
 		if o := told(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
@@ -129,13 +225,35 @@ func TestJudgesOfCancellationPassOver(t *testing.T) {
 		frames []string
 		state  check.State
 	}{
-		"an answer that crosses it":       {"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, cancel}, check.Kept},
-		"an answer just read":             {"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, call2, strings.Replace(done1, "1,", "2,", 1), cancel}, check.Kept},
-		"a late answer that is ignored":   {"cancellation.sent.answer", spec.V2025_06_18, []string{ask, cancel, answer, call2, strings.Replace(done1, "1,", "2,", 1)}, check.Kept},
-		"an error for what came later":    {"cancellation.sent.answer", spec.V2025_06_18, []string{ask, cancel, answer, `> {`, `< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}`}, check.NotObserved},
-		"a subscription":                  {"cancellation.sent.subscription", spec.V2026_07_28, []string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"}`, cancel}, check.Kept},
-		"a request that cannot be read":   {"cancellation.sent.subscription", spec.V2026_07_28, []string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"`, cancel}, check.NotObserved},
-		"a request that was not a task's": {"cancellation.sent.task", spec.V2025_11_25, []string{ask, `> {"jsonrpc":"2.0","id":"s","result":{"task":{"taskId":"t"}}}`, cancel}, check.Kept},
+		"an answer that crosses it": {
+			"cancellation.sent.in-progress", spec.V2025_06_18, []string{ask, answer, cancel}, check.Kept,
+		},
+		"an answer just read": {
+			"cancellation.sent.in-progress", spec.V2025_06_18,
+			[]string{ask, answer, call2, strings.Replace(done1, "1,", "2,", 1), cancel}, check.Kept,
+		},
+		"a late answer that is ignored": {
+			"cancellation.sent.answer", spec.V2025_06_18,
+			[]string{ask, cancel, answer, call2, strings.Replace(done1, "1,", "2,", 1)}, check.Kept,
+		},
+		"an error for what came later": {
+			"cancellation.sent.answer", spec.V2025_06_18,
+			[]string{
+				ask, cancel, answer, `> {`, `< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}`,
+			}, check.NotObserved,
+		},
+		"a subscription": {
+			"cancellation.sent.subscription", spec.V2026_07_28,
+			[]string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"}`, cancel}, check.Kept,
+		},
+		"a request that cannot be read": {
+			"cancellation.sent.subscription", spec.V2026_07_28,
+			[]string{`> {"jsonrpc":"2.0","id":"s","method":"subscriptions/listen"`, cancel}, check.NotObserved,
+		},
+		"a request that was not a task's": {
+			"cancellation.sent.task", spec.V2025_11_25,
+			[]string{ask, `> {"jsonrpc":"2.0","id":"s","result":{"task":{"taskId":"t"}}}`, cancel}, check.Kept,
+		},
 	} {
 		if o := told(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)

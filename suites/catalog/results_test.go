@@ -62,7 +62,10 @@ func TestJudgesOfToolsPassOver(t *testing.T) {
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":%s}]}}`, schema)}
 	}
 	call := func(params, result string) []string {
-		return []string{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + params + `}`, `{"jsonrpc":"2.0","id":2,"result":` + result + `}`}
+		return []string{
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + params + `}`,
+			`{"jsonrpc":"2.0","id":2,"result":` + result + `}`,
+		}
 	}
 	for name, c := range map[string]struct {
 		check  string
@@ -70,21 +73,67 @@ func TestJudgesOfToolsPassOver(t *testing.T) {
 		frames []string
 		want   check.State
 	}{
-		"a dialect that is not known":            {"tools.input-schema.valid", spec.V2025_11_25, list(`{"type":"object","$schema":"urn:mine","properties":{"a":{"type":"text"}}}`), check.NotObserved},
-		"a reference that leads out":             {"tools.input-schema.valid", spec.V2025_11_25, list(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`), check.NotObserved},
-		"a pattern of another engine":            {"tools.input-schema.valid", spec.V2025_11_25, list(`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`), check.NotObserved},
-		"draft-04 where no dialect is stated":    {"tools.input-schema.valid.advised", spec.V2025_06_18, list(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`), check.Kept},
-		"true where any schema may stand":        {"tools.input-schema.valid", spec.V2026_07_28, list(`{"type":"object","properties":{"a":true}}`), check.Kept},
-		"a call that became a task":              {"tools.result.content", spec.V2025_11_25, call(`{"name":"look","task":{}}`, `{"task":{"taskId":"1"}}`), check.NotObserved},
-		"a request for input":                    {"tools.result.content", spec.V2026_07_28, call(`{"name":"look"}`, `{"resultType":"input_required","inputRequests":{}}`), check.NotObserved},
-		"a request of another revision":          {"tools.result.structured.object", spec.V2025_11_25, call(`{"name":"look","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, `{"content":[],"structuredContent":[1]}`), check.NotObserved},
-		"prose beside an array":                  {"tools.result.structured.text", spec.V2026_07_28, call(`{"name":"look"}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":[1]}`), check.NotObserved},
-		"the same value in other words":          {"tools.result.structured.text", spec.V2025_06_18, call(`{"name":"look"}`, `{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`), check.Kept},
-		"the failing tool with arguments":        {"tools.result.failure", spec.V2025_06_18, call(`{"name":"test_error_handling","arguments":{"a":1}}`, `{"content":[]}`), check.NotObserved},
-		"the failing tool on a server without":   {"tools.result.failure", spec.V2025_06_18, call(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved},
-		"embedding where nothing was declared":   {"tools.result.embedded", spec.V2025_06_18, call(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`), check.NotObserved},
-		"a page without a cursor":                {"pagination.next-cursor.string", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved},
-		"tools that have neither title nor hint": {"tools.annotations.types", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved},
+		"a dialect that is not known": {
+			"tools.input-schema.valid", spec.V2025_11_25,
+			list(`{"type":"object","$schema":"urn:mine","properties":{"a":{"type":"text"}}}`), check.NotObserved,
+		},
+		"a reference that leads out": {
+			"tools.input-schema.valid", spec.V2025_11_25,
+			list(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`), check.NotObserved,
+		},
+		"a pattern of another engine": {
+			"tools.input-schema.valid", spec.V2025_11_25,
+			list(`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`), check.NotObserved,
+		},
+		"draft-04 where no dialect is stated": {
+			"tools.input-schema.valid.advised", spec.V2025_06_18,
+			list(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`),
+			check.Kept,
+		},
+		"true where any schema may stand": {
+			"tools.input-schema.valid", spec.V2026_07_28, list(`{"type":"object","properties":{"a":true}}`), check.Kept,
+		},
+		"a call that became a task": {
+			"tools.result.content", spec.V2025_11_25, call(`{"name":"look","task":{}}`, `{"task":{"taskId":"1"}}`),
+			check.NotObserved,
+		},
+		"a request for input": {
+			"tools.result.content", spec.V2026_07_28,
+			call(`{"name":"look"}`, `{"resultType":"input_required","inputRequests":{}}`), check.NotObserved,
+		},
+		"a request of another revision": {
+			"tools.result.structured.object", spec.V2025_11_25,
+			call(`{"name":"look","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
+				`{"content":[],"structuredContent":[1]}`), check.NotObserved,
+		},
+		"prose beside an array": {
+			"tools.result.structured.text", spec.V2026_07_28,
+			call(`{"name":"look"}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":[1]}`),
+			check.NotObserved,
+		},
+		"the same value in other words": {
+			"tools.result.structured.text", spec.V2025_06_18,
+			call(`{"name":"look"}`, `{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`), check.Kept,
+		},
+		"the failing tool with arguments": {
+			"tools.result.failure", spec.V2025_06_18,
+			call(`{"name":"test_error_handling","arguments":{"a":1}}`, `{"content":[]}`), check.NotObserved,
+		},
+		"the failing tool on a server without": {
+			"tools.result.failure", spec.V2025_06_18,
+			call(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved,
+		},
+		"embedding where nothing was declared": {
+			"tools.result.embedded", spec.V2025_06_18,
+			call(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`),
+			check.NotObserved,
+		},
+		"a page without a cursor": {
+			"pagination.next-cursor.string", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved,
+		},
+		"tools that have neither title nor hint": {
+			"tools.annotations.types", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved,
+		},
 	} {
 		if o := look(t, c.check, c.rev, c.frames...); o.State != c.want {
 			t.Errorf("%s: %s is in state %d, want %d: %s", name, c.check, o.State, c.want, o.Detail)
@@ -104,7 +153,8 @@ func TestStructuredResultsAreHeldAgainstTheLastDefinition(t *testing.T) {
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, id, result)}
 	}
 	frames := append(list(1, `{"type":"object","required":["a"]}`), call(2, `{"content":[],"isError":true}`)...)
-	frames = append(append(frames, list(3, `{"type":"object","required":["b"]}`)...), call(4, `{"content":[],"structuredContent":{"b":1}}`)...)
+	frames = append(append(frames, list(3, `{"type":"object","required":["b"]}`)...),
+		call(4, `{"content":[],"structuredContent":{"b":1}}`)...)
 	if o := look(t, "tools.result.structured.schema", spec.V2025_06_18, frames...); o.State != check.Kept {
 		t.Errorf("state %d: %s", o.State, o.Detail)
 	}
@@ -117,7 +167,8 @@ func TestStructuredResultsAreHeldAgainstTheLastDefinition(t *testing.T) {
 func TestPingsBelowTheRateAreKept(t *testing.T) {
 	var lines []byte
 	for i := range 12 {
-		lines = fmt.Appendf(lines, `{"from":"server","at":%d,"raw":{"jsonrpc":"2.0","id":%d,"method":"ping"}}`+"\n", 100+i*120, i)
+		lines = fmt.Appendf(lines, `{"from":"server","at":%d,"raw":{"jsonrpc":"2.0","id":%d,"method":"ping"}}`+"\n",
+			100+i*120, i)
 	}
 	frames, _, err := wire.ParseFrames(lines)
 	if err != nil {
@@ -138,12 +189,14 @@ func TestResultTypesOfExtensions(t *testing.T) {
 		extensions, resultType string
 		want                   check.State
 	}{
-		"a task, declared":                  {`{"extensions":{` + tasks + `}}`, "task", check.NotObserved},
-		"a task, undeclared":                {`{}`, "task", check.Violated},
-		"a task, of the older capability":   {`{"tasks":{}}`, "task", check.Violated},
-		"another type, tasks declared":      {`{"extensions":{` + tasks + `}}`, "job", check.Violated},
-		"another type, another declared":    {`{"extensions":{"com.example/jobs":{}}}`, "job", check.NotObserved},
-		"another type, both declared":       {`{"extensions":{` + tasks + `,"com.example/jobs":{}}}`, "job", check.NotObserved},
+		"a task, declared":                {`{"extensions":{` + tasks + `}}`, "task", check.NotObserved},
+		"a task, undeclared":              {`{}`, "task", check.Violated},
+		"a task, of the older capability": {`{"tasks":{}}`, "task", check.Violated},
+		"another type, tasks declared":    {`{"extensions":{` + tasks + `}}`, "job", check.Violated},
+		"another type, another declared":  {`{"extensions":{"com.example/jobs":{}}}`, "job", check.NotObserved},
+		"another type, both declared": {
+			`{"extensions":{` + tasks + `,"com.example/jobs":{}}}`, "job", check.NotObserved,
+		},
 		"a core type, an extension or none": {`{"extensions":{` + tasks + `}}`, "complete", check.Kept},
 	} {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`

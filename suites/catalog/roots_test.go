@@ -19,12 +19,15 @@ func TestRootsMayBeAskedForAtEachChange(t *testing.T) {
 	answer := func(id string) wire.Frame {
 		return wire.Frame{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{"roots":[]}}`)}
 	}
-	changed := wire.Frame{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)}
+	changed := wire.Frame{
+		From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`),
+	}
 	call := wire.Frame{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)}
 	look := func(frames ...wire.Frame) check.State {
 		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(frames)).State
 	}
-	if got := look(call, ask("1"), answer("1"), changed, changed, changed, ask("2"), answer("2"), ask("3"), answer("3"), ask("4"), answer("4")); got == check.Violated {
+	if got := look(call, ask("1"), answer("1"), changed, changed, changed, ask("2"), answer("2"), ask("3"), answer("3"),
+		ask("4"), answer("4")); got == check.Violated {
 		t.Error("asking once for each change is held against the server")
 	}
 	if got := look(ask("1"), answer("1"), call, ask("2"), answer("2"), ask("3")); got != check.Violated {
@@ -46,12 +49,27 @@ func TestParamsOfRequestsForRootsAreJudgedOnce(t *testing.T) {
 		raw           string
 		roots, object check.State
 	}{
-		{"list", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`, check.Violated, check.NotObserved},
-		{"in a batch", spec.V2025_03_26, `[{"jsonrpc":"2.0","id":1,"method":"roots/list","params":"x"}]`, check.Violated, check.NotObserved},
+		{
+			"list", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`, check.Violated,
+			check.NotObserved,
+		},
+		{
+			"in a batch", spec.V2025_03_26, `[{"jsonrpc":"2.0","id":1,"method":"roots/list","params":"x"}]`,
+			check.Violated, check.NotObserved,
+		},
 		{"none", spec.V2024_11_05, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`, check.Kept, check.NotObserved},
-		{"object", spec.V2025_06_18, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`, check.Kept, check.NotObserved},
-		{"other request", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`, check.NotObserved, check.Violated},
-		{"where there is none", spec.V2026_07_28, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`, check.NotObserved, check.Violated},
+		{
+			"object", spec.V2025_06_18, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`, check.Kept,
+			check.NotObserved,
+		},
+		{
+			"other request", spec.V2025_11_25, `{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}`,
+			check.NotObserved, check.Violated,
+		},
+		{
+			"where there is none", spec.V2026_07_28, `{"jsonrpc":"2.0","id":1,"method":"roots/list","params":[]}`,
+			check.NotObserved, check.Violated,
+		},
 	} {
 		if got := look("roots.request.params", c.rev, c.raw); got != c.roots {
 			t.Errorf("%s: roots.request.params comes to %v", c.name, got)

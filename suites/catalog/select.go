@@ -22,7 +22,9 @@ const Official = "official"
 // InProfile returns the checks that need no fixtures or those of the profile,
 // "" for none.
 func InProfile(profile string, checks []check.Check) []check.Check {
-	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool { return c.Profile != "" && c.Profile != profile })
+	return slices.DeleteFunc(slices.Clone(checks), func(c check.Check) bool {
+		return c.Profile != "" && c.Profile != profile
+	})
 }
 
 // Select returns the checks whose id matches a glob of only, if there is any,

@@ -12,7 +12,8 @@ import (
 )
 
 func listening(id, filter string) wire.Frame {
-	return frame(wire.Client, `{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":%s}}`, id, filter)
+	return frame(wire.Client, `{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":%s}}`,
+		id, filter)
 }
 
 func acking(id, filter string) wire.Frame {
@@ -46,31 +47,80 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		frames []wire.Frame
 		wrong  string // the check that objects, "" for none
 	}{
-		"a change that was asked for":    {[]wire.Frame{listening("1", tools), acking("1", tools), telling("1", "tools")}, ""},
-		"one that was not":               {[]wire.Frame{listening("1", tools), acking("1", tools), telling("1", "prompts")}, "subscriptions.requested"},
-		"an id that is in use":           {[]wire.Frame{listening("1", tools), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
-		"an id that is used again":       {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), listening("1", both), acking("1", both), telling("1", "prompts")}, ""},
-		"an id that another request has": {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)), ""},
-		"an id that one before has":      {slices.Concat(trip(1)[:1], []wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)[1:]), ""},
-		"an id that one before had":      {slices.Concat(trip(1), []wire.Frame{listening("1", tools), acking("1", tools), telling("1", "prompts")}), "subscriptions.requested"},
-		"an end without the id":          {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`)}, "subscriptions.end.shape"},
-		"a filter that is none":          {[]wire.Frame{listening("1", `{"toolsListChanged":"yes"}`), acking("1", tools), telling("1", "tools")}, ""},
-		"no filter":                      {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), acking("1", tools)}, ""},
-		"a filter that stands twice":     {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"notifications":%s}}`, tools), acking("1", tools)}, ""},
-		"an id that is none":             {[]wire.Frame{listening("null", tools), acking("null", tools)}, ""},
-		"an id cut short":                {[]wire.Frame{listening("1.5", tools), acking("1", tools)}, ""},
-		"an id that stands twice":        {[]wire.Frame{frame(wire.Client, `{"jsonrpc":"2.0","id":1,"id":2,"method":"subscriptions/listen","params":{"notifications":%s}}`, tools), acking("2", tools), acking("1", tools)}, ""},
-		"a refused one":                  {[]wire.Frame{listening("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`)}, ""},
-		"a change before what is first":  {[]wire.Frame{listening("1", tools), telling("1", "tools"), acking("1", tools)}, "subscriptions.ack.first"},
-		"a change on its way":            {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools), cancelling("1")}, past, []wire.Frame{telling("1", "tools")}), ""},
-		"a change on an heir before":     {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools), cancelling("1")}, past, []wire.Frame{listening("2", tools), acking("2", tools), telling("1", "tools"), telling("2", "tools")}), ""},
-		"a change on an heir and it":     {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools), cancelling("1")}, past, []wire.Frame{listening("2", tools), acking("2", tools), telling("2", "tools"), telling("1", "tools")}), "subscriptions.cancelled"},
-		"an id that nobody had":          {[]wire.Frame{listening("1", tools), acking("7", tools)}, "subscriptions.id.equal"},
-		"an id of another type":          {[]wire.Frame{listening("1", tools), acking(`"1"`, tools)}, "subscriptions.id.equal"},
-		"an id in another spelling":      {[]wire.Frame{listening("10", tools), acking("1e1", tools)}, ""},
-		"a change after the end":         {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), telling("1", "prompts")}, ""},
-		"no id on a change":              {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)}, "subscriptions.id.present"},
-		"no id on one that nobody wants": {[]wire.Frame{listening("1", tools), acking("1", tools), frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)}, "subscriptions.unsolicited"},
+		"a change that was asked for": {[]wire.Frame{
+			listening("1", tools), acking("1", tools), telling("1", "tools"),
+		}, ""},
+		"one that was not": {[]wire.Frame{
+			listening("1", tools), acking("1", tools), telling("1", "prompts"),
+		}, "subscriptions.requested"},
+		"an id that is in use": {[]wire.Frame{
+			listening("1", tools), listening("1", both), acking("1", both), telling("1", "prompts"),
+		}, ""},
+		"an id that is used again": {[]wire.Frame{
+			listening("1", tools), acking("1", tools),
+			frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), listening("1", both), acking("1", both), telling("1", "prompts"),
+		}, ""},
+		"an id that another request has": {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools)},
+			trip(1)), ""},
+		"an id that one before has": {slices.Concat(trip(1)[:1],
+			[]wire.Frame{listening("1", tools), acking("1", tools)}, trip(1)[1:]), ""},
+		"an id that one before had": {slices.Concat(trip(1),
+			[]wire.Frame{listening("1", tools), acking("1", tools), telling("1", "prompts")}),
+			"subscriptions.requested"},
+		"an end without the id": {[]wire.Frame{
+			listening("1", tools), acking("1", tools),
+			frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}`),
+		}, "subscriptions.end.shape"},
+		"a filter that is none": {[]wire.Frame{
+			listening("1", `{"toolsListChanged":"yes"}`), acking("1", tools), telling("1", "tools"),
+		}, ""},
+		"no filter": {[]wire.Frame{frame(wire.Client,
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`), acking("1", tools)}, ""},
+		"a filter that stands twice": {[]wire.Frame{frame(wire.Client,
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"notifications":%s}}`,
+			tools), acking("1", tools)}, ""},
+		"an id that is none": {[]wire.Frame{listening("null", tools), acking("null", tools)}, ""},
+		"an id cut short":    {[]wire.Frame{listening("1.5", tools), acking("1", tools)}, ""},
+		"an id that stands twice": {[]wire.Frame{frame(wire.Client,
+			`{"jsonrpc":"2.0","id":1,"id":2,"method":"subscriptions/listen","params":{"notifications":%s}}`, tools),
+			acking("2", tools), acking("1", tools)}, ""},
+		"a refused one": {[]wire.Frame{
+			listening("1", tools), frame(wire.Server,
+				`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`),
+		}, ""},
+		"a change before what is first": {[]wire.Frame{
+			listening("1", tools), telling("1", "tools"), acking("1", tools),
+		}, "subscriptions.ack.first"},
+		"a change on its way": {slices.Concat([]wire.Frame{
+			listening("1", tools), acking("1", tools), cancelling("1"),
+		}, past, []wire.Frame{telling("1", "tools")}), ""},
+		"a change on an heir before": {slices.Concat([]wire.Frame{
+			listening("1", tools), acking("1", tools), cancelling("1"),
+		}, past, []wire.Frame{listening("2", tools), acking("2", tools), telling("1", "tools"), telling("2", "tools")}),
+			""},
+		"a change on an heir and it": {slices.Concat([]wire.Frame{
+			listening("1", tools), acking("1", tools), cancelling("1"),
+		}, past, []wire.Frame{listening("2", tools), acking("2", tools), telling("2", "tools"), telling("1", "tools")}),
+			"subscriptions.cancelled"},
+		"an id that nobody had": {
+			[]wire.Frame{listening("1", tools), acking("7", tools)}, "subscriptions.id.equal",
+		},
+		"an id of another type": {
+			[]wire.Frame{listening("1", tools), acking(`"1"`, tools)}, "subscriptions.id.equal",
+		},
+		"an id in another spelling": {[]wire.Frame{listening("10", tools), acking("1e1", tools)}, ""},
+		"a change after the end": {[]wire.Frame{
+			listening("1", tools), acking("1", tools),
+			frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), telling("1", "prompts"),
+		}, ""},
+		"no id on a change": {[]wire.Frame{
+			listening("1", tools), acking("1", tools),
+			frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`),
+		}, "subscriptions.id.present"},
+		"no id on one that nobody wants": {[]wire.Frame{
+			listening("1", tools), acking("1", tools),
+			frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`),
+		}, "subscriptions.unsolicited"},
 	} {
 		var wrong []string
 		for _, k := range Judges() {

@@ -22,12 +22,26 @@ func TestAnIDThatNothingHadIsNotAStreamWithoutResponse(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`, check.Violated},
 	} {
 		session := wire.TranscriptOf([]wire.Frame{
-			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`), HTTP: &wire.HTTP{Exchange: 2, Method: http.MethodPost}},
-			{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}},
-			{From: wire.Server, Raw: []byte(c.response), HTTP: &wire.HTTP{Exchange: 2, Event: &wire.Event{Type: "message"}}},
+			{
+				From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`),
+				HTTP: &wire.HTTP{Exchange: 2, Method: http.MethodPost},
+			},
+			{From: wire.Server, HTTP: &wire.HTTP{
+				Exchange: 2, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+			}},
+			{
+				From: wire.Server, Raw: []byte(c.response),
+				HTTP: &wire.HTTP{Exchange: 2, Event: &wire.Event{Type: "message"}},
+			},
 			{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, EndReason: wire.EndedByPeer, Final: true}},
-			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`), HTTP: &wire.HTTP{Exchange: 3, Method: http.MethodPost}},
-			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`), HTTP: &wire.HTTP{Exchange: 3, Status: http.StatusOK}},
+			{
+				From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":7,"method":"ping"}`),
+				HTTP: &wire.HTTP{Exchange: 3, Method: http.MethodPost},
+			},
+			{
+				From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":{}}`),
+				HTTP: &wire.HTTP{Exchange: 3, Status: http.StatusOK},
+			},
 		})
 		k := find(t, "streamable-http.stream.response")
 		if o := check.Look(k, spec.V2025_11_25, session); o.State != c.want {
@@ -43,7 +57,8 @@ func TestAnEmptyNameMayBeTakenForAMissingHeader(t *testing.T) {
 		session := wire.TranscriptOf([]wire.Frame{
 			{From: wire.Client, HTTP: &wire.HTTP{Exchange: 1, Method: http.MethodPost, Header: http.Header{
 				"Mcp-Method": {"resources/read"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Name": {uri},
-			}}, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri + `","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)},
+			}}, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri +
+				`","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)},
 			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"missing Mcp-Name"}}`), HTTP: &wire.HTTP{Exchange: 1, Status: http.StatusBadRequest}},
 		})
 		k := find(t, "jsonrpc.code.mcp.meaning")

@@ -136,7 +136,8 @@ func (a Auth) Bearer() string {
 func (a Auth) Token(kind string) string {
 	token, ok := a.t.given.Authorization.Tokens[kind]
 	if !ok {
-		a.t.NotObserved("no token is given that is "+kind, "give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
+		a.t.NotObserved("no token is given that is "+kind,
+			"give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
 	}
 	return token
 }

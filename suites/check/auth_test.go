@@ -14,7 +14,8 @@ func TestTokensAreHidden(t *testing.T) {
 	a.secrets.add("x") // too short to be one
 	note := "the second is " + second
 	frame := wire.Frame{From: wire.Server, Raw: []byte(`{"error":"` + token + `"}`), HTTP: &wire.HTTP{
-		URL: "/mcp?access_token=tok%2Ben%2F1", Body: "bad " + token, Header: map[string][]string{"Www-Authenticate": {"Bearer error_description=" + second}},
+		URL: "/mcp?access_token=tok%2Ben%2F1", Body: "bad " + token,
+		Header: map[string][]string{"Www-Authenticate": {"Bearer error_description=" + second}},
 	}}
 	o := Outcome{Detail: "got " + token, Expected: "max", Notes: []string{note}, Frames: []wire.Frame{frame}}
 	hidden := a.HideAll(o)

@@ -32,7 +32,9 @@ func Asks(e wire.Entry) []Ask {
 	case session.IsInputRequired(m):
 		var out []Ask
 		m.Result().Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
-			out = append(out, Ask{Method: entry.Get("method").String(), Params: entry.Get("params"), Key: key.String(), Frame: e})
+			out = append(out, Ask{
+				Method: entry.Get("method").String(), Params: entry.Get("params"), Key: key.String(), Frame: e,
+			})
 			return true
 		})
 		return out

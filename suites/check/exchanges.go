@@ -113,7 +113,9 @@ func (v *View) ExchangeOf(e wire.Entry) *Heard {
 		return nil
 	}
 	all := v.Exchanges()
-	at, ok := slices.BinarySearchFunc(all, e.HTTP.Exchange, func(h *Heard, n int) int { return cmp.Compare(h.Number, n) })
+	at, ok := slices.BinarySearchFunc(all, e.HTTP.Exchange, func(h *Heard, n int) int {
+		return cmp.Compare(h.Number, n)
+	})
 	if !ok {
 		return nil
 	}

@@ -173,7 +173,8 @@ func (h HTTP) Await(x *Exchange, within time.Duration, condition func(x *Exchang
 
 // AwaitMessage returns the first message of a response that matches; ok is false
 // if none arrives in the given time.
-func (h HTTP) AwaitMessage(x *Exchange, within time.Duration, match func(wire.Message) bool) (found wire.Message, ok bool) {
+func (h HTTP) AwaitMessage(x *Exchange, within time.Duration,
+	match func(wire.Message) bool) (found wire.Message, ok bool) {
 	ok = x.Await(h.t.ctx, within, func(x *Exchange) bool {
 		for _, m := range x.Messages() {
 			if match(m) {

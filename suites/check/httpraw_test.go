@@ -87,7 +87,8 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		got <- all + string(body)
 		fmt.Fprint(c, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 418 Teapot\r\nX-Odd: \xff\r\nContent-Length: 4\r\n\r\nteaX")
 	}), transport.HTTPOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}})
-	raw := strings.Replace(h.HTTP().Bytes(http.MethodPost, "hello", With("Mcp-Name", "a")), "Mcp-Name: a", "Mcp-Name: a\xff\x01", 1)
+	raw := strings.Replace(h.HTTP().Bytes(http.MethodPost, "hello", With("Mcp-Name", "a")), "Mcp-Name: a",
+		"Mcp-Name: a\xff\x01", 1)
 	reply, err := h.HTTP().Raw(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +97,18 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		t.Errorf("got %+v", reply)
 	}
 	sent := <-got
-	for _, want := range []string{"POST /mcp?at=quay HTTP/1.1\r\n", "Mcp-Name: a\xff\x01\r\n", "Authorization: Bearer s3cret\r\n", "Content-Length: 5\r\n", "\r\n\r\nhello"} {
+	for _, want := range []string{
+		"POST /mcp?at=quay HTTP/1.1\r\n", "Mcp-Name: a\xff\x01\r\n", "Authorization: Bearer s3cret\r\n",
+		"Content-Length: 5\r\n", "\r\n\r\nhello",
+	} {
 		if !strings.Contains(sent, want) {
 			t.Errorf("%q is not in %q", want, sent)
 		}
 	}
 	var shown strings.Builder
 	answered := func(f wire.Frame) bool { return f.From == wire.Server && f.HTTP.Status == 418 }
-	for limit := time.Now().Add(10 * time.Second); !slices.ContainsFunc(h.s.Transcript.Frames(0), answered); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); !slices.ContainsFunc(h.s.Transcript.Frames(0),
+		answered); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("the answer is not recorded") // which happens beside
 		}
@@ -114,7 +119,8 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		}
 		shown.Write(f.AppendJSON(nil))
 	}
-	if strings.Contains(shown.String(), "s3cret") || !strings.Contains(shown.String(), "Mcp-Name") || !strings.Contains(shown.String(), `"status":418`) {
+	if strings.Contains(shown.String(), "s3cret") || !strings.Contains(shown.String(), "Mcp-Name") ||
+		!strings.Contains(shown.String(), `"status":418`) {
 		t.Errorf("recorded is %s", shown.String())
 	}
 }
@@ -149,7 +155,8 @@ func TestRawWaitsNoLongerThanItMay(t *testing.T) {
 		}
 		<-hold
 	}), transport.HTTPOptions{})
-	if reply, err := h.HTTP().Raw(h.HTTP().Bytes(http.MethodPost, "hello")); err == nil || !strings.Contains(err.Error(), errNoRawAnswer.Error()) {
+	if reply, err := h.HTTP().Raw(h.HTTP().Bytes(http.MethodPost, "hello")); err == nil ||
+		!strings.Contains(err.Error(), errNoRawAnswer.Error()) {
 		t.Errorf("%+v, %v", reply, err)
 	}
 	reply, err := h.HTTP().Raw(h.HTTP().Bytes("GET", ""))

@@ -49,7 +49,10 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 	for i := range entries {
 		frame[i], entries[i].Index = entries[i].Index, i
 	}
-	return &View{rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t, said: map[wire.Role][]wire.Entry{}, derived: map[string]any{}}
+	return &View{
+		rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t,
+		said: map[wire.Role][]wire.Entry{}, derived: map[string]any{},
+	}
 }
 
 // Entries returns all frames that carry a message, each at its index.
@@ -199,7 +202,8 @@ func (j *J) capabilities(of wire.Role) gjson.Result {
 	for _, e := range j.from(of) {
 		m := e.Message
 		switch {
-		case of == wire.Server && m.Kind == wire.Result && (m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
+		case of == wire.Server && m.Kind == wire.Result &&
+			(m.Result().Get("protocolVersion").Exists() || m.Result().Get("supportedVersions").Exists()):
 			return m.Result().Get("capabilities")
 		case of == wire.Client && m.Kind == wire.Request && m.Method() == "initialize":
 			return m.Params().Get("capabilities")
@@ -296,7 +300,9 @@ func (j *J) asked(response wire.Entry) []wire.Entry {
 // is none.
 func (j *J) Unreadable(before wire.Entry) bool {
 	first := Derived(j, "first unreadable", func() int {
-		return slices.IndexFunc(j.entries, func(e wire.Entry) bool { return e.From != j.Of && !e.Message.IsIdentifiable() })
+		return slices.IndexFunc(j.entries, func(e wire.Entry) bool {
+			return e.From != j.Of && !e.Message.IsIdentifiable()
+		})
 	})
 	return first >= 0 && first < before.Index
 }

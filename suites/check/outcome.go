@@ -57,7 +57,10 @@ func (o Outcome) Late() Outcome {
 	if o.State == Violated {
 		for _, w := range o.awaited {
 			if hit := w.ban.Found(); hit != nil {
-				return Outcome{State: Kept, Took: o.Took, Notes: append(o.Notes, "the answer came only after later requests were answered: "+hit.Message.Summary())}
+				return Outcome{
+					State: Kept, Took: o.Took, Notes: append(o.Notes,
+						"the answer came only after later requests were answered: "+hit.Message.Summary()),
+				}
 			}
 		}
 	}

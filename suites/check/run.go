@@ -74,7 +74,10 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	if allow == nil {
 		allow = func(string) bool { return false }
 	}
-	t := &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given, out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){}}
+	t := &T{
+		Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: env.Pool, allow: allow, given: env.Given,
+		out: &Outcome{}, from: s.Len(), mark: -1, undo: &[]func(){},
+	}
 	t.body(c.Probe)
 	if t.out.State == Kept && t.out.saw == 0 {
 		t.out.State, t.out.Detail, t.out.Hint = NotObserved, c.Idle, c.Hint
@@ -168,7 +171,10 @@ func (v *View) Look(c Check) (out Outcome) {
 	j := &J{Rev: v.rev, Facts: v.facts, Of: c.Of, View: v, out: &Outcome{}}
 	defer func() {
 		if r := recover(); r != nil {
-			out = Outcome{State: Broken, Detail: fmt.Sprintf("the check itself failed: %v", r), Notes: []string{string(debug.Stack())}}
+			out = Outcome{
+				State: Broken, Detail: fmt.Sprintf("the check itself failed: %v", r),
+				Notes: []string{string(debug.Stack())},
+			}
 		}
 	}()
 	if c.Needs != "" && !j.Declares(wire.Server, c.Needs) {

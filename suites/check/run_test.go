@@ -11,7 +11,9 @@ import (
 // What every session shows is noted once.
 func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
 	session := func(method string) *View {
-		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`)}}))
+		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{
+			From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`),
+		}}))
 	}
 	c := Check{Of: wire.Server, Judge: func(j *J) {
 		for _, e := range j.Sent() {
@@ -41,7 +43,9 @@ func TestFurtherViolationsAreNoted(t *testing.T) {
 		return NewView(spec.V2025_11_25, transcript)
 	}
 	o := LookAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
-	if want := []string{"also: method b", "also: method b1", "also: method b2", "also: method c"}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
+	if want := []string{
+		"also: method b", "also: method b1", "also: method b2", "also: method c",
+	}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
 		t.Errorf("%q with the notes %q, want %q", o.Detail, o.Notes, want)
 	}
 }

@@ -38,7 +38,9 @@ func handle(t *testing.T, ctx context.Context, pool *session.Pool) *T {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool { return false }, out: &Outcome{}, from: s.Len(), mark: -1}
+	return &T{Rev: s.Rev, Facts: s.Rev.Facts(), ctx: ctx, s: s, pool: pool, allow: func(string) bool {
+		return false
+	}, out: &Outcome{}, from: s.Len(), mark: -1}
 }
 
 func pool() *session.Pool {
@@ -91,7 +93,8 @@ func TestTryingBreaksNoRule(t *testing.T) {
 // its own alone.
 func TestLearningIsOfTheServer(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.DefaultOptions())
-	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher, spec.V2025_11_25)}
+	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
+		spec.V2025_11_25)}
 	if Learn(one, "slow"); !Has(other, "slow") || Has(other, "quick") {
 		t.Error("what was learnt at one revision is not known at the other, or more is")
 	}

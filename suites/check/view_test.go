@@ -72,7 +72,9 @@ func TestWhatFollowsOverHTTP(t *testing.T) {
 		said(wire.Client, 3, 4),
 		said(wire.Server, 3, 5),             // 5: of an exchange begun after
 		said(wire.Server, 1, 2*time.Second), // 6: long after
-		{From: wire.Client, HTTP: &wire.HTTP{Exchange: 4, Method: "GET", Header: map[string][]string{"Last-Event-Id": {"7"}}}},
+		{From: wire.Client, HTTP: &wire.HTTP{
+			Exchange: 4, Method: "GET", Header: map[string][]string{"Last-Event-Id": {"7"}},
+		}},
 		said(wire.Server, 4, 3*time.Second), // 7: it may have waited for the stream to be taken up
 		said(wire.Server, 4, 4*time.Second), // 8
 	}))

@@ -28,7 +28,8 @@ func inputProbes() []check.Check {
 				if isMethodUnknown(m) {
 					return // the capability should not have been declared then
 				}
-				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "a completion for a prompt that does not exist")
+				match.Expect(t, m).To(match.BeError(spec.InvalidParams),
+					"a completion for a prompt that does not exist")
 				t.Saw()
 			},
 		},

@@ -33,7 +33,8 @@ func formJudges() []check.Check {
 					for _, found := range link.FindAllString(a.Params().Value.Get("message").String(), -1) {
 						u, err := url.Parse(strings.TrimRight(found, ".,;:!?)"))
 						if err == nil && !isReservedName(u.Hostname()) {
-							j.Fail(a.Entry, "%s: the message of the form holds the link %s", a.Name, wire.Clip(u.String(), 120))
+							j.Fail(a.Entry, "%s: the message of the form holds the link %s", a.Name,
+								wire.Clip(u.String(), 120))
 							break
 						}
 					}

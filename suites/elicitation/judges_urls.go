@@ -38,7 +38,8 @@ func urlJudges() []check.Check {
 					if v.Type != gjson.String {
 						return false
 					}
-					if u, err := url.Parse(v.Str); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" && u.Path == "" {
+					if u, err := url.Parse(v.Str); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" &&
+						u.Path == "" {
 						j.Fail(a.Entry, "%s: the url is %q", a.Name, wire.Clip(v.Str, 120))
 					}
 					return true

@@ -67,7 +67,8 @@ func probes() []check.Check {
 						count.Take(t, r.Message)
 						if count.Used > 0 {
 							t.Mark(r.Entry)
-							t.Fail("a failure of the request", r.Message.Summary(), "%s elicited, and used content with %s", a, why)
+							t.Fail("a failure of the request", r.Message.Summary(),
+								"%s elicited, and used content with %s", a, why)
 						}
 						if count.Refused > 0 {
 							t.Saw()

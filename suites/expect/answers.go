@@ -73,7 +73,8 @@ func answerWithdrawn(t *check.T, from int) {
 	}
 	for _, ask := range t.Client().Requests(from) {
 		if id := ask.Frame.Message.ID(); ask.Key == "" && id.Raw == m.Params().Get("requestId").Raw {
-			t.Send(string(session.EncodeResponse(id, check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
+			t.Send(string(session.EncodeResponse(id,
+				check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
 			t.Survives("an answer to a request that it had cancelled")
 		}
 	}
@@ -88,9 +89,12 @@ func lateAnswers(t *check.T, a asking.Asker, method string) {
 		t.Survives("bad answers to " + method)
 		return
 	}
-	t.Await(running.FrameIndex, func(m wire.Message) bool { return m.Method() == method || m.IsResponse() && m.ID().Equal(running.ID) })
+	t.Await(running.FrameIndex, func(m wire.Message) bool {
+		return m.Method() == method || m.IsResponse() && m.ID().Equal(running.ID)
+	})
 	if _, ok := t.Try(t.Facts.BarrierMethod, nil).Answer(); !ok {
-		t.Fail("an answer to "+t.Facts.BarrierMethod, "none", "while it waits for an answer to %s the server answers nothing else", method)
+		t.Fail("an answer to "+t.Facts.BarrierMethod, "none",
+			"while it waits for an answer to %s the server answers nothing else", method)
 	}
 	t.Client().Answer(nil)
 	for _, ask := range t.Client().Requests(running.FrameIndex) {

@@ -111,9 +111,11 @@ func ListedEverywhere(t *check.T, l offer.List) {
 		t.NotObserved(l.Method+" could not be read to its end", "")
 	}
 	switch {
-	case !second.isStable() && offer.SameNames(second.before, third.before) && offer.SameNames(second.after, third.after):
+	case !second.isStable() && offer.SameNames(second.before, third.before) &&
+		offer.SameNames(second.after, third.after):
 		t.Fail(strings.Join(second.before, " "), strings.Join(second.after, " "),
-			"after requests that only read, %s returns another set of entries; it does so on another connection too", l.Method)
+			"after requests that only read, %s returns another set of entries; it does so on another connection too",
+			l.Method)
 	case second.isStable() && third.isStable() && !offer.SameNames(second.before, third.before):
 		t.Fail(strings.Join(second.before, " "), strings.Join(third.before, " "),
 			"%s returns different sets of entries on two connections that were opened one after the other", l.Method)

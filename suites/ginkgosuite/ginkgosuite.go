@@ -80,7 +80,9 @@ func Run(ctx context.Context, target suites.Target, options ...suites.Option) (*
 	}
 	runSpecs(e, func() {
 		for _, rev := range e.Revisions() {
-			container(e, rev, &lane{rev: rev, parent: ctx, start: func(context.Context) (*engine.Engine, error) { return e, nil }})
+			container(e, rev, &lane{rev: rev, parent: ctx, start: func(context.Context) (*engine.Engine, error) {
+				return e, nil
+			}})
 		}
 	})
 	return e.Finish(ctx), nil
@@ -122,7 +124,9 @@ func container(e *engine.Engine, rev spec.Revision, l *lane) {
 				for _, c := range planned {
 					if c.Area == area {
 						at := types.CodeLocation{FileName: c.File, LineNumber: c.Line}
-						ginkgo.It(c.ID+" "+c.Says, ginkgo.Label(string(c.Level)), at, func(ctx ginkgo.SpecContext) { l.conclude(ctx, c.ID) })
+						ginkgo.It(c.ID+" "+c.Says, ginkgo.Label(string(c.Level)), at, func(ctx ginkgo.SpecContext) {
+							l.conclude(ctx, c.ID)
+						})
 					}
 				}
 			})

@@ -116,7 +116,9 @@ func TestFiltersSelectWhatRuns(t *testing.T) {
 		runs      []string
 	}{
 		"label of an area": {func(s *types.SuiteConfig) { s.LabelFilter = "ping && MUST" }, []string{"ping.answered"}},
-		"focus":            {func(s *types.SuiteConfig) { s.FocusStrings = []string{"ping\\.answered "} }, []string{"ping.answered"}},
+		"focus": {func(s *types.SuiteConfig) {
+			s.FocusStrings = []string{"ping\\.answered "}
+		}, []string{"ping.answered"}},
 	} {
 		clear(asked)
 		var ran []string

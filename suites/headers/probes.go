@@ -59,7 +59,8 @@ func methodProbes() []check.Check {
 				}
 				p := posting.Posting{Method: posting.Discovery.Method, Params: check.VersionMeta(version)}
 				a := p.Post(t, check.With("Mcp-Protocol-Version", string(t.Rev)))
-				expectMismatch(t, "with the version "+version+" in _meta and another one in MCP-Protocol-Version", a, codes...)
+				expectMismatch(t, "with the version "+version+" in _meta and another one in MCP-Protocol-Version", a,
+					codes...)
 			},
 		},
 		{
@@ -101,14 +102,16 @@ func methodProbes() []check.Check {
 			// 6.2.2.1).
 			Probe: func(t *check.T) {
 				const method = "Server/Discover"
-				posting.ExpectRefused(t, "with Mcp-Method: "+method, posting.Discovery, check.With("Mcp-Method", method))
+				posting.ExpectRefused(t, "with Mcp-Method: "+method, posting.Discovery,
+					check.With("Mcp-Method", method))
 				t.Saw()
 				for _, p := range posting.NamedPostingsIfAny(t) {
 					name := otherCase(p.Name)
 					if name == p.Name || !isPlain(name) || p.Vain || p.Method == "resources/read" {
 						continue
 					}
-					posting.ExpectRefused(t, "with its name in another case in Mcp-Name", p, check.With("Mcp-Name", name))
+					posting.ExpectRefused(t, "with its name in another case in Mcp-Name", p,
+						check.With("Mcp-Name", name))
 				}
 			},
 		},
@@ -131,7 +134,8 @@ func methodProbes() []check.Check {
 						continue
 					}
 					if !isServedAsBytes(t, p, mixedCase.Replace(request)) {
-						t.Fail("a result", "a refusal", "%s with the names of its headers in another case was refused", p)
+						t.Fail("a result", "a refusal", "%s with the names of its headers in another case was refused",
+							p)
 					}
 					t.Saw()
 				}

@@ -61,7 +61,8 @@ func nameProbes() []check.Check {
 				for _, p := range encodedNames(t) {
 					if a := posting.Available(t, p.Post(t)); a.Mismatched() {
 						t.Fail("no error -32020", check.Describe(a.Exchange),
-							"%s, whose name must be encoded in Mcp-Name, was answered with %s", p, check.Describe(a.Exchange))
+							"%s, whose name must be encoded in Mcp-Name, was answered with %s", p,
+							check.Describe(a.Exchange))
 					}
 				}
 				for _, p := range posting.NamedPostings(t) {
@@ -82,7 +83,8 @@ func nameProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, p := range posting.NamedPostings(t) {
 					encoded := base64Value("=?BASE64?", p.Name)
-					posting.ExpectRefused(t, "with its name in Base64 after =?BASE64? in Mcp-Name", p, check.With("Mcp-Name", encoded))
+					posting.ExpectRefused(t, "with its name in Base64 after =?BASE64? in Mcp-Name", p,
+						check.With("Mcp-Name", encoded))
 					t.Saw()
 				}
 			},
@@ -104,7 +106,8 @@ func nameProbes() []check.Check {
 					a := posting.Available(t, p.Post(t, check.Without("Mcp-Name")))
 					if a.Mismatched() {
 						t.Fail("a result", check.Describe(a.Exchange),
-							"%s without Mcp-Name, which it does not require, was answered with %s", p, check.Describe(a.Exchange))
+							"%s without Mcp-Name, which it does not require, was answered with %s", p,
+							check.Describe(a.Exchange))
 					}
 					if a.Served() {
 						t.Saw()

@@ -58,7 +58,8 @@ func judges() []check.Check {
 				switch {
 				case h == nil:
 				case !h.Head.HTTP.IsEventStream():
-					j.FailAt(*h.Head, "the media type of the stream is %q", http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+					j.FailAt(*h.Head, "the media type of the stream is %q",
+						http.Header(h.Head.HTTP.Header).Get("Content-Type"))
 				default:
 					j.Saw()
 				}
@@ -105,7 +106,8 @@ func judges() []check.Check {
 						text = "http:" + text
 					}
 					if why := format.URIProblem(text); why != "" || m.HTTP.Body == "" {
-						j.FailAt(m, "the endpoint event has %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120), why)
+						j.FailAt(m, "the endpoint event has %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120),
+							why)
 					}
 					return true
 				})
@@ -128,7 +130,8 @@ func judges() []check.Check {
 				})
 				for _, x := range j.Exchanges() {
 					if len(x.Posted()) > 0 && x.Head != nil && x.Head.HTTP.Status < 300 && isMessage(x.Head.HTTP.Body) {
-						j.FailAt(*x.Head, "a POST was answered with a message itself: %s", wire.Clip(x.Head.HTTP.Body, 80))
+						j.FailAt(*x.Head, "a POST was answered with a message itself: %s",
+							wire.Clip(x.Head.HTTP.Body, 80))
 					}
 				}
 			},

@@ -109,7 +109,8 @@ func probes() []check.Check {
 				}
 				for _, m := range other.stream.Messages() {
 					if m.IsResponse() && slices.ContainsFunc(ids, m.ID().Equal) {
-						t.Fail("nothing", m.Summary(), "a message for an ended connection was answered on another one: %s", m.Summary())
+						t.Fail("nothing", m.Summary(),
+							"a message for an ended connection was answered on another one: %s", m.Summary())
 					}
 				}
 			},
@@ -141,7 +142,8 @@ func probes() []check.Check {
 						t.Note("the server still has HTTP+SSE, at %s, which this revision deprecates", to.Path)
 					}
 					id := wire.StringID("mcpcheck-older")
-					expectTaken(c, "initialize", string(session.EncodeMessage(id, "initialize", session.InitializeParams(spec.V2024_11_05, nil))))
+					expectTaken(c, "initialize", string(session.EncodeMessage(id, "initialize",
+						session.InitializeParams(spec.V2024_11_05, nil))))
 					t.Saw()
 					return
 				}
@@ -196,7 +198,8 @@ func expectSecondStream(t *check.T) {
 // of its connection, and a result is the one of this request.
 func expectOneAnswer(c *connection, name string, id wire.ID, isOwn func(result wire.Message) bool) {
 	if _, ok := c.awaitAnswer(id); !ok {
-		c.t.Fail("an answer on its stream", "none", "a request on %s of two connections was not answered on its stream", name)
+		c.t.Fail("an answer on its stream", "none", "a request on %s of two connections was not answered on its stream",
+			name)
 	}
 	c.settle()
 	var got []string

@@ -71,7 +71,8 @@ func originProbes() []check.Check {
 				for i, r := range foreignRequests(t) {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
 					status := "no answer"
-					if x, err := t.HTTP().TryPost(posting.Barrier(t, id), append(r.edits, check.At(c.endpoint))...); err == nil {
+					if x, err := t.HTTP().TryPost(posting.Barrier(t, id),
+						append(r.edits, check.At(c.endpoint))...); err == nil {
 						status, answered = check.Describe(x), true
 					}
 					posted[id.Key()] = fmt.Sprintf("a POST with %s was processed and answered with %s", r.what, status)
@@ -124,9 +125,11 @@ func originProbes() []check.Check {
 					}
 					c.settle()
 					if slices.ContainsFunc(c.stream.Messages(), check.ResponseTo(id)) {
-						t.Fail("no connection", check.Describe(x), "the server takes messages at %s, which other machines reach", address)
+						t.Fail("no connection", check.Describe(x),
+							"the server takes messages at %s, which other machines reach", address)
 					}
-					unclear = fmt.Sprintf("a server answers at %s with %s and may be another one", address, check.Describe(x))
+					unclear = fmt.Sprintf("a server answers at %s with %s and may be another one", address,
+						check.Describe(x))
 				}
 				if unclear != "" {
 					t.NotObserved(unclear, "")

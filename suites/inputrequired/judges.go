@@ -36,7 +36,8 @@ func judges() []check.Check {
 				check.Each(j, interimResults(j), func(s transcript.Message) bool {
 					for _, v := range schema.For(j.Rev).Validate(s.Definition, []byte(s.Body.Raw)) {
 						place := v.Pointer()
-						if !transcript.PointerMatches(place, transcript.CommonPlaces) && !transcript.PointerMatches(place, elsewhere) {
+						if !transcript.PointerMatches(place, transcript.CommonPlaces) &&
+							!transcript.PointerMatches(place, elsewhere) {
 							j.Fail(s.Entry, "%s: %s", s.Name, v)
 							break
 						}
@@ -60,7 +61,8 @@ func judges() []check.Check {
 						method := entry.Value.Get("method")
 						switch def, _ := schema.For(j.Rev).InputDefinitions(method.String()); {
 						case !entry.Value.IsObject():
-							j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer, wire.TypeName(entry.Value))
+							j.Fail(s.Entry, "%s: %s is %s, not a request", s.Name, entry.Pointer,
+								wire.TypeName(entry.Value))
 						case def == "":
 							j.Fail(s.Entry, "%s: %s/method is %s, which a server cannot request of a client",
 								s.Name, entry.Pointer, wire.Clip(method.Raw, 80))

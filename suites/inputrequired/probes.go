@@ -61,7 +61,8 @@ func responseProbes() []check.Check {
 						m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": responses}))
 						if check.Succeeded(t, m) {
 							t.Fail("an error, or another input_required result", m.Summary(),
-								"%s was retried with the inputResponses %s, and succeeded", r, wire.Clip(string(check.MustJSON(responses)), 80))
+								"%s was retried with the inputResponses %s, and succeeded", r,
+								wire.Clip(string(check.MustJSON(responses)), 80))
 						}
 						t.Saw()
 					}
@@ -159,7 +160,9 @@ func responseProbes() []check.Check {
 				sent := 0
 				if t.Declares("tools") {
 					sent++
-					expectAnswered(t, "tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
+					expectAnswered(t, "tools/call", check.Params{
+						"name": offer.UnknownTool, "arguments": check.Params{},
+					})
 				}
 				for _, x := range asking.Uses(t) {
 					if sent < most {

@@ -27,7 +27,8 @@ func stateProbes() []check.Check {
 					for _, invalid := range invalidStates(state) {
 						_, err := r.Presented(t, invalid.value)
 						if status := posting.RefusalStatus(err); status != 0 {
-							t.Note("a requestState of %s was refused by HTTP alone, with status %d", invalid.what, status)
+							t.Note("a requestState of %s was refused by HTTP alone, with status %d", invalid.what,
+								status)
 						} else if err != nil {
 							t.Fail("an answer to "+r.Method, err.Error(),
 								"%s was retried with a requestState of %s: %v", r, invalid.what, err)
@@ -123,7 +124,8 @@ func expectStateBound(t *check.T, r, other asking.Round) {
 		t.Mark(t.Frames(at)[0])
 		t.Fail("an error, or another input_required result", m.Summary(),
 			"%s with %s was retried with the requestState of %s with %s, and succeeded",
-			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Asker, wire.Clip(string(check.MustJSON(other.Params)), 80))
+			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Asker,
+			wire.Clip(string(check.MustJSON(other.Params)), 80))
 	}
 }
 

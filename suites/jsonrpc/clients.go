@@ -48,7 +48,8 @@ func clientJudges() []check.Check {
 				asks, answers := transcript.ServerRequests(j)
 				for i, ask := range asks {
 					method, answer := ask.Message.Method(), answers[i].Message
-					isUnknown := strings.HasPrefix(method, "mcpcheck/") && !schema.For(j.Rev).CanSend(wire.Server, method)
+					isUnknown := strings.HasPrefix(method, "mcpcheck/") &&
+						!schema.For(j.Rev).CanSend(wire.Server, method)
 					if !isUnknown || answer.Kind == wire.Invalid {
 						continue
 					}
@@ -71,12 +72,16 @@ func clientJudges() []check.Check {
 			// the client received could be read and every request has its own answer.
 			Judge: func(j *check.J) {
 				received := j.Received()
-				first := slices.IndexFunc(received, func(e wire.Entry) bool { return e.Message.Kind == wire.Notification })
+				first := slices.IndexFunc(received, func(e wire.Entry) bool {
+					return e.Message.Kind == wire.Notification
+				})
 				if first < 0 {
 					return
 				}
 				_, answers := transcript.ServerRequests(j)
-				unanswered := slices.ContainsFunc(answers, func(e wire.Entry) bool { return e.Message.Kind == wire.Invalid })
+				unanswered := slices.ContainsFunc(answers, func(e wire.Entry) bool {
+					return e.Message.Kind == wire.Invalid
+				})
 				for _, e := range j.Sent() {
 					m := e.Message
 					if e.Index < received[first].Index {

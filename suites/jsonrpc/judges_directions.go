@@ -33,7 +33,8 @@ func directionJudges() []check.Check {
 				}
 				in := revisionsWith(side, s.Message.Method())
 				if in != 0 && !in.Has(j.Rev) {
-					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev, in)
+					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev,
+						in)
 				}
 				return in != 0
 			})

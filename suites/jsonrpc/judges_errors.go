@@ -129,7 +129,8 @@ func errorJudges() []check.Check {
 					}
 					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
 					if !hasNoID && !j.Asked(e) {
-						j.Fail(e, "the error carries id %s, which was in nothing that was sent", wire.Clip(m.ID().String(), 80))
+						j.Fail(e, "the error carries id %s, which was in nothing that was sent",
+							wire.Clip(m.ID().String(), 80))
 					}
 					return hasNoID
 				})

@@ -14,7 +14,8 @@ const noMessage = "no message was sent"
 // messageJudges returns the judges of basic/index#messages (basic/messages in
 // 2024-11-05): the shape of requests, notifications and responses.
 func messageJudges() []check.Check {
-	return slices.Concat(envelopeJudges(), requestJudges(), responseJudges(), resultJudges(), errorJudges(), codeJudges())
+	return slices.Concat(envelopeJudges(), requestJudges(), responseJudges(), resultJudges(), errorJudges(),
+		codeJudges())
 }
 
 // envelopeJudges returns the judges of what all messages have in common.

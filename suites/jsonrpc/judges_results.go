@@ -48,7 +48,8 @@ func resultJudges() []check.Check {
 					}
 					isCore := resultType.Str == "complete" || resultType.Str == "input_required"
 					if !isCore && !mayBeOfExtension(j, e, resultType.Str) {
-						j.Fail(e, "resultType is %q, which no declared extension defines", wire.Clip(resultType.Str, 80))
+						j.Fail(e, "resultType is %q, which no declared extension defines",
+							wire.Clip(resultType.Str, 80))
 					}
 					return isCore
 				})

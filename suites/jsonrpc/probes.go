@@ -41,7 +41,8 @@ func messageProbes() []check.Check {
 						return m.IsResponse() && (m.ID().Equal(id) || !sent[m.ID().Key()])
 					})
 					if ok {
-						match.Expect(t, m).To(match.BeResult(), "%s with the id %s", t.Facts.BarrierMethod, wire.Clip(id.Raw, 40))
+						match.Expect(t, m).To(match.BeResult(), "%s with the id %s", t.Facts.BarrierMethod,
+							wire.Clip(id.Raw, 40))
 					} else {
 						t.Answer(call) // fails with the state of the server
 					}

@@ -168,7 +168,8 @@ func clientOpeningJudges() []check.Check {
 					switch {
 					case e.Index == ask.Index || e.Index > answer.Index || isSentBefore(e, ask):
 					case e.Index < ask.Index && m.Method() == "server/discover":
-					case m.Kind == wire.Request && m.Method() != "ping" && !strings.HasPrefix(m.Method(), "notifications/"):
+					case m.Kind == wire.Request && m.Method() != "ping" &&
+						!strings.HasPrefix(m.Method(), "notifications/"):
 						j.Fail(e, "the client sent a %s before initialize was answered", m.Summary())
 						return
 					}

@@ -61,7 +61,8 @@ func TestClientJudgesOrderMessagesByConnectionAndTime(t *testing.T) {
 			waitsForAnswer,
 		},
 		"initialized overtaken": {
-			[]wire.Frame{posted(1, "a", open, 0), opened, posted(3, "b", list, ms), posted(2, "a", initialized, 2*ms)}, "",
+			[]wire.Frame{posted(1, "a", open, 0), opened, posted(3, "b", list, ms), posted(2, "a", initialized, 2*ms)},
+			"",
 		},
 		"initialized late on one connection": {
 			[]wire.Frame{posted(1, "a", open, 0), opened, posted(3, "a", list, ms), posted(2, "a", initialized, 2*ms)},

@@ -95,7 +95,9 @@ func openingJudges() []check.Check {
 			Judge: func(j *check.J) {
 				results := transcript.ResultsOf(j, "initialize")
 				if j.Facts.Stateless {
-					results = transcript.Filter(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Result })
+					results = transcript.Filter(j.Sent(), func(e wire.Entry) bool {
+						return e.Message.Kind == wire.Result
+					})
 				}
 				check.Each(j, results, func(e wire.Entry) bool {
 					info := serverInfo(j, e)
@@ -116,7 +118,8 @@ func openingJudges() []check.Check {
 			Idle:  "the server sent no result",
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
-					if e.Message.Kind != wire.Result || e.Message.FormatError() != nil || !e.Message.Result().IsObject() {
+					if e.Message.Kind != wire.Result || e.Message.FormatError() != nil ||
+						!e.Message.Result().IsObject() {
 						return false
 					}
 					if !serverInfo(j, e).Exists() {

@@ -101,8 +101,10 @@ func capabilityJudges() []check.Check {
 					}
 					declared := transcript.MetaField(r.Message, spec.MetaClientCapabilities)
 					e.Message.Result().Get("inputRequests").ForEach(func(_, ask gjson.Result) bool {
-						if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" && !declared.Get(c).Exists() {
-							j.Fail(e, "the result asks for %s, but the request did not declare %s", ask.Get("method"), c)
+						if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" &&
+							!declared.Get(c).Exists() {
+							j.Fail(e, "the result asks for %s, but the request did not declare %s", ask.Get("method"),
+								c)
 						}
 						return true
 					})

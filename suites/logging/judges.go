@@ -114,7 +114,8 @@ func messageJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, logMessages(j), func(m logMessage) bool {
 					if id := wire.Member(m.params.Get("_meta"), spec.MetaSubscriptionID); id.Exists() {
-						j.Fail(m.Entry, "a log message was sent on the stream of the subscription %s", wire.Clip(id.Raw, 80))
+						j.Fail(m.Entry, "a log message was sent on the stream of the subscription %s",
+							wire.Clip(id.Raw, 80))
 					}
 					return true
 				})

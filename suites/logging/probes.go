@@ -89,7 +89,8 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, level := range []any{"verbose", "DEBUG", 3} {
 					m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{spec.MetaLogLevel: level}})
-					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "%s with the log level %#v", t.Facts.BarrierMethod, level)
+					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "%s with the log level %#v",
+						t.Facts.BarrierMethod, level)
 					t.Saw()
 				}
 			},

@@ -22,7 +22,9 @@ type dialogue struct {
 
 // toolDialogue returns the dialogue of a tool of the contract.
 func toolDialogue(t *check.T, suffix string) dialogue {
-	return dialogue{t, inputRequiredTool + suffix, "tools/call", callParams(t, inputRequiredTool+suffix, check.Params{})}
+	return dialogue{
+		t, inputRequiredTool + suffix, "tools/call", callParams(t, inputRequiredTool+suffix, check.Params{}),
+	}
 }
 
 // An interim is an input_required result.

@@ -101,7 +101,8 @@ func contentProbes() []check.Check {
 				mustBe(t, "the type of $defs.address", input.Get("$defs.address.type"), `"object"`)
 				mustBe(t, "the properties of $defs.address", input.Get("$defs.address.properties"),
 					`{"street":{"type":"string"},"city":{"type":"string"}}`)
-				mustBe(t, "the reference to $defs.address", input.Get("properties.address"), `{"$ref":"#/$defs/address"}`)
+				mustBe(t, "the reference to $defs.address", input.Get("properties.address"),
+					`{"$ref":"#/$defs/address"}`)
 				mustBe(t, "additionalProperties of the inputSchema", input.Get("additionalProperties"), "false")
 				t.Saw()
 			},
@@ -153,7 +154,8 @@ func verifyEmbedded(t *check.T, diff *differences) {
 	const tool = "test_embedded_resource"
 	content := callTool(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "resource")
-	mustBeContents(t, diff, "the resource in "+tool, content.Get("0.resource"), "test://embedded-resource", "text/plain",
+	mustBeContents(t, diff, "the resource in "+tool, content.Get("0.resource"), "test://embedded-resource",
+		"text/plain",
 		"This is an embedded resource content.")
 }
 

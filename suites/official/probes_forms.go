@@ -151,7 +151,8 @@ func verifyElicitation(t *check.T, diff *differences) {
 	}
 	diff.compareParts(t, "the text of test_elicitation", text, "testuser", "test@example.com")
 	for _, name := range []string{"username", "email"} {
-		diff.compareJSON(t, "the type of "+name+" in the form of test_elicitation", form.Get("properties."+name+".type"),
+		diff.compareJSON(t, "the type of "+name+" in the form of test_elicitation",
+			form.Get("properties."+name+".type"),
 			`"string"`)
 	}
 	diff.compareJSON(t, "required in the form of test_elicitation", form.Get("required"), `["username","email"]`)
@@ -221,7 +222,8 @@ func mustHaveTitles(t *check.T, diff *differences, field string, options gjson.R
 	for i, o := range options.Array() {
 		for _, member := range []string{"const", "title"} {
 			if v := o.Get(member); v.Type != gjson.String {
-				t.Fail("a string "+member, contract.ShortJSON(o), "option %d of %s has no string %s", i+1, field, member)
+				t.Fail("a string "+member, contract.ShortJSON(o), "option %d of %s has no string %s", i+1, field,
+					member)
 			}
 		}
 	}

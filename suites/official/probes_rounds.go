@@ -45,7 +45,8 @@ func inputRequiredProbes() []check.Check {
 				first := d.start()
 				key, entry := first.mustAskBy(d, "sampling/createMessage")
 				if len(entry.Get("params.messages").Array()) == 0 {
-					t.Fail("a message to the model", contract.ShortJSON(entry), "%s sends no message to the model", d.what)
+					t.Fail("a message to the model", contract.ShortJSON(entry), "%s sends no message to the model",
+						d.what)
 				}
 				const answer = "The capital of France is Paris."
 				text := d.completedText(d.next(first, check.Params{key: session.SamplingResult(answer)}))
@@ -88,7 +89,8 @@ func inputRequiredProbes() []check.Check {
 				first := d.start()
 				first.mustHaveState(d)
 				key, _ := first.mustAskBy(d, "elicitation/create")
-				mustContain(t, "the text of "+d.what, d.completedText(d.next(first, check.Params{key: okAnswer()})), "state-ok")
+				mustContain(t, "the text of "+d.what, d.completedText(d.next(first, check.Params{key: okAnswer()})),
+					"state-ok")
 				t.Saw()
 			},
 		},
@@ -130,7 +132,8 @@ func inputRequiredProbes() []check.Check {
 				second := d.mustAskForInput(d.next(first, check.Params{"step1": aliceAnswer()}))
 				second.mustAskUnder(d, "step2", "elicitation/create")
 				if first.mustHaveState(d) == second.mustHaveState(d) {
-					t.Fail("another requestState in the second round", contract.Quote(wire.Clip(second.mustHaveState(d), 60)),
+					t.Fail("another requestState in the second round",
+						contract.Quote(wire.Clip(second.mustHaveState(d), 60)),
 						"%s returns the same requestState in both rounds", d.what)
 				}
 				d.completedText(d.next(second, check.Params{"step2": acceptAnswer(check.Params{"color": "blue"})}))
@@ -243,7 +246,8 @@ func inputRequiredProbes() []check.Check {
 				d := toolDialogue(t, "elicitation")
 				first := d.start()
 				for _, answers := range []string{`{"user_name":12345}`, "null"} {
-					if m := d.next(first, json.RawMessage(answers)); m.Kind != wire.Error && !session.IsInputRequired(m) {
+					if m := d.next(first, json.RawMessage(answers)); m.Kind != wire.Error &&
+						!session.IsInputRequired(m) {
 						t.Fail("an error, or the input request again", m.Summary(),
 							"%s accepted the inputResponses %s", d.what, answers)
 					}

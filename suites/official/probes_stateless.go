@@ -28,7 +28,8 @@ func statelessProbes() []check.Check {
 				needed := m.Error().Get("data.requiredCapabilities")
 				if !needed.Get("sampling").IsObject() {
 					t.Fail(`requiredCapabilities with {"sampling":{}}`, contract.ShortJSON(needed),
-						"data.requiredCapabilities of the error is %s, which does not name sampling", contract.ShortJSON(needed))
+						"data.requiredCapabilities of the error is %s, which does not name sampling",
+						contract.ShortJSON(needed))
 				}
 				t.Saw()
 			},
@@ -67,9 +68,10 @@ func statelessProbes() []check.Check {
 				params := callParams(t, tool, check.Params{})
 				from := t.Len()
 				mustSucceed(t, tool, t.Request("tools/call", params))
-				t.Forbid(from, "no notifications/message for a request without "+spec.MetaLogLevel, func(m wire.Message) bool {
-					return m.Method() == "notifications/message"
-				})
+				t.Forbid(from, "no notifications/message for a request without "+spec.MetaLogLevel,
+					func(m wire.Message) bool {
+						return m.Method() == "notifications/message"
+					})
 				t.Saw()
 			},
 		},
@@ -119,9 +121,10 @@ func statelessProbes() []check.Check {
 				defer t.Cancel(call)
 				mustSucceed(t, tool, t.Request("tools/call", triggerParams(tool)))
 				defer func() { t.Try("tools/call", triggerParams(tool)) }()
-				t.Forbid(call.FrameIndex, "no notifications/tools/list_changed on a stream for prompts", func(m wire.Message) bool {
-					return m.Method() == "notifications/tools/list_changed" && isOfSubscription(m, call)
-				})
+				t.Forbid(call.FrameIndex, "no notifications/tools/list_changed on a stream for prompts",
+					func(m wire.Message) bool {
+						return m.Method() == "notifications/tools/list_changed" && isOfSubscription(m, call)
+					})
 				t.Saw()
 			},
 		},

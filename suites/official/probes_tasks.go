@@ -164,7 +164,8 @@ func taskDeclarationProbes() []check.Check {
 				const other = "mcpcheck-no-such-task"
 				x := t.HTTP().Post(t.Frame(t.NextID(), "tasks/get", task.params()), check.With("Mcp-Name", other))
 				m, answered := t.HTTP().Response(x)
-				if code, _ := m.ErrorCode(); x.Status != http.StatusBadRequest || !answered || code != spec.HeaderMismatch {
+				if code, _ := m.ErrorCode(); x.Status != http.StatusBadRequest || !answered ||
+					code != spec.HeaderMismatch {
 					t.Fail(fmt.Sprint("HTTP status 400 and error ", spec.HeaderMismatch), check.Describe(x),
 						"tasks/get of a task with Mcp-Name %s was answered with %s", other, check.Describe(x))
 				}
@@ -201,7 +202,8 @@ func mustRefuseUndeclared(t *check.T, what string, m wire.Message) {
 // text.
 func mustGreetAtOnce(t *check.T, r gjson.Result) gjson.Result {
 	if isTask(r) || len(r.Get("content").Array()) == 0 {
-		t.Fail("a complete result with content", contract.ShortJSON(r), "greet was answered with %s", contract.ShortJSON(r))
+		t.Fail("a complete result with content", contract.ShortJSON(r), "greet was answered with %s",
+			contract.ShortJSON(r))
 	}
 	return r.Get("content.0.text")
 }

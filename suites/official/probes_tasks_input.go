@@ -60,14 +60,16 @@ func taskInputProbes() []check.Check {
 						"the task of multi_input does not request two inputs")
 				}
 				keys := slices.Sorted(maps.Keys(requests.Map()))
-				mustBeResult(t, "tasks/update with one of two answers", c.update(check.Params{keys[0]: confirmAnswer()}))
+				mustBeResult(t, "tasks/update with one of two answers",
+					c.update(check.Params{keys[0]: confirmAnswer()}))
 				hasRequest := func(task gjson.Result, key string) bool {
 					return wire.Member(task.Get("inputRequests"), key).Exists()
 				}
 				task, ok := c.waitUntil(func(task gjson.Result) bool { return !hasRequest(task, keys[0]) })
 				if !ok || task.Get("status").String() != "input_required" || !hasRequest(task, keys[1]) {
 					t.Fail("a task that requests only "+keys[1], contract.ShortJSON(task),
-						"%s was answered and %s was not, and the task of multi_input does not request the second", keys[0], keys[1])
+						"%s was answered and %s was not, and the task of multi_input does not request the second",
+						keys[0], keys[1])
 				}
 				mustBeResult(t, "tasks/update with the other answer", c.update(check.Params{keys[1]: confirmAnswer()}))
 				c.mustEnd("completed")
@@ -109,12 +111,14 @@ func taskInputProbes() []check.Check {
 				defer t.Cancel(call)
 				c.update(confirmAll(requests))
 				m, ok := t.Await(call.FrameIndex, func(m wire.Message) bool {
-					return m.Method() == "notifications/tasks" && m.Params().Get("taskId").Str == id && taskcalls.IsFinal(m.Params())
+					return m.Method() == "notifications/tasks" && m.Params().Get("taskId").Str == id &&
+						taskcalls.IsFinal(m.Params())
 				})
 				task, _ := c.waitUntil(taskcalls.IsFinal)
 				if !ok {
 					t.Fail("notifications/tasks of the end of the task", "none",
-						"the task is %s, and the subscription received no notification of it", task.Get("status").String())
+						"the task is %s, and the subscription received no notification of it",
+						task.Get("status").String())
 				}
 				if !isOfSubscription(m, call) {
 					t.Fail("the id of the subscription in _meta", contract.ShortJSON(m.Params()),
@@ -203,7 +207,8 @@ func verifyTaskInput(t *check.T, diff *differences) {
 	}
 	for key, entry := range requests.Map() {
 		contract.MustBeNonEmpty(t, "the method of the input request "+wire.Clip(key, 40), entry.Get("method"))
-		diff.compareText(t, "the method of the input request of confirm_delete", entry.Get("method"), "elicitation/create")
+		diff.compareText(t, "the method of the input request of confirm_delete", entry.Get("method"),
+			"elicitation/create")
 	}
 	diff.compare(t, "the input requests of confirm_delete", len(requests.Map()) == 1, requests, "one elicitation")
 }

@@ -48,7 +48,8 @@ func taskLifecycleProbes() []check.Check {
 					contract.MustBeNonEmpty(t, "the taskId of slow_compute with 0 seconds", r.Get("taskId"))
 				} else if !r.Get("content").IsArray() {
 					got := contract.ShortJSON(r)
-					t.Fail("a task, or a result with content", got, "slow_compute with 0 seconds was answered with %s", got)
+					t.Fail("a task, or a result with content", got, "slow_compute with 0 seconds was answered with %s",
+						got)
 				}
 				t.Saw()
 			},
@@ -62,7 +63,8 @@ func taskLifecycleProbes() []check.Check {
 				c := startComputing(t, 60)
 				defer c.cancel()
 				task := mustBeResult(t, "tasks/get", t.Request("tasks/get", c.params()))
-				contract.MustBeString(t, "the taskId in the answer to tasks/get", task.Get("taskId"), c.created.Get("taskId").Str)
+				contract.MustBeString(t, "the taskId in the answer to tasks/get", task.Get("taskId"),
+					c.created.Get("taskId").Str)
 				contract.MustBeString(t, "the status of a task that was just created", task.Get("status"), "working")
 				t.Saw()
 			},
@@ -170,7 +172,8 @@ func taskLifecycleProbes() []check.Check {
 				if !task.Get("result").IsObject() {
 					t.NotObserved("the task of slow_compute has no result", "")
 				}
-				mustLack(t, "the _meta of the result of a task", task.Get("result._meta"), "io.modelcontextprotocol/related-task")
+				mustLack(t, "the _meta of the result of a task", task.Get("result._meta"),
+					"io.modelcontextprotocol/related-task")
 				t.Saw()
 			},
 		},

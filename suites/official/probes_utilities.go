@@ -34,7 +34,9 @@ func utilityProbes() []check.Check {
 				from := t.Len()
 				mustSucceed(t, tool, t.Request("tools/call", params))
 				last := -1
-				for _, text := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+				for _, text := range []string{
+					"Tool execution started", "Tool processing data", "Tool execution completed",
+				} {
 					m, ok := t.Await(from, func(m wire.Message) bool {
 						return m.Method() == "notifications/message" && hasLogText(m.Params().Get("data"), text)
 					})
@@ -97,7 +99,8 @@ func utilityProbes() []check.Check {
 				const prompt = "test_prompt_with_arguments"
 				listedItem(t, offer.PromptsList, "prompt", prompt)
 				if !t.Declares("completions") {
-					t.Fail("the capability completions", "none", "the server does not declare the capability completions")
+					t.Fail("the capability completions", "none",
+						"the server does not declare the capability completions")
 				}
 				values := mustBeResult(t, "completion/complete", t.Request("completion/complete", check.Params{
 					"ref":      check.Params{"type": "ref/prompt", "name": prompt},

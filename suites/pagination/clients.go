@@ -59,7 +59,8 @@ func clientJudges() []check.Check {
 					}
 					followed := sentCursor(j, method, e.Index+1, len(j.Entries()), true)
 					if !followed && transcript.WentOn(j.Entries(), e.Index) {
-						j.Fail(e, "the client followed the cursors of %s up to the empty one and did not follow that", method)
+						j.Fail(e, "the client followed the cursors of %s up to the empty one and did not follow that",
+							method)
 					}
 					return followed
 				})

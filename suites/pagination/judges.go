@@ -30,7 +30,8 @@ func judges() []check.Check {
 					check.Each(j, transcript.Results(j, method), func(r transcript.Answered) bool {
 						next := r.Result.Get("nextCursor")
 						if next.Exists() && next.Type != gjson.String {
-							j.Fail(r.Answer, "nextCursor in the result of %s is %s, not a string", method, wire.TypeName(next))
+							j.Fail(r.Answer, "nextCursor in the result of %s is %s, not a string", method,
+								wire.TypeName(next))
 						}
 						return next.Type == gjson.String
 					})

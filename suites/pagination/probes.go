@@ -55,7 +55,8 @@ func probes() []check.Check {
 					}
 					if w.Broke != "" && len(w.Pages) < offer.MaxPages {
 						t.Mark(w.Last)
-						t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", l.Method, len(w.Pages), w.Broke)
+						t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", l.Method,
+							len(w.Pages), w.Broke)
 					}
 					if len(w.Pages) > 1 {
 						t.Saw()
@@ -80,15 +81,18 @@ func probes() []check.Check {
 						for _, item := range p.Items {
 							if first, ok := page[item.Raw]; ok && first < i {
 								t.Mark(p.Answer)
-								t.Fail("entries that follow page "+wire.Clip(p.Cursor, 60), "an entry of a previous page",
-									"%s: page %d repeats %q of page %d", w.Method, i+1, wire.Clip(item.Get(w.Key).String(), 80), first+1)
+								t.Fail("entries that follow page "+wire.Clip(p.Cursor, 60),
+									"an entry of a previous page",
+									"%s: page %d repeats %q of page %d", w.Method, i+1,
+									wire.Clip(item.Get(w.Key).String(), 80), first+1)
 							}
 							page[item.Raw] = i
 						}
 					}
 					if last := w.Pages[len(w.Pages)-1]; w.Loops != "" && len(last.Items) == 0 {
 						t.Mark(last.Answer)
-						t.Fail("an end", "cursor "+wire.Clip(w.Loops, 60), "%s has no end: an empty page repeats a cursor", w.Method)
+						t.Fail("an end", "cursor "+wire.Clip(w.Loops, 60),
+							"%s has no end: an empty page repeats a cursor", w.Method)
 					}
 					t.Saw()
 				}
@@ -108,17 +112,20 @@ func probes() []check.Check {
 				for _, w := range walks(t, 1) {
 					first := w.Names(w.Pages[0].Items)
 					m := t.Request(w.Method, check.Params{})
-					match.Expect(t, m).To(match.BeResult(), "%s was answered with a page, then with empty params", w.Method)
+					match.Expect(t, m).To(match.BeResult(), "%s was answered with a page, then with empty params",
+						w.Method)
 					list := m.Result().Get(w.Member)
 					if !list.IsArray() {
-						t.Fail("the first page", m.Summary(), "%s with empty params has no array %s", w.Method, w.Member)
+						t.Fail("the first page", m.Summary(), "%s with empty params has no array %s", w.Method,
+							w.Member)
 					}
 					again := w.Names(list.Array())
 					if len(first) == 0 {
 						continue
 					}
 					if !slices.ContainsFunc(first, func(name string) bool { return slices.Contains(again, name) }) {
-						t.Fail("the first page again", m.Summary(), "%s without a cursor returned another page the second time", w.Method)
+						t.Fail("the first page again", m.Summary(),
+							"%s without a cursor returned another page the second time", w.Method)
 					}
 					if offer.SameNames(first, again) && !slices.Equal(first, again) {
 						t.Note("%s returns the same entries in another order each time", w.Method)
@@ -142,7 +149,8 @@ func probes() []check.Check {
 					if r.Err != nil {
 						t.NotObserved(r.Err.Error(), "")
 					}
-					match.Expect(t, r).To(match.BeResult(), "%s: the cursor of the second page was sent again", w.Method)
+					match.Expect(t, r).To(match.BeResult(), "%s: the cursor of the second page was sent again",
+						w.Method)
 					again := r.Message.Result().Get(w.Member).Array()
 					if !offer.SameNames(w.Names(p.Items), w.Names(again)) && !listChanged(t, p.Answer.Index) {
 						t.Fail("the same page", r.Message.Summary(),
@@ -187,7 +195,8 @@ func probes() []check.Check {
 						continue
 					}
 					t.Mark(c.reply.Entry)
-					match.Expect(t, c.reply).To(match.BeError(spec.InvalidParams), "%s with a cursor that the server never returned", c.Method)
+					match.Expect(t, c.reply).To(match.BeError(spec.InvalidParams),
+						"%s with a cursor that the server never returned", c.Method)
 					t.Saw()
 				}
 			},
@@ -255,7 +264,9 @@ func invalidCursorsOf(w *offer.Walk, lists []*offer.Walk) []invalidCursor {
 		}
 	}
 	if next := w.Next(); len(next) > 1 {
-		out = append(out, invalidCursor{List: w.List, what: "a cursor without its last character", cursor: next[:len(next)-1]})
+		out = append(out, invalidCursor{
+			List: w.List, what: "a cursor without its last character", cursor: next[:len(next)-1],
+		})
 	}
 	return out
 }

@@ -45,7 +45,8 @@ func reportJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
 					if isUnknown(j, r) && (!isMisplaced(j, r) || j.Facts.Stateless) {
-						j.Fail(r.Entry, "progress was reported under the token %s, which no request has", wire.Clip(r.Token.Raw, 80))
+						j.Fail(r.Entry, "progress was reported under the token %s, which no request has",
+							wire.Clip(r.Token.Raw, 80))
 					}
 					return r.About != nil
 				})
@@ -82,7 +83,8 @@ func reportJudges() []check.Check {
 						return true
 					}
 					if given, retyped := p.Retyped(r); retyped && !p.Murky(r) {
-						j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80), wire.Clip(r.Token.Raw, 80))
+						j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80),
+							wire.Clip(r.Token.Raw, 80))
 					}
 					return false
 				})
@@ -241,7 +243,8 @@ func tokenJudges() []check.Check {
 						case e.From == j.Of && m.Kind == wire.Request && tokens[e.Index] != "":
 							for id, token := range open {
 								if token == tokens[e.Index] && id != m.ID().Key() {
-									j.Fail(e, "the request %s has the progress token of the open request with id %s", m.ID(), id)
+									j.Fail(e, "the request %s has the progress token of the open request with id %s",
+										m.ID(), id)
 								}
 							}
 							if len(open) > 0 {

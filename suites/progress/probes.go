@@ -28,7 +28,8 @@ func probes() []check.Check {
 					m := t.Request(t.Facts.BarrierMethod, check.Params{"_meta": check.Params{"progressToken": token}})
 					if m.Kind != wire.Result {
 						t.Fail("a result, as without a token", m.Summary(),
-							"%s with the progress token %#v was answered with %s", t.Facts.BarrierMethod, token, m.Summary())
+							"%s with the progress token %#v was answered with %s", t.Facts.BarrierMethod, token,
+							m.Summary())
 					}
 					t.Saw()
 				}

@@ -84,7 +84,8 @@ func judgesOfLists() []check.Check {
 			Idle:  "the server listed no prompt with arguments",
 			Hint:  "offer a prompt with arguments",
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListPromptsResult", "prompts.#.arguments|@flatten", []string{"/prompts/*/arguments/*/**"})
+				transcript.JudgeShape(j, "ListPromptsResult", "prompts.#.arguments|@flatten",
+					[]string{"/prompts/*/arguments/*/**"})
 			},
 		},
 	}

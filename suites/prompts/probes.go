@@ -123,7 +123,8 @@ func probes() []check.Check {
 					if m.Kind == wire.Result && !check.IsComplete(t, m) {
 						return
 					}
-					match.Expect(t, m).To(match.BeError(), "prompts/get for the prompt %q with an object as its argument %q",
+					match.Expect(t, m).To(match.BeError(),
+						"prompts/get for the prompt %q with an object as its argument %q",
 						wire.Clip(name, 80), wire.Clip(required, 80))
 					t.Saw()
 					return

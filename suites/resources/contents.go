@@ -27,7 +27,8 @@ func isWebURI(uri string) bool {
 // bytes; ok is false unless there is exactly one, with the URI of the resource.
 func onlyItem(t *check.T, u usage.Use) (item gjson.Result, size int, ok bool) {
 	items := u.Answer.Message.Result().Get("contents").Array()
-	if u.Err != nil || !check.IsComplete(t, u.Answer.Message) || len(items) != 1 || items[0].Get("uri").String() != u.Uri {
+	if u.Err != nil || !check.IsComplete(t, u.Answer.Message) || len(items) != 1 ||
+		items[0].Get("uri").String() != u.Uri {
 		return item, 0, false
 	}
 	item = items[0]

@@ -74,16 +74,17 @@ func judgesOfResources() []check.Check {
 			Idle:  noListed,
 			Hint:  offerResource,
 			Judge: func(j *check.J) {
-				check.Each(j, transcript.ListEntries(j, "resources/list", "resources"), func(l transcript.ListEntry) bool {
-					uri := l.Item.Get("uri")
-					if uri.Type != gjson.String {
-						return false
-					}
-					if problem := format.URIProblem(uri.Str); problem != "" {
-						j.Fail(l.Answer, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), problem)
-					}
-					return true
-				})
+				check.Each(j, transcript.ListEntries(j, "resources/list", "resources"),
+					func(l transcript.ListEntry) bool {
+						uri := l.Item.Get("uri")
+						if uri.Type != gjson.String {
+							return false
+						}
+						if problem := format.URIProblem(uri.Str); problem != "" {
+							j.Fail(l.Answer, "the uri %q of a resource %s", wire.Clip(uri.Str, 80), problem)
+						}
+						return true
+					})
 			},
 		},
 		{
@@ -137,7 +138,8 @@ func judgesOfTemplates() []check.Check {
 			Idle:  noTemplate,
 			Hint:  offerTemplate,
 			Judge: func(j *check.J) {
-				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates", []string{"/resourceTemplates/*/**"},
+				transcript.JudgeShape(j, "ListResourceTemplatesResult", "resourceTemplates",
+					[]string{"/resourceTemplates/*/**"},
 					"/resourceTemplates/*", "/resourceTemplates/*/uriTemplate", "/resourceTemplates/*/name")
 			},
 		},

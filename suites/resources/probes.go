@@ -88,7 +88,8 @@ func probesOfListed() []check.Check {
 					}
 					if r := readResource(t, u.Uri); r.Err == nil && r.Message.Kind == wire.Error {
 						t.Mark(r.Entry)
-						t.Fail("its contents", r.Message.Summary(), "%s is listed, and resources/read for it was answered with %s",
+						t.Fail("its contents", r.Message.Summary(),
+							"%s is listed, and resources/read for it was answered with %s",
 							wire.Clip(u.Uri, 120), r.Message.Summary())
 					}
 				}
@@ -122,7 +123,8 @@ func probesOfListed() []check.Check {
 					again, _, ok := onlyItem(t, u)
 					if ok && listed && again.Raw == item.Raw && entry.Get("size").Raw == size.Raw {
 						t.Mark(u.Answer)
-						t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n), "%s is listed with a size of %s bytes and has %d",
+						t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n),
+							"%s is listed with a size of %s bytes and has %d",
 							wire.Clip(u.Uri, 120), size.Raw, n)
 					}
 				}
@@ -154,7 +156,8 @@ func probesOfListed() []check.Check {
 						if format.MediaTypeOf(has.Str) != format.MediaTypeOf(named.Str) {
 							t.Mark(u.Answer)
 							t.Fail(named.Str, has.Str, "the template %s has the mimeType %s, and %s has %s",
-								wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.Uri, 120), has.Str)
+								wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.Uri, 120),
+								has.Str)
 						}
 						t.Saw()
 					}

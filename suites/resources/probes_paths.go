@@ -52,7 +52,8 @@ func probesOfPaths() []check.Check {
 							t.NotObserved("resources/read for "+wire.Clip(uri, 120)+" was not answered", "")
 						case holds(r.Message, token):
 							t.Mark(r.Entry)
-							t.Fail("an error", r.Message.Summary(), "%s, which leads out of the files that the server offers, was read",
+							t.Fail("an error", r.Message.Summary(),
+								"%s, which leads out of the files that the server offers, was read",
 								wire.Clip(uri, 200))
 						case r.Message.Kind == wire.Error:
 							t.Saw()

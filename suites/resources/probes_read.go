@@ -125,7 +125,8 @@ func probesOfURIs() []check.Check {
 					}
 					if len(m.Result().Get("contents").Array()) > 0 {
 						t.Mark(r.Entry)
-						t.Fail("an error", m.Summary(), "resources/read for %q, which is not a URI, returned contents", r.uri)
+						t.Fail("an error", m.Summary(), "resources/read for %q, which is not a URI, returned contents",
+							r.uri)
 					}
 					if m.Kind == wire.Error {
 						t.Saw()

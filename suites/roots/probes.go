@@ -51,7 +51,9 @@ func probes() []check.Check {
 						t.NotObserved("the request that uses roots was not answered: "+err.Error(), "")
 					}
 				}
-				isRequest := func(m wire.Message) bool { return m.Kind == wire.Request && m.Method() == asking.ListRoots }
+				isRequest := func(m wire.Message) bool {
+					return m.Kind == wire.Request && m.Method() == asking.ListRoots
+				}
 				if _, ok := t.AwaitBarrier(at, isRequest); !ok {
 					t.Fail("a request roots/list", "none",
 						"the server requested the roots before, and does not request them after notifications/roots/list_changed")
@@ -69,10 +71,13 @@ func probes() []check.Check {
 			Probe: func(t *check.T) {
 				a := asking.AskersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.RootsResult()["roots"].([]any), {}, {}} {
-					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return answerRoots(list...) })
+					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
+						return answerRoots(list...)
+					})
 					asking.Renewed(t, asking.ListRoots)
 					if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {
-						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v", a, len(list), err)
+						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v",
+							a, len(list), err)
 					}
 					t.Saw()
 				}
@@ -101,7 +106,8 @@ func probes() []check.Check {
 			Idle:  noRefusal,
 			Probe: func(t *check.T) {
 				expectRefused(t, func(inside, outside string) string {
-					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" + filepath.Base(outside)
+					return filepath.Dir(inside) + "/../" + filepath.Base(filepath.Dir(outside)) + "/" +
+						filepath.Base(outside)
 				})
 			},
 		},

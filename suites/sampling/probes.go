@@ -41,7 +41,8 @@ func probes() []check.Check {
 						if count.Used > 0 {
 							t.Mark(r.Entry)
 							t.Fail("a failure of the request", r.Message.Summary(),
-								"%s received a sampled message with the content %s, and used it", a, check.MustJSON(block))
+								"%s received a sampled message with the content %s, and used it", a,
+								check.MustJSON(block))
 						}
 						if count.Refused > 0 {
 							t.Saw()
@@ -65,11 +66,13 @@ func probes() []check.Check {
 					var turns atomic.Int64
 					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.ClientAnswer {
 						n := turns.Add(1)
-						isLast := asked.Params.Get("toolChoice.mode").String() == "none" || !asked.Params.Get("tools.0").Exists()
+						isLast := asked.Params.Get("toolChoice.mode").String() == "none" ||
+							!asked.Params.Get("tools.0").Exists()
 						if n > maxTurns || isLast {
 							return check.ClientAnswer{Result: session.SamplingResult("That is all.")}
 						}
-						return check.ClientAnswer{Result: session.ToolUseResult(asked.Params, fmt.Sprintf("mcpcheck-use-%d", n))}
+						return check.ClientAnswer{Result: session.ToolUseResult(asked.Params,
+							fmt.Sprintf("mcpcheck-use-%d", n))}
 					})
 					ended := invokeLong(t, a, maxTurns+1)
 					switch n := turns.Load(); {

@@ -44,20 +44,28 @@ func TestReadsTheRevisionOfASession(t *testing.T) {
 		rev            spec.Revision
 		spoken, opened bool
 	}{
-		"agreed":                    {init + agree("2025-06-18") + ready, spec.V2025_06_18, true, true},
-		"agreed, and left":          {init + agree("2025-06-18"), spec.V2025_06_18, true, true},
-		"another, and went on":      {init + agree("2024-11-05") + ready, spec.V2024_11_05, true, true},
-		"another, and left":         {init + agree("2024-11-05"), spec.V2025_06_18, false, true},
-		"unknown, and went on":      {init + agree("2999-01-01") + ready, spec.V2025_06_18, false, true},
-		"refused":                   {init + `<{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"?"}}`, spec.V2025_06_18, false, true},
-		"unanswered":                {init, spec.V2025_06_18, false, true},
-		"offer unpublished":         {strings.ReplaceAll(init, "2025-06-18", "2025-06-19"), "", false, true},
-		"found":                     {discover + found, spec.V2026_07_28, true, true},
-		"found, then initialize":    {discover + found + init + agree("2025-06-18") + ready, spec.V2026_07_28, true, true},
-		"foreign, then initialize":  {discover + foreign + init, spec.V2026_07_28, false, true},
-		"probed, then fell back":    {discover + none + init + agree("2025-06-18") + ready, spec.V2025_06_18, true, true},
-		"probed, then left":         {discover + none, spec.V2026_07_28, false, true},
-		"initialize in a batch":     {`>[` + strings.TrimSpace(init[1:]) + `]` + "\n" + agree("2025-06-18") + ready, spec.V2025_06_18, true, true},
+		"agreed":               {init + agree("2025-06-18") + ready, spec.V2025_06_18, true, true},
+		"agreed, and left":     {init + agree("2025-06-18"), spec.V2025_06_18, true, true},
+		"another, and went on": {init + agree("2024-11-05") + ready, spec.V2024_11_05, true, true},
+		"another, and left":    {init + agree("2024-11-05"), spec.V2025_06_18, false, true},
+		"unknown, and went on": {init + agree("2999-01-01") + ready, spec.V2025_06_18, false, true},
+		"refused": {
+			init + `<{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"?"}}`, spec.V2025_06_18, false, true,
+		},
+		"unanswered":        {init, spec.V2025_06_18, false, true},
+		"offer unpublished": {strings.ReplaceAll(init, "2025-06-18", "2025-06-19"), "", false, true},
+		"found":             {discover + found, spec.V2026_07_28, true, true},
+		"found, then initialize": {
+			discover + found + init + agree("2025-06-18") + ready, spec.V2026_07_28, true, true,
+		},
+		"foreign, then initialize": {discover + foreign + init, spec.V2026_07_28, false, true},
+		"probed, then fell back": {
+			discover + none + init + agree("2025-06-18") + ready, spec.V2025_06_18, true, true,
+		},
+		"probed, then left": {discover + none, spec.V2026_07_28, false, true},
+		"initialize in a batch": {
+			`>[` + strings.TrimSpace(init[1:]) + `]` + "\n" + agree("2025-06-18") + ready, spec.V2025_06_18, true, true,
+		},
 		"tools without an opening":  {`>{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "", false, false},
 		"nothing":                   {"", "", false, false},
 		"answer under another's id": {init + found + ready, spec.V2025_06_18, false, true},

@@ -44,7 +44,8 @@ func clientJudges() []check.Check {
 					case v.Type != gjson.String:
 						j.Fail(e, "the protocol version in _meta is %s, not a string", wire.TypeName(v))
 					case !date.MatchString(v.String()) && !serverLists(j, v.String()):
-						j.Fail(e, "the protocol version in _meta is %q, which names no revision", wire.Clip(v.String(), 40))
+						j.Fail(e, "the protocol version in _meta is %q, which names no revision",
+							wire.Clip(v.String(), 40))
 					}
 					return v.Exists()
 				})

@@ -31,7 +31,8 @@ func contentJudges() []check.Check {
 					check.Each(j, c.Blocks, func(b transcript.Block) bool {
 						switch kind := b.Value.Get("type"); {
 						case !b.Value.IsObject():
-							j.Fail(c.Entry, "%s: %s is %s, not a content block", c.Name, b.Pointer, wire.TypeName(b.Value))
+							j.Fail(c.Entry, "%s: %s is %s, not a content block", c.Name, b.Pointer,
+								wire.TypeName(b.Value))
 						case kind.Type != gjson.String:
 							j.Fail(c.Entry, "%s: %s/type is %s, not a string", c.Name, b.Pointer, wire.TypeName(kind))
 						case !slices.Contains(b.Types, kind.Str):

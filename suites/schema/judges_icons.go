@@ -34,7 +34,8 @@ func iconJudges() []check.Check {
 			Judge: func(j *check.J) {
 				for _, list := range transcript.Members(j, "icons") {
 					if !list.Value.IsArray() {
-						j.Fail(list.Entry, "%s: %s is %s, not an array", list.Name, list.Path, wire.TypeName(list.Value))
+						j.Fail(list.Entry, "%s: %s is %s, not an array", list.Name, list.Path,
+							wire.TypeName(list.Value))
 						continue
 					}
 					check.Each(j, items(list), func(icon transcript.Part) bool {
@@ -95,7 +96,8 @@ func iconJudges() []check.Check {
 							return false // schema.icons.shape judges it
 						}
 						if !iconSize.MatchString(size.Value.Str) {
-							j.Fail(i.message.Entry, "%s: %s is %q", i.message.Name, size.Pointer, wire.Clip(size.Value.Str, 40))
+							j.Fail(i.message.Entry, "%s: %s is %q", i.message.Name, size.Pointer,
+								wire.Clip(size.Value.Str, 40))
 						}
 						return true
 					})

@@ -105,7 +105,8 @@ func metaJudges() []check.Check {
 					case j.Facts.Stateless && k.prefix() == skillsPrefix:
 						return false
 					case j.Facts.Stateless && k.prefix() == officialPrefix:
-						j.Note("no revision has the _meta key %q: it may be of an official extension", wire.Clip(k.key, 80))
+						j.Note("no revision has the _meta key %q: it may be of an official extension",
+							wire.Clip(k.key, 80))
 						return false
 					}
 					k.fail(j, "has a prefix that is reserved for MCP, which does not define the key")

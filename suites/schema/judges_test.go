@@ -131,7 +131,9 @@ func TestTraceContextFormats(t *testing.T) {
 func TestContentTypesOfFactsAreThoseOfTheSchema(t *testing.T) {
 	for _, rev := range spec.Revisions() {
 		set, facts := schema.For(rev), rev.Facts()
-		for _, kind := range []string{"text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result"} {
+		for _, kind := range []string{
+			"text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result",
+		} {
 			block := `{"type":"` + kind + `"}`
 			isWrongType := func(v schema.Violation) bool { return v.Keyword == "enum" || v.Keyword == "const" }
 			known := func(def, instance string) bool {

@@ -32,7 +32,8 @@ func parseMetaKey(key string) metaKey {
 
 // fail fails the check of a judge, with what is wrong with the key.
 func (k metaKey) fail(j *check.J, format string, args ...any) {
-	j.Fail(k.in.Entry, "%s: %s: the key %q %s", k.in.Name, k.in.Path, wire.Clip(k.key, 80), fmt.Sprintf(format, args...))
+	j.Fail(k.in.Entry, "%s: %s: the key %q %s", k.in.Name, k.in.Path, wire.Clip(k.key, 80),
+		fmt.Sprintf(format, args...))
 }
 
 // prefix returns the prefix without the slash.

@@ -38,7 +38,8 @@ func metaProbes() []check.Check {
 					spec.MetaProtocolVersion: string(t.Rev),
 					spec.MetaClientInfo:      check.Params{"name": "mcpcheck", "version": "0.1.0"},
 				}))
-				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "a request without %s", spec.MetaClientCapabilities)
+				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "a request without %s",
+					spec.MetaClientCapabilities)
 				t.Saw()
 			},
 		},
@@ -139,7 +140,8 @@ func metaProbes() []check.Check {
 					isOtherError := m.Kind == wire.Error && code != spec.MissingClientCapability
 					if r.Err != nil || isOtherError || m.Result().Get("isError").Bool() {
 						t.Fail("error -32021", m.Summary(),
-							"the tool %q asks a client for input; it answered one without capabilities with %s", name, m.Summary())
+							"the tool %q asks a client for input; it answered one without capabilities with %s", name,
+							m.Summary())
 					}
 					t.Saw()
 				}

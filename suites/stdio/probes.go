@@ -58,10 +58,12 @@ func probes() []check.Check {
 				for i := range discoveries {
 					if m := t.Answer(discoveries[i]); !m.Result().Get("supportedVersions").Exists() {
 						t.Fail("the result of server/discover", m.Summary(),
-							"server/discover was sent beside requests of an unknown method and answered with %s", m.Summary())
+							"server/discover was sent beside requests of an unknown method and answered with %s",
+							m.Summary())
 					}
 					if m := t.Answer(unknown[i]); m.Result().Get("supportedVersions").Exists() {
-						t.Fail("an error", m.Summary(), "an unknown method was answered with the result of server/discover")
+						t.Fail("an error", m.Summary(),
+							"an unknown method was answered with the result of server/discover")
 					}
 					t.Saw()
 				}

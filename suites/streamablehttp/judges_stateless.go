@@ -122,7 +122,8 @@ func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) 
 			return false
 		}
 		if status := x.Head.HTTP.Status; status != http.StatusBadRequest {
-			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code, status)
+			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code,
+				status)
 		}
 		return true
 	})

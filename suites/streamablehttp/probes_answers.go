@@ -40,7 +40,8 @@ func answerProbes() []check.Check {
 						t.Fail("application/json or text/event-stream", check.Describe(a.x), "%s was posted", a)
 					case a.x.IsEventStream() && a.complete && !hasValidEvents(a.x):
 						t.HTTP().Mark(a.x)
-						t.Fail("an event stream", "no event", "the answer to %s has type text/event-stream and holds no event", a)
+						t.Fail("an event stream", "no event",
+							"the answer to %s has type text/event-stream and holds no event", a)
 					default:
 						t.Saw()
 					}
@@ -65,7 +66,8 @@ func answerProbes() []check.Check {
 					m := wire.Parse(body)
 					switch {
 					case m.SyntaxError != nil:
-						t.Fail("one JSON object", wire.Clip(string(body), 200), "the answer to %s is no JSON: %v", a, m.SyntaxError)
+						t.Fail("one JSON object", wire.Clip(string(body), 200), "the answer to %s is no JSON: %v", a,
+							m.SyntaxError)
 					case m.Kind == wire.Batch:
 						t.Fail("one JSON object", m.Summary(), "%s was answered with an array", a)
 					case !m.IsResponse() || !m.ID().Equal(a.request.ID()):
@@ -126,7 +128,8 @@ func answerProbes() []check.Check {
 				case m.Kind == wire.Error:
 					t.Saw()
 				case !isArray && (m.ID().Equal(ids[0]) || m.ID().Equal(ids[1])):
-					t.Fail("a refusal", check.Describe(x), "an array of two requests was processed, though %s has no batches", t.Rev)
+					t.Fail("a refusal", check.Describe(x),
+						"an array of two requests was processed, though %s has no batches", t.Rev)
 				}
 			},
 		},
@@ -159,9 +162,11 @@ func answerProbes() []check.Check {
 				x, err := b.TryPost(posting.Barrier(t))
 				switch {
 				case err != nil:
-					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v", t.Facts.BarrierMethod, err)
+					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v",
+						t.Facts.BarrierMethod, err)
 				case !posting.Served(t, x):
-					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types", t.Facts.BarrierMethod)
+					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types",
+						t.Facts.BarrierMethod)
 				}
 				t.Saw()
 			},
@@ -258,7 +263,10 @@ type mediaTypeField struct {
 func mediaTypeFields() []mediaTypeField {
 	return []mediaTypeField{
 		{"Content-Type text/plain", check.With("Content-Type", "text/plain")},
-		{"Content-Type application/x-www-form-urlencoded", check.With("Content-Type", "application/x-www-form-urlencoded")},
+		{
+			"Content-Type application/x-www-form-urlencoded",
+			check.With("Content-Type", "application/x-www-form-urlencoded"),
+		},
 		{"no Content-Type", check.Without("Content-Type")},
 		{"Content-Type application/json; charset=utf-8", check.With("Content-Type", "application/json; charset=utf-8")},
 		{"Accept application/json alone", check.With("Accept", "application/json")},

@@ -85,9 +85,11 @@ func endpointProbes() []check.Check {
 					case err != nil:
 						unclear = fmt.Sprintf("it is not known whether a server listens at %s: %v", address, err)
 					case posting.Served(t, x):
-						t.Fail("no connection", check.Describe(x), "the server answers at %s, which other machines reach", address)
+						t.Fail("no connection", check.Describe(x),
+							"the server answers at %s, which other machines reach", address)
 					default:
-						unclear = fmt.Sprintf("a server answers at %s with %s and may be another one", address, check.Describe(x))
+						unclear = fmt.Sprintf("a server answers at %s with %s and may be another one", address,
+							check.Describe(x))
 					}
 				}
 				if unclear != "" {
@@ -199,7 +201,8 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
 		t.Fail("an answer", check.Describe(x), "%s of one of two clients was not answered by a response", summary)
 	}
 	if !m.ID().Equal(r.message.ID()) || r.isValid != (m.Kind == wire.Result) {
-		t.Fail("the answer to "+summary, m.Summary(), "%s of one of two clients got the answer to another request", summary)
+		t.Fail("the answer to "+summary, m.Summary(), "%s of one of two clients got the answer to another request",
+			summary)
 	}
 	t.Saw()
 }

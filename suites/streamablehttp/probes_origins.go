@@ -38,7 +38,8 @@ func originProbes() []check.Check {
 				}
 				if len(served) > 0 {
 					t.HTTP().Mark(served[0].x)
-					t.Fail("a refusal", served[0].answer, "%s was served (%d of %d requests with a foreign Origin were)",
+					t.Fail("a refusal", served[0].answer,
+						"%s was served (%d of %d requests with a foreign Origin were)",
 						served[0].what, len(served), len(trial.requests))
 				}
 				for _, r := range trial.requests {

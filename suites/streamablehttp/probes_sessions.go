@@ -82,7 +82,8 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := openIdentifiedSession(t)
 				unknown := check.With(posting.SessionField, "mcpcheck-no-such-session")
-				if x, err := t.HTTP().TryPost(posting.Barrier(t), unknown); err == nil && x.Status != http.StatusNotFound {
+				if x, err := t.HTTP().TryPost(posting.Barrier(t), unknown); err == nil &&
+					x.Status != http.StatusNotFound {
 					t.Note("a session id that the server never gave is answered with %s", check.Describe(x))
 				}
 				hasStream := false

@@ -53,7 +53,8 @@ func statelessProbes() []check.Check {
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
 					x := t.HTTP().Request(method, acceptStream())
 					x.Close()
-					if posting.Unavailable(x.Status) || x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden {
+					if posting.Unavailable(x.Status) || x.Status == http.StatusUnauthorized ||
+						x.Status == http.StatusForbidden {
 						t.NotObserved(method+" was answered with "+check.Describe(x), "")
 					}
 					match.Expect(t, x.Status).To(match.BeStatus(http.StatusMethodNotAllowed), "a %s was sent", method)
@@ -87,7 +88,8 @@ func statelessProbes() []check.Check {
 					for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
 						id := posting.Available(t, p.Post(t, edits...)).Header.Get(posting.SessionField)
 						if id != "" {
-							t.Fail("no Mcp-Session-Id", "Mcp-Session-Id: "+wire.Clip(id, 80), "the answer to %s has an Mcp-Session-Id", p)
+							t.Fail("no Mcp-Session-Id", "Mcp-Session-Id: "+wire.Clip(id, 80),
+								"the answer to %s has an Mcp-Session-Id", p)
 						}
 						t.Saw()
 					}
@@ -104,7 +106,8 @@ func statelessProbes() []check.Check {
 			Idle:  "no request was sent",
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
-				posting.ExpectServed(t, "with a Last-Event-ID", posting.Discovery, check.With("Last-Event-ID", "mcpcheck-1"))
+				posting.ExpectServed(t, "with a Last-Event-ID", posting.Discovery,
+					check.With("Last-Event-ID", "mcpcheck-1"))
 				t.Saw()
 			},
 		},
@@ -134,7 +137,8 @@ func statelessProbes() []check.Check {
 				posting.Discovery.Post(t)
 				if all := resumed.Messages(); resumed.IsEventStream() && len(all) > 0 {
 					t.Fail("HTTP status 405", check.Describe(resumed),
-						"a GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80), all[0].Summary())
+						"a GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80),
+						all[0].Summary())
 				}
 				posting.SayingSomething(t, resumed)
 				t.Saw()
@@ -200,7 +204,8 @@ func streamedAnswer(t *check.T) *check.Exchange {
 		}
 	}
 	if !watch.DeclaresChanges(t) {
-		t.NotObserved("no request was answered with a stream", "--allow-tools NAME,… allows tools that are not read-only")
+		t.NotObserved("no request was answered with a stream",
+			"--allow-tools NAME,… allows tools that are not read-only")
 	}
 	x := t.HTTP().Post(t.Frame(t.NextID(), "subscriptions/listen", watch.DeclaredFilter(t).Params()))
 	t.HTTP().AwaitMessage(x, t.Timeout(), func(m wire.Message) bool {

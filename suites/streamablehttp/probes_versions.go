@@ -65,7 +65,8 @@ func versionProbes() []check.Check {
 					t.NotApplicable("the server does not speak 2025-03-26, the version of a request without MCP-Protocol-Version")
 				default:
 					posting.LeftToPoll(t, x)
-					t.Fail("a result", check.Describe(x), "%s without MCP-Protocol-Version was posted", t.Facts.BarrierMethod)
+					t.Fail("a result", check.Describe(x), "%s without MCP-Protocol-Version was posted",
+						t.Facts.BarrierMethod)
 				}
 			},
 		},

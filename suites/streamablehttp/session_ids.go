@@ -78,7 +78,8 @@ func expectDistinct(t *check.T, ids []string) {
 	first := map[string]int{}
 	for i, id := range ids {
 		if at, ok := first[id]; ok {
-			t.Fail("an id of its own for each session", wire.Clip(id, 80), "sessions %d and %d have the same id", at+1, i+1)
+			t.Fail("an id of its own for each session", wire.Clip(id, 80), "sessions %d and %d have the same id", at+1,
+				i+1)
 		}
 		first[id] = i
 	}

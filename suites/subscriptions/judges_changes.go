@@ -171,7 +171,8 @@ func (r *updateReader) judgeUpdate(e wire.Entry, uri string) {
 		r.j.Saw()
 	case delayed || !r.known[uri]:
 	case ended == nil:
-		r.j.Fail(e, "%s came for %q, which the client is not subscribed to", transcript.UpdatedMethod, wire.Clip(uri, 100))
+		r.j.Fail(e, "%s came for %q, which the client is not subscribed to", transcript.UpdatedMethod,
+			wire.Clip(uri, 100))
 	default:
 		if r.call > ended.call {
 			ended.updates, ended.call = ended.updates+1, r.call

@@ -173,7 +173,8 @@ func (r *reader) judgeCancelled() {
 				continue
 			}
 			r.broke(s.here[at].Entry, afterCancel,
-				"%s came on stream %s, which the client had cancelled before it opened another one for it", s.here[at].what, s.id)
+				"%s came on stream %s, which the client had cancelled before it opened another one for it",
+				s.here[at].what, s.id)
 			return
 		}
 	}

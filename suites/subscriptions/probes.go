@@ -36,7 +36,8 @@ func streamProbes() []check.Check {
 				case w.Got.Kind == wire.Error:
 					t.NotObserved("subscriptions/listen was answered with "+w.Got.Summary(), "")
 				case w.Got.IsResponse():
-					t.Fail(acknowledgment, w.Got.Summary(), "subscriptions/listen was answered at once, and never acknowledged")
+					t.Fail(acknowledgment, w.Got.Summary(),
+						"subscriptions/listen was answered at once, and never acknowledged")
 				case !w.Open:
 					t.Fail(acknowledgment, "nothing", "subscriptions/listen was neither acknowledged nor answered")
 				}
@@ -82,7 +83,8 @@ func streamProbes() []check.Check {
 				defer w.Stop()
 				switch {
 				case w.Got.Kind == wire.Error:
-					t.Fail(acknowledgment, w.Got.Summary(), "a filter with no member, all of which are optional, was refused")
+					t.Fail(acknowledgment, w.Got.Summary(),
+						"a filter with no member, all of which are optional, was refused")
 				case !w.Open && !w.Got.IsResponse():
 					t.Fail(acknowledgment, "nothing", "a filter with no member was neither acknowledged nor refused")
 				}
@@ -129,7 +131,8 @@ func streamProbes() []check.Check {
 					end, cancelled := w.Ended()
 					if end.Message.Kind == wire.Error && !cancelled && w.Open {
 						t.Mark(end)
-						t.Fail("a result", end.Message.Summary(), "when its input ended, the server ended a subscription by an error")
+						t.Fail("a result", end.Message.Summary(),
+							"when its input ended, the server ended a subscription by an error")
 					}
 					if cancelled || end.Message.Kind == wire.Result {
 						t.Saw()

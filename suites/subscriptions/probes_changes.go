@@ -101,7 +101,8 @@ func changeProbes() []check.Check {
 				if m.Kind == wire.Result {
 					t.Try("resources/unsubscribe", check.Params{"uri": uris[0]})
 				}
-				match.Expect(t, m).To(match.BeError(), "resources/subscribe was sent, and resources.subscribe is not declared")
+				match.Expect(t, m).To(match.BeError(),
+					"resources/subscribe was sent, and resources.subscribe is not declared")
 				t.Saw()
 			},
 		},

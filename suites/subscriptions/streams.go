@@ -218,7 +218,8 @@ func (r *reader) readResponse(e wire.Entry) {
 	case !id.Exists():
 		r.broke(e, endShape, "the result that ends a subscription has no subscription id")
 	case !s.id.Equal(wire.ID{Raw: id.Raw}):
-		r.broke(e, endShape, "the result that ends subscription %s has the subscription id %s", s.id, wire.Clip(id.Raw, 60))
+		r.broke(e, endShape, "the result that ends subscription %s has the subscription id %s", s.id,
+			wire.Clip(id.Raw, 60))
 	default:
 		r.kept(e, endShape)
 	}
@@ -231,7 +232,8 @@ func (r *reader) readNotification(e wire.Entry) {
 	method, id := e.Message.Method(), transcript.SubscriptionIDOf(e.Message.Params())
 	switch {
 	case method == "notifications/progress" && id.Exists():
-		r.broke(e, idElsewhere, "%s belongs to no stream, and has the subscription id %s", method, wire.Clip(id.Raw, 60))
+		r.broke(e, idElsewhere, "%s belongs to no stream, and has the subscription id %s", method,
+			wire.Clip(id.Raw, 60))
 	case method == "notifications/progress":
 		r.kept(e, idElsewhere)
 	case !transcript.IsChangeNotification(method):

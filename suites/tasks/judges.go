@@ -82,7 +82,8 @@ func judgesOfCapability() []check.Check {
 					}
 					for _, v := range schema.For(j.Rev).Validate("ServerCapabilities", []byte(capabilities.Raw)) {
 						switch {
-						case !transcript.PointerMatches(v.Pointer(), []string{"/tasks/**"}): // lifecycle.capabilities.types
+						// lifecycle.capabilities.types
+						case !transcript.PointerMatches(v.Pointer(), []string{"/tasks/**"}):
 						case isBooleanMember(capabilities, v.InstancePath):
 							j.Note("the capability %s is a boolean; the schema has an object", v.InstancePath)
 						default:

@@ -33,7 +33,8 @@ func judgesOfInput() []check.Check {
 				for _, in := range inputsOfTasks(j) {
 					check.Each(j, statusNotifications(j), func(e wire.Entry) bool {
 						p := e.Message.Params()
-						return e.Index < in.Index && p.Get("taskId").String() == in.id && p.Get("status").String() == "input_required"
+						return e.Index < in.Index && p.Get("taskId").String() == in.id &&
+							p.Get("status").String() == "input_required"
 					})
 					check.Each(j, taskStates(j), func(s taskState) bool {
 						waits := s.request.Index > in.Index && (!in.isAnswered() || s.Index < in.answer.Index)
@@ -136,7 +137,8 @@ func inputsOfTasks(j *check.J) []taskInput {
 		}
 		for _, e := range j.Received() {
 			for i, in := range out {
-				if e.Message.IsResponse() && !in.isAnswered() && e.Index > in.Index && e.Message.ID().Equal(in.Message.ID()) {
+				if e.Message.IsResponse() && !in.isAnswered() && e.Index > in.Index &&
+					e.Message.ID().Equal(in.Message.ID()) {
 					out[i].answer = e
 				}
 			}

@@ -98,13 +98,16 @@ func judgesOfLifecycle() []check.Check {
 				check.Each(j, transcript.Results(j, "tasks/result"), func(r transcript.Answered) bool {
 					id := r.Request.Params().Get("taskId").String()
 					states := taskStates(j)
-					i := slices.IndexFunc(states, func(s taskState) bool { return s.id() == id && s.request.Index >= r.Answer.Index })
+					i := slices.IndexFunc(states, func(s taskState) bool {
+						return s.id() == id && s.request.Index >= r.Answer.Index
+					})
 					if r.Result.Get("isError").Type != gjson.True || i < 0 {
 						return false
 					}
 					status := states[i].status()
 					if status == "completed" {
-						j.Fail(states[i].Entry, "the tool of task %q failed, and the status of the task is completed", wire.Clip(id, 80))
+						j.Fail(states[i].Entry, "the tool of task %q failed, and the status of the task is completed",
+							wire.Clip(id, 80))
 					}
 					return status == "completed" || status == "failed"
 				})
@@ -149,7 +152,8 @@ func judgeFinal(j *check.J, statuses ...string) {
 			delete(ended, s.id())
 		case known && s.request.Index < was.index: // requested before the end was known
 		case known && s.status() != was.status:
-			j.Fail(s.Entry, "task %q was %s, and is now %s", wire.Clip(s.id(), 80), was.status, wire.Clip(s.status(), 40))
+			j.Fail(s.Entry, "task %q was %s, and is now %s", wire.Clip(s.id(), 80), was.status,
+				wire.Clip(s.status(), 40))
 			return
 		case known:
 			j.Saw()

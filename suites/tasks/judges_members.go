@@ -31,7 +31,9 @@ func judgesOfMembers() []check.Check {
 					if s.method == "tasks/get" {
 						elsewhere = append(elsewhere, "/ttl")
 					}
-					v := taskViolation(j, s.task, func(place string) bool { return !transcript.PointerMatches(place, elsewhere) })
+					v := taskViolation(j, s.task, func(place string) bool {
+						return !transcript.PointerMatches(place, elsewhere)
+					})
 					if v != "" {
 						j.Fail(s.Entry, "the task in the answer to %s: %s", s.method, v)
 					}
@@ -151,7 +153,8 @@ func judgesOfMembers() []check.Check {
 					case problem != "":
 						j.Fail(s.Entry, "lastUpdatedAt in the answer to %s %s", s.method, problem)
 					case createdProblem == "" && created.Sub(at) > time.Second:
-						j.Fail(s.Entry, "task %q was last updated %s before it was created", wire.Clip(s.id(), 80), created.Sub(at))
+						j.Fail(s.Entry, "task %q was last updated %s before it was created", wire.Clip(s.id(), 80),
+							created.Sub(at))
 					}
 					return true
 				})

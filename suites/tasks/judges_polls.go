@@ -87,7 +87,8 @@ func judgesOfPolls() []check.Check {
 					}
 					returned := slices.ContainsFunc(receivedResults(j, "tasks/list"), func(a wire.Entry) bool {
 						next := a.Message.Result().Get("nextCursor")
-						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String && next.Str == cursor.Str
+						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String &&
+							next.Str == cursor.Str
 					})
 					if !returned {
 						j.Fail(e, "the client returned no cursor %s for tasks/list", wire.Clip(cursor.Raw, 80))

@@ -30,7 +30,8 @@ func judgesOfRelations() []check.Check {
 					case !named.Exists():
 						j.Fail(r.Answer, "the result of task %q has no related-task in its _meta", wire.Clip(id, 80))
 					case named.String() != id:
-						j.Fail(r.Answer, "the result of task %q names the task %q", wire.Clip(id, 80), wire.Clip(named.String(), 80))
+						j.Fail(r.Answer, "the result of task %q names the task %q", wire.Clip(id, 80),
+							wire.Clip(named.String(), 80))
 					}
 					return true
 				})
@@ -51,7 +52,8 @@ func judgesOfRelations() []check.Check {
 					case !named.Exists():
 						j.Fail(p.Entry, "progress of task %q has no related-task in its _meta", wire.Clip(id, 80))
 					case named.String() != id:
-						j.Fail(p.Entry, "progress of task %q names the task %q", wire.Clip(id, 80), wire.Clip(named.String(), 80))
+						j.Fail(p.Entry, "progress of task %q names the task %q", wire.Clip(id, 80),
+							wire.Clip(named.String(), 80))
 					}
 					return true
 				})
@@ -68,7 +70,8 @@ func judgesOfRelations() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message
-					if m.Kind != wire.Request || m.Method() != "sampling/createMessage" && m.Method() != "elicitation/create" {
+					if m.Kind != wire.Request || m.Method() != "sampling/createMessage" &&
+						m.Method() != "elicitation/create" {
 						return false
 					}
 					named := relatedTask(m.Params())
@@ -78,9 +81,11 @@ func judgesOfRelations() []check.Check {
 					case !onlyTasksRun(j, e):
 						return false
 					case named.Exists():
-						j.Fail(e, "%s names the task %q, which does not exist", m.Method(), wire.Clip(named.String(), 80))
+						j.Fail(e, "%s names the task %q, which does not exist", m.Method(),
+							wire.Clip(named.String(), 80))
 					default:
-						j.Fail(e, "the server sent %s while only a task was running, and its _meta names no task", m.Method())
+						j.Fail(e, "the server sent %s while only a task was running, and its _meta names no task",
+							m.Method())
 					}
 					return true
 				})
@@ -116,7 +121,8 @@ func judgesOfRelations() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, statusNotifications(j), func(e wire.Entry) bool {
 					if params := e.Message.Params(); relatedTask(params).Exists() {
-						j.Fail(e, "the status of task %q has related-task in its _meta", wire.Clip(params.Get("taskId").String(), 80))
+						j.Fail(e, "the status of task %q has related-task in its _meta",
+							wire.Clip(params.Get("taskId").String(), 80))
 					}
 					return true
 				})

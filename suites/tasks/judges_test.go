@@ -38,8 +38,10 @@ func TestCountersFindsIDsThatDifferInANumber(t *testing.T) {
 func TestParseTimeReadsISO8601(t *testing.T) {
 	for raw, good := range map[string]bool{
 		`"2025-11-25T10:30:00Z"`: true, `"2025-11-25T10:30:00.123456+02:00"`: true, `"2025-11-25t10:30:00z"`: true,
-		`"2025-11-25 10:30:00Z"`: true, `"2025-11-25T10:30:00"`: true, `"20251125T103000Z"`: true, `"2025-11-25T10:30:00+0100"`: true, `"2025-11-25"`: true,
-		`"Tue, 25 Nov 2025 10:30:00 GMT"`: false, `"1732530600"`: false, `""`: false, `1732530600`: false, `null`: false, ``: false,
+		`"2025-11-25 10:30:00Z"`: true, `"2025-11-25T10:30:00"`: true, `"20251125T103000Z"`: true,
+		`"2025-11-25T10:30:00+0100"`: true, `"2025-11-25"`: true,
+		`"Tue, 25 Nov 2025 10:30:00 GMT"`: false, `"1732530600"`: false, `""`: false, `1732530600`: false,
+		`null`: false, ``: false,
 	} {
 		if _, problem := parseTime(gjson.Parse(raw)); (problem == "") != good {
 			t.Errorf("%s: %q", raw, problem)
@@ -52,9 +54,10 @@ func TestParseTimeReadsISO8601(t *testing.T) {
 func TestJudgesHaveASubjectInGoldenExchanges(t *testing.T) {
 	for _, c := range judges() {
 		c.Of = wire.Server
-		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" || slices.ContainsFunc(fixtures.Golden(spec.V2025_11_25), func(e fixtures.Exchange) bool {
-			return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
-		})
+		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" ||
+			slices.ContainsFunc(fixtures.Golden(spec.V2025_11_25), func(e fixtures.Exchange) bool {
+				return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
+			})
 		if !seen {
 			t.Errorf("%s has no evidence in any golden exchange", c.ID)
 		}
@@ -66,8 +69,15 @@ func TestPollsAtThePollIntervalPass(t *testing.T) {
 	for i := range 3 {
 		at := time.Duration(i) * 2 * time.Second
 		frames = append(frames,
-			wire.Frame{From: wire.Server, At: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tasks/get","params":{"taskId":"k7Qp2vXn"}}`, i)},
-			wire.Frame{From: wire.Client, At: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"taskId":"k7Qp2vXn","status":"working","pollInterval":2000}}`, i)})
+			wire.Frame{
+				From: wire.Server, At: at, Raw: fmt.Appendf(nil,
+					`{"jsonrpc":"2.0","id":%d,"method":"tasks/get","params":{"taskId":"k7Qp2vXn"}}`, i),
+			},
+			wire.Frame{
+				From: wire.Client, At: at, Raw: fmt.Appendf(nil,
+					`{"jsonrpc":"2.0","id":%d,"result":{"taskId":"k7Qp2vXn","status":"working","pollInterval":2000}}`,
+					i),
+			})
 	}
 	all := Checks()
 	c := all[slices.IndexFunc(all, func(c check.Check) bool { return c.ID == "tasks.poll.interval" })]

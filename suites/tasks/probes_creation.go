@@ -32,7 +32,8 @@ func probesOfCreation() []check.Check {
 					accepted = true
 					if !m.Result().Get("task").IsObject() || m.Result().Get("content").Exists() {
 						t.Mark(task.Created.Entry)
-						t.Fail("a result with task and without content", m.Summary(), "tool %q was called as a task", task.Name())
+						t.Fail("a result with task and without content", m.Summary(), "tool %q was called as a task",
+							task.Name())
 					}
 					t.Saw()
 				}
@@ -62,7 +63,8 @@ func probesOfCreation() []check.Check {
 						if again := createAlone(t, task); waitedForTool(again, task.Usual(), trip) {
 							t.Mark(again.Created.Entry)
 							t.Fail("the task, as soon as the call is accepted", "the task, when it had ended",
-								"tool %q takes %s; called as a task it was answered after %s, and %s after %s", task.Name(),
+								"tool %q takes %s; called as a task it was answered after %s, and %s after %s",
+								task.Name(),
 								task.Usual().Round(time.Millisecond), again.Created.Took.Round(time.Millisecond),
 								t.Facts.BarrierMethod, trip.Round(time.Millisecond))
 						}

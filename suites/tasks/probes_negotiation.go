@@ -102,7 +102,8 @@ func probesOfNegotiation() []check.Check {
 				tool, args := requireTool(t, noForbiddingTool,
 					func(tool gjson.Result) bool { return !offer.CanBeTask(tool) })
 				m := t.Request("tools/call", taskcalls.CallParams(&taskcalls.Task{Tool: tool, Args: args}, nil))
-				match.Expect(t, m).To(match.BeError(spec.MethodNotFound), "a call as a task of tool %q, which cannot be one",
+				match.Expect(t, m).To(match.BeError(spec.MethodNotFound),
+					"a call as a task of tool %q, which cannot be one",
 					tool.Get("name").String())
 				t.Saw()
 			},
@@ -146,9 +147,11 @@ func probesOfOptionalMethods() []check.Check {
 				code, _ := m.ErrorCode()
 				switch declared := t.Declares("tasks.cancel"); {
 				case declared && code == spec.MethodNotFound:
-					t.Fail("error -32602", m.Summary(), "the server declares tasks.cancel, and does not know tasks/cancel")
+					t.Fail("error -32602", m.Summary(),
+						"the server declares tasks.cancel, and does not know tasks/cancel")
 				case !declared && m.Kind == wire.Result:
-					t.Fail("error -32601", m.Summary(), "the server does not declare tasks.cancel, and tasks/cancel has a result")
+					t.Fail("error -32601", m.Summary(),
+						"the server does not declare tasks.cancel, and tasks/cancel has a result")
 				case !declared && code != spec.MethodNotFound:
 					t.NotObserved("tasks/cancel, which is not declared, was answered for an unknown task with "+m.Summary(), "")
 				}

@@ -33,7 +33,8 @@ func probesOfRequests() []check.Check {
 					if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 						continue
 					}
-					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "%s for a task that does not exist", method)
+					match.Expect(t, m).To(match.BeError(spec.InvalidParams), "%s for a task that does not exist",
+						method)
 					t.Saw()
 				}
 			},
@@ -126,7 +127,8 @@ func probesOfLists() []check.Check {
 				if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 					return
 				}
-				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "tasks/list with a cursor that the server never returned")
+				match.Expect(t, m).To(match.BeError(spec.InvalidParams),
+					"tasks/list with a cursor that the server never returned")
 				t.Saw()
 			},
 		},
@@ -161,7 +163,8 @@ func probesOfCancellation() []check.Check {
 						if e.Message.Kind == wire.Result && !taskcalls.IsFinal(e.Message.Result()) {
 							status := e.Message.Result().Get("status").Raw
 							t.Mark(e)
-							t.Fail("the status cancelled", status, "the task of tool %q was cancelled, and in %s its status is %s",
+							t.Fail("the status cancelled", status,
+								"the task of tool %q was cancelled, and in %s its status is %s",
 								c.Tool, []string{"the answer", "the answer to tasks/get after it"}[i], status)
 						}
 					}

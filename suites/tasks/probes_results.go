@@ -56,7 +56,8 @@ func probesOfResults() []check.Check {
 					if a, b := task.Result.Message, task.Again.Message; !taskcalls.SameOutcome(a, b) {
 						t.Mark(task.Again)
 						t.Fail(a.Summary(), b.Summary(),
-							"tasks/result of the task of tool %q was answered in another way the second time", task.Name())
+							"tasks/result of the task of tool %q was answered in another way the second time",
+							task.Name())
 					}
 					t.Saw()
 				}
@@ -76,8 +77,10 @@ func probesOfResults() []check.Check {
 					case hasOtherResult(task) && task.Still(t, hasOtherResult):
 						t.Mark(task.Result)
 						t.Fail(task.Direct[0].Message.Summary(), task.Result.Message.Summary(),
-							"tool %q returns the same result twice without a task, and another one as a task", task.Name())
-					case !hasOtherResult(task) && task.Ended() && task.Alike(wire.Result) && task.Result.Message.Kind == wire.Result:
+							"tool %q returns the same result twice without a task, and another one as a task",
+							task.Name())
+					case !hasOtherResult(task) && task.Ended() && task.Alike(wire.Result) &&
+						task.Result.Message.Kind == wire.Result:
 						t.Saw()
 					}
 				}
@@ -119,7 +122,8 @@ func probesOfResults() []check.Check {
 						t.Mark(task.Result)
 						t.Fail(direct, result, "tool %q without a task was answered with %s, and tasks/result with %s",
 							task.Name(), direct, result)
-					case !hasOtherError(task) && task.Ended() && task.Alike(wire.Error) && task.Result.Message.Kind == wire.Error:
+					case !hasOtherError(task) && task.Ended() && task.Alike(wire.Error) &&
+						task.Result.Message.Kind == wire.Error:
 						t.Saw()
 					}
 				}

@@ -220,9 +220,12 @@ func judgesOfMembers() []check.Check {
 					case !execution.Exists() || execution.IsObject() && !support.Exists():
 						return false
 					case !execution.IsObject():
-						j.Fail(l.Answer, "%s: execution is %s, not an object", transcript.ToolLabel(l.Item), wire.TypeName(execution))
-					case support.Type != gjson.String || !slices.Contains([]string{"forbidden", "optional", "required"}, support.Str):
-						j.Fail(l.Answer, "%s: taskSupport is %s", transcript.ToolLabel(l.Item), wire.Clip(support.Raw, 80))
+						j.Fail(l.Answer, "%s: execution is %s, not an object", transcript.ToolLabel(l.Item),
+							wire.TypeName(execution))
+					case support.Type != gjson.String ||
+						!slices.Contains([]string{"forbidden", "optional", "required"}, support.Str):
+						j.Fail(l.Answer, "%s: taskSupport is %s", transcript.ToolLabel(l.Item),
+							wire.Clip(support.Raw, 80))
 					}
 					return true
 				})

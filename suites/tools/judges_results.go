@@ -72,7 +72,8 @@ func judgesOfResults() []check.Check {
 				check.Each(j, callResults(j), func(c callResult) bool {
 					structured := c.result.Get("structuredContent")
 					if structured.Exists() && !structured.IsObject() {
-						j.Fail(c.answer, "%s: structuredContent is %s, not an object", c.label(), wire.TypeName(structured))
+						j.Fail(c.answer, "%s: structuredContent is %s, not an object", c.label(),
+							wire.TypeName(structured))
 					}
 					return structured.Exists()
 				})
@@ -149,7 +150,8 @@ func judgesOfResults() []check.Check {
 						return block.Get("type").String() == "resource"
 					})
 					if embeds && !j.Declares(wire.Server, "resources") {
-						j.Fail(c.answer, "tool %q embeds a resource, but the server does not declare resources", wire.Clip(c.tool, 80))
+						j.Fail(c.answer, "tool %q embeds a resource, but the server does not declare resources",
+							wire.Clip(c.tool, 80))
 					}
 					return embeds
 				})
@@ -170,9 +172,11 @@ func judgesOfResults() []check.Check {
 					}
 					switch {
 					case e.Message.Kind == wire.Error:
-						j.Fail(e, "the tool %s, which fails, was answered with the protocol %s", failingTool, e.Message.Summary())
+						j.Fail(e, "the tool %s, which fails, was answered with the protocol %s", failingTool,
+							e.Message.Summary())
 					case !e.Message.Result().Get("isError").Bool():
-						j.Fail(e, "the tool %s, which fails, was answered with a result without isError true", failingTool)
+						j.Fail(e, "the tool %s, which fails, was answered with a result without isError true",
+							failingTool)
 					}
 					return true
 				})

@@ -41,7 +41,8 @@ func probesOfCalls() []check.Check {
 				m := t.Request("tools/call", check.Params{"name": offer.UnknownTool, "arguments": check.Params{}})
 				match.Expect(t, m).To(match.BeError(), "tools/call of an unknown tool")
 				if code, _ := m.ErrorCode(); code != spec.InvalidParams {
-					t.Note("the server answers a call of an unknown tool with %d; the example of the page has -32602", code)
+					t.Note("the server answers a call of an unknown tool with %d; the example of the page has -32602",
+						code)
 				}
 				t.Saw()
 			},
@@ -103,11 +104,13 @@ func probesOfCalls() []check.Check {
 						t.Saw()
 					case m.Kind != wire.Result || !check.IsComplete(t, m):
 					case c.misfit.Repairable:
-						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool, c.misfit.Why)
+						t.Note("tool %q accepts arguments that break its schema, which a server may repair: %s", c.tool,
+							c.misfit.Why)
 					default:
 						t.Mark(c.answer)
 						t.Fail("an error, or a result with isError true", m.Summary(),
-							"the call of tool %q with arguments that break its inputSchema (%s) succeeded", c.tool, c.misfit.Why)
+							"the call of tool %q with arguments that break its inputSchema (%s) succeeded", c.tool,
+							c.misfit.Why)
 					}
 				}
 			},

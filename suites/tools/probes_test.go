@@ -16,8 +16,12 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 	var all []toolMisfit
 	for i := range 10 {
 		tool := gjson.Parse(fmt.Sprintf(`{"name":"t%d"}`, i))
-		for _, keyword := range []string{"additionalProperties", "required", "type", "type", "type", "type", "type", "type", "enum"} {
-			all = append(all, toolMisfit{tool, schema.InvalidArguments{Keyword: keyword, Repairable: keyword == "additionalProperties"}})
+		for _, keyword := range []string{
+			"additionalProperties", "required", "type", "type", "type", "type", "type", "type", "enum",
+		} {
+			all = append(all, toolMisfit{tool, schema.InvalidArguments{
+				Keyword: keyword, Repairable: keyword == "additionalProperties",
+			}})
 		}
 	}
 	keywords, tools := map[string]int{}, map[string]int{}
@@ -29,7 +33,8 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 			t.Error("a misfit that can be repaired comes before one that cannot")
 		}
 	}
-	if len(got) != offer.MaxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 || keywords["additionalProperties"] > 1 || len(tools) != 10 {
+	if len(got) != offer.MaxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 ||
+		keywords["additionalProperties"] > 1 || len(tools) != 10 {
 		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
 	}
 	if got := chooseMisfits(all[:9]); len(got) != offer.MaxMisfitsPerTool {

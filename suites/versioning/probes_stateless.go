@@ -35,7 +35,8 @@ func statelessProbes() []check.Check {
 					if r.reply.Err != nil {
 						on.Fail("error -32022", "no answer", "a request of the version %s: %v", r.version, r.reply.Err)
 					}
-					match.Expect(on, r.reply).To(match.BeError(spec.UnsupportedVersion), "a request of the version %s", r.version)
+					match.Expect(on, r.reply).To(match.BeError(spec.UnsupportedVersion), "a request of the version %s",
+						r.version)
 					t.Saw()
 				}
 			},
@@ -93,7 +94,8 @@ func statelessProbes() []check.Check {
 				defer on.Sessions().Leave()
 				var unsupported, supported []*check.Call
 				for range 3 {
-					unsupported = append(unsupported, on.Start("server/discover", check.VersionMeta(spec.FutureVersion)))
+					unsupported = append(unsupported,
+						on.Start("server/discover", check.VersionMeta(spec.FutureVersion)))
 					supported = append(supported, on.Start("server/discover", nil))
 				}
 				for i := range supported {
@@ -159,7 +161,8 @@ func statelessProbes() []check.Check {
 				on := t.Sessions().Use(o.At)
 				version := o.Answer.Result().Get("protocolVersion").String()
 				if v := spec.Revision(version); spec.Every.Has(v) && !spec.Handshake.Has(v) {
-					on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize", version)
+					on.Fail("a handshake revision", version, "initialize was answered with %s, which has no initialize",
+						version)
 				}
 				if o.Unsent != nil {
 					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
@@ -192,7 +195,8 @@ func statelessProbes() []check.Check {
 					code, _ := m.ErrorCode()
 					switch {
 					case m.Kind == wire.Result:
-						t.Fail("error -32601", m.Summary(), "%s, which the revision removed, was served", removed.method)
+						t.Fail("error -32601", m.Summary(), "%s, which the revision removed, was served",
+							removed.method)
 					case code != spec.MethodNotFound:
 						t.Note("%s was answered with %s rather than -32601", removed.method, m.Summary())
 					}

@@ -41,7 +41,8 @@ func directoryProbes() []check.Check {
 						if d = d.reread(t); len(d.Pages) == 0 {
 							t.Mark(d.Last)
 							t.Fail("a result with an array resources", d.Broke,
-								"%s is a directory of %s, and reading it was answered with %s", wire.Clip(d.uri, 120), d.skill, d.Broke)
+								"%s is a directory of %s, and reading it was answered with %s", wire.Clip(d.uri, 120),
+								d.skill, d.Broke)
 						}
 					}
 					for _, p := range d.Pages {
@@ -75,7 +76,8 @@ func directoryProbes() []check.Check {
 						}
 					}
 					files, _ := d.skill.childrenOf(d.uri)
-					return mustListAll(t, d, files, directory.holds, "%s is a file of %s, and its directory does not list it")
+					return mustListAll(t, d, files, directory.holds,
+						"%s is a file of %s, and its directory does not list it")
 				})
 			},
 		},

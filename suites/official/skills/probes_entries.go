@@ -55,7 +55,8 @@ func entryProbes() []check.Check {
 					}
 					for key := range front.Get("metadata").Map() {
 						if strings.HasPrefix(key, "io.modelcontextprotocol/") {
-							t.Note("the metadata of %s has the key %s, which is reserved for extensions of MCP", s, wire.Clip(key, 80))
+							t.Note("the metadata of %s has the key %s, which is reserved for extensions of MCP", s,
+								wire.Clip(key, 80))
 						}
 					}
 					return true
@@ -71,7 +72,8 @@ func entryProbes() []check.Check {
 			Probe: func(t *check.T) {
 				eachSkill(t, func(s skill) bool {
 					if v := s.Get("resources"); !v.IsArray() && (v.Type != gjson.String || v.Str != "dynamic") {
-						t.Fail(`an array, or "dynamic"`, contract.ShortJSON(v), "the resources of %s are %s", s, contract.ShortJSON(v))
+						t.Fail(`an array, or "dynamic"`, contract.ShortJSON(v), "the resources of %s are %s", s,
+							contract.ShortJSON(v))
 					}
 					return true
 				})

@@ -58,7 +58,8 @@ func fileProbes() []check.Check {
 						t.Mark(f.reply.Entry)
 						got := f.reply.Message.Summary()
 						t.Fail("its contents, a text or a blob", got,
-							"%s is a file of %s, and reading it was answered with %s", wire.Clip(f.uri, 120), f.skill, got)
+							"%s is a file of %s, and reading it was answered with %s", wire.Clip(f.uri, 120), f.skill,
+							got)
 					}
 					return true
 				})
@@ -96,7 +97,8 @@ func fileProbes() []check.Check {
 					}
 					if difference := contentDifference(record, bytes); difference != "" {
 						t.Mark(f.reply.Entry)
-						t.Fail(contract.ShortJSON(record), fmt.Sprintf("%d bytes, sha256:%x", len(bytes), sha256.Sum256(bytes)),
+						t.Fail(contract.ShortJSON(record),
+							fmt.Sprintf("%d bytes, sha256:%x", len(bytes), sha256.Sum256(bytes)),
 							"%s, a file of %s, differs from its record: %s", wire.Clip(f.uri, 120), f.skill, difference)
 					}
 					return true
@@ -155,7 +157,8 @@ func fileProbes() []check.Check {
 					if key, ok = f.frontmatterDifference(fresh); key != "" {
 						t.Mark(f.reply.Entry)
 						t.Fail("the same "+key, contract.ShortJSON(wire.Member(fresh.Get("frontmatter"), key)),
-							"%s differs between the frontmatter of %s and that of its SKILL.md", wire.Clip(key, 80), f.skill)
+							"%s differs between the frontmatter of %s and that of its SKILL.md", wire.Clip(key, 80),
+							f.skill)
 					}
 					return ok
 				})
@@ -174,7 +177,8 @@ func fileProbes() []check.Check {
 						return false
 					}
 					descriptions := listedResources(t, f.skill)
-					if item, ok := f.item(); ok && item.Get("mimeType").Exists() && strings.HasPrefix(f.uri, "skill://") {
+					if item, ok := f.item(); ok && item.Get("mimeType").Exists() &&
+						strings.HasPrefix(f.uri, "skill://") {
 						descriptions = append(descriptions, item)
 					}
 					for _, d := range descriptions {
@@ -203,7 +207,8 @@ func fileProbes() []check.Check {
 							}
 							if v := r.Get(member); !equalWords(v.String(), want.Str) {
 								got := contract.ShortJSON(v)
-								t.Fail(contract.Quote(want.Str), got, "the %s of the resource %s is %s, and that of the skill is %s",
+								t.Fail(contract.Quote(want.Str), got,
+									"the %s of the resource %s is %s, and that of the skill is %s",
 									member, s, got, contract.Quote(wire.Clip(want.Str, 80)))
 							}
 							t.Saw()

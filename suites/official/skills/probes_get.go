@@ -37,9 +37,11 @@ func getProbes() []check.Check {
 						mustStillFail(t, f.skill)
 						continue
 					case !ok:
-						t.Fail("a member skill, an object", f.reply.Message.Summary(), "skills/get of %s has no entry", f.skill)
+						t.Fail("a member skill, an object", f.reply.Message.Summary(), "skills/get of %s has no entry",
+							f.skill)
 					}
-					contract.MustBeString(t, "the uri of the skill in the result of skills/get", entry.Get("uri"), f.uri())
+					contract.MustBeString(t, "the uri of the skill in the result of skills/get", entry.Get("uri"),
+						f.uri())
 					mustBeComplete(t, "skills/get", f.reply.Entry)
 					t.Saw()
 				}
@@ -192,7 +194,8 @@ func mustStillFail(t *check.T, s skill) {
 	}
 	if r := getSkill(t, s).reply; r.Err == nil && r.Message.Kind == wire.Error {
 		t.Mark(r.Entry)
-		t.Fail("an entry", r.Message.Summary(), "%s is listed, and skills/get was answered with %s", s, r.Message.Summary())
+		t.Fail("an entry", r.Message.Summary(), "%s is listed, and skills/get was answered with %s", s,
+			r.Message.Summary())
 	}
 }
 

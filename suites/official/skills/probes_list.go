@@ -23,11 +23,13 @@ func listProbes() []check.Check {
 						"the settings of %s are %s, not an object", skillsExtension, wire.TypeName(settings))
 				}
 				if v := settings.Get("directoryRead"); v.Exists() && !v.IsBool() {
-					t.Fail("a boolean", contract.ShortJSON(v), "directoryRead is %s, not a boolean", contract.ShortJSON(v))
+					t.Fail("a boolean", contract.ShortJSON(v), "directoryRead is %s, not a boolean",
+						contract.ShortJSON(v))
 				}
 				if v := settings.Get("config"); v.IsObject() {
 					t.Fail("settings in the object itself", contract.ShortJSON(settings),
-						"the settings of %s are in an object config, which the extension does not define", skillsExtension)
+						"the settings of %s are in an object config, which the extension does not define",
+						skillsExtension)
 				}
 				t.Saw()
 			},

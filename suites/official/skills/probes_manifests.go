@@ -83,7 +83,8 @@ func manifestProbes() []check.Check {
 					if v := file.Get("digest"); v.Type != gjson.String || !digestPattern.MatchString(v.Str) {
 						got := contract.ShortJSON(v)
 						t.Fail("sha256: and 64 lower-case hexadecimal digits", got,
-							"the digest of %s in the resources of %s is %s", contract.ShortJSON(file.Get("uri")), s, got)
+							"the digest of %s in the resources of %s is %s", contract.ShortJSON(file.Get("uri")), s,
+							got)
 					}
 					return true
 				})

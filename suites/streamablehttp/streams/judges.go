@@ -29,7 +29,8 @@ func judges() []check.Check {
 					}
 					open := unanswered(j, s.posted, h.Came, h.End.At)
 					if len(open) > 0 && isClosedInSession(j, h) {
-						j.FailAt(*h.End, "the stream opened for the %s was closed before its response", open[0].Summary())
+						j.FailAt(*h.End, "the stream opened for the %s was closed before its response",
+							open[0].Summary())
 					}
 					return len(open) == 0
 				})
@@ -113,7 +114,8 @@ func judges() []check.Check {
 					j.Saw()
 				case isFinalRefusal(h):
 					j.FailAt(*h.Head, "a GET was answered with HTTP status %d %s and the type %q, not with an event stream or 405",
-						h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status), http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+						h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status),
+						http.Header(h.Head.HTTP.Header).Get("Content-Type"))
 				}
 			},
 		},

@@ -67,9 +67,11 @@ func eventJudges() []check.Check {
 						return true
 					case isRepeated:
 					case before.stream != e.stream:
-						j.FailAt(e.Moment, "the event id %q was used on another stream of the session before", wire.Clip(k.id, 80))
+						j.FailAt(e.Moment, "the event id %q was used on another stream of the session before",
+							wire.Clip(k.id, 80))
 					case len(before.data()) > 0 && len(e.data()) > 0:
-						j.FailAt(e.Moment, "the event id %q was used for another message of the stream before", wire.Clip(k.id, 80))
+						j.FailAt(e.Moment, "the event id %q was used for another message of the stream before",
+							wire.Clip(k.id, 80))
 					}
 					return false
 				})

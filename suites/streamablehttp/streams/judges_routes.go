@@ -54,7 +54,8 @@ func routeJudges() []check.Check {
 						return hasOpenGet(j, j.FrameOf(r.Entry))
 					case s == nil || !s.isOpenedByGet() || r.Cancelled || r.isRepeated(j):
 					case isInFlight:
-						j.Fail(r.Entry, "progress of the %s, which is in flight, came on the stream of a GET", r.About.Request.Summary())
+						j.Fail(r.Entry, "progress of the %s, which is in flight, came on the stream of a GET",
+							r.About.Request.Summary())
 					}
 					return false
 				})
@@ -112,7 +113,8 @@ func routeJudges() []check.Check {
 					isOtherStream := streamOf(j, other) != streamOf(j, exchange)
 					if isOtherStream && exchange.Begun.At < j.FrameOf(before) && exchange.Field("Last-Event-ID") == "" {
 						j.Fail(m.Entry, "the %s came on the stream of a %s (exchange %d) and on that of a %s (exchange %d)",
-							m.Message.Summary(), other.Begun.HTTP.Method, other.Number, exchange.Begun.HTTP.Method, exchange.Number)
+							m.Message.Summary(), other.Begun.HTTP.Method, other.Number, exchange.Begun.HTTP.Method,
+							exchange.Number)
 					}
 					return false
 				})
@@ -188,7 +190,8 @@ func judgeProgressRoutes(j *check.J) {
 		case len(posted) == 0, posted[0].Method() == listenMethod:
 		case isLeftBefore(r.own, j.FrameOf(r.Entry)), r.isRepeated(j):
 		default:
-			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.About.Request.Summary(), posted[0].Summary())
+			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.About.Request.Summary(),
+				posted[0].Summary())
 		}
 		return false
 	})

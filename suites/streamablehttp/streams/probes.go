@@ -39,7 +39,8 @@ func probes() []check.Check {
 					return
 				}
 				if !t.HTTP().Complete(x) {
-					t.Fail("the end of the stream", "nothing", "the stream of a request was still open %s after its response",
+					t.Fail("the end of the stream", "nothing",
+						"the stream of a request was still open %s after its response",
 						t.Timeout())
 				}
 				t.Saw()

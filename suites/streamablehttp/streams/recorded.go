@@ -212,6 +212,7 @@ func followsInitialized(j *check.J, h *check.Heard) bool {
 		posted := other.Posted()
 		return other.Number < h.Number && len(posted) == 1 && posted[0].Method() == "notifications/initialized" &&
 			other.Head != nil && other.Head.HTTP.Status/100 == 2 && other.Session() == h.Session() &&
-			other.Field("Mcp-Protocol-Version") == h.Field("Mcp-Protocol-Version") && other.Field("Origin") == h.Field("Origin")
+			other.Field("Mcp-Protocol-Version") == h.Field("Mcp-Protocol-Version") &&
+			other.Field("Origin") == h.Field("Origin")
 	})
 }

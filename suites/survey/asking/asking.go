@@ -113,7 +113,9 @@ func exchanges(frames []wire.Entry) []exchange {
 				delete(waiting, key)
 				x.took, x.answer = e.At-x.took, m
 				// What is for a request comes after it, and is answered before it.
-				x.during = slices.DeleteFunc(slices.Clone(answered), func(ask check.Ask) bool { return ask.Frame.Index < x.sent })
+				x.during = slices.DeleteFunc(slices.Clone(answered), func(ask check.Ask) bool {
+					return ask.Frame.Index < x.sent
+				})
 				out = append(out, x.exchange)
 			case e.From == wire.Client && m.Kind == wire.Request:
 				name := m.Params().Get("name")
@@ -121,10 +123,13 @@ func exchanges(frames []wire.Entry) []exchange {
 					name = m.Params().Get("uri")
 				}
 				// What a task asks for comes behind the answer to its request.
-				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method()) && !m.Params().Get("task").Exists()
+				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method()) &&
+					!m.Params().Get("task").Exists()
 				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
 					known[what] = true
-					waiting[key] = open{exchange{Asker: Asker{name.Str, m.Method(), again(m), nil}, took: e.At}, e.Index}
+					waiting[key] = open{
+						exchange{Asker: Asker{name.Str, m.Method(), again(m), nil}, took: e.At}, e.Index,
+					}
 				}
 			}
 		}
@@ -150,7 +155,8 @@ func again(m wire.Message) check.Params {
 func askersOfRounds(t *check.T) []Asker {
 	var out []Asker
 	for _, x := range Uses(t) {
-		if x.asks = check.Asks(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.asks) > 0 && len(out) < MaxAskers {
+		if x.asks = check.Asks(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.asks) > 0 &&
+			len(out) < MaxAskers {
 			out = append(out, x.Asker)
 		}
 	}
@@ -238,7 +244,9 @@ func userOfRoots(t *check.T, candidates []exchange) []Asker {
 func asksEachTime(t *check.T, x exchange) bool {
 	from := t.Len()
 	_, err := t.Client().Invoke(x.Method, x.Params).Get()
-	return err == nil && slices.ContainsFunc(t.Client().Requests(from), func(a check.Ask) bool { return a.Method == ListRoots })
+	return err == nil && slices.ContainsFunc(t.Client().Requests(from), func(a check.Ask) bool {
+		return a.Method == ListRoots
+	})
 }
 
 // heldUp is how many times as long as before a request takes that waits.
@@ -305,7 +313,8 @@ func AnswerOpen(t *check.T) {
 
 // kindOf tells asks apart that are likely to be for different requests.
 func kindOf(ask check.Ask) string {
-	return fmt.Sprintf("%s %s %s %t", ask.Method, ask.Params.Get("mode"), ask.Params.Get("requestedSchema").Raw, ask.Params.Get("tools").Exists())
+	return fmt.Sprintf("%s %s %s %t", ask.Method, ask.Params.Get("mode"), ask.Params.Get("requestedSchema").Raw,
+		ask.Params.Get("tools").Exists())
 }
 
 // AskersFor returns the requests that make the server ask for a method; none

@@ -47,7 +47,10 @@ func TestAsksAreAttributedToWhatSpansThem(t *testing.T) {
 	for _, x := range exchanges(frames) {
 		got = append(got, fmt.Sprintf("%s %s %d", x.Name, check.MustJSON(x.Params), len(x.during)))
 	}
-	want := []string{`early {"arguments":{},"name":"early"} 0`, `later {"arguments":{},"name":"later"} 0`, `asking {"arguments":{"a":1},"name":"asking"} 1`}
+	want := []string{
+		`early {"arguments":{},"name":"early"} 0`, `later {"arguments":{},"name":"later"} 0`,
+		`asking {"arguments":{"a":1},"name":"asking"} 1`,
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
@@ -85,7 +88,9 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 	if got := Scratched("0123456789"); len(got) != 1 || got[0].State != "0123466789" || Scratched("short") != nil {
 		t.Errorf("scratched became %v", got)
 	}
-	for from, to := range map[string]string{"1999": "1998", "a9": "a1", "z": "y", "-": "-1", "10": "11", "2024-05-01": "2024-05-02"} {
+	for from, to := range map[string]string{
+		"1999": "1998", "a9": "a1", "z": "y", "-": "-1", "10": "11", "2024-05-01": "2024-05-02",
+	} {
 		if got := turned(from); got == from || from != "1999" && got != to {
 			t.Errorf("%q became %q, want %q", from, got, to)
 		}

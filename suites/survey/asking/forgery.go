@@ -50,7 +50,9 @@ func Altered(state string) []Forgery {
 			}
 			changed := slices.Clone(parts)
 			changed[i] = encode(check.MustJSON(alter(doc, strings.Split(path, "\x00")[1:])))
-			out = append(out, Forgery{strings.Join(changed, "."), "another " + strings.ReplaceAll(path[1:], "\x00", "/")})
+			out = append(out, Forgery{
+				strings.Join(changed, "."), "another " + strings.ReplaceAll(path[1:], "\x00", "/"),
+			})
 		}
 	}
 	return out
@@ -62,7 +64,9 @@ func readable(part string) (text string, write func([]byte) string) {
 	if gjson.Valid(part) && gjson.Parse(part).IsObject() {
 		return part, func(b []byte) string { return string(b) }
 	}
-	for _, e := range []*base64.Encoding{base64.RawURLEncoding, base64.URLEncoding, base64.StdEncoding, base64.RawStdEncoding} {
+	for _, e := range []*base64.Encoding{
+		base64.RawURLEncoding, base64.URLEncoding, base64.StdEncoding, base64.RawStdEncoding,
+	} {
 		if b, err := e.DecodeString(part); err == nil && gjson.ValidBytes(b) && gjson.ParseBytes(b).IsObject() {
 			return string(b), e.EncodeToString
 		}

@@ -29,7 +29,9 @@ var (
 
 // Lists returns the list operations that the server declares.
 func Lists(t *check.T) []List {
-	return slices.DeleteFunc([]List{ToolsList, PromptsList, ResourcesList, TemplatesList}, func(l List) bool { return !t.Declares(l.Capability) })
+	return slices.DeleteFunc([]List{ToolsList, PromptsList, ResourcesList, TemplatesList}, func(l List) bool {
+		return !t.Declares(l.Capability)
+	})
 }
 
 // A Page is one answer to a list request.

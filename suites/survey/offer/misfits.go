@@ -50,7 +50,10 @@ func Misfits(t *check.T, tool gjson.Result) []schema.InvalidArguments {
 
 // dialectal are the keywords that draft-07 and 2020-12 do not share, or not with
 // the same meaning.
-var dialectal = []string{"items", "additionalItems", "minContains", "maxContains", "dependencies", "dependentRequired", "unevaluatedItems", "unevaluatedProperties"}
+var dialectal = []string{
+	"items", "additionalItems", "minContains", "maxContains", "dependencies", "dependentRequired", "unevaluatedItems",
+	"unevaluatedProperties",
+}
 
 // MisfitsOf returns arguments that each break one constraint of the inputSchema
 // of a tool, whichever of the two dialects in use it is read by: what depends on
@@ -82,7 +85,9 @@ func MisfitsOf(tool gjson.Result, g *schema.Generator, given []string) []schema.
 		return slices.Contains(dialectal, m.Keyword) || slices.ContainsFunc(readings, func(s *schema.ToolSchema) bool {
 			before, err := s.Validate(m.Base)
 			after, alsoErr := s.Validate(m.JSON)
-			return err != nil || alsoErr != nil || !slices.ContainsFunc(after, func(v schema.Violation) bool { return !slices.Contains(before, v) })
+			return err != nil || alsoErr != nil || !slices.ContainsFunc(after, func(v schema.Violation) bool {
+				return !slices.Contains(before, v)
+			})
 		})
 	})
 }

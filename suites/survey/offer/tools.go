@@ -20,7 +20,9 @@ func Tools(t *check.T) []gjson.Result {
 	if !t.Declares("tools") {
 		return nil
 	}
-	return slices.DeleteFunc(Walked(t, ToolsList).Items(), func(tool gjson.Result) bool { return tool.Get("name").Type != gjson.String })
+	return slices.DeleteFunc(Walked(t, ToolsList).Items(), func(tool gjson.Result) bool {
+		return tool.Get("name").Type != gjson.String
+	})
 }
 
 // ReadOnly tells whether a tool says that it changes nothing.

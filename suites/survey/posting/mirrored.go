@@ -62,7 +62,10 @@ func MirroredArguments(tool gjson.Result) (out []MirroredArgument) {
 			at := append(path[:len(path):len(path)], name.String())
 			if h := property.Get("x-mcp-header"); h.Exists() {
 				invalid = invalid || h.Type != gjson.String || !transport.IsToken(h.Str)
-				out = append(out, MirroredArgument{at, "Mcp-Param-" + h.String(), property, !slices.ContainsFunc(required, func(r gjson.Result) bool { return r.String() == name.String() })})
+				out = append(out, MirroredArgument{at, "Mcp-Param-" + h.String(), property,
+					!slices.ContainsFunc(required, func(r gjson.Result) bool {
+						return r.String() == name.String()
+					})})
 			}
 			walk(property, at)
 			return true

@@ -120,9 +120,11 @@ func OfTheServer(t *check.T, a Posted) Posted {
 func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
 	switch a := Available(t, p.Post(t, edits...)); {
 	case !a.Refused():
-		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange), "%s %s was not refused, but answered with %s", p, what, check.Describe(a.Exchange))
+		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
+			"%s %s was not refused, but answered with %s", p, what, check.Describe(a.Exchange))
 	case p.Vain && !a.Mismatched():
-		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
+		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
+			"--allow-tools NAME,… allows tools that are not read-only")
 	}
 }
 
@@ -132,9 +134,11 @@ func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
 	a := Available(t, p.Post(t, edits...))
 	switch {
 	case a.Mismatched(), !p.Vain && !a.Served():
-		t.Fail("a result", check.Describe(a.Exchange), "%s %s was answered with %s", p, what, check.Describe(a.Exchange))
+		t.Fail("a result", check.Describe(a.Exchange), "%s %s was answered with %s", p, what,
+			check.Describe(a.Exchange))
 	case p.Vain && !p.Post(t, check.Without("Mcp-Name")).Mismatched():
-		t.NotObserved(p.String()+" was refused as one that names nothing that exists", "--allow-tools NAME,… allows tools that are not read-only")
+		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
+			"--allow-tools NAME,… allows tools that are not read-only")
 	}
 }
 
@@ -158,7 +162,10 @@ func NamedPostings(t *check.T) []Posting {
 			}
 		}
 		if len(out) == 0 && t.Declares("tools") {
-			out = append(out, Posting{Method: "tools/call", Params: check.Params{"name": offer.UnknownTool, "arguments": check.Params{}}, Name: offer.UnknownTool, Vain: true})
+			out = append(out, Posting{
+				Method: "tools/call", Params: check.Params{"name": offer.UnknownTool, "arguments": check.Params{}},
+				Name: offer.UnknownTool, Vain: true,
+			})
 		}
 		return out
 	})
@@ -214,7 +221,10 @@ func Callings(t *check.T) (out []Posting) {
 
 // Calling is a call of a tool with arguments given as JSON.
 func Calling(tool gjson.Result, args string) Posting {
-	p := Posting{Method: "tools/call", Params: offer.CallParams(tool, args), Name: tool.Get("name").String(), header: map[string]string{}}
+	p := Posting{
+		Method: "tools/call", Params: offer.CallParams(tool, args), Name: tool.Get("name").String(),
+		header: map[string]string{},
+	}
 	for _, m := range MirroredArguments(tool) {
 		if v := m.Of(gjson.Parse(args)); v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
 			p.header[m.Header] = transport.EncodeFieldValue(HeaderValue(v))
@@ -240,7 +250,8 @@ func OtherEras(t *check.T) eras {
 			x := t.HTTP().Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
 			m, _ := t.HTTP().Response(x)
 			if id := x.Header.Get("Mcp-Session-Id"); id != "" {
-				_, _ = t.HTTP().TryRequest("DELETE", check.With("Mcp-Session-Id", id), check.With("Mcp-Protocol-Version", m.Result().Get("protocolVersion").String()))
+				_, _ = t.HTTP().TryRequest("DELETE", check.With("Mcp-Session-Id", id),
+					check.With("Mcp-Protocol-Version", m.Result().Get("protocolVersion").String()))
 			}
 			if m.Kind != wire.Result {
 				if rev == spec.Handshake.Newest() {
@@ -250,7 +261,8 @@ func OtherEras(t *check.T) eras {
 			}
 			e.Handshake = true
 			agreed := spec.Revision(m.Result().Get("protocolVersion").String())
-			e.Headless = e.Headless || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader && !agreed.Facts().Stateless
+			e.Headless = e.Headless || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader &&
+				!agreed.Facts().Stateless
 		}
 		return e
 	})

@@ -40,9 +40,11 @@ func RefusedByHTTP(t *check.T, at int, what string) bool {
 		t.Note("%s was refused by HTTP alone, with status %d", what, status)
 		return true
 	case Unavailable(status):
-		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be of what stands before the server", what, status), "")
+		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be of what stands before the server", what,
+			status), "")
 	case status >= 500:
-		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status), "%s was answered with status %d: the server says that it failed", what, status)
+		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status),
+			"%s was answered with status %d: the server says that it failed", what, status)
 	default:
 		check.RequireAccepted(t, at)
 	}

@@ -109,7 +109,8 @@ func Barrier(t *check.T, id ...wire.ID) string {
 // by, and ended before the answer, as it may where a stream is resumed
 // (basic/transports#sending-messages-to-the-server).
 func LeftToPoll(t *check.T, x *check.Exchange) {
-	if _, over := x.Ended(); !over || t.Facts.Stateless || !x.IsEventStream() || slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
+	if _, over := x.Ended(); !over || t.Facts.Stateless || !x.IsEventStream() ||
+		slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
 		return
 	}
 	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {

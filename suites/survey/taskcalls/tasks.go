@@ -49,7 +49,8 @@ func (tr *Task) Still(t *check.T, wrong func(*Task) bool) bool {
 
 // Alike tells whether the direct calls gave the same answer of a kind twice.
 func (tr *Task) Alike(kind wire.Kind) bool {
-	return len(tr.Direct) == 2 && tr.Direct[0].Message.Kind == kind && SameOutcome(tr.Direct[0].Message, tr.Direct[1].Message)
+	return len(tr.Direct) == 2 && tr.Direct[0].Message.Kind == kind &&
+		SameOutcome(tr.Direct[0].Message, tr.Direct[1].Message)
 }
 
 // GaveResult tells whether a result came of the call: the task is completed, or

@@ -210,7 +210,8 @@ func (c *All) Again(t *check.T) (from int) {
 func (c *All) Walker() (best Call, ok bool) {
 	best, ok = c.Worker()
 	for _, one := range c.Results {
-		if one.Reports >= MinReports && one.Took > best.Took && one.Took <= MaxWork/2 && offer.ReadOnly(one.Tool) == offer.ReadOnly(best.Tool) {
+		if one.Reports >= MinReports && one.Took > best.Took && one.Took <= MaxWork/2 &&
+			offer.ReadOnly(one.Tool) == offer.ReadOnly(best.Tool) {
 			best = one
 		}
 	}
@@ -224,7 +225,8 @@ func (c *All) within(limit time.Duration) []Call {
 	seen := map[string]bool{}
 	for _, one := range c.Results {
 		name := one.Tool.Get("name").String()
-		if !offer.ReadOnly(one.Tool) && !one.logs || one.Took > limit || limit == quickCall && one.Reports > 0 || seen[name] {
+		if !offer.ReadOnly(one.Tool) && !one.logs || one.Took > limit || limit == quickCall && one.Reports > 0 ||
+			seen[name] {
 			continue
 		}
 		seen[name] = true

@@ -17,7 +17,8 @@ func (w *Cancelled) Answered(t *check.T) {
 		answer := here.Frames(w.cancelled.at)[0]
 		ClosesStream(t, answer)
 		here.Mark(answer)
-		here.Fail("no answer", answer.Message.Summary(), "a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
+		here.Fail("no answer", answer.Message.Summary(),
+			"a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
 			w.Tool, len(w.cancelled.Reports), w.Usual, answer.Message.Summary())
 	case RanToEnd:
 		w.Ignored(t)
@@ -47,7 +48,9 @@ func (w *Cancelled) Stopped(t *check.T, expected string) {
 	}
 	here := t.Sessions().Use(w.In)
 	here.Mark(here.Frames(late[len(late)-1])[0])
-	here.Fail(expected, fmt.Sprintf("%d reports", len(late)), "a call of %q was cancelled, and the server had read so, when %d more reports of its progress came", w.Tool, len(late))
+	here.Fail(expected, fmt.Sprintf("%d reports", len(late)),
+		"a call of %q was cancelled, and the server had read so, when %d more reports of its progress came", w.Tool,
+		len(late))
 }
 
 // A Run is one call of a tool that takes its time.
@@ -92,7 +95,8 @@ func CancelOne(t *check.T) *Cancelled {
 		c := Calls(t)
 		one, ok := c.Worker()
 		if !ok {
-			w.Why, w.Hint = fmt.Sprintf("no tool that may be called reports progress %d times within %s", MinReports, MaxWork), check.AllowHint(c.Held)
+			w.Why, w.Hint = fmt.Sprintf("no tool that may be called reports progress %d times within %s", MinReports,
+				MaxWork), check.AllowHint(c.Held)
 			return w
 		}
 		w.Tool, w.Usual = one.Tool.Get("name").String(), one.Reports
@@ -133,5 +137,6 @@ func progressFrames(t *check.T, token string, from int) []int {
 }
 
 func ReportsProgress(m wire.Message, token string) bool {
-	return token != "" && m.Method() == "notifications/progress" && wire.ID{Raw: m.Params().Get("progressToken").Raw}.Equal(wire.ID{Raw: token})
+	return token != "" && m.Method() == "notifications/progress" &&
+		wire.ID{Raw: m.Params().Get("progressToken").Raw}.Equal(wire.ID{Raw: token})
 }

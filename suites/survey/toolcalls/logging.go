@@ -44,7 +44,8 @@ func CallWithLevels(t *check.T) int {
 		for _, limit := range []time.Duration{quickCall, MaxWork} {
 			calls := Calls(t).within(limit)
 			n += len(calls)
-			if t.Facts.Stateless && callWithRequestLevels(t, calls) || !t.Facts.Stateless && callWithSessionLevels(t, calls) {
+			if t.Facts.Stateless && callWithRequestLevels(t, calls) || !t.Facts.Stateless &&
+				callWithSessionLevels(t, calls) {
 				break
 			}
 		}
@@ -107,6 +108,9 @@ func callAtLevel(t *check.T, calls []Call, level string) bool {
 // LogsBetween tells whether a log message came between two frames.
 func LogsBetween(t *check.T, from, to int) bool {
 	return slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
-		return e.From == wire.Server && e.Index < to && slices.ContainsFunc(e.Message.Elements(), func(m wire.Message) bool { return m.Method() == "notifications/message" })
+		return e.From == wire.Server && e.Index < to &&
+			slices.ContainsFunc(e.Message.Elements(), func(m wire.Message) bool {
+				return m.Method() == "notifications/message"
+			})
 	})
 }

@@ -21,7 +21,9 @@ func (w *Cancelled) run(t *check.T, one Call) {
 		}
 	}
 	first := runs[0].call
-	m, ok := t.Await(first.FrameIndex, func(m wire.Message) bool { return ReportsProgress(m, runs[0].Token) || check.ResponseTo(first.ID)(m) })
+	m, ok := t.Await(first.FrameIndex, func(m wire.Message) bool {
+		return ReportsProgress(m, runs[0].Token) || check.ResponseTo(first.ID)(m)
+	})
 	if !ok || m.IsResponse() {
 		w.Why = fmt.Sprintf("a call of %q was not reported on before it was answered", w.Tool)
 		return

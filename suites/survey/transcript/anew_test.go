@@ -25,10 +25,11 @@ func TestTheSameWordsAreLookedAtOnce(t *testing.T) {
 	ask("3", "tools/list", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 	ask("4", "prompts/list", `{"tools":[{"name":"a"}]}`)
 	heard, tools := []int{}, []int{}
-	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Look(check.Check{Of: wire.Server, Judge: func(j *check.J) {
-		EachDistinctMessage(j, func(s Message) { heard = append(heard, s.Index) })
-		EachTool(j, func(e wire.Entry, _ gjson.Result) { tools = append(tools, e.Index) })
-	}})
+	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Look(check.Check{Of: wire.Server,
+		Judge: func(j *check.J) {
+			EachDistinctMessage(j, func(s Message) { heard = append(heard, s.Index) })
+			EachTool(j, func(e wire.Entry, _ gjson.Result) { tools = append(tools, e.Index) })
+		}})
 	if want := []int{1, 5, 7}; !slices.Equal(heard, want) {
 		t.Errorf("looked at frames %v, want %v", heard, want)
 	}

@@ -16,7 +16,8 @@ type Block struct {
 
 // Is tells whether the block is of a type, where that type may stand.
 func (b Block) Is(kind string) bool {
-	return b.Value.IsObject() && b.Value.Get("type").Type == gjson.String && b.Value.Get("type").Str == kind && slices.Contains(b.Types, kind)
+	return b.Value.IsObject() && b.Value.Get("type").Type == gjson.String && b.Value.Get("type").Str == kind &&
+		slices.Contains(b.Types, kind)
 }
 
 // A Content is a message that holds content blocks.

@@ -94,7 +94,9 @@ func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
 				return
 			}
 		}
-		if len(c.Has) == 0 || slices.ContainsFunc(c.Has, func(path string) bool { return a.Params().Value.Get(path).Exists() }) {
+		if len(c.Has) == 0 || slices.ContainsFunc(c.Has, func(path string) bool {
+			return a.Params().Value.Get(path).Exists()
+		}) {
 			j.Saw()
 		}
 	})

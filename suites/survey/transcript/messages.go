@@ -134,13 +134,17 @@ func typedMessages(j *check.J) []Message {
 					elsewhere = version.String() != string(j.Rev)
 				}
 				if IsUnderRevision(j, request, elsewhere) {
-					out = append(out, Message{one, "the result of " + wire.Clip(method, 80), set.ResultOf(method, []byte(result.Raw)), result})
+					out = append(out, Message{
+						one, "the result of " + wire.Clip(method, 80), set.ResultOf(method, []byte(result.Raw)), result,
+					})
 				}
 			case elsewhere:
 			case m.Kind == wire.Notification:
 				out = append(out, Message{one, wire.Clip(m.Method(), 80), set.Notification(m.Method()), m.Value()})
 			case m.Kind == wire.Request:
-				out = append(out, Message{one, "the request " + wire.Clip(m.Method(), 80), set.Request(m.Method()), m.Value()})
+				out = append(out, Message{
+					one, "the request " + wire.Clip(m.Method(), 80), set.Request(m.Method()), m.Value(),
+				})
 			}
 		}
 	}

@@ -151,7 +151,9 @@ func looseKey(token gjson.Result) string {
 func (p *tokensGiven) Lookalike(r ProgressReport) bool {
 	for key, uses := range p.uses {
 		alike := key != TokenKey(r.Token) && looseKey(uses[0].Request.Params().Get("_meta.progressToken")) == looseKey(r.Token)
-		if alike && !slices.ContainsFunc(p.Reports, func(other ProgressReport) bool { return TokenKey(other.Token) == key }) {
+		if alike && !slices.ContainsFunc(p.Reports, func(other ProgressReport) bool {
+			return TokenKey(other.Token) == key
+		}) {
 			return true
 		}
 	}

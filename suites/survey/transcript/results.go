@@ -14,7 +14,9 @@ import (
 // object.
 func ErrorResponses(j *check.J) []wire.Entry {
 	return check.Derived(j, "failures", func() []wire.Entry {
-		return Filter(j.Sent(), func(e wire.Entry) bool { return e.Message.Kind == wire.Error && e.Message.Error().IsObject() })
+		return Filter(j.Sent(), func(e wire.Entry) bool {
+			return e.Message.Kind == wire.Error && e.Message.Error().IsObject()
+		})
 	})
 }
 
@@ -99,7 +101,8 @@ func resultsByMethod(j *check.J) map[string][]Answered {
 		if !ok || request.Message.Kind != wire.Request {
 			continue
 		}
-		if named := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion); named.Exists() && named.String() != string(j.Rev) {
+		if named := wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion); named.Exists() &&
+			named.String() != string(j.Rev) {
 			continue
 		}
 		if kind := result.Get("resultType"); j.Facts.ResultType && kind.Exists() && kind.String() != "complete" {

@@ -61,7 +61,8 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 		s.Rev, s.Spoken = agreed, true
 		return s
 	default:
-		s.Why = fmt.Sprintf("the client offered %s and left when the server answered %s", wire.Clip(offered, 40), wire.Clip(version, 40))
+		s.Why = fmt.Sprintf("the client offered %s and left when the server answered %s", wire.Clip(offered, 40),
+			wire.Clip(version, 40))
 	}
 	if rev, err := spec.ParseRevision(offered); err == nil && !rev.Facts().Stateless {
 		s.Rev = rev
@@ -106,7 +107,8 @@ func WentOn(entries []wire.Entry, after int) bool {
 // IsStatelessRequest tells whether a request is of the stateless era: it asks for
 // discovery, or carries the metadata of that era.
 func IsStatelessRequest(m wire.Message) bool {
-	return m.Kind == wire.Request && (m.Method() == "server/discover" || wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).Exists())
+	return m.Kind == wire.Request && (m.Method() == "server/discover" ||
+		wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).Exists())
 }
 
 // named returns the revision of the stateless era that the client's requests

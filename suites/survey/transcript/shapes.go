@@ -48,7 +48,8 @@ func EachCompleteResult(j *check.J, def string, look func(h Checked)) {
 func JudgeShape(j *check.J, def, subjects string, at []string, but ...string) {
 	check.Each(j, CompleteResults(j, def), func(h Checked) bool {
 		for _, v := range h.Broken {
-			if place := v.Pointer(); PointerMatches(place, at) && !PointerMatches(place, but) && !PointerMatches(place, CommonPlaces) {
+			if place := v.Pointer(); PointerMatches(place, at) && !PointerMatches(place, but) &&
+				!PointerMatches(place, CommonPlaces) {
 				j.Fail(h.Entry, "%s: %s", h.Name, v)
 				return false
 			}

@@ -16,7 +16,10 @@ import (
 
 // CompletionParams are the params of a completion for a prompt of a name.
 func CompletionParams(prompt string) check.Params {
-	return check.Params{"ref": check.Params{"type": "ref/prompt", "name": prompt}, "argument": check.Params{"name": "mcpcheck", "value": ""}}
+	return check.Params{
+		"ref":      check.Params{"type": "ref/prompt", "name": prompt},
+		"argument": check.Params{"name": "mcpcheck", "value": ""},
+	}
 }
 
 // A Blank is a prompt or a resource template with arguments to fill in
@@ -69,7 +72,9 @@ func Entries(t *check.T, l offer.List) []gjson.Result {
 	if !t.Declares(l.Capability) {
 		return nil
 	}
-	return slices.DeleteFunc(offer.Walked(t, l).Items(), func(entry gjson.Result) bool { return entry.Get(l.Key).Type != gjson.String })
+	return slices.DeleteFunc(offer.Walked(t, l).Items(), func(entry gjson.Result) bool {
+		return entry.Get(l.Key).Type != gjson.String
+	})
 }
 
 // PromptBlanks returns prompts with arguments.
@@ -98,7 +103,9 @@ func TemplateBlanks(t *check.T) []*Blank {
 		if err != nil {
 			continue // its syntax is judged in every session
 		}
-		b := &Blank{Entry: r, Ref: check.Params{"type": "ref/resource", "uri": text}, Names: parsed.Varnames(), Uris: parsed}
+		b := &Blank{
+			Entry: r, Ref: check.Params{"type": "ref/resource", "uri": text}, Names: parsed.Varnames(), Uris: parsed,
+		}
 		if len(b.Names) > 0 && len(b.Names) <= maxNames && len(out) < maxBlanks {
 			out = append(out, b)
 		}
@@ -212,7 +219,8 @@ func (b *Blank) examples(t *check.T, name string) []string {
 		if b.Uris == nil {
 			break
 		}
-		if v := b.Uris.Match(r.Get("uri").Str).Get(name); v.Valid() && v.String() != "" && !slices.Contains(out, v.String()) {
+		if v := b.Uris.Match(r.Get("uri").Str).Get(name); v.Valid() && v.String() != "" &&
+			!slices.Contains(out, v.String()) {
 			out = append(out, v.String())
 		}
 	}

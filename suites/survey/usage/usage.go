@@ -73,11 +73,13 @@ func usePromptsAndResources(t *check.T) *Uses {
 	f := Fillings(t)
 	for i := range f.Prompts {
 		p := &f.Prompts[i]
-		ask(&u.prompts, "prompts/get", Use{Entry: p.Entry, filled: p}, check.Params{"name": p.Entry.Get("name").Str, "arguments": p.arguments()})
+		ask(&u.prompts, "prompts/get", Use{Entry: p.Entry, filled: p},
+			check.Params{"name": p.Entry.Get("name").Str, "arguments": p.arguments()})
 	}
 	for i := range f.templates {
 		for _, uri := range f.templates[i].expansions() {
-			ask(&u.Templates, "resources/read", Use{Entry: f.templates[i].Entry, filled: &f.templates[i], Uri: uri}, check.Params{"uri": uri})
+			ask(&u.Templates, "resources/read", Use{Entry: f.templates[i].Entry, filled: &f.templates[i], Uri: uri},
+				check.Params{"uri": uri})
 		}
 	}
 	until := time.Now().Add(t.Timeout() / 2)
@@ -94,7 +96,9 @@ func usePromptsAndResources(t *check.T) *Uses {
 }
 
 func RequiresArguments(prompt gjson.Result) bool {
-	return slices.ContainsFunc(prompt.Get("arguments").Array(), func(arg gjson.Result) bool { return arg.Get("required").Bool() })
+	return slices.ContainsFunc(prompt.Get("arguments").Array(), func(arg gjson.Result) bool {
+		return arg.Get("required").Bool()
+	})
 }
 
 // slowMethod is the trait of a server that took too long to answer a method.

@@ -25,7 +25,8 @@ func (w *Watch) Ended() (response wire.Entry, told bool) {
 			switch {
 			case m.IsResponse() && m.ID().Equal(w.Stream.ID):
 				response, response.Message = e, m
-			case m.Method() == "notifications/cancelled" && named.Exists() && w.Stream.ID.Equal(wire.ID{Raw: named.Raw}):
+			case m.Method() == "notifications/cancelled" && named.Exists() &&
+				w.Stream.ID.Equal(wire.ID{Raw: named.Raw}):
 				told = true
 			}
 		}

@@ -15,7 +15,9 @@ import (
 
 // changingLists are the lists whose changes have a notification.
 func changingLists() map[string]offer.List {
-	return map[string]offer.List{"tools": offer.ToolsList, "prompts": offer.PromptsList, "resources": offer.ResourcesList}
+	return map[string]offer.List{
+		"tools": offer.ToolsList, "prompts": offer.PromptsList, "resources": offer.ResourcesList,
+	}
 }
 
 // Params are those of subscriptions/listen.
@@ -146,7 +148,9 @@ func (o *Observer) read(uri string) (wire.Entry, bool) {
 func (o *Observer) Settle() {
 	before := o.contents
 	o.look()
-	o.W.Uris = slices.DeleteFunc(o.W.Uris, func(uri string) bool { return contentOf(before[uri]) != contentOf(o.contents[uri]) })
+	o.W.Uris = slices.DeleteFunc(o.W.Uris, func(uri string) bool {
+		return contentOf(before[uri]) != contentOf(o.contents[uri])
+	})
 }
 
 // After looks for what a call has changed since the look before, and whether

@@ -25,19 +25,33 @@ func main() {
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
 	readOnly := &mcp.ToolAnnotations{ReadOnlyHint: true}
-	mcp.AddTool(server, &mcp.Tool{Name: "search_notes", Description: "Find the notes whose text holds a phrase", Annotations: readOnly}, searchNotes)
-	mcp.AddTool(server, &mcp.Tool{Name: "count_words", Description: "Count the words of all notes", Annotations: readOnly}, countWords)
-	mcp.AddTool(server, &mcp.Tool{Name: "check_spelling", Description: "Check the spelling of all notes", Annotations: readOnly}, checkSpelling)
-	mcp.AddTool(server, &mcp.Tool{Name: "summarize_note", Description: "Summarize a note with the client's model", Annotations: readOnly}, summarizeNote)
-	mcp.AddTool(server, &mcp.Tool{Name: "pick_note", Description: "Show the note that the user picks", Annotations: readOnly}, pickNote)
-	mcp.AddTool(server, &mcp.Tool{Name: "list_folders", Description: "List the folders that the client works in", Annotations: readOnly}, listFolders)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "search_notes", Description: "Find the notes whose text holds a phrase", Annotations: readOnly,
+	}, searchNotes)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "count_words", Description: "Count the words of all notes", Annotations: readOnly,
+	}, countWords)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "check_spelling", Description: "Check the spelling of all notes", Annotations: readOnly,
+	}, checkSpelling)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "summarize_note", Description: "Summarize a note with the client's model", Annotations: readOnly,
+	}, summarizeNote)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "pick_note", Description: "Show the note that the user picks", Annotations: readOnly,
+	}, pickNote)
+	mcp.AddTool(server, &mcp.Tool{
+		Name: "list_folders", Description: "List the folders that the client works in", Annotations: readOnly,
+	}, listFolders)
 	mcp.AddTool(server, &mcp.Tool{Name: "add_note", Description: "Add a note, or change its text"}, addNote(server))
 	mcp.AddTool(server, &mcp.Tool{Name: "delete_note", Description: "Delete a note by its name"}, deleteNote(server))
 	server.AddResource(&mcp.Resource{Name: "index", URI: indexURI, MIMEType: "text/plain"}, readNote)
 	for _, name := range names("") {
 		server.AddResource(resource(name), readNote)
 	}
-	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "note", URITemplate: noteURI + "{name}", MIMEType: "text/plain"}, readNote)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: "note", URITemplate: noteURI + "{name}", MIMEType: "text/plain",
+	}, readNote)
 	server.AddPrompt(&mcp.Prompt{
 		Name:        "summarize",
 		Description: "Ask for a summary of one note",
@@ -62,7 +76,9 @@ func summarizeNote(_ context.Context, req *mcp.CallToolRequest, args named) (*mc
 	if !ok {
 		ask := &mcp.CreateMessageParams{
 			MaxTokens: 100,
-			Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "Summarize: " + note(args.Name)}}},
+			Messages: []*mcp.SamplingMessage{{
+				Role: "user", Content: &mcp.TextContent{Text: "Summarize: " + note(args.Name)},
+			}},
 		}
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"summary": ask}}, nil, nil
 	}

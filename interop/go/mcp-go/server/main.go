@@ -43,10 +43,13 @@ func main() {
 		mcp.WithOutputSchema[count](),
 		readOnly,
 	), mcp.NewStructuredToolHandler(countWords))
-	s.AddTool(mcp.NewTool("check_spelling", mcp.WithDescription("Check the spelling of all notes"), readOnly), checkSpelling)
-	s.AddTool(mcp.NewTool("summarize_note", mcp.WithDescription("Summarize a note with the client's model"), named, readOnly), summarizeNote)
+	s.AddTool(mcp.NewTool("check_spelling", mcp.WithDescription("Check the spelling of all notes"), readOnly),
+		checkSpelling)
+	s.AddTool(mcp.NewTool("summarize_note", mcp.WithDescription("Summarize a note with the client's model"), named,
+		readOnly), summarizeNote)
 	s.AddTool(mcp.NewTool("pick_note", mcp.WithDescription("Show the note that the user picks"), readOnly), pickNote)
-	s.AddTool(mcp.NewTool("list_folders", mcp.WithDescription("List the folders that the client works in"), readOnly), listFolders)
+	s.AddTool(mcp.NewTool("list_folders", mcp.WithDescription("List the folders that the client works in"), readOnly),
+		listFolders)
 	s.AddTool(mcp.NewTool("add_note",
 		mcp.WithDescription("Add a note, or change its text"),
 		named,
@@ -58,7 +61,8 @@ func main() {
 	for _, name := range names("") {
 		s.AddResource(resource(name), readNote)
 	}
-	s.AddResourceTemplate(mcp.NewResourceTemplate(noteURI+"{name}", "note", mcp.WithTemplateMIMEType("text/plain")), readNote)
+	s.AddResourceTemplate(mcp.NewResourceTemplate(noteURI+"{name}", "note", mcp.WithTemplateMIMEType("text/plain")),
+		readNote)
 	s.AddPrompt(mcp.NewPrompt("summarize",
 		mcp.WithPromptDescription("Ask for a summary of one note"),
 		mcp.WithArgument("name", mcp.ArgumentDescription("Name of the note"), mcp.RequiredArgument()),

@@ -161,10 +161,12 @@ func summarize(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResul
 // template take.
 type completer struct{}
 
-func (completer) CompletePromptArgument(_ context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (completer) CompletePromptArgument(_ context.Context, _ string, argument mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return &mcp.Completion{Values: names(argument.Value)}, nil
 }
 
-func (completer) CompleteResourceArgument(_ context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+func (completer) CompleteResourceArgument(_ context.Context, _ string, argument mcp.CompleteArgument,
+	_ mcp.CompleteContext) (*mcp.Completion, error) {
 	return &mcp.Completion{Values: names(argument.Value)}, nil
 }
