@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // authorizationFaults are the faults of basic/authorization.
 func authorizationFaults() []Fault {
-	return protected(slices.Concat(acceptedTokens(), refusedTokens(), challenges(), resourceMetadataFaults(), scopes(),
-		hostedServers(), tokensOfUsers())...)
+	withUsers := slices.Concat(acceptedTokens(), refusedTokens(), challenges(), resourceMetadataFaults(), scopes(),
+		hostedServers(), tokensOfUsers(), sharedState())
+	return append(protected(withUsers...), overHTTP(tasksOfClients()...)...)
 }
 
 // acceptedTokens are tokens that the server accepts and must not, or the reverse.
@@ -148,6 +150,18 @@ func refusedTokens() []Fault {
 			Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
 				result := complete(server.Object{"tools": []any{}})
 				return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "result": result}
+			}),
+		},
+		{
+			Name: "elicitation-for-authorization", Does: "answers a request without a token by requiring an elicitation",
+			CaughtBy: []string{"authorization.elicitation.url"},
+			Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
+				return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
+					"code": spec.LegacyURLElicitationError, "message": "Log in first",
+					"data": server.Object{"elicitations": []any{server.Object{
+						"mode": "url", "elicitationId": "card", "url": "https://library.example/login", "message": "Log in",
+					}}},
+				}}
 			}),
 		},
 	}

@@ -72,6 +72,11 @@ func batchingStdio() []Fault {
 			Apply:    ignoreLines(isTruncatedBatch),
 		},
 		{
+			Name: "exits-on-array", Does: "exits on an array",
+			CaughtBy: []string{"batching.survived"},
+			Apply:    exitOn(isMessage(wire.Batch, ""), "the message is an array"),
+		},
+		{
 			Name:     "invalid-element-silent",
 			Does:     "leaves the answers to elements that are not requests out of the answer to a batch",
 			CaughtBy: []string{"batching.element.invalid"},
@@ -147,13 +152,4 @@ func withoutBatchElements(matches messageMatcher) apply {
 			Raw: slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]")), Kind: wire.Batch,
 		})
 	})
-}
-
-// batchingClientFaults are the faults of the client in basic/index#batching.
-func batchingClientFaults() []ClientFault {
-	return []ClientFault{{
-		Name: "client-initialize-batch", Does: "sends initialize in an array",
-		CaughtBy: []string{"jsonrpc.client.batch.initialize"},
-		Apply:    clientSpeaking(spec.Only(spec.V2025_03_26), clientSendsInArray("initialize")),
-	}}
 }

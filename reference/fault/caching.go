@@ -6,11 +6,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// cachingFaults are the faults of server/utilities/caching.
-func cachingFaults() []Fault {
-	return append(cachingHints(), protected(cachingOfUsers()...)...)
-}
-
 // onCacheHints changes the caching hints of complete results of the method.
 func onCacheHints(method string, edit func(result server.Object)) apply {
 	return onResult(method, func(result server.Object) {
@@ -20,8 +15,8 @@ func onCacheHints(method string, edit func(result server.Object)) apply {
 	})
 }
 
-// cachingHints are faults of the members ttlMs and cacheScope.
-func cachingHints() []Fault {
+// cachingFaults are the faults of server/utilities/caching.
+func cachingFaults() []Fault {
 	missing := func(name, method, member string) Fault {
 		return Fault{
 			Name: name, Does: "leaves " + member + " out of the result of " + method,
@@ -66,28 +61,6 @@ func cachingHints() []Fault {
 			Apply: onInputRequired(func(_ *server.Request, o server.Object) {
 				o["ttlMs"], o["cacheScope"] = 0, "private"
 			}),
-		},
-	}
-}
-
-// cachingOfUsers are faults in what several users may share, on a server that
-// requires an access token.
-func cachingOfUsers() []Fault {
-	const card = "library://readers/" + firstUser + "/card"
-	contents := server.Object{"uri": card, "mimeType": "text/plain", "text": "This card belongs to " + firstUser + "."}
-	return []Fault{
-		{
-			Name: "private-list-public", Does: "marks a list with a resource of one user as public",
-			CaughtBy: []string{"authorization.caching.public.shared"},
-			Apply:    onResult("resources/list", set("cacheScope", "public")),
-		},
-		{
-			Name:     "private-resource-of-any-user",
-			Does:     "returns a resource of one user to every user that knows its URI",
-			CaughtBy: []string{"authorization.caching.private.guarded"},
-			Apply: errorToResult("resources/read",
-				func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == card },
-				succeedWith(server.Object{"contents": []any{contents}, "ttlMs": 5000, "cacheScope": "private"})),
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -16,8 +17,7 @@ const cancelledMethod = "notifications/cancelled"
 // cancellationFaults are the faults of basic/utilities/cancellation, and of
 // basic/patterns/cancellation and basic/transports/stdio#cancellation.
 func cancellationFaults() []Fault {
-	all := append(cancelledRequests(), ignoredCancellations()...)
-	return append(append(all, sentCancellations()...), overHTTP(closedCalls()...)...)
+	return slices.Concat(cancelledRequests(), ignoredCancellations(), sentCancellations())
 }
 
 // cancelledRequests are faults in what follows a cancellation in flight.
@@ -154,27 +154,6 @@ func cancelPrompts(params func(id wire.ID) string) apply {
 	return sendBefore(isResponseWhen(isMethod("prompts/list")), func(f server.Frame) server.Frame {
 		return frameOf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, cancelledMethod, params(f.Request.ID))
 	})
-}
-
-// closedCalls are faults over HTTP in what follows when a client closes the stream
-// of a call.
-func closedCalls() []Fault {
-	return []Fault{
-		{
-			Name:     "closed-call-continued-elsewhere",
-			Does:     "continues a call whose stream the client closed on the stream of another call",
-			CaughtBy: []string{"streamable-http.cancellation.closed"},
-			Apply: rerouteAbandoned(func(f server.Frame) bool {
-				return f.Method == progressMethod || f.Method == "tools/call"
-			}),
-		},
-		{
-			Name:     "closed-call-answered-elsewhere",
-			Does:     "answers a call whose stream the client closed on the stream of another call",
-			CaughtBy: []string{"streamable-http.cancellation.closed"},
-			Apply:    rerouteAbandoned(func(f server.Frame) bool { return f.Method == "tools/call" }),
-		},
-	}
 }
 
 // countInFlight counts the requests of the method while they are served.

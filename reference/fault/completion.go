@@ -129,13 +129,6 @@ func completionRequests() []Fault {
 	isLong := func(_, argument server.Object) bool { return len(asText(argument["value"])) > 4096 }
 	return []Fault{
 		{
-			Name: "completion-fails-with-1", Does: "answers completions of an argument with error 1",
-			CaughtBy: []string{"jsonrpc.failure.completion"},
-			Apply: answerWhen(isCompletion(func(ref, argument server.Object) bool {
-				return ref["name"] == "overdue_notice" && argument["name"] == "reader"
-			}), failWith(1, "The readers cannot be listed")),
-		},
-		{
 			Name: "completion-context-refused", Does: "refuses completions with a context",
 			CaughtBy: []string{"completion.context", "completion.context.advised"},
 			Apply: answerWhen(func(r *server.Request) bool {

@@ -92,5 +92,19 @@ func discoverClientFaults() []ClientFault {
 				}
 			},
 		},
+		{
+			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
+			CaughtBy: []string{"discover.client.response.none"},
+			Apply: func(o *client.Options) {
+				o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
+					return func(m wire.Message) []byte {
+						if own := next(m); own != nil {
+							return own
+						}
+						return responseWith(`"result":{}`)(m, nil)
+					}
+				}
+			},
+		},
 	}
 }

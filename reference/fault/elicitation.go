@@ -1,18 +1,16 @@
 package fault
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // elicitationFaults are the faults of client/elicitation.
 func elicitationFaults() []Fault {
 	return slices.Concat(elicitationForms(), elicitationModes(), elicitationURLs(), elicitationComplete(),
-		elicitationRequired(), protected(elicitationAuthorization()...))
+		elicitationRequired())
 }
 
 // elicitationModes are faults in which mode the server elicits, and in what it does
@@ -189,20 +187,4 @@ func elicitationRequired() []Fault {
 			}),
 		},
 	}
-}
-
-// elicitationAuthorization elicit what authorization is for.
-func elicitationAuthorization() []Fault {
-	return []Fault{{
-		Name: "elicitation-for-authorization", Does: "answers a request without a token by requiring an elicitation",
-		CaughtBy: []string{"authorization.elicitation.url"},
-		Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
-			return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
-				"code": spec.LegacyURLElicitationError, "message": "Log in first",
-				"data": server.Object{"elicitations": []any{server.Object{
-					"mode": "url", "elicitationId": "card", "url": "https://library.example/login", "message": "Log in",
-				}}},
-			}}
-		}),
-	}}
 }

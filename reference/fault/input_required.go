@@ -7,8 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,8 +19,7 @@ import (
 
 // inputRequiredFaults are the faults of basic/patterns/mrtr.
 func inputRequiredFaults() []Fault {
-	return slices.Concat(inputRequests(), inputResponses(), requestStates(), overHTTP(requestStatesHTTP()...),
-		protected(requestStatesOfUsers()...))
+	return slices.Concat(inputRequests(), inputResponses(), requestStates())
 }
 
 // inputRequests are faults in results of the type input_required.
@@ -234,49 +231,4 @@ func bindState(r *server.Request, body string) string {
 	sum := sha256.Sum256(encode(about))
 	state["for"] = base64.RawURLEncoding.EncodeToString(sum[:])
 	return base64.RawURLEncoding.EncodeToString(encode(state))
-}
-
-// requestStatesHTTP are faults of a requestState over streamable HTTP.
-func requestStatesHTTP() []Fault {
-	return []Fault{{
-		Name: "rounds-bound-to-connection", Does: "refuses a requestState once the connection of its request is closed",
-		CaughtBy: []string{"streamable-http.input-required.retry"},
-		Apply:    bindStateToConnection,
-	}}
-}
-
-// bindStateToConnection refuses a requestState that was returned over a connection
-// which closed after the answer.
-func bindStateToConnection(o *server.Options) {
-	var gone sync.Map // by requestState
-	onHTTP(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			m, ok := posted(r)
-			_, lost := gone.Load(m.Params().Get("requestState").String())
-			switch {
-			case ok && lost:
-				const e = `{"code":-32602,"message":"The requestState is of another connection"}`
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID().Raw, e)
-			case ok && r.Close:
-				a := answerOf(next, r)
-				if state := gjson.GetBytes(a.body.Bytes(), "result.requestState"); state.Exists() {
-					gone.Store(state.String(), true)
-				}
-				a.send(w)
-			default:
-				next.ServeHTTP(w, r)
-			}
-		})
-	})(o)
-}
-
-// requestStatesOfUsers are faults of a requestState on a server that requires an
-// access token.
-func requestStatesOfUsers() []Fault {
-	return []Fault{{
-		Name: "state-of-any-user", Does: "accepts a requestState from any user",
-		CaughtBy: []string{"authorization.state.principal"},
-		Apply:    unbind(server.OwnedState),
-	}}
 }

@@ -14,7 +14,8 @@ import (
 
 // jsonrpcFaults are the faults of basic/index#messages.
 func jsonrpcFaults() []Fault {
-	return slices.Concat(jsonrpcRequests(), jsonrpcUnreadable(), jsonrpcResponses(), overHTTP(jsonrpcHTTP()...))
+	return slices.Concat(jsonrpcRequests(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(),
+		jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
 }
 
 // unknownNotification is the notification that no server knows, as probes send it.
@@ -51,11 +52,6 @@ func jsonrpcRequests() []Fault {
 					return next(line)
 				}
 			}),
-		},
-		{
-			Name: "list-unanswered", Does: "does not answer resources/templates/list",
-			CaughtBy: []string{"pagination.lists.answered"},
-			Apply:    withhold(isResponseWhen(isMethod("resources/templates/list"))),
 		},
 		{
 			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result",
@@ -177,11 +173,6 @@ func jsonrpcUnreadable() []Fault {
 				}
 				return replaceBytes(m, m.ID().Raw, strings.TrimSuffix(m.ID().Raw, ".5"))
 			}),
-		},
-		{
-			Name: "exits-on-array", Does: "exits on an array",
-			CaughtBy: []string{"batching.survived"},
-			Apply:    exitOn(isMessage(wire.Batch, ""), "the message is an array"),
 		},
 	}
 }

@@ -102,6 +102,11 @@ func clientMessages() []ClientFault {
 			Apply:    clientSendsInArray("tools/list"),
 		},
 		{
+			Name: "client-initialize-batch", Does: "sends initialize in an array",
+			CaughtBy: []string{"jsonrpc.client.batch.initialize"},
+			Apply:    clientSpeaking(spec.Only(spec.V2025_03_26), clientSendsInArray("initialize")),
+		},
+		{
 			Name: "client-latin-1", Does: "sends text in Latin-1",
 			CaughtBy: []string{"jsonrpc.client.utf8"},
 			Apply: clientSpeaking(spec.Since(spec.V2025_03_26), clientSendsBefore("tools/list",

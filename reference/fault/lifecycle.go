@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"io"
+	"net/http"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -12,7 +13,7 @@ import (
 
 // lifecycleFaults are the faults of basic/lifecycle, of capabilities and identity.
 func lifecycleFaults() []Fault {
-	return slices.Concat(lifecycleHandshake(), lifecycleCapabilities(), lifecycleUndeclared(), lifecycleMeta(),
+	return slices.Concat(lifecycleHandshake(), lifecycleCapabilities(), lifecycleUndeclared(),
 		overHTTP(lifecycleHTTP()...))
 }
 
@@ -118,6 +119,15 @@ func lifecycleCapabilities() []Fault {
 			Apply:    onLibrary(func(l *server.Features) { l.Info["version"] = 1 }),
 		},
 		{
+			Name: "server-info-missing", Does: "leaves its identity out of the _meta of results",
+			CaughtBy: []string{"lifecycle.server-info.present"},
+			Apply: onResult("", func(o server.Object) {
+				if meta, ok := o["_meta"].(server.Object); ok {
+					delete(meta, spec.MetaServerInfo)
+				}
+			}),
+		},
+		{
 			Name: "capability-true", Does: "declares logging as true",
 			CaughtBy: []string{"lifecycle.capabilities.types"},
 			Apply:    withCapability("logging", true),
@@ -131,11 +141,6 @@ func lifecycleCapabilities() []Fault {
 			Name: "declared-but-unknown", Does: "declares prompts and answers prompts/list with error -32601",
 			CaughtBy: []string{"lifecycle.capabilities.served"},
 			Apply:    answerInstead("prompts/list", unknownMethod),
-		},
-		{
-			Name: "missing-capability-code", Does: "answers with error -32602 where the client lacks a capability",
-			CaughtBy: []string{"schema.capabilities.required"},
-			Apply:    recode("tools/call", hasCode(spec.MissingClientCapability), spec.InvalidParams),
 		},
 		{
 			Name: "missing-capability-names", Does: "lists the capabilities that a client lacks as an array of names",
@@ -237,17 +242,26 @@ func lifecycleUndeclared() []Fault {
 				}
 			}),
 		},
+	}
+}
+
+// lifecycleHTTP are faults of the lifecycle over streamable HTTP.
+func lifecycleHTTP() []Fault {
+	withoutParams := posts(func(m wire.Message) bool { return m.Method() == "initialize" && !m.Params().Exists() })
+	withoutClientInfo := posts(func(m wire.Message) bool {
+		return m.Method() == "initialize" && m.Params().Exists() && !m.Params().Get("clientInfo").Exists()
+	})
+	return []Fault{
 		{
-			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when the client cancels one",
-			CaughtBy: []string{"subscriptions.listen.scoped"},
-			Apply: onSubscriptionCancelled(func(cancelled string, others []string, cancel func(id string) error) error {
-				for _, id := range others {
-					if err := cancel(id); err != nil {
-						return err
-					}
-				}
-				return cancel(cancelled)
-			}),
+			Name: "http-initialize-without-params-accepted", Does: "accepts initialize without params with status 202",
+			CaughtBy: []string{"lifecycle.initialize.params"},
+			Apply:    respond(withoutParams, http.StatusAccepted, "", ""),
+		},
+		{
+			Name:     "http-initialize-without-client-info-fails",
+			Does:     "answers initialize without clientInfo with status 500",
+			CaughtBy: []string{"lifecycle.initialize.params"},
+			Apply:    respond(withoutClientInfo, http.StatusInternalServerError, "", ""),
 		},
 	}
 }

@@ -54,6 +54,11 @@ func paginationFaults() []Fault {
 			Apply:    acceptCursorOnce,
 		},
 		{
+			Name: "list-unanswered", Does: "does not answer resources/templates/list",
+			CaughtBy: []string{"pagination.lists.answered"},
+			Apply:    withhold(isResponseWhen(isMethod("resources/templates/list"))),
+		},
+		{
 			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page",
 			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,
 			Apply: onHandler(func(next server.Handler) server.Handler {

@@ -54,11 +54,6 @@ func promptLists() []Fault {
 			Apply:    listAfter("resources/list", "prompts/list", addPrompt),
 		},
 		{
-			Name: "prompts-changed-silently", Does: "sends no notification when the list of prompts changes",
-			CaughtBy: []string{"subscriptions.prompts.list-changed.sent"},
-			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
-		},
-		{
 			Name:     "prompts-change-undeclared",
 			Does:     "sends notifications of changes of prompts without declaring prompts.listChanged",
 			CaughtBy: []string{"prompts.list-changed.undeclared", "prompts.list-changed.undeclared.advised"},
@@ -192,11 +187,6 @@ func promptGets() []Fault {
 					r.Params["arguments"] = server.Object{"genre": ""}
 				}
 			}),
-		},
-		{
-			Name: "prompt-fails-with-500", Does: "answers for a listed prompt with error 500",
-			CaughtBy: []string{"jsonrpc.failure.prompts-get"},
-			Apply:    answerWhen(isPromptGet("daily_quiz"), failWith(500, "There is no quiz today")),
 		},
 		{
 			Name: "argument-object-taken", Does: "accepts arguments of prompts that are objects",

@@ -10,7 +10,7 @@ import (
 // resourcesFaults are the faults of server/resources.
 func resourcesFaults() []Fault {
 	return slices.Concat(resourceLists(), resourceDefinitions(), templateDefinitions(), resourceContents(),
-		resourceReads(), resourceUpdates(), resourceSubscriptions(), overHTTP(resourcesHTTP()...))
+		resourceReads(), overHTTP(resourcesHTTP()...))
 }
 
 // onResource changes a resource wherever it is listed.
@@ -62,6 +62,12 @@ func resourceLists() []Fault {
 			Name: "resources-as-side-effect", Does: "lists one more resource on a connection once templates were listed",
 			CaughtBy: []string{"resources.list.everywhere"},
 			Apply:    listAfter("resources/templates/list", "resources/list", addResource),
+		},
+		{
+			Name:     "resources-change-undeclared",
+			Does:     "sends notifications of changes of resources without declaring resources.listChanged",
+			CaughtBy: []string{"resources.list-changed.undeclared", "resources.list-changed.undeclared.advised"},
+			Apply:    combine(undeclaredFeature("resources", "listChanged"), unacknowledged("resourcesListChanged")),
 		},
 	}
 }

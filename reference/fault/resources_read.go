@@ -104,12 +104,6 @@ func resourceReads() []Fault {
 				failWith(spec.InternalError, "The resource cannot be read")),
 		},
 		{
-			Name: "listed-unreadable-code", Does: "answers the read of a listed resource with error 0",
-			CaughtBy: []string{"jsonrpc.failure.resources-read"},
-			Also:     map[string]string{"resources.listed.readable": "a resource with such an error cannot be read"},
-			Apply:    answerWhen(isRead("library://shelves"), failWith(0, "The resource cannot be read")),
-		},
-		{
 			Name: "not-found-retired-code", Does: "answers for an unknown resource with the code of earlier revisions",
 			CaughtBy: []string{"resources.read.not-found"},
 			Also:     map[string]string{"jsonrpc.code.retired": "the code is retired for every use"},

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -14,7 +13,7 @@ import (
 // #json-schema-usage.
 func schemaFaults() []Fault {
 	return slices.Concat(schemaContent(), schemaAnnotations(), schemaMeta(), schemaIcons(), schemaDialects(),
-		schemaMethods())
+		schemaRequestMeta())
 }
 
 // onBlocks changes the content blocks of a type in the results of tools.
@@ -235,24 +234,6 @@ func schemaIcons() []Fault {
 			Name: "icon-size-single", Does: "writes the width of icons without the height",
 			CaughtBy: []string{"schema.icons.sizes"},
 			Apply:    icon(server.Object{"src": source, "sizes": []any{"48"}}),
-		},
-	}
-}
-
-// schemaMethods send messages of the other side.
-func schemaMethods() []Fault {
-	return []Fault{
-		{
-			Name: "initialized-sent", Does: "sends notifications/initialized, a notification of clients",
-			CaughtBy: []string{"jsonrpc.methods.notifications"},
-			Apply:    notifyBeforeTools("notifications/initialized", nil),
-		},
-		{
-			Name: "tools-list-sent", Does: "sends tools/list, a request of clients",
-			CaughtBy: []string{"jsonrpc.methods.requests"},
-			Apply: afterLine(isMessage(wire.Request, "tools/list"), func(m wire.Message, out server.FrameSink) {
-				out(frameOf(`{"jsonrpc":"2.0","id":"server-%x","method":"tools/list"}`, m.ID().Raw))
-			}),
 		},
 	}
 }

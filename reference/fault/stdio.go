@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/reference/client"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
@@ -164,20 +163,6 @@ func stdioClientFaults() []ClientFault {
 			Apply: clientSendsBefore("tools/list",
 				"{\n  \"jsonrpc\": \"2.0\",\n  \"method\": \"notifications/cancelled\",\n"+
 					"  \"params\": {\n    \"requestId\": \"none\"\n  }\n}"),
-		},
-		{
-			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
-			CaughtBy: []string{"discover.client.response.none"},
-			Apply: func(o *client.Options) {
-				o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {
-					return func(m wire.Message) []byte {
-						if own := next(m); own != nil {
-							return own
-						}
-						return responseWith(`"result":{}`)(m, nil)
-					}
-				}
-			},
 		},
 	}
 }

@@ -18,7 +18,7 @@ func streamableHTTPFaults() []Fault {
 		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(),
 		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsMixed(),
 		streamEnds(), streamPolling(), streamEvents(), streamRoutes(), streamReplays(), streamDisconnects(),
-		statelessHTTP(), statelessStreams(),
+		closedConnections(), statelessHTTP(), statelessStreams(), refusalStatus(),
 	)...)
 }
 

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
+	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
 // The faults of basic/transports#sending-messages-to-the-server show in the answers
@@ -64,6 +66,11 @@ func answerTypes() []Fault {
 			CaughtBy: []string{"streamable-http.answer.type"},
 			Apply:    onHeader(accepts(prefersPages), func(h http.Header) { h.Set("Content-Type", "text/html") }),
 		},
+		{
+			Name: "task-state-streamed", Does: "answers tasks/get with an event stream, and other requests with JSON",
+			CaughtBy: []string{"streamable-http.tasks.get.plain"},
+			Apply:    streamTasksGet,
+		},
 		fault("answers-as-text", "sends JSON as text/plain to clients that prefer streams", prefersStreams,
 			withMediaType("text/plain; charset=utf-8")),
 		fault("answers-as-text-json", "sends JSON as text/json to clients that prefer streams", prefersStreams,
@@ -77,6 +84,20 @@ func answerTypes() []Fault {
 		fault("answers-204-to-requests", "answers requests of clients that accept pages with status 204",
 			prefersPages, withAnswer(http.StatusNoContent, "", "")),
 	}
+}
+
+// streamTasksGet wraps answers to tasks/get into a stream that begins with a priming
+// event.
+func streamTasksGet(o *server.Options) {
+	var n atomic.Int64
+	onHTTPAnswer(posts(isMessage(wire.Request, "tasks/get")), func(a *httpAnswer) {
+		if a.status != http.StatusOK {
+			return
+		}
+		id, data := n.Add(1), bytes.TrimSpace(a.body.Bytes())
+		a.set(http.StatusOK, "text/event-stream",
+			fmt.Appendf(nil, "id: t%d-0\ndata: \n\nid: t%d-1\ndata: %s\n\n", id, id, data))
+	})(o)
 }
 
 // answerBodies are faults in the bodies of answers to requests.

@@ -1,9 +1,7 @@
 package fault
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -182,85 +180,4 @@ func failLostCalls(o *server.Options) {
 			result["isError"] = true
 		}
 	})(o)
-}
-
-// rerouteAbandoned sends the messages that match, of requests whose client has left,
-// on the stream of another request of the method. Calls are answered after those whose
-// client has left, so that there is such a stream.
-func rerouteAbandoned(matches frameMatcher) apply {
-	return func(o *server.Options) {
-		abandoned, streams := keepAbandonedWork(o), &openStreams{}
-		calls := &openCalls{answered: map[*server.Request]chan struct{}{}}
-		onHandler(func(next server.Handler) server.Handler {
-			return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-				if r.Method != "tools/call" {
-					return next(ctx, r)
-				}
-				calls.begin(r)
-				v, problem := next(ctx, r)
-				if !abandoned.has(r.ID) {
-					calls.await(ctx, abandoned)
-				}
-				return v, problem
-			}
-		})(o)
-		onRoute(anyFrame, func(next server.Router, f server.Frame, p server.OpenStreams) []*server.Stream {
-			if f.Kind != wire.Notification {
-				defer calls.end(f.Request)
-			}
-			streams.note(f, p.Own)
-			if f.Request == nil || !abandoned.has(f.Request.ID) {
-				return next(f, p)
-			}
-			if !matches(f) {
-				return nil
-			}
-			other := streams.newestOther(f.Request, func(r *server.Request) bool {
-				return r.Method == f.Request.Method && !abandoned.has(r.ID)
-			})
-			if other == nil {
-				return nil
-			}
-			return []*server.Stream{other}
-		})(o)
-	}
-}
-
-// openCalls are the calls that have not been answered.
-type openCalls struct {
-	mu       sync.Mutex
-	answered map[*server.Request]chan struct{} // closed with the answer
-}
-
-func (c *openCalls) begin(r *server.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answered[r] = make(chan struct{})
-}
-
-func (c *openCalls) end(r *server.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if answered, ok := c.answered[r]; ok {
-		close(answered)
-		delete(c.answered, r)
-	}
-}
-
-// await waits for the answers to the calls whose client has left.
-func (c *openCalls) await(ctx context.Context, abandoned *requestCounts) {
-	c.mu.Lock()
-	var left []chan struct{}
-	for r, answered := range c.answered {
-		if abandoned.has(r.ID) {
-			left = append(left, answered)
-		}
-	}
-	c.mu.Unlock()
-	for _, answered := range left {
-		select {
-		case <-answered:
-		case <-ctx.Done():
-		}
-	}
 }

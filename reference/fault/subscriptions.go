@@ -22,8 +22,7 @@ const (
 // subscriptionsFaults are the faults of basic/patterns/subscriptions.
 func subscriptionsFaults() []Fault {
 	return slices.Concat(subscriptionRequests(), subscriptionAcknowledgments(), subscriptionIDs(),
-		subscriptionDelivery(),
-		overHTTP(subscriptionsHTTP()...))
+		subscriptionDelivery(), subscriptionNotifications(), subscriptionsToResources())
 }
 
 // subscriptionRequests are faults in how a subscription is opened and ended.
@@ -90,6 +89,18 @@ func subscriptionRequests() []Fault {
 			CaughtBy: []string{"subscriptions.cancelled"},
 			Also:     map[string]string{"cancellation.subscription.unanswered": "it is answered when the server exits"},
 			Apply:    onSubscriptionCancelled(func(string, []string, func(string) error) error { return nil }),
+		},
+		{
+			Name: "cancel-ends-all", Does: "ends all subscriptions of the connection when the client cancels one",
+			CaughtBy: []string{"subscriptions.listen.scoped"},
+			Apply: onSubscriptionCancelled(func(cancelled string, others []string, cancel func(id string) error) error {
+				for _, id := range others {
+					if err := cancel(id); err != nil {
+						return err
+					}
+				}
+				return cancel(cancelled)
+			}),
 		},
 	}
 }
@@ -317,14 +328,4 @@ func notifyNewestStream(o *server.Options) {
 			}
 		}
 	})(o)
-}
-
-// subscriptionsHTTP are faults of subscriptions over streamable HTTP.
-func subscriptionsHTTP() []Fault {
-	return []Fault{{
-		Name:     "closed-subscription-continued-elsewhere",
-		Does:     "continues a subscription whose stream the client closed on the stream of another",
-		CaughtBy: []string{"streamable-http.subscriptions.closed"},
-		Apply:    rerouteAbandoned(isAbout(listenMethod)),
-	}}
 }

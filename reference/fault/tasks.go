@@ -12,8 +12,7 @@ import (
 // tasksFaults are the faults of basic/utilities/tasks.
 func tasksFaults() []Fault {
 	return slices.Concat(taskCapabilities(), taskMembers(), taskStatuses(), taskCreations(), taskResults(),
-		taskRequests(),
-		taskRelated(), overHTTP(tasksHTTP()...), protected(tasksOfUsers()...), overHTTP(tasksOfClients()...))
+		taskRequests(), taskRelated())
 }
 
 // onTasksCapability changes the declared capability tasks, and nothing of what is

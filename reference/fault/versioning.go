@@ -3,7 +3,6 @@ package fault
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -180,13 +179,6 @@ func versionsUnknown() []Fault {
 			Apply:    answerInstead("ping", succeedWith(nil)),
 		},
 		{
-			Name:     "notification-before-its-revision",
-			Does:     "sends notifications/elicitation/complete in revisions without that notification",
-			In:       spec.Until(spec.V2025_06_18),
-			CaughtBy: []string{"jsonrpc.methods.revision", "jsonrpc.methods.revision.advised"},
-			Apply:    notifyBeforeTools("notifications/elicitation/complete", server.Object{"elicitationId": "e1"}),
-		},
-		{
 			Name: "extension-without-prefix", Does: "declares an extension whose identifier has no prefix",
 			CaughtBy: []string{"versioning.extensions.names"},
 			Apply:    withCapability("extensions", server.Object{"reading-room": server.Object{}}),
@@ -199,11 +191,6 @@ func versionsUnknown() []Fault {
 	}
 }
 
-// notifyBeforeTools sends a notification before each answer to tools/list.
-func notifyBeforeTools(method string, params server.Object) apply {
-	return beforeAnswer("tools/list", func(r *server.Request) { r.Notify(method, params) })
-}
-
 // versionsHTTP are faults of versions over streamable HTTP.
 func versionsHTTP() []Fault {
 	return []Fault{
@@ -214,19 +201,6 @@ func versionsHTTP() []Fault {
 			CaughtBy: []string{"versioning.initialize.refused"},
 			Apply: combine(statelessOnly,
 				replaceStatus(posts(isMessage(wire.Request, "initialize")), http.StatusBadRequest, http.StatusOK)),
-		},
-		{
-			Name: "unsupported-version-is-200", Does: "refuses an unknown version with status 200",
-			CaughtBy: []string{"streamable-http.status.version"},
-			Apply:    onHTTPError(spec.UnsupportedVersion, anyPosted, withStatus(http.StatusOK)),
-		},
-		{
-			Name: "unsupported-version-on-a-stream", Does: "refuses an unknown version on an event stream",
-			CaughtBy: []string{"streamable-http.status.version"},
-			Apply: onHTTPError(spec.UnsupportedVersion, anyPosted, func(a *httpAnswer) {
-				a.set(http.StatusOK, "text/event-stream", fmt.Appendf(nil, "data: %s\n\n", a.body.Bytes()))
-				a.header.Set("X-Accel-Buffering", "no")
-			}),
 		},
 	}
 }

@@ -1,43 +1,35 @@
 package fault
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"net/http"
 	"sync"
-	"sync/atomic"
 
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
-// tasksHTTP are faults of tasks over streamable HTTP.
-func tasksHTTP() []Fault {
-	return []Fault{{
-		Name: "task-state-streamed", Does: "answers tasks/get with an event stream, and other requests with JSON",
-		CaughtBy: []string{"streamable-http.tasks.get.plain"},
-		Apply:    streamTasksGet,
-	}}
-}
-
-// streamTasksGet wraps answers to tasks/get into a stream that begins with a priming
-// event.
-func streamTasksGet(o *server.Options) {
-	var n atomic.Int64
-	onHTTPAnswer(posts(isMessage(wire.Request, "tasks/get")), func(a *httpAnswer) {
-		if a.status != http.StatusOK {
-			return
-		}
-		id, data := n.Add(1), bytes.TrimSpace(a.body.Bytes())
-		a.set(http.StatusOK, "text/event-stream",
-			fmt.Appendf(nil, "id: t%d-0\ndata: \n\nid: t%d-1\ndata: %s\n\n", id, id, data))
-	})(o)
-}
-
-// tasksOfUsers are faults of tasks on a server that requires an access token.
-func tasksOfUsers() []Fault {
+// sharedState are faults in which a user gets what belongs to another user.
+func sharedState() []Fault {
+	const card = "library://readers/" + firstUser + "/card"
+	contents := server.Object{"uri": card, "mimeType": "text/plain", "text": "This card belongs to " + firstUser + "."}
 	return []Fault{
+		{
+			Name: "private-list-public", Does: "marks a list with a resource of one user as public",
+			CaughtBy: []string{"authorization.caching.public.shared"},
+			Apply:    onResult("resources/list", set("cacheScope", "public")),
+		},
+		{
+			Name:     "private-resource-of-any-user",
+			Does:     "returns a resource of one user to every user that knows its URI",
+			CaughtBy: []string{"authorization.caching.private.guarded"},
+			Apply: errorToResult("resources/read",
+				func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == card },
+				succeedWith(server.Object{"contents": []any{contents}, "ttlMs": 5000, "cacheScope": "private"})),
+		},
+		{
+			Name: "state-of-any-user", Does: "accepts a requestState from any user",
+			CaughtBy: []string{"authorization.state.principal"},
+			Apply:    unbind(server.OwnedState),
+		},
 		{
 			Name: "task-of-any-user", Does: "returns a task to every user",
 			CaughtBy: []string{"authorization.tasks.foreign.refused"},

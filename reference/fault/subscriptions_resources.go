@@ -15,9 +15,14 @@ func notifyUpdated(uri string) apply {
 	return beforeAnswer("tools/call", func(r *server.Request) { r.Notify(updatedMethod, server.Object{"uri": uri}) })
 }
 
-// resourceUpdates are the faults of notifications of changes.
-func resourceUpdates() []Fault {
+// subscriptionNotifications are faults of notifications of changes of lists and of resources.
+func subscriptionNotifications() []Fault {
 	return []Fault{
+		{
+			Name: "prompts-changed-silently", Does: "sends no notification when the list of prompts changes",
+			CaughtBy: []string{"subscriptions.prompts.list-changed.sent"},
+			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
+		},
 		{
 			Name: "resources-changed-silently", Does: "sends no notification when the list of resources changes",
 			CaughtBy: []string{"subscriptions.resources.list-changed.sent"},
@@ -27,12 +32,6 @@ func resourceUpdates() []Fault {
 			Name: "resource-updated-silently", Does: "sends no notification when a subscribed resource changes",
 			CaughtBy: []string{"subscriptions.resources.updated.sent"},
 			Apply:    withhold(isNotification(updatedMethod)),
-		},
-		{
-			Name:     "resources-change-undeclared",
-			Does:     "sends notifications of changes of resources without declaring resources.listChanged",
-			CaughtBy: []string{"resources.list-changed.undeclared", "resources.list-changed.undeclared.advised"},
-			Apply:    combine(undeclaredFeature("resources", "listChanged"), unacknowledged("resourcesListChanged")),
 		},
 		{
 			Name: "update-undeclared",
@@ -74,8 +73,8 @@ func resourceUpdates() []Fault {
 	}
 }
 
-// resourceSubscriptions are the faults of #subscriptions.
-func resourceSubscriptions() []Fault {
+// subscriptionsToResources are faults of subscriptions to resources.
+func subscriptionsToResources() []Fault {
 	return []Fault{
 		{
 			Name: "subscribe-undeclared", Does: "accepts subscriptions without declaring resources.subscribe",
