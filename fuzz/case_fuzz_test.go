@@ -18,7 +18,8 @@ func FuzzParseCase(f *testing.F) {
 	head := "# revision: 2025-06-18\n# oracle: liveness.dead\n# outcome: the peer ended: x\n"
 	for _, rest := range []string{
 		"# seed: 7\n# split: 5\n# split: 9\n# timeout: 2s\n",
-		"# transport: http\n# paced: true\n# header: X-Key\n# target: [\"--url\",\"http://127.0.0.1:1/\",\"--\",\"a b\"]\n",
+		"# transport: http\n# paced: true\n# header: X-Key\n" +
+			"# target: [\"--url\",\"http://127.0.0.1:1/\",\"--\",\"a b\"]\n",
 		"# transport: sse\n# target: [\"http://127.0.0.1:1/sse\"]\n", "# says: a  b\n# mcpcheck: v1 # x\n",
 		"# paced: true\n", "# split: 0\n", "# seed: -1\n", "# transport: carrier\n",
 	} {

@@ -91,8 +91,8 @@ func (e *engine) calibrate(ctx context.Context, rev spec.Revision) error {
 		}
 		if x.state == session.Mute || x.state == session.OutOfSync {
 			late[f.name] = true
-			e.addNote("%s: the frame %s is left out. Without a mutation the peer is %s after it, with a timeout of %s (%s).",
-				rev, f.name, x.state, e.options.FirstTimeout, x.why)
+			e.addNote("%s: the frame %s is left out. Without a mutation the peer is %s after it, "+
+				"with a timeout of %s (%s).", rev, f.name, x.state, e.options.FirstTimeout, x.why)
 		}
 		e.release(c, p, x, nil)
 	}

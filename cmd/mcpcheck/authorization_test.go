@@ -70,7 +70,7 @@ func countPasses(t *testing.T, r *reports.Run, area string) int {
 }
 
 // protectedChecks are the checks that need a protected server.
-const protectedChecks = "authorization,security.*,mrtr.state.*,tasks.foreign.*,caching.p*"
+const protectedChecks = "authorization,input-required.state.*"
 
 // A protected server is tested with one token, and by more checks with the tokens
 // that the reference authorization server mints. No output shows a token.

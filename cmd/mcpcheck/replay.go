@@ -28,7 +28,8 @@ func replayCommand() *cobra.Command {
 		Use:   "replay FILE [flags] -- CMD ARGS… | URL | --url URL -- CMD ARGS…",
 		Short: "Execute a finding of fuzz again",
 		Long:  replayHelp,
-		Example: "  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl -- node build/index.js\n" +
+		Example: "  mcpcheck replay mcpcheck-findings/liveness-dead-2025-11-25-1a2b3c4d.jsonl " +
+			"-- node build/index.js\n" +
 			"  mcpcheck replay mcpcheck-findings/liveness-mute-2025-11-25-1a2b3c4d.jsonl http://localhost:3000/mcp",
 		RunE: func(cmd *cobra.Command, args []string) error { return replay(cmd, args, &f) },
 	}

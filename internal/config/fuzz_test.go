@@ -18,7 +18,8 @@ func FuzzParse(f *testing.F) {
 		"templates: {\"file:///{path}\": {variables: [{path: notes.txt}]}}",
 		"tools:\n  a: &x\n    arguments:\n      - <<: {b: 1}\n        date: 2025-06-18\n  c: *x\n", "tools: *nowhere",
 		"tools: {\n", "- tools", "tools: {}\n---\ntools: {}",
-		"authorization:\n  second: ${HOME}\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n  scopes: {narrow: read}",
+		"authorization:\n  second: ${HOME}\n  private: [\"a:b\"]\n  issuer: http://127.0.0.1:9000\n" +
+			"  scopes: {narrow: read}",
 		"tools: {a: {arguments: [{q: .nan}]}}",
 		"tools:\n  a: {arguments: [{1: 2, ~: 3, true: 4}]}\n", "tools: !!str x", "tools: !custom {a: 1}",
 		"\ufeffresources: [a:b]", "tools: {a: {arguments: [{x: 0x1F, y: 0o17, z: 1_000}]}}",

@@ -21,7 +21,9 @@ func TestHostileInputSchemasDoNotHoldUpTheRun(t *testing.T) {
 	}
 	var tools []string
 	for i := range 80 {
-		tools = append(tools, fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","title":"%d","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}%s}}}`, i, i, defs.String()))
+		tools = append(tools, fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true},"inputSchema":`+
+			`{"type":"object","title":"%d","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{"d40":{"not":{}}%s}}}`,
+			i, i, defs.String()))
 	}
 	counts := map[string]int{}
 	began := time.Now()
@@ -49,28 +51,33 @@ func TestAToolThatDoesNotValidateIsToldByTheConstraint(t *testing.T) {
 		verdict reports.Verdict
 		says    string // in the detail or the notes
 	}{
-		"enum": {`{"type":"object","properties":{"sort":{"type":"string","enum":["up","down"]}},"required":["sort"],"additionalProperties":false}`,
+		"enum": {`{"type":"object","properties":{"sort":{"type":"string","enum":["up","down"]}},` +
+			`"required":["sort"],"additionalProperties":false}`,
 			func(args map[string]any) bool {
 				_, ok := args["sort"].(string)
 				return ok && len(args) == 1
 			}, reports.Fail, `enum: /sort is not one of up, down`},
-		"maximum": {`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50}},"required":["limit"]}`,
+		"maximum": {`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50}},` +
+			`"required":["limit"]}`,
 			func(args map[string]any) bool {
 				n, ok := args["limit"].(float64)
 				return ok && n >= 1
 			}, reports.Fail, `maximum: /limit is 51, more than 50`},
-		"nested": {`{"type":"object","properties":{"at":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},"required":["at"]}`,
+		"nested": {`{"type":"object","properties":{"at":` +
+			`{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},"required":["at"]}`,
 			func(args map[string]any) bool {
 				at, ok := args["at"].(map[string]any)
 				_, number := at["x"].(float64)
 				return ok && (at["x"] == nil || number)
 			}, reports.Fail, `required: /at/x is missing`},
-		"members too many are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false}`,
+		"members too many are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],` +
+			`"additionalProperties":false}`,
 			func(args map[string]any) bool {
 				_, ok := args["q"].(string)
 				return ok
 			}, reports.Pass, `additionalProperties: /mcpcheck is not allowed`},
-		"a default is filled in": {`{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer","default":3}},"required":["q","n"]}`,
+		"a default is filled in": {`{"type":"object","properties":{"q":{"type":"string"},` +
+			`"n":{"type":"integer","default":3}},"required":["q","n"]}`,
 			func(args map[string]any) bool {
 				_, q := args["q"].(string)
 				_, n := args["n"].(float64)

@@ -40,7 +40,8 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 						wire.Parse(line).Params().Get("reason").Exists() {
 						return err
 					}
-					out(server.Frame{Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":70078,"progress":4.5}}`)})
+					out(server.Frame{Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` +
+						`{"progressToken":70078,"progress":4.5}}`)})
 					return nil
 				}
 			},
@@ -58,9 +59,8 @@ func TestWhatMayBecomeOfACancelledCall(t *testing.T) {
 			}
 			// Time enough for the calls on a busy machine.
 			run, err := Run(t.Context(), server.Target("reference", c.options), Options{
-				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.DefaultOptions(), Allow: func(string) bool {
-					return true
-				},
+				Checks: checks, Revisions: []spec.Revision{rev}, Session: session.DefaultOptions(),
+				Allow: func(string) bool { return true },
 			})
 			if err != nil {
 				t.Fatal(err)

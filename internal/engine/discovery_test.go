@@ -62,7 +62,8 @@ func lister(counts map[string]int, answer func(m wire.Message) string) transport
 		result := ""
 		switch m.Method() {
 		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"lister","version":"1"}}`
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},` +
+				`"serverInfo":{"name":"lister","version":"1"}}`
 		case "ping":
 			result = `{}`
 		case "tools/list", "tools/call":

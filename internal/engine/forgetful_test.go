@@ -32,7 +32,8 @@ func TestAServerThatEndsItsSessionsIsNotAccused(t *testing.T) {
 			if id := r.Header.Get("Mcp-Session-Id"); id != "" && over(id) {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusNotFound)
-				_, _ = w.Write([]byte(`{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`))
+				_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,` +
+					`"error":{"code":-32001,"message":"Session not found"}}`))
 				return
 			}
 			next.ServeHTTP(w, r)

@@ -23,7 +23,8 @@ func granting(sent map[string][]string) transport.Target {
 		result := `{}`
 		switch m.Method() {
 		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"granting","version":"1"}}`
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},` +
+				`"serverInfo":{"name":"granting","version":"1"}}`
 		case "tools/list":
 			schema := `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`
 			result = `{"tools":[{"name":"given","inputSchema":` + schema + `},{"name":"other","inputSchema":` + schema +

@@ -57,7 +57,8 @@ func answering(name string, answer func(m wire.Message) string) transport.Target
 				batches = v == "2025-03-26"
 			}
 			if m.Kind == wire.Batch && !batches {
-				_, _ = io.WriteString(out, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"No batches here"}}`+"\n")
+				_, _ = io.WriteString(out, `{"jsonrpc":"2.0","id":null,`+
+					`"error":{"code":-32600,"message":"No batches here"}}`+"\n")
 				continue
 			}
 			var texts []string
@@ -95,7 +96,8 @@ func minimal(m wire.Message) string {
 			if _, err := spec.ParseRevision(offered); err != nil || offered == "2026-07-28" {
 				offered = "2025-11-25"
 			}
-			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"minimal","version":"1"}}}`, m.ID().Raw, offered)
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},`+
+				`"serverInfo":{"name":"minimal","version":"1"}}}`, m.ID().Raw, offered)
 		}
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"Invalid params"}}`, m.ID().Raw)
 	case "ping":

@@ -268,7 +268,11 @@ func lacks(field string) func(r *http.Request) bool {
 
 func TestAServerHasLeaveToKeepClientsWaiting(t *testing.T) {
 	t.Parallel()
-	const clients, endpoint, absent = "streamable-http.clients", "streamable-http.endpoint", "streamable-http.version.absent"
+	const (
+		clients  = "streamable-http.clients"
+		endpoint = "streamable-http.endpoint"
+		absent   = "streamable-http.version.absent"
+	)
 	handshake, stateless := spec.Handshake&spec.Since(spec.V2025_03_26), spec.Stateless
 	ofClients := says(`"mcpcheck-client-`)
 	sessionless := instead(all(ofClients, says(`"ping"`)), 0, 409)
@@ -476,7 +480,11 @@ func resting(rest time.Duration, token string) func(next server.Handler) server.
 // to listen on may take the place of another.
 func TestNoHonestKeeperOfStreamsIsAccused(t *testing.T) {
 	t.Parallel()
-	const cursor, disconnect, once = "streamable-http.replay.cursor", "streamable-http.stream.disconnect", "streamable-http.change.once"
+	const (
+		cursor     = "streamable-http.replay.cursor"
+		disconnect = "streamable-http.stream.disconnect"
+		once       = "streamable-http.change.once"
+	)
 	handshake := spec.Handshake & spec.Since(spec.V2025_03_26)
 	resumes := func(r *http.Request) bool { return r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != "" }
 	logging := server.Options{Handler: func(next server.Handler) server.Handler {

@@ -23,9 +23,8 @@ func skillsRun(t *testing.T, edit func(*server.Features),
 	t.Helper()
 	run, err := Run(t.Context(), server.Target("reference",
 		server.Options{Official: true, StepDelay: time.Millisecond, ChangeFeatures: edit, Handler: handler}), Options{
-		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official, Allow: func(string) bool {
-			return true
-		},
+		Revisions: []spec.Revision{spec.V2026_07_28}, Session: patient(), Profile: catalog.Official,
+		Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +103,8 @@ func TestWhoReadsNoDirectoriesIsNotAskedTo(t *testing.T) {
 		}
 	})
 	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
-		reports.NotApplicable: "directory directory.children directory.subdirectories directory.pages directory.refused",
+		reports.NotApplicable: "directory directory.children directory.subdirectories directory.pages " +
+			"directory.refused",
 	})
 }
 
@@ -118,7 +118,8 @@ func TestDynamicSkillsAreJudgedByWhatTheyTell(t *testing.T) {
 		}
 	}, nil)
 	verdicts(t, got, reports.Pass, map[reports.Verdict]string{
-		reports.NotObserved: "manifest.complete manifest.within manifest.digest manifest.size manifest.limits read.bytes directory.subdirectories",
+		reports.NotObserved: "manifest.complete manifest.within manifest.digest manifest.size manifest.limits " +
+			"read.bytes directory.subdirectories",
 	})
 }
 

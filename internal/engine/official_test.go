@@ -17,20 +17,24 @@ import (
 )
 
 // scenarios are those that the public suite runs against servers.
-const scenarios = `server-initialize server-session-lifecycle server-stateless ping logging-set-level completion-complete
-	tools-list tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource tools-call-mixed-content
-	tools-call-with-logging tools-call-error tools-call-with-progress tools-call-sampling tools-call-elicitation json-schema-2020-12
-	elicitation-sep1034-defaults elicitation-sep1330-enums server-sse-polling server-sse-multiple-streams
-	resources-list resources-read-text resources-read-binary resources-templates-read resources-subscribe resources-unsubscribe
-	sep-2164-resource-not-found prompts-list prompts-get-simple prompts-get-with-args prompts-get-embedded-resource prompts-get-with-image
+const scenarios = `
+	server-initialize server-session-lifecycle server-stateless ping logging-set-level completion-complete
+	tools-list tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource
+	tools-call-mixed-content tools-call-with-logging tools-call-error tools-call-with-progress tools-call-sampling
+	tools-call-elicitation json-schema-2020-12 elicitation-sep1034-defaults elicitation-sep1330-enums
+	server-sse-polling server-sse-multiple-streams resources-list resources-read-text resources-read-binary
+	resources-templates-read resources-subscribe resources-unsubscribe sep-2164-resource-not-found prompts-list
+	prompts-get-simple prompts-get-with-args prompts-get-embedded-resource prompts-get-with-image
 	dns-rebinding-protection caching input-required-result-basic-elicitation input-required-result-basic-sampling
-	input-required-result-basic-list-roots input-required-result-request-state input-required-result-multiple-input-requests
-	input-required-result-multi-round input-required-result-missing-input-response input-required-result-non-tool-request
+	input-required-result-basic-list-roots input-required-result-request-state
+	input-required-result-multiple-input-requests input-required-result-multi-round
+	input-required-result-missing-input-response input-required-result-non-tool-request
 	input-required-result-result-type input-required-result-unsupported-methods input-required-result-tampered-state
-	input-required-result-capability-check input-required-result-ignore-extra-params input-required-result-validate-input
-	http-header-validation http-custom-header-server-validation tasks-lifecycle tasks-capability-negotiation tasks-wire-fields
-	tasks-request-state-removal tasks-mrtr-input tasks-request-headers tasks-dispatch-and-envelope tasks-status-notifications
-	tasks-required-task-error tasks-mrtr-composition sep-2640-skills-directory sep-2640-skills-enumeration sep-2640-skills-manifest`
+	input-required-result-capability-check input-required-result-ignore-extra-params
+	input-required-result-validate-input http-header-validation http-custom-header-server-validation tasks-lifecycle
+	tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-mrtr-input
+	tasks-request-headers tasks-dispatch-and-envelope tasks-status-notifications tasks-required-task-error
+	tasks-mrtr-composition sep-2640-skills-directory sep-2640-skills-enumeration sep-2640-skills-manifest`
 
 // Every scenario of the public suite is judged by checks of ours, or it is said
 // why not; and every check of the contract has its scenario.

@@ -316,7 +316,8 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 		again := check.Run(ctx, r.check, e.env(r.rev))
 		pool.Close()
 		if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
-			again.Notes = append(again.Notes, "it failed while another instance of the server ran, and not alone: "+r.out.Detail)
+			again.Notes = append(again.Notes,
+				"it failed while another instance of the server ran, and not alone: "+r.out.Detail)
 			e.revise(r, again)
 		}
 	}
@@ -356,7 +357,8 @@ func (e *serverSubject) finish(ctx context.Context) {
 	}
 	if n := e.launcher.RateLimitedCount(); n > 0 {
 		e.report.Notes = append(e.report.Notes, fmt.Sprintf("the server limits the rate of requests: "+
-			"%d were answered with HTTP status 429, and what they were to show is not observed; lift the limit for the run", n))
+			"%d were answered with HTTP status 429, and what they were to show is not observed; "+
+			"lift the limit for the run", n))
 	}
 	e.report.Notes = append(e.report.Notes, e.unlisted()...)
 }

@@ -61,7 +61,11 @@ func asking(k keeper) server.Options {
 // States that protect nothing, or are good for one retry, break nothing.
 func TestNoHonestKeeperOfStatesIsAccused(t *testing.T) {
 	t.Parallel()
-	const survived, tampered, bound = "input-required.state.survived", "input-required.state.tampered", "input-required.state.bound"
+	const (
+		survived = "input-required.state.survived"
+		tampered = "input-required.state.tampered"
+		bound    = "input-required.state.bound"
+	)
 	// turning gives results that come in turn, each so many times.
 	turning := func(each int64) keeper {
 		var n atomic.Int64

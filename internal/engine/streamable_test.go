@@ -41,9 +41,8 @@ func overHTTPWithin(t *testing.T, deadlines session.Options, o server.Options, g
 		t.Fatal(err)
 	}
 	run, err := Run(t.Context(), site, Options{
-		Checks: catalog.InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(), Session: deadlines, Allow: func(string) bool {
-			return true
-		},
+		Checks: catalog.InProfile("", checks), Revisions: spec.Since(spec.V2025_03_26).Revisions(),
+		Session: deadlines, Allow: func(string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)

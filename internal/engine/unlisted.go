@@ -28,7 +28,9 @@ func (e *serverSubject) unlisted() []string {
 		listed, asked := e.listed(list.member, list.key)
 		for _, name := range list.names {
 			if asked && !listed[name] {
-				out = append(out, fmt.Sprintf("the configuration gives values for the %s %q, which the server does not list", list.what, wire.Clip(name, 80)))
+				out = append(out, fmt.Sprintf(
+					"the configuration gives values for the %s %q, which the server does not list",
+					list.what, wire.Clip(name, 80)))
 			}
 		}
 	}

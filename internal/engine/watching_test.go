@@ -72,8 +72,8 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 		}),
 		"a filter spelled out": onFrame(func(f server.Frame, next server.FrameSink) {
 			if f.Method == "notifications/subscriptions/acknowledged" {
-				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`),
-					[]byte(`"notifications":{"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1}`), 1)
+				const filter = `"toolsListChanged":false,"resourceSubscriptions":[],"com.example/other":1`
+				f.Raw = bytes.Replace(f.Raw, []byte(`"notifications":{}`), []byte(`"notifications":{`+filter+`}`), 1)
 			}
 			next(f)
 		}),
@@ -81,7 +81,8 @@ func TestNoWayToTellOfChangesIsAccused(t *testing.T) {
 			next(f)
 			if change(f) && f.Request != nil && f.Request.Method == "subscriptions/listen" {
 				next(server.Frame{Raw: fmt.Appendf(nil,
-					`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, f.Request.ID.Raw, f.Request.ID.Raw)})
+					`{"jsonrpc":"2.0","id":%[1]s,"result":{"resultType":"complete","_meta":{%[2]q:%[1]s}}}`,
+					f.Request.ID.Raw, spec.MetaSubscriptionID)})
 			}
 		}),
 		"not every resource": {Handler: func(next server.Handler) server.Handler {

@@ -24,7 +24,10 @@ func IsBase64(text string) (padded, ok bool) {
 // uriSyntax is a URI by RFC 3986, appendix A: a scheme, and behind it only the
 // characters of URIs, with complete percent escapes. Brackets, which belong to
 // addresses of IPv6, are let pass wherever they stand.
-var uriSyntax = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*(#([A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?$`)
+var uriSyntax = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(` + uriChar + `)*(#(` + uriChar + `)*)?$`)
+
+// uriChar is a character of a URI, or a percent escape.
+const uriChar = `[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2}`
 
 var UriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
@@ -57,7 +60,10 @@ const (
 )
 
 // MediaType is a media type by RFC 6838, section 4.2, with any parameters.
-var MediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[ \t]*(;.*)?$`)
+var MediaType = regexp.MustCompile(`^` + restrictedName + `/` + restrictedName + `[ \t]*(;.*)?$`)
+
+// restrictedName is a restricted-name of RFC 6838, section 4.2.
+const restrictedName = `[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}`
 
 // MediaTypeOf returns a media type without its parameters, in lower case.
 func MediaTypeOf(mime string) string {

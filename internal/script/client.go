@@ -147,8 +147,8 @@ func ExpandURL(argv []string, url string) ([]string, error) {
 	found := false
 	for _, a := range argv {
 		if strings.Contains(a, ServerPlaceholder) {
-			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: write %s, or nothing to have it come last",
-				ServerPlaceholder, a, URLPlaceholder)
+			return nil, fmt.Errorf("%s in %q: over HTTP the client is given a URL: "+
+				"write %s, or nothing to have it come last", ServerPlaceholder, a, URLPlaceholder)
 		}
 		found = found || strings.Contains(a, URLPlaceholder)
 		out = append(out, strings.ReplaceAll(a, URLPlaceholder, url))

@@ -9,27 +9,27 @@ var unobserved = []string{
 	"tools.result.failure",        // it has no tool of the public contract
 	"versioning.extensions.names", // it has no extensions
 	"versioning.extensions.settings",
-	"schema.dialect.declared",   // its schemas are of 2020-12
-	"jsonrpc.failure.resources-read",    // what it lists does not fail
-	"jsonrpc.failure.prompts-get",       // likewise
-	"jsonrpc.failure.completion",        // likewise
-	"resources.read.path",       // it has no files
-	"schema.meta.object",        // it sends no _meta before 2026-07-28
-	"schema.meta.prefix",        // likewise
-	"schema.meta.label",         // likewise
-	"schema.meta.name",          // likewise
-	"schema.meta.reserved",      // likewise
-	"tasks.related.requests",    // likewise: tasks
-	"tasks.poll.interval",       // likewise
-	"tasks.poll.input",          // likewise
-	"tasks.poll.cursor",         // likewise
-	"schema.meta.trace",         // it takes part in no trace
-	"progress.requested.type",   // it sends requests only to clients that declare a capability
-	"progress.requested.unique", // likewise
-	"cancellation.sent.task",    // likewise
-	"sampling.context.known",    // it requests no context
+	"schema.dialect.declared",        // its schemas are of 2020-12
+	"jsonrpc.failure.resources-read", // what it lists does not fail
+	"jsonrpc.failure.prompts-get",    // likewise
+	"jsonrpc.failure.completion",     // likewise
+	"resources.read.path",            // it has no files
+	"schema.meta.object",             // it sends no _meta before 2026-07-28
+	"schema.meta.prefix",             // likewise
+	"schema.meta.label",              // likewise
+	"schema.meta.name",               // likewise
+	"schema.meta.reserved",           // likewise
+	"tasks.related.requests",         // likewise: tasks
+	"tasks.poll.interval",            // likewise
+	"tasks.poll.input",               // likewise
+	"tasks.poll.cursor",              // likewise
+	"schema.meta.trace",              // it takes part in no trace
+	"progress.requested.type",        // it sends requests only to clients that declare a capability
+	"progress.requested.unique",      // likewise
+	"cancellation.sent.task",         // likewise
+	"sampling.context.known",         // it requests no context
 
-	"authorization.server.https",        // what it names is on the loopback interface
+	"authorization.server.https",      // what it names is on the loopback interface
 	"authorization.metadata.https",    // likewise
 	"authorization.token.passthrough", // it has no tool that fetches anything
 
@@ -38,7 +38,7 @@ var unobserved = []string{
 	"subscriptions.cancelled",        // likewise
 	"subscriptions.end.shape",        // likewise
 
-	"http-sse.hosted.post",         // without handshake revisions it has no HTTP+SSE
+	"http-sse.hosted.post",           // without handshake revisions it has no HTTP+SSE
 	"streamable-http.refusal.status", // without sessions it accepts every notification
 	"streamable-http.stream.retry",   // only the variant with streams alone has clients poll
 }

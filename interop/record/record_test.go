@@ -35,10 +35,12 @@ func TestLinesHoldWhatBearsOnVerdicts(t *testing.T) {
 	err := json.Unmarshal([]byte(`{
 		"revisions":[{"revision":"2025-06-18","spoken":true},{"revision":"2026-07-28"}],
 		"outcomes":[
-			{"id":"b.two","says":"s","level":"MUST","revision":"2025-06-18","transport":"stdio","verdict":"fail","detail":"id 7",
-			 "rules":[{"id":"r"}],"frames":[{}],"ms":3},
-			{"id":"a.one","level":"SHOULD","revision":"2025-06-18","transport":"stdio","verdict":"pass","detail":"in 3 ms"},
-			{"id":"a.one","level":"SHOULD","revision":"2026-07-28","transport":"stdio","verdict":"not-applicable"}]}`), &r)
+			{"id":"b.two","says":"s","level":"MUST","revision":"2025-06-18","transport":"stdio",
+			 "verdict":"fail","detail":"id 7","rules":[{"id":"r"}],"frames":[{}],"ms":3},
+			{"id":"a.one","level":"SHOULD","revision":"2025-06-18","transport":"stdio",
+			 "verdict":"pass","detail":"in 3 ms"},
+			{"id":"a.one","level":"SHOULD","revision":"2026-07-28","transport":"stdio",
+			 "verdict":"not-applicable"}]}`), &r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +53,16 @@ func TestLinesHoldWhatBearsOnVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"target":"notes","id":"a.one","level":"SHOULD","revision":"2025-06-18","transport":"stdio","verdict":"pass"}
-{"target":"notes","id":"b.two","level":"MUST","revision":"2025-06-18","transport":"stdio","verdict":"fail","detail":"id N"}
-{"target":"notes","id":"exit","verdict":"1"}
-{"target":"notes","id":"spoken","revision":"2025-06-18","verdict":"yes"}
-{"target":"notes","id":"spoken","revision":"2026-07-28","verdict":"no"}
-`
+	want := strings.Join([]string{
+		`{"target":"notes","id":"a.one","level":"SHOULD","revision":"2025-06-18",` +
+			`"transport":"stdio","verdict":"pass"}`,
+		`{"target":"notes","id":"b.two","level":"MUST","revision":"2025-06-18",` +
+			`"transport":"stdio","verdict":"fail","detail":"id N"}`,
+		`{"target":"notes","id":"exit","verdict":"1"}`,
+		`{"target":"notes","id":"spoken","revision":"2025-06-18","verdict":"yes"}`,
+		`{"target":"notes","id":"spoken","revision":"2026-07-28","verdict":"no"}`,
+		"",
+	}, "\n")
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

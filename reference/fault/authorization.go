@@ -153,13 +153,15 @@ func refusedTokens() []Fault {
 			}),
 		},
 		{
-			Name: "elicitation-for-authorization", Does: "answers a request without a token by requiring an elicitation",
+			Name:     "elicitation-for-authorization",
+			Does:     "answers a request without a token by requiring an elicitation",
 			CaughtBy: []string{"authorization.elicitation.url"},
 			Apply: onUnauthorizedBody(func(m wire.Message) server.Object {
 				return server.Object{"jsonrpc": "2.0", "id": json.RawMessage(m.ID().Raw), "error": server.Object{
 					"code": spec.LegacyURLElicitationError, "message": "Log in first",
 					"data": server.Object{"elicitations": []any{server.Object{
-						"mode": "url", "elicitationId": "card", "url": "https://library.example/login", "message": "Log in",
+						"mode": "url", "elicitationId": "card", "message": "Log in",
+						"url": "https://library.example/login",
 					}}},
 				}}
 			}),
@@ -173,7 +175,9 @@ func resourceMetadataFaults() []Fault {
 	published := func(name, does string, apply apply) Fault {
 		return Fault{
 			Name: name, Does: does, CaughtBy: []string{"authorization.metadata.published"},
-			Also:  map[string]string{"authorization.challenge.metadata": "the challenge names where the metadata should be"},
+			Also: map[string]string{
+				"authorization.challenge.metadata": "the challenge names where the metadata should be",
+			},
 			Apply: apply,
 		}
 	}

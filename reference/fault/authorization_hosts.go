@@ -41,7 +41,8 @@ func hostedServers() []Fault {
 			}),
 		},
 		{
-			Name: "server-endpoints-hidden", Does: "has neither metadata of its authorization server nor the default endpoints",
+			Name:     "server-endpoints-hidden",
+			Does:     "has neither metadata of its authorization server nor the default endpoints",
 			CaughtBy: []string{"authorization.server.defaults"},
 			Also:     map[string]string{"authorization.server.metadata": "it has no metadata either"},
 			Apply:    notFoundAt(serverMetadata, "/authorize", "/token"),
@@ -57,7 +58,8 @@ func hostedServers() []Fault {
 			Apply:    redirectTo(func(string) bool { return true }),
 		},
 		{
-			Name: "redirect-by-prefix", Does: "redirects to a redirect URI that begins like one of the loopback interface",
+			Name:     "redirect-by-prefix",
+			Does:     "redirects to a redirect URI that begins like one of the loopback interface",
 			CaughtBy: []string{"authorization.server.redirect"},
 			Apply:    redirectTo(func(uri string) bool { return strings.HasPrefix(uri, "http://127.0.0.1") }),
 		},

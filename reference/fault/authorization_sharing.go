@@ -46,7 +46,8 @@ func sharedState() []Fault {
 // tasksOfClients are faults of tasks on a server that does not know its users.
 func tasksOfClients() []Fault {
 	return []Fault{{
-		Name: "tasks-listed-to-clients", Does: "lists the tasks of all clients to each client, which it cannot identify",
+		Name:     "tasks-listed-to-clients",
+		Does:     "lists the tasks of all clients to each client, which it cannot identify",
 		CaughtBy: []string{"authorization.tasks.list.identified"},
 		Apply:    shareTasks(true),
 	}}

@@ -37,7 +37,9 @@ func tokensOfUsers() []Fault {
 		{
 			Name: "token-at-opening-only", Does: "requires a token only of server/discover", In: spec.Stateless,
 			CaughtBy: []string{"authorization.requests.verified"},
-			Also:     map[string]string{"authorization.handle.authentication": "a retry with a requestState is a request too"},
+			Also: map[string]string{
+				"authorization.handle.authentication": "a retry with a requestState is a request too",
+			},
 			Apply: admitWithoutToken(func(r *http.Request) bool {
 				return r.Header.Get(methodField) != "server/discover"
 			}),

@@ -36,12 +36,14 @@ func discoverFaults() []Fault {
 			}),
 		},
 		{
-			Name: "discovered-but-unserved", Does: "declares completions and answers completion/complete with error -32601",
+			Name:     "discovered-but-unserved",
+			Does:     "declares completions and answers completion/complete with error -32601",
 			CaughtBy: []string{"discover.capabilities"},
 			Apply:    answerInstead("completion/complete", unknownMethod),
 		},
 		{
-			Name: "discover-instructions-list", Does: "writes the instructions in the answer to server/discover as an array",
+			Name:     "discover-instructions-list",
+			Does:     "writes the instructions in the answer to server/discover as an array",
 			CaughtBy: []string{"discover.result"},
 			Apply: onResult("server/discover", func(o server.Object) {
 				o["instructions"] = []any{o["instructions"]}
@@ -93,7 +95,8 @@ func discoverClientFaults() []ClientFault {
 			},
 		},
 		{
-			Name: "client-modern-answers", Does: "answers requests of a server of the stateless revision, which may send none",
+			Name:     "client-modern-answers",
+			Does:     "answers requests of a server of the stateless revision, which may send none",
 			CaughtBy: []string{"discover.client.response.none"},
 			Apply: func(o *client.Options) {
 				o.HandleRequest = func(next client.RequestHandler) client.RequestHandler {

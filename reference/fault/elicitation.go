@@ -146,7 +146,8 @@ func elicitationComplete() []Fault {
 			Apply:    beforeAnswer("tools/list", notify("visit-of-ines")),
 		},
 		{
-			Name: "elicitation-complete-kept", Does: "sends notifications/elicitation/complete, which the revision removed",
+			Name:     "elicitation-complete-kept",
+			Does:     "sends notifications/elicitation/complete, which the revision removed",
 			CaughtBy: []string{"elicitation.complete.gone"},
 			Apply:    beforeAnswerWhen(isCall("read_archive"), notify("visit-1")),
 		},

@@ -63,7 +63,8 @@ func fuzzSilence() []Fault {
 			})),
 		},
 		{
-			Name: "fuzz-hangs-on-deep-nesting", Does: "reads nothing after a message that is nested over a hundred deep",
+			Name: "fuzz-hangs-on-deep-nesting",
+			Does: "reads nothing after a message that is nested over a hundred deep",
 			Apply: stopReadingAt(func(m wire.Message) bool {
 				return bytes.Contains(m.Raw, deepArrays) || bytes.Contains(m.Raw, deepObjects)
 			}),
@@ -153,7 +154,8 @@ func fuzzAnswers() []Fault {
 			Apply: sendTwice(isResponseWhen(hasUnknownMeta)),
 		},
 		{
-			Name: "fuzz-keeps-previous-id", Does: "answers a request whose id has escapes under the id of the request before",
+			Name:  "fuzz-keeps-previous-id",
+			Does:  "answers a request whose id has escapes under the id of the request before",
 			Apply: keepPreviousID,
 		},
 	}

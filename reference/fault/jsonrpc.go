@@ -64,7 +64,8 @@ func jsonrpcRequests() []Fault {
 			Apply: recode("", isUnknownMethod, spec.InvalidRequest),
 		},
 		{
-			Name: "unadvertised-method-empty", Does: "answers lists of capabilities that it does not declare with an empty list",
+			Name:     "unadvertised-method-empty",
+			Does:     "answers lists of capabilities that it does not declare with an empty list",
 			CaughtBy: []string{"jsonrpc.method.unadvertised"},
 			Apply: combine(
 				withoutCapability("prompts"),

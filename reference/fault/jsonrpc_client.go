@@ -67,10 +67,12 @@ func clientRequests() []ClientFault {
 				`{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`),
 		},
 		{
-			Name: "client-server-notification", Does: "sends notifications/resources/updated, a notification of servers",
+			Name:     "client-server-notification",
+			Does:     "sends notifications/resources/updated, a notification of servers",
 			CaughtBy: []string{"jsonrpc.client.methods.notifications"},
 			Apply: clientSendsBefore("tools/list",
-				`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"mcpcheck://notes/first"}}`),
+				`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":`+
+					`{"uri":"mcpcheck://notes/first"}}`),
 		},
 	}
 }

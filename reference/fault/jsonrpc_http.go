@@ -104,7 +104,8 @@ func httpInvalidErrors() []Fault {
 			`{"jsonrpc":"2.0","id":"server-1","error":{"code":-32700,"message":"Not JSON"}}`),
 		refused("http-refusal-trace", "puts a stack trace into the error that refuses what is not JSON",
 			"jsonrpc.error.message.concise",
-			`{"jsonrpc":"2.0","error":{"code":-32700,"message":"Not JSON\n  at parse (parse.js:1)\n  at serve (serve.js:7)"}}`),
+			`{"jsonrpc":"2.0","error":{"code":-32700,`+
+				`"message":"Not JSON\n  at parse (parse.js:1)\n  at serve (serve.js:7)"}}`),
 		refused("http-refusal-old", "refuses what is not JSON with an error of JSON-RPC 1.0", "jsonrpc.version",
 			`{"jsonrpc":"1.0","error":{"code":-32700,"message":"Not JSON"}}`),
 		refused("http-refusal-without-message", "refuses what is not JSON with an error without a message",

@@ -42,7 +42,8 @@ func lifecycleHandshake() []Fault {
 			Apply:    onResult("initialize", func(o server.Object) { o["instructions"] = []any{o["instructions"]} }),
 		},
 		{
-			Name: "notifies-before-initialize", Does: "sends a list_changed notification before the answer to initialize",
+			Name:     "notifies-before-initialize",
+			Does:     "sends a list_changed notification before the answer to initialize",
 			CaughtBy: []string{"lifecycle.opening.first"},
 			Apply: beforeAnswer("initialize", func(r *server.Request) {
 				r.Notify("notifications/tools/list_changed", nil)
@@ -76,7 +77,7 @@ func lifecycleHandshake() []Fault {
 		},
 		{
 			Name:     "requests-before-initialized",
-			Does:     "sends sampling/createMessage before notifications/initialized to a client that declares sampling",
+			Does:     "sends sampling/createMessage to clients that declare it before notifications/initialized",
 			CaughtBy: []string{"lifecycle.initialized.awaited"},
 			Apply: afterLine(isMessage(wire.Request, "initialize"), func(m wire.Message, out server.FrameSink) {
 				if m.Params().Get("capabilities.sampling").Exists() {
@@ -230,7 +231,8 @@ func lifecycleUndeclared() []Fault {
 			Apply:    assumeCapability("elicitation"),
 		},
 		{
-			Name: "capabilities-inherited", Does: "requests what an earlier request declared of a request that declares nothing",
+			Name: "capabilities-inherited",
+			Does: "requests what an earlier request declared of a request that declares nothing",
 			Breaks: []string{
 				"lifecycle-undeclared-capability-not-relied", "lifecycle-stateless-capabilities-not-inherited",
 			},

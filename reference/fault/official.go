@@ -123,8 +123,10 @@ func officialTools() []Fault {
 		{
 			Name: "contract-error-as-success", Does: "leaves isError out of test_error_handling",
 			CaughtBy: []string{"official.tools.error"},
-			Also:     map[string]string{"tools.result.failure": "the tool that is known to fail does not report a failure"},
-			Apply:    onCall("test_error_handling", remove("isError")),
+			Also: map[string]string{
+				"tools.result.failure": "the tool that is known to fail does not report a failure",
+			},
+			Apply: onCall("test_error_handling", remove("isError")),
 		},
 		{
 			Name: "contract-error-unexplained", Does: "does not explain the failure of test_error_handling",
@@ -147,14 +149,17 @@ func officialSchemas() []Fault {
 			Name:     "contract-schema-without-defs",
 			Does:     "leaves $defs, and the references to it, out of the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema"},
-			Also:     map[string]string{"official.tools.json-schema.composition": "the $anchor stands in $defs (2026-07-28)"},
+			Also: map[string]string{
+				"official.tools.json-schema.composition": "the $anchor stands in $defs (2026-07-28)",
+			},
 			Apply: onSchema(func(schema server.Object) {
 				delete(schema, "$defs")
 				schema["properties"].(server.Object)["address"] = server.Object{"type": "object"}
 			}),
 		},
 		{
-			Name: "contract-schema-open", Does: "leaves additionalProperties out of the schema of json_schema_2020_12_tool",
+			Name:     "contract-schema-open",
+			Does:     "leaves additionalProperties out of the schema of json_schema_2020_12_tool",
 			CaughtBy: []string{"official.tools.json-schema"},
 			Apply:    onSchema(remove("additionalProperties")),
 		},

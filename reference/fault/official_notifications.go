@@ -92,7 +92,8 @@ func officialNotifications() []Fault {
 			}),
 		},
 		{
-			Name: "contract-progress-token", Does: "reports the progress of test_tool_with_progress under another token",
+			Name:     "contract-progress-token",
+			Does:     "reports the progress of test_tool_with_progress under another token",
 			CaughtBy: progress,
 			Also:     map[string]string{"progress.token.known": "no request had the token"},
 			Apply: onReports(func(_ int, params server.Object) bool {

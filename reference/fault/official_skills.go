@@ -136,8 +136,10 @@ func skillSettings() []Fault {
 		{
 			Name: "contract-skills-true", Does: "declares the settings of the skills extension as true",
 			CaughtBy: []string{"official.skills.declared"},
-			Also:     map[string]string{"versioning.extensions.settings": "the settings of every extension are an object"},
-			Apply:    declare(true),
+			Also: map[string]string{
+				"versioning.extensions.settings": "the settings of every extension are an object",
+			},
+			Apply: declare(true),
 		},
 		{
 			Name:     "contract-skills-without-resources",

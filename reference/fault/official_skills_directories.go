@@ -29,8 +29,10 @@ func skillDirectories() []Fault {
 			Name:     "contract-directory-unknown-method",
 			Does:     "declares resources/directory/read and answers it with error -32601",
 			CaughtBy: []string{"official.skills.directory"},
-			Also:     map[string]string{"official.skills.directory.refused": "other errors refuse what is no directory"},
-			Apply:    answerInstead(directoryMethod, unknownMethod),
+			Also: map[string]string{
+				"official.skills.directory.refused": "other errors refuse what is no directory",
+			},
+			Apply: answerInstead(directoryMethod, unknownMethod),
 		},
 		{
 			Name: "contract-directory-root-only", Does: "refuses to read the directories below that of a skill",
@@ -94,7 +96,8 @@ func skillDirectoryPages() []Fault {
 			Apply:    refuseCursors(directoryMethod),
 		},
 		{
-			Name: "contract-directory-endless", Does: "answers with the same page of a directory and the same cursor every time",
+			Name:     "contract-directory-endless",
+			Does:     "answers with the same page of a directory and the same cursor every time",
 			CaughtBy: []string{"official.skills.directory.pages"},
 			Apply: onRequestWhen(hasParam(directoryMethod, "uri", shelvingSkill+"/rows"),
 				func(r *server.Request) { delete(r.Params, "cursor") }),

@@ -129,7 +129,8 @@ func skillGets() []Fault {
 			Apply:    recode("skills/get", hasCode(spec.InvalidParams), spec.InternalError),
 		},
 		{
-			Name: "contract-skill-of-file", Does: "answers skills/get of any file of a skill with the entry of the skill",
+			Name:     "contract-skill-of-file",
+			Does:     "answers skills/get of any file of a skill with the entry of the skill",
 			CaughtBy: []string{"official.skills.get.unknown"},
 			Apply: onRequest("skills/get", func(r *server.Request) {
 				uri := asText(r.Params["uri"])

@@ -31,7 +31,8 @@ func officialStateless() []Fault {
 			}),
 		},
 		{
-			Name: "contract-log-unrequested", Does: "sends a log message in test_logging_tool that the request did not request",
+			Name:     "contract-log-unrequested",
+			Does:     "sends a log message in test_logging_tool that the request did not request",
 			CaughtBy: []string{"official.stateless.logging"},
 			Also:     map[string]string{"logging.request.opted-in": "no request requested the message"},
 			Apply: beforeAnswerWhen(isCall("test_logging_tool"), func(r *server.Request) {
@@ -49,8 +50,10 @@ func officialStateless() []Fault {
 			Name:     "contract-prompt-change-not-notified",
 			Does:     "sends no notification of the change by test_trigger_prompt_change",
 			CaughtBy: []string{"official.subscriptions.changes"},
-			Also:     map[string]string{"subscriptions.prompts.list-changed.sent": "the list of prompts changes without a notification"},
-			Apply:    withhold(isNotification("notifications/prompts/list_changed")),
+			Also: map[string]string{
+				"subscriptions.prompts.list-changed.sent": "the list of prompts changes without a notification",
+			},
+			Apply: withhold(isNotification("notifications/prompts/list_changed")),
 		},
 		{
 			Name: "contract-filter-ignored", Does: "sends notifications of a change of tools on every stream",

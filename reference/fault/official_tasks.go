@@ -82,7 +82,9 @@ func taskExtensionDeclared() []Fault {
 			Name:     "contract-task-for-undeclared",
 			Does:     "creates a task of slow_compute for a client that does not declare the tasks extension",
 			CaughtBy: []string{"official.tasks.call.undeclared"},
-			Also:     map[string]string{"jsonrpc.result-type.known": "no declared extension defines the type of the result"},
+			Also: map[string]string{
+				"jsonrpc.result-type.known": "no declared extension defines the type of the result",
+			},
 			Apply: onRequestWhen(isCall("slow_compute"), func(r *server.Request) {
 				if capabilities, ok := metaOf(r)[spec.MetaClientCapabilities].(server.Object); ok {
 					capabilities["extensions"] = server.Object{tasksExtension: server.Object{}}
@@ -111,7 +113,8 @@ func taskExtensionDeclared() []Fault {
 func taskExtensionOffers() []Fault {
 	return []Fault{
 		{
-			Name: "contract-greet-as-task", Does: "creates a task of greet where the client declares the tasks extension",
+			Name:     "contract-greet-as-task",
+			Does:     "creates a task of greet where the client declares the tasks extension",
 			CaughtBy: []string{"official.tasks.greet"},
 			Also:     map[string]string{"official.tasks.legacy-param": "it is the same call with the parameter task"},
 			Apply:    onLibraryTool("greet", func(t *server.Tool) { t.TaskSupport = "optional" }),
@@ -174,7 +177,8 @@ func taskExtensionCreated() []Fault {
 			Apply:    onNewTask("slow_compute", rename("ttlMs", "ttl")),
 		},
 		{
-			Name: "contract-task-asks-later", Does: "creates the task of test_tool_with_task before it requests user_name",
+			Name:     "contract-task-asks-later",
+			Does:     "creates the task of test_tool_with_task before it requests user_name",
 			CaughtBy: []string{"official.tasks.rounds"},
 			Apply:    onLibraryTool("test_tool_with_task", func(t *server.Tool) { t.InputBeforeTask = false }),
 		},

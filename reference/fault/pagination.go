@@ -38,12 +38,14 @@ func paginationFaults() []Fault {
 				}),
 		},
 		{
-			Name: "page-repeats-first-entry", Does: "begins each further page of prompts with the first prompt of the list",
+			Name:     "page-repeats-first-entry",
+			Does:     "begins each further page of prompts with the first prompt of the list",
 			CaughtBy: []string{"pagination.resumed"},
 			Apply:    onFurtherPage("prompts/list", repeatFirstPrompt),
 		},
 		{
-			Name: "first-page-forgotten", Does: "answers prompts/list without a cursor with the page of the cursor before it",
+			Name:     "first-page-forgotten",
+			Does:     "answers prompts/list without a cursor with the page of the cursor before it",
 			CaughtBy: []string{"pagination.start"},
 			Also:     map[string]string{"prompts.list.everywhere": "the pages of a list depend on the requests before"},
 			Apply:    forgetFirstPage,

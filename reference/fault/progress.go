@@ -155,7 +155,8 @@ func progressReceived() []Fault {
 			Apply:    exitOn(hasToken, "unknown progress token"),
 		},
 		{
-			Name: "progress-unknown-answered", Does: "answers a progress notification with an unknown token with an error",
+			Name:     "progress-unknown-answered",
+			Does:     "answers a progress notification with an unknown token with an error",
 			CaughtBy: []string{"progress.unknown.ignored"},
 			Apply: onLine(isMessage(wire.Notification, progressMethod), func(m wire.Message, out server.FrameSink) {
 				if hasToken(m) {

@@ -59,7 +59,8 @@ func resourceLists() []Fault {
 			Apply:    listByConnection("resources/list", addResource),
 		},
 		{
-			Name: "resources-as-side-effect", Does: "lists one more resource on a connection once templates were listed",
+			Name:     "resources-as-side-effect",
+			Does:     "lists one more resource on a connection once templates were listed",
 			CaughtBy: []string{"resources.list.everywhere"},
 			Apply:    listAfter("resources/templates/list", "resources/list", addResource),
 		},
@@ -125,7 +126,8 @@ func resourceDefinitions() []Fault {
 			Apply:    moveResource(hoursURI, "library://desk/opening hours"),
 		},
 		{
-			Name: "resource-scheme-underscore", Does: "lists and reads a resource by a URI whose scheme has an underscore",
+			Name:     "resource-scheme-underscore",
+			Does:     "lists and reads a resource by a URI whose scheme has an underscore",
 			In:       spec.Since(spec.V2025_06_18),
 			Breaks:   []string{"resources-custom-scheme-rfc3986"},
 			CaughtBy: []string{"resources.uri.syntax"},
@@ -180,7 +182,8 @@ func templateDefinitions() []Fault {
 			Apply:    onTemplate("loans", set("uriTemplate", "library://loans/{reader-id}")),
 		},
 		{
-			Name: "template-names-wrong-type", Does: "lists a resource template with a mimeType that none of its resources has",
+			Name:     "template-names-wrong-type",
+			Does:     "lists a resource template with a mimeType that none of its resources has",
 			CaughtBy: []string{"resources.template.uniform"},
 			Apply:    onTemplate("cover", set("mimeType", "image/jpeg")),
 		},

@@ -126,7 +126,8 @@ func resourceReads() []Fault {
 			Apply:    withoutContents,
 		},
 		{
-			Name: "not-found-empty-early", Does: "reads an unknown resource as one without contents, in earlier revisions",
+			Name:     "not-found-empty-early",
+			Does:     "reads an unknown resource as one without contents, in earlier revisions",
 			CaughtBy: []string{"resources.read.not-found.advised"},
 			Apply:    withoutContents,
 		},

@@ -63,7 +63,8 @@ func samplingRequests() []Fault {
 			}),
 		},
 		{
-			Name: "waits-for-refused-sample", Does: "does not answer a call where the client refuses sampling/createMessage",
+			Name:     "waits-for-refused-sample",
+			Does:     "does not answer a call where the client refuses sampling/createMessage",
 			CaughtBy: []string{"sampling.answers.survived"},
 			Apply:    ignoreRefusals("sampling/createMessage"),
 		},
@@ -74,7 +75,8 @@ func samplingRequests() []Fault {
 			Apply:    requestContext(false),
 		},
 		{
-			Name: "context-included", Does: "requests the context of servers where the client declares sampling.context",
+			Name:     "context-included",
+			Does:     "requests the context of servers where the client declares sampling.context",
 			CaughtBy: []string{"sampling.context.avoided"},
 			Apply:    requestContext(true),
 		},

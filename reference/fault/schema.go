@@ -187,7 +187,8 @@ func schemaMeta() []Fault {
 			Apply:    key("com.mcp.library/shelf", "A1"),
 		},
 		{
-			Name: "meta-reserved-label", Does: "defines a _meta key under a prefix with a label that the revision reserves",
+			Name:     "meta-reserved-label",
+			Does:     "defines a _meta key under a prefix with a label that the revision reserves",
 			In:       spec.Only(spec.V2025_06_18),
 			CaughtBy: []string{"schema.meta.reserved"},
 			Apply:    key("mcp.dev/shelf", "A1"),

@@ -19,7 +19,9 @@ func schemaDialects() []Fault {
 		{
 			Name: "draft-07-ignored", Does: "validates a schema that names draft-07 by 2020-12",
 			CaughtBy: []string{"schema.dialect.declared"},
-			Also:     map[string]string{"schema.dialect.recommended": "the tool must name another dialect than 2020-12"},
+			Also: map[string]string{
+				"schema.dialect.recommended": "the tool must name another dialect than 2020-12",
+			},
 			Apply: combine(offerDraft07Tool, onArguments("frank_parcel", func(args server.Object) {
 				if list, ok := args["stamps"].([]any); ok && len(list) == 0 {
 					args["stamps"] = []any{"airmail"}
@@ -27,7 +29,8 @@ func schemaDialects() []Fault {
 			})),
 		},
 		{
-			Name: "default-dialect-draft-07", Does: "ignores dependentRequired and prefixItems, which draft-07 does not have",
+			Name:     "default-dialect-draft-07",
+			Does:     "ignores dependentRequired and prefixItems, which draft-07 does not have",
 			CaughtBy: []string{"schema.dialect.default"},
 			Apply: onArguments("check_shelfmark", func(args server.Object) {
 				if args["stack"] != nil && args["floor"] == nil {

@@ -33,7 +33,8 @@ func schemaRequestMeta() []Fault {
 			}),
 		},
 		{
-			Name: "meta-version-assumed", Does: "serves a request without a version in the only revision that it speaks",
+			Name:     "meta-version-assumed",
+			Does:     "serves a request without a version in the only revision that it speaks",
 			CaughtBy: []string{"schema.request-meta.version"},
 			Apply: combine(statelessOnly, onRequest("server/discover", func(r *server.Request) {
 				if metaOf(r)[spec.MetaProtocolVersion] == nil {

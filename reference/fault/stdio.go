@@ -43,7 +43,8 @@ func stdioFaults() []Fault {
 			},
 		},
 		{
-			Name: "ids-crossed", Does: "answers server/discover and a request that comes at the same time under each other's id",
+			Name:     "ids-crossed",
+			Does:     "answers server/discover and a request that comes at the same time under each other's id",
 			CaughtBy: []string{"stdio.concurrent"},
 			Apply: onIncoming(func(next server.Receiver, _ server.FrameSink) server.Receiver {
 				return (&idCrosser{next: next}).receive

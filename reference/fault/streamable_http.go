@@ -161,7 +161,9 @@ func versionHeader() []Fault {
 		return Fault{
 			Name: name, Does: does + ", and has no sessions that name it",
 			CaughtBy: []string{"streamable-http.version.absent"},
-			Also:     map[string]string{"streamable-http.event.priming": "without sessions it keeps no events to resume from"},
+			Also: map[string]string{
+				"streamable-http.event.priming": "without sessions it keeps no events to resume from",
+			},
 			Apply: combine(func(o *server.Options) {
 				o.HTTP.Sessionless = true
 			}, respond(isPing, status, "application/json",

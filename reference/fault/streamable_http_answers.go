@@ -180,8 +180,10 @@ func refusedMessages() []Fault {
 		{
 			Name: "batch-processed", Does: "processes arrays of requests, and answers each on an event stream",
 			CaughtBy: []string{"streamable-http.batch.refused"},
-			Also:     map[string]string{"streamable-http.event.priming": "the streams of its arrays begin with an answer"},
-			Apply:    whenHTTP(posts(isMessage(wire.Batch, "")), serveElements),
+			Also: map[string]string{
+				"streamable-http.event.priming": "the streams of its arrays begin with an answer",
+			},
+			Apply: whenHTTP(posts(isMessage(wire.Batch, "")), serveElements),
 		},
 		{
 			Name: "batch-unanswered", Does: "accepts arrays of requests with status 202, and answers none",

@@ -43,7 +43,8 @@ func closedConnections() []Fault {
 			Apply:    rerouteAbandoned(isAbout(listenMethod)),
 		},
 		{
-			Name: "rounds-bound-to-connection", Does: "refuses a requestState once the connection of its request is closed",
+			Name:     "rounds-bound-to-connection",
+			Does:     "refuses a requestState once the connection of its request is closed",
 			CaughtBy: []string{"streamable-http.input-required.retry"},
 			Apply:    bindStateToConnection,
 		},

@@ -50,7 +50,7 @@ func streamEvents() []Fault {
 				e.Data = e.Data[:len(e.Data)/2]
 				return next(e)
 			}),
-		log("log-over-several-lines", "writes log messages over several lines, the first of which alone names its field",
+		log("log-over-several-lines", "writes log messages over several lines, and names the field only in the first",
 			func(next server.EventEncoder, e server.Event) []byte {
 				return bytes.Replace(next(e), []byte(`"params":`), []byte("\n\"params\":"), 1)
 			}),

@@ -22,7 +22,7 @@ func streamRoutes() []Fault {
 		},
 		{
 			Name:     "changes-on-another-subscription",
-			Does:     "sends notifications of changes on the stream of another subscription than the one that they name",
+			Does:     "sends notifications of changes on the stream of a subscription that they do not name",
 			Breaks:   []string{"streamable-http-sse-server-messages-related"},
 			CaughtBy: []string{"streamable-http.stream.related"},
 			Apply:    misrouteChanges,
@@ -67,7 +67,8 @@ func streamRoutes() []Fault {
 			Apply:    onRoute(isChange, broadcast),
 		},
 		{
-			Name: "changes-of-tools-broadcast", Does: "sends notifications of changes of tools on the streams of all GETs",
+			Name:     "changes-of-tools-broadcast",
+			Does:     "sends notifications of changes of tools on the streams of all GETs",
 			CaughtBy: []string{"streamable-http.change.once"},
 			Apply:    onRoute(isNotification("notifications/tools/list_changed"), broadcast),
 		},

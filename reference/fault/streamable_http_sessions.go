@@ -177,7 +177,8 @@ func sessionsMixed() []Fault {
 	isolated := []string{"streamable-http.session.isolated"}
 	return []Fault{
 		{
-			Name: "session-ends-with-another", Does: "ends all sessions of clients without capabilities with one of them",
+			Name:     "session-ends-with-another",
+			Does:     "ends all sessions of clients without capabilities with one of them",
 			CaughtBy: isolated,
 			Apply:    endOtherSessions(false),
 		},

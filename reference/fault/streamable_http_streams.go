@@ -114,7 +114,8 @@ func streamPolling() []Fault {
 			Apply:    onRetry(nil),
 		},
 		{
-			Name: "polled-with-invalid-retry", Does: "closes the connections of streams with a retry field that is not a number",
+			Name:     "polled-with-invalid-retry",
+			Does:     "closes the connections of streams with a retry field that is not a number",
 			CaughtBy: []string{"streamable-http.stream.retry"},
 			Apply:    onRetry([]byte("retry: soon\ndata:\n\n")),
 		},

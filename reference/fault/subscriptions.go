@@ -34,7 +34,8 @@ func subscriptionRequests() []Fault {
 			Apply:    ignoreLines(isMessage(wire.Request, listenMethod)),
 		},
 		{
-			Name: "listen-answered-at-once", Does: "answers subscriptions/listen with a result without an acknowledgment",
+			Name:     "listen-answered-at-once",
+			Does:     "answers subscriptions/listen with a result without an acknowledgment",
 			CaughtBy: []string{"subscriptions.acknowledged"},
 			Apply:    answerInstead(listenMethod, succeedWith(nil)),
 		},
@@ -179,8 +180,9 @@ func subscriptionAcknowledgments() []Fault {
 			Does:     "sends a notification of a change of tools before it acknowledges the subscription to them",
 			CaughtBy: []string{"subscriptions.ack.first"},
 			Apply: sendBefore(requests("toolsListChanged"), func(f server.Frame) server.Frame {
-				return frameOf(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{%q:%s}}}`,
-					spec.MetaSubscriptionID, f.Request.ID.Raw)
+				const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":` +
+					`{%q:%s}}}`
+				return frameOf(changed, spec.MetaSubscriptionID, f.Request.ID.Raw)
 			}),
 		},
 		{
@@ -222,7 +224,8 @@ func subscriptionIDs() []Fault {
 			Apply:    onNotification(acknowledgedMethod, remove("_meta")),
 		},
 		{
-			Name: "change-untagged", Does: "leaves the id of the subscription out of notifications of changes of prompts",
+			Name:     "change-untagged",
+			Does:     "leaves the id of the subscription out of notifications of changes of prompts",
 			CaughtBy: []string{"subscriptions.id.present"},
 			Apply:    onNotification("notifications/prompts/list_changed", remove("_meta")),
 		},

@@ -70,7 +70,8 @@ func taskCapabilities() []Fault {
 			}, succeedWithOnly(server.Object{"content": []any{}})),
 		},
 		{
-			Name: "task-forbidden-ignored", Does: "runs a tool that forbids tasks without one where the call asks for a task",
+			Name:     "task-forbidden-ignored",
+			Does:     "runs a tool that forbids tasks without one where the call asks for a task",
 			CaughtBy: []string{"tasks.tool.forbidden"},
 			Apply: onHandler(func(next server.Handler) server.Handler {
 				return func(ctx context.Context, r *server.Request) (any, *server.Error) {

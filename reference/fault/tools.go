@@ -105,8 +105,10 @@ func toolLists() []Fault {
 		{
 			Name: "tools-undeclared", Does: "lists tools without declaring the capability",
 			CaughtBy: []string{"tools.capability.declared"},
-			Also:     map[string]string{"subscriptions.ack.subset": "it acknowledges subscriptions to changes of tools"},
-			Apply:    undeclared("tools"),
+			Also: map[string]string{
+				"subscriptions.ack.subset": "it acknowledges subscriptions to changes of tools",
+			},
+			Apply: undeclared("tools"),
 		},
 		{
 			Name: "tools-as-object", Does: "lists tools as an object by name",
@@ -139,7 +141,8 @@ func toolLists() []Fault {
 			Apply:    withhold(isNotification("notifications/tools/list_changed")),
 		},
 		{
-			Name: "tools-change-undeclared", Does: "sends notifications of changes of tools without declaring tools.listChanged",
+			Name:     "tools-change-undeclared",
+			Does:     "sends notifications of changes of tools without declaring tools.listChanged",
 			CaughtBy: []string{"tools.list-changed.undeclared", "tools.list-changed.undeclared.advised"},
 			Apply:    combine(undeclaredFeature("tools", "listChanged"), unacknowledged("toolsListChanged")),
 		},

@@ -91,7 +91,8 @@ func toolResults() []Fault {
 				set("content", []any{server.Object{"type": "text", "text": "Books were found."}})),
 		},
 		{
-			Name: "structured-misses-schema", Does: "returns structured content without a member that the outputSchema requires",
+			Name:     "structured-misses-schema",
+			Does:     "returns structured content without a member that the outputSchema requires",
 			CaughtBy: []string{"tools.result.structured.schema"},
 			Apply: onLibraryTool("search_catalogue", func(tool *server.Tool) {
 				tool.OutputSchema = server.Object{"type": "object", "required": []any{"shelf"}}
@@ -119,7 +120,8 @@ func toolResults() []Fault {
 			}),
 		},
 		{
-			Name: "task-links-nowhere", Does: "links to an unknown resource in the result of a tool that is always a task",
+			Name:     "task-links-nowhere",
+			Does:     "links to an unknown resource in the result of a tool that is always a task",
 			In:       spec.Only(spec.V2025_11_25),
 			CaughtBy: []string{"tools.link.readable"},
 			Apply: onTaskResults("bind_catalogue", func(o server.Object) {

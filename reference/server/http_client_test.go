@@ -189,7 +189,8 @@ func (s *httpTestSession) post(body string, headers ...string) httpResponse {
 // toolCallLine returns a tool call with a progress token.
 func toolCallLine(id, tool, arguments string) string {
 	return fmt.Sprintf(
-		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%q}}}`,
+		`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":`+
+			`{"progressToken":%q}}}`,
 		id, tool, arguments, id,
 	)
 }

@@ -128,7 +128,8 @@ func TestSendsRequestOnStreamOfCall(t *testing.T) {
 func TestAnswersBatchWithOneArray(t *testing.T) {
 	eachRevision(t, batchRevisions(), func(t *testing.T, rev spec.Revision) {
 		s := startHTTP(t, Options{}).openSession(rev, "{}")
-		const ping, notification = `{"jsonrpc":"2.0","id":2,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/x"}`
+		const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+		const notification = `{"jsonrpc":"2.0","method":"notifications/x"}`
 		r := s.post(`[` + ping + `,` + notification + `,{"jsonrpc":"2.0","id":3,"method":"x/y"}]`)
 		if all := r.lastMessage().Array(); len(all) != 2 || all[1].Get("error.code").Int() != spec.MethodNotFound {
 			t.Errorf("got %s", r.body)

@@ -149,7 +149,8 @@ func TestServesMethodsOfRevisionOnly(t *testing.T) {
 func TestRefusesDuplicateIDInFlight(t *testing.T) {
 	t.Parallel()
 	p := openSession(t, spec.V2025_11_25, "{}", Options{})
-	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":{"duration_ms":500}}}`
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stocktake","arguments":` +
+		`{"duration_ms":500}}}`
 	p.send("%s\n%s", call, call)
 	wantCode(t, p.nextMessage(), -32600)
 	wantResult(t, p.nextMessage())
@@ -197,7 +198,8 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			"initialize inside", `[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`,
-			`[{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"The initialize request is not part of a batch"}}]`,
+			`[{"jsonrpc":"2.0","id":1,"error":{"code":-32600,` +
+				`"message":"The initialize request is not part of a batch"}}]`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -138,7 +138,8 @@ func TestOfficialMedia(t *testing.T) {
 	m := wantResult(t, p.requestAnswering("tools/call", callParams("test_multiple_content_types", "{}"))).Result()
 	wantSameJSON(
 		t, m.Get("content.2.resource").Raw,
-		`{"uri":"test://mixed-content-resource","mimeType":"application/json","text":"{\"test\":\"data\",\"value\":123}"}`,
+		`{"uri":"test://mixed-content-resource","mimeType":"application/json",`+
+			`"text":"{\"test\":\"data\",\"value\":123}"}`,
 	)
 	m = wantResult(t, p.requestAnswering("tools/call", callParams("test_embedded_resource", "{}"))).Result()
 	wantSameJSON(
@@ -193,8 +194,8 @@ func TestOfficialPrompts(t *testing.T) {
 			`"name":"test_simple_prompt"`: userMessagesJSON(textBlock("This is a simple prompt for testing.")),
 			`"name":"test_prompt_with_arguments","arguments":{"arg1":"a","arg2":"b"}`: userMessagesJSON(
 				textBlock("Prompt with arguments: arg1='a', arg2='b'")),
-			`"name":"test_prompt_with_embedded_resource","arguments":{"resourceUri":"test://example"}`: userMessagesJSON(
-				embeddedBlock(textContents("test://example", "text/plain", "Embedded resource content for testing.")),
+			`"name":"test_prompt_with_embedded_resource","arguments":{"resourceUri":"test://a"}`: userMessagesJSON(
+				embeddedBlock(textContents("test://a", "text/plain", "Embedded resource content for testing.")),
 				textBlock("Please process the embedded resource above.")),
 			`"name":"test_prompt_with_image"`: userMessagesJSON(
 				unannotatedImage(), textBlock("Please analyze the image above.")),

@@ -62,7 +62,8 @@ func TestCompletion(t *testing.T) {
 		narrowed := values(
 			title, `"argument":{"name":"title","value":""}`, `"context":{"arguments":{"author":"Tomas Reed"}}`,
 		)
-		if got := narrowed == `["On Borrowing","The Clockmaker's Orchard"]`; got != completionContextRevisions.Has(rev) {
+		isNarrowed := narrowed == `["On Borrowing","The Clockmaker's Orchard"]`
+		if isNarrowed != completionContextRevisions.Has(rev) {
 			t.Errorf("the titles of Tomas Reed are %s", narrowed)
 		}
 		m := p.request("completion/complete", shelf, `"argument":{"name":"shelf","value":""}`)

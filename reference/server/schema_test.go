@@ -138,7 +138,8 @@ func TestClosedSchemaRejectsOtherMembers(t *testing.T) {
 		{"ListToolsResult", `{"tools":[{"name":"x","inputSchema":{"type":"object"},"icons":[]}]}`, spec.V2025_11_25},
 		{
 			"ProgressNotification",
-			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"x"}}`,
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,` +
+				`"message":"x"}}`,
 			spec.V2025_03_26,
 		},
 		{"CallToolResult", `{"content":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`, spec.V2025_03_26},

@@ -157,7 +157,8 @@ func (p *testClient) paramsWithMeta(client, members, meta string) string {
 // statelessMeta returns the _meta that every request of a stateless revision carries.
 func statelessMeta(client string, more ...string) string {
 	return fmt.Sprintf(
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s%s}`,
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientCapabilities":%s%s}`,
 		client, strings.Join(more, ""),
 	)
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -85,31 +86,29 @@ func TestAuditNamesCoversThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := Checks()
+	const unclaimed, ofOtherRevisions = "which no check of the server claims", "which is not of that revision"
+	const rule = "completion-max-100-docs"
 	for name, c := range map[string]struct {
-		excuse fixtures.Excuse
-		want   string
+		in       spec.Set
+		by       string
+		revision spec.Revision
+		wrong    string // what the audit says of the cover, "" for nothing
 	}{
-		"claimed": {fixtures.Excuse{ID: "completion-max-100-docs", By: "completion-max-100"}, ""},
-		"excused": {fixtures.Excuse{ID: "completion-max-100-docs", By: "elicitation-no-client-creds-reuse"},
-			"rule completion-max-100-docs at 2025-11-25 is covered by elicitation-no-client-creds-reuse, which no check of the server claims"},
-		"covered itself": {fixtures.Excuse{ID: "completion-max-100-docs", By: "progress-increases-schema"},
-			"rule completion-max-100-docs at 2024-11-05 is covered by progress-increases-schema, which no check of the server claims"},
-		"not stated": {fixtures.Excuse{ID: "completion-max-100-docs", By: "roots-request-no-required-params-of-old"},
-			"rule completion-max-100-docs at 2026-07-28 is covered by roots-request-no-required-params-of-old, which is not of that revision"},
-		"of clients": {fixtures.Excuse{ID: "completion-max-100-docs", By: "lifecycle-initialized-notification"},
-			"rule completion-max-100-docs at 2024-11-05 is covered by lifecycle-initialized-notification, which no check of the server claims"},
-		"elsewhere": {fixtures.Excuse{
-			ID: "completion-max-100-docs", In: spec.Only(spec.V2025_06_18), By: "elicitation-url-valid",
-		},
-			"rule completion-max-100-docs at 2025-06-18 is covered by elicitation-url-valid, which is not of that revision"},
+		"claimed":        {0, "completion-max-100", "", ""},
+		"excused":        {0, "elicitation-no-client-creds-reuse", spec.V2025_11_25, unclaimed},
+		"covered itself": {0, "progress-increases-schema", spec.V2024_11_05, unclaimed},
+		"not stated":     {0, "roots-request-no-required-params-of-old", spec.V2026_07_28, ofOtherRevisions},
+		"of clients":     {0, "lifecycle-initialized-notification", spec.V2024_11_05, unclaimed},
+		"elsewhere":      {spec.Only(spec.V2025_06_18), "elicitation-url-valid", spec.V2025_06_18, ofOtherRevisions},
 	} {
 		with := *l
-		c.excuse.Kind = fixtures.ExcuseCovered
-		with.Excuses = []fixtures.Excuse{c.excuse}
+		excuse := fixtures.Excuse{ID: rule, Kind: fixtures.ExcuseCovered, In: c.in, By: c.by}
+		with.Excuses = []fixtures.Excuse{excuse}
 		wrong := slices.DeleteFunc(Audit(&with, all), func(w string) bool {
 			return !strings.Contains(w, "is covered by")
 		})
-		if c.want == "" && len(wrong) > 0 || c.want != "" && !slices.Contains(wrong, c.want) {
+		want := fmt.Sprintf("rule %s at %s is covered by %s, %s", rule, c.revision, c.by, c.wrong)
+		if c.wrong == "" && len(wrong) > 0 || c.wrong != "" && !slices.Contains(wrong, want) {
 			t.Errorf("%s: the audit says %q", name, wrong)
 		}
 	}

@@ -31,14 +31,15 @@ func told(t *testing.T, id string, rev spec.Revision, frames ...string) check.Ou
 }
 
 const (
-	call1     = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a"},"name":"walk"}}`
-	call2     = `> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"walk"}}`
-	again1    = `> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"_meta":{"progressToken":"a"},"name":"walk"}}`
-	done1     = `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
-	progress1 = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}`
-	progress2 = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":2}}`
-	cancel1   = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
-	stranger  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
+	walkParams = `"params":{"_meta":{"progressToken":"a"},"name":"walk"}}`
+	call1      = `> {"jsonrpc":"2.0","id":1,"method":"tools/call",` + walkParams
+	call2      = `> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"walk"}}`
+	again1     = `> {"jsonrpc":"2.0","id":3,"method":"tools/call",` + walkParams
+	done1      = `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+	progress1  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}`
+	progress2  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":2}}`
+	cancel1    = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	stranger   = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
 )
 
 // What is not the server's doing, or cannot be told, is not held against it.
@@ -55,16 +56,28 @@ func TestJudgesOfProgressPassOver(t *testing.T) {
 			}, check.NotObserved,
 		},
 		"a token that stands twice": {
-			"progress.token.known", []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger}, check.NotObserved,
+			"progress.token.known", []string{
+				`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+					`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger,
+			}, check.NotObserved,
 		},
 		"a batch": {
-			"progress.token.known", []string{`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger}, check.Kept,
+			"progress.token.known", []string{
+				`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger,
+			}, check.Kept,
 		},
 		"the same number in another form": {
-			"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`}, check.Kept,
+			"progress.token.echoed", []string{
+				`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
+				`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`,
+			}, check.Kept,
 		},
 		"the string of digits beside it": {
-			"progress.token.echoed", []string{`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`, `> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`, `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`}, check.Kept,
+			"progress.token.echoed", []string{
+				`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
+				`> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`,
+				`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`,
+			}, check.Kept,
 		},
 		"a request that was cancelled": {
 			"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved,
@@ -171,7 +184,9 @@ func TestJudgesOfLoggingPassOver(t *testing.T) {
 			check.NotObserved,
 		},
 		"a level within a broken request": {
-			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, log("info")}, check.NotObserved,
+			"logging.request.opted-in", now, []string{
+				`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, log("info"),
+			}, check.NotObserved,
 		},
 		"a level that is none": {
 			"logging.request.opted-in", now, []string{call("1", level("loud")), log("info")}, check.NotObserved,
@@ -184,7 +199,7 @@ func TestJudgesOfLoggingPassOver(t *testing.T) {
 		"a call that was cancelled": {
 			"logging.request.before-answer", now,
 			[]string{
-				call("1", level("debug")), `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, log("info"),
+				call("1", level("debug")), cancel1, log("info"),
 			}, check.Kept,
 		},
 		"a call beside one that is answered": {

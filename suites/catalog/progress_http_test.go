@@ -16,9 +16,11 @@ func TestProgressOnAnotherConnectionIsNotLate(t *testing.T) {
 	}
 	for exchange, want := range map[int]check.State{2: check.Violated, 1: check.NotObserved} {
 		session := wire.TranscriptOf([]wire.Frame{
-			frame(wire.Client, 2, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"t"}}}`),
+			frame(wire.Client, 2, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+
+				`{"name":"x","_meta":{"progressToken":"t"}}}`),
 			frame(wire.Server, 2, `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`),
-			frame(wire.Server, exchange, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}`),
+			frame(wire.Server, exchange, `{"jsonrpc":"2.0","method":"notifications/progress","params":`+
+				`{"progressToken":"t","progress":1}}`),
 		})
 		c := find(t, "progress.ended")
 		if o := check.Look(c, spec.V2025_11_25, session); o.State != want {

@@ -15,8 +15,10 @@ func TestAPromptMayEchoItsArguments(t *testing.T) {
 		want     check.State
 	}{{"1 2", check.NotObserved}, {"other", check.Violated}} {
 		got := look(t, "prompts.resource.uri", spec.V2025_11_25,
-			`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","arguments":{"uri":"`+c.argument+`"}}}`,
-			`{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"1 2","mimeType":"text/plain","text":"x"}}}]}}`)
+			`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":`+
+				`{"name":"p","arguments":{"uri":"`+c.argument+`"}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"resource","resource":`+
+				`{"uri":"1 2","mimeType":"text/plain","text":"x"}}}]}}`)
 		if got.State != c.want {
 			t.Errorf("with the argument %q: %v: %s", c.argument, got.State, got.Detail)
 		}

@@ -113,7 +113,9 @@ func TestJudgesOfToolsPassOver(t *testing.T) {
 		},
 		"the same value in other words": {
 			"tools.result.structured.text", spec.V2025_06_18,
-			call(`{"name":"look"}`, `{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`), check.Kept,
+			call(`{"name":"look"}`,
+				`{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`),
+			check.Kept,
 		},
 		"the failing tool with arguments": {
 			"tools.result.failure", spec.V2025_06_18,
@@ -146,7 +148,8 @@ func TestJudgesOfToolsPassOver(t *testing.T) {
 func TestStructuredResultsAreHeldAgainstTheLastDefinition(t *testing.T) {
 	list := func(id int, schema string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id),
-			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[{"name":"look","inputSchema":{"type":"object"},"outputSchema":%s}]}}`, id, schema)}
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"tools":[`+
+				`{"name":"look","inputSchema":{"type":"object"},"outputSchema":%s}]}}`, id, schema)}
 	}
 	call := func(id int, result string) []string {
 		return []string{fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look"}}`, id),
@@ -199,7 +202,8 @@ func TestResultTypesOfExtensions(t *testing.T) {
 		},
 		"a core type, an extension or none": {`{"extensions":{` + tasks + `}}`, "complete", check.Kept},
 	} {
-		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":` + c.extensions + `}`
 		out := look(t, "jsonrpc.result-type.known", spec.V2026_07_28,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look",`+meta+`}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"`+c.resultType+`"}}`)

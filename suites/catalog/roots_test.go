@@ -22,7 +22,9 @@ func TestRootsMayBeAskedForAtEachChange(t *testing.T) {
 	changed := wire.Frame{
 		From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`),
 	}
-	call := wire.Frame{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)}
+	call := wire.Frame{
+		From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`),
+	}
 	look := func(frames ...wire.Frame) check.State {
 		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(frames)).State
 	}

@@ -17,11 +17,18 @@ func listening(id, filter string) wire.Frame {
 }
 
 func acking(id, filter string) wire.Frame {
-	return frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}}`, id, filter)
+	return frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":`+
+		`{"_meta":{%q:%s},"notifications":%s}}`, spec.MetaSubscriptionID, id, filter)
 }
 
 func telling(id, list string) wire.Frame {
-	return frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}}`, list, id)
+	return frame(wire.Server, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{%q:%s}}}`,
+		list, spec.MetaSubscriptionID, id)
+}
+
+func ending(id string) wire.Frame {
+	return frame(wire.Server, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{%q:%s}}}`,
+		id, spec.MetaSubscriptionID, id)
 }
 
 func cancelling(id string) wire.Frame {
@@ -58,7 +65,7 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		}, ""},
 		"an id that is used again": {[]wire.Frame{
 			listening("1", tools), acking("1", tools),
-			frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), listening("1", both), acking("1", both), telling("1", "prompts"),
+			ending("1"), listening("1", both), acking("1", both), telling("1", "prompts"),
 		}, ""},
 		"an id that another request has": {slices.Concat([]wire.Frame{listening("1", tools), acking("1", tools)},
 			trip(1)), ""},
@@ -111,7 +118,7 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 		"an id in another spelling": {[]wire.Frame{listening("10", tools), acking("1e1", tools)}, ""},
 		"a change after the end": {[]wire.Frame{
 			listening("1", tools), acking("1", tools),
-			frame(wire.Server, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`), telling("1", "prompts"),
+			ending("1"), telling("1", "prompts"),
 		}, ""},
 		"no id on a change": {[]wire.Frame{
 			listening("1", tools), acking("1", tools),

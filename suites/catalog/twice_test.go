@@ -59,7 +59,10 @@ func TestAnEmptyNameMayBeTakenForAMissingHeader(t *testing.T) {
 				"Mcp-Method": {"resources/read"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Name": {uri},
 			}}, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"` + uri +
 				`","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)},
-			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"missing Mcp-Name"}}`), HTTP: &wire.HTTP{Exchange: 1, Status: http.StatusBadRequest}},
+			{
+				From: wire.Server, HTTP: &wire.HTTP{Exchange: 1, Status: http.StatusBadRequest},
+				Raw: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"missing Mcp-Name"}}`),
+			},
 		})
 		k := find(t, "jsonrpc.code.mcp.meaning")
 		if o := check.Look(k, spec.V2026_07_28, session); o.State != want {

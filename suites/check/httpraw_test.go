@@ -85,7 +85,8 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 		body := make([]byte, 5)
 		io.ReadFull(in, body)
 		got <- all + string(body)
-		fmt.Fprint(c, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 418 Teapot\r\nX-Odd: \xff\r\nContent-Length: 4\r\n\r\nteaX")
+		fmt.Fprint(c, "HTTP/1.1 100 Continue\r\n\r\n"+
+			"HTTP/1.0 418 Teapot\r\nX-Odd: \xff\r\nContent-Length: 4\r\n\r\nteaX")
 	}), transport.HTTPOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}})
 	raw := strings.Replace(h.HTTP().Bytes(http.MethodPost, "hello", With("Mcp-Name", "a")), "Mcp-Name: a",
 		"Mcp-Name: a\xff\x01", 1)
@@ -171,7 +172,8 @@ func TestRawReadsAStreamToItsFirstMessage(t *testing.T) {
 	defer close(hold)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
 		head(c)
-		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: here\n\nid: 1\ndata:\n\ndata: {}\n\n")
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"+
+			": here\n\nid: 1\ndata:\n\ndata: {}\n\n")
 		<-hold
 	}), transport.HTTPOptions{})
 	reply, err := h.HTTP().RawAll(time.Minute, 1, h.HTTP().Bytes("GET", ""))

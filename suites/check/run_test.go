@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -55,7 +56,8 @@ func TestAJudgeAppliesIfItDoesInAnySession(t *testing.T) {
 	session := func(capabilities string) *View {
 		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)},
-			{From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `}}`)},
+			{From: wire.Server, Raw: fmt.Appendf(nil,
+				`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":%s}}`, capabilities)},
 		}))
 	}
 	c := Check{Of: wire.Server, Needs: "tasks", Judge: func(*J) {}}

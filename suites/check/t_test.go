@@ -26,7 +26,8 @@ func echo(t *testing.T, revision spec.Revision, o session.Options) Env {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			m := wire.Parse(lines.Bytes())
 			if m.Kind == wire.Request {
-				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"instance":%d,"asked":%s}}`+"\n", m.ID().Raw, revision, name, m.Raw)
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":`+
+					`{"protocolVersion":%q,"instance":%d,"asked":%s}}`+"\n", m.ID().Raw, revision, name, m.Raw)
 			}
 		}
 		return nil

@@ -22,7 +22,8 @@ func small(_ context.Context, in io.Reader, out io.Writer) error {
 		m := wire.Parse(lines.Bytes())
 		switch m.Method() {
 		case "initialize":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"small","version":"1"}}}`+"\n", m.ID().Raw)
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},`+
+				`"serverInfo":{"name":"small","version":"1"}}}`+"\n", m.ID().Raw)
 		case "ping":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID().Raw)
 		}

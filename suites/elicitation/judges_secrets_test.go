@@ -32,8 +32,10 @@ func TestFailsOnlyFieldsThatAreCertainlySecrets(t *testing.T) {
 		}
 	}
 	for name, params := range map[string]string{
-		"text":      form(`{"hint":{"type":"string","title":"Password","description":"the password of the wireless network"}}`),
-		"part":      form(`{"passwordHint":{"type":"string"},"token":{"type":"string"},"key":{"type":"string"},"cardNumber":{"type":"string"}}`),
+		"text": form(`{"hint":{"type":"string","title":"Password",` +
+			`"description":"the password of the wireless network"}}`),
+		"part": form(`{"passwordHint":{"type":"string"},"token":{"type":"string"},"key":{"type":"string"},` +
+			`"cardNumber":{"type":"string"}}`),
 		"boolean":   form(`{"password":{"type":"boolean"}}`),
 		"number":    form(`{"cvv":{"type":"integer"}}`),
 		"choice":    form(`{"apiKey":{"type":"string","enum":["first","second"]}}`),
@@ -46,7 +48,8 @@ func TestFailsOnlyFieldsThatAreCertainlySecrets(t *testing.T) {
 		}
 	}
 	for name, params := range map[string]string{
-		"page":   `{"mode":"url","message":"x","url":"https://library.example","elicitationId":"1","requestedSchema":{"properties":{"password":{"type":"string"}}}}`,
+		"page": `{"mode":"url","message":"x","url":"https://library.example","elicitationId":"1",` +
+			`"requestedSchema":{"properties":{"password":{"type":"string"}}}}`,
 		"broken": form(`7`),
 	} {
 		if got := judge(params); got == check.Violated || got == check.Kept {

@@ -31,10 +31,11 @@ func TestReadsTheRevisionOfASession(t *testing.T) {
 	const (
 		init     = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}` + "\n"
 		ready    = `>{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
-		discover = `>{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}` + "\n"
-		none     = `<{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"?"}}` + "\n"
-		foreign  = `<{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?"}}` + "\n"
-		found    = `<{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2026-07-28"]}}` + "\n"
+		discover = `>{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":` +
+			`{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}` + "\n"
+		none    = `<{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"?"}}` + "\n"
+		foreign = `<{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":"?"}}` + "\n"
+		found   = `<{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2026-07-28"]}}` + "\n"
 	)
 	agree := func(version string) string {
 		return `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"` + version + `"}}` + "\n"

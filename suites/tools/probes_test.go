@@ -46,17 +46,21 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 }
 
 func TestMadeArgumentsDiffer(t *testing.T) {
-	for input, want := range map[string]string{
-		`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`: `{"on":false} {"on":true}`,
-		`{"type":"object"}`:          `{}`,
-		`{"type":"object","not":{}}`: ``,
-		`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`:                                           `{"a":"x"} {}`,
-		`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},{"a":"third"}]}`: `{"a":"first"} {"a":"second"}`,
+	for _, c := range []struct{ input, want string }{
+		{`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`, `{"on":false} {"on":true}`},
+		{`{"type":"object"}`, `{}`},
+		{`{"type":"object","not":{}}`, ``},
+		{`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`, `{"a":"x"} {}`},
+		{
+			`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},` +
+				`{"a":"third"}]}`,
+			`{"a":"first"} {"a":"second"}`,
+		},
 	} {
-		got := offer.Made(generatorOf(t, gjson.Parse(`{"inputSchema":`+input+`}`)), 2)
+		got := offer.Made(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
 		slices.Sort(got)
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", input, got, want)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.input, got, c.want)
 		}
 	}
 }

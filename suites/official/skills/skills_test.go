@@ -117,7 +117,8 @@ func TestFrontmattersOfFileAndEntryAreCompared(t *testing.T) {
 }
 
 func TestChildrenOfDirectory(t *testing.T) {
-	s := skill{Result: gjson.Parse(`{"uri":"skill://a/SKILL.md","resources":[{"uri":"skill://a/SKILL.md"},{"uri":"skill://a/b/c/d.md"},{"uri":"skill://a/b/e.md"},{"uri":"skill://ab/f.md"}]}`)}
+	s := skill{Result: gjson.Parse(`{"uri":"skill://a/SKILL.md","resources":[{"uri":"skill://a/SKILL.md"},` +
+		`{"uri":"skill://a/b/c/d.md"},{"uri":"skill://a/b/e.md"},{"uri":"skill://ab/f.md"}]}`)}
 	for dir, want := range map[string]string{
 		"skill://a": "skill://a/SKILL.md > skill://a/b", "skill://a/b": "skill://a/b/e.md > skill://a/b/c",
 		"skill://a/b/c": "skill://a/b/c/d.md > ", "skill://a/x": " > ",

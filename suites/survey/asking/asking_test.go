@@ -99,27 +99,36 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 
 // The marker stands where it does not fit, and everything else fits.
 func TestMisfitFormBreaksOneField(t *testing.T) {
-	for requested, want := range map[string]string{
-		`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"required":["name"]}`: `"age":"` + Marker,
-		`{"type":"object","properties":{"wing":{"type":"string","enum":["A","B"]}},"required":["wing"]}`:         `"wing":"` + Marker,
-		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`:                          `"name":{"mcpcheck":"` + Marker,
-		`{"type":"object","properties":{}}`: "",
-		`"no schema"`:                       "",
+	for _, c := range []struct{ requested, want string }{
+		{
+			`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"required":["name"]}`,
+			`"age":"` + Marker,
+		},
+		{
+			`{"type":"object","properties":{"wing":{"type":"string","enum":["A","B"]}},"required":["wing"]}`,
+			`"wing":"` + Marker,
+		},
+		{
+			`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
+			`"name":{"mcpcheck":"` + Marker,
+		},
+		{`{"type":"object","properties":{}}`, ""},
+		{`"no schema"`, ""},
 	} {
-		content, why := MisfitForm(gjson.Parse(requested))
-		if want == "" {
+		content, why := MisfitForm(gjson.Parse(c.requested))
+		if c.want == "" {
 			if content != nil {
-				t.Errorf("%s: %s", requested, content)
+				t.Errorf("%s: %s", c.requested, content)
 			}
 			continue
 		}
-		compiled, err := schema.CompileTool([]byte(requested))
+		compiled, err := schema.CompileTool([]byte(c.requested))
 		if err != nil {
 			t.Fatal(err)
 		}
 		broken, err := compiled.Validate(content)
-		if err != nil || len(broken) != 1 || !strings.Contains(string(content), want) || why == "" {
-			t.Errorf("%s: %s (%s) breaks %v, %v", requested, content, why, broken, err)
+		if err != nil || len(broken) != 1 || !strings.Contains(string(content), c.want) || why == "" {
+			t.Errorf("%s: %s (%s) breaks %v, %v", c.requested, content, why, broken, err)
 		}
 	}
 }

@@ -20,24 +20,38 @@ func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
 }
 
 func TestMisfitsDoNotFitInAnyDialect(t *testing.T) {
-	for input, want := range map[string]string{
-		`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`:                                   `required /n; type /n; minimum /n`,
-		`{"type":"object","properties":{"o":{"type":"object"},"s":{"type":"string"}}}`:                                           `type /o; type /s`,
-		`{"type":"object","properties":{"any":{}}}`:                                                                              ``,
-		`{"type":"object","additionalProperties":false}`:                                                                         `additionalProperties /mcpcheck`,
-		`{"type":"object","required":["x"]}`:                                                                                     `required /x`,
-		`{"$schema":"urn:unknown","type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`:                       ``,
-		`{"type":"object","properties":{"l":{"type":"array","prefixItems":[{"const":1}],"minItems":1}},"required":["l"]}`:        `required /l; type /l; minItems /l`,
-		`{"type":"object","properties":{"a":{},"b":{}},"required":["a"],"dependentRequired":{"a":["b"]}}`:                        `required /a`,
-		`{"$schema":"` + Draft07 + `","type":"object","required":["a"],"dependencies":{"a":["b"]},"properties":{"a":{},"b":{}}}`: `required /a`,
+	for _, c := range []struct{ input, want string }{
+		{
+			`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`,
+			`required /n; type /n; minimum /n`,
+		},
+		{`{"type":"object","properties":{"o":{"type":"object"},"s":{"type":"string"}}}`, `type /o; type /s`},
+		{`{"type":"object","properties":{"any":{}}}`, ``},
+		{`{"type":"object","additionalProperties":false}`, `additionalProperties /mcpcheck`},
+		{`{"type":"object","required":["x"]}`, `required /x`},
+		{`{"$schema":"urn:unknown","type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, ``},
+		{
+			`{"type":"object","properties":{"l":{"type":"array","prefixItems":[{"const":1}],"minItems":1}},` +
+				`"required":["l"]}`,
+			`required /l; type /l; minItems /l`,
+		},
+		{
+			`{"type":"object","properties":{"a":{},"b":{}},"required":["a"],"dependentRequired":{"a":["b"]}}`,
+			`required /a`,
+		},
+		{
+			`{"$schema":"` + Draft07 + `","type":"object","required":["a"],"dependencies":{"a":["b"]},` +
+				`"properties":{"a":{},"b":{}}}`,
+			`required /a`,
+		},
 	} {
-		tool := gjson.Parse(`{"name":"t","inputSchema":` + input + `}`)
+		tool := gjson.Parse(`{"name":"t","inputSchema":` + c.input + `}`)
 		var got []string
 		for _, m := range MisfitsOf(tool, generatorOf(t, tool), nil) {
 			got = append(got, m.Keyword+" "+m.Path)
 		}
-		if strings.Join(got, "; ") != want {
-			t.Errorf("%s: misfits %q, want %q", input, got, want)
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: misfits %q, want %q", c.input, got, c.want)
 		}
 	}
 }
