@@ -182,7 +182,7 @@ func resourceMetadataFaults() []Fault {
 		}
 	}
 	document := func(name, does, caughtBy string, edit func(document server.Object)) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: onDocument(resourceMetadata, edit)}
+		return newFault(name, does, caughtBy, onDocument(resourceMetadata, edit))
 	}
 	hasNoToken := func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }
 	return []Fault{

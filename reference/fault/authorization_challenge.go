@@ -10,10 +10,7 @@ import (
 // challenges are faults of the header WWW-Authenticate.
 func challenges() []Fault {
 	text := func(name, does, caughtBy string, edit func(challenge string) string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onChallengeText(http.StatusUnauthorized, edit),
-		}
+		return newFault(name, does, caughtBy, onChallengeText(http.StatusUnauthorized, edit))
 	}
 	ofInvalid := func(edit func(h http.Header)) apply {
 		return onChallenge(func(r *http.Request, status int, h http.Header) int {
@@ -68,9 +65,7 @@ func challenges() []Fault {
 // scopes are faults in the answers to tokens without the required scope.
 func scopes() []Fault {
 	text := func(name, does, caughtBy string, edit func(challenge string) string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: onChallengeText(http.StatusForbidden, edit),
-		}
+		return newFault(name, does, caughtBy, onChallengeText(http.StatusForbidden, edit))
 	}
 	return []Fault{
 		{

@@ -88,9 +88,7 @@ func batchingStdio() []Fault {
 // batchingHTTP answer arrays by the wrong status.
 func batchingHTTP() []Fault {
 	fault := func(name, does, caughtBy string, matches messageMatcher, status int) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: respond(posts(matches), status, "", ""),
-		}
+		return newFault(name, does, caughtBy, respond(posts(matches), status, "", ""))
 	}
 	beginsWithNumber := func(m wire.Message) bool {
 		return m.Kind == wire.Batch && bytes.HasPrefix(m.Raw, []byte("[1,"))

@@ -8,11 +8,7 @@ import (
 
 // onCacheHints changes the caching hints of complete results of the method.
 func onCacheHints(method string, edit func(result server.Object)) apply {
-	return onResult(method, func(result server.Object) {
-		if result["resultType"] == "complete" {
-			edit(result)
-		}
-	})
+	return onResult(method, whenMember("resultType", "complete", edit))
 }
 
 // cachingFaults are the faults of server/utilities/caching.
@@ -25,10 +21,7 @@ func cachingFaults() []Fault {
 		}
 	}
 	ttl := func(name, does, caughtBy string, value any) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onCacheHints("resources/read", set("ttlMs", value)),
-		}
+		return newFault(name, does, caughtBy, onCacheHints("resources/read", set("ttlMs", value)))
 	}
 	return []Fault{
 		missing("ttl-missing-discover", "server/discover", "ttlMs"),

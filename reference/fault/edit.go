@@ -24,18 +24,26 @@ func combine(parts ...apply) apply {
 	}
 }
 
-// onHandler decorates the handler of requests. Decorators that were there before
-// stay inside.
-func onHandler(decorate func(next server.Handler) server.Handler) apply {
-	return func(o *server.Options) {
-		inner := o.Handler
-		o.Handler = func(next server.Handler) server.Handler {
-			if inner != nil {
-				next = inner(next)
-			}
-			return decorate(next)
+// whenMember changes the objects whose member has the value.
+func whenMember(name string, value any, edit func(o server.Object)) func(o server.Object) {
+	return func(o server.Object) {
+		if o[name] == value {
+			edit(o)
 		}
 	}
+}
+
+// outside returns a decorator that decorates outside another one, which may be nil.
+func outside[T any](inner, decorate func(next T) T) func(next T) T {
+	if inner == nil {
+		return decorate
+	}
+	return func(next T) T { return decorate(inner(next)) }
+}
+
+// onHandler decorates the handler of requests, outside its decorators.
+func onHandler(decorate func(next server.Handler) server.Handler) apply {
+	return func(o *server.Options) { o.Handler = outside(o.Handler, decorate) }
 }
 
 // onLibrary changes what the server offers, before it starts.

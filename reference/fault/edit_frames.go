@@ -14,15 +14,7 @@ import (
 // onFrames decorates the outgoing frames. The decorator is called for one frame
 // at a time, and may keep the state of the connection in its closure.
 func onFrames(decorate func(next server.FrameSink) server.FrameSink) apply {
-	return func(o *server.Options) {
-		inner := o.Frames
-		o.Frames = func(next server.FrameSink) server.FrameSink {
-			if inner != nil {
-				next = inner(next)
-			}
-			return decorate(next)
-		}
-	}
+	return func(o *server.Options) { o.Frames = outside(o.Frames, decorate) }
 }
 
 // A frameMatcher reports whether a deviation applies to an outgoing frame.

@@ -20,18 +20,9 @@ const (
 	challengeField = "WWW-Authenticate"
 )
 
-// onHTTP decorates the handler of HTTP requests. Decorators that were there
-// before stay inside.
+// onHTTP decorates the handler of HTTP requests, outside its decorators.
 func onHTTP(decorate func(next http.Handler) http.Handler) apply {
-	return func(o *server.Options) {
-		inner := o.HTTP.Middleware
-		o.HTTP.Middleware = func(next http.Handler) http.Handler {
-			if inner != nil {
-				next = inner(next)
-			}
-			return decorate(next)
-		}
-	}
+	return func(o *server.Options) { o.HTTP.Middleware = outside(o.HTTP.Middleware, decorate) }
 }
 
 // An httpMatcher reports whether a deviation applies to a request of HTTP.

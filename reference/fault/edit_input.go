@@ -47,9 +47,14 @@ func onSampling(edit func(params server.Object)) apply {
 	return onInput("sampling/createMessage", func(_ *server.Request, params server.Object) { edit(params) })
 }
 
+// onElicitation changes the params of elicitations.
+func onElicitation(edit func(params server.Object)) apply {
+	return onInput("elicitation/create", func(_ *server.Request, params server.Object) { edit(params) })
+}
+
 // onForm changes the params of elicitations in form mode.
 func onForm(edit func(params server.Object)) apply {
-	return onInput("elicitation/create", func(_ *server.Request, params server.Object) {
+	return onElicitation(func(params server.Object) {
 		if params["mode"] != "url" {
 			edit(params)
 		}
@@ -58,11 +63,7 @@ func onForm(edit func(params server.Object)) apply {
 
 // onURLMode changes the params of elicitations in URL mode.
 func onURLMode(edit func(params server.Object)) apply {
-	return onInput("elicitation/create", func(_ *server.Request, params server.Object) {
-		if params["mode"] == "url" {
-			edit(params)
-		}
-	})
+	return onElicitation(whenMember("mode", "url", edit))
 }
 
 // onField changes the fields of forms that have one of the types; "" means no type.

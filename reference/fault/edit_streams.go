@@ -17,15 +17,7 @@ const (
 // onEvent decorates the writer of the bytes of events and comments; it writes
 // nothing for nil.
 func onEvent(decorate func(next server.EventEncoder) server.EventEncoder) apply {
-	return func(o *server.Options) {
-		inner := o.HTTP.EncodeEvent
-		o.HTTP.EncodeEvent = func(next server.EventEncoder) server.EventEncoder {
-			if inner != nil {
-				next = inner(next)
-			}
-			return decorate(next)
-		}
-	}
+	return func(o *server.Options) { o.HTTP.EncodeEvent = outside(o.HTTP.EncodeEvent, decorate) }
 }
 
 // onEventWhen writes other bytes for the events that match.
@@ -58,20 +50,15 @@ type router = func(next server.Router, f server.Frame, p server.OpenStreams) []*
 
 // onRoute sends the messages that match on other streams.
 func onRoute(matches frameMatcher, route router) apply {
-	return func(o *server.Options) {
-		inner := o.HTTP.Route
-		o.HTTP.Route = func(next server.Router) server.Router {
-			if inner != nil {
-				next = inner(next)
+	decorate := func(next server.Router) server.Router {
+		return func(f server.Frame, p server.OpenStreams) []*server.Stream {
+			if matches(f) {
+				return route(next, f, p)
 			}
-			return func(f server.Frame, p server.OpenStreams) []*server.Stream {
-				if matches(f) {
-					return route(next, f, p)
-				}
-				return next(f, p)
-			}
+			return next(f, p)
 		}
 	}
+	return func(o *server.Options) { o.HTTP.Route = outside(o.HTTP.Route, decorate) }
 }
 
 // preferStreams answers each request by a stream.

@@ -101,6 +101,11 @@ func areas() []area {
 	}
 }
 
+// newFault returns a fault with these fields alone.
+func newFault(name, does, caughtBy string, apply apply) Fault {
+	return Fault{Name: name, Does: does, CaughtBy: []string{caughtBy}, Apply: apply}
+}
+
 // overHTTP shows the faults over streamable HTTP.
 func overHTTP(faults ...Fault) []Fault {
 	for i := range faults {

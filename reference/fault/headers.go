@@ -287,10 +287,7 @@ func headerRefusals() []Fault {
 	}
 	type matcher = func(r *http.Request, m wire.Message) bool
 	fault := func(name, does, caughtBy string, matches matcher, edit func(a *httpAnswer)) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onHTTPError(spec.HeaderMismatch, matches, edit),
-		}
+		return newFault(name, does, caughtBy, onHTTPError(spec.HeaderMismatch, matches, edit))
 	}
 	const status, code = "headers.refusal.status", "headers.refusal.code"
 	return []Fault{

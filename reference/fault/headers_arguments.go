@@ -201,10 +201,7 @@ func onInputSchema(tool string, edit func(schema, properties server.Object)) app
 // headerAnnotations are faults of x-mcp-header in the definition of a tool.
 func headerAnnotations() []Fault {
 	annotation := func(name, does, caughtBy, property string, value any) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onProperty(property, set("x-mcp-header", value)),
-		}
+		return newFault(name, does, caughtBy, onProperty(property, set("x-mcp-header", value)))
 	}
 	const token = "headers.annotation.token"
 	return []Fault{

@@ -37,12 +37,10 @@ func ownOrigin(r *http.Request) {
 // endpoint.
 func sseOrigins() []Fault {
 	accept := func(name, does, path, caughtBy string, matches func(origin string, r *http.Request) bool) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onHTTPRequest(allOf(atPath(path), hasField("Origin"), func(r *http.Request) bool {
-				return matches(r.Header.Get("Origin"), r)
-			}), ownOrigin),
-		}
+		isAccepted := allOf(atPath(path), hasField("Origin"), func(r *http.Request) bool {
+			return matches(r.Header.Get("Origin"), r)
+		})
+		return newFault(name, does, caughtBy, onHTTPRequest(isAccepted, ownOrigin))
 	}
 	onGet := func(name, does string, matches func(origin string, r *http.Request) bool) Fault {
 		return accept(name, "opens a stream for "+does, ssePath, "http-sse.origin.stream", matches)
@@ -118,10 +116,7 @@ func sseEndpoints() []Fault {
 			})
 	}
 	invalid := func(name, does, suffix string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"http-sse.endpoint.uri"},
-			Apply: endpoint("event: endpoint\ndata: %s" + suffix + "\n\n"),
-		}
+		return newFault(name, does, "http-sse.endpoint.uri", endpoint("event: endpoint\ndata: %s"+suffix+"\n\n"))
 	}
 	return []Fault{
 		{
@@ -139,12 +134,8 @@ func sseEndpoints() []Fault {
 // sseMessages are faults in how messages are sent and accepted.
 func sseMessages() []Fault {
 	log := func(name, does, format string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"http-sse.message.event"},
-			Apply: onMessageEvent(isNotification(logMethod), func(_ server.EventEncoder, e server.Event) []byte {
-				return fmt.Appendf(nil, format, e.Data)
-			}),
-		}
+		write := func(_ server.EventEncoder, e server.Event) []byte { return fmt.Appendf(nil, format, e.Data) }
+		return newFault(name, does, "http-sse.message.event", onMessageEvent(isNotification(logMethod), write))
 	}
 	isNotificationPost := allOf(atPath(ssePostPath), posts(isMessage(wire.Notification, "")))
 	return []Fault{
@@ -175,10 +166,7 @@ func sseMessages() []Fault {
 // transport as well.
 func sseBeside() []Fault {
 	fault := func(name, does string, status int) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"http-sse.hosted.post"},
-			Apply: respond(atPath(ssePostPath), status, "", ""),
-		}
+		return newFault(name, does, "http-sse.hosted.post", respond(atPath(ssePostPath), status, "", ""))
 	}
 	return []Fault{
 		fault("sse-hosted-without-post", "opens streams for older clients and has no POST endpoint for them",

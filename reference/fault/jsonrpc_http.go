@@ -89,10 +89,8 @@ func httpInvalidRequests() []Fault {
 // with an invalid error.
 func httpInvalidErrors() []Fault {
 	refused := func(name, does, caughtBy, body string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: respond(postsInvalidJSON, http.StatusBadRequest, "application/json", body),
-		}
+		return newFault(name, does, caughtBy,
+			respond(postsInvalidJSON, http.StatusBadRequest, "application/json", body))
 	}
 	codeAsText := refused("http-refusal-code-text", "refuses what is not JSON with an error whose code is a string",
 		"jsonrpc.error.code.integer",

@@ -17,11 +17,7 @@ var isElicitationRound = isCall(rounds + "elicitation")
 
 // onInputRequiredOf changes the results of the type input_required of a tool.
 func onInputRequiredOf(tool string, edit func(result server.Object)) apply {
-	return onCall(tool, func(result server.Object) {
-		if result["resultType"] == "input_required" {
-			edit(result)
-		}
-	})
+	return onCall(tool, whenMember("resultType", "input_required", edit))
 }
 
 // officialRounds are faults in what tools request by input_required.

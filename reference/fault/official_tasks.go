@@ -28,11 +28,7 @@ func declaresTasks(r *server.Request) bool {
 
 // onNewTask changes the answers that create a task of a tool.
 func onNewTask(tool string, edit func(o server.Object)) apply {
-	return onCall(tool, func(o server.Object) {
-		if o["resultType"] == "task" {
-			edit(o)
-		}
-	})
+	return onCall(tool, whenMember("resultType", "task", edit))
 }
 
 // onTaskGet changes the results of tasks/get for the tasks of a tool.

@@ -92,10 +92,8 @@ func originHasPrefix(prefix string) httpMatcher {
 // server accepts and must not.
 func originsAccepted() []Fault {
 	accept := func(name, does string, matchers ...httpMatcher) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.origin.validated"},
-			Apply: onHTTPRequest(allOf(matchers...), func(r *http.Request) { r.Header.Del("Origin") }),
-		}
+		return newFault(name, does, "streamable-http.origin.validated",
+			onHTTPRequest(allOf(matchers...), func(r *http.Request) { r.Header.Del("Origin") }))
 	}
 	inSessions := func(f Fault) Fault {
 		f.In = spec.Handshake
@@ -128,10 +126,8 @@ func originsAccepted() []Fault {
 // originsRefused are faults in the status of a refused Origin.
 func originsRefused() []Fault {
 	refuse := func(name, does string, status int) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.origin.forbidden"},
-			Apply: replaceStatus(allOf(hasField("Origin"), isPost), http.StatusForbidden, status),
-		}
+		return newFault(name, does, "streamable-http.origin.forbidden",
+			replaceStatus(allOf(hasField("Origin"), isPost), http.StatusForbidden, status))
 	}
 	return []Fault{
 		refuse("origin-refused-with-400", "refuses a foreign Origin with status 400", http.StatusBadRequest),
@@ -149,7 +145,7 @@ func versionHeader() []Fault {
 		return strings.ContainsRune(digits, rune(r.Header.Get(versionField)[0]))
 	}
 	invalid := func(name, does string, apply apply) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.version.invalid"}, Apply: apply}
+		return newFault(name, does, "streamable-http.version.invalid", apply)
 	}
 	serve := func(matches httpMatcher) apply {
 		return onHTTPRequest(allOf(isUnknown, matches), func(r *http.Request) { r.Header.Del(versionField) })

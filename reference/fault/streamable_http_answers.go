@@ -48,10 +48,7 @@ func withMediaType(mediaType string) func(a *httpAnswer) {
 // answerTypes are faults in the media type and status of answers to requests.
 func answerTypes() []Fault {
 	fault := func(name, does, accept string, edit func(a *httpAnswer)) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.answer.type"},
-			Apply: onSuccess(accepts(accept), http.StatusOK, edit),
-		}
+		return newFault(name, does, "streamable-http.answer.type", onSuccess(accepts(accept), http.StatusOK, edit))
 	}
 	asStream := fault("answers-as-stream-without-events",
 		"sends JSON as text/event-stream to clients that prefer streams",
@@ -103,12 +100,10 @@ func streamTasksGet(o *server.Options) {
 // answerBodies are faults in the bodies of answers to requests.
 func answerBodies() []Fault {
 	fault := func(name, does string, edit func(body []byte) []byte) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.answer.single"},
-			Apply: onSuccess(accepts(prefersPages), http.StatusOK, func(a *httpAnswer) {
+		return newFault(name, does, "streamable-http.answer.single",
+			onSuccess(accepts(prefersPages), http.StatusOK, func(a *httpAnswer) {
 				a.set(http.StatusOK, "application/json", edit(a.body.Bytes()))
-			}),
-		}
+			}))
 	}
 	format := func(format string) func(body []byte) []byte {
 		return func(body []byte) []byte { return fmt.Appendf(nil, format, body) }
@@ -134,10 +129,8 @@ func acceptedAnswers() []Fault {
 	isResponse := posts(wire.Message.IsResponse)
 	isNotification := posts(isMessage(wire.Notification, ""))
 	fault := func(name, does, caughtBy string, matches httpMatcher, status int, mediaType, body string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onSuccess(matches, http.StatusAccepted, withAnswer(status, mediaType, body)),
-		}
+		return newFault(name, does, caughtBy,
+			onSuccess(matches, http.StatusAccepted, withAnswer(status, mediaType, body)))
 	}
 	const notification, response = "streamable-http.notification.accepted", "streamable-http.response.accepted"
 	return []Fault{

@@ -14,23 +14,18 @@ import (
 // streamEvents are faults in what events hold.
 func streamEvents() []Fault {
 	log := func(name, does string, write func(next server.EventEncoder, e server.Event) []byte) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.event.data"},
-			Apply: onMessageEvent(isNotification(logMethod), write),
-		}
+		return newFault(name, does, "streamable-http.event.data", onMessageEvent(isNotification(logMethod), write))
 	}
 	id := func(name, does string, idOf func(e server.Event) string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.event.id.unique"},
-			Apply: onEventWhen(func(e server.Event) bool { return e.ID != "" },
-				func(next server.EventEncoder, e server.Event) []byte {
-					e.ID = idOf(e)
-					return next(e)
-				}),
-		}
+		hasID := func(e server.Event) bool { return e.ID != "" }
+		return newFault(name, does, "streamable-http.event.id.unique",
+			onEventWhen(hasID, func(next server.EventEncoder, e server.Event) []byte {
+				e.ID = idOf(e)
+				return next(e)
+			}))
 	}
 	priming := func(name, does string, apply apply) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.event.priming"}, Apply: apply}
+		return newFault(name, does, "streamable-http.event.priming", apply)
 	}
 	return []Fault{
 		log("log-with-text-prefix", "writes log messages into events behind a text",

@@ -30,15 +30,13 @@ func countSessions(makeID func(n int64) string) apply {
 // sessionIDs are the faults of the ids of basic/transports#session-management.
 func sessionIDs() []Fault {
 	weak := func(name, does string, apply apply) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.session.id.secure"}, Apply: apply}
+		return newFault(name, does, "streamable-http.session.id.secure", apply)
 	}
 	invalid := func(name, does, part string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.session.id.characters"},
-			Apply: onSessionID(func(own func() string) func() string {
+		return newFault(name, does, "streamable-http.session.id.characters",
+			onSessionID(func(own func() string) func() string {
 				return func() string { id := own(); return id[:4] + part + id[4:] }
-			}),
-		}
+			}))
 	}
 	return []Fault{
 		weak("session-ids-counted", "counts its sessions", countSessions(func(n int64) string {
@@ -125,7 +123,7 @@ func hasNoOrigin(r *http.Request) bool { return r.Header.Get("Origin") == "" }
 // sessionsEnded are faults in the answers in an ended session.
 func sessionsEnded() []Fault {
 	fault := func(name, does string, apply apply) Fault {
-		return Fault{Name: name, Does: does, CaughtBy: []string{"streamable-http.session.ended"}, Apply: apply}
+		return newFault(name, does, "streamable-http.session.ended", apply)
 	}
 	refused := func(status int, how string) Fault {
 		return fault(fmt.Sprintf("ended-session-refused-with-%d", status),

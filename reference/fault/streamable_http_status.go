@@ -11,10 +11,7 @@ import (
 // refusalStatus are faults in the status by which a stateless request is refused.
 func refusalStatus() []Fault {
 	status := func(name, does, caughtBy string, code, status int) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{caughtBy},
-			Apply: onHTTPError(code, anyPosted, withStatus(status)),
-		}
+		return newFault(name, does, caughtBy, onHTTPError(code, anyPosted, withStatus(status)))
 	}
 	return []Fault{
 		status("incomplete-meta-is-200", "refuses a request without client capabilities with status 200",

@@ -14,11 +14,8 @@ import (
 // streamEnds are faults in how a stream is opened and how it ends.
 func streamEnds() []Fault {
 	onGet := func(name, does string, status int, mediaType, body string) Fault {
-		return Fault{
-			Name: name, Does: does, CaughtBy: []string{"streamable-http.get.answer"},
-			Apply: combine(withoutListChanged,
-				func(o *server.Options) { respond(isGetOfOpenSession(), status, mediaType, body)(o) }),
-		}
+		return newFault(name, does, "streamable-http.get.answer", combine(withoutListChanged,
+			func(o *server.Options) { respond(isGetOfOpenSession(), status, mediaType, body)(o) }))
 	}
 	isLogResponse := isResponseWhen(isCall("read_desk_log"))
 	return []Fault{

@@ -16,11 +16,7 @@ func toolArguments() []Fault {
 	word := server.Object{"type": "string"}
 	shelf := server.Object{"type": "object", "properties": server.Object{"shelf": word}, "required": []any{"shelf"}}
 	unchecked := func(name, does string, listed server.Object) Fault {
-		return Fault{
-			Name: name, Does: does,
-			CaughtBy: []string{"tools.call.arguments.validated"},
-			Apply:    combine(acceptScope, listSearchSchema(listed)),
-		}
+		return newFault(name, does, "tools.call.arguments.validated", combine(acceptScope, listSearchSchema(listed)))
 	}
 	with := func(name string, schema server.Object) server.Object {
 		return server.Object{"properties": server.Object{"query": query, "limit": limit, name: schema}}

@@ -26,7 +26,7 @@ type moreInputRequests = func(answers map[string]Object) []InputRequest
 // set; none if nothing was asked.
 type inputResult struct {
 	answers map[string]Object // all of them, by key
-	interim Object            // the result that asks the client to retry
+	interim any               // the result that asks the client to retry, or nil
 	failure string            // why the input could not be obtained
 }
 

@@ -85,11 +85,8 @@ func getPrompt(ctx context.Context, r *Request) (any, *Error) {
 	get := &promptGet{Request: r, Args: args}
 	if p.InputRequests != nil {
 		in, problem := r.obtainInputOrFail(ctx, p.InputRequests())
-		switch {
-		case problem != nil:
-			return nil, problem
-		case in.interim != nil:
-			return in.interim, nil
+		if problem != nil || in.interim != nil {
+			return in.interim, problem
 		}
 		get.Answers = in.answers
 	}

@@ -108,11 +108,8 @@ func readResource(ctx context.Context, r *Request) (any, *Error) {
 	}
 	if res.InputRequests != nil {
 		in, problem := r.obtainInputOrFail(ctx, res.InputRequests())
-		switch {
-		case problem != nil:
-			return nil, problem
-		case in.interim != nil:
-			return in.interim, nil
+		if problem != nil || in.interim != nil {
+			return in.interim, problem
 		}
 		reading.Answers = in.answers
 	}

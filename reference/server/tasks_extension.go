@@ -97,11 +97,8 @@ func (t *Tool) callWithTasksExtension(ctx context.Context, r *Request, args Obje
 		}
 		if t.InputBeforeTask {
 			in, problem := r.obtainInput(ctx, requests, nil)
-			switch {
-			case problem != nil:
-				return nil, problem
-			case in.interim != nil:
-				return in.interim, nil
+			if problem != nil || in.interim != nil {
+				return in.interim, problem
 			}
 			r.answers = in.answers
 		}
