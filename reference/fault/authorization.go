@@ -105,9 +105,6 @@ func isJWT(token string) bool {
 
 // refusedTokens are faults in how requests without a valid token are refused.
 func refusedTokens() []Fault {
-	code := func(code, reason string) apply {
-		return onRefusal(func(refusal *server.Refusal) { refusal.Code = code }, reason)
-	}
 	return []Fault{
 		{
 			Name: "missing-token-403", Does: "refuses a request without a token with status 403",
@@ -132,12 +129,12 @@ func refusedTokens() []Fault {
 		{
 			Name: "invalid-token-misnamed", Does: "refuses an invalid token with the error invalid_request",
 			CaughtBy: []string{"authorization.invalid.error"},
-			Apply:    code("invalid_request", server.RefusedUnknown),
+			Apply:    refuseWithCode("invalid_request", server.RefusedUnknown),
 		},
 		{
 			Name: "expired-token-misnamed", Does: "refuses an expired token with the error insufficient_scope",
 			CaughtBy: []string{"authorization.invalid.error"},
-			Apply:    code("insufficient_scope", server.RefusedExpired),
+			Apply:    refuseWithCode("insufficient_scope", server.RefusedExpired),
 		},
 		{
 			Name: "malformed-token-500", Does: "refuses a header Authorization without a token with status 500",
@@ -167,6 +164,11 @@ func refusedTokens() []Fault {
 			}),
 		},
 	}
+}
+
+// refuseWithCode refuses tokens for the reason with another error code.
+func refuseWithCode(code, reason string) apply {
+	return onRefusal(func(refusal *server.Refusal) { refusal.Code = code }, reason)
 }
 
 // resourceMetadataFaults are faults of the protected resource metadata.

@@ -66,59 +66,45 @@ func subscriptionEnd(id wire.ID) server.Object {
 func ignoredCancellations() []Fault {
 	hasReason := func(m wire.Message) bool { return m.Params().Get("reason").Exists() }
 	isUsable := func(m wire.Message) bool { return requestID(m).IsValid() }
-	answered := func(matches func(m wire.Message, known bool) bool, message string) apply {
-		return onIdleCancellation(func(m wire.Message, known bool, out server.FrameSink) error {
-			if matches(m, known) {
-				out(errorWithoutID(spec.InvalidParams, message))
-			}
-			return nil
-		})
-	}
-	fatal := func(matches func(m wire.Message, known bool) bool, why string) apply {
-		return onIdleCancellation(func(m wire.Message, known bool, _ server.FrameSink) error {
-			if matches(m, known) {
-				return errors.New(why)
-			}
-			return nil
-		})
-	}
 	return []Fault{
 		{
 			Name: "cancel-unknown-answered", Does: "answers a cancellation of an unknown request with an error",
 			CaughtBy: []string{"cancellation.unknown.ignored"},
-			Apply: answered(func(m wire.Message, known bool) bool { return !known && requestID(m).Raw == "987654321" },
-				"The request is unknown"),
+			Apply: answerCancellation(func(m wire.Message, known bool) bool {
+				return !known && requestID(m).Raw == "987654321"
+			}, "The request is unknown"),
 		},
 		{
 			Name: "cancel-unknown-fatal", Does: "exits on a cancellation of an unknown request that has a reason",
 			CaughtBy: []string{"cancellation.unknown.ignored"},
-			Apply: fatal(func(m wire.Message, known bool) bool { return !known && isUsable(m) && hasReason(m) },
-				"the request is unknown"),
+			Apply: exitOnCancellation(func(m wire.Message, known bool) bool {
+				return !known && isUsable(m) && hasReason(m)
+			}, "the request is unknown"),
 		},
 		{
 			Name: "cancel-completed-answered", Does: "answers a cancellation of a completed request with an error",
 			CaughtBy: []string{"cancellation.completed.ignored"},
-			Apply: answered(func(m wire.Message, known bool) bool { return known && hasReason(m) },
+			Apply: answerCancellation(func(m wire.Message, known bool) bool { return known && hasReason(m) },
 				"The request is completed"),
 		},
 		{
 			Name: "cancel-completed-fatal", Does: "exits on a cancellation of a completed request that has a reason",
 			CaughtBy: []string{"cancellation.completed.ignored"},
-			Apply: fatal(func(m wire.Message, known bool) bool {
+			Apply: exitOnCancellation(func(m wire.Message, known bool) bool {
 				return known && hasReason(m)
 			}, "the request is completed"),
 		},
 		{
 			Name: "cancel-nothing-answered", Does: "answers a cancellation without parameters with an error",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply: answered(func(m wire.Message, _ bool) bool {
+			Apply: answerCancellation(func(m wire.Message, _ bool) bool {
 				return !m.Params().Exists()
 			}, "requestId is missing"),
 		},
 		{
 			Name: "cancel-null-fatal", Does: "exits on a cancellation of the request null",
 			CaughtBy: []string{"cancellation.malformed.ignored"},
-			Apply: fatal(func(m wire.Message, _ bool) bool {
+			Apply: exitOnCancellation(func(m wire.Message, _ bool) bool {
 				return requestID(m).Raw == "null"
 			}, "the request is null"),
 		},
@@ -128,6 +114,26 @@ func ignoredCancellations() []Fault {
 			Apply:    exitOnRace,
 		},
 	}
+}
+
+// answerCancellation answers cancellations that match and have nothing to cancel.
+func answerCancellation(matches func(m wire.Message, known bool) bool, message string) apply {
+	return onIdleCancellation(func(m wire.Message, known bool, out server.FrameSink) error {
+		if matches(m, known) {
+			out(errorWithoutID(spec.InvalidParams, message))
+		}
+		return nil
+	})
+}
+
+// exitOnCancellation exits on cancellations that match and have nothing to cancel.
+func exitOnCancellation(matches func(m wire.Message, known bool) bool, why string) apply {
+	return onIdleCancellation(func(m wire.Message, known bool, _ server.FrameSink) error {
+		if matches(m, known) {
+			return errors.New(why)
+		}
+		return nil
+	})
 }
 
 // sentCancellations are faults in the cancellations that the server sends.

@@ -9,8 +9,8 @@ import (
 
 // elicitationFaults are the faults of client/elicitation.
 func elicitationFaults() []Fault {
-	return slices.Concat(elicitationForms(), elicitationModes(), elicitationURLs(), elicitationComplete(),
-		elicitationRequired())
+	return slices.Concat(elicitationForms(), elicitationFields(), elicitationTexts(), elicitationModes(),
+		elicitationURLs(), elicitationComplete(), elicitationRequired())
 }
 
 // elicitationModes are faults in which mode the server elicits, and in what it does

@@ -5,19 +5,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/server"
 )
 
+// addFormField adds a field to forms.
+func addFormField(name string, schema server.Object) apply {
+	return onForm(func(p server.Object) { fieldsOf(p)[name] = schema })
+}
+
 // elicitationForms are faults in elicitations in form mode.
 func elicitationForms() []Fault {
-	since11, only06 := spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_06_18)
-	onEnum := func(edit func(field server.Object)) apply {
-		return onField(func(f server.Object) {
-			if f["enum"] != nil {
-				edit(f)
-			}
-		}, "string")
-	}
-	addField := func(name string, schema server.Object) apply {
-		return onForm(func(p server.Object) { fieldsOf(p)[name] = schema })
-	}
 	word := server.Object{"type": "string"}
 	return []Fault{
 		{
@@ -26,7 +20,7 @@ func elicitationForms() []Fault {
 			Apply:    onForm(remove("message")),
 		},
 		{
-			Name: "form-of-mode-dialog", Does: "elicits in an unknown mode", In: since11,
+			Name: "form-of-mode-dialog", Does: "elicits in an unknown mode", In: spec.Since(spec.V2025_11_25),
 			CaughtBy: []string{"elicitation.request.params"},
 			Apply:    onForm(set("mode", "dialog")),
 		},
@@ -38,13 +32,28 @@ func elicitationForms() []Fault {
 		{
 			Name: "form-nested", Does: "has an object as a field of a form",
 			CaughtBy: []string{"elicitation.schema.flat"},
-			Apply:    addField("address", server.Object{"type": "object", "properties": server.Object{"street": word}}),
+			Apply: addFormField("address",
+				server.Object{"type": "object", "properties": server.Object{"street": word}}),
 		},
 		{
 			Name: "form-list", Does: "has an array of strings as a field of a form",
 			CaughtBy: []string{"elicitation.schema.flat"},
-			Apply:    addField("wishes", server.Object{"type": "array", "items": word}),
+			Apply:    addFormField("wishes", server.Object{"type": "array", "items": word}),
 		},
+	}
+}
+
+// elicitationFields are faults in the fields of forms.
+func elicitationFields() []Fault {
+	since11, only06 := spec.Since(spec.V2025_11_25), spec.Only(spec.V2025_06_18)
+	onEnum := func(edit func(field server.Object)) apply {
+		return onField(func(f server.Object) {
+			if f["enum"] != nil {
+				edit(f)
+			}
+		}, "string")
+	}
+	return []Fault{
 		{
 			Name: "form-format-phone", Does: "has a field in a format that forms do not have",
 			CaughtBy: []string{"elicitation.schema.string"},
@@ -87,6 +96,12 @@ func elicitationForms() []Fault {
 				f["oneOf"] = []any{server.Object{"const": "A"}, server.Object{"const": "B"}}
 			}),
 		},
+	}
+}
+
+// elicitationTexts are faults in what forms say and ask for.
+func elicitationTexts() []Fault {
+	return []Fault{
 		{
 			Name: "form-with-link", Does: "puts a link into the message of forms",
 			CaughtBy: []string{"elicitation.form.links"},
@@ -98,12 +113,12 @@ func elicitationForms() []Fault {
 			Name: "form-for-password", Does: "elicits a password in form mode",
 			Breaks:   []string{"elicitation-no-sensitive-information", "elicitation-no-sensitive-information-security"},
 			CaughtBy: []string{"elicitation.form.secrets"},
-			Apply:    addField("password", server.Object{"type": "string", "title": "Please confirm"}),
+			Apply:    addFormField("password", server.Object{"type": "string", "title": "Please confirm"}),
 		},
 		{
-			Name: "form-for-api-key", Does: "elicits an API key in form mode", In: since11,
+			Name: "form-for-api-key", Does: "elicits an API key in form mode", In: spec.Since(spec.V2025_11_25),
 			CaughtBy: []string{"elicitation.form.secrets"},
-			Apply:    addField("API_key", server.Object{"type": "string", "title": "Please confirm"}),
+			Apply:    addFormField("API_key", server.Object{"type": "string", "title": "Please confirm"}),
 		},
 	}
 }

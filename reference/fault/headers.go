@@ -16,7 +16,8 @@ import (
 
 // headersFaults are the faults of basic/transports/streamable-http#request-metadata.
 func headersFaults() []Fault {
-	all := slices.Concat(headerVersions(), headerMethods(), headerNames(), headerRefusals(), headerArguments())
+	all := slices.Concat(headerVersions(), headerMethods(), headerNames(), encodedNames(),
+		headerRefusals(), headerArguments())
 	return append(overHTTP(all...), headerAnnotations()...)
 }
 
@@ -200,7 +201,6 @@ func headerMethods() []Fault {
 
 // headerNames are faults of Mcp-Name.
 func headerNames() []Fault {
-	const wrongName = "Mcp-Name does not hold the name"
 	return []Fault{
 		{
 			Name: "name-header-optional", Does: "serves requests without Mcp-Name",
@@ -241,6 +241,13 @@ func headerNames() []Fault {
 			CaughtBy: []string{"headers.values.case"},
 			Apply:    compareFolded(nameField, nameOf),
 		},
+	}
+}
+
+// encodedNames are faults in how an encoded Mcp-Name is read, and of its use in lists.
+func encodedNames() []Fault {
+	const wrongName = "Mcp-Name does not hold the name"
+	return []Fault{
 		{
 			Name: "name-header-literal", Does: "does not decode an encoded Mcp-Name",
 			CaughtBy: []string{"headers.name.encoded"},

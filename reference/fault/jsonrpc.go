@@ -14,8 +14,8 @@ import (
 
 // jsonrpcFaults are the faults of basic/index#messages.
 func jsonrpcFaults() []Fault {
-	return slices.Concat(jsonrpcRequests(), jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(),
-		jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
+	return slices.Concat(jsonrpcRequests(), unservedRequests(), jsonrpcNotifications(), jsonrpcCase(),
+		jsonrpcUnreadable(), jsonrpcResponses(), jsonrpcMethods(), jsonrpcFailures(), overHTTP(jsonrpcHTTP()...))
 }
 
 // unknownNotification is the notification that no server knows, as probes send it.
@@ -26,9 +26,8 @@ func isUnknownMethod(r *server.Request, e *server.Error) bool {
 	return e.Code == spec.MethodNotFound && strings.HasPrefix(r.Method, "mcpcheck/")
 }
 
-// jsonrpcRequests are faults in how valid requests and notifications are received.
+// jsonrpcRequests are faults in how valid requests are received.
 func jsonrpcRequests() []Fault {
-	inBatch := map[string]string{"batching.answer.each": "an unknown method in a batch is one too"}
 	return []Fault{
 		{
 			Name: "string-ids-refused", Does: "refuses requests whose id is a string",
@@ -53,6 +52,13 @@ func jsonrpcRequests() []Fault {
 				}
 			}),
 		},
+	}
+}
+
+// unservedRequests are faults in how requests are answered that cannot be served.
+func unservedRequests() []Fault {
+	inBatch := map[string]string{"batching.answer.each": "an unknown method in a batch is one too"}
+	return []Fault{
 		{
 			Name: "unknown-method-accepted", Does: "answers unknown methods with an empty result",
 			CaughtBy: []string{"jsonrpc.method.unknown"}, Also: inBatch,
@@ -89,6 +95,12 @@ func jsonrpcRequests() []Fault {
 				r.Params["uri"] = hoursURI
 			}),
 		},
+	}
+}
+
+// jsonrpcNotifications are faults in how notifications are received.
+func jsonrpcNotifications() []Fault {
+	return []Fault{
 		{
 			Name: "answers-notifications", Does: "answers cancellations with an error without id",
 			Breaks:   []string{"jsonrpc-no-response-to-notification"},
@@ -106,6 +118,12 @@ func jsonrpcRequests() []Fault {
 			CaughtBy: []string{"jsonrpc.notification.survived"},
 			Apply:    exitOn(isMessage(wire.Notification, unknownNotification), "unknown notification"),
 		},
+	}
+}
+
+// jsonrpcCase are faults in the case of methods and members.
+func jsonrpcCase() []Fault {
+	return []Fault{
 		{
 			Name: "method-case-folded", Does: "accepts methods in upper case",
 			CaughtBy: []string{"jsonrpc.case"},

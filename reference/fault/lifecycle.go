@@ -184,15 +184,18 @@ func undeclaredFeature(capability, feature string) apply {
 	return onDeclared(func(capabilities server.Object) { delete(capabilities[capability].(server.Object), feature) })
 }
 
-// lifecycleUndeclared request input that the client does not declare.
+// requestsUndeclared are the checks of requests for input that the client does not
+// declare: a MUST NOT in some revisions, and a SHOULD NOT in others.
+var requestsUndeclared = []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"}
+
+// lifecycleUndeclared are requests for input that the client does not declare.
 func lifecycleUndeclared() []Fault {
-	withoutCheck := []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"}
 	return []Fault{
 		{
 			Name:     "roots-requested-undeclared",
 			Does:     "sends roots/list after notifications/initialized to a client that does not declare roots",
 			Breaks:   []string{"lifecycle-only-negotiated-capabilities"},
-			CaughtBy: withoutCheck,
+			CaughtBy: requestsUndeclared,
 			Apply: afterLine(isMessage(wire.Notification, "notifications/initialized"),
 				func(_ wire.Message, out server.FrameSink) {
 					out(frameOf(`{"jsonrpc":"2.0","id":"undeclared","method":"roots/list"}`))
@@ -207,7 +210,7 @@ func lifecycleUndeclared() []Fault {
 		{
 			Name: "sampling-without-capability", Does: "requests sampling of clients that do not declare sampling",
 			Breaks:   []string{"sampling-requires-client-capability"},
-			CaughtBy: withoutCheck,
+			CaughtBy: requestsUndeclared,
 			Apply:    assumeCapability("sampling"),
 		},
 		{

@@ -8,16 +8,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/reference/client"
 )
 
+// earlyToolsList is a request that the client sends too early.
+const earlyToolsList = `{"jsonrpc":"2.0","id":"early","method":"tools/list"}`
+
 // lifecycleClientFaults are the faults of the client in basic/lifecycle.
 func lifecycleClientFaults() []ClientFault {
-	const listTools = `{"jsonrpc":"2.0","id":"early","method":"tools/list"}`
+	return append(lifecycleClientMembers(), lifecycleClientOrder()...)
+}
+
+// lifecycleClientMembers are faults of initialize.
+func lifecycleClientMembers() []ClientFault {
 	const version = `,"version":"` + client.Version + `"`
 	capabilities := regexp.MustCompile(`([cC]apabilities":\{)\}`)
 	return []ClientFault{
 		{
 			Name: "client-tools-first", Does: "sends tools/list before initialize",
 			CaughtBy: []string{"lifecycle.client.initialize.first"},
-			Apply:    clientSendsBefore("initialize", listTools),
+			Apply:    clientSendsBefore("initialize", earlyToolsList),
 		},
 		{
 			Name: "client-initialize-no-info", Does: "leaves clientInfo out of initialize",
@@ -43,6 +50,12 @@ func lifecycleClientFaults() []ClientFault {
 				return [][]byte{capabilities.ReplaceAll(m.Raw, []byte(`${1}"sampling":true}`))}
 			}),
 		},
+	}
+}
+
+// lifecycleClientOrder are faults in what follows initialize.
+func lifecycleClientOrder() []ClientFault {
+	return []ClientFault{
 		{
 			Name: "client-never-initialized", Does: "does not send notifications/initialized",
 			CaughtBy: []string{"lifecycle.client.initialized"},
@@ -52,7 +65,7 @@ func lifecycleClientFaults() []ClientFault {
 			Name: "client-does-not-wait", Does: "sends tools/list before initialize is answered",
 			CaughtBy: []string{"lifecycle.client.initialize.awaited"},
 			Apply: clientSends("initialize", func(m client.Message) [][]byte {
-				return [][]byte{m.Raw, []byte(listTools)}
+				return [][]byte{m.Raw, []byte(earlyToolsList)}
 			}),
 		},
 		{

@@ -11,15 +11,15 @@ import (
 const setLevelMethod = "logging/setLevel"
 
 // loggingFaults are the faults of server/utilities/logging.
-func loggingFaults() []Fault { return slices.Concat(logMessages(), logThresholds(), logRequests()) }
+func loggingFaults() []Fault {
+	return slices.Concat(logMessages(), logSecrets(), logThresholds(), invalidLevels(), logRequests())
+}
 
 // onLog changes the params of log messages.
 func onLog(edit func(message server.Object)) apply { return onNotification(logMethod, edit) }
 
 // logMessages are faults in the content of log messages.
 func logMessages() []Fault {
-	const privateKey = "-----BEGIN PRIVATE KEY-----\n" +
-		"MC4CAQAwBQYDK2VwBCIEIHJlYWRpbmcgcm9vbSBvbiByZXF1ZXN0\n-----END PRIVATE KEY-----"
 	return []Fault{
 		{
 			Name: "logging-undeclared", Does: "sends log messages without declaring the capability", In: spec.Handshake,
@@ -63,6 +63,19 @@ func logMessages() []Fault {
 			Apply:    onLog(func(m server.Object) { m["level"] = slices.Index(spec.LogLevels(), m["level"].(string)) }),
 		},
 		{
+			Name: "log-flood", Does: "sends six hundred log messages at once",
+			CaughtBy: []string{"logging.rate"},
+			Apply:    sendFlood(isNotification(logMethod), func(f server.Frame, _ int) server.Frame { return f }),
+		},
+	}
+}
+
+// logSecrets are faults in what log messages disclose.
+func logSecrets() []Fault {
+	const privateKey = "-----BEGIN PRIVATE KEY-----\n" +
+		"MC4CAQAwBQYDK2VwBCIEIHJlYWRpbmcgcm9vbSBvbiByZXF1ZXN0\n-----END PRIVATE KEY-----"
+	return []Fault{
+		{
 			Name: "log-private-key", Does: "logs the private key of its certificate",
 			CaughtBy: []string{"logging.message.secrets"},
 			Apply:    onLog(set("data", server.Object{"tls": privateKey})),
@@ -78,11 +91,6 @@ func logMessages() []Fault {
 			Name: "log-database-url", Does: "logs the URL of its database with the password",
 			CaughtBy: []string{"logging.message.secrets"},
 			Apply:    onLog(set("data", "connected to postgres://desk:ink7well@db.library.example/books")),
-		},
-		{
-			Name: "log-flood", Does: "sends six hundred log messages at once",
-			CaughtBy: []string{"logging.rate"},
-			Apply:    sendFlood(isNotification(logMethod), func(f server.Frame, _ int) server.Frame { return f }),
 		},
 	}
 }
@@ -100,7 +108,6 @@ func isLevel(v any) bool { return slices.Contains(spec.LogLevels(), asText(v)) }
 
 // logThresholds are the faults of logging/setLevel.
 func logThresholds() []Fault {
-	invalid := []string{"logging.set-level.invalid"}
 	return []Fault{
 		{
 			Name: "log-level-kept", Does: "acknowledges logging/setLevel and does not set the level",
@@ -140,6 +147,13 @@ func logThresholds() []Fault {
 				result["level"] = r.Params["level"]
 			}),
 		},
+	}
+}
+
+// invalidLevels are faults in how invalid levels are received.
+func invalidLevels() []Fault {
+	invalid := []string{"logging.set-level.invalid"}
+	return []Fault{
 		{
 			Name: "log-level-unknown-taken", Does: "takes unknown levels for info",
 			CaughtBy: invalid,

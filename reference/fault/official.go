@@ -10,7 +10,8 @@ import (
 // officialFaults are the faults of the public conformance contract. They break no row
 // of the ledger: the contract documents what they break.
 func officialFaults() []Fault {
-	faults := slices.Concat(officialTools(), officialSchemas(), officialNotifications(), officialForms(),
+	faults := slices.Concat(officialTools(), officialSchemas(), officialLogs(), officialProgress(), officialRequests(),
+		officialSampling(), officialElicitation(), officialChoices(),
 		officialOffers(), officialPrompts(), officialStateless(), officialRounds(), officialResponses(),
 		officialTasks(),
 		officialSkills())

@@ -21,9 +21,8 @@ func onFormField(tool, field string, edit func(schema server.Object)) apply {
 	return onFirstAsk(tool, func(params server.Object) { edit(fieldsOf(params)[field].(server.Object)) })
 }
 
-// officialForms are faults in what tools ask of the client.
-func officialForms() []Fault {
-	const defaults, enums = "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums"
+// officialSampling are faults in the tool that samples.
+func officialSampling() []Fault {
 	return []Fault{
 		{
 			Name:     "contract-sampling-other-prompt",
@@ -53,6 +52,13 @@ func officialForms() []Fault {
 				}
 			}),
 		},
+	}
+}
+
+// officialElicitation are faults in the tools that elicit.
+func officialElicitation() []Fault {
+	const defaults = "test_elicitation_sep1034_defaults"
+	return []Fault{
 		{
 			Name: "contract-elicitation-optional", Does: "does not require the email in test_elicitation",
 			In:       contractSessions,
@@ -87,6 +93,13 @@ func officialForms() []Fault {
 			CaughtBy: []string{"official.elicitation.defaults"},
 			Apply:    onFormField(defaults, "verified", set("default", false)),
 		},
+	}
+}
+
+// officialChoices are faults in the choices that the contract elicits.
+func officialChoices() []Fault {
+	const enums = "test_elicitation_sep1330_enums"
+	return []Fault{
 		{
 			Name: "contract-enum-names-short", Does: "names two of the three values of legacyEnum",
 			CaughtBy: []string{"official.elicitation.enums"},

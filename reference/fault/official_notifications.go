@@ -40,11 +40,10 @@ func onLogs(edit func(nth int, params server.Object) bool) apply {
 	return onToolNotifications("test_tool_with_logging", logMethod, edit)
 }
 
-// officialNotifications are faults in the notifications of tools, and in what the
-// contract asks of utilities.
-func officialNotifications() []Fault {
+// officialLogs are faults in the log messages of the tools of the contract.
+func officialLogs() []Fault {
 	texts := []string{"Tool execution started", "Tool processing data", "Tool execution completed"}
-	logging, progress := []string{"official.tools.logging"}, []string{"official.tools.progress"}
+	logging := []string{"official.tools.logging"}
 	return []Fault{
 		{
 			Name: "contract-log-two-messages", Does: "leaves out the second log message of test_tool_with_logging",
@@ -67,6 +66,13 @@ func officialNotifications() []Fault {
 				return true
 			}),
 		},
+	}
+}
+
+// officialProgress are faults in the progress of the tools of the contract.
+func officialProgress() []Fault {
+	progress := []string{"official.tools.progress"}
+	return []Fault{
 		{
 			Name: "contract-progress-two-reports", Does: "leaves out the second report of test_tool_with_progress",
 			CaughtBy: progress,
@@ -101,6 +107,12 @@ func officialNotifications() []Fault {
 				return true
 			}),
 		},
+	}
+}
+
+// officialRequests are faults in the answers to requests of the contract.
+func officialRequests() []Fault {
+	return []Fault{
 		{
 			Name:     "contract-completion-unserved",
 			Does:     "returns no completions for the arguments of test_prompt_with_arguments",

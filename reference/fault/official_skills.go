@@ -15,7 +15,7 @@ import (
 // officialSkills are the faults of the skills extension (SEP-2640).
 func officialSkills() []Fault {
 	return slices.Concat(skillSettings(), skillLists(), skillEntries(), skillNames(), skillManifests(), skillGets(),
-		skillFiles(), skillListings(), skillDirectories(), skillDirectoryPages())
+		skillFiles(), skillListings(), skillDirectories(), notDirectories(), skillDirectoryPages())
 }
 
 const (

@@ -20,10 +20,6 @@ func onSubdirectories(edit func(entry server.Object)) apply {
 
 // skillDirectories are faults of resources/directory/read.
 func skillDirectories() []Fault {
-	emptyDirectory := succeedWith(server.Object{"resources": []any{}})
-	isManifest := func(r *server.Request) bool {
-		return r.Method == directoryMethod && strings.HasSuffix(asText(r.Params["uri"]), "/SKILL.md")
-	}
 	return []Fault{
 		{
 			Name:     "contract-directory-unknown-method",
@@ -71,6 +67,16 @@ func skillDirectories() []Fault {
 			CaughtBy: []string{"official.skills.directory.subdirectories"},
 			Apply:    onSubdirectories(func(entry server.Object) { entry["uri"] = entry["uri"].(string) + "/" }),
 		},
+	}
+}
+
+// notDirectories are faults in how reads are answered of what is not a directory.
+func notDirectories() []Fault {
+	emptyDirectory := succeedWith(server.Object{"resources": []any{}})
+	isManifest := func(r *server.Request) bool {
+		return r.Method == directoryMethod && strings.HasSuffix(asText(r.Params["uri"]), "/SKILL.md")
+	}
+	return []Fault{
 		{
 			Name: "contract-directory-of-file", Does: "reads a file as an empty directory",
 			CaughtBy: []string{"official.skills.directory.refused"},

@@ -17,8 +17,10 @@ import (
 // paginationFaults are the faults of server/utilities/pagination. Those that
 // depend on the order of requests are of prompts/list, which the fewest checks
 // request.
-func paginationFaults() []Fault {
-	ofTasks := map[string]string{"tasks.list.cursor": "tasks are listed page by page too"}
+func paginationFaults() []Fault { return append(furtherPages(), invalidCursors()...) }
+
+// furtherPages are faults of pages after the first, and of lists without an answer.
+func furtherPages() []Fault {
 	return []Fault{
 		{
 			Name: "next-cursor-null", Does: "writes the nextCursor of the last page as null",
@@ -60,6 +62,13 @@ func paginationFaults() []Fault {
 			CaughtBy: []string{"pagination.lists.answered"},
 			Apply:    withhold(isResponseWhen(isMethod("resources/templates/list"))),
 		},
+	}
+}
+
+// invalidCursors are faults in how invalid cursors are received.
+func invalidCursors() []Fault {
+	ofTasks := map[string]string{"tasks.list.cursor": "tasks are listed page by page too"}
+	return []Fault{
 		{
 			Name: "invalid-cursor-ignored", Does: "answers invalid cursors with the first page",
 			CaughtBy: []string{"pagination.cursor.invalid"}, Also: ofTasks,

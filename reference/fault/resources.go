@@ -10,7 +10,7 @@ import (
 // resourcesFaults are the faults of server/resources.
 func resourcesFaults() []Fault {
 	return slices.Concat(resourceLists(), resourceDefinitions(), templateDefinitions(), resourceContents(),
-		resourceReads(), overHTTP(resourcesHTTP()...))
+		resourceReads(), invalidURIs(), overHTTP(resourcesHTTP()...))
 }
 
 // onResource changes a resource wherever it is listed.

@@ -89,13 +89,11 @@ func blobOf(item server.Object) []byte {
 	return data
 }
 
-// resourceReads are the faults of #reading-resources, #error-handling and
-// #security-considerations.
+// resourceReads are the faults of #reading-resources and #error-handling.
 func resourceReads() []Fault {
 	notFound := hasMessage("Resource not found")
 	withoutContents := errorToResult("resources/read", notFound,
 		succeedWith(server.Object{"contents": []any{}, "ttlMs": 5000, "cacheScope": "private"}))
-	withoutURI := func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == nil }
 	return []Fault{
 		{
 			Name: "listed-unreadable", Does: "answers the read of a listed resource with error -32603",
@@ -131,6 +129,14 @@ func resourceReads() []Fault {
 			CaughtBy: []string{"resources.read.not-found.advised"},
 			Apply:    withoutContents,
 		},
+	}
+}
+
+// invalidURIs are faults of #error-handling and #security-considerations in how reads
+// of missing, invalid and unsafe URIs are answered.
+func invalidURIs() []Fault {
+	withoutURI := func(r *server.Request, _ *server.Error) bool { return r.Params["uri"] == nil }
+	return []Fault{
 		{
 			Name: "uri-missing-internal-error", Does: "answers resources/read without uri with error -32603",
 			CaughtBy: []string{"resources.read.uri.missing"},

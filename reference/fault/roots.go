@@ -12,10 +12,11 @@ import (
 )
 
 // rootsFaults are the faults of client/roots.
-func rootsFaults() []Fault {
+func rootsFaults() []Fault { return append(rootsRequests(), rootsUsed()...) }
+
+// rootsRequests are faults in how and when roots are requested.
+func rootsRequests() []Fault {
 	const changed = "notifications/roots/list_changed"
-	isOutside := func(call *server.Call) bool { return strings.Contains(asText(call.Args["uri"]), "..") }
-	inside := textOutcome("The file lies in a folder of yours.") // as the server says of a file in a root
 	return []Fault{
 		{
 			Name: "roots-params-list", Does: "requests roots with params that are an array", In: spec.Stateless,
@@ -56,6 +57,14 @@ func rootsFaults() []Fault {
 			CaughtBy: []string{"roots.change.relisted"},
 			Apply:    ignoreLines(isMessage(wire.Notification, changed)),
 		},
+	}
+}
+
+// rootsUsed are faults in what the server does with the roots.
+func rootsUsed() []Fault {
+	isOutside := func(call *server.Call) bool { return strings.Contains(asText(call.Args["uri"]), "..") }
+	inside := textOutcome("The file lies in a folder of yours.") // as the server says of a file in a root
+	return []Fault{
 		{
 			Name: "waits-for-roots", Does: "does not answer a call where the client has no roots",
 			CaughtBy: []string{"roots.unavailable"},

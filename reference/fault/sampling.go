@@ -7,16 +7,18 @@ import (
 // samplingFaults are the faults of client/sampling.
 func samplingFaults() []Fault { return append(samplingRequests(), samplingTools()...) }
 
+// onPreferences changes the modelPreferences of requests for sampling.
+func onPreferences(edit func(preferences server.Object)) apply {
+	return onSampling(func(p server.Object) {
+		if preferences, ok := p["modelPreferences"].(server.Object); ok {
+			edit(preferences)
+		}
+	})
+}
+
 // samplingRequests are faults in requests for sampling, and in what the server does
 // with their results.
 func samplingRequests() []Fault {
-	onPreferences := func(edit func(preferences server.Object)) apply {
-		return onSampling(func(p server.Object) {
-			if preferences, ok := p["modelPreferences"].(server.Object); ok {
-				edit(preferences)
-			}
-		})
-	}
 	return []Fault{
 		{
 			Name: "sampling-without-max-tokens", Does: "requests sampling without maxTokens",

@@ -17,7 +17,8 @@ func streamableHTTPFaults() []Fault {
 		streamableEndpoint(), originsAccepted(), originsRefused(), versionHeader(),
 		answerTypes(), answerBodies(), acceptedAnswers(), refusedMessages(),
 		sessionIDs(), sessionsMissing(), sessionsEnded(), sessionsMixed(),
-		streamEnds(), streamPolling(), streamEvents(), streamRoutes(), streamReplays(), streamDisconnects(),
+		streamEnds(), streamPolling(), streamEvents(), eventIDs(), primingEvents(),
+		streamRoutes(), streamCopies(), streamReplays(), streamDisconnects(),
 		closedConnections(), statelessHTTP(), statelessStreams(), refusalStatus(),
 	)...)
 }

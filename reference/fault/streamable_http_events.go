@@ -16,17 +16,6 @@ func streamEvents() []Fault {
 	log := func(name, does string, write func(next server.EventEncoder, e server.Event) []byte) Fault {
 		return newFault(name, does, "streamable-http.event.data", onMessageEvent(isNotification(logMethod), write))
 	}
-	id := func(name, does string, idOf func(e server.Event) string) Fault {
-		hasID := func(e server.Event) bool { return e.ID != "" }
-		return newFault(name, does, "streamable-http.event.id.unique",
-			onEventWhen(hasID, func(next server.EventEncoder, e server.Event) []byte {
-				e.ID = idOf(e)
-				return next(e)
-			}))
-	}
-	priming := func(name, does string, apply apply) Fault {
-		return newFault(name, does, "streamable-http.event.priming", apply)
-	}
 	return []Fault{
 		log("log-with-text-prefix", "writes log messages into events behind a text",
 			func(next server.EventEncoder, e server.Event) []byte {
@@ -49,6 +38,20 @@ func streamEvents() []Fault {
 			func(next server.EventEncoder, e server.Event) []byte {
 				return bytes.Replace(next(e), []byte(`"params":`), []byte("\n\"params\":"), 1)
 			}),
+	}
+}
+
+// eventIDs are faults of the ids of events.
+func eventIDs() []Fault {
+	id := func(name, does string, idOf func(e server.Event) string) Fault {
+		hasID := func(e server.Event) bool { return e.ID != "" }
+		return newFault(name, does, "streamable-http.event.id.unique",
+			onEventWhen(hasID, func(next server.EventEncoder, e server.Event) []byte {
+				e.ID = idOf(e)
+				return next(e)
+			}))
+	}
+	return []Fault{
 		id("event-ids-of-each-stream", "counts the events of each stream from the same number",
 			func(e server.Event) string {
 				return "e" + placeOf(e)
@@ -61,6 +64,15 @@ func streamEvents() []Fault {
 			n, _ := strconv.Atoi(placeOf(e))
 			return fmt.Sprintf("%s-%d", label, n+n%2)
 		}),
+	}
+}
+
+// primingEvents are faults of the events that streams begin with.
+func primingEvents() []Fault {
+	priming := func(name, does string, apply apply) Fault {
+		return newFault(name, does, "streamable-http.event.priming", apply)
+	}
+	return []Fault{
 		priming("stream-not-primed", "begins streams without a priming event", onPrimingEvent(writeNoEvent)),
 		priming("primed-without-id", "begins streams with an empty event without an id", onPrimingEvent(
 			func(server.EventEncoder, server.Event) []byte { return []byte("data: \n\n") })),

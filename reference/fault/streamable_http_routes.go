@@ -12,7 +12,6 @@ import (
 // streamRoutes are faults in which stream a message is sent on.
 func streamRoutes() []Fault {
 	always := func(int64) bool { return true }
-	isChange := func(f server.Frame) bool { return f.Kind == wire.Notification && f.Request == nil }
 	return []Fault{
 		{
 			Name:     "progress-on-stream-of-another",
@@ -51,6 +50,13 @@ func streamRoutes() []Fault {
 			Also:     map[string]string{"streamable-http.stream.early-close": "the stream of the call has no response"},
 			Apply:    onRoute(isResponseWhen(isCall("read_desk_log")), moveToGet(always)),
 		},
+	}
+}
+
+// streamCopies are faults in which one message is sent on several streams.
+func streamCopies() []Fault {
+	isChange := func(f server.Frame) bool { return f.Kind == wire.Notification && f.Request == nil }
+	return []Fault{
 		{
 			Name: "progress-on-two-streams", Does: "reports progress on the stream of the call and on that of a GET",
 			CaughtBy: []string{"streamable-http.message.once"},

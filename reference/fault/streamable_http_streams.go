@@ -122,11 +122,6 @@ func streamPolling() []Fault {
 // streamReplays are faults in what a resumed stream replays.
 func streamReplays() []Fault {
 	own, cursor := []string{"streamable-http.replay.own"}, []string{"streamable-http.replay.cursor"}
-	onReplay := func(replay server.Replayer) apply {
-		return func(o *server.Options) {
-			o.HTTP.Replay = func(server.Replayer) server.Replayer { return replay }
-		}
-	}
 	return []Fault{
 		{
 			Name: "replays-all-streams", Does: "replays the events of all other streams on a resumed stream",
@@ -179,5 +174,12 @@ func streamReplays() []Fault {
 				return events[max(0, len(events)-len(missed)-1):]
 			}),
 		},
+	}
+}
+
+// onReplay replays other events on a resumed stream.
+func onReplay(replay server.Replayer) apply {
+	return func(o *server.Options) {
+		o.HTTP.Replay = func(server.Replayer) server.Replayer { return replay }
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // toolsFaults are the faults of server/tools.
 func toolsFaults() []Fault {
-	return slices.Concat(toolDefinitions(), toolLists(), toolCalls(), toolArguments(), toolResults())
+	return slices.Concat(toolDefinitions(), toolSchemas(), toolLists(), toolCalls(), toolArguments(), toolResults())
 }
 
 // onTool changes the definition of a tool wherever it is listed.
@@ -20,64 +20,72 @@ func onTool(name string, edit func(tool server.Object)) apply {
 	return onEntry("tools/list", "tools", "name", name, edit)
 }
 
+// onScanCard changes the tool without arguments wherever it is listed.
+func onScanCard(edit func(tool server.Object)) apply { return onTool("scan_card", edit) }
+
 // toolDefinitions are the faults of server/tools#tool.
 func toolDefinitions() []Fault {
-	scanCard := func(edit func(tool server.Object)) apply { return onTool("scan_card", edit) }
+	return []Fault{
+		{
+			Name: "tool-without-name", Does: "lists a tool without a name",
+			CaughtBy: []string{"tools.name.string"},
+			Apply:    onScanCard(remove("name")),
+		},
+		{
+			Name: "tool-name-twice", Does: "lists two tools of the same name",
+			CaughtBy: []string{"tools.name.unique"},
+			Apply:    onScanCard(set("name", "opening_hours")),
+		},
+		{
+			Name: "tool-name-with-space", Does: "lists a tool whose name has a space",
+			CaughtBy: []string{"tools.name.characters"},
+			Apply:    onScanCard(set("name", "scan card")),
+		},
+		{
+			Name: "tool-name-too-long", Does: "lists a tool whose name has 200 characters",
+			CaughtBy: []string{"tools.name.length"},
+			Apply:    onScanCard(set("name", strings.Repeat("scan", 50))),
+		},
+		{
+			Name: "tool-title-null", Does: "writes the title of a tool as null",
+			CaughtBy: []string{"tools.title.string"},
+			Apply:    onScanCard(set("title", nil)),
+		},
+		{
+			Name: "tool-description-null", Does: "writes the description of a tool as null",
+			CaughtBy: []string{"tools.description.string"},
+			Apply:    onScanCard(set("description", nil)),
+		},
+		{
+			Name: "tool-hint-string", Does: "writes a hint of a tool as a string",
+			CaughtBy: []string{"tools.annotations.types"},
+			Apply:    onScanCard(set("annotations", server.Object{"readOnlyHint": "yes"})),
+		},
+	}
+}
+
+// toolSchemas are faults in the schemas of tools.
+func toolSchemas() []Fault {
 	properties := func(name string, schema any) server.Object {
 		return server.Object{"type": "object", "properties": server.Object{name: schema}}
 	}
 	typeText := server.Object{"type": "text"}
 	return []Fault{
 		{
-			Name: "tool-without-name", Does: "lists a tool without a name",
-			CaughtBy: []string{"tools.name.string"},
-			Apply:    scanCard(remove("name")),
-		},
-		{
-			Name: "tool-name-twice", Does: "lists two tools of the same name",
-			CaughtBy: []string{"tools.name.unique"},
-			Apply:    scanCard(set("name", "opening_hours")),
-		},
-		{
-			Name: "tool-name-with-space", Does: "lists a tool whose name has a space",
-			CaughtBy: []string{"tools.name.characters"},
-			Apply:    scanCard(set("name", "scan card")),
-		},
-		{
-			Name: "tool-name-too-long", Does: "lists a tool whose name has 200 characters",
-			CaughtBy: []string{"tools.name.length"},
-			Apply:    scanCard(set("name", strings.Repeat("scan", 50))),
-		},
-		{
-			Name: "tool-title-null", Does: "writes the title of a tool as null",
-			CaughtBy: []string{"tools.title.string"},
-			Apply:    scanCard(set("title", nil)),
-		},
-		{
-			Name: "tool-description-null", Does: "writes the description of a tool as null",
-			CaughtBy: []string{"tools.description.string"},
-			Apply:    scanCard(set("description", nil)),
-		},
-		{
-			Name: "tool-hint-string", Does: "writes a hint of a tool as a string",
-			CaughtBy: []string{"tools.annotations.types"},
-			Apply:    scanCard(set("annotations", server.Object{"readOnlyHint": "yes"})),
-		},
-		{
 			Name: "tool-input-schema-null", Does: "writes the inputSchema of a tool without arguments as null",
 			CaughtBy: []string{"tools.input-schema.object"},
-			Apply:    scanCard(set("inputSchema", nil)),
+			Apply:    onScanCard(set("inputSchema", nil)),
 		},
 		{
 			Name: "tool-property-true", Does: "writes the schema of a property of an inputSchema as true",
 			CaughtBy: []string{"tools.input-schema.members"},
-			Apply:    scanCard(set("inputSchema", properties("card", true))),
+			Apply:    onScanCard(set("inputSchema", properties("card", true))),
 		},
 		{
 			Name:     "tool-input-schema-invalid",
 			Does:     "gives a property of an inputSchema the type text, which JSON Schema does not have",
 			CaughtBy: []string{"tools.input-schema.valid", "tools.input-schema.valid.advised"},
-			Apply:    scanCard(set("inputSchema", properties("card", typeText))),
+			Apply:    onScanCard(set("inputSchema", properties("card", typeText))),
 		},
 		{
 			Name:     "tool-output-schema-invalid",
@@ -93,7 +101,7 @@ func toolDefinitions() []Fault {
 		{
 			Name: "tool-task-support-always", Does: "gives a tool a task support that does not exist",
 			CaughtBy: []string{"tools.execution.task-support"},
-			Apply:    scanCard(set("execution", server.Object{"taskSupport": "always"})),
+			Apply:    onScanCard(set("execution", server.Object{"taskSupport": "always"})),
 		},
 	}
 }

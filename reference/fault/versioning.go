@@ -17,7 +17,8 @@ import (
 // versioningFaults are the faults of basic/lifecycle#version-negotiation and of
 // basic/versioning.
 func versioningFaults() []Fault {
-	return slices.Concat(versionNegotiation(), versionsPerRequest(), versionsUnknown(), overHTTP(versionsHTTP()...))
+	return slices.Concat(versionNegotiation(), statelessNegotiation(), versionsPerRequest(),
+		versionsUnknown(), overHTTP(versionsHTTP()...))
 }
 
 // onOfferedVersion changes the version in the answer to initialize, given the
@@ -88,6 +89,13 @@ func versionNegotiation() []Fault {
 				}),
 			),
 		},
+	}
+}
+
+// statelessNegotiation are faults of a server of the stateless revision in how it
+// answers initialize.
+func statelessNegotiation() []Fault {
+	return []Fault{
 		{
 			Name:     "initialize-refused-without-versions",
 			Does:     "speaks only the stateless revision and refuses initialize without naming versions",

@@ -14,8 +14,6 @@ func fixedOutcome(blocks ...Object) func(context.Context, *Call) Outcome {
 
 // tools returns the tools of the contract that need no input from the client.
 func (o *officialFeatures) tools() []*Tool {
-	embedded := textContents("test://embedded-resource", "text/plain", "This is an embedded resource content.")
-	mixed := textContents("test://mixed-content-resource", jsonType, `{"test":"data","value":123}`)
 	return []*Tool{
 		{
 			Name: "test_simple_text", Description: "Says one sentence.",
@@ -35,12 +33,14 @@ func (o *officialFeatures) tools() []*Tool {
 		{
 			Name: "test_embedded_resource", Description: "Holds one resource.",
 			InputSchema: noArguments(), Annotations: readOnly,
-			Run: fixedOutcome(embeddedBlock(embedded)),
+			Run: fixedOutcome(embeddedBlock(textContents(
+				"test://embedded-resource", "text/plain", "This is an embedded resource content."))),
 		},
 		{
 			Name: "test_multiple_content_types", Description: "Says a sentence, shows a picture and holds a resource.",
 			InputSchema: noArguments(), Annotations: readOnly,
-			Run: fixedOutcome(textBlock("Multiple content types test:"), unannotatedImage(), embeddedBlock(mixed)),
+			Run: fixedOutcome(textBlock("Multiple content types test:"), unannotatedImage(), embeddedBlock(textContents(
+				"test://mixed-content-resource", jsonType, `{"test":"data","value":123}`))),
 		},
 		{
 			Name: "test_tool_with_logging", Description: "Logs three messages while it runs.",

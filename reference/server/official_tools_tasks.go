@@ -36,20 +36,7 @@ func (o *officialFeatures) taskTools() []*Tool {
 				return Outcome{Problem: newError(spec.InternalError, "The job broke down")}
 			},
 		},
-		{
-			Name: "confirm_delete", Description: "Asks whether a file shall be deleted, and deletes none.",
-			InputSchema: stringArgument("filename"), Annotations: readOnly, TaskSupport: "optional",
-			InputRequests: func(call *Call) []InputRequest {
-				message := "Delete " + stringOf(call.Args["filename"]) + "?"
-				return []InputRequest{fieldElicitation("confirmation", message, "confirm", "boolean")}
-			},
-			Run: func(_ context.Context, call *Call) Outcome {
-				if o, ok := call.Answers["confirmation"]["content"].(Object); ok && o["confirm"] == true {
-					return textOutcome("Deleted: " + stringOf(call.Args["filename"]))
-				}
-				return textOutcome("Kept: " + stringOf(call.Args["filename"]))
-			},
-		},
+		confirmDeleteTool(),
 		{
 			Name: "multi_input", Description: "Asks the user for two things at once.",
 			InputSchema: noArguments(), Annotations: readOnly, TaskSupport: "optional",
@@ -89,6 +76,23 @@ func (o *officialFeatures) slowComputeTool() *Tool {
 			}
 			label, _ := call.Args["label"].(string)
 			return textOutcome(fmt.Sprintf("Computed for %d seconds: %s", seconds, label))
+		},
+	}
+}
+
+func confirmDeleteTool() *Tool {
+	return &Tool{
+		Name: "confirm_delete", Description: "Asks whether a file shall be deleted, and deletes none.",
+		InputSchema: stringArgument("filename"), Annotations: readOnly, TaskSupport: "optional",
+		InputRequests: func(call *Call) []InputRequest {
+			message := "Delete " + stringOf(call.Args["filename"]) + "?"
+			return []InputRequest{fieldElicitation("confirmation", message, "confirm", "boolean")}
+		},
+		Run: func(_ context.Context, call *Call) Outcome {
+			if o, ok := call.Answers["confirmation"]["content"].(Object); ok && o["confirm"] == true {
+				return textOutcome("Deleted: " + stringOf(call.Args["filename"]))
+			}
+			return textOutcome("Kept: " + stringOf(call.Args["filename"]))
 		},
 	}
 }
