@@ -15,103 +15,107 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 )
 
+// briefStocktake is a call that reports its progress.
+var briefStocktake = toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":2}`)
+
+// httpHooks are hooks, each with a way to see its effect.
+var httpHooks = []struct {
+	name string
+	http HTTP
+	// deviates reports whether the server deviates; the conforming one must not.
+	deviates func(s *httpTestSession) bool
+}{
+	{
+		"a foreign Origin is served",
+		HTTP{Middleware: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Del("Origin")
+				next.ServeHTTP(w, r)
+			})
+		}},
+		func(s *httpTestSession) bool { return s.post(pingRequest, "Origin: http://evil.example").status == 200 },
+	},
+	{
+		"an unknown session is answered with 400",
+		HTTP{Middleware: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(statusRewriter{w}, r)
+			})
+		}},
+		func(s *httpTestSession) bool { return s.post(pingRequest, "Mcp-Session-Id: nobody").status == 400 },
+	},
+	{
+		"session ids are consecutive numbers",
+		HTTP{NewSessionID: func(func() string) func() string {
+			n := 0
+			return func() string { n++; return fmt.Sprint(n) }
+		}},
+		func(s *httpTestSession) bool { return s.id == "1" },
+	},
+	{
+		"messages of a call are on the GET stream too",
+		HTTP{Route: func(next Router) Router {
+			return func(f Frame, p OpenStreams) []*Stream { return slices.Concat(next(f, p), p.GetStreams) }
+		}},
+		func(s *httpTestSession) bool {
+			l := s.openGetStream()
+			waitUntil(s.t, "the GET stream is open", func() bool { return s.openGetStreams() == 1 })
+			s.post(briefStocktake)
+			s.send("DELETE", pathMCP, "", s.headers...)
+			hasProgress := func(e event) bool { return strings.Contains(e.data, progressMethod) }
+			return slices.ContainsFunc(l.readRest(), hasProgress)
+		},
+	},
+	{
+		"events of another stream are replayed",
+		HTTP{Replay: func(next Replayer) Replayer {
+			return func(s *Stream, missed []Event, others []*Stream) []Event {
+				for _, o := range others {
+					missed = append(missed, o.Events()...)
+				}
+				return next(s, missed, others)
+			}
+		}},
+		func(s *httpTestSession) bool {
+			s.post(briefStocktake)
+			r := s.post(strings.ReplaceAll(briefStocktake, `"a"`, `"b"`))
+			again := s.openGetStream("Last-Event-ID: " + r.events[0].id).readRest()
+			return slices.ContainsFunc(
+				again, func(e event) bool { return strings.Contains(e.data, `"progressToken":"a"`) },
+			)
+		},
+	},
+	{
+		"no stream is primed",
+		HTTP{EncodeEvent: func(next EventEncoder) EventEncoder {
+			return func(e Event) []byte {
+				if e.Frame == nil && e.ID != "" {
+					return nil
+				}
+				return next(e)
+			}
+		}},
+		func(s *httpTestSession) bool { return s.post(briefStocktake).events[0].data != "" },
+	},
+	{
+		"leaving cancels a request of a session",
+		HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler {
+			return func(_ bool, cancel func()) { cancel() }
+		}},
+		func(s *httpTestSession) bool {
+			l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`),
+				s.headers...)
+			e, _ := l.nextEvent()
+			l.cancel()
+			events := s.openGetStream("Last-Event-ID: " + e.id).readRest()
+			return len(events) == 0 || !strings.Contains(events[len(events)-1].data, "result")
+		},
+	},
+}
+
 // Each hook of HTTP can produce a deviation of its kind.
 func TestHTTPHooks(t *testing.T) {
-	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
-	watched := toolCallLine("a", "stocktake", `{"duration_ms":20,"steps":2}`)
-	for _, c := range []struct {
-		name string
-		http HTTP
-		// deviates reports whether the server deviates; the conforming one must not.
-		deviates func(s *httpTestSession) bool
-	}{
-		{
-			"a foreign Origin is served",
-			HTTP{Middleware: func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					r.Header.Del("Origin")
-					next.ServeHTTP(w, r)
-				})
-			}},
-			func(s *httpTestSession) bool { return s.post(ping, "Origin: http://evil.example").status == 200 },
-		},
-		{
-			"an unknown session is answered with 400",
-			HTTP{Middleware: func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					next.ServeHTTP(statusRewriter{w}, r)
-				})
-			}},
-			func(s *httpTestSession) bool { return s.post(ping, "Mcp-Session-Id: nobody").status == 400 },
-		},
-		{
-			"session ids are consecutive numbers",
-			HTTP{NewSessionID: func(func() string) func() string {
-				n := 0
-				return func() string { n++; return fmt.Sprint(n) }
-			}},
-			func(s *httpTestSession) bool { return s.id == "1" },
-		},
-		{
-			"messages of a call are on the GET stream too",
-			HTTP{Route: func(next Router) Router {
-				return func(f Frame, p OpenStreams) []*Stream { return slices.Concat(next(f, p), p.GetStreams) }
-			}},
-			func(s *httpTestSession) bool {
-				l := s.openGetStream()
-				waitUntil(s.t, "the GET stream is open", func() bool { return s.openGetStreams() == 1 })
-				s.post(watched)
-				s.send("DELETE", pathMCP, "", s.headers...)
-				hasProgress := func(e event) bool { return strings.Contains(e.data, progressMethod) }
-				return slices.ContainsFunc(l.readRest(), hasProgress)
-			},
-		},
-		{
-			"events of another stream are replayed",
-			HTTP{Replay: func(next Replayer) Replayer {
-				return func(s *Stream, missed []Event, others []*Stream) []Event {
-					for _, o := range others {
-						missed = append(missed, o.Events()...)
-					}
-					return next(s, missed, others)
-				}
-			}},
-			func(s *httpTestSession) bool {
-				s.post(watched)
-				r := s.post(strings.ReplaceAll(watched, `"a"`, `"b"`))
-				again := s.openGetStream("Last-Event-ID: " + r.events[0].id).readRest()
-				return slices.ContainsFunc(
-					again, func(e event) bool { return strings.Contains(e.data, `"progressToken":"a"`) },
-				)
-			},
-		},
-		{
-			"no stream is primed",
-			HTTP{EncodeEvent: func(next EventEncoder) EventEncoder {
-				return func(e Event) []byte {
-					if e.Frame == nil && e.ID != "" {
-						return nil
-					}
-					return next(e)
-				}
-			}},
-			func(s *httpTestSession) bool { return s.post(watched).events[0].data != "" },
-		},
-		{
-			"leaving cancels a request of a session",
-			HTTP{Disconnect: func(DisconnectHandler) DisconnectHandler {
-				return func(_ bool, cancel func()) { cancel() }
-			}},
-			func(s *httpTestSession) bool {
-				l := s.openStream("POST", pathMCP, toolCallLine("a", "stocktake", `{"duration_ms":100,"steps":2}`),
-					s.headers...)
-				e, _ := l.nextEvent()
-				l.cancel()
-				events := s.openGetStream("Last-Event-ID: " + e.id).readRest()
-				return len(events) == 0 || !strings.Contains(events[len(events)-1].data, "result")
-			},
-		},
-	} {
+	for _, c := range httpHooks {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.deviates(startHTTP(t, Options{}).openSession(spec.V2025_11_25, "{}")) {

@@ -13,7 +13,6 @@ func TestRefusesForeignHostAndOrigin(t *testing.T) {
 	_, port, _ := net.SplitHostPort(b.server.addr.String())
 	s := b.openSession(spec.V2025_11_25, "{}")
 	own := "127.0.0.1:" + port
-	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for _, c := range []struct{ host, origin string }{
 		{own, "http://evil.example"},
 		{own, "null"},
@@ -48,12 +47,19 @@ func TestRefusesForeignHostAndOrigin(t *testing.T) {
 			"POST /mcp", "GET /mcp", "DELETE /mcp", "GET /sse", "POST /messages?session=x",
 		} {
 			// net/http itself refuses an invalid Host.
-			if got := sendRaw(t, b, line, headers, ping); got != 403 && (got != 400 || c.origin != "") {
+			if got := sendRaw(t, b, line, headers, pingRequest); got != 403 && (got != 400 || c.origin != "") {
 				t.Errorf("%s from %q at %q: status %d", line, c.origin, c.host, got)
 			}
 		}
 	}
-	b.wantStatus(s.post(ping), 200) // the session still exists
+	b.wantStatus(s.post(pingRequest), 200) // the session still exists
+}
+
+func TestAcceptsItsOwnHostAndOrigin(t *testing.T) {
+	b := startHTTP(t, Options{})
+	_, port, _ := net.SplitHostPort(b.server.addr.String())
+	s := b.openSession(spec.V2025_11_25, "{}")
+	own := "127.0.0.1:" + port
 	for _, c := range []struct{ host, origin string }{
 		{own, ""},
 		{"localhost:" + port, "http://localhost:" + port},
@@ -62,8 +68,11 @@ func TestRefusesForeignHostAndOrigin(t *testing.T) {
 		{"localhost", "http://localhost"},
 	} {
 		headers := []string{"Host: " + c.host, "Origin: " + c.origin}
-		b.wantStatus(s.post(ping, headers...), 200)
+		b.wantStatus(s.post(pingRequest, headers...), 200)
 	}
+}
+
+func TestAcceptsAllowedHostsAndOrigins(t *testing.T) {
 	open := startHTTP(t, Options{
 		HTTP: HTTP{AllowedHosts: []string{"library.example"}, AllowedOrigins: []string{"https://reader.example"}},
 	})

@@ -74,71 +74,85 @@ func TestNegotiatesRevisionsOfEndpoint(t *testing.T) {
 	}
 }
 
+const (
+	pingRequest = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	pingBatch   = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
+)
+
+// withVersionHeader are the revisions whose sessions have the version in a header.
+var withVersionHeader = versionHeaderRevisions & spec.Handshake
+
+// sessionStatuses are requests in a session with the status and code of the answer.
+var sessionStatuses = []struct {
+	name, method, body string
+	headers            []string
+	in                 spec.Set // zero: all
+	status             int
+	code               int64 // of the error in the body, 0 for none
+}{
+	{"a request", "POST", pingRequest, nil, 0, 200, 0},
+	{"an error of a request", "POST", `{"jsonrpc":"2.0","id":7,"method":"x/y"}`, nil, 0, 200, -32601},
+	{"a notification", "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 0, 202, 0},
+	{"an unknown notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, 0, 202, 0},
+	{
+		"a malformed notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x","params":7}`, nil, 0,
+		400, -32600,
+	},
+	{"a response to nothing", "POST", `{"jsonrpc":"2.0","id":"nobody","result":{}}`, nil, 0, 202, 0},
+	{"a malformed response", "POST", `{"jsonrpc":"2.0","result":{}}`, nil, 0, 400, -32600},
+	{"no JSON", "POST", `{"jsonrpc":`, nil, 0, 400, -32700},
+	{"an empty body", "POST", " ", nil, 0, 400, -32700},
+	{"no message", "POST", `{"jsonrpc":"2.0","id":7}`, nil, 0, 400, -32600},
+	{"a batch", "POST", pingBatch, nil, batchRevisions(), 200, 0},
+	{
+		"a batch of notifications", "POST",
+		`[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"nobody","result":{}}]`, nil,
+		batchRevisions(), 202, 0,
+	},
+	{"an empty batch", "POST", `[]`, nil, batchRevisions(), 400, -32600},
+	{"a batch where there is none", "POST", pingBatch, nil, withVersionHeader, 400, -32600},
+	{"a second initialize", "POST", fmt.Sprintf(initializeFormat, "2025-11-25", "{}"), nil, 0, 200, -32600},
+	{"no session id", "POST", pingRequest, []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+	{"a foreign session id", "POST", pingRequest, []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
+	{"no version", "POST", pingRequest, []string{"MCP-Protocol-Version:"}, 0, 200, 0},
+	{"another version that is spoken", "POST", pingRequest, []string{"MCP-Protocol-Version: 2025-06-18"}, 0, 200, 0},
+	{
+		"an unknown version", "POST", pingRequest, []string{"MCP-Protocol-Version: 1999-01-01"},
+		withVersionHeader, 400, -32600,
+	},
+	{
+		"garbage for a version", "POST", pingRequest, []string{"MCP-Protocol-Version: garbage"},
+		withVersionHeader, 400, -32600,
+	},
+	{
+		"a header that the revision does not know", "POST", pingRequest, []string{"MCP-Protocol-Version: garbage"},
+		batchRevisions(), 200, 0,
+	},
+	{"not JSON by its type", "POST", pingRequest, []string{"Content-Type: text/plain"}, 0, 415, -32600},
+	{"no type", "POST", pingRequest, []string{"Content-Type:"}, 0, 415, -32600},
+	{"not UTF-8", "POST", pingRequest, []string{"Content-Type: application/json; charset=latin1"}, 0, 415, -32600},
+	{"UTF-8", "POST", pingRequest, []string{"Content-Type: application/json; charset=UTF-8"}, 0, 200, 0},
+	{"accepts JSON alone", "POST", pingRequest, []string{"Accept: application/json"}, 0, 406, -32600},
+	{"accepts streams alone", "POST", pingRequest, []string{"Accept: text/event-stream"}, 0, 406, -32600},
+	{"refuses streams", "POST", pingRequest, []string{"Accept: */*, text/event-stream;q=0"}, 0, 406, -32600},
+	{"accepts anything", "POST", pingRequest, []string{"Accept: */*"}, 0, 200, 0},
+	{"accepts by kinds", "POST", pingRequest, []string{"Accept: application/*;q=0.5, text/*"}, 0, 200, 0},
+	{"a GET that accepts no stream", "GET", "", []string{"Accept: application/json"}, 0, 406, -32600},
+	{"a GET without session", "GET", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+	{"a GET with an unknown version", "GET", "", []string{"MCP-Protocol-Version: 1"}, withVersionHeader, 400, -32600},
+	{"a GET of a stateless revision", "GET", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
+	{"a DELETE without session", "DELETE", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
+	{"a DELETE of another session", "DELETE", "", []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
+	{
+		"a DELETE of a stateless revision", "DELETE", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405,
+		-32600,
+	},
+	{"a PUT", "PUT", pingRequest, nil, 0, 405, -32600},
+	{"OPTIONS", "OPTIONS", "", nil, 0, 405, -32600},
+}
+
 func TestSessionStatuses(t *testing.T) {
-	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
-	const batch = `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"}]`
-	since := versionHeaderRevisions & spec.Handshake
-	for _, c := range []struct {
-		name, method, body string
-		headers            []string
-		in                 spec.Set // zero: all
-		status             int
-		code               int64 // of the error in the body, 0 for none
-	}{
-		{"a request", "POST", ping, nil, 0, 200, 0},
-		{"an error of a request", "POST", `{"jsonrpc":"2.0","id":7,"method":"x/y"}`, nil, 0, 200, -32601},
-		{"a notification", "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 0, 202, 0},
-		{"an unknown notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, 0, 202, 0},
-		{
-			"a malformed notification", "POST", `{"jsonrpc":"2.0","method":"notifications/x","params":7}`, nil, 0,
-			400, -32600,
-		},
-		{"a response to nothing", "POST", `{"jsonrpc":"2.0","id":"nobody","result":{}}`, nil, 0, 202, 0},
-		{"a malformed response", "POST", `{"jsonrpc":"2.0","result":{}}`, nil, 0, 400, -32600},
-		{"no JSON", "POST", `{"jsonrpc":`, nil, 0, 400, -32700},
-		{"an empty body", "POST", " ", nil, 0, 400, -32700},
-		{"no message", "POST", `{"jsonrpc":"2.0","id":7}`, nil, 0, 400, -32600},
-		{"a batch", "POST", batch, nil, batchRevisions(), 200, 0},
-		{
-			"a batch of notifications", "POST",
-			`[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"nobody","result":{}}]`, nil,
-			batchRevisions(), 202, 0,
-		},
-		{"an empty batch", "POST", `[]`, nil, batchRevisions(), 400, -32600},
-		{"a batch where there is none", "POST", batch, nil, since, 400, -32600},
-		{"a second initialize", "POST", fmt.Sprintf(initializeFormat, "2025-11-25", "{}"), nil, 0, 200, -32600},
-		{"no session id", "POST", ping, []string{"Mcp-Session-Id:"}, 0, 400, -32600},
-		{"a foreign session id", "POST", ping, []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
-		{"no version", "POST", ping, []string{"MCP-Protocol-Version:"}, 0, 200, 0},
-		{"another version that is spoken", "POST", ping, []string{"MCP-Protocol-Version: 2025-06-18"}, 0, 200, 0},
-		{"an unknown version", "POST", ping, []string{"MCP-Protocol-Version: 1999-01-01"}, since, 400, -32600},
-		{"garbage for a version", "POST", ping, []string{"MCP-Protocol-Version: garbage"}, since, 400, -32600},
-		{
-			"a header that the revision does not know", "POST", ping, []string{"MCP-Protocol-Version: garbage"},
-			batchRevisions(), 200, 0,
-		},
-		{"not JSON by its type", "POST", ping, []string{"Content-Type: text/plain"}, 0, 415, -32600},
-		{"no type", "POST", ping, []string{"Content-Type:"}, 0, 415, -32600},
-		{"not UTF-8", "POST", ping, []string{"Content-Type: application/json; charset=latin1"}, 0, 415, -32600},
-		{"UTF-8", "POST", ping, []string{"Content-Type: application/json; charset=UTF-8"}, 0, 200, 0},
-		{"accepts JSON alone", "POST", ping, []string{"Accept: application/json"}, 0, 406, -32600},
-		{"accepts streams alone", "POST", ping, []string{"Accept: text/event-stream"}, 0, 406, -32600},
-		{"refuses streams", "POST", ping, []string{"Accept: */*, text/event-stream;q=0"}, 0, 406, -32600},
-		{"accepts anything", "POST", ping, []string{"Accept: */*"}, 0, 200, 0},
-		{"accepts by kinds", "POST", ping, []string{"Accept: application/*;q=0.5, text/*"}, 0, 200, 0},
-		{"a GET that accepts no stream", "GET", "", []string{"Accept: application/json"}, 0, 406, -32600},
-		{"a GET without session", "GET", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
-		{"a GET with an unknown version", "GET", "", []string{"MCP-Protocol-Version: 1"}, since, 400, -32600},
-		{"a GET of a stateless revision", "GET", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405, -32600},
-		{"a DELETE without session", "DELETE", "", []string{"Mcp-Session-Id:"}, 0, 400, -32600},
-		{"a DELETE of another session", "DELETE", "", []string{"Mcp-Session-Id: nobody"}, 0, 404, -32600},
-		{
-			"a DELETE of a stateless revision", "DELETE", "", []string{"MCP-Protocol-Version: 2026-07-28"}, 0, 405,
-			-32600,
-		},
-		{"a PUT", "PUT", ping, nil, 0, 405, -32600},
-		{"OPTIONS", "OPTIONS", "", nil, 0, 405, -32600},
-	} {
+	for _, c := range sessionStatuses {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.in == 0 {

@@ -33,147 +33,157 @@ func statelessRequest(id int, method string, members ...string) (body string, he
 		[]string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
 }
 
+const (
+	bookURI          = `"uri":"library://books/b1"`
+	bookName         = "Mcp-Name: library://books/b1"
+	searchFog        = `"name":"search_catalogue","arguments":{"query":"fog"}`
+	weighName        = "Mcp-Name: weigh"
+	encodedBookName  = "Mcp-Name: =?base64?bGlicmFyeTovL2Jvb2tzL2Ix?="
+	listWithoutMeta  = `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`
+	statelessVersion = "MCP-Protocol-Version: 2026-07-28"
+)
+
+// listWithMeta returns a tools/list with the members of _meta.
+func listWithMeta(meta string) string {
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{` + meta + `}}}`
+}
+
+// weighParams returns the members of a call of the tool that addWeighTool adds.
+func weighParams(arguments string) []string {
+	return []string{`"name":"weigh"`, `"arguments":` + arguments}
+}
+
+// statelessRequests are requests with the status and code of the answer.
+var statelessRequests = []struct {
+	name, method string
+	members      []string
+	headers      []string // instead of those that the request should have
+	status, code int
+}{
+	{"discover", "server/discover", nil, nil, 200, 0},
+	{"a session id is ignored", "server/discover", nil, []string{"Mcp-Session-Id: nobody"}, 200, 0},
+	{"an event id is ignored", "server/discover", nil, []string{"Last-Event-ID: p1-1"}, 200, 0},
+	{"no version", "server/discover", nil, []string{"MCP-Protocol-Version:"}, 400, -32020},
+	{"another version", "server/discover", nil, []string{"MCP-Protocol-Version: 2025-11-25"}, 400, -32020},
+	{"no method", "server/discover", nil, []string{"Mcp-Method:"}, 400, -32020},
+	{"another method", "server/discover", nil, []string{"Mcp-Method: tools/list"}, 400, -32020},
+	{"the method in another case", "server/discover", nil, []string{"Mcp-Method: Server/Discover"}, 400, -32020},
+	{
+		"an encoded method", "server/discover", nil, []string{"Mcp-Method: =?base64?c2VydmVyL2Rpc2NvdmVy?="},
+		400, -32020,
+	},
+	{"no name is required", "tools/list", nil, nil, 200, 0},
+	{"no name", "resources/read", []string{bookURI}, nil, 400, -32020},
+	{"a name", "resources/read", []string{bookURI}, []string{bookName}, 200, 0},
+	{"another name", "resources/read", []string{bookURI}, []string{"Mcp-Name: library://books/b2"}, 400, -32020},
+	{
+		"the name in another case", "resources/read", []string{bookURI}, []string{"Mcp-Name: library://books/B1"},
+		400, -32020,
+	},
+	{"an encoded name", "resources/read", []string{bookURI}, []string{encodedBookName}, 200, 0},
+	{
+		"encoding markers in upper case", "resources/read", []string{bookURI},
+		[]string{"Mcp-Name: =?BASE64?bGlicmFyeTovL2Jvb2tzL2Ix?="}, 400, -32020,
+	},
+	{
+		"bad padding", "resources/read", []string{bookURI},
+		[]string{"Mcp-Name: =?base64?bGlicmFyeTovL2Jvb2tzL2Ix=?="}, 400, -32020,
+	},
+	{"bad alphabet", "resources/read", []string{bookURI}, []string{"Mcp-Name: =?base64?bGli cmFy-_?="}, 400, -32020},
+	{"a name that the body lacks", "resources/read", nil, []string{bookName}, 200, -32602},
+	{
+		"a missing resource", "resources/read", []string{`"uri":"no://where"`},
+		[]string{"Mcp-Name: no://where"}, 200, -32602,
+	},
+	{
+		"an unknown header of a parameter", "tools/call", []string{searchFog},
+		[]string{"Mcp-Name: search_catalogue", "Mcp-Param-Bogus: x"}, 200, 0,
+	},
+	{"an unknown method", "x/y", nil, nil, 404, -32601},
+	{"a method of the other era", "ping", nil, nil, 404, -32601},
+	{"initialize with _meta", "initialize", nil, nil, 404, -32601},
+	{
+		"a repeated argument", "tools/call", weighParams(`{"count":42}`), []string{weighName, "Mcp-Param-Count: 42"},
+		200, 0,
+	},
+	{
+		"another notation of the number", "tools/call", weighParams(`{"count":42}`),
+		[]string{weighName, "Mcp-Param-Count: 42.0"}, 200, 0,
+	},
+	{
+		"an encoded argument", "tools/call", weighParams(`{"count":42}`),
+		[]string{weighName, "Mcp-Param-Count: =?base64?NDI=?="},
+		200, 0,
+	},
+	{
+		"the header name in another case", "tools/call", weighParams(`{"count":42}`),
+		[]string{weighName, "mcp-PARAM-count: 42"}, 200, 0,
+	},
+	{
+		"another number", "tools/call", weighParams(`{"count":42}`), []string{weighName, "Mcp-Param-Count: 43"}, 400,
+		-32020,
+	},
+	{"no number", "tools/call", weighParams(`{"count":42}`), []string{weighName, "Mcp-Param-Count: many"}, 400, -32020},
+	{"no header", "tools/call", weighParams(`{"count":42}`), []string{weighName}, 400, -32020},
+	{"a null argument", "tools/call", weighParams(`{"count":null}`), []string{weighName}, 200, 0},
+	{"no argument", "tools/call", weighParams(`{}`), []string{weighName}, 200, 0},
+	{
+		"a header without argument", "tools/call", weighParams(`{}`), []string{weighName, "Mcp-Param-Count: 42"},
+		400, -32020,
+	},
+	{"a boolean", "tools/call", weighParams(`{"fine":true}`), []string{weighName, "Mcp-Param-Fine: true"}, 200, 0},
+	{
+		"a boolean in another case", "tools/call", weighParams(`{"fine":true}`),
+		[]string{weighName, "Mcp-Param-Fine: True"}, 400, -32020,
+	},
+	{
+		"a nested argument", "tools/call", weighParams(`{"place":{"room":"Grüße"}}`),
+		[]string{weighName, "Mcp-Param-Room: =?base64?R3LDvMOfZQ==?="}, 200, 0,
+	},
+	{
+		"a nested argument without header", "tools/call", weighParams(`{"place":{"room":"x"}}`),
+		[]string{weighName}, 400, -32020,
+	},
+	{
+		"raw bytes beyond ASCII", "tools/call", weighParams(`{"place":{"room":"Grüße"}}`),
+		[]string{weighName, "Mcp-Param-Room: Grüße"}, 400, -32020,
+	},
+	{"no _meta", listWithoutMeta, nil, []string{statelessVersion, "Mcp-Method: tools/list"}, 400, -32602},
+	{
+		"no capabilities", listWithMeta(`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`),
+		nil, []string{statelessVersion, "Mcp-Method: tools/list"}, 400, -32602,
+	},
+	{
+		"an unsupported version",
+		listWithMeta(`"io.modelcontextprotocol/protocolVersion":"1900-01-01",` +
+			`"io.modelcontextprotocol/clientCapabilities":{}`),
+		nil, []string{"MCP-Protocol-Version: 1900-01-01", "Mcp-Method: tools/list"}, 400, -32022,
+	},
+	{
+		"an unsupported version in the header alone", listWithoutMeta, nil,
+		[]string{"MCP-Protocol-Version: 1900-01-01"}, 400, -32022,
+	},
+	{
+		"a capability that the client lacks", "tools/call",
+		[]string{`"name":"register_reader"`, `"arguments":{}`}, []string{"Mcp-Name: register_reader"}, 400,
+		-32021,
+	},
+	{
+		"a notification", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, []string{statelessVersion}, 202, 0,
+	},
+	{
+		"a malformed notification", `{"jsonrpc":"2.0","method":"notifications/x","params":[]}`, nil,
+		[]string{statelessVersion}, 400, -32602,
+	},
+	{
+		"a response", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, []string{statelessVersion}, 400, -32600,
+	},
+	{"a batch", `[]`, nil, []string{statelessVersion}, 400, -32600},
+	{"no JSON", `{`, nil, []string{statelessVersion}, 400, -32700},
+}
+
 func TestStatelessRequests(t *testing.T) {
-	const (
-		book    = `"uri":"library://books/b1"`
-		onBook  = "Mcp-Name: library://books/b1"
-		search  = `"name":"search_catalogue","arguments":{"query":"fog"}`
-		onWeigh = "Mcp-Name: weigh"
-		encoded = "Mcp-Name: =?base64?bGlicmFyeTovL2Jvb2tzL2Ix?="
-		bare    = `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`
-		version = "MCP-Protocol-Version: 2026-07-28"
-	)
-	listWithMeta := func(meta string) string {
-		return `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{` + meta + `}}}`
-	}
-	weigh := func(arguments string) []string { return []string{`"name":"weigh"`, `"arguments":` + arguments} }
-	for _, c := range []struct {
-		name, method string
-		members      []string
-		headers      []string // instead of those that the request should have
-		status, code int
-	}{
-		{"discover", "server/discover", nil, nil, 200, 0},
-		{"a session id is ignored", "server/discover", nil, []string{"Mcp-Session-Id: nobody"}, 200, 0},
-		{"an event id is ignored", "server/discover", nil, []string{"Last-Event-ID: p1-1"}, 200, 0},
-		{"no version", "server/discover", nil, []string{"MCP-Protocol-Version:"}, 400, -32020},
-		{"another version", "server/discover", nil, []string{"MCP-Protocol-Version: 2025-11-25"}, 400, -32020},
-		{"no method", "server/discover", nil, []string{"Mcp-Method:"}, 400, -32020},
-		{"another method", "server/discover", nil, []string{"Mcp-Method: tools/list"}, 400, -32020},
-		{"the method in another case", "server/discover", nil, []string{"Mcp-Method: Server/Discover"}, 400, -32020},
-		{
-			"an encoded method", "server/discover", nil, []string{"Mcp-Method: =?base64?c2VydmVyL2Rpc2NvdmVy?="},
-			400, -32020,
-		},
-		{"no name is required", "tools/list", nil, nil, 200, 0},
-		{"no name", "resources/read", []string{book}, nil, 400, -32020},
-		{"a name", "resources/read", []string{book}, []string{onBook}, 200, 0},
-		{"another name", "resources/read", []string{book}, []string{"Mcp-Name: library://books/b2"}, 400, -32020},
-		{
-			"the name in another case", "resources/read", []string{book}, []string{"Mcp-Name: library://books/B1"},
-			400, -32020,
-		},
-		{"an encoded name", "resources/read", []string{book}, []string{encoded}, 200, 0},
-		{
-			"encoding markers in upper case", "resources/read", []string{book},
-			[]string{"Mcp-Name: =?BASE64?bGlicmFyeTovL2Jvb2tzL2Ix?="}, 400, -32020,
-		},
-		{
-			"bad padding", "resources/read", []string{book},
-			[]string{"Mcp-Name: =?base64?bGlicmFyeTovL2Jvb2tzL2Ix=?="}, 400, -32020,
-		},
-		{"bad alphabet", "resources/read", []string{book}, []string{"Mcp-Name: =?base64?bGli cmFy-_?="}, 400, -32020},
-		{"a name that the body lacks", "resources/read", nil, []string{onBook}, 200, -32602},
-		{
-			"a missing resource", "resources/read", []string{`"uri":"no://where"`},
-			[]string{"Mcp-Name: no://where"}, 200, -32602,
-		},
-		{
-			"an unknown header of a parameter", "tools/call", []string{search},
-			[]string{"Mcp-Name: search_catalogue", "Mcp-Param-Bogus: x"}, 200, 0,
-		},
-		{"an unknown method", "x/y", nil, nil, 404, -32601},
-		{"a method of the other era", "ping", nil, nil, 404, -32601},
-		{"initialize with _meta", "initialize", nil, nil, 404, -32601},
-		{
-			"a repeated argument", "tools/call", weigh(`{"count":42}`), []string{onWeigh, "Mcp-Param-Count: 42"},
-			200, 0,
-		},
-		{
-			"another notation of the number", "tools/call", weigh(`{"count":42}`),
-			[]string{onWeigh, "Mcp-Param-Count: 42.0"}, 200, 0,
-		},
-		{
-			"an encoded argument", "tools/call", weigh(`{"count":42}`),
-			[]string{onWeigh, "Mcp-Param-Count: =?base64?NDI=?="},
-			200, 0,
-		},
-		{
-			"the header name in another case", "tools/call", weigh(`{"count":42}`),
-			[]string{onWeigh, "mcp-PARAM-count: 42"}, 200, 0,
-		},
-		{
-			"another number", "tools/call", weigh(`{"count":42}`), []string{onWeigh, "Mcp-Param-Count: 43"}, 400,
-			-32020,
-		},
-		{"no number", "tools/call", weigh(`{"count":42}`), []string{onWeigh, "Mcp-Param-Count: many"}, 400, -32020},
-		{"no header", "tools/call", weigh(`{"count":42}`), []string{onWeigh}, 400, -32020},
-		{"a null argument", "tools/call", weigh(`{"count":null}`), []string{onWeigh}, 200, 0},
-		{"no argument", "tools/call", weigh(`{}`), []string{onWeigh}, 200, 0},
-		{
-			"a header without argument", "tools/call", weigh(`{}`), []string{onWeigh, "Mcp-Param-Count: 42"},
-			400, -32020,
-		},
-		{"a boolean", "tools/call", weigh(`{"fine":true}`), []string{onWeigh, "Mcp-Param-Fine: true"}, 200, 0},
-		{
-			"a boolean in another case", "tools/call", weigh(`{"fine":true}`),
-			[]string{onWeigh, "Mcp-Param-Fine: True"}, 400, -32020,
-		},
-		{
-			"a nested argument", "tools/call", weigh(`{"place":{"room":"Grüße"}}`),
-			[]string{onWeigh, "Mcp-Param-Room: =?base64?R3LDvMOfZQ==?="}, 200, 0,
-		},
-		{
-			"a nested argument without header", "tools/call", weigh(`{"place":{"room":"x"}}`), []string{onWeigh}, 400,
-			-32020,
-		},
-		{
-			"raw bytes beyond ASCII", "tools/call", weigh(`{"place":{"room":"Grüße"}}`),
-			[]string{onWeigh, "Mcp-Param-Room: Grüße"}, 400, -32020,
-		},
-		{"no _meta", bare, nil, []string{version, "Mcp-Method: tools/list"}, 400, -32602},
-		{
-			"no capabilities", listWithMeta(`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`),
-			nil, []string{version, "Mcp-Method: tools/list"}, 400, -32602,
-		},
-		{
-			"an unsupported version",
-			listWithMeta(`"io.modelcontextprotocol/protocolVersion":"1900-01-01",` +
-				`"io.modelcontextprotocol/clientCapabilities":{}`),
-			nil, []string{"MCP-Protocol-Version: 1900-01-01", "Mcp-Method: tools/list"}, 400, -32022,
-		},
-		{
-			"an unsupported version in the header alone", bare, nil,
-			[]string{"MCP-Protocol-Version: 1900-01-01"}, 400, -32022,
-		},
-		{
-			"a capability that the client lacks", "tools/call",
-			[]string{`"name":"register_reader"`, `"arguments":{}`}, []string{"Mcp-Name: register_reader"}, 400,
-			-32021,
-		},
-		{
-			"a notification", `{"jsonrpc":"2.0","method":"notifications/x"}`, nil, []string{version}, 202, 0,
-		},
-		{
-			"a malformed notification", `{"jsonrpc":"2.0","method":"notifications/x","params":[]}`, nil,
-			[]string{version}, 400, -32602,
-		},
-		{
-			"a response", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, []string{version}, 400, -32600,
-		},
-		{"a batch", `[]`, nil, []string{version}, 400, -32600},
-		{"no JSON", `{`, nil, []string{version}, 400, -32700},
-	} {
+	for _, c := range statelessRequests {
 		for name, o := range map[string]Options{
 			"dual era": {ChangeFeatures: addWeighTool},
 			"one era":  {ChangeFeatures: addWeighTool, Revisions: spec.Stateless},

@@ -8,54 +8,57 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
+// malformedLines are lines with the error that answers each.
+var malformedLines = []struct {
+	name, line string
+	code       int    // 0: no answer
+	id         string // "": unreadable
+}{
+	{"not JSON", `{not json}`, -32700, ""},
+	{"cut off", `{"jsonrpc":"2.0","id":1,"method":`, -32700, ""},
+	{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700, ""},
+	{"deep nesting", strings.Repeat("[", 100_000), -32700, ""},
+	{"two messages", `{"jsonrpc":"2.0","id":1,"method":"ping"}{}`, -32700, ""},
+	{"byte order mark", "\ufeff{}", -32700, ""},
+	{"scalar", `42`, -32600, ""},
+	{"empty object", `{}`, -32600, ""},
+	{"no method", `{"jsonrpc":"2.0","id":5}`, -32600, "5"},
+	{"no jsonrpc", `{"id":6,"method":"ping"}`, -32600, "6"},
+	{"jsonrpc 1.0", `{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, `"a"`},
+	{"jsonrpc as number", `{"jsonrpc":2.0,"id":6,"method":"ping"}`, -32600, "6"},
+	{"method as number", `{"jsonrpc":"2.0","id":7,"method":5}`, -32600, "7"},
+	{"method as number, no id", `{"jsonrpc":"2.0","method":5}`, -32600, ""},
+	{"Method", `{"jsonrpc":"2.0","id":7,"Method":"ping"}`, -32600, "7"},
+	{"params as array", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":[]}`, -32602, "8"},
+	{"params as string", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":"x"}`, -32600, "8"},
+	{"params null", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":null}`, -32600, "8"},
+	{"id null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, ""},
+	{"id fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, -32600, ""},
+	{"id boolean", `{"jsonrpc":"2.0","id":true,"method":"ping"}`, -32600, ""},
+	{"id object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, ""},
+	{"id twice", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, -32600, ""},
+	{"method twice", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, -32600, "1"},
+	{"method and result", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, -32600, "1"},
+	{"blank", `   `, 0, ""},
+	{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/unheard-of"}`, 0, ""},
+	{"ill-typed notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, 0, ""},
+	{"cancellation without params", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
+	{
+		"cancellation of null",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, "",
+	},
+	{
+		"cancellation of an unknown request",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, "",
+	},
+	{"notification without jsonrpc", `{"method":"notifications/initialized"}`, 0, ""},
+	{"request as notification", `{"jsonrpc":"2.0","method":"ping"}`, 0, ""},
+	{"unexpected result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
+	{"unexpected error", `{"jsonrpc":"2.0","id":777,"error":{"code":1,"message":"x"}}`, 0, ""},
+}
+
 func TestMalformedLines(t *testing.T) {
-	for _, c := range []struct {
-		name, line string
-		code       int    // 0: no answer
-		id         string // "": unreadable
-	}{
-		{"not JSON", `{not json}`, -32700, ""},
-		{"cut off", `{"jsonrpc":"2.0","id":1,"method":`, -32700, ""},
-		{"invalid UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -32700, ""},
-		{"deep nesting", strings.Repeat("[", 100_000), -32700, ""},
-		{"two messages", `{"jsonrpc":"2.0","id":1,"method":"ping"}{}`, -32700, ""},
-		{"byte order mark", "\ufeff{}", -32700, ""},
-		{"scalar", `42`, -32600, ""},
-		{"empty object", `{}`, -32600, ""},
-		{"no method", `{"jsonrpc":"2.0","id":5}`, -32600, "5"},
-		{"no jsonrpc", `{"id":6,"method":"ping"}`, -32600, "6"},
-		{"jsonrpc 1.0", `{"jsonrpc":"1.0","id":"a","method":"ping"}`, -32600, `"a"`},
-		{"jsonrpc as number", `{"jsonrpc":2.0,"id":6,"method":"ping"}`, -32600, "6"},
-		{"method as number", `{"jsonrpc":"2.0","id":7,"method":5}`, -32600, "7"},
-		{"method as number, no id", `{"jsonrpc":"2.0","method":5}`, -32600, ""},
-		{"Method", `{"jsonrpc":"2.0","id":7,"Method":"ping"}`, -32600, "7"},
-		{"params as array", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":[]}`, -32602, "8"},
-		{"params as string", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":"x"}`, -32600, "8"},
-		{"params null", `{"jsonrpc":"2.0","id":8,"method":"tools/list","params":null}`, -32600, "8"},
-		{"id null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, ""},
-		{"id fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, -32600, ""},
-		{"id boolean", `{"jsonrpc":"2.0","id":true,"method":"ping"}`, -32600, ""},
-		{"id object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, ""},
-		{"id twice", `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, -32600, ""},
-		{"method twice", `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, -32600, "1"},
-		{"method and result", `{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}`, -32600, "1"},
-		{"blank", `   `, 0, ""},
-		{"unknown notification", `{"jsonrpc":"2.0","method":"notifications/unheard-of"}`, 0, ""},
-		{"ill-typed notification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`, 0, ""},
-		{"cancellation without params", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, 0, ""},
-		{
-			"cancellation of null",
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`, 0, "",
-		},
-		{
-			"cancellation of an unknown request",
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}`, 0, "",
-		},
-		{"notification without jsonrpc", `{"method":"notifications/initialized"}`, 0, ""},
-		{"request as notification", `{"jsonrpc":"2.0","method":"ping"}`, 0, ""},
-		{"unexpected result", `{"jsonrpc":"2.0","id":777,"result":{}}`, 0, ""},
-		{"unexpected error", `{"jsonrpc":"2.0","id":777,"error":{"code":1,"message":"x"}}`, 0, ""},
-	} {
+	for _, c := range malformedLines {
 		t.Run(c.name, func(t *testing.T) {
 			eachRevision(t, spec.Every, func(t *testing.T, rev spec.Revision) {
 				p := openSession(t, rev, "{}", Options{})
