@@ -42,50 +42,54 @@ func TestHostileInputSchemasDoNotHoldUpTheRun(t *testing.T) {
 	t.Logf("%v, %v", time.Since(began), counts)
 }
 
-// A tool that takes what its schema excludes is told with the constraint; what
-// it may have put right is a note.
-func TestAToolThatDoesNotValidateIsToldByTheConstraint(t *testing.T) {
-	for name, c := range map[string]struct {
-		schema  string
-		takes   func(args map[string]any) bool
-		verdict reports.Verdict
-		says    string // in the detail or the notes
-	}{
-		"enum": {`{"type":"object","properties":{"sort":{"type":"string","enum":["up","down"]}},` +
-			`"required":["sort"],"additionalProperties":false}`,
-			func(args map[string]any) bool {
-				_, ok := args["sort"].(string)
-				return ok && len(args) == 1
-			}, reports.Fail, `enum: /sort is not one of up, down`},
-		"maximum": {`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50}},` +
-			`"required":["limit"]}`,
-			func(args map[string]any) bool {
-				n, ok := args["limit"].(float64)
-				return ok && n >= 1
-			}, reports.Fail, `maximum: /limit is 51, more than 50`},
-		"nested": {`{"type":"object","properties":{"at":` +
-			`{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},"required":["at"]}`,
-			func(args map[string]any) bool {
-				at, ok := args["at"].(map[string]any)
-				_, number := at["x"].(float64)
-				return ok && (at["x"] == nil || number)
-			}, reports.Fail, `required: /at/x is missing`},
-		"members too many are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],` +
-			`"additionalProperties":false}`,
-			func(args map[string]any) bool {
-				_, ok := args["q"].(string)
-				return ok
-			}, reports.Pass, `additionalProperties: /mcpcheck is not allowed`},
-		"a default is filled in": {`{"type":"object","properties":{"q":{"type":"string"},` +
-			`"n":{"type":"integer","default":3}},"required":["q","n"]}`,
-			func(args map[string]any) bool {
-				_, q := args["q"].(string)
-				_, n := args["n"].(float64)
-				return q && (n || args["n"] == nil)
-			}, reports.Pass, `required: /n is missing`},
-		"all is refused": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`,
-			func(args map[string]any) bool { _, ok := args["q"].(string); return ok }, reports.Pass, ``},
-	} {
+// looseTools are tools that check their arguments in part, and what the report says of
+// them.
+var looseTools = map[string]struct {
+	schema  string
+	takes   func(args map[string]any) bool
+	verdict reports.Verdict
+	says    string // in the detail or the notes
+}{
+	"enum": {`{"type":"object","properties":{"sort":{"type":"string","enum":["up","down"]}},` +
+		`"required":["sort"],"additionalProperties":false}`,
+		func(args map[string]any) bool {
+			_, ok := args["sort"].(string)
+			return ok && len(args) == 1
+		}, reports.Fail, `enum: /sort is not one of up, down`},
+	"maximum": {`{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":50}},` +
+		`"required":["limit"]}`,
+		func(args map[string]any) bool {
+			n, ok := args["limit"].(float64)
+			return ok && n >= 1
+		}, reports.Fail, `maximum: /limit is 51, more than 50`},
+	"nested": {`{"type":"object","properties":{"at":` +
+		`{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}},"required":["at"]}`,
+		func(args map[string]any) bool {
+			at, ok := args["at"].(map[string]any)
+			_, number := at["x"].(float64)
+			return ok && (at["x"] == nil || number)
+		}, reports.Fail, `required: /at/x is missing`},
+	"members too many are dropped": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],` +
+		`"additionalProperties":false}`,
+		func(args map[string]any) bool {
+			_, ok := args["q"].(string)
+			return ok
+		}, reports.Pass, `additionalProperties: /mcpcheck is not allowed`},
+	"a default is filled in": {`{"type":"object","properties":{"q":{"type":"string"},` +
+		`"n":{"type":"integer","default":3}},"required":["q","n"]}`,
+		func(args map[string]any) bool {
+			_, q := args["q"].(string)
+			_, n := args["n"].(float64)
+			return q && (n || args["n"] == nil)
+		}, reports.Pass, `required: /n is missing`},
+	"all is refused": {`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`,
+		func(args map[string]any) bool { _, ok := args["q"].(string); return ok }, reports.Pass, ``},
+}
+
+// A failure names the constraint of the schema that the tool does not check. Where the
+// tool may have repaired the arguments, a note names it.
+func TestNamesTheConstraintThatAToolDoesNotCheck(t *testing.T) {
+	for name, c := range looseTools {
 		got, _ := judgedAt(t, lister(map[string]int{}, func(m wire.Message) string {
 			if m.Method() == "tools/list" {
 				return `{"tools":[{"name":"act","inputSchema":` + c.schema + `}]}`

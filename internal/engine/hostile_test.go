@@ -187,65 +187,81 @@ func TestAPeerThatCannotBeReachedIsNotJudged(t *testing.T) {
 	}
 }
 
-// A peer may do its worst: the run ends by itself and says what happened.
-func TestHostilePeersEndTheRunNotTheHarness(t *testing.T) {
+// A peer serves one session badly.
+type peer func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
+
+// opened answers the first line, and reports whether another one came.
+func opened(in *bufio.Scanner, out io.Writer) bool {
+	if !in.Scan() {
+		return false
+	}
+	_, err := io.WriteString(out, minimal(wire.Parse(in.Bytes()))+"\n")
+	return err == nil && in.Scan()
+}
+
+// exitEarly ends after the first request.
+func exitEarly(_ context.Context, in *bufio.Scanner, out io.Writer) error {
+	if opened(in, out) {
+		in.Scan()
+	}
+	return errors.New("out of memory")
+}
+
+// flood sends notifications without end.
+func flood(_ context.Context, in *bufio.Scanner, out io.Writer) error {
+	if opened(in, out) {
+		for {
+			if _, err := io.WriteString(out,
+				strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n",
+					1000)); err != nil {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// stopReading reads nothing after the first request.
+func stopReading(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
+	if opened(in, out) {
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// writeLongLine answers the first request with a line of 100 MB.
+func writeLongLine(_ context.Context, in *bufio.Scanner, out io.Writer) error {
+	if opened(in, out) {
+		chunk := []byte(strings.Repeat("x", 1<<20))
+		for range 100 {
+			if _, err := out.Write(chunk); err != nil {
+				return nil
+			}
+		}
+		_, _ = io.WriteString(out, "\n")
+		for in.Scan() {
+		}
+	}
+	return nil
+}
+
+// Whatever the peer does, the run ends by itself and reports it.
+func TestRunEndsAndReportsHostilePeers(t *testing.T) {
 	t.Parallel()
-	type peer func(ctx context.Context, in *bufio.Scanner, out io.Writer) error
 	serve := func(f peer) transport.Target {
 		return transport.InProcess{Name: "hostile",
 			Serve: func(ctx context.Context, in io.Reader, out io.Writer) error {
 				return f(ctx, bufio.NewScanner(in), out)
 			}}
 	}
-	opened := func(in *bufio.Scanner, out io.Writer) bool {
-		if !in.Scan() {
-			return false
-		}
-		_, err := io.WriteString(out, minimal(wire.Parse(in.Bytes()))+"\n")
-		return err == nil && in.Scan()
-	}
 	for name, c := range map[string]struct {
 		serve peer
 		says  string
 	}{
-		"dies in the middle": {func(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
-			if opened(in, out) {
-				in.Scan()
-			}
-			return errors.New("out of memory")
-		}, "out of memory"},
-		"floods": {func(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
-			if opened(in, out) {
-				for {
-					if _, err := io.WriteString(out,
-						strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x.example/tick"}`+"\n",
-							1000)); err != nil {
-						return nil
-					}
-				}
-			}
-			return nil
-		}, "flooded"},
-		"stops reading": {func(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
-			if opened(in, out) {
-				<-ctx.Done()
-			}
-			return nil
-		}, "no answer"},
-		"one long line": {func(ctx context.Context, in *bufio.Scanner, out io.Writer) error {
-			if opened(in, out) {
-				chunk := []byte(strings.Repeat("x", 1<<20))
-				for range 100 {
-					if _, err := out.Write(chunk); err != nil {
-						return nil
-					}
-				}
-				_, _ = io.WriteString(out, "\n")
-				for in.Scan() {
-				}
-			}
-			return nil
-		}, "no answer"},
+		"exits in the middle": {exitEarly, "out of memory"},
+		"floods":              {flood, "flooded"},
+		"stops reading":       {stopReading, "no answer"},
+		"one long line":       {writeLongLine, "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

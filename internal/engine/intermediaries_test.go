@@ -476,30 +476,13 @@ func resting(rest time.Duration, token string) func(next server.Handler) server.
 	}
 }
 
-// Streams may end at any time, what is logged may be logged again, and one stream
-// to listen on may take the place of another.
-func TestNoHonestKeeperOfStreamsIsAccused(t *testing.T) {
-	t.Parallel()
-	const (
-		cursor     = "streamable-http.replay.cursor"
-		disconnect = "streamable-http.stream.disconnect"
-		once       = "streamable-http.change.once"
-	)
-	handshake := spec.Handshake & spec.Since(spec.V2025_03_26)
-	resumes := func(r *http.Request) bool { return r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != "" }
-	logging := server.Options{Handler: func(next server.Handler) server.Handler {
-		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
-			if r.Method != "tools/call" {
-				return next(ctx, r)
-			}
-			said := server.Object{"level": "error", "data": "The tide is out"}
-			r.Notify("notifications/message", said)
-			v, problem := next(ctx, r)
-			r.Notify("notifications/message", said)
-			return v, problem
-		}
-	}}
-	// Whoever takes up a stream is sent away soon, and may come again.
+// resumes reports whether a request resumes a stream.
+func resumes(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != ""
+}
+
+// briefStreams ends each resumed stream soon; it can be resumed again.
+func briefStreams() server.Options {
 	brief := server.Options{Handler: resting(120*time.Millisecond, `"mcpcheck-lost"`)}
 	brief.HTTP = around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if resumes(r) {
@@ -509,6 +492,11 @@ func TestNoHonestKeeperOfStreamsIsAccused(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
+	return brief
+}
+
+// oneStreamAtATime ends the stream of a GET when the session opens another.
+func oneStreamAtATime() server.Options {
 	var mu sync.Mutex
 	ends := map[string]context.CancelFunc{} // of the streams to listen on, by session
 	single := server.Options{Handler: resting(70*time.Millisecond, "")}
@@ -537,9 +525,34 @@ func TestNoHonestKeeperOfStreamsIsAccused(t *testing.T) {
 			return missed
 		}
 	}
+	return single
+}
+
+// Streams may end at any time, a message may be logged twice, and a new stream of a
+// GET may replace the one before.
+func TestAcceptsAllowedHandlingOfStreams(t *testing.T) {
+	t.Parallel()
+	const (
+		cursor     = "streamable-http.replay.cursor"
+		disconnect = "streamable-http.stream.disconnect"
+		once       = "streamable-http.change.once"
+	)
+	handshake := spec.Handshake & spec.Since(spec.V2025_03_26)
+	logging := server.Options{Handler: func(next server.Handler) server.Handler {
+		return func(ctx context.Context, r *server.Request) (any, *server.Error) {
+			if r.Method != "tools/call" {
+				return next(ctx, r)
+			}
+			said := server.Object{"level": "error", "data": "The tide is out"}
+			r.Notify("notifications/message", said)
+			v, problem := next(ctx, r)
+			r.Notify("notifications/message", said)
+			return v, problem
+		}
+	}}
 	tolerated(t, []leniency{
 		{what: "the same log twice", check: cursor, options: logging, in: handshake, want: reports.Pass},
-		{what: "brief streams", check: disconnect, options: brief, in: handshake},
-		{what: "one stream at a time", check: once, options: single, in: handshake},
+		{what: "brief streams", check: disconnect, options: briefStreams(), in: handshake},
+		{what: "one stream at a time", check: once, options: oneStreamAtATime(), in: handshake},
 	})
 }

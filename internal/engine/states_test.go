@@ -58,45 +58,49 @@ func asking(k keeper) server.Options {
 	}}
 }
 
-// States that protect nothing, or are good for one retry, break nothing.
-func TestNoHonestKeeperOfStatesIsAccused(t *testing.T) {
+// turning returns results that alternate, each so many times in a row.
+func turning(each int64) keeper {
+	var n atomic.Int64
+	return keeper{
+		hand: func(tool string) string { return tool + "-of-the-quay" },
+		take: func(string, string) (string, bool) { return fmt.Sprint((n.Add(1) - 1) / each % 2), true },
+	}
+}
+
+func thanks(string, string) (string, bool) { return "Thanks", true }
+
+// oneRetryEach keeps states that are accepted once.
+func oneRetryEach() keeper {
+	var mu sync.Mutex
+	var n int
+	open := map[string]bool{}
+	return keeper{
+		hand: func(tool string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			state := fmt.Sprintf("%s-number-%08d", tool, n)
+			open[state] = true
+			return state
+		},
+		take: func(_, state string) (string, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			ok := open[state]
+			delete(open, state)
+			return "Thanks", ok
+		},
+	}
+}
+
+// A requestState that protects nothing, or is accepted once, breaks no rule.
+func TestAcceptsUnprotectedStatesWithoutEffect(t *testing.T) {
 	t.Parallel()
 	const (
 		survived = "input-required.state.survived"
 		tampered = "input-required.state.tampered"
 		bound    = "input-required.state.bound"
 	)
-	// turning gives results that come in turn, each so many times.
-	turning := func(each int64) keeper {
-		var n atomic.Int64
-		return keeper{
-			hand: func(tool string) string { return tool + "-of-the-quay" },
-			take: func(string, string) (string, bool) { return fmt.Sprint((n.Add(1) - 1) / each % 2), true },
-		}
-	}
-	thanks := func(string, string) (string, bool) { return "Thanks", true }
-	known := func() keeper {
-		var mu sync.Mutex
-		var n int
-		open := map[string]bool{}
-		return keeper{
-			hand: func(tool string) string {
-				mu.Lock()
-				defer mu.Unlock()
-				n++
-				state := fmt.Sprintf("%s-number-%08d", tool, n)
-				open[state] = true
-				return state
-			},
-			take: func(_, state string) (string, bool) {
-				mu.Lock()
-				defer mu.Unlock()
-				ok := open[state]
-				delete(open, state)
-				return "Thanks", ok
-			},
-		}
-	}
 	// A limit is one on the length of what is posted.
 	limit := around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 8000 {
@@ -113,8 +117,8 @@ func TestNoHonestKeeperOfStatesIsAccused(t *testing.T) {
 		{what: "one state for all", check: bound, options: asking(constant), want: reports.NotObserved},
 		{what: "a state that is not read", check: bound, options: asking(unread), want: reports.NotObserved},
 		{what: "a state that is not read", check: tampered, options: asking(unread), want: reports.NotObserved},
-		{what: "a state for one retry", check: bound, options: asking(known()), want: reports.NotObserved},
-		{what: "a state for one retry", check: tampered, options: asking(known()), want: reports.NotObserved},
+		{what: "a state for one retry", check: bound, options: asking(oneRetryEach()), want: reports.NotObserved},
+		{what: "a state for one retry", check: tampered, options: asking(oneRetryEach()), want: reports.NotObserved},
 		{what: "results in turn", check: tampered, options: asking(turning(1)), want: reports.NotObserved},
 		{what: "results in turn by two", check: tampered, options: asking(turning(2)), want: reports.NotObserved},
 		{what: "results in turn by three", check: tampered, options: asking(turning(3)), want: reports.NotObserved},

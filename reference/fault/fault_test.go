@@ -61,15 +61,35 @@ func TestFaultsAreOfTheAreaOfTheirCheck(t *testing.T) {
 	}
 }
 
+// A helperTest shows what a helper changes by a text that the server writes after a
+// request of the method.
+type helperTest struct {
+	apply  apply
+	method string
+	want   string
+}
+
 // The helpers change what they are named after, and leave the rest byte for byte.
 func TestHelpersOfFaults(t *testing.T) {
+	for name, c := range helperTests() {
+		t.Run(name, func(t *testing.T) {
+			f := Fault{Apply: c.apply}
+			got := outputOf(t, f.Options(server.Options{}), []string{
+				`{"jsonrpc":"2.0","id":"open","method":"initialize","params":` +
+					`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+				`{"jsonrpc":"2.0","id":9007199254740993,"method":"` + c.method + `","params":{"name":"opening_hours"}}`,
+			})
+			if !strings.Contains(got, c.want) {
+				t.Errorf("the server wrote\n%swithout %s", got, c.want)
+			}
+		})
+	}
+}
+
+func helperTests() map[string]helperTest {
 	extra, early := set("extra", true), `{"early":1}`
 	isPing := isMessage(wire.Request, "ping")
-	for name, c := range map[string]struct {
-		apply  apply
-		method string
-		want   string
-	}{
+	return map[string]helperTest{
 		"onRequest": {
 			onRequest("tools/call", func(r *server.Request) { r.Params["name"] = "no_such" }),
 			"tools/call", "Unknown tool: no_such",
@@ -109,18 +129,6 @@ func TestHelpersOfFaults(t *testing.T) {
 			"ping", `"second":1`,
 		},
 		"exitOn": {exitOn(isPing, "a ping came"), "ping", "exit status 1: a ping came"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := Fault{Apply: c.apply}
-			got := outputOf(t, f.Options(server.Options{}), []string{
-				`{"jsonrpc":"2.0","id":"open","method":"initialize","params":` +
-					`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
-				`{"jsonrpc":"2.0","id":9007199254740993,"method":"` + c.method + `","params":{"name":"opening_hours"}}`,
-			})
-			if !strings.Contains(got, c.want) {
-				t.Errorf("the server wrote\n%swithout %s", got, c.want)
-			}
-		})
 	}
 }
 

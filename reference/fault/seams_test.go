@@ -41,12 +41,15 @@ func TestSeamsAllowDeviationsOfEveryKind(t *testing.T) {
 	}
 }
 
-func requestSeams() []seamTest {
-	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`
-	const search = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+const (
+	discoverWithoutMeta     = `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`
+	searchWithNegativeLimit = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
 		`{"name":"search_catalogue","arguments":{"query":"fog","limit":-1}}}`
-	const readNothing = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"no://where","_meta":` +
+	readUnknown = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"no://where","_meta":` +
 		`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+)
+
+func requestSeams() []seamTest {
 	return []seamTest{
 		{
 			"serves before initialize",
@@ -67,7 +70,7 @@ func requestSeams() []seamTest {
 					spec.MetaProtocolVersion: "2026-07-28", spec.MetaClientCapabilities: server.Object{},
 				}
 			}),
-			[]string{discover}, `"supportedVersions"`,
+			[]string{discoverWithoutMeta}, `"supportedVersions"`,
 		},
 		{
 			"lists on one page",
@@ -77,7 +80,7 @@ func requestSeams() []seamTest {
 		{
 			"accepts any arguments",
 			onLibraryTool("search_catalogue", func(tool *server.Tool) { tool.Lenient = true }),
-			[]string{opening, search}, `"structuredContent"`,
+			[]string{opening, searchWithNegativeLimit}, `"structuredContent"`,
 		},
 		{
 			"answers late and out of order",
@@ -103,7 +106,7 @@ func requestSeams() []seamTest {
 		{
 			"keeps a code of earlier revisions",
 			recode("resources/read", anyError, spec.LegacyResourceNotFound),
-			[]string{readNothing}, `"code":-32002`,
+			[]string{readUnknown}, `"code":-32002`,
 		},
 	}
 }
