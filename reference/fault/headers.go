@@ -244,7 +244,8 @@ func headerNames() []Fault {
 	}
 }
 
-// encodedNames are faults in how an encoded Mcp-Name is read, and of its use in lists.
+// encodedNames are faults in how an encoded Mcp-Name is read, and in where one is
+// required.
 func encodedNames() []Fault {
 	const wrongName = "Mcp-Name does not hold the name"
 	return []Fault{

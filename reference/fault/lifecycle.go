@@ -185,7 +185,7 @@ func undeclaredFeature(capability, feature string) apply {
 }
 
 // requestsUndeclared are the checks of requests for input that the client does not
-// declare: a MUST NOT in some revisions, and a SHOULD NOT in others.
+// declare. There are two, as the level of the rule changed between revisions.
 var requestsUndeclared = []string{"lifecycle.capabilities.undeclared", "lifecycle.capabilities.undeclared.advised"}
 
 // lifecycleUndeclared are requests for input that the client does not declare.

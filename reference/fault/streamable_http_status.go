@@ -22,11 +22,8 @@ func refusalStatus() []Fault {
 			"streamable-http.status.capabilities", spec.MissingClientCapability, http.StatusOK),
 		status("lacking-capability-is-404", "refuses a request that lacks a client capability with status 404",
 			"streamable-http.status.capabilities", spec.MissingClientCapability, http.StatusNotFound),
-		{
-			Name: "unsupported-version-is-200", Does: "refuses an unknown version with status 200",
-			CaughtBy: []string{"streamable-http.status.version"},
-			Apply:    onHTTPError(spec.UnsupportedVersion, anyPosted, withStatus(http.StatusOK)),
-		},
+		status("unsupported-version-is-200", "refuses an unknown version with status 200",
+			"streamable-http.status.version", spec.UnsupportedVersion, http.StatusOK),
 		{
 			Name: "unsupported-version-on-a-stream", Does: "refuses an unknown version on an event stream",
 			CaughtBy: []string{"streamable-http.status.version"},

@@ -15,7 +15,8 @@ func notifyUpdated(uri string) apply {
 	return beforeAnswer("tools/call", func(r *server.Request) { r.Notify(updatedMethod, server.Object{"uri": uri}) })
 }
 
-// subscriptionNotifications are faults of notifications of changes of lists and of resources.
+// subscriptionNotifications are faults of notifications of changes of lists and of
+// resources.
 func subscriptionNotifications() []Fault {
 	return []Fault{
 		{
