@@ -151,6 +151,9 @@ func causeAndHint(o Outcome) string {
 
 // cause returns why an outcome is not-run, not-observed or not-applicable.
 func cause(o Outcome) string {
+	if o.Cause != "" && o.Detail != "" {
+		return o.Detail + " (" + o.Cause + ")"
+	}
 	if why := firstNonEmpty(o.Cause, o.Detail); why != "" {
 		return why
 	}

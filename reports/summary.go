@@ -145,7 +145,9 @@ func (p printer) totals(run *Run) {
 			p.paragraph(oneLine(string(r.Revision), nameLimit)+" is not spoken: ", oneLine(why, detailLimit))
 		}
 	}
-	p.line("")
+	if len(all) > 0 || len(run.Revisions) > 0 {
+		p.line("")
+	}
 }
 
 func (p printer) totalsRow(label string, verdicts []Verdict, of map[Verdict]int) {

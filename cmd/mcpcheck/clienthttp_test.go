@@ -58,7 +58,7 @@ func TestReferenceClientOverHTTP(t *testing.T) {
 		"no server":       {argv("reference client --http http://127.0.0.1:1/mcp"), 1, "refused"},
 		"not a URL":       {argv("reference client --http mcp"), 1, "no URL"},
 		"a command too":   {argv("reference client --http " + mcp + " -- true"), 2, "unexpected argument"},
-		"both transports": {argv("reference client --http " + mcp + " --sse " + sse), 2, "http sse"},
+		"both transports": {argv("reference client --http " + mcp + " --sse " + sse), 2, "give one of"},
 	})
 }
 

@@ -22,7 +22,13 @@ func explainCommand() *cobra.Command {
 		Long: "Explain a check or a rule: its requirement, its clauses, and what tests it.\n\n" +
 			"For a scenario of the public conformance suite, name the checks that test the same.",
 		Example: "  mcpcheck explain jsonrpc.method.unknown",
-		Args:    cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("explain needs the id of one check or rule, not %d arguments, for example: "+
+					"mcpcheck explain jsonrpc.method.unknown", len(args))
+			}
+			return nil
+		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -53,7 +59,8 @@ func explain(w io.Writer, name string) error {
 	if known, err := explainScenario(w, name); known || err != nil {
 		return err
 	}
-	return fmt.Errorf("%q is neither a check nor a rule%s", name, suggest(name, explainable()))
+	return fmt.Errorf("%q is neither a check nor a rule; %s", name,
+		suggest(name, explainable(), checksHint))
 }
 
 // explainable returns the names of all checks and rules.
@@ -182,15 +189,18 @@ func explainClauses(w io.Writer, row fixtures.Row, in spec.Set) {
 	}
 }
 
+// checksHint is the hint for an id that is similar to none.
+const checksHint = "mcpcheck list shows the checks"
+
 // suggest returns a hint for an unknown name: the known name that shares most
-// with it.
-func suggest(name string, known []string) string {
+// with it, or otherwise where the known names are listed.
+func suggest(name string, known []string, otherwise string) string {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' })
 	best, bestScore := "", 0
 	for _, k := range known {
 		score := 0
 		for _, p := range parts {
-			if len(p) > 2 && strings.Contains(k, p) {
+			if len(p) > 3 && strings.Contains(k, p) {
 				score += len(p)
 			}
 		}
@@ -199,7 +209,7 @@ func suggest(name string, known []string) string {
 		}
 	}
 	if best == "" {
-		return "; mcpcheck list shows the checks"
+		return otherwise
 	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return fmt.Sprintf("did you mean %s?", best)
 }

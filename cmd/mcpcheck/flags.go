@@ -221,7 +221,8 @@ func (f *flags) selectChecks(role wire.Role) ([]spec.Revision, []check.Check, er
 	if f.baseline != nil {
 		for _, id := range f.baseline.Checks() {
 			if !hasCheck(all, id) {
-				return nil, nil, fmt.Errorf("--baseline: there is no check %q%s", id, suggest(id, explainable()))
+				return nil, nil, fmt.Errorf("--baseline: there is no check %q; %s", id,
+					suggest(id, explainable(), checksHint))
 			}
 		}
 		f.baseline = f.baseline.Selected(func(id string) bool { return hasCheck(checks, id) })

@@ -177,9 +177,9 @@ func fuzzNotes(s fuzz.Stats, over transport.Kind) []string {
 		fmt.Sprintf("%d distinct plans were executed, %.0f per second, after a survey of %s; %d %s",
 			s.Plans, s.Rate(), s.Preparation.Round(time.Millisecond), s.Starts, starts),
 		fmt.Sprintf(
-			"%d plans repeated a finding, %d were skipped because they would repeat one that ends the session, "+
-				"%d were held back because they would call a tool that is not allowed, %d were answered late",
-			s.Known, s.Skipped, s.Withheld, s.Slow),
+			"plans that repeated a finding: %d; plans answered late: %d; plans not executed because they would repeat "+
+				"a finding that ends the session: %d, or call a tool that is not allowed: %d",
+			s.Known, s.Slow, s.Skipped, s.Withheld),
 	}
 	for _, rev := range spec.Revisions() {
 		if counts := s.Methods[rev]; counts != nil {
@@ -189,7 +189,7 @@ func fuzzNotes(s fuzz.Stats, over transport.Kind) []string {
 	}
 	if len(s.WithheldTools) > 0 {
 		notes = append(notes, fmt.Sprintf("tools not called, because they are not read-only or because no valid "+
-			"arguments could be made: %s; --allow-tools allows to call them", strings.Join(s.WithheldTools, ", ")))
+			"arguments could be made: %s; to allow calls, give --allow-tools NAME,…", strings.Join(s.WithheldTools, ", ")))
 	}
 	return notes
 }
@@ -234,8 +234,8 @@ func (p *fuzzProgress) stats(s fuzz.Stats) {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d plans, %.0f/s, %d methods reached, %d findings", s.Plans, s.Rate(), len(methods),
-		s.Findings)
+	text := fmt.Sprintf("plans: %d (%.0f/s), methods answered with a result: %d, findings: %d", s.Plans, s.Rate(),
+		len(methods), s.Findings)
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 		p.hasLine = true

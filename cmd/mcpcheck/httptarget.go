@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -274,8 +275,12 @@ func (t *httpTarget) open(ctx context.Context, f *flags) (
 		return target, "transport: " + found, end, nil
 	}
 	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &untrusted) {
+	switch {
+	case errors.As(err, &untrusted):
 		err = fmt.Errorf("%w; to trust a certificate, give its PEM file: --ca FILE", err)
+	case errors.Is(err, syscall.ECONNREFUSED) && t.command == nil:
+		err = fmt.Errorf("%w; start the server first, or have mcpcheck start it: --url %s -- CMD", err,
+			t.endpoint.Redacted())
 	}
 	return target, "", end, err
 }

@@ -21,7 +21,12 @@ func listCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List the checks, or the rules that they test",
 		Example: "  mcpcheck list\n  mcpcheck list --rules --json",
-		Args:    cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("list takes no arguments, such as %q; it prints all checks", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			if rules {

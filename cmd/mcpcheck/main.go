@@ -95,6 +95,19 @@ Examples:
 {{.Example}}{{end}}`
 )
 
+// flagUsages returns the help of flags. Flags whose value is optional are shown as
+// they are written, --strict[=all], in as many columns as pflag uses.
+func flagUsages(flags interface{ FlagUsages() string }) string {
+	text := flags.FlagUsages()
+	for from, to := range map[string]string{
+		`--reference fault[="conforming"]`: "--reference[=fault]",
+		`--strict string[="warn"]`:         "--strict[=all]",
+	} {
+		text = strings.Replace(text, from, fmt.Sprintf("%-*s", len(from), to), 1)
+	}
+	return text
+}
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpcheck",
@@ -114,8 +127,13 @@ func rootCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
+	})
 	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), cobraExamples, "", 1))
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	usage := strings.Replace(root.UsageTemplate(), cobraExamples, "", 1)
+	root.SetUsageTemplate(strings.ReplaceAll(usage, ".LocalFlags.FlagUsages", "flagUsages .LocalFlags"))
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n")
 	root.AddCommand(
 		serverCommand(),

@@ -35,8 +35,6 @@ func referenceClientCommand() *cobra.Command {
 	s.BoolVar(&f.stdio, "stdio", false, "start the server and speak to it on its standard input and output")
 	s.StringVar(&f.http, "http", "", "speak to the server at this `URL` over streamable HTTP")
 	s.StringVar(&f.sse, "sse", "", "speak to the server at this `URL` over HTTP+SSE")
-	cmd.MarkFlagsOneRequired("stdio", "http", "sse")
-	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
 	s.BoolVar(&f.legacyFirst, "legacy-first", false, "open with initialize instead of server/discover")
 	s.StringVar(&f.fault, "fault", "", "deviate from the specification by this seeded `fault`")
 	s.StringSliceVar(&f.revisions, "spec", nil, "speak these `revisions` only")
@@ -47,6 +45,9 @@ func referenceClientCommand() *cobra.Command {
 
 // runReferenceClient runs the reference client against a server.
 func runReferenceClient(cmd *cobra.Command, args []string, f referenceClientFlags) error {
+	if err := requireOneTransport(f.stdio, f.http, f.sse); err != nil {
+		return err
+	}
 	switch {
 	case f.stdio && len(args) == 0:
 		return errors.New("no server: give the command that starts it after --")
@@ -94,7 +95,7 @@ func referenceClient(name string) (client.Options, error) {
 	}
 	f, err := fault.LookupClient(name)
 	if err != nil {
-		return o, fmt.Errorf("%w%s", err, suggest(name, clientFaultNames()))
+		return o, fmt.Errorf("%w; %s", err, suggest(name, clientFaultNames(), faultsHint))
 	}
 	f.Apply(&o)
 	return o, nil

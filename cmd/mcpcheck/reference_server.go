@@ -43,8 +43,6 @@ func referenceServerCommand() *cobra.Command {
 	s.StringVar(&f.http, "http", "", "serve over streamable HTTP and HTTP+SSE on `ADDR`, host:port of the loopback "+
 		"interface; print both URLs")
 	s.StringVar(&f.sse, "sse", "", "serve as with --http on `ADDR`; print the URL of HTTP+SSE only")
-	cmd.MarkFlagsOneRequired("stdio", "http", "sse")
-	cmd.MarkFlagsMutuallyExclusive("stdio", "http", "sse")
 	s.BoolVar(&f.stateless, "stateless", false, "serve the handshake revisions without sessions too")
 	s.BoolVar(&f.preferSSE, "prefer-sse", false, "answer by a stream where JSON would do")
 	s.BoolVar(&f.protected, "protected", false,
@@ -60,6 +58,9 @@ func referenceServerCommand() *cobra.Command {
 }
 
 func serveReference(cmd *cobra.Command, f referenceServerFlags) error {
+	if err := requireOneTransport(f.stdio, f.http, f.sse); err != nil {
+		return err
+	}
 	if f.stdio && (f.stateless || f.preferSSE || f.protected) {
 		return errors.New("--stateless, --prefer-sse and --protected need --http or --sse")
 	}
@@ -133,7 +134,7 @@ func referenceServer(name, profile string, revisions []string) (server.Options, 
 	}
 	f, err := fault.Lookup(name)
 	if err != nil {
-		return o, fmt.Errorf("%w%s", err, suggest(name, faultNames()))
+		return o, fmt.Errorf("%w; %s", err, suggest(name, faultNames(), faultsHint))
 	}
 	return f.Options(o), nil
 }
@@ -168,6 +169,23 @@ func referenceTarget(name, profile string, over transport.Kind, given *check.Giv
 	}
 	return server.Target("--reference="+name, o), nil
 }
+
+// requireOneTransport requires that one of --stdio, --http and --sse is given.
+func requireOneTransport(stdio bool, http, sse string) error {
+	given := 0
+	for _, is := range []bool{stdio, http != "", sse != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return errors.New("give one of --stdio, --http and --sse")
+	}
+	return nil
+}
+
+// faultsHint is the hint for the name of a fault that is similar to none.
+const faultsHint = "the folder reference/fault of the source lists the faults"
 
 func faultNames() []string {
 	var out []string

@@ -41,7 +41,7 @@ func selftestCommand() *cobra.Command {
 				fmt.Fprintln(cmd.OutOrStdout(), "  "+w)
 			}
 			if len(wrong) > 0 {
-				return exitError{exitBroken, fmt.Errorf("faults and checks disagree %d times", len(wrong))}
+				return exitError{exitBroken, fmt.Errorf("faults and checks disagree; differences: %d", len(wrong))}
 			}
 			return nil
 		},

@@ -219,7 +219,7 @@ func (e *clientSubject) planAll() {
 	for _, rev := range e.o.Revisions {
 		ok, why := e.spoken(rev)
 		if !ok && !e.complete {
-			why = "not all scenarios were played"
+			why = "the run ended before all scenarios were run"
 		}
 		e.report.Revisions = append(e.report.Revisions, reports.RevisionRun{Revision: rev, Spoken: ok, Why: why})
 		e.plan(rev, func(c check.Check) (check.Outcome, bool) {

@@ -59,7 +59,7 @@ func (c Cell) wrong() []string {
 // Write prints the matrix: a line per fault with the checks that caught it.
 func (m *Matrix) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "FAULT\tCAUGHT BY\tREVISIONS\tWHAT IT DOES")
+	fmt.Fprintln(t, "FAULT\tCAUGHT BY\tREVISIONS\tDEVIATION")
 	exact := 0
 	for i := 0; i < len(m.Cells); {
 		f := m.Cells[i].Fault
@@ -86,8 +86,8 @@ func (m *Matrix) Write(w io.Writer) error {
 	for _, v := range m.Variants {
 		verdicts += len(v.Run.Outcomes)
 	}
-	_, err := fmt.Fprintf(w, "\n%d of %d faults at a revision fail exactly the checks that they name; "+
-		"%d were repeated with longer deadlines; %d verdicts on the reference without a fault; %s\n",
+	_, err := fmt.Fprintf(w, "\n%d of %d runs of a fault at a revision fail exactly the checks that the fault names\n"+
+		"%d of them were repeated with longer deadlines; the reference without a fault got %d verdicts; %s\n",
 		exact, len(m.Cells), m.Repeated, verdicts, m.Took.Round(time.Millisecond))
 	return err
 }
