@@ -189,7 +189,8 @@ func fuzzNotes(s fuzz.Stats, over transport.Kind) []string {
 	}
 	if len(s.WithheldTools) > 0 {
 		notes = append(notes, fmt.Sprintf("tools not called, because they are not read-only or because no valid "+
-			"arguments could be made: %s; to allow calls, give --allow-tools NAME,…", strings.Join(s.WithheldTools, ", ")))
+			"arguments could be made: %s; to allow calls, give --allow-tools NAME,…",
+			strings.Join(s.WithheldTools, ", ")))
 	}
 	return notes
 }
