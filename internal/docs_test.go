@@ -24,8 +24,8 @@ func TestDiffsOfDocumentsAreInTheCode(t *testing.T) {
 			cmd := exec.Command(git, "apply", "--reverse", "--check", "--whitespace=nowarn")
 			cmd.Dir, cmd.Stdin = "..", strings.NewReader(block)
 			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("a diff of %s is no longer in the code; write it as the code is now (%v):\n%s%s", path, err,
-					out, block)
+				t.Errorf("a diff of %s is no longer in the code: write into the page what git diff shows for the "+
+					"change now (%v):\n%s%s", path, err, out, block)
 			}
 		}
 	}
@@ -96,6 +96,20 @@ func anchorsOf(text string) map[string]bool {
 		out[regexp.MustCompile(`[^\pL\pN_-]`).ReplaceAllString(anchor, "")] = true
 	}
 	return out
+}
+
+func TestDetectsLinksAndDiffs(t *testing.T) {
+	const text = "# One `two` heading\nA [file](docs/x.md#a) and [`code`](b.go), `no](link)`, [web](https://x.y).\n" +
+		"```diff\n+[no](link)\n```\n[here](#one-two-heading)\n"
+	if got, want := strings.Join(links(text), " "), "docs/x.md#a b.go #one-two-heading"; got != want {
+		t.Errorf("the links are %q, want %q", got, want)
+	}
+	if got := diffs(text); len(got) != 1 || got[0] != "+[no](link)\n" {
+		t.Errorf("the diffs are %q", got)
+	}
+	if !anchorsOf(text)["one-two-heading"] {
+		t.Errorf("the anchors are %v", anchorsOf(text))
+	}
 }
 
 // documents returns the Markdown files of the module by their paths from its root.
