@@ -85,14 +85,14 @@ func userProbes() []check.Check {
 			Idle:  "no such request was sent",
 			Probe: func(t *check.T) {
 				requireProtected(t)
-				asking.EachState(t, maxStates, func(r asking.Round, _ string) {
+				for r := range asking.RoundsWithState(t, maxStates) {
 					a := postMessage(t, "no token", t.Frame(t.NextID(), r.Method, r.Retry), withoutToken())
 					if a.isServed() {
 						t.Fail("a refusal", a.describe(),
 							"%s was retried with its requestState and without a token, and served", r)
 					}
 					t.Saw()
-				})
+				}
 			},
 		},
 		{
@@ -106,7 +106,7 @@ func userProbes() []check.Check {
 			// is evidence only if the requestState is valid for its own user.
 			Probe: func(t *check.T) {
 				token := secondToken(t)
-				asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
+				for r := range asking.RoundsWithState(t, asking.MaxAskers) {
 					other := postMessage(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry),
 						withToken(token))
 					if other.isServed() && other.answered && check.Succeeded(t, other.message) {
@@ -116,7 +116,7 @@ func userProbes() []check.Check {
 					if check.Succeeded(t, t.Request(r.Method, r.Retry)) {
 						t.Saw()
 					}
-				})
+				}
 			},
 		},
 		{

@@ -31,14 +31,14 @@ func responseProbes() []check.Check {
 			Rules: []string{"mrtr-no-assumed-retry"},
 			Idle:  "no request was left without a retry",
 			Probe: func(t *check.T) {
-				asking.EachRound(t, 2, func(r asking.Round) {
+				for r := range asking.Rounds(t, 2) {
 					for range 3 {
 						r.Ask(t)
 					}
 					m := t.Request(r.Method, r.Params)
 					match.Expect(t, m).To(match.BeResult(), "%s, after requests that were not retried", r)
 					t.Saw()
-				})
+				}
 				t.Survives("requests that were never retried")
 			},
 		},
@@ -52,9 +52,9 @@ func responseProbes() []check.Check {
 			Malforms: true,
 			// An error, a failure of the tool and another input_required result are right.
 			Probe: func(t *check.T) {
-				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
+				for r := range asking.Rounds(t, asking.MaxRounds) {
 					if len(inputResponses(r)) == 0 {
-						return
+						continue
 					}
 					invalid := check.Merge(inputResponses(r), check.Params{asking.FirstKey(r.Interim): "mcpcheck"})
 					for _, responses := range []any{[]any{"mcpcheck"}, "mcpcheck", invalid} {
@@ -66,7 +66,7 @@ func responseProbes() []check.Check {
 						}
 						t.Saw()
 					}
-				})
+				}
 			},
 		},
 		{
@@ -78,14 +78,14 @@ func responseProbes() []check.Check {
 			Idle:     noRetry,
 			Malforms: true,
 			Probe: func(t *check.T) {
-				asking.EachRound(t, 1, func(r asking.Round) {
+				for r := range asking.Rounds(t, 1) {
 					m := t.Request(r.Method, check.Merge(r.Retry, check.Params{"inputResponses": "mcpcheck"}))
 					if check.Succeeded(t, m) {
 						t.NotObserved("the retry succeeded, which input-required.responses.validated judges", "")
 					}
 					match.Expect(t, m).To(match.BeError(), "%s was retried with a string as inputResponses", r)
 					t.Saw()
-				})
+				}
 			},
 		},
 		{
@@ -98,14 +98,14 @@ func responseProbes() []check.Check {
 			// The same request must succeed without the extra response before and after: a tool
 			// may refuse to do something twice.
 			Probe: func(t *check.T) {
-				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
+				for r := range asking.Rounds(t, asking.MaxRounds) {
 					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) {
-						return
+						continue
 					}
 					m := retryWith(t, r.Asker, check.Params{"mcpcheck-extra": check.Params{"action": "cancel"}})
 					at := t.Marked()
 					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) || m.Kind == wire.Invalid {
-						return
+						continue
 					}
 					if !check.Succeeded(t, m) {
 						t.Mark(t.Frames(at)[0])
@@ -113,7 +113,7 @@ func responseProbes() []check.Check {
 							"%s was retried with a response that was not requested", r)
 					}
 					t.Saw()
-				})
+				}
 			},
 		},
 		{
@@ -125,9 +125,9 @@ func responseProbes() []check.Check {
 			Idle:  "no request needed the response that was left out",
 			// A success shows that the response was not needed.
 			Probe: func(t *check.T) {
-				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
+				for r := range asking.Rounds(t, asking.MaxRounds) {
 					if len(inputResponses(r)) == 0 {
-						return
+						continue
 					}
 					responses, key := maps.Clone(inputResponses(r)), asking.FirstKey(r.Interim)
 					delete(responses, key)
@@ -144,7 +144,7 @@ func responseProbes() []check.Check {
 						}
 						t.Saw()
 					}
-				})
+				}
 			},
 		},
 		{

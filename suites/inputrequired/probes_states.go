@@ -23,7 +23,7 @@ func stateProbes() []check.Check {
 			Idle:  "no request was retried with an invalid requestState",
 			// A refusal by HTTP alone is an answer: the server may limit the length of a state.
 			Probe: func(t *check.T) {
-				asking.EachState(t, 2, func(r asking.Round, state string) {
+				for r, state := range asking.RoundsWithState(t, 2) {
 					for _, invalid := range invalidStates(state) {
 						_, err := r.Presented(t, invalid.value)
 						if status := posting.RefusalStatus(err); status != 0 {
@@ -35,7 +35,7 @@ func stateProbes() []check.Check {
 						}
 						t.Saw()
 					}
-				})
+				}
 				t.Survives("an invalid requestState")
 			},
 		},
@@ -52,11 +52,11 @@ func stateProbes() []check.Check {
 			// a result that changes with it breaks the rule. A refusal is due to the state only
 			// if the unaltered request succeeds after it.
 			Probe: func(t *check.T) {
-				asking.EachState(t, asking.MaxAskers, func(r asking.Round, state string) {
+				for r, state := range asking.RoundsWithState(t, asking.MaxAskers) {
 					r, state = r.Further(t, state)
 					usual, ok := r.Steady(t)
 					if !ok {
-						return
+						continue
 					}
 					refused := false
 					for _, forged := range append(asking.Altered(state), asking.Scratched(state)...) {
@@ -75,7 +75,7 @@ func stateProbes() []check.Check {
 					if refused {
 						sawIfSucceeds(t, r)
 					}
-				})
+				}
 			},
 		},
 		{
@@ -91,13 +91,13 @@ func stateProbes() []check.Check {
 			// protection, such as one that is always the same, need not be bound either.
 			Probe: func(t *check.T) {
 				var first *asking.Round
-				asking.EachState(t, asking.MaxAskers, func(r asking.Round, _ string) {
+				for r := range asking.RoundsWithState(t, asking.MaxAskers) {
 					if first == nil {
 						first = &r
-						return
+						continue
 					}
 					expectStateBound(t, r, *first)
-				})
+				}
 				for _, other := range first.Variants(t) {
 					if r, ok := other.Ask(t); ok && r.Interim.Get("requestState").Exists() {
 						expectStateBound(t, r, *first)

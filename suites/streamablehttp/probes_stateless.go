@@ -156,17 +156,17 @@ func statelessProbes() []check.Check {
 			// must succeed so too.
 			Probe: func(t *check.T) {
 				alone := check.With("Connection", "close")
-				asking.EachRound(t, asking.MaxRounds, func(r asking.Round) {
+				for r := range asking.Rounds(t, asking.MaxRounds) {
 					if !check.Succeeded(t, t.Request(r.Method, r.Retry)) {
-						return
+						continue
 					}
 					first := posting.Posting{Method: r.Method, Params: r.Params}.Post(t, alone)
 					if !session.IsInputRequired(first.Answer) {
-						return
+						continue
 					}
 					retry, ok := t.Client().Retry(r.Params, first.Answer.Result())
 					if !ok {
-						return
+						continue
 					}
 					a := posting.Available(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone))
 					if !check.Succeeded(t, a.Answer) {
@@ -174,7 +174,7 @@ func statelessProbes() []check.Check {
 							"%s was retried over another connection than that of the first request", r)
 					}
 					t.Saw()
-				})
+				}
 			},
 		},
 	}

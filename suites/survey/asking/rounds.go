@@ -1,6 +1,8 @@
 package asking
 
 import (
+	"iter"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/session"
@@ -17,21 +19,25 @@ type Round struct {
 	Retry   check.Params // with every answer, and the requestState
 }
 
-// EachRound makes requests that ask for input anew, at most so many; none ends
-// the body.
-func EachRound(t *check.T, most int, look func(r Round)) {
-	n := 0
-	for _, a := range Askers(t) {
-		if n == most {
-			break
+// Rounds sends requests that make the server request input again, one before each
+// step of the loop and at most so many. If none requests input it ends the body.
+func Rounds(t *check.T, most int) iter.Seq[Round] {
+	return func(yield func(Round) bool) {
+		n := 0
+		for _, a := range Askers(t) {
+			if n == most {
+				break
+			}
+			if r, ok := a.Ask(t); ok {
+				n++
+				if !yield(r) {
+					return
+				}
+			}
 		}
-		if r, ok := a.Ask(t); ok {
-			n++
-			look(r)
+		if n == 0 {
+			NothingAsks(t, "input")
 		}
-	}
-	if n == 0 {
-		NothingAsks(t, "input")
 	}
 }
 
@@ -46,18 +52,23 @@ func FirstKey(interim gjson.Result) (first string) {
 	return first
 }
 
-// EachState gives the rounds whose results carry a requestState.
-func EachState(t *check.T, most int, look func(r Round, state string)) {
-	seen := false
-	EachRound(t, MaxAskers, func(r Round) {
-		if state := r.Interim.Get("requestState"); state.Type == gjson.String && most > 0 {
-			most--
-			seen = true
-			look(r, state.Str)
+// RoundsWithState returns those of Rounds whose results carry a requestState, at most
+// so many, each with its requestState. If there are none it ends the body.
+func RoundsWithState(t *check.T, most int) iter.Seq2[Round, string] {
+	return func(yield func(Round, string) bool) {
+		n := 0
+		for r := range Rounds(t, MaxAskers) {
+			state := r.Interim.Get("requestState")
+			if state.Type != gjson.String || n == most {
+				continue
+			}
+			if n++; !yield(r, state.Str) {
+				return
+			}
 		}
-	})
-	if !seen {
-		t.NotObserved("no input_required result carries a requestState", "")
+		if n == 0 {
+			t.NotObserved("no input_required result carries a requestState", "")
+		}
 	}
 }
 

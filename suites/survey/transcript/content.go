@@ -37,10 +37,3 @@ func Contents(j *check.J) []Content {
 		return all
 	})
 }
-
-// EachContent calls look for each of Contents.
-func EachContent(j *check.J, look func(s Message, blocks []Block)) {
-	for _, c := range Contents(j) {
-		look(c.Message, c.Blocks)
-	}
-}

@@ -26,17 +26,10 @@ func InputRequests(j *check.J, method string) []InputRequest {
 	return Filter(all, func(a InputRequest) bool { return a.method == method })
 }
 
-// EachInputRequest calls look for each of InputRequests.
-func EachInputRequest(j *check.J, method string, look func(a InputRequest)) {
-	for _, a := range InputRequests(j, method) {
-		look(a)
-	}
-}
-
 func inputRequests(j *check.J) []InputRequest {
 	var out []InputRequest
 	set := schema.For(j.Rev)
-	EachMessage(j, func(s Message) {
+	for _, s := range Messages(j) {
 		switch {
 		case s.Message.Kind == wire.Request && s.Definition != "" && s.Message.Method() != "ping":
 			out = append(out, InputRequest{s, Part{"", s.Body}, s.Message.Method(), s.Definition})
@@ -48,7 +41,7 @@ func inputRequests(j *check.J) []InputRequest {
 				}
 			}
 		}
-	})
+	}
 	return out
 }
 
@@ -87,18 +80,16 @@ func ShapeChecks(list []ShapeCheck, elsewhere []string) []check.Check {
 }
 
 func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
-	EachInputRequest(j, c.Method, func(a InputRequest) {
+	check.Each(j, InputRequests(j, c.Method), func(a InputRequest) bool {
 		for _, v := range schema.For(j.Rev).Validate(a.def, []byte(a.Value.Raw)) {
 			if mine(v.Pointer()) {
 				j.Fail(a.Entry, "%s: %s%s", a.Name, a.Pointer, v)
-				return
+				return false
 			}
 		}
-		if len(c.Has) == 0 || slices.ContainsFunc(c.Has, func(path string) bool {
+		return len(c.Has) == 0 || slices.ContainsFunc(c.Has, func(path string) bool {
 			return a.Params().Value.Get(path).Exists()
-		}) {
-			j.Saw()
-		}
+		})
 	})
 }
 

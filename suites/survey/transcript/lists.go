@@ -35,46 +35,45 @@ func ListEntries(j *check.J, method, member string) []ListEntry {
 	})
 }
 
-// EachListEntry calls look for each of ListEntries.
-func EachListEntry(j *check.J, method, member string, look func(e wire.Entry, entry gjson.Result)) {
-	for _, l := range ListEntries(j, method, member) {
-		look(l.Answer, l.Item)
-	}
-}
+// A listed entry is a definition with the page that holds it.
+type listed struct{ page, definition string }
 
 // JudgeUnique judges that no two entries of a list share what identifies them. It
 // follows the cursors from page to page; the same definition on two pages is
 // one entry listed twice, which is judged by pagination.resumed.
 func JudgeUnique(j *check.J, method, member, key, what string) {
-	type listed struct{ page, definition string }
-
 	walks := map[string]map[string]listed{} // by the cursor that goes on with it
-	EachResult(j, method, func(e wire.Entry, request wire.Message, result gjson.Result) {
+	for _, r := range Results(j, method) {
 		seen := map[string]listed{}
-		if cursor := request.Params().Get("cursor"); cursor.Exists() {
-			seen = maps.Clone(walks[cursor.String()])
-			if seen == nil {
-				seen = map[string]listed{}
-			}
+		if cursor := r.Request.Params().Get("cursor"); cursor.Exists() {
+			maps.Copy(seen, walks[cursor.String()])
 		}
-		page := e.Message.ID().Key()
-		for _, entry := range result.Get(member).Array() {
-			name := entry.Get(key)
-			if name.Type != gjson.String {
-				continue
-			}
-			if before, ok := seen[name.String()]; ok && (before.page == page || before.definition != entry.Raw) {
-				j.Fail(e, "two %s %q", what, wire.Clip(name.String(), 80))
-				return
-			}
-			seen[name.String()] = listed{page, entry.Raw}
-			j.Saw()
+		if !judgeUniqueOn(j, r, member, key, what, seen) {
+			continue
 		}
-		if next := result.Get("nextCursor"); next.Type == gjson.String {
+		if next := r.Result.Get("nextCursor"); next.Type == gjson.String {
 			walks[next.String()] = seen
 		}
-	})
+	}
+}
 
+// judgeUniqueOn judges one page and adds its entries to those of the pages before. It
+// reports whether the page keeps the rule.
+func judgeUniqueOn(j *check.J, r Answered, member, key, what string, seen map[string]listed) bool {
+	page := r.Answer.Message.ID().Key()
+	for _, entry := range r.Result.Get(member).Array() {
+		name := entry.Get(key)
+		if name.Type != gjson.String {
+			continue
+		}
+		if before, ok := seen[name.String()]; ok && (before.page == page || before.definition != entry.Raw) {
+			j.Fail(r.Answer, "two %s %q", what, wire.Clip(name.String(), 80))
+			return false
+		}
+		seen[name.String()] = listed{page, entry.Raw}
+		j.Saw()
+	}
+	return true
 }
 
 // Tools returns the entries of tools/list that are objects, each definition once.
@@ -87,13 +86,6 @@ func Tools(j *check.J) []ListEntry {
 			return !repeated
 		})
 	})
-}
-
-// EachTool calls look for each of Tools.
-func EachTool(j *check.J, look func(e wire.Entry, tool gjson.Result)) {
-	for _, l := range Tools(j) {
-		look(l.Answer, l.Item)
-	}
 }
 
 // ToolLabel names a tool in a detail.

@@ -66,13 +66,6 @@ func Messages(j *check.J) []Message {
 	return check.Derived(j, "messages", func() []Message { return typedMessages(j) })
 }
 
-// EachMessage calls look for each of Messages.
-func EachMessage(j *check.J, look func(s Message)) {
-	for _, s := range Messages(j) {
-		look(s)
-	}
-}
-
 // DistinctMessages returns Messages without repetitions: the same value under the
 // same name again gives no new evidence about its shape. A list that is requested
 // fifty times is judged once.
@@ -87,13 +80,6 @@ func DistinctMessages(j *check.J) []Message {
 			return !repeated
 		})
 	})
-}
-
-// EachDistinctMessage calls look for each of DistinctMessages.
-func EachDistinctMessage(j *check.J, look func(s Message)) {
-	for _, s := range DistinctMessages(j) {
-		look(s)
-	}
 }
 
 // typedMessages leaves out what answers a request of another revision, and what
@@ -198,11 +184,4 @@ func Members(j *check.J, name string) []Member {
 		}
 		return all
 	})
-}
-
-// EachMember calls look for each of Members.
-func EachMember(j *check.J, name string, look func(f Member)) {
-	for _, f := range Members(j, name) {
-		look(f)
-	}
 }

@@ -50,7 +50,9 @@ func ProgressOf(j *check.J) *tokensGiven {
 		p := &tokensGiven{uses: map[string][]*TokenUse{}, Misplaced: map[string]bool{}, unclear: -1}
 		open := map[string]*TokenUse{} // by key of the request's id
 		told := map[int]bool{}         // reports under the revision, by frame
-		EachMessage(j, func(s Message) { told[s.Index] = true })
+		for _, s := range Messages(j) {
+			told[s.Index] = true
+		}
 		for _, e := range j.Entries() {
 			if e.Truncated {
 				continue

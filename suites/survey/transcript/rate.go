@@ -14,16 +14,16 @@ const maxPerSecond = 500
 // without a time tell nothing.
 func JudgeRate(j *check.J, method string) {
 	var at []time.Duration
-	EachMessage(j, func(s Message) {
+	for _, s := range Messages(j) {
 		if s.Message.Method() != method || s.At == 0 {
-			return
+			continue
 		}
 		at = append(at, s.At)
 		if n := len(at); n >= maxPerSecond && at[n-1]-at[n-maxPerSecond] < time.Second {
 			j.Fail(s.Entry, "%d notifications %s came within %s", maxPerSecond, method,
 				(at[n-1] - at[n-maxPerSecond]).Round(time.Millisecond))
 		}
-	})
+	}
 	if len(at) > 0 {
 		j.Saw()
 	}

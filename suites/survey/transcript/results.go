@@ -83,13 +83,6 @@ func Results(j *check.J, method string) []Answered {
 	return check.Derived(j, "results by method", func() map[string][]Answered { return resultsByMethod(j) })[method]
 }
 
-// EachResult calls look for each of Results.
-func EachResult(j *check.J, method string, look func(e wire.Entry, request wire.Message, result gjson.Result)) {
-	for _, a := range Results(j, method) {
-		look(a.Answer, a.Request, a.Result)
-	}
-}
-
 func resultsByMethod(j *check.J) map[string][]Answered {
 	out := map[string][]Answered{}
 	for _, e := range j.Sent() {

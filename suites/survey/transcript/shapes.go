@@ -35,13 +35,6 @@ func CompleteResults(j *check.J, def string) []Checked {
 	})
 }
 
-// EachCompleteResult calls look for each of CompleteResults.
-func EachCompleteResult(j *check.J, def string, look func(h Checked)) {
-	for _, h := range CompleteResults(j, def) {
-		look(h)
-	}
-}
-
 // JudgeShape judges the messages of a definition at some places, except at others:
 // one check judges each place of a definition. subjects is the path of the values
 // that a message must have to count as evidence; "" if each counts.

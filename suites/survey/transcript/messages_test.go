@@ -4,16 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// What was said in the same words before is looked at once; the same words in
-// answer to another method, and other words, are looked at.
-func TestTheSameWordsAreLookedAtOnce(t *testing.T) {
+// A message that equals an earlier one is left out. The same result of another method
+// and another result of the same method are not.
+func TestDistinctMessagesLeaveOutRepetitions(t *testing.T) {
 	var frames []wire.Frame
 	ask := func(id, method, result string) {
 		frames = append(frames,
@@ -24,16 +22,20 @@ func TestTheSameWordsAreLookedAtOnce(t *testing.T) {
 	ask("2", "tools/list", `{"tools":[{"name":"a"}]}`)
 	ask("3", "tools/list", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 	ask("4", "prompts/list", `{"tools":[{"name":"a"}]}`)
-	heard, tools := []int{}, []int{}
+	var messages, tools []int
 	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Look(check.Check{Of: wire.Server,
 		Judge: func(j *check.J) {
-			EachDistinctMessage(j, func(s Message) { heard = append(heard, s.Index) })
-			EachTool(j, func(e wire.Entry, _ gjson.Result) { tools = append(tools, e.Index) })
+			for _, s := range DistinctMessages(j) {
+				messages = append(messages, s.Index)
+			}
+			for _, l := range Tools(j) {
+				tools = append(tools, l.Answer.Index)
+			}
 		}})
-	if want := []int{1, 5, 7}; !slices.Equal(heard, want) {
-		t.Errorf("looked at frames %v, want %v", heard, want)
+	if want := []int{1, 5, 7}; !slices.Equal(messages, want) {
+		t.Errorf("the distinct messages are frames %v, want %v", messages, want)
 	}
 	if want := []int{1, 5}; !slices.Equal(tools, want) {
-		t.Errorf("looked at tools of frames %v, want %v", tools, want)
+		t.Errorf("the tools are in frames %v, want %v", tools, want)
 	}
 }
