@@ -60,7 +60,7 @@ func (o *oracles) removeViolated(x execution, whole *wire.Transcript) []string {
 	var out []string
 	view := check.NewView(o.rev, x.transcript)
 	o.judges = slices.DeleteFunc(o.judges, func(c check.Check) bool {
-		violated := view.Look(c).State == check.Violated && check.Look(c, o.rev, whole).State == check.Violated
+		violated := view.Judge(c).State == check.Violated && check.Judge(c, o.rev, whole).State == check.Violated
 		if violated {
 			out = append(out, c.ID)
 		}
@@ -95,7 +95,7 @@ func (o *oracles) judge(x execution) *Symptom {
 	}
 	view := check.NewView(o.rev, x.transcript)
 	for _, c := range o.judges {
-		found := view.Look(c)
+		found := view.Judge(c)
 		if found.State == check.Broken {
 			return &Symptom{
 				Oracle: oracleBroken, Outcome: c.ID + ": " + normalize(found.Detail), Says: found.Detail, Frame: -1,
@@ -117,7 +117,7 @@ func (o *oracles) judge(x execution) *Symptom {
 func (o *oracles) confirms(s *Symptom, whole *wire.Transcript) bool {
 	for _, c := range o.judges {
 		if c.ID == s.Oracle {
-			return check.Look(c, o.rev, whole).State == check.Violated
+			return check.Judge(c, o.rev, whole).State == check.Violated
 		}
 	}
 	return true

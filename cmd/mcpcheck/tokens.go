@@ -42,7 +42,7 @@ func (f *flags) authorize(ctx context.Context, at *transport.Endpoint) (*transpo
 	if first := given.Tokens[string(authserver.FirstUserToken)]; first != "" && at.Bearer() == "" {
 		at = at.WithBearer(first)
 	}
-	*given = given.Guarded(at.Bearer())
+	*given = given.WithSecrets(at.Bearer())
 	return at, nil
 }
 

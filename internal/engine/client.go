@@ -174,7 +174,7 @@ func (e *clientSubject) note(format string, args ...any) {
 
 func (e *clientSubject) add(in scenario.Scenario, s transcript.ClientSession) {
 	if e.opened = e.opened || s.Opened; s.Opened && in.Plain != "" {
-		e.whys[in.Plain] = s.Instead()
+		e.whys[in.Plain] = s.Summary()
 	}
 	if s.Rev == "" {
 		e.stray = append(e.stray, s)
@@ -247,5 +247,5 @@ func (e *clientSubject) run(_ context.Context, r *result) {
 			e.views[r.rev] = append(e.views[r.rev], check.NewView(r.rev, s.Transcript))
 		}
 	}
-	r.decide(check.LookAll(r.check, e.views[r.rev]))
+	r.decide(check.JudgeAll(r.check, e.views[r.rev]))
 }

@@ -41,7 +41,7 @@ type serverSubject struct {
 
 // New returns an engine that judges a server.
 func New(target transport.Target, o Options) (*Engine, error) {
-	o.Given.Authorization = o.Given.Authorization.Guarded(target.Bearer())
+	o.Given.Authorization = o.Given.Authorization.WithSecrets(target.Bearer())
 	if o.Session.Host == nil {
 		o.Session.Host = session.FullHost()
 	}
@@ -238,7 +238,7 @@ func (e *serverSubject) run(ctx context.Context, r *result) {
 	case r.check.Judge != nil:
 		e.survey(ctx, r.rev)
 		e.closeRevision(ctx, r.rev)
-		r.decide(check.LookAll(r.check, e.views(r.rev)))
+		r.decide(check.JudgeAll(r.check, e.views(r.rev)))
 	case len(e.killers) >= maxKillers:
 		r.decide(check.Outcome{
 			State: check.NotRun, Cause: e.killers[0],
@@ -260,7 +260,7 @@ func (e *serverSubject) survey(ctx context.Context, rev spec.Revision) {
 	if e.closed[rev] || len(e.killers) >= maxKillers {
 		return
 	}
-	for _, c := range []check.Check{survey.Tour(), survey.PlainTour()} {
+	for _, c := range []check.Check{survey.UseServer(), survey.UseServerWithoutCapabilities()} {
 		if c.In.Has(rev) {
 			check.Run(ctx, c, e.env(rev))
 		}
@@ -283,7 +283,7 @@ func (e *serverSubject) countKillers(r *result) {
 	c := r.check
 	switch {
 	case c.Session.Alone() || c.Malforms:
-	case r.out.Killed || r.out.State == check.NotRun:
+	case r.out.EndedSession || r.out.State == check.NotRun:
 		e.killers = append(e.killers, c.ID)
 	default:
 		e.killers = nil
@@ -302,7 +302,7 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 	pool.Close()
 	for _, r := range e.results {
 		if r.rev == rev && r.check.Probe != nil && r.known {
-			e.revise(r, r.out.Late())
+			e.revise(r, r.out.AtSessionEnd())
 		}
 	}
 	if !e.o.Confirm || ctx.Err() != nil {
@@ -315,7 +315,7 @@ func (e *serverSubject) closeRevision(ctx context.Context, rev spec.Revision) {
 		}
 		again := check.Run(ctx, r.check, e.env(r.rev))
 		pool.Close()
-		if again = again.Late(); again.State != check.Violated && again.State != check.NotRun {
+		if again = again.AtSessionEnd(); again.State != check.Violated && again.State != check.NotRun {
 			again.Notes = append(again.Notes,
 				"it failed while another instance of the server ran, and not alone: "+r.out.Detail)
 			e.revise(r, again)

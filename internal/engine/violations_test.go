@@ -36,7 +36,7 @@ func TestViolationsSetOffTheirJudgeAlone(t *testing.T) {
 				if c.Judge == nil || !c.In.Has(rev) || c.Of != all[at].Of {
 					continue
 				}
-				o := check.Look(c, rev, wire.TranscriptOf(v.Frames))
+				o := check.Judge(c, rev, wire.TranscriptOf(v.Frames))
 				_, also := v.Also[c.ID]
 				switch expected := c.ID == v.Check || also; {
 				case o.State == check.Broken:

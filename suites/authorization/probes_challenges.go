@@ -75,7 +75,7 @@ func challengeProbes() []check.Check {
 					if again == nil {
 						t.Fail(first, "no challenge", differs)
 					}
-					if scope := again.params["scope"]; !offer.SameNames(strings.Fields(scope), strings.Fields(first)) {
+					if scope := again.params["scope"]; !offer.EqualNames(strings.Fields(scope), strings.Fields(first)) {
 						t.Fail(first, scope, differs)
 					}
 					t.Saw()

@@ -29,11 +29,11 @@ func dataProbes() []check.Check {
 				token := secondToken(t)
 				var uris []string
 				if t.Declares("resources") {
-					uris = offer.ResourcesList.Names(offer.Walked(t, offer.ResourcesList).Items())
+					uris = offer.ResourcesList.Names(offer.WalkOnce(t, offer.ResourcesList).Items())
 				}
 				uris = uris[:min(len(uris), maxCompared)]
 				other := t.Sessions().User(token)
-				defer other.Sessions().Leave()
+				defer other.Sessions().CloseLater()
 				before, others, after := readResults(t, uris), readResults(other, uris), readResults(t, uris)
 				for i, own := range before {
 					if !own.isPublic() || !others[i].isPublic() || own.content != after[i].content {
@@ -62,7 +62,7 @@ func dataProbes() []check.Check {
 						"name it in the configuration: authorization: {private: [URI]}")
 				}
 				other := t.Sessions().User(token)
-				defer other.Sessions().Leave()
+				defer other.Sessions().CloseLater()
 				for _, uri := range uris {
 					if e, err := usage.ReadResource(t, uri); err != nil || !check.IsComplete(t, e.Message) {
 						continue

@@ -81,7 +81,7 @@ func scopeProbes() []check.Check {
 						continue
 					}
 					a := r.request.post(user)
-					user.Sessions().Leave()
+					user.Sessions().CloseLater()
 					if a.exchange.Status == http.StatusForbidden {
 						again := ""
 						if c := a.challenge(); c != nil {
@@ -111,7 +111,7 @@ func scopeProbes() []check.Check {
 				if err != nil {
 					t.NotObserved("no session was opened with a broader scope: "+err.Error(), "")
 				}
-				defer user.Sessions().Leave()
+				defer user.Sessions().CloseLater()
 				for _, r := range safeRequests(t) {
 					a := r.post(user)
 					expectInScope(t, a)

@@ -39,7 +39,7 @@ func upstreamProbes() []check.Check {
 				defer u.stop()
 				for _, tool := range offer.Tools(t) {
 					argument, made := urlArgument(tool), offer.Arguments(t, tool, 1)
-					if argument == "" || len(made) == 0 || offer.OnlyAsTask(t, tool) || !t.Config().MayInvent(tool) {
+					if argument == "" || len(made) == 0 || offer.RequiresTask(t, tool) || !t.Config().MayInvent(tool) {
 						continue
 					}
 					name := tool.Get("name").String()

@@ -106,7 +106,7 @@ func userProbes() []check.Check {
 			// is evidence only if the requestState is valid for its own user.
 			Probe: func(t *check.T) {
 				token := secondToken(t)
-				for r := range asking.RoundsWithState(t, asking.MaxAskers) {
+				for r := range asking.RoundsWithState(t, asking.MaxTriggers) {
 					other := postMessage(t, "the token of another user", t.Frame(t.NextID(), r.Method, r.Retry),
 						withToken(token))
 					if other.isServed() && other.answered && check.Succeeded(t, other.message) {
@@ -130,7 +130,7 @@ func userProbes() []check.Check {
 			Probe: func(t *check.T) {
 				token, ids := secondToken(t), requireTasks(t)
 				other := t.Sessions().User(token)
-				defer other.Sessions().Leave()
+				defer other.Sessions().CloseLater()
 				for _, id := range ids {
 					for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 						m := other.Request(method, check.Params{"taskId": id})
@@ -157,7 +157,7 @@ func userProbes() []check.Check {
 					t.NotObserved("the server does not list the tasks to their own user", "")
 				}
 				other := t.Sessions().User(token)
-				defer other.Sessions().Leave()
+				defer other.Sessions().CloseLater()
 				list := listTasks(other)
 				if id := listedTask(list, ids); id != "" {
 					other.Fail("the user's own tasks", id, "tasks/list lists the task %s of another user",
@@ -184,7 +184,7 @@ func userProbes() []check.Check {
 				}
 				ids := requireTasks(t)
 				other := t.Sessions().Another()
-				defer other.Sessions().Leave()
+				defer other.Sessions().CloseLater()
 				list := listTasks(other)
 				if id := listedTask(list, ids); id != "" {
 					other.Fail("no tasks.list, or the client's own tasks", id,
@@ -207,7 +207,7 @@ func userProbes() []check.Check {
 // without a token in a session of its own.
 func judgeSessionVerified(t *check.T) {
 	own := t.Sessions().Another()
-	defer own.Sessions().Leave()
+	defer own.Sessions().CloseLater()
 	const notification = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"mcpcheck-none"}}`
 	if a := postMessage(own, "a notification", notification, withoutToken()); a.exchange.Status < 300 {
 		own.Fail("a refusal", a.describe(), "a notification in the session without a token was accepted")
@@ -248,11 +248,11 @@ const maxStates = 2
 func requireTasks(t *check.T) []string {
 	var out []string
 	for _, task := range taskcalls.Run(t).Trials {
-		if !task.Made() || len(out) == maxStates {
+		if !task.HasTask() || len(out) == maxStates {
 			continue
 		}
-		if t.Try("tasks/get", check.Params{"taskId": task.Id()}).Succeeded() {
-			out = append(out, task.Id())
+		if t.Try("tasks/get", check.Params{"taskId": task.ID()}).Succeeded() {
+			out = append(out, task.ID())
 		}
 	}
 	if len(out) == 0 {

@@ -24,7 +24,7 @@ func safeRequests(t *check.T) []safeRequest {
 	return check.Once(t, safeRequestsKey, func() []safeRequest {
 		var out []safeRequest
 		for _, l := range offer.Lists(t) {
-			if w := offer.Walked(t, l); len(w.Pages) > 0 {
+			if w := offer.WalkOnce(t, l); len(w.Pages) > 0 {
 				out = append(out, safeRequest{l.Method, l.Method, check.Params{}})
 			}
 		}
@@ -43,7 +43,7 @@ func safeReading(t *check.T) (r safeRequest, ok bool) {
 	if !t.Declares("resources") {
 		return r, false
 	}
-	for _, resource := range offer.Walked(t, offer.ResourcesList).Items() {
+	for _, resource := range offer.WalkOnce(t, offer.ResourcesList).Items() {
 		uri := resource.Get("uri").String()
 		if e, err := usage.ReadResource(t, uri); err == nil && check.IsComplete(t, e.Message) {
 			return safeRequest{"resources/read of " + uri, "resources/read", check.Params{"uri": uri}}, true
@@ -56,7 +56,7 @@ func safeReading(t *check.T) (r safeRequest, ok bool) {
 func safeCall(t *check.T) (r safeRequest, ok bool) {
 	for _, tool := range offer.Tools(t) {
 		args := offer.Arguments(t, tool, 1)
-		if !offer.ReadOnly(tool) || offer.OnlyAsTask(t, tool) || len(args) == 0 || check.Has(t, offer.SlowTool(tool)) {
+		if !offer.IsReadOnly(tool) || offer.RequiresTask(t, tool) || len(args) == 0 || check.HasTrait(t, offer.SlowTool(tool)) {
 			continue
 		}
 		params := offer.CallParams(tool, args[0])
@@ -99,7 +99,7 @@ func scopeRefusals(t *check.T) []scopeRefusal {
 				out = append(out, scopeRefusal{a, r})
 			}
 		}
-		user.Sessions().Leave()
+		user.Sessions().CloseLater()
 		return out
 	})
 	if len(all) == 0 {

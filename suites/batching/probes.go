@@ -314,7 +314,7 @@ func errorOrRefusal(
 		return m, true
 	}
 	t.Survives(what)
-	if !posting.RefusedByHTTP(t, from, what) {
+	if !posting.ReportHTTPRefusal(t, from, what) {
 		t.Fail(want, "no answer", "%s was not answered", what)
 	}
 	return m, false
@@ -323,7 +323,7 @@ func errorOrRefusal(
 // expectErrorOrRefusal fails the check unless an answer is an error of a code. Over
 // HTTP a status may refuse the batch as a whole: then any error is right.
 func expectErrorOrRefusal(t *check.T, from int, what string, m wire.Message, code int) {
-	if status := t.HTTP().Status(from); m.Kind == wire.Error && posting.BlamesClient(status) {
+	if status := t.HTTP().Status(from); m.Kind == wire.Error && posting.IsClientError(status) {
 		t.Note("the batch was refused with status %d and %s", status, m.Summary())
 		return
 	}

@@ -128,7 +128,7 @@ func judges() []check.Check {
 					switch {
 					case slices.ContainsFunc(requests, isListen):
 						return true
-					case j.Unreadable(c.Entry):
+					case j.HasUnreadableBefore(c.Entry):
 					case len(requests) == 0:
 						j.Fail(c.Entry, "the server sent a cancellation for the id %s, which no request has",
 							wire.Clip(c.id.Raw, 80))
@@ -149,7 +149,7 @@ func judges() []check.Check {
 // of the answer.
 func judgeAnswerIgnored(j *check.J, c cancelled, answer wire.Entry) bool {
 	for _, e := range j.Sent() {
-		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().IsValid() && !j.Unreadable(e)
+		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().IsValid() && !j.HasUnreadableBefore(e)
 		if isReaction && j.Follows(e, j.Entries()[answer.Index]) && lastReceived(j, e.Index) == answer.Index {
 			j.Fail(e, "the server cancelled its request with id %s, and answered the answer to it with an error",
 				wire.Clip(c.id.Raw, 80))

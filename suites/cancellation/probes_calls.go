@@ -35,7 +35,7 @@ func callProbes() []check.Check {
 					judgeSlowCall(t, w)
 					return
 				}
-				w.Answered(t)
+				w.RequireNoAnswer(t)
 				t.Saw()
 			},
 		},
@@ -55,10 +55,10 @@ func callProbes() []check.Check {
 				if w.Why != "" {
 					t.NotObserved(w.Why, w.Hint)
 				}
-				if w.Fate() == toolcalls.RanToEnd {
-					w.Ignored(t)
+				if w.CallEnd() == toolcalls.RanToEnd {
+					w.EndAsIgnored(t)
 				}
-				w.Stopped(t, "no further reports")
+				w.RequireNoReports(t, "no further reports")
 				t.Saw()
 			},
 		},
@@ -80,8 +80,8 @@ func callProbes() []check.Check {
 					judgeSlowCall(t, w)
 					return
 				}
-				w.Answered(t)
-				w.Stopped(t, "no further messages")
+				w.RequireNoAnswer(t)
+				w.RequireNoReports(t, "no further messages")
 				t.Saw()
 			},
 		},
@@ -123,10 +123,10 @@ func callProbes() []check.Check {
 // for an answer. A failure within a twentieth of that time is an answer to the
 // cancellation. No answer is no evidence: the work may go on. The call has no
 // progress token: whether progress is reported before the session ends is chance.
-func judgeSlowCall(t *check.T, w *toolcalls.Cancelled) {
+func judgeSlowCall(t *check.T, w *toolcalls.Cancellation) {
 	for _, tool := range offer.Tools(t) {
 		args, name := offer.Arguments(t, tool, 1), tool.Get("name").String()
-		isSlow := check.Has(t, offer.SlowTool(tool)) && offer.ReadOnly(tool) && !offer.OnlyAsTask(t, tool)
+		isSlow := check.HasTrait(t, offer.SlowTool(tool)) && offer.IsReadOnly(tool) && !offer.RequiresTask(t, tool)
 		if !isSlow || len(args) == 0 {
 			continue
 		}
@@ -138,7 +138,7 @@ func judgeSlowCall(t *check.T, w *toolcalls.Cancelled) {
 		t.Cancel(running)
 		r := t.TryAnswer(running, t.Timeout()/20)
 		if r.Err == nil && (r.Message.Kind == wire.Error || r.Message.Result().Get("isError").Bool()) {
-			toolcalls.ClosesStream(t, r.Entry)
+			toolcalls.EndIfOverHTTP(t, r.Entry)
 			t.Mark(r.Entry)
 			t.Fail("no answer", r.Message.Summary(),
 				"a call of %q, which takes long, was cancelled and then at once answered with %s", name,

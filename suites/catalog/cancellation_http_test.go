@@ -23,7 +23,7 @@ func TestAnAnswerThatIsRefusedWasNotRead(t *testing.T) {
 		w.event(1, "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r"}}`)
 		w[len(w)-1].At = 2 * time.Second
 		c := find(t, "cancellation.sent.in-progress")
-		if o := check.Look(c, spec.V2025_11_25, wire.TranscriptOf(w)); o.State != want {
+		if o := check.Judge(c, spec.V2025_11_25, wire.TranscriptOf(w)); o.State != want {
 			t.Errorf("our answer was answered with %d: state %d, want %d: %s", status, o.State, want, o.Detail)
 		}
 	}

@@ -56,7 +56,7 @@ func TestAnnotationsAreJudged(t *testing.T) {
 		})
 		var got []string
 		for _, judge := range judgesOf("headers.annotation.") {
-			o := check.Look(judge, spec.V2026_07_28, transcript)
+			o := check.Judge(judge, spec.V2026_07_28, transcript)
 			if o.State == check.Violated || o.State == check.Broken {
 				got = append(got, judge.ID[len("headers.annotation."):])
 			}

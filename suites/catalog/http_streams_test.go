@@ -432,7 +432,7 @@ func TestEventStreamsAreReadAsTheyAre(t *testing.T) {
 			}
 			if k.In.Has(c.rev) {
 				k.Of = wire.Server
-				switch o := check.Look(k, c.rev, wire.TranscriptOf(w)); o.State {
+				switch o := check.Judge(k, c.rev, wire.TranscriptOf(w)); o.State {
 				case check.Violated:
 					wrong = append(wrong, k.ID)
 				case check.Broken:

@@ -23,7 +23,7 @@ func told(t *testing.T, id string, rev spec.Revision, frames ...string) check.Ou
 	}
 	for _, c := range Judges() {
 		if c.ID == id {
-			return check.Look(c, rev, wire.TranscriptOf(all))
+			return check.Judge(c, rev, wire.TranscriptOf(all))
 		}
 	}
 	t.Fatalf("no check %s", id)

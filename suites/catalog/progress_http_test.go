@@ -23,7 +23,7 @@ func TestProgressOnAnotherConnectionIsNotLate(t *testing.T) {
 				`{"progressToken":"t","progress":1}}`),
 		})
 		c := find(t, "progress.ended")
-		if o := check.Look(c, spec.V2025_11_25, session); o.State != want {
+		if o := check.Judge(c, spec.V2025_11_25, session); o.State != want {
 			t.Errorf("a report in exchange %d: state %d, want %d: %s", exchange, o.State, want, o.Detail)
 		}
 	}

@@ -48,7 +48,7 @@ func look(t *testing.T, id string, rev spec.Revision, frames ...string) check.Ou
 	}
 	for _, c := range Judges() {
 		if c.ID == id {
-			return check.Look(c, rev, wire.TranscriptOf(all))
+			return check.Judge(c, rev, wire.TranscriptOf(all))
 		}
 	}
 	t.Fatalf("no check %s", id)
@@ -178,7 +178,7 @@ func TestPingsBelowTheRateAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range judgesOf("ping.") {
-		if o := check.Look(c, spec.V2025_06_18, wire.TranscriptOf(frames)); o.State != check.Kept {
+		if o := check.Judge(c, spec.V2025_06_18, wire.TranscriptOf(frames)); o.State != check.Kept {
 			t.Errorf("%s is in state %d: %s", c.ID, o.State, o.Detail)
 		}
 	}

@@ -26,7 +26,7 @@ func TestRootsMayBeAskedForAtEachChange(t *testing.T) {
 		From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`),
 	}
 	look := func(frames ...wire.Frame) check.State {
-		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(frames)).State
+		return check.Judge(c, spec.V2025_11_25, wire.TranscriptOf(frames)).State
 	}
 	if got := look(call, ask("1"), answer("1"), changed, changed, changed, ask("2"), answer("2"), ask("3"), answer("3"),
 		ask("4"), answer("4")); got == check.Violated {
@@ -43,7 +43,7 @@ func TestParamsOfRequestsForRootsAreJudgedOnce(t *testing.T) {
 	all := Judges()
 	look := func(id string, rev spec.Revision, raw string) check.State {
 		at := slices.IndexFunc(all, func(c check.Check) bool { return c.ID == id })
-		return check.Look(all[at], rev, wire.TranscriptOf([]wire.Frame{{From: wire.Server, Raw: []byte(raw)}})).State
+		return check.Judge(all[at], rev, wire.TranscriptOf([]wire.Frame{{From: wire.Server, Raw: []byte(raw)}})).State
 	}
 	for _, c := range []struct {
 		name          string

@@ -134,7 +134,7 @@ func TestStreamsAreReadAsTheyAre(t *testing.T) {
 			if !strings.HasPrefix(k.ID, "subscriptions.") {
 				continue
 			}
-			switch o := check.Look(k, spec.V2026_07_28, wire.TranscriptOf(c.frames)); o.State {
+			switch o := check.Judge(k, spec.V2026_07_28, wire.TranscriptOf(c.frames)); o.State {
 			case check.Violated:
 				wrong = append(wrong, k.ID)
 			case check.Broken:

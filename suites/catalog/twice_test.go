@@ -44,7 +44,7 @@ func TestAnIDThatNothingHadIsNotAStreamWithoutResponse(t *testing.T) {
 			},
 		})
 		k := find(t, "streamable-http.stream.response")
-		if o := check.Look(k, spec.V2025_11_25, session); o.State != c.want {
+		if o := check.Judge(k, spec.V2025_11_25, session); o.State != c.want {
 			t.Errorf("%s: state %d, want %d: %s", c.response, o.State, c.want, o.Detail)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAnEmptyNameMayBeTakenForAMissingHeader(t *testing.T) {
 			},
 		})
 		k := find(t, "jsonrpc.code.mcp.meaning")
-		if o := check.Look(k, spec.V2026_07_28, session); o.State != want {
+		if o := check.Judge(k, spec.V2026_07_28, session); o.State != want {
 			t.Errorf("with the uri %q: state %d, want %d: %s", uri, o.State, want, o.Detail)
 		}
 	}

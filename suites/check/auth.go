@@ -50,7 +50,7 @@ type secrets struct {
 
 // Guarded returns the same with a record of the tokens that are used, which Hide
 // hides. own is the good token.
-func (a Authorization) Guarded(own string) Authorization {
+func (a Authorization) WithSecrets(own string) Authorization {
 	if a.secrets == nil {
 		a.secrets = &secrets{}
 	}

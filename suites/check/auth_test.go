@@ -10,7 +10,7 @@ import (
 // What a server says of a token is told without it, wherever it says so.
 func TestTokensAreHidden(t *testing.T) {
 	const token, second = "tok+en/1", "other-token"
-	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.Guarded(token)
+	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.WithSecrets(token)
 	a.secrets.add("x") // too short to be one
 	note := "the second is " + second
 	frame := wire.Frame{From: wire.Server, Raw: []byte(`{"error":"` + token + `"}`), HTTP: &wire.HTTP{

@@ -10,13 +10,13 @@ import (
 // Asked is one thing that a server asks the client for, and ClientAnswer how the
 // client answers it; the zero ClientAnswer is no answer.
 type (
-	Asked        = session.HostRequest
-	ClientAnswer = session.HostReply
+	HostRequest = session.HostRequest
+	HostReply   = session.HostReply
 )
 
 // An Ask is one thing that a server was seen to ask for: a request of its own,
 // or an entry of an input_required result (basic/patterns/mrtr).
-type Ask struct {
+type InputRequest struct {
 	Method string
 	Params gjson.Result
 	Key    string     // of the entry; "" for a request
@@ -24,15 +24,15 @@ type Ask struct {
 }
 
 // Asks returns what a message asks the client for; pings are left out.
-func Asks(e wire.Entry) []Ask {
+func InputRequests(e wire.Entry) []InputRequest {
 	m := e.Message
 	switch {
 	case m.Kind == wire.Request && m.Method() != "ping":
-		return []Ask{{Method: m.Method(), Params: m.Params(), Frame: e}}
+		return []InputRequest{{Method: m.Method(), Params: m.Params(), Frame: e}}
 	case session.IsInputRequired(m):
-		var out []Ask
+		var out []InputRequest
 		m.Result().Get("inputRequests").ForEach(func(key, entry gjson.Result) bool {
-			out = append(out, Ask{
+			out = append(out, InputRequest{
 				Method: entry.Get("method").String(), Params: entry.Get("params"), Key: key.String(), Frame: e,
 			})
 			return true
@@ -43,19 +43,19 @@ func Asks(e wire.Entry) []Ask {
 }
 
 // Asks returns what the judged side, a server, asked the client for, in order.
-func (j *J) Asks() []Ask {
-	return Derived(j, "asks", func() []Ask {
-		var out []Ask
+func (j *J) InputRequests() []InputRequest {
+	return Derived(j, "asks", func() []InputRequest {
+		var out []InputRequest
 		for _, e := range j.Sent() {
-			out = append(out, Asks(e)...)
+			out = append(out, InputRequests(e)...)
 		}
 		return out
 	})
 }
 
 // Requests returns what the server asked for from a frame on.
-func (c Client) Requests(from int) []Ask {
-	var out []Ask
+func (c Client) Requests(from int) []InputRequest {
+	var out []InputRequest
 	for _, e := range c.t.s.EntriesFrom(from) {
 		if e.From != wire.Server {
 			continue
@@ -63,7 +63,7 @@ func (c Client) Requests(from int) []Ask {
 		for _, part := range e.Message.Elements() {
 			one := e
 			one.Message = part
-			out = append(out, Asks(one)...)
+			out = append(out, InputRequests(one)...)
 		}
 	}
 	return out
@@ -72,7 +72,7 @@ func (c Client) Requests(from int) []Ask {
 // Answer has f answer what the server asks for until the body ends, in place of the
 // host that agrees to everything. f is called on another goroutine. If f returns
 // the zero ClientAnswer, the body may answer by Send.
-func (c Client) Answer(f func(Asked) ClientAnswer) {
+func (c Client) Answer(f func(HostRequest) HostReply) {
 	c.t.s.OverrideHost(f)
 	*c.t.undo = append(*c.t.undo, func() { c.t.s.OverrideHost(nil) })
 }

@@ -126,7 +126,7 @@ func (v *View) ExchangeOf(e wire.Entry) *Heard {
 // Fail does.
 func (j *J) FailAt(m Moment, format string, args ...any) {
 	if j.out.State == Violated {
-		j.out.further(fmt.Sprintf(format, args...))
+		j.out.noteFurther(fmt.Sprintf(format, args...))
 		return
 	}
 	j.out.State = Violated

@@ -36,7 +36,7 @@ type View struct {
 	frame      []int // of the transcript, by entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
-	said       map[wire.Role][]wire.Entry // once it was asked for
+	byRole     map[wire.Role][]wire.Entry // once it was asked for
 	derived    map[string]any
 }
 
@@ -51,7 +51,7 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 	}
 	return &View{
 		rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t,
-		said: map[wire.Role][]wire.Entry{}, derived: map[string]any{},
+		byRole: map[wire.Role][]wire.Entry{}, derived: map[string]any{},
 	}
 }
 
@@ -63,7 +63,7 @@ func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
 
 // underWay is how long a message may be under way on one connection while
 // another has come on a second.
-const underWay = time.Second
+const maxTransit = time.Second
 
 // Follows tells whether one message was certainly sent after another had come or
 // gone. Over HTTP the order in which they are recorded says so only for what came
@@ -78,15 +78,15 @@ func (v *View) Follows(later, earlier wire.Entry) bool {
 		return true
 	case v.ExchangeOf(later) != nil && v.ExchangeOf(later).Field("Last-Event-ID") != "":
 		return false
-	case later.At-earlier.At >= underWay:
+	case later.At-earlier.At >= maxTransit:
 		return true
 	}
-	return v.begun()[later.HTTP.Exchange] > v.frame[earlier.Index]
+	return v.exchangeStarts()[later.HTTP.Exchange] > v.frame[earlier.Index]
 }
 
 // begun returns the frame of the transcript by which the client began each
 // exchange.
-func (v *View) begun() map[int]int {
+func (v *View) exchangeStarts() map[int]int {
 	const key = "exchanges begun"
 	if known, ok := v.derived[key].(map[int]int); ok {
 		return known
@@ -108,13 +108,13 @@ func (v *View) begun() map[int]int {
 // the frame that it came in. A frame that was cut by us is left out: what it
 // was is not known. Like all that judges are given it is theirs to read, not to
 // change: others are given the same.
-func (j *J) Sent() []wire.Entry { return j.from(j.Of) }
+func (j *J) Sent() []wire.Entry { return j.messagesOf(j.Of) }
 
 // Received returns the messages that the judged side was sent.
-func (j *J) Received() []wire.Entry { return j.from(j.Of.Peer()) }
+func (j *J) Received() []wire.Entry { return j.messagesOf(j.Of.Peer()) }
 
-func (v *View) from(who wire.Role) []wire.Entry {
-	if out, known := v.said[who]; known {
+func (v *View) messagesOf(who wire.Role) []wire.Entry {
+	if out, known := v.byRole[who]; known {
 		return out
 	}
 	out := make([]wire.Entry, 0, len(v.entries)/2+1)
@@ -132,8 +132,8 @@ func (v *View) from(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	v.said[who] = slices.Clip(out) // who appends to it gets a copy
-	return v.said[who]
+	v.byRole[who] = slices.Clip(out) // who appends to it gets a copy
+	return v.byRole[who]
 }
 
 // Derived returns what make made of the session when a judge of the same role
@@ -152,7 +152,7 @@ func (v *View) Ending() *wire.Ending { return v.ending }
 
 // Due returns how long answers of the judged side were waited for; 10 seconds
 // where the recording does not tell.
-func (j *J) Due() time.Duration {
+func (j *J) AnswerTimeout() time.Duration {
 	if j.transcript.AnswerTimeout > 0 {
 		return j.transcript.AnswerTimeout
 	}
@@ -166,7 +166,7 @@ func (j *J) Saw() { j.saw++ }
 // ones say is noted.
 func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if j.out.State == Violated {
-		j.out.further(fmt.Sprintf(format, args...))
+		j.out.noteFurther(fmt.Sprintf(format, args...))
 		return
 	}
 	j.out.State = Violated
@@ -199,7 +199,7 @@ func (j *J) Capabilities(of wire.Role) gjson.Result {
 }
 
 func (j *J) capabilities(of wire.Role) gjson.Result {
-	for _, e := range j.from(of) {
+	for _, e := range j.messagesOf(of) {
 		m := e.Message
 		switch {
 		case of == wire.Server && m.Kind == wire.Result &&
@@ -225,8 +225,8 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 // was read all the same, or a member of the request stands twice, of which either
 // may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
-	asked := j.asked(response)
-	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.DuplicateKeys) > 0 || j.Garbled(response) {
+	asked := j.requestsBefore(response)
+	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.DuplicateKeys) > 0 || j.MatchesInvalidJSON(response) {
 		return wire.Entry{}, false
 	}
 	return asked[0], true
@@ -234,7 +234,7 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 
 // Garbled tells whether what is no JSON, before a response and from the other side,
 // seems to have its id.
-func (j *J) Garbled(response wire.Entry) bool {
+func (j *J) MatchesInvalidJSON(response wire.Entry) bool {
 	side := response.From.Peer()
 	broken := Derived(j, "garbled by the "+string(side), func() (out []wire.Entry) {
 		for _, e := range j.entries {
@@ -245,12 +245,12 @@ func (j *J) Garbled(response wire.Entry) bool {
 		return out
 	})
 	return slices.ContainsFunc(broken, func(e wire.Entry) bool {
-		return e.Index < response.Index && seemsToHave(e.Raw, response.Message.ID().Raw)
+		return e.Index < response.Index && mayHoldID(e.Raw, response.Message.ID().Raw)
 	})
 }
 
 // seemsToHave tells whether a member id with a value stands in bytes.
-func seemsToHave(raw []byte, id string) bool {
+func mayHoldID(raw []byte, id string) bool {
 	for {
 		_, rest, found := bytes.Cut(raw, []byte(`"id"`))
 		if !found || id == "" {
@@ -266,13 +266,13 @@ func seemsToHave(raw []byte, id string) bool {
 
 // Asked tells whether anything before a response, from the other side, had its
 // id.
-func (j *J) Asked(response wire.Entry) bool { return len(j.asked(response)) > 0 }
+func (j *J) HasRequest(response wire.Entry) bool { return len(j.requestsBefore(response)) > 0 }
 
-func (j *J) asked(response wire.Entry) []wire.Entry {
+func (j *J) requestsBefore(response wire.Entry) []wire.Entry {
 	side := response.From.Peer()
 	byID := Derived(j, "asked by the "+string(side), func() map[string][]wire.Entry {
 		out := map[string][]wire.Entry{}
-		for _, e := range j.from(side) {
+		for _, e := range j.messagesOf(side) {
 			if e.Message.IsResponse() {
 				continue
 			}
@@ -298,7 +298,7 @@ func (j *J) asked(response wire.Entry) []wire.Entry {
 // Unreadable tells whether the judged side was sent, before a frame, anything
 // whose id could not be read: no JSON, no request, a batch, or an id that
 // is none.
-func (j *J) Unreadable(before wire.Entry) bool {
+func (j *J) HasUnreadableBefore(before wire.Entry) bool {
 	first := Derived(j, "first unreadable", func() int {
 		return slices.IndexFunc(j.entries, func(e wire.Entry) bool {
 			return e.From != j.Of && !e.Message.IsIdentifiable()

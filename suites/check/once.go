@@ -27,7 +27,7 @@ func Once[V any](t *T, key Key[V], compute func() V) V {
 }
 
 // Known returns what Once keeps for a key; ok is false if nothing was computed.
-func Known[V any](t *T, key Key[V]) (v V, ok bool) {
+func Cached[V any](t *T, key Key[V]) (v V, ok bool) {
 	kept, ok := t.pool.Cached(key.name)
 	if ok {
 		v = kept.(V)
@@ -40,7 +40,7 @@ func Known[V any](t *T, key Key[V]) (v V, ok bool) {
 type Trait string
 
 // Learn records a trait.
-func Learn(t *T, trait Trait) { t.pool.SetTargetTrait(string(trait)) }
+func SetTrait(t *T, trait Trait) { t.pool.SetTargetTrait(string(trait)) }
 
 // Has reports whether a trait was recorded.
-func Has(t *T, trait Trait) bool { return t.pool.HasTargetTrait(string(trait)) }
+func HasTrait(t *T, trait Trait) bool { return t.pool.HasTargetTrait(string(trait)) }

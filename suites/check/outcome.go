@@ -27,25 +27,25 @@ const (
 
 // An Outcome is what running one body came to.
 type Outcome struct {
-	State     State
-	Detail    string // what happened, in one sentence
-	Expected  string
-	Got       string
-	Notes     []string
-	Cause     string // what kept it from running
-	Hint      string // what would let it observe something
-	Took      time.Duration
-	Killed    bool         // the session no longer answered after it
-	Frames    []wire.Frame // of the session, for a state other than Kept
-	unsent    bool         // a stimulus could not be sent
-	saw       int          // evidence that the rule was kept
-	forbidden []watched    // messages that must not come until the sessions end
-	awaited   []watched    // missing messages, which may come until the sessions end
+	State        State
+	Detail       string // what happened, in one sentence
+	Expected     string
+	Got          string
+	Notes        []string
+	Cause        string // what kept it from running
+	Hint         string // what would let it observe something
+	Took         time.Duration
+	EndedSession bool             // the session no longer answered after it
+	Frames       []wire.Frame     // of the session, for a state other than Kept
+	unsent       bool             // a stimulus could not be sent
+	saw          int              // evidence that the rule was kept
+	forbidden    []awaitedMessage // messages that must not come until the sessions end
+	awaited      []awaitedMessage // missing messages, which may come until the sessions end
 }
 
 // watched is a message that is looked for until the session ends.
-type watched struct {
-	ban        *session.Watch
+type awaitedMessage struct {
+	watch      *session.Watch
 	transcript *wire.Transcript
 	from       int
 }
@@ -53,10 +53,10 @@ type watched struct {
 // Late returns the outcome as it stands now that the sessions have ended: an
 // answer may have come after the body returned, one that was forbidden or one
 // that was missed.
-func (o Outcome) Late() Outcome {
+func (o Outcome) AtSessionEnd() Outcome {
 	if o.State == Violated {
 		for _, w := range o.awaited {
-			if hit := w.ban.Found(); hit != nil {
+			if hit := w.watch.Found(); hit != nil {
 				return Outcome{
 					State: Kept, Took: o.Took, Notes: append(o.Notes,
 						"the answer came only after later requests were answered: "+hit.Message.Summary()),
@@ -68,9 +68,9 @@ func (o Outcome) Late() Outcome {
 		return o
 	}
 	for _, w := range o.forbidden {
-		if hit := w.ban.Found(); hit != nil {
+		if hit := w.watch.Found(); hit != nil {
 			o.State = Violated
-			o.Expected = w.ban.Description
+			o.Expected = w.watch.Description
 			o.Got = hit.Message.Summary()
 			o.Detail = "a forbidden answer came: " + o.Got
 			o.Frames = excerpt(w.transcript, w.from, hit.Index)
@@ -85,7 +85,7 @@ func (o Outcome) Late() Outcome {
 const maxFurther, maxAlike = 4, 2
 
 // further notes what else violates the rule, if it says anything new.
-func (o *Outcome) further(detail string) {
+func (o *Outcome) noteFurther(detail string) {
 	if detail == o.Detail || slices.Contains(o.Notes, also+detail) {
 		return
 	}

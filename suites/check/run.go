@@ -61,7 +61,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 			return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 		}
 		if env.Pool.RateLimitedCount() > limited {
-			return turnedAway(Outcome{Detail: err.Error()}), false
+			return rateLimitedOutcome(Outcome{Detail: err.Error()}), false
 		}
 		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}, false
 	}
@@ -89,18 +89,18 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 	if out.State == Broken {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
-	t.after(c, &out)
-	forgotten = (out.State == Violated || out.Killed) && s.EndedByServer()
+	t.checkSession(c, &out)
+	forgotten = (out.State == Violated || out.EndedSession) && s.EndedByServer()
 	if env.Pool.RateLimitedCount() > limited && (out.State == Violated || out.State == Kept) {
-		return turnedAway(out), forgotten
+		return rateLimitedOutcome(out), forgotten
 	}
 	return out, forgotten
 }
 
 // turnedAway is what a body comes to that met a limit on the rate of requests:
 // neither a refusal nor a missing answer is for what it asked.
-func turnedAway(was Outcome) Outcome {
-	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes, Killed: was.Killed}
+func rateLimitedOutcome(was Outcome) Outcome {
+	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes, EndedSession: was.EndedSession}
 	if was.Detail != "" {
 		out.Notes = append(out.Notes, "with it: "+was.Detail)
 	}
@@ -135,7 +135,7 @@ func (t *T) body(probe func(*T)) {
 
 // after leaves the sessions as the next check may find them. A session of the
 // check's own is ended. A shared one is asked whether it lives.
-func (t *T) after(c Check, out *Outcome) {
+func (t *T) checkSession(c Check, out *Outcome) {
 	if c.Session.Alone() {
 		go t.s.Close()
 		return
@@ -150,7 +150,7 @@ func (t *T) after(c Check, out *Outcome) {
 	if live == session.Alive || t.ctx.Err() != nil {
 		return
 	}
-	out.Killed = true
+	out.EndedSession = true
 	if over := t.s.ConnectionError(); over != nil {
 		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
 	} else {
@@ -160,12 +160,12 @@ func (t *T) after(c Check, out *Outcome) {
 }
 
 // Look runs a judge over one transcript.
-func Look(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
-	return NewView(rev, transcript).Look(c)
+func Judge(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
+	return NewView(rev, transcript).Judge(c)
 }
 
 // Look runs a judge over the transcript.
-func (v *View) Look(c Check) (out Outcome) {
+func (v *View) Judge(c Check) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
 	j := &J{Rev: v.rev, Facts: v.facts, Of: c.Of, View: v, out: &Outcome{}}
@@ -193,10 +193,10 @@ func (v *View) Look(c Check) (out Outcome) {
 // violates decides, and what others violate is noted; else one that kept it. It
 // applies to the server if it does in any of them: in one that was not opened
 // nothing is declared.
-func LookAll(c Check, sessions []*View) Outcome {
+func JudgeAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: c.Idle, Hint: c.Hint}
 	for i, v := range sessions {
-		o := v.Look(c)
+		o := v.Judge(c)
 		o.Took += best.Took
 		switch {
 		case o.State == Broken:
@@ -204,7 +204,7 @@ func LookAll(c Check, sessions []*View) Outcome {
 		case best.State == Violated:
 			best.Took = o.Took
 			if o.State == Violated {
-				best.further(o.Detail)
+				best.noteFurther(o.Detail)
 			}
 		case o.State == Violated:
 			best = o

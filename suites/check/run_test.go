@@ -22,7 +22,7 @@ func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
 			j.Saw()
 		}
 	}}
-	o := LookAll(c, []*View{session("a"), session("b"), session("a")})
+	o := JudgeAll(c, []*View{session("a"), session("b"), session("a")})
 	if want := []string{"a", "b"}; !slices.Equal(o.Notes, want) {
 		t.Errorf("notes %q, want %q", o.Notes, want)
 	}
@@ -43,7 +43,7 @@ func TestFurtherViolationsAreNoted(t *testing.T) {
 		}
 		return NewView(spec.V2025_11_25, transcript)
 	}
-	o := LookAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
+	o := JudgeAll(c, []*View{session("a", "a", "b", "b1", "b2", "b3"), session("a"), session("c")})
 	if want := []string{
 		"also: method b", "also: method b1", "also: method b2", "also: method c",
 	}; o.State != Violated || o.Detail != "method a" || !slices.Equal(o.Notes, want) {
@@ -65,7 +65,7 @@ func TestAJudgeAppliesIfItDoesInAnySession(t *testing.T) {
 		NotApplicable: {session(`{}`), session(`{}`)},
 		NotObserved:   {session(`{}`), session(`{"tasks":{}}`), session(`{}`)},
 	} {
-		if o := LookAll(c, sessions); o.State != want {
+		if o := JudgeAll(c, sessions); o.State != want {
 			t.Errorf("the judge came to %v, want %v: %s", o.State, want, o.Detail)
 		}
 	}

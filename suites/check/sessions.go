@@ -11,27 +11,27 @@ import (
 func (s Sessions) Open() session.Opening { return s.t.s.Open(s.t.ctx, s.t.pool.StartTimeout()) }
 
 // Another returns the handle of a second session at the same revision.
-func (s Sessions) Another() *T { return s.t.beside(s.t.pool.NewSession(s.t.ctx)) }
+func (s Sessions) Another() *T { return s.t.handleOn(s.t.pool.NewSession(s.t.ctx)) }
 
 // Unopened returns the handle of a second session in which nothing was sent.
-func (s Sessions) Unopened() *T { return s.t.beside(s.t.pool.Unopened(s.t.ctx)) }
+func (s Sessions) Unopened() *T { return s.t.handleOn(s.t.pool.Unopened(s.t.ctx)) }
 
 // UnopenedAt returns the handle of a second session in which nothing was sent and
 // that is used at another revision. The judges of this revision do not see it.
 func (s Sessions) UnopenedAt(rev spec.Revision) *T {
-	return s.t.beside(s.t.pool.UnopenedAt(s.t.ctx, rev))
+	return s.t.handleOn(s.t.pool.UnopenedAt(s.t.ctx, rev))
 }
 
 // As returns the handle of a second session at the same revision, in which the
 // client is another host.
 func (s Sessions) As(host *session.Host) *T {
-	return s.t.beside(s.t.pool.NewSessionWithHost(s.t.ctx, host))
+	return s.t.handleOn(s.t.pool.NewSessionWithHost(s.t.ctx, host))
 }
 
 // User returns the handle of a second session at the same revision, whose requests
 // carry another bearer token.
 func (s Sessions) User(token string) *T {
-	return s.t.beside(s.t.pool.NewSessionWithToken(s.t.ctx, token))
+	return s.t.handleOn(s.t.pool.NewSessionWithToken(s.t.ctx, token))
 }
 
 // TryUser is like User but returns why no session could be opened.
@@ -41,7 +41,7 @@ func (s Sessions) TryUser(token string) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.t.beside(opened, nil), nil
+	return s.t.handleOn(opened, nil), nil
 }
 
 // Use returns the handle of this check on the session of another handle, such as
@@ -54,7 +54,7 @@ func (s Sessions) Use(other *T) *T {
 }
 
 // Leave ends a second session without waiting for its end.
-func (s Sessions) Leave() { go s.t.s.Close() }
+func (s Sessions) CloseLater() { go s.t.s.Close() }
 
 // End closes the input of the server and returns how it ended.
 func (s Sessions) End() wire.Ending {
@@ -62,7 +62,7 @@ func (s Sessions) End() wire.Ending {
 	return *s.t.s.Ending()
 }
 
-func (t *T) beside(s *session.Session, err error) *T {
+func (t *T) handleOn(s *session.Session, err error) *T {
 	if err != nil {
 		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no other session for this check"
 		panic(stop{})

@@ -174,7 +174,9 @@ func (t *T) Timeout() time.Duration { return t.pool.Timeout() }
 
 // Request sends a request and returns its answer, a result or an error. A missing
 // answer fails the check.
-func (t *T) Request(method string, params Params) wire.Message { return t.Due(t.Try(method, params)) }
+func (t *T) Request(method string, params Params) wire.Message {
+	return t.RequireAnswer(t.Try(method, params))
+}
 
 // Try sends a request and returns its answer, or why there is none.
 func (t *T) Try(method string, params Params) Reply {
@@ -183,8 +185,8 @@ func (t *T) Try(method string, params Params) Reply {
 
 // Due returns the message of a reply. A missing answer fails the check; a request
 // that could not be sent makes it not observed.
-func (t *T) Due(r Reply) wire.Message {
-	t.due(r.Err)
+func (t *T) RequireAnswer(r Reply) wire.Message {
+	t.require(r.Err)
 	t.mark = r.Index
 	return r.Message
 }
@@ -209,7 +211,7 @@ func (t *T) reply(e wire.Entry, err error) Reply {
 	return Reply{Entry: e, Err: err}
 }
 
-func (t *T) due(err error) {
+func (t *T) require(err error) {
 	if err == nil {
 		return
 	}
@@ -238,7 +240,7 @@ func (t *T) due(err error) {
 // interrupted ends the body if the run has ended.
 func (t *T) interrupted() {
 	if t.ctx.Err() != nil {
-		t.due(t.ctx.Err())
+		t.require(t.ctx.Err())
 	}
 }
 
@@ -249,7 +251,7 @@ func (t *T) Start(method string, params Params, id ...wire.ID) *Call {
 		of = id[0]
 	}
 	c, err := t.s.StartWithID(t.ctx, of, method, params)
-	t.due(err)
+	t.require(err)
 	return c
 }
 
@@ -261,7 +263,7 @@ func (t *T) TryStart(method string, params Params) (*Call, error) {
 }
 
 // Answer returns the answer to a call. A missing answer fails the check.
-func (t *T) Answer(c *Call) wire.Message { return t.Due(t.reply(c.Answer(t.ctx))) }
+func (t *T) Answer(c *Call) wire.Message { return t.RequireAnswer(t.reply(c.Answer(t.ctx))) }
 
 // TryAnswer returns the answer to a call if one comes in the given time.
 func (t *T) TryAnswer(c *Call, within time.Duration) Reply {
@@ -280,7 +282,7 @@ func (t *T) Cancel(c *Call) {
 // Notify sends a notification and returns the index of its frame.
 func (t *T) Notify(method string, params Params) int {
 	at, err := t.s.Notify(t.ctx, method, params)
-	t.due(err)
+	t.require(err)
 	return at
 }
 
@@ -295,7 +297,7 @@ func TryNotify(t *T, method string, params Params) error {
 // frame.
 func (t *T) Send(raw string) int {
 	at, err := t.s.Send(t.ctx, []byte(raw))
-	t.due(err)
+	t.require(err)
 	return at
 }
 
@@ -311,7 +313,7 @@ func (t *T) SendChunks(pause func(first int), chunks ...string) int {
 		raw[i] = []byte(c)
 	}
 	at, err := t.s.SendChunksWithPause(t.ctx, pause, raw...)
-	t.due(err)
+	t.require(err)
 	return at
 }
 
@@ -345,7 +347,7 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 			}
 		}
 	}
-	t.out.awaited = append(t.out.awaited, watched{hope, t.s.Transcript, from})
+	t.out.awaited = append(t.out.awaited, awaitedMessage{hope, t.s.Transcript, from})
 	return wire.Message{}, false
 }
 
@@ -354,7 +356,7 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 // session ends.
 func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
 	ban := t.s.Forbid(what, from, match)
-	t.out.forbidden = append(t.out.forbidden, watched{ban, t.s.Transcript, from})
+	t.out.forbidden = append(t.out.forbidden, awaitedMessage{ban, t.s.Transcript, from})
 	if err := t.s.AwaitBarrier(t.ctx); err != nil && ban.Found() == nil {
 		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err), "")
 	}

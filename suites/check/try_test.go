@@ -96,7 +96,7 @@ func TestLearningIsOfTheServer(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.DefaultOptions())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
 		spec.V2025_11_25)}
-	if Learn(one, "slow"); !Has(other, "slow") || Has(other, "quick") {
+	if SetTrait(one, "slow"); !HasTrait(other, "slow") || HasTrait(other, "quick") {
 		t.Error("what was learnt at one revision is not known at the other, or more is")
 	}
 	n := 0

@@ -25,16 +25,16 @@ func TestJudgesDoNotCountFramesOfTheTransport(t *testing.T) {
 		raw(wire.Server, `{"jsonrpc":"2.0","id":2,"result":{"at":"fault"}}`),
 	}))
 	known := map[string]bool{}
-	o := view.Look(Check{Of: wire.Server, Judge: func(j *J) {
+	o := view.Judge(Check{Of: wire.Server, Judge: func(j *J) {
 		for _, e := range j.Sent() {
-			if j.Entries()[e.Index].At != e.At || !j.Asked(e) {
+			if j.Entries()[e.Index].At != e.At || !j.HasRequest(e) {
 				t.Errorf("entry %d is not found", e.Index)
 			}
 			_, known[e.Message.ID().Raw] = j.RequestOf(e)
 			if e.Message.Result().Get("at").Exists() {
 				j.Fail(e, "at fault")
 			}
-			if !j.Unreadable(e) {
+			if !j.HasUnreadableBefore(e) {
 				t.Errorf("entry %d has nothing unreadable before it", e.Index)
 			}
 		}

@@ -26,8 +26,8 @@ func judges() []check.Check {
 			// schema of 2026-07-28 limits it.
 			Judge: func(j *check.J) {
 				places := []string{"/completion", "/completion/values", "/completion/values/*"}
-				check.Each(j, transcript.CompleteResults(j, "CompleteResult"), func(h transcript.Checked) bool {
-					for _, v := range h.Broken {
+				check.Each(j, transcript.CompleteResults(j, "CompleteResult"), func(h transcript.Validated) bool {
+					for _, v := range h.Violations {
 						if v.Keyword != "maxItems" && transcript.PointerMatches(v.Pointer(), places) {
 							j.Fail(h.Entry, "%s: %s", h.Name, v)
 							break

@@ -43,7 +43,7 @@ func capabilityProbes() []check.Check {
 			Probe: func(t *check.T) {
 				requireCapabilities(t)
 				if t.Declares("completions") {
-					if slices.ContainsFunc(completed(t), func(c usage.Completed) bool { return len(c.Values()) > 0 }) {
+					if slices.ContainsFunc(completed(t), func(c usage.Completion) bool { return len(c.Values()) > 0 }) {
 						t.Saw()
 					}
 					return
@@ -93,7 +93,7 @@ func resultProbes() []check.Check {
 			// Any other error may be right for one argument. discover.capabilities judges a
 			// server that declares completions and does not know the method at all.
 			Probe: func(t *check.T) {
-				isKnown := func(c usage.Completed) bool { return !isMethodUnknown(c.Answer.Message) }
+				isKnown := func(c usage.Completion) bool { return !isMethodUnknown(c.Answer.Message) }
 				if t.Facts.Stateless && !slices.ContainsFunc(completed(t), isKnown) {
 					t.NotObserved(methodUnknown, "")
 				}
@@ -130,7 +130,7 @@ func resultProbes() []check.Check {
 					params := c.Params(t)
 					params["argument"] = check.Params{"name": c.Name, "value": sent}
 					m := t.Request("completion/complete", params)
-					again := usage.Completed{Answer: wire.Entry{Message: m}}.Values()
+					again := usage.Completion{Answer: wire.Entry{Message: m}}.Values()
 					switch at := slices.Index(again, sent); {
 					case at > 0:
 						t.Fail(sent+" first", strings.Join(again[:at+1], ", "),
@@ -170,13 +170,13 @@ func resultProbes() []check.Check {
 // other arguments of the same prompt or template. They are values that the server
 // proposed: it may refuse any others. If there are none the context is empty.
 func expectContextAccepted(t *check.T) {
-	var best *usage.Completed
+	var best *usage.Completion
 	var filledIn map[string]string
 	for _, c := range completed(t) {
 		if c.Err != nil || c.Answer.Message.Kind != wire.Result || len(c.Filled) > 0 {
 			continue
 		}
-		if others := usage.Fillings(t).ProposedBeside(c); best == nil || len(others) > len(filledIn) {
+		if others := usage.SurveyCompletions(t).ProposedBeside(c); best == nil || len(others) > len(filledIn) {
 			best, filledIn = &c, others
 		}
 	}
@@ -199,11 +199,11 @@ func requireCapabilities(t *check.T) {
 
 // completed returns the completions of what the server lists. The body ends if there
 // are none.
-func completed(t *check.T) []usage.Completed {
+func completed(t *check.T) []usage.Completion {
 	if !usage.HasCompletion(t) {
 		t.NotApplicable("the server does not declare completions")
 	}
-	all := usage.Fillings(t).Completions
+	all := usage.SurveyCompletions(t).Completions
 	if len(all) == 1 && !t.Facts.CompletionCapability && isMethodUnknown(all[0].Answer.Message) {
 		t.NotApplicable("the server has no completions")
 	}
@@ -220,8 +220,8 @@ var undeclaredCompletionKey = check.NewKey[wire.Message]("undeclared completion"
 func undeclaredCompletion(t *check.T) wire.Message {
 	return check.Once(t, undeclaredCompletionKey, func() wire.Message {
 		params := usage.CompletionParams(offer.UnknownPrompt)
-		if blanks := slices.Concat(usage.PromptBlanks(t), usage.TemplateBlanks(t)); len(blanks) > 0 {
-			params = usage.Completed{Of: blanks[0], Name: blanks[0].Names[0]}.Params(t)
+		if blanks := slices.Concat(usage.CompletablePrompts(t), usage.CompletableTemplates(t)); len(blanks) > 0 {
+			params = usage.Completion{Of: blanks[0], Name: blanks[0].Names[0]}.Params(t)
 		}
 		return t.Request("completion/complete", params)
 	})
@@ -237,8 +237,8 @@ func isMethodUnknown(m wire.Message) bool {
 }
 
 // describe names a prompt or a resource template in a detail.
-func describe(b *usage.Blank) string {
-	if b.Uris != nil {
+func describe(b *usage.Completable) string {
+	if b.URIs != nil {
 		return "the template " + b.Entry.Get("uriTemplate").Str
 	}
 	return "the prompt " + b.Entry.Get("name").Str

@@ -45,7 +45,7 @@ func inputProbes() []check.Check {
 			// jsonrpc.params.invalid judges requests of all methods without any params.
 			Probe: func(t *check.T) {
 				ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}
-				if blanks := slices.Concat(usage.PromptBlanks(t), usage.TemplateBlanks(t)); len(blanks) > 0 {
+				if blanks := slices.Concat(usage.CompletablePrompts(t), usage.CompletableTemplates(t)); len(blanks) > 0 {
 					ref = blanks[0].Ref
 				}
 				m := t.Request("completion/complete", check.Params{"ref": ref})
@@ -67,7 +67,7 @@ func inputProbes() []check.Check {
 			// Judges judge the shape of a result.
 			Probe: func(t *check.T) {
 				for _, c := range unusualInputs(t) {
-					if c.reply.Err != nil && posting.StatusBlamingClient(c.reply.Err) == 0 {
+					if c.reply.Err != nil && posting.ClientErrorStatus(c.reply.Err) == 0 {
 						t.Fail("an answer", "none", "a completion %s: %v", c.what, c.reply.Err)
 					}
 					t.Saw()
@@ -86,7 +86,7 @@ func inputProbes() []check.Check {
 			// Over HTTP a status may refuse it without a message.
 			Probe: func(t *check.T) {
 				for _, c := range unusualInputs(t) {
-					refused := posting.StatusBlamingClient(c.reply.Err) != 0
+					refused := posting.ClientErrorStatus(c.reply.Err) != 0
 					if !c.invalid || c.reply.Err != nil && !refused {
 						continue
 					}
@@ -121,7 +121,7 @@ func unusualInputs(t *check.T) []unusualInput {
 		for _, c := range unusualInputsOf(all[0].Of.Ref, all[0].Name) {
 			c.reply = t.Try("completion/complete", c.params)
 			out = append(out, c)
-			if c.reply.Err != nil && posting.StatusBlamingClient(c.reply.Err) == 0 {
+			if c.reply.Err != nil && posting.ClientErrorStatus(c.reply.Err) == 0 {
 				break
 			}
 		}

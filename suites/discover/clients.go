@@ -56,7 +56,7 @@ func clientJudges() []check.Check {
 					case !transcript.IsStatelessRequest(m) || list.Kind != wire.Result:
 						continue
 					}
-					version := transcript.MetaField(m, spec.MetaProtocolVersion).String()
+					version := transcript.MetaMember(m, spec.MetaProtocolVersion).String()
 					if !transcript.ListsVersion(list, version) {
 						listed := list.Result().Get("supportedVersions").Raw
 						j.Fail(e, "%s names the version %q, which the server did not list: %s",
@@ -108,7 +108,7 @@ func clientJudges() []check.Check {
 						}
 					}
 				}
-				if asked >= 0 && transcript.WentOn(j.Entries(), asked) {
+				if asked >= 0 && transcript.HasContinued(j.Entries(), asked) {
 					j.Saw()
 				}
 			},
@@ -133,7 +133,7 @@ func judgeNoInitialize(j *check.J, kind wire.Kind) {
 		if !ok || answer.Message.Kind != kind || !transcript.IsStatelessAnswer(answer.Message) {
 			continue
 		}
-		version := transcript.MetaField(request.Message, spec.MetaProtocolVersion).String()
+		version := transcript.MetaMember(request.Message, spec.MetaProtocolVersion).String()
 		if kind == wire.Result && !transcript.ListsVersion(answer.Message, version) {
 			continue
 		}
@@ -144,7 +144,7 @@ func judgeNoInitialize(j *check.J, kind wire.Kind) {
 				return
 			}
 		}
-		if kind == wire.Result && transcript.WentOn(j.Entries(), answer.Index) || j.Ending() != nil {
+		if kind == wire.Result && transcript.HasContinued(j.Entries(), answer.Index) || j.Ending() != nil {
 			j.Saw()
 		}
 	}

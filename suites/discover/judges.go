@@ -60,7 +60,7 @@ func judges() []check.Check {
 						return false
 					}
 					request, ok := j.RequestOf(e)
-					version := transcript.MetaField(request.Message, spec.MetaProtocolVersion).String()
+					version := transcript.MetaMember(request.Message, spec.MetaProtocolVersion).String()
 					if !ok || !listed[version] {
 						return false
 					}

@@ -57,7 +57,7 @@ func probes() []check.Check {
 					return
 				}
 				first := t.Sessions().Unopened()
-				defer first.Sessions().Leave()
+				defer first.Sessions().CloseLater()
 				match.Expect(first, first.Request(method, nil)).To(match.BeResult(),
 					"%s is served after server/discover, but not as the first request", method)
 				t.Saw()

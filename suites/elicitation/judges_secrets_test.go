@@ -15,7 +15,7 @@ func TestFailsOnlyFieldsThatAreCertainlySecrets(t *testing.T) {
 	judge := func(params string) check.State {
 		request := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":` + params + `}`
 		frame := wire.Frame{From: wire.Server, Raw: []byte(request)}
-		return check.Look(c, spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{frame})).State
+		return check.Judge(c, spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{frame})).State
 	}
 	form := func(properties string) string {
 		return `{"message":"Your password, please","requestedSchema":{"type":"object","properties":` + properties + `}}`

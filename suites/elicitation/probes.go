@@ -50,21 +50,21 @@ func probes() []check.Check {
 			// may do without it. elicitation.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
 				tried := false
-				for _, a := range asking.AskersFor(t, asking.Elicit) {
-					for _, ask := range a.Of(asking.Elicit) {
+				for _, a := range asking.TriggersFor(t, asking.Elicit) {
+					for _, ask := range a.RequestsOf(asking.Elicit) {
 						requested := ask.Params.Get("requestedSchema")
-						content, why := asking.MisfitForm(requested)
+						content, why := asking.InvalidForm(requested)
 						if content == nil {
 							continue
 						}
 						tried = true
-						asking.Answering(t, asking.Elicit, answerForm(requested, content))
+						asking.AnswerWith(t, asking.Elicit, answerForm(requested, content))
 						r := t.Client().Invoke(a.Method, a.Params)
 						if r.Err != nil {
 							continue
 						}
-						var count asking.UnusableCount
-						count.Take(t, r.Message)
+						var count asking.AnswerCount
+						count.Count(t, r.Message)
 						if count.Used > 0 {
 							t.Mark(r.Entry)
 							t.Fail("a failure of the request", r.Message.Summary(),
@@ -89,7 +89,7 @@ func probes() []check.Check {
 			Idle:     noElicitation,
 			Malforms: true,
 			Probe: func(t *check.T) {
-				expect.AnswersSurvived(t, asking.Elicit)
+				expect.SurvivesUnexpectedAnswers(t, asking.Elicit)
 				t.Saw()
 			},
 		},
@@ -100,11 +100,11 @@ func probes() []check.Check {
 // tool does without the input is its own choice.
 func expectActionsHandled(t *check.T) {
 	const most = 3
-	askers := asking.AskersFor(t, asking.Elicit)
+	askers := asking.TriggersFor(t, asking.Elicit)
 	for _, a := range askers[:min(len(askers), most)] {
 		for _, action := range []string{"decline", "cancel"} {
-			asking.Answering(t, asking.Elicit, func(check.Asked) check.ClientAnswer {
-				return check.ClientAnswer{Result: check.Params{"action": action}}
+			asking.AnswerWith(t, asking.Elicit, func(check.HostRequest) check.HostReply {
+				return check.HostReply{Result: check.Params{"action": action}}
 			})
 			if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {
 				t.Fail("an answer to "+a.Method, err.Error(), "%s elicited, the user answered %s: %v", a, action, err)
@@ -117,8 +117,8 @@ func expectActionsHandled(t *check.T) {
 
 // answerForm returns a function that accepts the form of a schema with the given
 // content, and any other form with valid content.
-func answerForm(requested gjson.Result, content []byte) func(check.Asked) check.ClientAnswer {
-	return func(asked check.Asked) check.ClientAnswer {
+func answerForm(requested gjson.Result, content []byte) func(check.HostRequest) check.HostReply {
+	return func(asked check.HostRequest) check.HostReply {
 		if asked.Params.Get("requestedSchema").Raw != requested.Raw {
 			return acceptForm(asked)
 		}
@@ -128,15 +128,15 @@ func answerForm(requested gjson.Result, content []byte) func(check.Asked) check.
 
 // acceptForm accepts a form with valid content; it declines a form for which none can
 // be made.
-func acceptForm(a check.Asked) check.ClientAnswer {
+func acceptForm(a check.HostRequest) check.HostReply {
 	content, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(a.Params.Get("requestedSchema").Raw))
 	if err != nil {
-		return check.ClientAnswer{Result: check.Params{"action": "decline"}}
+		return check.HostReply{Result: check.Params{"action": "decline"}}
 	}
 	return accept(content)
 }
 
 // accept returns the answer of a user who accepts with content.
-func accept(content []byte) check.ClientAnswer {
-	return check.ClientAnswer{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
+func accept(content []byte) check.HostReply {
+	return check.HostReply{Result: check.Params{"action": "accept", "content": json.RawMessage(content)}}
 }

@@ -8,39 +8,40 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/asking"
 )
 
-// badAnswers are answers that no server expects: a refusal by the user, a client that
-// knows no such method or failed inside, and results without what they need.
-func badAnswers() []struct {
+// unexpectedAnswers returns answers that no server expects: a refusal by the user,
+// errors of a client that does not know the method or fails, and results that lack
+// required members.
+func unexpectedAnswers() []struct {
 	what  string
-	reply check.ClientAnswer
+	reply check.HostReply
 } {
 	return []struct {
 		what  string
-		reply check.ClientAnswer
+		reply check.HostReply
 	}{
-		{"error -1 of a user who refused", check.ClientAnswer{Code: -1, Message: "User rejected the request"}},
+		{"error -1 of a user who refused", check.HostReply{Code: -1, Message: "User rejected the request"}},
 		{"error -32601", session.MethodNotFoundReply()},
-		{"error -32603", check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck failed inside"}},
-		{"an empty result", check.ClientAnswer{Result: check.Params{}}},
-		{"a result with a foreign member", check.ClientAnswer{Result: check.Params{"mcpcheck": []any{nil}}}},
+		{"error -32603", check.HostReply{Code: spec.InternalError, Message: "mcpcheck failed inside"}},
+		{"an empty result", check.HostReply{Result: check.Params{}}},
+		{"a result with a foreign member", check.HostReply{Result: check.Params{"mcpcheck": []any{nil}}}},
 	}
 }
 
-// AnswersSurvived puts every kind of bad answer to what a request asks for, one
-// late and twice, and none: the request is answered nevertheless, unless it is
-// cancelled, and the server lives.
-func AnswersSurvived(t *check.T, method string) {
-	a := asking.AskersFor(t, method)[0]
-	for _, b := range badAnswers() {
-		asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return b.reply })
-		asking.Renewed(t, method)
+// SurvivesUnexpectedAnswers gives every kind of unexpected answer to what a request
+// requests, one late and twice, and none. The request must be answered nevertheless
+// unless it is cancelled, and the server must still answer.
+func SurvivesUnexpectedAnswers(t *check.T, method string) {
+	a := asking.TriggersFor(t, method)[0]
+	for _, b := range unexpectedAnswers() {
+		asking.AnswerWith(t, method, func(check.HostRequest) check.HostReply { return b.reply })
+		asking.AnnounceRootsChange(t, method)
 		if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
 			t.Fail("an answer to "+a.Method, err.Error(), "%s asked for %s and got %s: %v", a, method, b.what, err)
 		}
 	}
-	lateAnswers(t, a, method)
-	asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
-	asking.Renewed(t, method)
+	answerLateAndTwice(t, a, method)
+	asking.AnswerWith(t, method, func(check.HostRequest) check.HostReply { return check.HostReply{} })
+	asking.AnnounceRootsChange(t, method)
 	running, err := t.TryStart(a.Method, a.Params)
 	asked := false
 	if err == nil {
@@ -50,40 +51,39 @@ func AnswersSurvived(t *check.T, method string) {
 	t.Client().Answer(nil)
 	t.Survives("a request whose question was never answered was cancelled")
 	if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
-		answerWithdrawn(t, running.FrameIndex)
+		answerCancelled(t, running.FrameIndex)
 	}
-	asking.AnswerOpen(t) // it would be left waiting when the session ends
+	asking.AnswerPending(t) // it would be left waiting when the session ends
 }
 
-// keepsAsking is learnt of a server that does not take back what it asked for.
-const keepsAsking = "keeps asking for cancelled requests"
+// keepsRequests is the trait of a server that does not cancel its requests.
+const keepsRequests = "keeps asking for cancelled requests"
 
-// answerWithdrawn answers what the server took back when the request that it
-// asked for was cancelled, as it may come to pass: how it takes that is judged
-// in every session (cancellation.sent.answer). A server that once took nothing
-// back is not waited for again.
-func answerWithdrawn(t *check.T, from int) {
-	if check.Has(t, keepsAsking) {
+// answerCancelled answers what the server cancelled together with the request that it
+// belonged to, as may happen in practice. cancellation.sent.answer judges the reaction
+// in every session. If a server cancelled nothing once, it is not awaited again.
+func answerCancelled(t *check.T, from int) {
+	if check.HasTrait(t, keepsRequests) {
 		return
 	}
 	m, ok := t.Await(from, func(m wire.Message) bool { return m.Method() == "notifications/cancelled" }, t.Timeout()/20)
 	if !ok {
-		check.Learn(t, keepsAsking)
+		check.SetTrait(t, keepsRequests)
 		return
 	}
 	for _, ask := range t.Client().Requests(from) {
 		if id := ask.Frame.Message.ID(); ask.Key == "" && id.Raw == m.Params().Get("requestId").Raw {
 			t.Send(string(session.EncodeResponse(id,
-				check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
+				check.HostReply{Code: spec.InternalError, Message: "mcpcheck answers too late"})))
 			t.Survives("an answer to a request that it had cancelled")
 		}
 	}
 }
 
-// lateAnswers answers twice, and only after another request was served.
-func lateAnswers(t *check.T, a asking.Asker, method string) {
-	asking.Answering(t, method, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
-	asking.Renewed(t, method)
+// answerLateAndTwice answers twice, and only after another request was answered.
+func answerLateAndTwice(t *check.T, a asking.Trigger, method string) {
+	asking.AnswerWith(t, method, func(check.HostRequest) check.HostReply { return check.HostReply{} })
+	asking.AnnounceRootsChange(t, method)
 	running, err := t.TryStart(a.Method, a.Params)
 	if err != nil {
 		t.Survives("bad answers to " + method)
@@ -98,12 +98,12 @@ func lateAnswers(t *check.T, a asking.Asker, method string) {
 	}
 	t.Client().Answer(nil)
 	for _, ask := range t.Client().Requests(running.FrameIndex) {
-		reply := session.FullHost().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
+		reply := session.FullHost().Answer(check.HostRequest{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
 		answer := string(session.EncodeResponse(ask.Frame.Message.ID(), reply))
 		t.Send(answer)
 		t.Send(answer)
 	}
-	if !asking.WaitForAnswers(t, running) {
+	if !asking.AnswerAndWait(t, running) {
 		t.Fail("an answer to "+a.Method, "none", "%s asked for %s, which was answered late and twice", a, method)
 	}
 }

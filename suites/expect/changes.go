@@ -6,8 +6,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
-// ChangeSent looks at the changes of one kind that calls have made: of a list,
-// or of resources where no list is named.
+// ChangeSent expects a notification for each change of one kind that calls have made:
+// of a list, or of resources if no list is named.
 func ChangeSent(t *check.T, list string) {
 	c, seen := toolcalls.CallsIfDeclared(t), false
 	for _, change := range c.Changes {
@@ -17,7 +17,7 @@ func ChangeSent(t *check.T, list string) {
 		seen = true
 		what, method := "the list of "+list, "notifications/"+list+"/list_changed"
 		if list == "" {
-			what, method = "the resource "+wire.Clip(change.Uri, 100), "notifications/resources/updated"
+			what, method = "the resource "+wire.Clip(change.URI, 100), "notifications/resources/updated"
 		}
 		if !change.Sent {
 			t.Mark(change.Seen)
@@ -27,8 +27,8 @@ func ChangeSent(t *check.T, list string) {
 	switch {
 	case seen:
 	case list == "":
-		t.NotObserved("no call changed a resource that was watched", check.AllowHint(c.Held))
+		t.NotObserved("no call changed a resource that was watched", check.AllowHint(c.NotAllowed))
 	default:
-		t.NotObserved("no call changed the list of "+list, check.AllowHint(c.Held))
+		t.NotObserved("no call changed the list of "+list, check.AllowHint(c.NotAllowed))
 	}
 }

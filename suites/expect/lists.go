@@ -19,14 +19,14 @@ func OfferedIsDeclared(t *check.T, lists ...offer.List) {
 	}
 	capability, broke := lists[0].Capability, ""
 	for _, l := range lists {
-		w := offer.Walked(t, l)
+		w := offer.WalkOnce(t, l)
 		if n := len(w.Items()); n > 0 && !t.Declares(capability) {
 			t.Mark(w.Pages[0].Answer)
 			t.Fail("the capability "+capability, "capabilities "+wire.Clip(t.Capabilities().Raw, 200),
 				"%s returns %d entries, but the server does not declare the capability %s", l.Method, n, capability)
 		}
 		if len(w.Pages) == 0 && broke == "" {
-			broke = l.Method + " was answered with " + w.Broke
+			broke = l.Method + " was answered with " + w.Failure
 		} else if len(w.Pages) > 0 && t.Declares(capability) {
 			t.Saw()
 			return
@@ -41,7 +41,7 @@ func OfferedIsDeclared(t *check.T, lists ...offer.List) {
 // ListAnswered judges that a list request is answered with a result. Judges judge the
 // members of the result, and another check a request without any answer.
 func ListAnswered(t *check.T, l offer.List) {
-	w := offer.Walked(t, l)
+	w := offer.WalkOnce(t, l)
 	switch {
 	case len(w.Pages) > 0 || w.Last.Message.Kind == wire.Result:
 		t.Saw()
@@ -50,14 +50,14 @@ func ListAnswered(t *check.T, l offer.List) {
 		t.NotObserved(l.Method+" was not answered", "")
 	}
 	t.Mark(w.Last)
-	t.Fail("a result", w.Broke, "%s was answered with %s", l.Method, w.Broke)
+	t.Fail("a result", w.Failure, "%s was answered with %s", l.Method, w.Failure)
 }
 
 // listTwice holds the names of a list before and after requests that only read.
 type listTwice struct{ before, after []string }
 
 // isStable reports whether the list had the same entries both times.
-func (l listTwice) isStable() bool { return offer.SameNames(l.before, l.after) }
+func (l listTwice) isStable() bool { return offer.EqualNames(l.before, l.after) }
 
 // readListsTwice reads every list of a connection, and each again after the others
 // were read. It leaves out a list that could not be read to its end.
@@ -70,7 +70,7 @@ func readListsTwice(t *check.T) map[string]listTwice {
 	out := map[string]listTwice{}
 	for _, l := range offer.Lists(t) {
 		first, again := firsts[l.Method], offer.WalkNow(t, l)
-		if first.Whole() && again.Whole() {
+		if first.IsComplete() && again.IsComplete() {
 			out[l.Method] = listTwice{l.Names(first.Items()), l.Names(again.Items())}
 		}
 	}
@@ -84,7 +84,7 @@ var otherListsKey = check.NewKey[map[string]listTwice]("lists of another connect
 func otherLists(t *check.T, connection string) map[string]listTwice {
 	return check.Once(t, otherListsKey.For(connection), func() map[string]listTwice {
 		other := t.Sessions().Another()
-		defer other.Sessions().Leave()
+		defer other.Sessions().CloseLater()
 		return readListsTwice(other)
 	})
 }
@@ -94,12 +94,12 @@ func otherLists(t *check.T, connection string) map[string]listTwice {
 // second lists the same set twice and a third lists another one. Between the lists
 // only requests are sent that change nothing.
 func ListedEverywhere(t *check.T, l offer.List) {
-	here := offer.Walked(t, l)
+	here := offer.WalkOnce(t, l)
 	second, ok := otherLists(t, "second")[l.Method]
-	if !here.Whole() || !ok {
+	if !here.IsComplete() || !ok {
 		t.NotObserved(l.Method+" could not be read to its end", "")
 	}
-	if second.isStable() && offer.SameNames(second.before, l.Names(here.Items())) {
+	if second.isStable() && offer.EqualNames(second.before, l.Names(here.Items())) {
 		if len(second.before) == 0 {
 			t.NotObserved(l.Method+" returns no entries", "offer "+l.Member)
 		}
@@ -111,12 +111,12 @@ func ListedEverywhere(t *check.T, l offer.List) {
 		t.NotObserved(l.Method+" could not be read to its end", "")
 	}
 	switch {
-	case !second.isStable() && offer.SameNames(second.before, third.before) &&
-		offer.SameNames(second.after, third.after):
+	case !second.isStable() && offer.EqualNames(second.before, third.before) &&
+		offer.EqualNames(second.after, third.after):
 		t.Fail(strings.Join(second.before, " "), strings.Join(second.after, " "),
 			"after requests that only read, %s returns another set of entries; it does so on another connection too",
 			l.Method)
-	case second.isStable() && third.isStable() && !offer.SameNames(second.before, third.before):
+	case second.isStable() && third.isStable() && !offer.EqualNames(second.before, third.before):
 		t.Fail(strings.Join(second.before, " "), strings.Join(third.before, " "),
 			"%s returns different sets of entries on two connections that were opened one after the other", l.Method)
 	}

@@ -34,7 +34,7 @@ func methodProbes() []check.Check {
 			// A server for clients from before the header may take a request without it as one
 			// of theirs.
 			Probe: func(t *check.T) {
-				if posting.OtherEras(t).Headless || slices.ContainsFunc(listedVersions(t), hasNoVersionHeader) {
+				if posting.ProbeHandshake(t).WithoutVersionHeader || slices.ContainsFunc(listedVersions(t), hasNoVersionHeader) {
 					t.NotApplicable("the server speaks a revision whose requests have no MCP-Protocol-Version")
 				}
 				a := posting.Discovery.Post(t, check.Without("Mcp-Protocol-Version"))
@@ -105,9 +105,9 @@ func methodProbes() []check.Check {
 				posting.ExpectRefused(t, "with Mcp-Method: "+method, posting.Discovery,
 					check.With("Mcp-Method", method))
 				t.Saw()
-				for _, p := range posting.NamedPostingsIfAny(t) {
+				for _, p := range posting.TryNamedPostings(t) {
 					name := otherCase(p.Name)
-					if name == p.Name || !isPlain(name) || p.Vain || p.Method == "resources/read" {
+					if name == p.Name || !isPlain(name) || p.Nonexistent || p.Method == "resources/read" {
 						continue
 					}
 					posting.ExpectRefused(t, "with its name in another case in Mcp-Name", p,
@@ -128,7 +128,7 @@ func methodProbes() []check.Check {
 			Probe: func(t *check.T) {
 				mixedCase := strings.NewReplacer("\r\nMcp-Method:", "\r\nmcp-mETHOD:",
 					"\r\nMcp-Protocol-Version:", "\r\nmCP-PROTOCOL-version:", "\r\nMcp-Name:", "\r\nmcp-NAME:")
-				for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
+				for _, p := range append([]posting.Posting{posting.Discovery}, posting.TryNamedPostings(t)...) {
 					request := t.HTTP().Bytes(http.MethodPost, t.Frame(t.NextID(), p.Method, p.Params), p.Edits()...)
 					if !isServedAsBytes(t, p, request) {
 						continue
@@ -173,7 +173,7 @@ func otherVersion(t *check.T) string {
 // expectMismatch judges that a request is refused with the status and the code of a
 // mismatch. The checks of status and code leave the version out.
 func expectMismatch(t *check.T, what string, a posting.Posted, codes ...int) {
-	posting.OfTheServer(t, posting.Available(t, a))
+	posting.RequireServerRefusal(t, posting.RequireAvailable(t, a))
 	code, _ := a.Answer.ErrorCode()
 	if a.Status != http.StatusBadRequest || a.Answer.Kind != wire.Error || !slices.Contains(codes, code) {
 		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
@@ -200,13 +200,13 @@ func isServedAsBytes(t *check.T, p posting.Posting, request string) bool {
 	if err != nil {
 		t.NotObserved("bytes could not be sent: "+err.Error(), "")
 	}
-	if posting.Unavailable(r.Status) {
+	if posting.IsUnavailable(r.Status) {
 		t.NotObserved(p.String()+" was answered with a status that is not about the request", "")
 	}
 	for _, m := range posting.RawMessages(r) {
 		if m.Kind == wire.Error {
 			code, _ := m.ErrorCode()
-			return p.Vain && code != spec.HeaderMismatch
+			return p.Nonexistent && code != spec.HeaderMismatch
 		}
 	}
 	return r.Status < 300

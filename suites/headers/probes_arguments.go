@@ -169,7 +169,7 @@ func mirroringCalls(t *check.T) []mirroringCall {
 				break
 			}
 			if len(posting.MirroredArguments(tool)) == 0 || !t.Config().MayCall(tool) ||
-				offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
+				offer.RequiresTask(t, tool) || check.HasTrait(t, offer.SlowTool(tool)) {
 				continue
 			}
 			if c, ok := mirroringCallOf(t, tool); ok {
@@ -184,16 +184,16 @@ func mirroringCalls(t *check.T) []mirroringCall {
 // repeat.
 func mirroringCallOf(t *check.T, tool gjson.Result) (best mirroringCall, ok bool) {
 	for _, args := range offer.Arguments(t, tool, 4) {
-		c := mirroringCall{Posting: posting.Calling(tool, args), tool: tool, args: args}
+		c := mirroringCall{Posting: posting.CallPosting(tool, args), tool: tool, args: args}
 		for _, m := range posting.MirroredArguments(tool) {
-			switch v := m.Of(gjson.Parse(args)); {
+			switch v := m.Value(gjson.Parse(args)); {
 			case v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON:
 				c.present = append(c.present, m)
 			case !v.Exists() && m.Optional:
 				c.absent = append(c.absent, m)
 			}
 		}
-		if len(c.present) > len(best.present) && c.Post(t).Served() {
+		if len(c.present) > len(best.present) && c.Post(t).IsServed() {
 			best, ok = c, true
 		}
 	}
@@ -211,7 +211,7 @@ type mirroredValue struct {
 func mirroredValues(t *check.T) (out []mirroredValue) {
 	for _, c := range mirroringCalls(t) {
 		for _, m := range c.present {
-			out = append(out, mirroredValue{c, m, m.Of(gjson.Parse(c.args))})
+			out = append(out, mirroredValue{c, m, m.Value(gjson.Parse(c.args))})
 		}
 	}
 	return out
@@ -219,20 +219,20 @@ func mirroredValues(t *check.T) (out []mirroredValue) {
 
 // withOther puts another value into the header of the argument.
 func (v mirroredValue) withOther() check.Edit {
-	return check.With(v.argument.Header, v.argument.Other(v.args))
+	return check.With(v.argument.Header, v.argument.OtherHeaderValue(v.args))
 }
 
 // expectHeaderNotRequired calls a tool with a value that is none, without the header
 // of the argument, and judges that the call is not refused for its headers. Other
 // errors are the tool's own.
 func expectHeaderNotRequired(t *check.T, c mirroringCall, m posting.MirroredArgument, what string, value any) {
-	p := posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, value)))
-	a := posting.Available(t, p.Post(t, check.Without(m.Header)))
-	if a.Mismatched() {
+	p := posting.CallPosting(c.tool, string(posting.EditArguments(c.args, m.Path, value)))
+	a := posting.RequireAvailable(t, p.Post(t, check.Without(m.Header)))
+	if a.IsHeaderMismatch() {
 		t.Fail("no error -32020", check.Describe(a.Exchange), "%s %s, and without %s, was answered with %s",
 			p, what+strings.Join(m.Path, "."), m.Header, check.Describe(a.Exchange))
 	}
-	if a.Served() {
+	if a.IsServed() {
 		t.Saw()
 	}
 }

@@ -59,7 +59,7 @@ func nameProbes() []check.Check {
 			// another error. Then names are encoded that need not be.
 			Probe: func(t *check.T) {
 				for _, p := range encodedNames(t) {
-					if a := posting.Available(t, p.Post(t)); a.Mismatched() {
+					if a := posting.RequireAvailable(t, p.Post(t)); a.IsHeaderMismatch() {
 						t.Fail("no error -32020", check.Describe(a.Exchange),
 							"%s, whose name must be encoded in Mcp-Name, was answered with %s", p,
 							check.Describe(a.Exchange))
@@ -103,13 +103,13 @@ func nameProbes() []check.Check {
 					others = append(others, posting.Posting{Method: l.Method})
 				}
 				for _, p := range others {
-					a := posting.Available(t, p.Post(t, check.Without("Mcp-Name")))
-					if a.Mismatched() {
+					a := posting.RequireAvailable(t, p.Post(t, check.Without("Mcp-Name")))
+					if a.IsHeaderMismatch() {
 						t.Fail("a result", check.Describe(a.Exchange),
 							"%s without Mcp-Name, which it does not require, was answered with %s", p,
 							check.Describe(a.Exchange))
 					}
-					if a.Served() {
+					if a.IsServed() {
 						t.Saw()
 					}
 				}
@@ -126,7 +126,7 @@ func base64Value(prefix, value string) string {
 // encodedNames returns requests for what the server offers under names that a header
 // holds only encoded, at most one of each method.
 func encodedNames(t *check.T) (out []posting.Posting) {
-	for _, of := range [][]posting.Posting{posting.Readings(t), posting.Gettings(t), posting.Callings(t)} {
+	for _, of := range [][]posting.Posting{posting.ReadPostings(t), posting.GetPostings(t), posting.CallPostings(t)} {
 		if i := slices.IndexFunc(of, func(p posting.Posting) bool { return !isPlain(p.Name) }); i >= 0 {
 			out = append(out, of[i])
 		}

@@ -66,7 +66,7 @@ func mistakes(t *check.T) []mistake {
 		{posting.Discovery, "without Mcp-Method", check.Without("Mcp-Method")},
 		{posting.Discovery, "with Mcp-Method: tools/list", check.With("Mcp-Method", "tools/list")},
 	}
-	for _, p := range posting.NamedPostingsIfAny(t) {
+	for _, p := range posting.TryNamedPostings(t) {
 		other := transport.EncodeFieldValue(p.Name + "-mcpcheck")
 		out = append(out,
 			mistake{p, "without Mcp-Name", check.Without("Mcp-Name")},
@@ -87,11 +87,11 @@ func refusals(t *check.T) iter.Seq2[mistake, posting.Posted] {
 	return func(yield func(mistake, posting.Posted) bool) {
 		for _, m := range mistakes(t) {
 			a := m.Post(t, m.edit)
-			if a.Answer.Kind == wire.Invalid && !a.Refused() {
+			if a.Answer.Kind == wire.Invalid && !a.IsRefused() {
 				return
 			}
-			aboutHeaders := !m.Vain || a.Mismatched()
-			if a.Refused() && !posting.Unavailable(a.Status) && aboutHeaders && !yield(m, posting.OfTheServer(t, a)) {
+			aboutHeaders := !m.Nonexistent || a.IsHeaderMismatch()
+			if a.IsRefused() && !posting.IsUnavailable(a.Status) && aboutHeaders && !yield(m, posting.RequireServerRefusal(t, a)) {
 				return
 			}
 		}

@@ -67,17 +67,17 @@ func postingBeyondASCII(t *check.T) (p posting.Posting, header, value string) {
 	const text = "Grüße"
 	for _, c := range mirroringCalls(t) {
 		for _, m := range c.present {
-			if m.Of(gjson.Parse(c.args)).Type != gjson.String || !t.Config().MayInvent(c.tool) {
+			if m.Value(gjson.Parse(c.args)).Type != gjson.String || !t.Config().MayInvent(c.tool) {
 				continue
 			}
-			p = posting.Calling(c.tool, string(posting.Edited(c.args, m.Path, text)))
-			if p.Post(t).Served() { // if not, the text is refused encoded too
+			p = posting.CallPosting(c.tool, string(posting.EditArguments(c.args, m.Path, text)))
+			if p.Post(t).IsServed() { // if not, the text is refused encoded too
 				return p, m.Header, text
 			}
 		}
 	}
-	for _, p := range posting.NamedPostingsIfAny(t) {
-		if !p.Vain && strings.ContainsFunc(p.Name, func(c rune) bool { return c > '~' }) {
+	for _, p := range posting.TryNamedPostings(t) {
+		if !p.Nonexistent && strings.ContainsFunc(p.Name, func(c rune) bool { return c > '~' }) {
 			return p, "Mcp-Name", p.Name
 		}
 	}
@@ -87,7 +87,7 @@ func postingBeyondASCII(t *check.T) (p posting.Posting, header, value string) {
 	unknown := offer.UnknownTool + "_" + text
 	p = posting.Posting{
 		Method: "tools/call", Params: check.Params{"name": unknown, "arguments": check.Params{}},
-		Name: unknown, Vain: true,
+		Name: unknown, Nonexistent: true,
 	}
 	return p, "Mcp-Name", unknown
 }
@@ -102,7 +102,7 @@ func expectBeyondASCIIRefused(t *check.T, p posting.Posting, header, value strin
 	}
 	m, _ := t.HTTP().Response(x)
 	code, _ := m.ErrorCode()
-	aboutHeader := !p.Vain || m.Kind == wire.Invalid || code == spec.HeaderMismatch
+	aboutHeader := !p.Nonexistent || m.Kind == wire.Invalid || code == spec.HeaderMismatch
 	if x.Status == http.StatusBadRequest && m.Kind != wire.Result && aboutHeader {
 		return
 	}

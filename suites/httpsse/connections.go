@@ -43,7 +43,7 @@ func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 	switch {
 	case err != nil:
 		return nil, err.Error()
-	case !posting.Ok2xx(x) || !x.IsEventStream():
+	case !posting.IsSuccess(x) || !x.IsEventStream():
 		x.Close()
 		return nil, check.Describe(x)
 	}
@@ -99,14 +99,14 @@ func (c *connection) initialize() {
 	if m, ok := c.awaitAnswer(id); !ok || m.Kind != wire.Result {
 		c.t.Fail("a result on its stream", "none", "initialize on a second connection was not answered on its stream")
 	}
-	c.post(posting.Initialized)
+	c.post(posting.InitializedFrame)
 }
 
 // settle posts a request and reports whether it was answered: messages that the
 // server sent before have arrived then.
 func (c *connection) settle() bool {
 	id := wire.StringID("mcpcheck-settle-" + c.t.NextID().Raw)
-	c.post(posting.Barrier(c.t, id))
+	c.post(posting.BarrierFrame(c.t, id))
 	_, ok := c.awaitAnswer(id)
 	return ok
 }

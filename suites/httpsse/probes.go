@@ -36,8 +36,8 @@ func probes() []check.Check {
 				id := wire.StringID("mcpcheck-own")
 				for _, message := range []struct{ method, raw string }{
 					{"initialize", t.Frame(id, "initialize", check.InitializeParams(string(t.Rev)))},
-					{"notifications/initialized", posting.Initialized},
-					{t.Facts.BarrierMethod, posting.Barrier(t, wire.StringID("mcpcheck-own-too"))},
+					{"notifications/initialized", posting.InitializedFrame},
+					{t.Facts.BarrierMethod, posting.BarrierFrame(t, wire.StringID("mcpcheck-own-too"))},
 				} {
 					expectTaken(c, message.method, message.raw)
 					t.Saw()
@@ -91,7 +91,7 @@ func probes() []check.Check {
 				for i := range endedTries {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-gone-%d", i))
 					ids = append(ids, id)
-					x, err := t.HTTP().TryPost(posting.Barrier(t, id), check.At(ended.endpoint))
+					x, err := t.HTTP().TryPost(posting.BarrierFrame(t, id), check.At(ended.endpoint))
 					settled := other.settle()
 					if err != nil {
 						t.Note("a POST for an ended connection is not answered: %v", err)
@@ -100,7 +100,7 @@ func probes() []check.Check {
 					if settled {
 						t.Saw()
 					}
-					if !posting.Ok2xx(x) {
+					if !posting.IsSuccess(x) {
 						break
 					}
 					if i == endedTries-1 {
@@ -168,7 +168,7 @@ func expectTaken(c *connection, method, raw string) {
 	case err != nil:
 		c.t.Fail("a status of success", err.Error(), "a POST of %s to the endpoint %s was not answered: %v",
 			method, c.endpoint.Path, err)
-	case !posting.Ok2xx(x):
+	case !posting.IsSuccess(x):
 		c.t.Fail("a status of success", check.Describe(x), "%s was posted to the endpoint %s", method, c.endpoint.Path)
 	}
 	id := wire.Parse([]byte(raw)).ID()
@@ -188,7 +188,7 @@ func expectSecondStream(t *check.T) {
 	switch {
 	case err != nil:
 		t.Fail("a second stream", err.Error(), "while a session is open no other stream could be opened: %v", err)
-	case !posting.Ok2xx(x):
+	case !posting.IsSuccess(x):
 		t.Fail("a second stream", check.Describe(x), "while a session is open a GET opened no other stream")
 	}
 	x.Close()

@@ -41,7 +41,7 @@ func originProbes() []check.Check {
 						continue
 					}
 					x.Close()
-					if posting.Ok2xx(x) && x.IsEventStream() {
+					if posting.IsSuccess(x) && x.IsEventStream() {
 						t.Fail("a refusal", check.Describe(x), "a GET with %s was answered with a stream", r.what)
 					}
 					if posting.IsRefusal(x.Status) {
@@ -71,15 +71,15 @@ func originProbes() []check.Check {
 				for i, r := range foreignRequests(t) {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
 					status := "no answer"
-					if x, err := t.HTTP().TryPost(posting.Barrier(t, id),
+					if x, err := t.HTTP().TryPost(posting.BarrierFrame(t, id),
 						append(r.edits, check.At(c.endpoint))...); err == nil {
 						status, answered = check.Describe(x), true
 					}
 					posted[id.Key()] = fmt.Sprintf("a POST with %s was processed and answered with %s", r.what, status)
 				}
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
-					x, err := t.HTTP().TryPost(posting.Barrier(t), e, check.At(c.endpoint))
-					return err == nil && posting.Ok2xx(x)
+					x, err := t.HTTP().TryPost(posting.BarrierFrame(t), e, check.At(c.endpoint))
+					return err == nil && posting.IsSuccess(x)
 				})
 				settled := c.settle()
 				for _, m := range c.stream.Messages() {
@@ -114,7 +114,7 @@ func originProbes() []check.Check {
 				unclear := ""
 				for i, address := range others[:min(len(others), posting.MaxAddresses)] {
 					id := wire.StringID(fmt.Sprintf("mcpcheck-elsewhere-%d", i))
-					x, err := t.HTTP().PostAt(address, posting.Barrier(t, id), check.At(c.endpoint))
+					x, err := t.HTTP().PostAt(address, posting.BarrierFrame(t, id), check.At(c.endpoint))
 					switch {
 					case posting.IsUnreachable(err):
 						t.Saw()

@@ -33,7 +33,7 @@ func responseProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, 2) {
 					for range 3 {
-						r.Ask(t)
+						r.StartRound(t)
 					}
 					m := t.Request(r.Method, r.Params)
 					match.Expect(t, m).To(match.BeResult(), "%s, after requests that were not retried", r)
@@ -99,12 +99,12 @@ func responseProbes() []check.Check {
 			// may refuse to do something twice.
 			Probe: func(t *check.T) {
 				for r := range asking.Rounds(t, asking.MaxRounds) {
-					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) {
+					if !check.Succeeded(t, retryWith(t, r.Trigger, nil)) {
 						continue
 					}
-					m := retryWith(t, r.Asker, check.Params{"mcpcheck-extra": check.Params{"action": "cancel"}})
+					m := retryWith(t, r.Trigger, check.Params{"mcpcheck-extra": check.Params{"action": "cancel"}})
 					at := t.Marked()
-					if !check.Succeeded(t, retryWith(t, r.Asker, nil)) || m.Kind == wire.Invalid {
+					if !check.Succeeded(t, retryWith(t, r.Trigger, nil)) || m.Kind == wire.Invalid {
 						continue
 					}
 					if !check.Succeeded(t, m) {
@@ -197,8 +197,8 @@ func inputResponses(r asking.Round) check.Params {
 
 // retryWith makes a request anew and retries it with extra responses. It returns the
 // answer to the retry, the zero message if the server requests no input this time.
-func retryWith(t *check.T, a asking.Asker, extra check.Params) wire.Message {
-	r, ok := a.Ask(t)
+func retryWith(t *check.T, a asking.Trigger, extra check.Params) wire.Message {
+	r, ok := a.StartRound(t)
 	if !ok {
 		return wire.Message{}
 	}

@@ -25,7 +25,7 @@ func stateProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for r, state := range asking.RoundsWithState(t, 2) {
 					for _, invalid := range invalidStates(state) {
-						_, err := r.Presented(t, invalid.value)
+						_, err := r.TryState(t, invalid.value)
 						if status := posting.RefusalStatus(err); status != 0 {
 							t.Note("a requestState of %s was refused by HTTP alone, with status %d", invalid.what,
 								status)
@@ -52,20 +52,20 @@ func stateProbes() []check.Check {
 			// a result that changes with it breaks the rule. A refusal is due to the state only
 			// if the unaltered request succeeds after it.
 			Probe: func(t *check.T) {
-				for r, state := range asking.RoundsWithState(t, asking.MaxAskers) {
-					r, state = r.Further(t, state)
-					usual, ok := r.Steady(t)
+				for r, state := range asking.RoundsWithState(t, asking.MaxTriggers) {
+					r, state = r.AnswerOne(t, state)
+					usual, ok := r.StableResult(t)
 					if !ok {
 						continue
 					}
 					refused := false
-					for _, forged := range append(asking.Altered(state), asking.Scratched(state)...) {
-						m := r.Present(t, forged.State)
+					for _, forged := range append(asking.ChangeValues(state), asking.ChangeMiddle(state)...) {
+						m := r.RetryWithState(t, forged.State)
 						at := t.Marked()
 						switch got := asking.VisibleContent(m); {
 						case !check.Succeeded(t, m):
 							refused = true
-						case got != usual && r.Follows(t, forged.State, got, usual):
+						case got != usual && r.ResultFollowsState(t, forged.State, got, usual):
 							t.Mark(t.Frames(at)[0])
 							t.Fail("an error, or another input_required result", m.Summary(),
 								"%s was retried with %s in its requestState, and its result changed with it: %s",
@@ -91,7 +91,7 @@ func stateProbes() []check.Check {
 			// protection, such as one that is always the same, need not be bound either.
 			Probe: func(t *check.T) {
 				var first *asking.Round
-				for r := range asking.RoundsWithState(t, asking.MaxAskers) {
+				for r := range asking.RoundsWithState(t, asking.MaxTriggers) {
 					if first == nil {
 						first = &r
 						continue
@@ -99,7 +99,7 @@ func stateProbes() []check.Check {
 					expectStateBound(t, r, *first)
 				}
 				for _, other := range first.Variants(t) {
-					if r, ok := other.Ask(t); ok && r.Interim.Get("requestState").Exists() {
+					if r, ok := other.StartRound(t); ok && r.Interim.Get("requestState").Exists() {
 						expectStateBound(t, r, *first)
 					}
 				}
@@ -112,19 +112,19 @@ func stateProbes() []check.Check {
 // breaks the rule if the own state of the request is protected.
 func expectStateBound(t *check.T, r, other asking.Round) {
 	own, foreign := r.Interim.Get("requestState").String(), other.Interim.Get("requestState").String()
-	if _, ok := r.Again(t); !ok || own == foreign {
+	if _, ok := r.RetryUnchanged(t); !ok || own == foreign {
 		return
 	}
-	m := r.Present(t, foreign)
+	m := r.RetryWithState(t, foreign)
 	at := t.Marked()
 	switch {
 	case !check.Succeeded(t, m):
 		sawIfSucceeds(t, r)
-	case r.Protected(t, own):
+	case r.IsStateProtected(t, own):
 		t.Mark(t.Frames(at)[0])
 		t.Fail("an error, or another input_required result", m.Summary(),
 			"%s with %s was retried with the requestState of %s with %s, and succeeded",
-			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Asker,
+			r, wire.Clip(string(check.MustJSON(r.Params)), 80), other.Trigger,
 			wire.Clip(string(check.MustJSON(other.Params)), 80))
 	}
 }
@@ -132,7 +132,7 @@ func expectStateBound(t *check.T, r, other asking.Round) {
 // sawIfSucceeds records evidence if the retry with its own requestState succeeds:
 // what was refused before was refused for its state.
 func sawIfSucceeds(t *check.T, r asking.Round) {
-	if _, ok := r.Again(t); ok {
+	if _, ok := r.RetryUnchanged(t); ok {
 		t.Saw()
 	}
 }

@@ -31,7 +31,7 @@ func clientJudges() []check.Check {
 					case answers[i].Message.Kind != wire.Invalid:
 						j.Saw()
 					case transcript.IsOverdue(j, ask):
-						j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(), j.Due())
+						j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(), j.AnswerTimeout())
 					}
 				}
 			},
@@ -88,7 +88,7 @@ func clientJudges() []check.Check {
 						continue
 					}
 					answersNothing := m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull())
-					if answersNothing && !j.Unreadable(e) && !unanswered {
+					if answersNothing && !j.HasUnreadableBefore(e) && !unanswered {
 						j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
 						return
 					}

@@ -100,7 +100,7 @@ func codeJudges() []check.Check {
 // the server supports. Discovery and lists need no capability of the client.
 func misused(j *check.J, code int, request wire.Entry) string {
 	method := request.Message.Method()
-	version := transcript.MetaField(request.Message, spec.MetaProtocolVersion).String()
+	version := transcript.MetaMember(request.Message, spec.MetaProtocolVersion).String()
 	switch {
 	case code == spec.HeaderMismatch && request.HTTP == nil:
 		return "(header mismatch) over stdio, which has no headers"

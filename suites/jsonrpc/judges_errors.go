@@ -105,7 +105,7 @@ func errorJudges() []check.Check {
 					case m.Kind != wire.Error:
 					case m.ID().IsPresent() && !m.ID().IsNull():
 						j.Saw()
-					case e.HasFailureStatus() || j.Unreadable(e):
+					case e.HasFailureStatus() || j.HasUnreadableBefore(e):
 					default:
 						if id, ok := unanswered(j, e); ok {
 							j.Fail(e, "the error carries %s, and the request with id %s got no answer", m.ID(), id)
@@ -124,11 +124,11 @@ func errorJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					m := e.Message
-					if m.Kind != wire.Error || !j.Unreadable(e) {
+					if m.Kind != wire.Error || !j.HasUnreadableBefore(e) {
 						return false
 					}
 					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
-					if !hasNoID && !j.Asked(e) {
+					if !hasNoID && !j.HasRequest(e) {
 						j.Fail(e, "the error carries id %s, which was in nothing that was sent",
 							wire.Clip(m.ID().String(), 80))
 					}

@@ -33,9 +33,9 @@ func responseJudges() []check.Check {
 					case !m.IsResponse() || m.Kind == wire.Error && hasNoID:
 					case hasNoID:
 						j.Fail(e, "a result carries %s", m.ID())
-					case j.Asked(e):
+					case j.HasRequest(e):
 						j.Saw()
-					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.Unreadable(e):
+					case m.Kind == wire.Result && !mayAnswerUnreadable(j, e) || !j.HasUnreadableBefore(e):
 						j.Fail(e, "the %s carries id %s, which no request had", m.Kind, wire.Clip(m.ID().String(), 80))
 					}
 				}
@@ -63,7 +63,7 @@ func responseJudges() []check.Check {
 							}
 						case key == "" || m.ID().IsNull() || e.From != j.Of || !m.IsResponse():
 						case !known: // jsonrpc.response.id judges an id that no request had
-						case asked == 0 && j.Garbled(e): // it may answer what could not be read
+						case asked == 0 && j.MatchesInvalidJSON(e): // it may answer what could not be read
 						case asked == 0:
 							j.Fail(e, "the request with id %s was answered before", m.ID())
 						default:

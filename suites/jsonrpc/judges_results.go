@@ -98,9 +98,9 @@ func statelessResults(j *check.J) []wire.Entry {
 			}
 			request, ok := j.RequestOf(e)
 			if !ok {
-				return !j.Asked(e)
+				return !j.HasRequest(e)
 			}
-			return transcript.MetaField(request.Message, spec.MetaProtocolVersion).String() == string(j.Rev)
+			return transcript.MetaMember(request.Message, spec.MetaProtocolVersion).String() == string(j.Rev)
 		})
 	})
 }
@@ -113,7 +113,7 @@ func mayBeOfExtension(j *check.J, answer wire.Entry, resultType string) bool {
 	if !ok {
 		return false
 	}
-	capabilities := transcript.MetaField(request.Message, spec.MetaClientCapabilities)
+	capabilities := transcript.MetaMember(request.Message, spec.MetaClientCapabilities)
 	for name := range capabilities.Get("extensions").Map() {
 		if name != "io.modelcontextprotocol/tasks" || resultType == "task" {
 			return true

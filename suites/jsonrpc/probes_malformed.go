@@ -64,7 +64,7 @@ func malformedProbes() []check.Check {
 						return m.IsResponse() && (m.ID().Equal(id) || check.IsErrorWithoutID(m))
 					})
 					switch {
-					case !ok && posting.RefusedByHTTP(t, from, what):
+					case !ok && posting.ReportHTTPRefusal(t, from, what):
 					case !ok:
 						t.Survives(what)
 						t.Fail(want, "no answer", "%s was not answered", what)
@@ -127,11 +127,11 @@ func malformedProbes() []check.Check {
 func expectTextRefused(t *check.T, from int) {
 	const what = "text that is not JSON"
 	t.Survives("a line that is not JSON")
-	if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.Unavailable(status) {
+	if status := t.HTTP().Status(from); t.Facts.Stateless && status >= 300 && !posting.IsUnavailable(status) {
 		t.Note("%s was answered by HTTP alone, with status %d", what, status)
 		return
 	}
-	if !posting.RefusedByHTTP(t, from, what) {
+	if !posting.ReportHTTPRefusal(t, from, what) {
 		t.Fail("error -32700", "no answer", "a line that is not JSON was not answered")
 	}
 }

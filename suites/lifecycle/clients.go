@@ -33,7 +33,7 @@ func clientOpeningJudges() []check.Check {
 			// (basic/transports/stdio#backward-compatibility since 2026-07-28), and responses
 			// may answer a ping of the server.
 			Judge: func(j *check.J) {
-				ask, _, _ := transcript.FindOpening(j.Entries())
+				ask, _, _ := transcript.FindInitialize(j.Entries())
 				for _, e := range j.Sent() {
 					switch m := e.Message; {
 					case m.Method() == "initialize":
@@ -56,7 +56,7 @@ func clientOpeningJudges() []check.Check {
 			Rules: []string{"lifecycle-client-initialize-request", "lifecycle-initialize-params-types"},
 			Idle:  noInitialize,
 			Judge: func(j *check.J) {
-				ask, _, ok := transcript.FindOpening(j.Entries())
+				ask, _, ok := transcript.FindInitialize(j.Entries())
 				if !ok {
 					return
 				}
@@ -85,7 +85,7 @@ func clientOpeningJudges() []check.Check {
 			Idle:  "the client sent no information about itself",
 			Judge: func(j *check.J) {
 				check.Each(j, identities(j, "clientInfo", spec.MetaClientInfo), func(e wire.Entry) bool {
-					info := transcript.Identity(e.Message, "clientInfo", spec.MetaClientInfo)
+					info := transcript.PeerInfo(e.Message, "clientInfo", spec.MetaClientInfo)
 					if !info.IsObject() && e.Message.Method() == "initialize" {
 						return false // lifecycle.client.initialize.params judges it
 					}
@@ -107,7 +107,7 @@ func clientOpeningJudges() []check.Check {
 			Idle:  "the client declared no capabilities",
 			Judge: func(j *check.J) {
 				check.Each(j, identities(j, "capabilities", spec.MetaClientCapabilities), func(e wire.Entry) bool {
-					declared := transcript.Identity(e.Message, "capabilities", spec.MetaClientCapabilities)
+					declared := transcript.PeerInfo(e.Message, "capabilities", spec.MetaClientCapabilities)
 					if !declared.IsObject() {
 						return false // the checks of the params of initialize and of _meta judge it
 					}
@@ -127,7 +127,7 @@ func clientOpeningJudges() []check.Check {
 			Rules: []string{"lifecycle-initialized-notification"},
 			Idle:  "the client sent nothing after a result of initialize with a version that it can know",
 			Judge: func(j *check.J) {
-				ask, answer, ok := transcript.FindOpening(j.Entries())
+				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || answer.Message.Kind != wire.Result || transcript.NamesImpossibleVersion(answer.Message) {
 					return
 				}
@@ -159,7 +159,7 @@ func clientOpeningJudges() []check.Check {
 			Idle:  "the client sent nothing after an answer to initialize",
 			// server/discover before initialize finds out the era of the server.
 			Judge: func(j *check.J) {
-				ask, answer, ok := transcript.FindOpening(j.Entries())
+				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || answer.Message.Kind == wire.Invalid {
 					return
 				}
@@ -174,7 +174,7 @@ func clientOpeningJudges() []check.Check {
 						return
 					}
 				}
-				if transcript.WentOn(j.Entries(), answer.Index) {
+				if transcript.HasContinued(j.Entries(), answer.Index) {
 					j.Saw()
 				}
 			},
@@ -206,7 +206,7 @@ func clientOpeningJudges() []check.Check {
 // the params of initialize, or since 2026-07-28 by a key in _meta of any request.
 func identities(j *check.J, member, key string) []wire.Entry {
 	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
-		return e.Message.Kind == wire.Request && transcript.Identity(e.Message, member, key).Exists()
+		return e.Message.Kind == wire.Request && transcript.PeerInfo(e.Message, member, key).Exists()
 	})
 }
 

@@ -75,7 +75,7 @@ func TestClientJudgesOrderMessagesByConnectionAndTime(t *testing.T) {
 					continue
 				}
 				k.Of = wire.Client
-				out := check.Look(k, spec.V2025_11_25, wire.TranscriptOf(c.frames))
+				out := check.Judge(k, spec.V2025_11_25, wire.TranscriptOf(c.frames))
 				if violated := out.State == check.Violated; violated != (k.ID == c.fail) {
 					t.Errorf("%s is %v: %s", k.ID, out.State, out.Detail)
 				}

@@ -99,7 +99,7 @@ func capabilityJudges() []check.Check {
 					if !ok || !slices.Contains(mayAsk, r.Message.Method()) {
 						return false
 					}
-					declared := transcript.MetaField(r.Message, spec.MetaClientCapabilities)
+					declared := transcript.MetaMember(r.Message, spec.MetaClientCapabilities)
 					e.Message.Result().Get("inputRequests").ForEach(func(_, ask gjson.Result) bool {
 						if c := transcript.CapabilityFor(ask.Get("method").String()); c != "" &&
 							!declared.Get(c).Exists() {

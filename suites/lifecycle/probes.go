@@ -107,6 +107,6 @@ func probes() []check.Check {
 // isRefusedByStatus reports whether a status of HTTP says that the client is at fault,
 // alone or beside an error.
 func isRefusedByStatus(r check.Reply) bool {
-	return posting.StatusBlamingClient(r.Err) != 0 ||
-		r.Message.Kind == wire.Error && r.HTTP != nil && posting.BlamesClient(r.HTTP.Status)
+	return posting.ClientErrorStatus(r.Err) != 0 ||
+		r.Message.Kind == wire.Error && r.HTTP != nil && posting.IsClientError(r.HTTP.Status)
 }

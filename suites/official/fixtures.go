@@ -24,7 +24,7 @@ func listedItem(t *check.T, l offer.List, kind, name string) gjson.Result {
 		t.Fail("the capability "+l.Capability, "none",
 			"the %s %s cannot be offered: the server does not declare the capability %s", kind, name, l.Capability)
 	}
-	w := offer.Walked(t, l)
+	w := offer.WalkOnce(t, l)
 	for _, item := range w.Items() {
 		if item.Get(l.Key).String() == name {
 			return item
@@ -32,8 +32,8 @@ func listedItem(t *check.T, l offer.List, kind, name string) gjson.Result {
 	}
 	t.Mark(w.Last)
 	got := wire.Clip("["+contract.Join(l.Names(w.Items()))+"]", 200)
-	if w.Broke != "" {
-		got = w.Broke
+	if w.Failure != "" {
+		got = w.Failure
 	}
 	t.Fail(name+" in the result of "+l.Method, got, "the %s %s is not listed", kind, name)
 	return gjson.Result{}
@@ -53,7 +53,7 @@ func callParams(t *check.T, tool string, args check.Params) check.Params {
 // callTool returns the result of a tool of the contract. All input that the tool
 // requests is given.
 func callTool(t *check.T, tool string, args check.Params) gjson.Result {
-	return mustSucceed(t, tool, t.Due(t.Client().Invoke("tools/call", callParams(t, tool, args))))
+	return mustSucceed(t, tool, t.RequireAnswer(t.Client().Invoke("tools/call", callParams(t, tool, args))))
 }
 
 // mustSucceed asserts that a call of a tool succeeded, and returns its result.

@@ -70,17 +70,17 @@ func formProbes() []check.Check {
 // returns the first of these requests and the text of the tool.
 func callAnswering(
 	t *check.T, tool string, args check.Params, method string, result check.Params,
-) (request check.Ask, text gjson.Result) {
-	return callAnsweringWith(t, tool, args, method, func(check.Asked) check.ClientAnswer {
-		return check.ClientAnswer{Result: result}
+) (request check.InputRequest, text gjson.Result) {
+	return callAnsweringWith(t, tool, args, method, func(check.HostRequest) check.HostReply {
+		return check.HostReply{Result: result}
 	})
 }
 
 // callAnsweringWith is like callAnswering, with an answer that depends on the request.
 func callAnsweringWith(
-	t *check.T, tool string, args check.Params, method string, answer func(check.Asked) check.ClientAnswer,
-) (request check.Ask, text gjson.Result) {
-	t.Client().Answer(func(a check.Asked) check.ClientAnswer {
+	t *check.T, tool string, args check.Params, method string, answer func(check.HostRequest) check.HostReply,
+) (request check.InputRequest, text gjson.Result) {
+	t.Client().Answer(func(a check.HostRequest) check.HostReply {
 		if a.Method == method {
 			return answer(a)
 		}
@@ -89,7 +89,7 @@ func callAnsweringWith(
 	from := t.Len()
 	content := callTool(t, tool, args).Get("content")
 	requests := t.Client().Requests(from)
-	i := slices.IndexFunc(requests, func(a check.Ask) bool { return a.Method == method })
+	i := slices.IndexFunc(requests, func(a check.InputRequest) bool { return a.Method == method })
 	if i < 0 {
 		t.Fail("a request "+method, "none", "%s did not send the client a request %s", tool, method)
 	}
@@ -132,11 +132,11 @@ func verifyElicitation(t *check.T, diff *differences) {
 	const message = "Please provide your information"
 	params := check.Params{"message": message}
 	documented := acceptAnswer(check.Params{"username": "testuser", "email": "test@example.com"})
-	answer := func(a check.Asked) check.ClientAnswer {
+	answer := func(a check.HostRequest) check.HostReply {
 		if !hasDocumentedField(a.Params) {
 			return session.FullHost().Answer(a)
 		}
-		return check.ClientAnswer{Result: documented}
+		return check.HostReply{Result: documented}
 	}
 	request, text := callAnsweringWith(t, "test_elicitation", params, "elicitation/create", answer)
 	contract.MustBeNonEmpty(t, "the text of test_elicitation", text)

@@ -197,7 +197,7 @@ func mustRequire(t *check.T, prompt string, names ...string) {
 			}
 		}
 		if !found.Get("required").Bool() {
-			t.Mark(offer.Walked(t, offer.PromptsList).Last)
+			t.Mark(offer.WalkOnce(t, offer.PromptsList).Last)
 			t.Fail("a required argument "+name, contract.ShortJSON(args),
 				"%s does not list %s as a required argument", prompt, name)
 		}

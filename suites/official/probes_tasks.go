@@ -177,7 +177,7 @@ func taskDeclarationProbes() []check.Check {
 
 // mustNotListTaskTools asserts that the server lists no tool that needs the extension.
 func mustNotListTaskTools(t *check.T) {
-	for _, item := range offer.Walked(t, offer.ToolsList).Items() {
+	for _, item := range offer.WalkOnce(t, offer.ToolsList).Items() {
 		if name := item.Get("name").String(); name == "slow_compute" || name == "failing_job" {
 			t.Fail("the extension "+tasksExtension, contract.ShortJSON(t.Opening().Capabilities.Get("extensions")),
 				"the server offers %s and does not declare the extension", name)

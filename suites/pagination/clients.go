@@ -58,7 +58,7 @@ func clientJudges() []check.Check {
 						return false
 					}
 					followed := sentCursor(j, method, e.Index+1, len(j.Entries()), true)
-					if !followed && transcript.WentOn(j.Entries(), e.Index) {
+					if !followed && transcript.HasContinued(j.Entries(), e.Index) {
 						j.Fail(e, "the client followed the cursors of %s up to the empty one and did not follow that",
 							method)
 					}

@@ -32,8 +32,8 @@ func probes() []check.Check {
 			// An error is an answer too: other checks judge whether it is the right one.
 			Probe: func(t *check.T) {
 				for _, l := range offer.Lists(t) {
-					if w := offer.Walked(t, l); w.Last.Raw == nil {
-						t.Fail("an answer", "none", "%s: %s", l.Method, w.Broke)
+					if w := offer.WalkOnce(t, l); w.Last.Raw == nil {
+						t.Fail("an answer", "none", "%s: %s", l.Method, w.Failure)
 					}
 					t.Saw()
 				}
@@ -49,14 +49,14 @@ func probes() []check.Check {
 			Hint:  offerPages,
 			Probe: func(t *check.T) {
 				for _, l := range offer.Lists(t) {
-					w := offer.Walked(t, l)
+					w := offer.WalkOnce(t, l)
 					if len(w.Pages) == 0 || !w.Pages[0].Answer.Message.Result().Get("nextCursor").Exists() {
 						continue
 					}
-					if w.Broke != "" && len(w.Pages) < offer.MaxPages {
+					if w.Failure != "" && len(w.Pages) < offer.MaxPages {
 						t.Mark(w.Last)
-						t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", l.Method,
-							len(w.Pages), w.Broke)
+						t.Fail("a page", w.Failure, "%s with the cursor of page %d was answered with %s", l.Method,
+							len(w.Pages), w.Failure)
 					}
 					if len(w.Pages) > 1 {
 						t.Saw()
@@ -89,9 +89,9 @@ func probes() []check.Check {
 							page[item.Raw] = i
 						}
 					}
-					if last := w.Pages[len(w.Pages)-1]; w.Loops != "" && len(last.Items) == 0 {
+					if last := w.Pages[len(w.Pages)-1]; w.RepeatedCursor != "" && len(last.Items) == 0 {
 						t.Mark(last.Answer)
-						t.Fail("an end", "cursor "+wire.Clip(w.Loops, 60),
+						t.Fail("an end", "cursor "+wire.Clip(w.RepeatedCursor, 60),
 							"%s has no end: an empty page repeats a cursor", w.Method)
 					}
 					t.Saw()
@@ -127,7 +127,7 @@ func probes() []check.Check {
 						t.Fail("the first page again", m.Summary(),
 							"%s without a cursor returned another page the second time", w.Method)
 					}
-					if offer.SameNames(first, again) && !slices.Equal(first, again) {
+					if offer.EqualNames(first, again) && !slices.Equal(first, again) {
 						t.Note("%s returns the same entries in another order each time", w.Method)
 					}
 					t.Saw()
@@ -152,7 +152,7 @@ func probes() []check.Check {
 					match.Expect(t, r).To(match.BeResult(), "%s: the cursor of the second page was sent again",
 						w.Method)
 					again := r.Message.Result().Get(w.Member).Array()
-					if !offer.SameNames(w.Names(p.Items), w.Names(again)) && !listChanged(t, p.Answer.Index) {
+					if !offer.EqualNames(w.Names(p.Items), w.Names(again)) && !listChanged(t, p.Answer.Index) {
 						t.Fail("the same page", r.Message.Summary(),
 							"%s: the cursor of the second page returns other entries the second time", w.Method)
 					}
@@ -208,7 +208,7 @@ func probes() []check.Check {
 func walks(t *check.T, pages int) []*offer.Walk {
 	var out []*offer.Walk
 	for _, l := range offer.Lists(t) {
-		if w := offer.Walked(t, l); len(w.Pages) >= pages {
+		if w := offer.WalkOnce(t, l); len(w.Pages) >= pages {
 			out = append(out, w)
 		}
 	}
@@ -258,12 +258,12 @@ func invalidCursors(t *check.T) []invalidCursor {
 func invalidCursorsOf(w *offer.Walk, lists []*offer.Walk) []invalidCursor {
 	out := []invalidCursor{{List: w.List, what: "an invalid cursor", surely: true, cursor: "mcpcheck-invalid"}}
 	for _, other := range lists {
-		if next := other.Next(); next != "" && other.Method != w.Method {
+		if next := other.NextCursor(); next != "" && other.Method != w.Method {
 			out = append(out, invalidCursor{List: w.List, what: "a cursor of " + other.Method, cursor: next})
 			break
 		}
 	}
-	if next := w.Next(); len(next) > 1 {
+	if next := w.NextCursor(); len(next) > 1 {
 		out = append(out, invalidCursor{
 			List: w.List, what: "a cursor without its last character", cursor: next[:len(next)-1],
 		})

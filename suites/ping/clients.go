@@ -24,7 +24,7 @@ func clientJudges() []check.Check {
 					switch {
 					case ask.Message.Method() != "ping":
 					case m.Kind == wire.Invalid && transcript.IsOverdue(j, ask):
-						j.Fail(ask, "the client did not answer the server's ping within %s", j.Due())
+						j.Fail(ask, "the client did not answer the server's ping within %s", j.AnswerTimeout())
 					case m.Kind == wire.Invalid: // the session ended before the answer was due
 					case m.Kind != wire.Result:
 						j.Fail(answers[i], "ping was answered with %s", m.Summary())

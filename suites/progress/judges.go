@@ -48,7 +48,7 @@ func reportJudges() []check.Check {
 						j.Fail(r.Entry, "progress was reported under the token %s, which no request has",
 							wire.Clip(r.Token.Raw, 80))
 					}
-					return r.About != nil
+					return r.Use != nil
 				})
 			},
 		},
@@ -65,7 +65,7 @@ func reportJudges() []check.Check {
 						j.Fail(r.Entry, "progress was reported under the token %s, which a request has elsewhere than in _meta",
 							wire.Clip(r.Token.Raw, 80))
 					}
-					return r.About != nil
+					return r.Use != nil
 				})
 			},
 		},
@@ -79,10 +79,10 @@ func reportJudges() []check.Check {
 			Judge: func(j *check.J) {
 				p := transcript.ProgressOf(j)
 				check.Each(j, p.Reports, func(r transcript.ProgressReport) bool {
-					if r.About != nil {
+					if r.Use != nil {
 						return true
 					}
-					if given, retyped := p.Retyped(r); retyped && !p.Murky(r) {
+					if given, retyped := p.FindRetyped(r); retyped && !p.MayBeUnread(r) {
 						j.Fail(r.Entry, "the token %s came back as %s", wire.Clip(given.Raw, 80),
 							wire.Clip(r.Token.Raw, 80))
 					}
@@ -103,11 +103,11 @@ func reportJudges() []check.Check {
 			Judge: func(j *check.J) {
 				last := map[*transcript.TokenUse]transcript.ProgressReport{}
 				for _, r := range transcript.ProgressOf(j).Reports {
-					if r.About == nil || r.Shared || r.Cancelled || r.Value.Type != gjson.Number {
+					if r.Use == nil || r.IsAmbiguous || r.IsCancelled || r.Value.Type != gjson.Number {
 						continue
 					}
-					before, isSecond := last[r.About]
-					last[r.About] = r
+					before, isSecond := last[r.Use]
+					last[r.Use] = r
 					if !isSecond || !j.Follows(r.Entry, before.Entry) {
 						continue
 					}
@@ -135,8 +135,8 @@ func reportJudges() []check.Check {
 			// arrives: J.Follows accepts that.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
-					a := r.About
-					if a == nil || r.Shared || a.Void || a.AsTask || a.Answered == 0 {
+					a := r.Use
+					if a == nil || r.IsAmbiguous || a.IsUnclear || a.AsTask || a.Answered == 0 {
 						return false
 					}
 					if j.Follows(r.Entry, j.Entries()[a.Answered]) {
@@ -185,13 +185,13 @@ func reportJudges() []check.Check {
 			Judge: func(j *check.J) {
 				ends := taskEnds(j)
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
-					if r.About == nil || r.About.Task == "" {
+					if r.Use == nil || r.Use.Task == "" {
 						return false
 					}
-					end, ended := ends[r.About.Task]
+					end, ended := ends[r.Use.Task]
 					if ended && j.Follows(r.Entry, end) {
 						j.Fail(r.Entry, "progress was reported on the task %q after the server had sent that it ended",
-							wire.Clip(r.About.Task, 80))
+							wire.Clip(r.Use.Task, 80))
 					}
 					return ended && r.Index < end.Index
 				})
@@ -263,8 +263,8 @@ func tokenJudges() []check.Check {
 // far as the requests can be read.
 func isUnknown(j *check.J, r transcript.ProgressReport) bool {
 	p := transcript.ProgressOf(j)
-	_, retyped := p.Retyped(r)
-	return r.About == nil && !retyped && !p.Murky(r)
+	_, retyped := p.FindRetyped(r)
+	return r.Use == nil && !retyped && !p.MayBeUnread(r)
 }
 
 // isMisplaced reports whether a request has the token of a report as a progressToken

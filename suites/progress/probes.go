@@ -51,7 +51,7 @@ func probes() []check.Check {
 				if w.Why != "" {
 					t.NotObserved(w.Why, w.Hint)
 				}
-				text, number := w.Twins[0], w.Twins[1]
+				text, number := w.Others[0], w.Others[1]
 				if !text.Answered || !number.Answered {
 					t.NotObserved("the two calls were not both answered", "")
 				}

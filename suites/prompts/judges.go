@@ -194,7 +194,7 @@ func promptBlocks(j *check.J, types ...string) []promptBlock {
 	var out []promptBlock
 	for _, c := range transcript.Contents(j) {
 		for _, b := range c.Blocks {
-			if c.Definition == "GetPromptResult" && slices.ContainsFunc(types, b.Is) {
+			if c.Definition == "GetPromptResult" && slices.ContainsFunc(types, b.HasType) {
 				out = append(out, promptBlock{c.Message, b})
 			}
 		}

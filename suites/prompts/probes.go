@@ -108,7 +108,7 @@ func probes() []check.Check {
 			// place of a required one gives no prompt. A result may ask for the argument
 			// again (basic/patterns/mrtr, since 2026-07-28).
 			Probe: func(t *check.T) {
-				for _, p := range usage.Fillings(t).Prompts {
+				for _, p := range usage.SurveyCompletions(t).Prompts {
 					required := lastRequiredArgument(p.Entry)
 					if required == "" {
 						continue

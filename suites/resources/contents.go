@@ -28,7 +28,7 @@ func isWebURI(uri string) bool {
 func onlyItem(t *check.T, u usage.Use) (item gjson.Result, size int, ok bool) {
 	items := u.Answer.Message.Result().Get("contents").Array()
 	if u.Err != nil || !check.IsComplete(t, u.Answer.Message) || len(items) != 1 ||
-		items[0].Get("uri").String() != u.Uri {
+		items[0].Get("uri").String() != u.URI {
 		return item, 0, false
 	}
 	item = items[0]

@@ -71,11 +71,11 @@ func probesOfListed() []check.Check {
 			// Some errors ask the client for more. Any other is confirmed by a second
 			// request, if the resource is still listed.
 			Probe: func(t *check.T) {
-				for _, u := range usage.Used(t).Resources {
+				for _, u := range usage.UseOffer(t).Resources {
 					m := u.Answer.Message
 					code, _ := m.ErrorCode()
 					switch {
-					case u.Err != nil || isWebURI(u.Uri):
+					case u.Err != nil || isWebURI(u.URI):
 						continue
 					case code == spec.MissingClientCapability || code == spec.LegacyURLElicitationError:
 						continue
@@ -83,14 +83,14 @@ func probesOfListed() []check.Check {
 						t.Saw()
 						continue
 					}
-					if _, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri); !listed {
+					if _, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.URI); !listed {
 						continue
 					}
-					if r := readResource(t, u.Uri); r.Err == nil && r.Message.Kind == wire.Error {
+					if r := readResource(t, u.URI); r.Err == nil && r.Message.Kind == wire.Error {
 						t.Mark(r.Entry)
 						t.Fail("its contents", r.Message.Summary(),
 							"%s is listed, and resources/read for it was answered with %s",
-							wire.Clip(u.Uri, 120), r.Message.Summary())
+							wire.Clip(u.URI, 120), r.Message.Summary())
 					}
 				}
 			},
@@ -107,7 +107,7 @@ func probesOfListed() []check.Check {
 			// A size of contents that change may be outdated: a wrong one is confirmed by
 			// a second list and a second read.
 			Probe: func(t *check.T) {
-				for _, u := range usage.Used(t).Resources {
+				for _, u := range usage.UseOffer(t).Resources {
 					size := u.Entry.Get("size")
 					item, n, ok := onlyItem(t, u)
 					if !ok || !wire.IsInteger(size) {
@@ -117,15 +117,15 @@ func probesOfListed() []check.Check {
 						t.Saw()
 						continue
 					}
-					entry, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.Uri)
-					r := readResource(t, u.Uri)
+					entry, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.URI)
+					r := readResource(t, u.URI)
 					u.Answer, u.Err = r.Entry, r.Err
 					again, _, ok := onlyItem(t, u)
 					if ok && listed && again.Raw == item.Raw && entry.Get("size").Raw == size.Raw {
 						t.Mark(u.Answer)
 						t.Fail(size.Raw+" bytes", fmt.Sprintf("%d bytes", n),
 							"%s is listed with a size of %s bytes and has %d",
-							wire.Clip(u.Uri, 120), size.Raw, n)
+							wire.Clip(u.URI, 120), size.Raw, n)
 					}
 				}
 			},
@@ -142,21 +142,21 @@ func probesOfListed() []check.Check {
 			// A resource that is also listed, or that is returned under another URI, may
 			// have come from elsewhere than the template.
 			Probe: func(t *check.T) {
-				for _, u := range usage.Used(t).Templates {
+				for _, u := range usage.UseOffer(t).Templates {
 					named := u.Entry.Get("mimeType")
-					_, listed := usage.ListedResource(offer.Walked(t, offer.ResourcesList), u.Uri)
+					_, listed := usage.ListedResource(offer.WalkOnce(t, offer.ResourcesList), u.URI)
 					if listed || named.Type != gjson.String || u.Err != nil || !check.IsComplete(t, u.Answer.Message) {
 						continue
 					}
 					for _, item := range u.Answer.Message.Result().Get("contents").Array() {
 						has := item.Get("mimeType")
-						if has.Type != gjson.String || item.Get("uri").String() != u.Uri {
+						if has.Type != gjson.String || item.Get("uri").String() != u.URI {
 							continue
 						}
 						if format.MediaTypeOf(has.Str) != format.MediaTypeOf(named.Str) {
 							t.Mark(u.Answer)
 							t.Fail(named.Str, has.Str, "the template %s has the mimeType %s, and %s has %s",
-								wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.Uri, 120),
+								wire.Clip(u.Entry.Get("uriTemplate").Str, 120), named.Str, wire.Clip(u.URI, 120),
 								has.Str)
 						}
 						t.Saw()

@@ -181,7 +181,7 @@ func readMissing(t *check.T) wire.Message {
 // mayBeOffered reports whether the server lists a URI, or has a template that matches
 // it or cannot be parsed.
 func mayBeOffered(t *check.T, uri string) bool {
-	if _, ok := usage.ListedResource(offer.Walked(t, offer.ResourcesList), uri); ok {
+	if _, ok := usage.ListedResource(offer.WalkOnce(t, offer.ResourcesList), uri); ok {
 		return true
 	}
 	return slices.ContainsFunc(usage.Entries(t, offer.TemplatesList), func(r gjson.Result) bool {

@@ -69,12 +69,12 @@ func probes() []check.Check {
 			Rules: []string{"roots-server-handles-unavailable"},
 			Idle:  noRequest,
 			Probe: func(t *check.T) {
-				a := asking.AskersFor(t, asking.ListRoots)[0]
+				a := asking.TriggersFor(t, asking.ListRoots)[0]
 				for _, list := range [][]any{session.RootsResult()["roots"].([]any), {}, {}} {
-					asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer {
+					asking.AnswerWith(t, asking.ListRoots, func(check.HostRequest) check.HostReply {
 						return answerRoots(list...)
 					})
-					asking.Renewed(t, asking.ListRoots)
+					asking.AnnounceRootsChange(t, asking.ListRoots)
 					if err := t.Client().Invoke(a.Method, a.Params).Err; err != nil {
 						t.Fail("an answer to "+a.Method, err.Error(), "%s was sent while the client had %d roots: %v",
 							a, len(list), err)
@@ -119,7 +119,7 @@ func probes() []check.Check {
 			Spec:  "client/roots#error-handling",
 			Idle:  noRequest,
 			Probe: func(t *check.T) {
-				expect.AnswersSurvived(t, asking.ListRoots)
+				expect.SurvivesUnexpectedAnswers(t, asking.ListRoots)
 				t.Saw()
 				useRootsAfresh(t)
 			},
@@ -129,22 +129,22 @@ func probes() []check.Check {
 
 // rootsUsers returns the requests on whose behalf the server requests roots. The body
 // ends if the server never requested any.
-func rootsUsers(t *check.T) []asking.Asker {
-	var users []asking.Asker
-	for _, a := range asking.Askers(t) {
-		if a.AsksFor(asking.ListRoots) {
+func rootsUsers(t *check.T) []asking.Trigger {
+	var users []asking.Trigger
+	for _, a := range asking.Triggers(t) {
+		if a.Requests(asking.ListRoots) {
 			users = append(users, a)
 		}
 	}
-	if len(users) == 0 && !asking.AsksRoots(t) {
-		asking.NothingAsks(t, asking.ListRoots)
+	if len(users) == 0 && !asking.RequestedRoots(t) {
+		asking.EndWithoutTrigger(t, asking.ListRoots)
 	}
 	return users
 }
 
 // answerRoots returns the answer of a client with some roots.
-func answerRoots(roots ...any) check.ClientAnswer {
-	return check.ClientAnswer{Result: check.Params{"roots": roots}}
+func answerRoots(roots ...any) check.HostReply {
+	return check.HostReply{Result: check.Params{"roots": roots}}
 }
 
 // useRootsAfresh makes a request that uses roots twice in a session of its own, and
@@ -153,11 +153,11 @@ func answerRoots(roots ...any) check.ClientAnswer {
 // session a request that was cancelled may still be open, and it is not known on
 // whose behalf roots are requested.
 func useRootsAfresh(t *check.T) {
-	a := asking.AskersFor(t, asking.ListRoots)[0]
+	a := asking.TriggersFor(t, asking.ListRoots)[0]
 	other := t.Sessions().Another()
-	defer other.Sessions().Leave()
-	refusal := check.ClientAnswer{Code: spec.InternalError, Message: "mcpcheck lists no roots"}
-	asking.Answering(other, asking.ListRoots, func(check.Asked) check.ClientAnswer { return refusal })
+	defer other.Sessions().CloseLater()
+	refusal := check.HostReply{Code: spec.InternalError, Message: "mcpcheck lists no roots"}
+	asking.AnswerWith(other, asking.ListRoots, func(check.HostRequest) check.HostReply { return refusal })
 	other.Client().Invoke(a.Method, a.Params)
 	other.Client().Answer(nil)
 	other.Client().Invoke(a.Method, a.Params)

@@ -51,18 +51,18 @@ func expectRefused(t *check.T, pathOf func(inside, outside string) string) {
 	}
 	tools := fileTools(t)
 	root := check.Params{"uri": format.FileURI(filepath.Dir(inside.file)), "name": "inside"}
-	asking.Answering(t, asking.ListRoots, func(check.Asked) check.ClientAnswer { return answerRoots(root) })
-	asking.Renewed(t, asking.ListRoots)
+	asking.AnswerWith(t, asking.ListRoots, func(check.HostRequest) check.HostReply { return answerRoots(root) })
+	asking.AnnounceRootsChange(t, asking.ListRoots)
 	defer func() {
 		t.Client().Answer(nil)
-		asking.Renewed(t, asking.ListRoots)
+		asking.AnnounceRootsChange(t, asking.ListRoots)
 	}()
 	refused := false
 	for _, tool := range tools {
 		refused = tool.refuses(t, inside, outside, pathOf(inside.file, outside.file)) || refused
 	}
 	if !refused {
-		t.NotObserved(noRefusal, check.AllowHint(toolcalls.Calls(t).Held))
+		t.NotObserved(noRefusal, check.AllowHint(toolcalls.Calls(t).NotAllowed))
 	}
 	t.Saw()
 }
@@ -87,13 +87,13 @@ func fileTools(t *check.T) []fileTool {
 			using[a.Name] = true
 		}
 	}
-	if len(using) == 0 && !asking.AsksRoots(t) {
-		asking.NothingAsks(t, asking.ListRoots)
+	if len(using) == 0 && !asking.RequestedRoots(t) {
+		asking.EndWithoutTrigger(t, asking.ListRoots)
 	}
 	var out []fileTool
 	for _, tool := range offer.Tools(t) {
 		f, ok := fileToolOf(tool)
-		if !ok || !t.Config().MayCall(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
+		if !ok || !t.Config().MayCall(tool) || offer.RequiresTask(t, tool) || check.HasTrait(t, offer.SlowTool(tool)) {
 			continue
 		}
 		f.roots = using[tool.Get("name").String()]

@@ -25,19 +25,19 @@ func probes() []check.Check {
 			Malforms: true,
 			// Any form of refusal is right. sampling.answers.survived judges a missing answer.
 			Probe: func(t *check.T) {
-				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
+				for _, a := range asking.TriggersFor(t, asking.CreateMessage) {
 					for _, block := range invalidBlocks() {
-						asking.Answering(t, asking.CreateMessage, func(check.Asked) check.ClientAnswer {
+						asking.AnswerWith(t, asking.CreateMessage, func(check.HostRequest) check.HostReply {
 							result := session.SamplingResult("")
 							result["content"] = block
-							return check.ClientAnswer{Result: result}
+							return check.HostReply{Result: result}
 						})
 						r := t.Client().Invoke(a.Method, a.Params)
 						if r.Err != nil {
 							continue
 						}
-						var count asking.UnusableCount
-						count.Take(t, r.Message)
+						var count asking.AnswerCount
+						count.Count(t, r.Message)
 						if count.Used > 0 {
 							t.Mark(r.Entry)
 							t.Fail("a failure of the request", r.Message.Summary(),
@@ -59,19 +59,19 @@ func probes() []check.Check {
 			Rules: []string{"sampling-iteration-limits"},
 			Idle:  noToolLoop,
 			Probe: func(t *check.T) {
-				for _, a := range asking.AskersFor(t, asking.CreateMessage) {
-					if !a.Of(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
+				for _, a := range asking.TriggersFor(t, asking.CreateMessage) {
+					if !a.RequestsOf(asking.CreateMessage)[0].Params.Get("tools.0").IsObject() {
 						continue
 					}
 					var turns atomic.Int64
-					asking.Answering(t, asking.CreateMessage, func(asked check.Asked) check.ClientAnswer {
+					asking.AnswerWith(t, asking.CreateMessage, func(asked check.HostRequest) check.HostReply {
 						n := turns.Add(1)
 						isLast := asked.Params.Get("toolChoice.mode").String() == "none" ||
 							!asked.Params.Get("tools.0").Exists()
 						if n > maxTurns || isLast {
-							return check.ClientAnswer{Result: session.SamplingResult("That is all.")}
+							return check.HostReply{Result: session.SamplingResult("That is all.")}
 						}
-						return check.ClientAnswer{Result: session.ToolUseResult(asked.Params,
+						return check.HostReply{Result: session.ToolUseResult(asked.Params,
 							fmt.Sprintf("mcpcheck-use-%d", n))}
 					})
 					ended := invokeLong(t, a, maxTurns+1)
@@ -84,7 +84,7 @@ func probes() []check.Check {
 						return
 					}
 				}
-				t.NotObserved(noToolLoop, check.AllowHint(toolcalls.Calls(t).Held))
+				t.NotObserved(noToolLoop, check.AllowHint(toolcalls.Calls(t).NotAllowed))
 			},
 		},
 		{
@@ -96,7 +96,7 @@ func probes() []check.Check {
 			Idle:     "the server sent no sampling/createMessage",
 			Malforms: true,
 			Probe: func(t *check.T) {
-				expect.AnswersSurvived(t, asking.CreateMessage)
+				expect.SurvivesUnexpectedAnswers(t, asking.CreateMessage)
 				t.Saw()
 			},
 		},
@@ -119,7 +119,7 @@ const maxTurns = 60
 
 // invokeLong is like Invoke for more rounds than that makes. It reports whether the
 // request was completed.
-func invokeLong(t *check.T, a asking.Asker, most int) bool {
+func invokeLong(t *check.T, a asking.Trigger, most int) bool {
 	r := t.Try(a.Method, a.Params)
 	for n := 0; r.Err == nil && n < most && session.IsInputRequired(r.Message); n++ {
 		retry, ok := t.Client().Retry(a.Params, r.Message.Result())

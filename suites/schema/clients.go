@@ -38,7 +38,7 @@ func clientJudges() []check.Check {
 			// A date may name a later revision, and a server may list any other version.
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.StatelessRequests(j), func(e wire.Entry) bool {
-					v := transcript.MetaField(e.Message, spec.MetaProtocolVersion)
+					v := transcript.MetaMember(e.Message, spec.MetaProtocolVersion)
 					switch {
 					case !v.Exists():
 					case v.Type != gjson.String:
@@ -60,7 +60,7 @@ func clientJudges() []check.Check {
 			Idle:  "no request of the client declares capabilities in _meta",
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.StatelessRequests(j), func(e wire.Entry) bool {
-					v := transcript.MetaField(e.Message, spec.MetaClientCapabilities)
+					v := transcript.MetaMember(e.Message, spec.MetaClientCapabilities)
 					if v.Exists() && !v.IsObject() {
 						j.Fail(e, "the client's capabilities in _meta are %s, not an object", wire.TypeName(v))
 					}
@@ -84,7 +84,7 @@ func clientJudges() []check.Check {
 func judgeHasMeta(j *check.J, keys ...string) {
 	check.Each(j, transcript.StatelessRequests(j), func(e wire.Entry) bool {
 		for _, key := range keys {
-			if !transcript.MetaField(e.Message, key).Exists() {
+			if !transcript.MetaMember(e.Message, key).Exists() {
 				j.Fail(e, "%s has no %s in _meta", e.Message.Method(), key)
 			}
 		}

@@ -114,10 +114,10 @@ func contentJudges() []check.Check {
 				for _, c := range transcript.Contents(j) {
 					used := map[string]bool{} // ids of tool uses
 					check.Each(j, c.Blocks, func(b transcript.Block) bool {
-						if b.Is("tool_use") {
+						if b.HasType("tool_use") {
 							used[b.Value.Get("id").String()] = true
 						}
-						if !b.Is("tool_result") {
+						if !b.HasType("tool_result") {
 							return false
 						}
 						id := b.Value.Get("toolUseId").String()
@@ -163,7 +163,7 @@ func contentJudges() []check.Check {
 func judgeBlocks(j *check.J, kind, def, binary string) {
 	for _, c := range transcript.Contents(j) {
 		check.Each(j, c.Blocks, func(b transcript.Block) bool {
-			if !b.Is(kind) {
+			if !b.HasType(kind) {
 				return false
 			}
 			if blockFits(j, c.Message, b, def) {

@@ -74,7 +74,7 @@ var sinceDraft07 = regexp.MustCompile(`"(prefixItems|dependentRequired|dependent
 func expectDialect(t *check.T, other string, isSubject func(inputSchema gjson.Result) bool) {
 	for _, tool := range offer.Tools(t) {
 		input := tool.Get("inputSchema")
-		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || !isSubject(input) {
+		if !t.Config().MaySendInvalid(tool) || offer.RequiresTask(t, tool) || !isSubject(input) {
 			continue
 		}
 		for _, pair := range dialectPairs(tool, offer.Generator(t, tool), other) {
@@ -104,7 +104,7 @@ func accepts(t *check.T, tool gjson.Result, arguments string) bool {
 
 // refusesInvalid reports whether a tool refuses arguments that every dialect forbids.
 func refusesInvalid(t *check.T, tool gjson.Result) bool {
-	misfits := offer.Misfits(t, tool)
+	misfits := offer.InvalidArguments(t, tool)
 	i := slices.IndexFunc(misfits, func(m schema.InvalidArguments) bool { return !m.Repairable })
 	return i >= 0 && !accepts(t, tool, string(misfits[i].JSON))
 }
@@ -120,12 +120,12 @@ func dialectPairs(tool gjson.Result, g *schema.Generator, other string) []argume
 	if err != nil {
 		return nil
 	}
-	foreign, err := offer.RecompileAs(input, other)
+	foreign, err := offer.CompileAs(input, other)
 	if err != nil {
 		return nil
 	}
 	var out []argumentPair
-	for _, allowed := range offer.Made(g, maxDialectPairs) {
+	for _, allowed := range offer.MakeArguments(g, maxDialectPairs) {
 		before, err := foreign.Validate([]byte(allowed))
 		if err != nil {
 			continue

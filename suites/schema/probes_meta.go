@@ -181,7 +181,7 @@ const acceptsInitialize = "the server accepts initialize: " +
 // version. It sends them to an instance that has refused initialize: there no request
 // can belong to the handshake era.
 func expectVersionRequired(t *check.T) {
-	o := opening.Legacy(t)
+	o := opening.OpenAsLegacyClient(t)
 	switch {
 	case !o.Answered:
 		t.NotObserved("initialize was not answered, so that the server's eras are not known", "")
@@ -189,7 +189,7 @@ func expectVersionRequired(t *check.T) {
 		t.NotApplicable(acceptsInitialize)
 	}
 	on := t.Sessions().UnopenedAt(spec.Handshake.Newest())
-	defer on.Sessions().Leave()
+	defer on.Sessions().CloseLater()
 	r := on.Try("initialize", check.InitializeParams(string(on.Rev)))
 	if r.Err != nil || r.Message.Kind != wire.Error {
 		t.NotObserved("initialize, which was refused before, was answered with "+r.Message.Summary(), "")
@@ -204,7 +204,7 @@ func expectVersionRequired(t *check.T) {
 // error -32602 and another -32020 (basic/index#per-request-protocol-fields,
 // basic/transports/streamable-http#server-validation).
 func expectVersionRequiredByPOST(t *check.T) {
-	if posting.OtherEras(t).Handshake {
+	if posting.ProbeHandshake(t).Served {
 		t.NotApplicable(acceptsInitialize)
 	}
 	for _, c := range requestsWithoutVersion() {

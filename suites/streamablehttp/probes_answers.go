@@ -31,7 +31,7 @@ func answerProbes() []check.Check {
 				for _, a := range answersByAccept(t) {
 					switch {
 					case a.x == nil:
-					case !posting.Ok2xx(a.x):
+					case !posting.IsSuccess(a.x):
 						if a.x.Status == http.StatusNotAcceptable {
 							t.Note("%s was refused with %s", a, check.Describe(a.x))
 						}
@@ -58,7 +58,7 @@ func answerProbes() []check.Check {
 			Idle:  "no request was answered as application/json",
 			Probe: func(t *check.T) {
 				for _, a := range answersByAccept(t) {
-					if a.x == nil || !posting.Ok2xx(a.x) || a.x.MediaType() != "application/json" || !a.complete {
+					if a.x == nil || !posting.IsSuccess(a.x) || a.x.MediaType() != "application/json" || !a.complete {
 						continue
 					}
 					t.HTTP().Mark(a.x)
@@ -94,7 +94,7 @@ func answerProbes() []check.Check {
 				if isRefused(t, "a notification of an unknown method", unknown) {
 					t.Saw()
 				}
-				if b.End() && isRefused(t, "a notification in an ended session", b.Post(posting.Initialized)) {
+				if b.End() && isRefused(t, "a notification in an ended session", b.Post(posting.InitializedFrame)) {
 					t.Saw()
 				}
 			},
@@ -115,8 +115,8 @@ func answerProbes() []check.Check {
 				ids, elements := check.PingBatch(t, 2)
 				b := posting.OpenSession(t)
 				defer b.End()
-				x := posting.SayingSomething(t, b.Post(check.Batch(elements...)))
-				if !posting.Ok2xx(x) {
+				x := posting.RequireServerStatus(t, b.Post(check.Batch(elements...)))
+				if !posting.IsSuccess(x) {
 					t.Saw()
 					return
 				}
@@ -148,23 +148,23 @@ func answerProbes() []check.Check {
 				defer b.End()
 				var served, refused []string
 				for _, f := range mediaTypeFields() {
-					x, err := b.TryPost(posting.Barrier(t), f.edit)
+					x, err := b.TryPost(posting.BarrierFrame(t), f.edit)
 					switch {
 					case err != nil:
 						refused = append(refused, fmt.Sprintf("%s (%v)", f.what, err))
-					case posting.Served(t, x):
+					case posting.IsServed(t, x):
 						served = append(served, f.what)
 					default:
 						refused = append(refused, fmt.Sprintf("%s (%d)", f.what, x.Status))
 					}
 				}
 				t.Note("served: %s; refused: %s", joinOrNone(served), joinOrNone(refused))
-				x, err := b.TryPost(posting.Barrier(t))
+				x, err := b.TryPost(posting.BarrierFrame(t))
 				switch {
 				case err != nil:
 					t.Fail("a result", "no answer", "%s was posted after requests with unusual media types: %v",
 						t.Facts.BarrierMethod, err)
-				case !posting.Served(t, x):
+				case !posting.IsServed(t, x):
 					t.Fail("a result", check.Describe(x), "%s was posted after requests with unusual media types",
 						t.Facts.BarrierMethod)
 				}
@@ -240,8 +240,8 @@ func hasValidEvents(x *check.Exchange) bool {
 // isRefused reports whether a notification was refused. It fails the check if an error
 // comes with a status of success.
 func isRefused(t *check.T, what string, x *check.Exchange) bool {
-	if !posting.Ok2xx(x) {
-		return !posting.Unavailable(x.Status)
+	if !posting.IsSuccess(x) {
+		return !posting.IsUnavailable(x.Status)
 	}
 	if x.Status == http.StatusAccepted && !x.IsEventStream() && !t.HTTP().Complete(x) {
 		return false

@@ -28,13 +28,13 @@ func endpointProbes() []check.Check {
 			// Whether a GET is answered with an event stream or 405 is judged by
 			// streamable-http.get.answer.
 			Probe: func(t *check.T) {
-				x := posting.SayingSomething(t, t.HTTP().Post(posting.Barrier(t)))
+				x := posting.RequireServerStatus(t, t.HTTP().Post(posting.BarrierFrame(t)))
 				match.Expect(t, x.Status).NotTo(match.BeStatus(http.StatusNotFound, http.StatusMethodNotAllowed),
 					"%s was posted", t.Facts.BarrierMethod)
 				if !t.Facts.Stateless {
 					expectGetPath(t)
 				}
-				if !t.Facts.Stateless || posting.Ok2xx(x) {
+				if !t.Facts.Stateless || posting.IsSuccess(x) {
 					t.Saw()
 				}
 			},
@@ -78,13 +78,13 @@ func endpointProbes() []check.Check {
 				others := t.HTTP().Addresses()
 				unclear := ""
 				for _, address := range others[:min(len(others), posting.MaxAddresses)] {
-					x, err := t.HTTP().PostAt(address, posting.Barrier(t))
+					x, err := t.HTTP().PostAt(address, posting.BarrierFrame(t))
 					switch {
 					case posting.IsUnreachable(err):
 						t.Saw()
 					case err != nil:
 						unclear = fmt.Sprintf("it is not known whether a server listens at %s: %v", address, err)
-					case posting.Served(t, x):
+					case posting.IsServed(t, x):
 						t.Fail("no connection", check.Describe(x),
 							"the server answers at %s, which other machines reach", address)
 					default:
@@ -115,18 +115,18 @@ func requireLoopback(t *check.T, otherwise string) {
 func expectGetPath(t *check.T) {
 	b := posting.OpenSession(t)
 	defer b.End()
-	get, err := b.TryAsk(http.MethodGet, acceptStream())
+	get, err := b.TryRequest(http.MethodGet, acceptStream())
 	if err != nil {
 		t.NotObserved("a GET was not answered: "+err.Error(), "")
 	}
 	defer get.Close()
 	switch status := get.Status; {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.Unavailable(status):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.IsUnavailable(status):
 		t.NotObserved("a GET was answered with "+check.Describe(get), "")
 	case status != http.StatusNotFound:
 		return
 	}
-	if after, err := b.TryPost(posting.Barrier(t)); err != nil || !posting.Served(t, after) {
+	if after, err := b.TryPost(posting.BarrierFrame(t)); err != nil || !posting.IsServed(t, after) {
 		t.NotObserved("a GET was answered with "+check.Describe(get)+", and its session was not alive after it", "")
 	}
 	t.Fail("an event stream or status 405", check.Describe(get),
@@ -135,12 +135,12 @@ func expectGetPath(t *check.T) {
 
 // openClient opens a second session. A server of a single client opens none. One that
 // has no room for it now may have some later.
-func openClient(t *check.T) *posting.Beside {
+func openClient(t *check.T) *posting.RawSession {
 	b, why := posting.TryOpenSession(t)
 	if why != "" {
 		if b.Answer != nil {
-			posting.SayingSomething(t, b.Answer)
-			posting.LeftToPoll(t, b.Answer)
+			posting.RequireServerStatus(t, b.Answer)
+			posting.EndIfPolling(t, b.Answer)
 		}
 		t.Fail("another session", why, "while one client has a session, a second one could open none: %s", why)
 	}
@@ -160,18 +160,18 @@ const idsOfClients = 4
 
 // concurrentRequests returns requests of two clients under the same ids. The ids are
 // strings, so that they differ from those of other sessions.
-func concurrentRequests(t *check.T, first, second *posting.Beside) []clientRequest {
+func concurrentRequests(t *check.T, first, second *posting.RawSession) []clientRequest {
 	var all []clientRequest
 	for i := range idsOfClients {
 		id := wire.StringID("mcpcheck-client-" + string(rune('a'+i)))
-		for n, client := range []*posting.Beside{first, second} {
+		for n, client := range []*posting.RawSession{first, second} {
 			isValid := (i+n)%2 == 0
-			raw := posting.Barrier(t, id)
+			raw := posting.BarrierFrame(t, id)
 			if !isValid {
 				raw = t.Frame(id, "mcpcheck/no-such-method", nil)
 			}
 			all = append(all, clientRequest{
-				check.Posting{Raw: raw, Edits: client.Edits()}, wire.Parse([]byte(raw)), isValid, client.Id != "",
+				check.Posting{Raw: raw, Edits: client.Edits()}, wire.Parse([]byte(raw)), isValid, client.ID != "",
 			})
 		}
 	}
@@ -187,17 +187,17 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
 	}
 	t.HTTP().Mark(x)
 	switch {
-	case posting.Unavailable(x.Status):
+	case posting.IsUnavailable(x.Status):
 		t.NotObserved("the server has no room for so many requests at once: "+check.Describe(x), "")
 	case r.isValid && !r.hasSession && x.Status >= 400 && x.Status < 500 && !isMethodNotFound(t, x):
 		t.NotObserved("without sessions the server takes both clients for one: requests with the same id were answered with "+
 			check.Describe(x), "")
-	case !r.isValid && !posting.Ok2xx(x):
+	case !r.isValid && !posting.IsSuccess(x):
 		return
 	}
 	m, ok := t.HTTP().Response(x)
 	if !ok {
-		posting.LeftToPoll(t, x)
+		posting.EndIfPolling(t, x)
 		t.Fail("an answer", check.Describe(x), "%s of one of two clients was not answered by a response", summary)
 	}
 	if !m.ID().Equal(r.message.ID()) || r.isValid != (m.Kind == wire.Result) {

@@ -62,7 +62,7 @@ func originProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, r := range tryOrigins(t).requests {
 					switch {
-					case !r.isPost || r.served, r.x != nil && posting.Unavailable(r.x.Status):
+					case !r.isPost || r.served, r.x != nil && posting.IsUnavailable(r.x.Status):
 					case r.x == nil:
 						t.Fail("HTTP status 403", r.answer, "%s was not answered: %s", r.what, r.answer)
 					case r.x.Status != http.StatusForbidden:
@@ -104,8 +104,8 @@ func tryOrigins(t *check.T) originTrial {
 	requireLoopback(t, "its operator decides which origins it accepts")
 	trial := check.Once(t, originTrialKey, func() originTrial {
 		var o originTrial
-		x, err := t.HTTP().TryPost(posting.Barrier(t))
-		if o.servedWithout = err == nil && posting.Served(t, x); o.servedWithout {
+		x, err := t.HTTP().TryPost(posting.BarrierFrame(t))
+		if o.servedWithout = err == nil && posting.IsServed(t, x); o.servedWithout {
 			o.send(t)
 		}
 		return o
@@ -119,8 +119,8 @@ func tryOrigins(t *check.T) originTrial {
 // send sends the requests.
 func (o *originTrial) send(t *check.T) {
 	port := t.HTTP().URL().Port()
-	post := func(edit check.Edit) (*check.Exchange, error) { return t.HTTP().TryPost(posting.Barrier(t), edit) }
-	isServed := func(x *check.Exchange) bool { return posting.Served(t, x) }
+	post := func(edit check.Edit) (*check.Exchange, error) { return t.HTTP().TryPost(posting.BarrierFrame(t), edit) }
+	isServed := func(x *check.Exchange) bool { return posting.IsServed(t, x) }
 	for _, origin := range posting.ForeignOrigins(port) {
 		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)
 	}
@@ -137,7 +137,7 @@ func (o *originTrial) send(t *check.T) {
 		{"Host localhost.evil.example", check.Host("localhost.evil.example:" + port)},
 	} {
 		result := "refused"
-		if x, err := post(r.edit); err == nil && posting.Served(t, x) {
+		if x, err := post(r.edit); err == nil && posting.IsServed(t, x) {
 			result = "served"
 		}
 		o.notes = append(o.notes, "a request with "+r.what+" is "+result)
@@ -162,21 +162,21 @@ func (o *originTrial) try(what, origin string, isPost bool,
 // trySessions opens a session, opens a stream and ends a session with an Origin.
 func (o *originTrial) trySessions(t *check.T, origin string) {
 	o.try("a POST of initialize", origin, true, func(edit check.Edit) (*check.Exchange, error) {
-		return t.HTTP().TryPost(posting.Initializing(t), edit,
+		return t.HTTP().TryPost(posting.InitializeFrame(t), edit,
 			check.Without(posting.SessionField), check.Without(posting.VersionField))
 	}, func(x *check.Exchange) bool {
-		isServed := posting.Served(t, x)
-		(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()
+		isServed := posting.IsServed(t, x)
+		(&posting.RawSession{T: t, ID: x.Header.Get(posting.SessionField)}).End()
 		return isServed
 	})
 	b := posting.OpenSession(t)
 	defer b.End()
 	o.try("a GET", origin, false, func(edit check.Edit) (*check.Exchange, error) {
-		return b.TryAsk(http.MethodGet, edit, acceptStream())
+		return b.TryRequest(http.MethodGet, edit, acceptStream())
 	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.IsEventStream() })
-	if b.Id != "" {
+	if b.ID != "" {
 		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.Exchange, error) {
-			return b.TryAsk(http.MethodDelete, edit)
-		}, posting.Ok2xx)
+			return b.TryRequest(http.MethodDelete, edit)
+		}, posting.IsSuccess)
 	}
 }

@@ -46,15 +46,15 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := openIdentifiedSession(t)
 				defer b.End()
-				x := posting.SayingSomething(t, t.HTTP().Post(posting.Barrier(t), check.Without(posting.SessionField)))
-				if posting.Served(t, x) {
+				x := posting.RequireServerStatus(t, t.HTTP().Post(posting.BarrierFrame(t), check.Without(posting.SessionField)))
+				if posting.IsServed(t, x) {
 					t.NotApplicable("the server serves requests without a session id")
 				}
 				match.Expect(t, x.Status).To(match.BeStatus(http.StatusBadRequest),
 					"%s without MCP-Session-Id was posted", t.Facts.BarrierMethod)
 				t.Saw()
-				if x, err := t.HTTP().TryPost(posting.Initialized, check.Without(posting.SessionField)); err == nil {
-					match.Expect(t, posting.SayingSomething(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
+				if x, err := t.HTTP().TryPost(posting.InitializedFrame, check.Without(posting.SessionField)); err == nil {
+					match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusBadRequest),
 						"a notification without MCP-Session-Id was posted, though requests need one")
 				}
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -82,24 +82,24 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := openIdentifiedSession(t)
 				unknown := check.With(posting.SessionField, "mcpcheck-no-such-session")
-				if x, err := t.HTTP().TryPost(posting.Barrier(t), unknown); err == nil &&
+				if x, err := t.HTTP().TryPost(posting.BarrierFrame(t), unknown); err == nil &&
 					x.Status != http.StatusNotFound {
 					t.Note("a session id that the server never gave is answered with %s", check.Describe(x))
 				}
 				hasStream := false
-				if x, err := b.TryAsk(http.MethodGet, acceptStream()); err == nil {
+				if x, err := b.TryRequest(http.MethodGet, acceptStream()); err == nil {
 					hasStream = x.Status == http.StatusOK
 					x.Close()
 				}
 				endSession(t, b)
-				x := posting.SayingSomething(t, b.Post(posting.Barrier(t)))
+				x := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t)))
 				match.Expect(t, x.Status).To(match.BeStatus(http.StatusNotFound),
 					"%s was posted in a session that DELETE ended", t.Facts.BarrierMethod)
 				t.Saw()
 				if hasStream {
 					expectNoStream(t, b)
 				}
-				if x, err := b.TryAsk(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
+				if x, err := b.TryRequest(http.MethodDelete); err == nil && x.Status != http.StatusNotFound {
 					t.Note("a second DELETE was answered with %s", check.Describe(x))
 				}
 			},
@@ -116,7 +116,7 @@ func sessionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				kept := openIdentifiedSession(t)
 				defer kept.End()
-				if x := kept.Post(posting.Barrier(t)); !posting.Served(t, x) {
+				if x := kept.Post(posting.BarrierFrame(t)); !posting.IsServed(t, x) {
 					t.NotObserved("a second session does not serve requests: "+check.Describe(x), "")
 				}
 				other := posting.OpenSession(t)
@@ -133,53 +133,53 @@ func sessionProbes() []check.Check {
 
 // openIdentifiedSession opens a session that has an id. If the server gives none, the
 // rules of ids do not apply.
-func openIdentifiedSession(t *check.T) *posting.Beside {
+func openIdentifiedSession(t *check.T) *posting.RawSession {
 	b := posting.OpenSession(t)
-	if b.Id == "" {
+	if b.ID == "" {
 		t.NotApplicable("the server gives its sessions no id")
 	}
 	return b
 }
 
 // endSession ends a session by DELETE. Unless that succeeds the check is not observed.
-func endSession(t *check.T, b *posting.Beside) {
-	x, err := b.TryAsk(http.MethodDelete)
+func endSession(t *check.T, b *posting.RawSession) {
+	x, err := b.TryRequest(http.MethodDelete)
 	switch {
 	case err != nil:
 		t.NotObserved("a DELETE was not answered: "+err.Error(), "")
-	case !posting.Ok2xx(x):
+	case !posting.IsSuccess(x):
 		t.NotObserved("the server does not let clients end sessions: DELETE was answered with "+check.Describe(x), "")
 	}
 }
 
 // expectNoStream fails the check unless a GET in an ended session is answered with 404.
-func expectNoStream(t *check.T, ended *posting.Beside) {
-	x, err := ended.TryAsk(http.MethodGet, acceptStream())
+func expectNoStream(t *check.T, ended *posting.RawSession) {
+	x, err := ended.TryRequest(http.MethodGet, acceptStream())
 	if err != nil {
 		return
 	}
 	defer x.Close()
-	match.Expect(t, posting.SayingSomething(t, x).Status).To(match.BeStatus(http.StatusNotFound),
+	match.Expect(t, posting.RequireServerStatus(t, x).Status).To(match.BeStatus(http.StatusNotFound),
 		"a GET was sent in a session that DELETE ended")
 }
 
 // expectServed fails the check unless a session serves a request.
-func expectServed(t *check.T, b *posting.Beside, when string) {
-	if x := posting.SayingSomething(t, b.Post(posting.Barrier(t))); !posting.Served(t, x) {
-		posting.LeftToPoll(t, x)
+func expectServed(t *check.T, b *posting.RawSession, when string) {
+	if x := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t))); !posting.IsServed(t, x) {
+		posting.EndIfPolling(t, x)
 		t.Fail("a result", check.Describe(x), "%s was posted in a session %s", t.Facts.BarrierMethod, when)
 	}
 }
 
 // expectNoForeignProgress calls a tool that reports progress in one session, and fails
 // the check if the stream of another session carries the progress.
-func expectNoForeignProgress(t *check.T, listening, working *posting.Beside) {
+func expectNoForeignProgress(t *check.T, listening, working *posting.RawSession) {
 	const token = `"mcpcheck-beside"`
-	call, ok := toolcalls.CallsIfDeclared(t).Worker()
+	call, ok := toolcalls.CallsIfDeclared(t).ShortestCancellable()
 	if !ok {
 		return
 	}
-	get, err := listening.TryAsk(http.MethodGet, acceptStream())
+	get, err := listening.TryRequest(http.MethodGet, acceptStream())
 	if err != nil {
 		return
 	}
@@ -190,7 +190,7 @@ func expectNoForeignProgress(t *check.T, listening, working *posting.Beside) {
 		return
 	}
 	t.HTTP().Response(x)
-	if _, err := listening.TryPost(posting.Barrier(t)); err != nil {
+	if _, err := listening.TryPost(posting.BarrierFrame(t)); err != nil {
 		return
 	}
 	for _, m := range get.Messages() {

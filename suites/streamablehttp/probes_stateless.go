@@ -31,7 +31,7 @@ func statelessProbes() []check.Check {
 			Idle:  "no request of an unknown method was sent",
 			// That the answer is error -32601 is judged by the checks of JSON-RPC.
 			Probe: func(t *check.T) {
-				a := posting.Available(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
+				a := posting.RequireAvailable(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
 				if code, _ := a.Answer.ErrorCode(); code != spec.MethodNotFound {
 					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+", not with error -32601", "")
 				}
@@ -53,7 +53,7 @@ func statelessProbes() []check.Check {
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
 					x := t.HTTP().Request(method, acceptStream())
 					x.Close()
-					if posting.Unavailable(x.Status) || x.Status == http.StatusUnauthorized ||
+					if posting.IsUnavailable(x.Status) || x.Status == http.StatusUnauthorized ||
 						x.Status == http.StatusForbidden {
 						t.NotObserved(method+" was answered with "+check.Describe(x), "")
 					}
@@ -76,17 +76,17 @@ func statelessProbes() []check.Check {
 			Probe: func(t *check.T) {
 				named := check.With(posting.SessionField, "mcpcheck-no-such-session")
 				variants := [][]check.Edit{nil, {named}}
-				if posting.OtherEras(t).Handshake {
+				if posting.ProbeHandshake(t).Served {
 					variants = variants[:1]
-					if a := posting.Discovery.Post(t, named); !a.Served() || a.Header.Get(posting.SessionField) != "" {
+					if a := posting.Discovery.Post(t, named); !a.IsServed() || a.Header.Get(posting.SessionField) != "" {
 						t.Note("a request that names a session is answered with %s", check.Describe(a.Exchange))
 					}
 				} else {
 					posting.ExpectServed(t, "with an Mcp-Session-Id", posting.Discovery, named)
 				}
 				for _, edits := range variants {
-					for _, p := range append([]posting.Posting{posting.Discovery}, posting.NamedPostingsIfAny(t)...) {
-						id := posting.Available(t, p.Post(t, edits...)).Header.Get(posting.SessionField)
+					for _, p := range append([]posting.Posting{posting.Discovery}, posting.TryNamedPostings(t)...) {
+						id := posting.RequireAvailable(t, p.Post(t, edits...)).Header.Get(posting.SessionField)
 						if id != "" {
 							t.Fail("no Mcp-Session-Id", "Mcp-Session-Id: "+wire.Clip(id, 80),
 								"the answer to %s has an Mcp-Session-Id", p)
@@ -140,7 +140,7 @@ func statelessProbes() []check.Check {
 						"a GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80),
 						all[0].Summary())
 				}
-				posting.SayingSomething(t, resumed)
+				posting.RequireServerStatus(t, resumed)
 				t.Saw()
 			},
 		},
@@ -168,7 +168,7 @@ func statelessProbes() []check.Check {
 					if !ok {
 						continue
 					}
-					a := posting.Available(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone))
+					a := posting.RequireAvailable(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone))
 					if !check.Succeeded(t, a.Answer) {
 						t.Fail("a result, as over the same connection", check.Describe(a.Exchange),
 							"%s was retried over another connection than that of the first request", r)
@@ -183,7 +183,7 @@ func statelessProbes() []check.Check {
 // requireStatelessOnly ends the body if the server serves clients of earlier
 // revisions: the rule leaves it free then.
 func requireStatelessOnly(t *check.T) {
-	if posting.OtherEras(t).Handshake {
+	if posting.ProbeHandshake(t).Served {
 		t.NotApplicable("the server accepts initialize and may serve clients of handshake revisions")
 	}
 }
@@ -196,7 +196,7 @@ func streamedAnswer(t *check.T) *check.Exchange {
 			if c.Reports == 0 {
 				continue
 			}
-			p := posting.Calling(c.Tool, c.Args)
+			p := posting.CallPosting(c.Tool, c.Args)
 			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream"}
 			if a := p.Post(t); a.IsEventStream() && len(a.Events()) > 1 {
 				return a.Exchange

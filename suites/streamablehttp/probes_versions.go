@@ -30,8 +30,8 @@ func versionProbes() []check.Check {
 				b := posting.OpenSession(t)
 				defer b.End()
 				for _, version := range []string{spec.UnknownVersion, spec.FutureVersion, "garbage"} {
-					for _, raw := range []string{posting.Barrier(t), posting.Initialized} {
-						x := posting.SayingSomething(t, b.Post(raw, check.With(posting.VersionField, version)))
+					for _, raw := range []string{posting.BarrierFrame(t), posting.InitializedFrame} {
+						x := posting.RequireServerStatus(t, b.Post(raw, check.With(posting.VersionField, version)))
 						match.Expect(t, x.Status).To(match.BeStatus(http.StatusBadRequest),
 							"%s with MCP-Protocol-Version: %s was posted", wire.Parse([]byte(raw)).Summary(), version)
 						t.Saw()
@@ -54,17 +54,17 @@ func versionProbes() []check.Check {
 			Probe: func(t *check.T) {
 				b := posting.OpenSession(t)
 				defer b.End()
-				x := posting.SayingSomething(t, b.Post(posting.Barrier(t), check.Without(posting.VersionField)))
+				x := posting.RequireServerStatus(t, b.Post(posting.BarrierFrame(t), check.Without(posting.VersionField)))
 				switch {
-				case posting.Served(t, x):
+				case posting.IsServed(t, x):
 					t.Saw()
-				case b.Id != "":
+				case b.ID != "":
 					t.NotObserved("the session may tell the version: a request without MCP-Protocol-Version was answered with "+
 						check.Describe(x), "")
 				case x.Status == http.StatusBadRequest && !agreesTo(t, spec.V2025_03_26):
 					t.NotApplicable("the server does not speak 2025-03-26, the version of a request without MCP-Protocol-Version")
 				default:
-					posting.LeftToPoll(t, x)
+					posting.EndIfPolling(t, x)
 					t.Fail("a result", check.Describe(x), "%s without MCP-Protocol-Version was posted",
 						t.Facts.BarrierMethod)
 				}
@@ -78,10 +78,10 @@ func versionProbes() []check.Check {
 func agreesTo(t *check.T, rev spec.Revision) bool {
 	raw := t.Frame(t.NextID(), "initialize", check.InitializeParams(string(rev)))
 	x, err := t.HTTP().TryPost(raw, check.Without(posting.SessionField), check.Without(posting.VersionField))
-	if err != nil || !posting.Served(t, x) {
+	if err != nil || !posting.IsServed(t, x) {
 		return false
 	}
 	m, _ := t.HTTP().Response(x)
-	(&posting.Beside{T: t, Id: x.Header.Get(posting.SessionField)}).End()
+	(&posting.RawSession{T: t, ID: x.Header.Get(posting.SessionField)}).End()
 	return m.Result().Get("protocolVersion").String() == string(rev)
 }

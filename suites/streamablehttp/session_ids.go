@@ -32,11 +32,11 @@ const concurrentOpenings = 5
 func collectSessionIDs(t *check.T) []string {
 	b := openIdentifiedSession(t)
 	want := fewSessions
-	if b.End() && !check.Has(t, manySessionsOpened) {
+	if b.End() && !check.HasTrait(t, manySessionsOpened) {
 		want = manySessions
-		check.Learn(t, manySessionsOpened)
+		check.SetTrait(t, manySessionsOpened)
 	}
-	ids := []string{t.HTTP().SessionID(), b.Id}
+	ids := []string{t.HTTP().SessionID(), b.ID}
 	for len(ids) < want {
 		next, why := openSessionIDs(t, min(concurrentOpenings, want-len(ids)))
 		ids = append(ids, next...)
@@ -54,7 +54,7 @@ func openSessionIDs(t *check.T, n int) (ids []string, why string) {
 	var opening, ending []check.Posting
 	for range n {
 		edits := []check.Edit{check.Without(posting.SessionField), check.Without(posting.VersionField)}
-		opening = append(opening, check.Posting{Raw: posting.Initializing(t), Edits: edits})
+		opening = append(opening, check.Posting{Raw: posting.InitializeFrame(t), Edits: edits})
 	}
 	for _, x := range t.HTTP().Together(opening) {
 		switch {
@@ -65,7 +65,7 @@ func openSessionIDs(t *check.T, n int) (ids []string, why string) {
 		default:
 			id := x.Header.Get(posting.SessionField)
 			ids = append(ids, id)
-			edits := (&posting.Beside{T: t, Id: id}).Edits()
+			edits := (&posting.RawSession{T: t, ID: id}).Edits()
 			ending = append(ending, check.Posting{Method: http.MethodDelete, Edits: edits})
 		}
 	}

@@ -70,7 +70,7 @@ func (r *reader) judgeWithID(e wire.Entry, id gjson.Result) {
 // sent something unreadable, from which the server took the id: other checks judge
 // what it answers to that.
 func (r *reader) judgeUnknownID(e wire.Entry, id gjson.Result) {
-	if r.j.Unreadable(e) || r.hasAmbiguous() {
+	if r.j.HasUnreadableBefore(e) || r.hasAmbiguous() {
 		return
 	}
 	method := e.Message.Method()

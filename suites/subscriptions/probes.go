@@ -30,13 +30,13 @@ func streamProbes() []check.Check {
 			Rules: []string{"subscriptions-ack-first"},
 			Idle:  "no stream was requested",
 			Probe: func(t *check.T) {
-				w := changes.Offered(t, true)
+				w := changes.RequestStream(t, true)
 				defer w.Stop()
 				switch {
-				case w.Got.Kind == wire.Error:
-					t.NotObserved("subscriptions/listen was answered with "+w.Got.Summary(), "")
-				case w.Got.IsResponse():
-					t.Fail(acknowledgment, w.Got.Summary(),
+				case w.First.Kind == wire.Error:
+					t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(), "")
+				case w.First.IsResponse():
+					t.Fail(acknowledgment, w.First.Summary(),
 						"subscriptions/listen was answered at once, and never acknowledged")
 				case !w.Open:
 					t.Fail(acknowledgment, "nothing", "subscriptions/listen was neither acknowledged nor answered")
@@ -55,14 +55,14 @@ func streamProbes() []check.Check {
 			// which it never sends anything. It may end any stream later
 			// (basic/patterns/subscriptions#cancellation).
 			Probe: func(t *check.T) {
-				w := changes.Subscribed(t)
+				w := changes.RequireStream(t)
 				defer w.Stop()
 				if t.Try(t.Facts.BarrierMethod, nil).Err != nil {
 					t.NotObserved("the server answers no other request while the stream is open", "")
 				}
 				for _, m := range t.Received(w.Stream.FrameIndex) {
 					if m.IsResponse() && m.ID().Equal(w.Stream.ID) {
-						w.Got = m
+						w.First = m
 						t.Fail("an open stream", m.Summary(), "the stream was acknowledged, and ended at once")
 					}
 				}
@@ -78,14 +78,14 @@ func streamProbes() []check.Check {
 			Idle:  "no stream was requested",
 			// The rule has a subject only at a server that opens streams.
 			Probe: func(t *check.T) {
-				changes.Subscribed(t).Stop()
+				changes.RequireStream(t).Stop()
 				w := watch.Start(t, watch.Filter{})
 				defer w.Stop()
 				switch {
-				case w.Got.Kind == wire.Error:
-					t.Fail(acknowledgment, w.Got.Summary(),
+				case w.First.Kind == wire.Error:
+					t.Fail(acknowledgment, w.First.Summary(),
 						"a filter with no member, all of which are optional, was refused")
-				case !w.Open && !w.Got.IsResponse():
+				case !w.Open && !w.First.IsResponse():
 					t.Fail(acknowledgment, "nothing", "a filter with no member was neither acknowledged nor refused")
 				}
 				t.Saw()
@@ -100,14 +100,14 @@ func streamProbes() []check.Check {
 			Idle:     "no stream was requested",
 			Malforms: true,
 			Probe: func(t *check.T) {
-				changes.Subscribed(t).Stop()
+				changes.RequireStream(t).Stop()
 				w := &watch.Watch{T: t}
 				w.Listen(check.Params{})
 				defer w.Stop()
-				if w.Got.Kind == wire.Invalid {
+				if w.First.Kind == wire.Invalid {
 					t.Fail("an error", "nothing", "subscriptions/listen without notifications was not answered")
 				}
-				match.Expect(t, w.Got).To(match.BeError(), "subscriptions/listen without notifications")
+				match.Expect(t, w.First).To(match.BeError(), "subscriptions/listen without notifications")
 				t.Saw()
 			},
 		},
@@ -125,7 +125,7 @@ func streamProbes() []check.Check {
 			// basic/patterns/cancellation, a notification.
 			Probe: func(t *check.T) {
 				second := wire.StringID("mcpcheck-listen")
-				streams := []*watch.Watch{changes.Subscribed(t), watch.Start(t, watch.DeclaredFilter(t), second)}
+				streams := []*watch.Watch{changes.RequireStream(t), watch.Start(t, watch.DeclaredFilter(t), second)}
 				t.Sessions().End()
 				for _, w := range streams {
 					end, cancelled := w.Ended()
@@ -148,8 +148,8 @@ func streamProbes() []check.Check {
 			Rules: []string{"subscriptions-list-changed-delivered"},
 			Idle:  "no change was notified on two streams",
 			Probe: func(t *check.T) {
-				if s := requireChange(t); s.Only != 0 {
-					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.Only-1],
+				if s := requireChange(t); s.OnlyStream != 0 {
+					t.Fail("a notification on both", "one on the "+[]string{"first", "second"}[s.OnlyStream-1],
 						"two streams were open for %s, and a change was notified on one of them", s.Kind)
 				}
 				t.Saw()
@@ -166,7 +166,7 @@ func streamProbes() []check.Check {
 			// was opened after that, and not on this one.
 			Probe: func(t *check.T) {
 				s := requireChange(t)
-				if !s.Heir {
+				if !s.OnThird {
 					return
 				}
 				if !s.Continued {
@@ -185,10 +185,10 @@ func requireChange(t *check.T) changes.Streams {
 	if !watch.DeclaresChanges(t) {
 		t.NotApplicable("the server declares no change notifications")
 	}
-	s := changes.Rewatch(t)
+	s := changes.RepeatWatched(t)
 	if s.Kind == nil {
 		t.NotObserved("no call that was repeated changed what a stream was open for",
-			check.AllowHint(toolcalls.CallsIfDeclared(t).Held))
+			check.AllowHint(toolcalls.CallsIfDeclared(t).NotAllowed))
 	}
 	return s
 }

@@ -119,10 +119,10 @@ func changeProbes() []check.Check {
 			Probe: func(t *check.T) {
 				const uri = "mcpcheck://no/such/resource"
 				if t.Facts.Stateless {
-					w := &watch.Watch{T: t, Patient: true}
-					w.Listen(watch.Filter{Uris: []string{uri}}.Params())
-					if w.Got.Kind == wire.Invalid {
-						changes.Subscribed(t).Stop() // subscriptions.acknowledged judges a server that opens no stream
+					w := &watch.Watch{T: t, AlwaysWaits: true}
+					w.Listen(watch.Filter{URIs: []string{uri}}.Params())
+					if w.First.Kind == wire.Invalid {
+						changes.RequireStream(t).Stop() // subscriptions.acknowledged judges a server that opens no stream
 						t.Fail("an acknowledgment or an error", "none",
 							"subscriptions/listen for a resource that does not exist was not answered")
 					}

@@ -10,14 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-var usedAsGivenKey = check.NewKey[int]("used as given")
+var configuredUsesKey = check.NewKey[int]("used as given")
 
-var sparingKey = check.NewKey[bool]("sparing")
+var fewerCapabilitiesKey = check.NewKey[bool]("sparing")
 
-// Tour asks a server for what it offers and uses what manners allow, so that
-// judges have something to look at whichever probes were selected. It judges
-// nothing itself, and what a probe has asked before is not asked again.
-func Tour() check.Check {
+// UseServer returns a check that lists what the server offers and uses what may be
+// used, so that judges have subjects whichever probes are selected. It asserts nothing,
+// and it does not repeat what a probe has already requested.
+func UseServer() check.Check {
 	return check.Servers([]check.Check{{
 		ID:    "tour",
 		Says:  "what the server offers is looked at",
@@ -25,27 +25,27 @@ func Tour() check.Check {
 		In:    spec.Every,
 		Probe: func(t *check.T) {
 			for _, l := range offer.Lists(t) {
-				offer.Walked(t, l)
+				offer.WalkOnce(t, l)
 			}
-			asking.Askers(t) // before anything is cancelled: what asks is known by what is open
+			asking.Triggers(t) // before anything is cancelled: what asks is known by what is open
 			if t.Declares("tools") {
 				toolcalls.Calls(t)
 				toolcalls.CallWithLevels(t)
 				toolcalls.CancelOne(t)
 			}
-			usage.Used(t)
-			check.Once(t, usedAsGivenKey, func() int { return usage.UseConfigured(t) })
+			usage.UseOffer(t)
+			check.Once(t, configuredUsesKey, func() int { return usage.UseConfigured(t) })
 			changes.CallBesideStream(t)
-			changes.Rewatch(t)
-			check.Once(t, sparingKey, func() bool { sparingTour(t); return true })
+			changes.RepeatWatched(t)
+			check.Once(t, fewerCapabilitiesKey, func() bool { useWithFewerCapabilities(t); return true })
 		},
 	}})[0]
 }
 
-// PlainTour uses the tools again as a client that declares no capability, where
-// the server was seen to ask its client for something: then it has to do
-// without.
-func PlainTour() check.Check {
+// UseServerWithoutCapabilities returns a check that uses the tools again as a client
+// without capabilities, if the server requested something from its client before: it
+// must then work without.
+func UseServerWithoutCapabilities() check.Check {
 	return check.Servers([]check.Check{{
 		ID:      "tour.plain",
 		Says:    "what the server offers is looked at by a client without capabilities",
@@ -53,7 +53,7 @@ func PlainTour() check.Check {
 		In:      spec.Handshake,
 		Session: check.NoCapabilities,
 		Probe: func(t *check.T) {
-			if asking, ok := check.Known(t, asking.AskersKey); ok && len(asking) > 0 {
+			if asking, ok := check.Cached(t, asking.TriggersKey); ok && len(asking) > 0 {
 				toolcalls.CallUnwatched(t)
 			}
 		},

@@ -65,7 +65,7 @@ func judgesOfPolls() []check.Check {
 					if task.Get("status").String() != "input_required" {
 						return false
 					}
-					if !requested[id] && end-e.At > j.Due() {
+					if !requested[id] && end-e.At > j.AnswerTimeout() {
 						j.Fail(e, "task %q is input_required, and the server did not request its result within %s",
 							wire.Clip(id, 80), (end - e.At).Round(time.Millisecond))
 					}

@@ -56,7 +56,7 @@ func TestJudgesHaveASubjectInGoldenExchanges(t *testing.T) {
 		c.Of = wire.Server
 		seen := c.ID == "tasks.poll.interval" || c.ID == "tasks.cancel.stops" ||
 			slices.ContainsFunc(fixtures.Golden(spec.V2025_11_25), func(e fixtures.Exchange) bool {
-				return check.Look(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
+				return check.Judge(c, spec.V2025_11_25, wire.TranscriptOf(e.Frames)).State == check.Kept
 			})
 		if !seen {
 			t.Errorf("%s has no evidence in any golden exchange", c.ID)
@@ -81,7 +81,7 @@ func TestPollsAtThePollIntervalPass(t *testing.T) {
 	}
 	all := Checks()
 	c := all[slices.IndexFunc(all, func(c check.Check) bool { return c.ID == "tasks.poll.interval" })]
-	if o := check.Look(c, spec.V2025_11_25, wire.TranscriptOf(frames)); o.State != check.Kept {
+	if o := check.Judge(c, spec.V2025_11_25, wire.TranscriptOf(frames)); o.State != check.Kept {
 		t.Errorf("%v: %s", o.State, o.Detail)
 	}
 }

@@ -38,7 +38,7 @@ func probesOfCreation() []check.Check {
 					t.Saw()
 				}
 				if !accepted {
-					t.NotObserved(noAcceptedCall, check.AllowHint(all.Held))
+					t.NotObserved(noAcceptedCall, check.AllowHint(all.NotAllowed))
 				}
 			},
 		},
@@ -55,17 +55,17 @@ func probesOfCreation() []check.Check {
 			// beside it, confirms this.
 			Probe: func(t *check.T) {
 				trip := roundTrip(t)
-				for _, task := range taskcalls.Needed(t) {
+				for _, task := range taskcalls.RequireTasks(t) {
 					if wasWorking(task) {
 						t.Saw()
 					}
-					if waitedForTool(task, task.Usual(), trip) {
-						if again := createAlone(t, task); waitedForTool(again, task.Usual(), trip) {
+					if waitedForTool(task, task.UsualDuration(), trip) {
+						if again := createAlone(t, task); waitedForTool(again, task.UsualDuration(), trip) {
 							t.Mark(again.Created.Entry)
 							t.Fail("the task, as soon as the call is accepted", "the task, when it had ended",
 								"tool %q takes %s; called as a task it was answered after %s, and %s after %s",
 								task.Name(),
-								task.Usual().Round(time.Millisecond), again.Created.Took.Round(time.Millisecond),
+								task.UsualDuration().Round(time.Millisecond), again.Created.Took.Round(time.Millisecond),
 								t.Facts.BarrierMethod, trip.Round(time.Millisecond))
 						}
 					}
@@ -82,7 +82,7 @@ func probesOfCreation() []check.Check {
 			// The schema has no id in the member task.
 			Probe: func(t *check.T) {
 				const ownID = "mcpcheck-own-task"
-				for _, task := range taskcalls.Needed(t) {
+				for _, task := range taskcalls.RequireTasks(t) {
 					r := t.Try("tools/call", taskcalls.CallParams(task, check.Params{"taskId": ownID}))
 					id := r.Message.Result().Get("task.taskId")
 					if r.Err != nil || !id.Exists() {
@@ -110,14 +110,14 @@ func probesOfCreation() []check.Check {
 			Idle:  noTask,
 			Probe: func(t *check.T) {
 				answered := false
-				for _, task := range taskcalls.Needed(t) {
-					if task.Early.Raw == nil {
+				for _, task := range taskcalls.RequireTasks(t) {
+					if task.StatusBefore.Raw == nil {
 						continue
 					}
 					answered = true
-					t.Mark(task.Early)
-					if task.Early.Message.Result().Get("taskId").String() != task.Id() {
-						t.Fail("task "+task.Id(), task.Early.Message.Summary(),
+					t.Mark(task.StatusBefore)
+					if task.StatusBefore.Message.Result().Get("taskId").String() != task.ID() {
+						t.Fail("task "+task.ID(), task.StatusBefore.Message.Summary(),
 							"tasks/get for the task of tool %q, right after its creation", task.Name())
 					}
 					t.Saw()
@@ -153,7 +153,7 @@ func roundTrip(t *check.T) (longest time.Duration) {
 // longest answer without work took.
 func waitedForTool(task *taskcalls.Task, usual, trip time.Duration) bool {
 	work := usual - trip
-	return work >= minWork && taskcalls.IsFinal(task.Early.Message.Result()) && task.Created.Took-trip >= work*4/5
+	return work >= minWork && taskcalls.IsFinal(task.StatusBefore.Message.Result()) && task.Created.Took-trip >= work*4/5
 }
 
 // createAlone creates a task like another one, with no request beside it.
@@ -161,6 +161,6 @@ func createAlone(t *check.T, like *taskcalls.Task) *taskcalls.Task {
 	alone := &taskcalls.Task{Tool: like.Tool, Args: like.Args}
 	call := t.Start("tools/call", taskcalls.CallParams(alone, nil))
 	alone.Created = taskcalls.AnswerTo(t, call, t.Timeout())
-	alone.Early = t.Try("tasks/get", taskcalls.TaskParams(alone.Id())).Entry
+	alone.StatusBefore = t.Try("tasks/get", taskcalls.TaskParams(alone.ID())).Entry
 	return alone
 }

@@ -76,7 +76,7 @@ func probesOfNegotiation() []check.Check {
 			// arguments.
 			Probe: func(t *check.T) {
 				tool, args := requireTool(t, noRequiringTool,
-					func(tool gjson.Result) bool { return offer.OnlyAsTask(t, tool) })
+					func(tool gjson.Result) bool { return offer.RequiresTask(t, tool) })
 				name := tool.Get("name").String()
 				m := t.Request("tools/call", offer.CallParams(tool, args))
 				switch code, _ := m.ErrorCode(); code {
@@ -100,7 +100,7 @@ func probesOfNegotiation() []check.Check {
 			Idle:  noForbiddingTool,
 			Probe: func(t *check.T) {
 				tool, args := requireTool(t, noForbiddingTool,
-					func(tool gjson.Result) bool { return !offer.CanBeTask(tool) })
+					func(tool gjson.Result) bool { return !offer.SupportsTask(tool) })
 				m := t.Request("tools/call", taskcalls.CallParams(&taskcalls.Task{Tool: tool, Args: args}, nil))
 				match.Expect(t, m).To(match.BeError(spec.MethodNotFound),
 					"a call as a task of tool %q, which cannot be one",
@@ -209,7 +209,7 @@ var augmentedRequestsKey = check.NewKey[[]augmentedRequest]("augmented requests"
 func augmentedRequests(t *check.T) []augmentedRequest {
 	return check.Once(t, augmentedRequestsKey, func() []augmentedRequest {
 		var out []augmentedRequest
-		callsArePlain := t.Declares("tools") && !offer.MakesTasks(t)
+		callsArePlain := t.Declares("tools") && !offer.SupportsTaskCalls(t)
 		if callsArePlain {
 			params := check.Params{"name": offer.UnknownTool, "arguments": check.Params{}}
 			r := sendAugmented(t, "tools/call", params)
@@ -224,7 +224,7 @@ func augmentedRequests(t *check.T) []augmentedRequest {
 		}
 		for _, tool := range offer.Tools(t) {
 			args := offer.Arguments(t, tool, 1)
-			if callsArePlain && len(args) > 0 && t.Config().MayCall(tool) && !check.Has(t, offer.SlowTool(tool)) {
+			if callsArePlain && len(args) > 0 && t.Config().MayCall(tool) && !check.HasTrait(t, offer.SlowTool(tool)) {
 				return append(out, sendAugmented(t, "tools/call", offer.CallParams(tool, args[0])))
 			}
 		}

@@ -48,9 +48,9 @@ func probesOfRequests() []check.Check {
 			Idle:  "the server no longer knew the task",
 			// The _meta names another task, and one that does not exist.
 			Probe: func(t *check.T) {
-				tasks := taskcalls.Needed(t)
-				id, others := tasks[0].Id(), []string{missingTask}
-				if last := tasks[len(tasks)-1].Id(); last != id {
+				tasks := taskcalls.RequireTasks(t)
+				id, others := tasks[0].ID(), []string{missingTask}
+				if last := tasks[len(tasks)-1].ID(); last != id {
 					others = append(others, last)
 				}
 				for _, other := range others {
@@ -94,18 +94,18 @@ func probesOfLists() []check.Check {
 			Idle:  "no task was still known when the tasks were listed",
 			// A missing task is confirmed by a second list: tasks may expire.
 			Probe: func(t *check.T) {
-				tasks := taskcalls.Needed(t)
+				tasks := taskcalls.RequireTasks(t)
 				first := taskcalls.Run(t).List
-				if !first.Whole() {
+				if !first.IsComplete() {
 					t.NotObserved("tasks/list could not be read to its end", "")
 				}
 				for _, task := range tasks {
-					switch id := task.Id(); {
+					switch id := task.ID(); {
 					case listsTask(first, id):
 						t.Saw()
 					case knowsTask(t, id):
 						again := offer.WalkNow(t, taskcalls.TasksList)
-						if again.Whole() && !listsTask(again, id) && knowsTask(t, id) {
+						if again.IsComplete() && !listsTask(again, id) && knowsTask(t, id) {
 							t.Mark(again.Last)
 							t.Fail("task "+id, "not on any page",
 								"tasks/get returns the task of tool %q, and the %d pages of tasks/list do not",
@@ -159,7 +159,7 @@ func probesOfCancellation() []check.Check {
 						continue
 					}
 					cancelled = true
-					for i, e := range []wire.Entry{c.Answer, c.Behind} {
+					for i, e := range []wire.Entry{c.Answer, c.After} {
 						if e.Message.Kind == wire.Result && !taskcalls.IsFinal(e.Message.Result()) {
 							status := e.Message.Result().Get("status").Raw
 							t.Mark(e)
@@ -171,7 +171,7 @@ func probesOfCancellation() []check.Check {
 					t.Saw()
 				}
 				if !cancelled {
-					t.NotObserved(noCancelledTask, check.AllowHint(all.Held))
+					t.NotObserved(noCancelledTask, check.AllowHint(all.NotAllowed))
 				}
 			},
 		},
@@ -183,11 +183,11 @@ func probesOfCancellation() []check.Check {
 			Rules: []string{"tasks-cancel-terminal-32602"},
 			Idle:  "no task had ended and was still known",
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
-					if !task.Ended() || !knowsTask(t, task.Id()) {
+				for _, task := range taskcalls.RequireTasks(t) {
+					if !task.HasEnded() || !knowsTask(t, task.ID()) {
 						continue
 					}
-					m := t.Request("tasks/cancel", taskcalls.TaskParams(task.Id()))
+					m := t.Request("tasks/cancel", taskcalls.TaskParams(task.ID()))
 					if code, _ := m.ErrorCode(); code == spec.MethodNotFound {
 						t.NotObserved("the server does not know tasks/cancel", "")
 					}

@@ -24,15 +24,15 @@ func probesOfResults() []check.Check {
 			Hint:  offerSlow,
 			// tasks/get right after the result shows whether the task has ended.
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
-					if task.Result.Raw == nil || task.Late.Message.Kind != wire.Result {
+				for _, task := range taskcalls.RequireTasks(t) {
+					if task.Result.Raw == nil || task.StatusAfter.Message.Kind != wire.Result {
 						continue
 					}
-					if !task.Ended() {
+					if !task.HasEnded() {
 						t.Mark(task.Result)
 						t.Fail("an answer when the task has ended", task.Result.Message.Summary(),
 							"tasks/result of the task of tool %q was answered while the task was %s",
-							task.Name(), task.Late.Message.Result().Get("status"))
+							task.Name(), task.StatusAfter.Message.Result().Get("status"))
 					}
 					if wasWorking(task) {
 						t.Saw()
@@ -49,12 +49,12 @@ func probesOfResults() []check.Check {
 			Idle:  "no result of a task that had ended was requested twice",
 			// A task may be deleted after its ttl (#ttl-and-resource-management).
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
-					if !task.Ended() || task.Again.Raw == nil || isExpired(task) {
+				for _, task := range taskcalls.RequireTasks(t) {
+					if !task.HasEnded() || task.SecondResult.Raw == nil || isExpired(task) {
 						continue
 					}
-					if a, b := task.Result.Message, task.Again.Message; !taskcalls.SameOutcome(a, b) {
-						t.Mark(task.Again)
+					if a, b := task.Result.Message, task.SecondResult.Message; !taskcalls.SameOutcome(a, b) {
+						t.Mark(task.SecondResult)
 						t.Fail(a.Summary(), b.Summary(),
 							"tasks/result of the task of tool %q was answered in another way the second time",
 							task.Name())
@@ -72,14 +72,14 @@ func probesOfResults() []check.Check {
 			Idle:  "no tool returned the same result twice without a task and a result as a task",
 			Hint:  "offer a tool with taskSupport optional",
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
+				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
-					case hasOtherResult(task) && task.Still(t, hasOtherResult):
+					case hasOtherResult(task) && task.IsRepeatable(t, hasOtherResult):
 						t.Mark(task.Result)
 						t.Fail(task.Direct[0].Message.Summary(), task.Result.Message.Summary(),
 							"tool %q returns the same result twice without a task, and another one as a task",
 							task.Name())
-					case !hasOtherResult(task) && task.Ended() && task.Alike(wire.Result) &&
+					case !hasOtherResult(task) && task.HasEnded() && task.DirectAnswersAgree(wire.Result) &&
 						task.Result.Message.Kind == wire.Result:
 						t.Saw()
 					}
@@ -94,14 +94,14 @@ func probesOfResults() []check.Check {
 			Rules: []string{"tasks-result-success-response"},
 			Idle:  "no call as a task ended in a result",
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
+				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
-					case lacksResult(task) && task.Still(t, lacksResult):
+					case lacksResult(task) && task.IsRepeatable(t, lacksResult):
 						t.Mark(task.Result)
 						t.Fail("a result", task.Result.Message.Summary(),
 							"the call of tool %q ends in a result, and tasks/result was answered with %s",
 							task.Name(), task.Result.Message.Summary())
-					case task.Ended() && task.GaveResult() && task.Result.Message.Kind == wire.Result:
+					case task.HasEnded() && task.HasResult() && task.Result.Message.Kind == wire.Result:
 						t.Saw()
 					}
 				}
@@ -115,14 +115,14 @@ func probesOfResults() []check.Check {
 			Rules: []string{"tasks-result-same-error"},
 			Idle:  "no call of a tool that can be a task ended in a protocol error",
 			Probe: func(t *check.T) {
-				for _, task := range taskcalls.Needed(t) {
+				for _, task := range taskcalls.RequireTasks(t) {
 					switch {
-					case hasOtherError(task) && task.Still(t, hasOtherError):
+					case hasOtherError(task) && task.IsRepeatable(t, hasOtherError):
 						direct, result := task.Direct[0].Message.Summary(), task.Result.Message.Summary()
 						t.Mark(task.Result)
 						t.Fail(direct, result, "tool %q without a task was answered with %s, and tasks/result with %s",
 							task.Name(), direct, result)
-					case !hasOtherError(task) && task.Ended() && task.Alike(wire.Error) &&
+					case !hasOtherError(task) && task.HasEnded() && task.DirectAnswersAgree(wire.Error) &&
 						task.Result.Message.Kind == wire.Error:
 						t.Saw()
 					}
@@ -135,21 +135,21 @@ func probesOfResults() []check.Check {
 // wasWorking reports whether tasks/get right after the creation of a task showed that
 // it had not ended.
 func wasWorking(task *taskcalls.Task) bool {
-	early := task.Early.Message
+	early := task.StatusBefore.Message
 	return early.Kind == wire.Result && !taskcalls.IsFinal(early.Result())
 }
 
 // isExpired reports whether the ttl of a task was over when its result was requested
 // again.
 func isExpired(task *taskcalls.Task) bool {
-	ttl := task.Late.Message.Result().Get("ttl")
-	return ttl.Type == gjson.Number && task.Again.At-task.Created.At >= time.Duration(ttl.Float())*time.Millisecond
+	ttl := task.StatusAfter.Message.Result().Get("ttl")
+	return ttl.Type == gjson.Number && task.SecondResult.At-task.Created.At >= time.Duration(ttl.Float())*time.Millisecond
 }
 
 // hasOtherResult reports whether tasks/result has another result than the calls without
 // a task, which returned the same result twice.
 func hasOtherResult(task *taskcalls.Task) bool {
-	return task.Ended() && task.Alike(wire.Result) && task.Result.Message.Kind == wire.Result &&
+	return task.HasEnded() && task.DirectAnswersAgree(wire.Result) && task.Result.Message.Kind == wire.Result &&
 		!taskcalls.SameOutcome(task.Direct[0].Message, task.Result.Message)
 }
 
@@ -157,12 +157,12 @@ func hasOtherResult(task *taskcalls.Task) bool {
 // ended in a result: the task is completed, or the call returns a result without a
 // task.
 func lacksResult(task *taskcalls.Task) bool {
-	return task.Ended() && task.GaveResult() && task.Result.Message.Kind == wire.Error
+	return task.HasEnded() && task.HasResult() && task.Result.Message.Kind == wire.Error
 }
 
 // hasOtherError reports whether tasks/result was answered in another way than the calls
 // without a task, which were answered with the same error twice.
 func hasOtherError(task *taskcalls.Task) bool {
-	return task.Ended() && task.Alike(wire.Error) && task.Result.Raw != nil &&
+	return task.HasEnded() && task.DirectAnswersAgree(wire.Error) && task.Result.Raw != nil &&
 		!taskcalls.SameOutcome(task.Direct[0].Message, task.Result.Message)
 }

@@ -51,13 +51,13 @@ func misfitsToSend(t *check.T) []toolMisfit {
 	var all []toolMisfit
 	tools := 0
 	for _, tool := range offer.Tools(t) {
-		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) || check.Has(t, offer.SlowTool(tool)) {
+		if !t.Config().MaySendInvalid(tool) || offer.RequiresTask(t, tool) || check.HasTrait(t, offer.SlowTool(tool)) {
 			continue
 		}
-		if tools++; tools > offer.ToolsMisfitted {
+		if tools++; tools > offer.MaxToolsCalledInvalidly {
 			break
 		}
-		for _, m := range offer.Misfits(t, tool) {
+		for _, m := range offer.InvalidArguments(t, tool) {
 			all = append(all, toolMisfit{tool, m})
 		}
 	}
@@ -71,11 +71,11 @@ func chooseMisfits(all []toolMisfit) []toolMisfit {
 	var out []toolMisfit
 	taken := make([]bool, len(all))
 	kinds, tools := map[string]int{}, map[string]int{}
-	for len(out) < offer.MaxMisfits {
+	for len(out) < offer.MaxInvalidCalls {
 		best, least := -1, [3]int{}
 		for i, c := range all {
 			kind, name := kindOfMisfit(c.misfit), c.tool.Get("name").String()
-			if taken[i] || tools[name] >= offer.MaxMisfitsPerTool || c.misfit.Repairable && kinds[kind] > 0 {
+			if taken[i] || tools[name] >= offer.MaxInvalidCallsPerTool || c.misfit.Repairable && kinds[kind] > 0 {
 				continue
 			}
 			rank := [3]int{0, kinds[kind], tools[name]}

@@ -157,8 +157,8 @@ func probesOfCalls() []check.Check {
 				for _, tool := range tools {
 					name := tool.Get("name").String()
 					other := swapCase(name)
-					args := offer.Made(offer.Generator(t, tool), 1)
-					callable := t.Config().MaySendInvalid(tool) && !offer.OnlyAsTask(t, tool) && len(args) > 0
+					args := offer.MakeArguments(offer.Generator(t, tool), 1)
+					callable := t.Config().MaySendInvalid(tool) && !offer.RequiresTask(t, tool) && len(args) > 0
 					if !callable || hasName(tools, other) {
 						continue
 					}
@@ -201,7 +201,7 @@ func probesOfCalls() []check.Check {
 					}
 				}
 				if len(read) == 0 {
-					t.NotObserved(noLink, check.AllowHint(calls.Held))
+					t.NotObserved(noLink, check.AllowHint(calls.NotAllowed))
 				}
 			},
 		},
@@ -221,7 +221,7 @@ func probeMalformedCalls(t *check.T) {
 		t.Saw()
 	}
 	for _, tool := range offer.Tools(t) {
-		if !t.Config().MaySendInvalid(tool) || offer.OnlyAsTask(t, tool) {
+		if !t.Config().MaySendInvalid(tool) || offer.RequiresTask(t, tool) {
 			continue
 		}
 		name := tool.Get("name").String()

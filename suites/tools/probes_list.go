@@ -45,13 +45,13 @@ func probesOfLists() []check.Check {
 				const rounds = 3
 				first := offer.WalkNow(t, offer.ToolsList)
 				names := offer.ToolsList.Names(first.Items())
-				if !first.Whole() || len(names) < 2 {
+				if !first.IsComplete() || len(names) < 2 {
 					t.NotObserved("the server does not list two tools", "offer two tools")
 				}
 				for range rounds - 1 {
 					w := offer.WalkNow(t, offer.ToolsList)
 					again := offer.ToolsList.Names(w.Items())
-					if !w.Whole() || !offer.SameNames(names, again) {
+					if !w.IsComplete() || !offer.EqualNames(names, again) {
 						continue
 					}
 					if !slices.Equal(names, again) {

@@ -33,11 +33,11 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 			t.Error("a misfit that can be repaired comes before one that cannot")
 		}
 	}
-	if len(got) != offer.MaxMisfits || keywords["enum"] < 7 || keywords["required"] < 7 ||
+	if len(got) != offer.MaxInvalidCalls || keywords["enum"] < 7 || keywords["required"] < 7 ||
 		keywords["additionalProperties"] > 1 || len(tools) != 10 {
 		t.Errorf("%d are chosen, of keywords %v and tools %v", len(got), keywords, tools)
 	}
-	if got := chooseMisfits(all[:9]); len(got) != offer.MaxMisfitsPerTool {
+	if got := chooseMisfits(all[:9]); len(got) != offer.MaxInvalidCallsPerTool {
 		t.Errorf("%d are chosen of one tool", len(got))
 	}
 	if got := chooseMisfits(all[:1]); len(got) != 1 {
@@ -57,7 +57,7 @@ func TestMadeArgumentsDiffer(t *testing.T) {
 			`{"a":"first"} {"a":"second"}`,
 		},
 	} {
-		got := offer.Made(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
+		got := offer.MakeArguments(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", c.input, got, c.want)

@@ -21,13 +21,13 @@ func clientJudges() []check.Check {
 			Rules: []string{"versioning-client-sends-supported"},
 			Idle:  "the server did not agree to the version that the client offered",
 			Judge: func(j *check.J) {
-				ask, answer, ok := transcript.FindOpening(j.Entries())
+				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				offered, chosen := offeredVersion(ask.Message), transcript.ChosenVersion(answer.Message)
 				if !ok || answer.Message.Kind != wire.Result || offered != chosen {
 					return
 				}
 				switch {
-				case transcript.WentOn(j.Entries(), answer.Index):
+				case transcript.HasContinued(j.Entries(), answer.Index):
 					j.Saw()
 				case j.Ending() != nil && !j.Ending().Requested:
 					j.Fail(answer, "the client left when the server agreed to %s, which it had offered: %s",
@@ -46,7 +46,7 @@ func clientJudges() []check.Check {
 			// There is evidence where no version is later than the one offered, and where the
 			// client leaves a server that chooses a later one.
 			Judge: func(j *check.J) {
-				ask, answer, ok := transcript.FindOpening(j.Entries())
+				ask, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || answer.Message.Kind != wire.Result {
 					return
 				}
@@ -54,7 +54,7 @@ func clientJudges() []check.Check {
 				rankOffered, rankChosen := rank(offered), rank(chosen)
 				switch {
 				case rankOffered < 0 || rankChosen < 0:
-				case rankChosen > rankOffered && transcript.WentOn(j.Entries(), answer.Index):
+				case rankChosen > rankOffered && transcript.HasContinued(j.Entries(), answer.Index):
 					j.Fail(ask, "the client offered %s and continued with %s", offered, chosen)
 				case rankChosen > rankOffered || offered == string(spec.Handshake.Newest()):
 					j.Saw()
@@ -69,7 +69,7 @@ func clientJudges() []check.Check {
 			Rules: []string{"versioning-client-disconnect-schema"},
 			Idle:  "the server chose no version that a client cannot know",
 			Judge: func(j *check.J) {
-				_, answer, ok := transcript.FindOpening(j.Entries())
+				_, answer, ok := transcript.FindInitialize(j.Entries())
 				if !ok || !transcript.NamesImpossibleVersion(answer.Message) {
 					return
 				}
@@ -97,13 +97,13 @@ func clientJudges() []check.Check {
 			// client that sends nothing and has no stream open has left, whether its process
 			// runs or not.
 			Judge: func(j *check.J) {
-				_, answer, ok := transcript.FindOpening(j.Entries())
+				_, answer, ok := transcript.FindInitialize(j.Entries())
 				end := j.Ending()
 				if !ok || !transcript.NamesImpossibleVersion(answer.Message) || end == nil {
 					return
 				}
 				switch {
-				case transcript.WentOn(j.Entries(), answer.Index):
+				case transcript.HasContinued(j.Entries(), answer.Index):
 				case end.Requested && !isConnected(j):
 				case end.Requested:
 					j.Fail(answer, "the client stayed connected until it was ended")

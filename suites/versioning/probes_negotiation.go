@@ -78,7 +78,7 @@ func counterOffer(t *check.T) opening.Outcome {
 	return check.Once(t, counterOfferKey, func() opening.Outcome {
 		at := t.Sessions().Unopened()
 		r := at.Try("initialize", check.InitializeParams(spec.UnknownVersion))
-		at.Sessions().Leave()
+		at.Sessions().CloseLater()
 		return opening.OutcomeOf(at, r.Entry, r.Err)
 	})
 }
@@ -95,5 +95,5 @@ func expectSupported(t *check.T, version string) {
 		again.Fail(version, chosen.Raw,
 			"the server offered the version %s, but does not agree to it when a client requests it", version)
 	}
-	again.Sessions().Leave()
+	again.Sessions().CloseLater()
 }

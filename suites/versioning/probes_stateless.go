@@ -91,7 +91,7 @@ func statelessProbes() []check.Check {
 				refusedAlone := u.requests[0].reply.Message.Kind == wire.Error
 				// Where one instance runs at a time, that of the requests before has ended.
 				on := t.Sessions().Unopened()
-				defer on.Sessions().Leave()
+				defer on.Sessions().CloseLater()
 				var unsupported, supported []*check.Call
 				for range 3 {
 					unsupported = append(unsupported,
@@ -121,17 +121,17 @@ func statelessProbes() []check.Check {
 			// its message or in its data. Over HTTP the status is 400, since required headers
 			// are missing, with an error or without one.
 			Probe: func(t *check.T) {
-				o := opening.Legacy(t)
+				o := opening.OpenAsLegacyClient(t)
 				on := t.Sessions().Use(o.At)
 				if posting.OverHTTP(t) && o.Answer.Kind != wire.Result && o.Status != http.StatusBadRequest {
-					if o.Answered && !posting.BlamesClient(o.Status) {
+					if o.Answered && !posting.IsClientError(o.Status) {
 						on.Fail("HTTP status 400", fmt.Sprintf("HTTP status %d", o.Status),
 							"initialize was refused with HTTP status %d", o.Status)
 					}
 					t.Note("initialize was refused with HTTP status %d rather than 400", o.Status)
 				}
 				switch {
-				case !o.Answered && posting.BlamesClient(o.Status):
+				case !o.Answered && posting.IsClientError(o.Status):
 					t.Note("initialize was refused with HTTP status %d alone, without an error", o.Status)
 				case !o.Answered:
 					on.Fail("an error", "no answer", "initialize was not answered")
@@ -154,7 +154,7 @@ func statelessProbes() []check.Check {
 			// Members of the stateless era may stand in results of the handshake era: only the
 			// version and the answer to a ping are judged.
 			Probe: func(t *check.T) {
-				o := opening.Legacy(t)
+				o := opening.OpenAsLegacyClient(t)
 				if !o.Answered || o.Answer.Kind != wire.Result {
 					t.NotApplicable("the server does not accept initialize")
 				}
@@ -167,8 +167,8 @@ func statelessProbes() []check.Check {
 				if o.Unsent != nil {
 					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
 				}
-				if !o.Ponged || o.Pong.Kind != wire.Result {
-					on.Fail("a result", o.Pong.Summary(), "after initialize named %s a ping was not served", version)
+				if !o.PingAnswered || o.PingAnswer.Kind != wire.Result {
+					on.Fail("a result", o.PingAnswer.Summary(), "after initialize named %s a ping was not served", version)
 				}
 				t.Saw()
 			},

@@ -21,13 +21,13 @@ func mustBeComplete(t *check.T, method string, e wire.Entry) {
 // is more than one page.
 func mustReachEnd(t *check.T, w *offer.Walk) bool {
 	switch {
-	case w.Loops != "":
+	case w.RepeatedCursor != "":
 		t.Mark(w.Last)
-		t.Fail("an end", "the cursor "+wire.Clip(w.Loops, 60)+" again",
+		t.Fail("an end", "the cursor "+wire.Clip(w.RepeatedCursor, 60)+" again",
 			"%s has no end: page %d has the cursor of a previous page", w.Method, len(w.Pages))
-	case w.Broke != "" && len(w.Pages) < offer.MaxPages:
+	case w.Failure != "" && len(w.Pages) < offer.MaxPages:
 		t.Mark(w.Last)
-		t.Fail("a page", w.Broke, "%s with the cursor of page %d was answered with %s", w.Method, len(w.Pages), w.Broke)
+		t.Fail("a page", w.Failure, "%s with the cursor of page %d was answered with %s", w.Method, len(w.Pages), w.Failure)
 	}
 	return len(w.Pages) > 1
 }

@@ -170,14 +170,14 @@ func hasSameFiles(t *check.T, s skill) bool {
 func mustListAll(
 	t *check.T, d directory, uris []string, holds func(d directory, uri string) bool, sentence string,
 ) (judged bool) {
-	if !d.Whole() {
+	if !d.IsComplete() {
 		return false
 	}
 	isMissing := func(uri string) bool { return !holds(d, uri) }
 	if !slices.ContainsFunc(uris, isMissing) {
 		return true
 	}
-	if d = d.reread(t); !d.Whole() || !hasSameFiles(t, d.skill) {
+	if d = d.reread(t); !d.IsComplete() || !hasSameFiles(t, d.skill) {
 		return false
 	}
 	if i := slices.IndexFunc(uris, isMissing); i >= 0 {

@@ -40,9 +40,9 @@ func directoryProbes() []check.Check {
 						}
 						if d = d.reread(t); len(d.Pages) == 0 {
 							t.Mark(d.Last)
-							t.Fail("a result with an array resources", d.Broke,
+							t.Fail("a result with an array resources", d.Failure,
 								"%s is a directory of %s, and reading it was answered with %s", wire.Clip(d.uri, 120),
-								d.skill, d.Broke)
+								d.skill, d.Failure)
 						}
 					}
 					for _, p := range d.Pages {
@@ -118,7 +118,7 @@ func directoryProbes() []check.Check {
 				requireDirectories(t)
 				method := directoryList.Method
 				mustRefuse(t, method, strings.TrimSuffix(unknownSkill, "/SKILL.md"), "a URI that does not exist")
-				all := skillsOf(offer.Walked(t, skillsList))
+				all := skillsOf(offer.WalkOnce(t, skillsList))
 				if i := slices.IndexFunc(all, func(s skill) bool { return s.root() != "" }); i >= 0 {
 					mustRefuse(t, method, all[i].root()+"/mcpcheck-no-such-directory", "a URI that does not exist")
 					mustRefuse(t, method, all[i].uri(), "a file")

@@ -379,7 +379,7 @@ func contentDifference(record gjson.Result, bytes []byte) string {
 // The recommendations on such resources are about those with the scheme skill
 // (SEP-2640, resource metadata).
 func listedResources(t *check.T, s skill) []gjson.Result {
-	r, ok := usage.ListedResource(offer.Walked(t, offer.ResourcesList), s.uri())
+	r, ok := usage.ListedResource(offer.WalkOnce(t, offer.ResourcesList), s.uri())
 	if ok && strings.HasPrefix(s.uri(), "skill://") {
 		return []gjson.Result{r}
 	}

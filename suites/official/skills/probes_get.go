@@ -202,7 +202,7 @@ func mustStillFail(t *check.T, s skill) {
 // otherFile returns the URI of a file of a listed skill that is not its SKILL.md; ""
 // if there is none.
 func otherFile(t *check.T) string {
-	for _, s := range skillsOf(offer.Walked(t, skillsList)) {
+	for _, s := range skillsOf(offer.WalkOnce(t, skillsList)) {
 		for _, file := range s.files() {
 			uri := file.Get("uri")
 			if uri.Type == gjson.String && s.contains(uri.Str) && lastSegment(uri.Str) != "SKILL.md" {

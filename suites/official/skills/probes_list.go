@@ -55,10 +55,10 @@ func listProbes() []check.Check {
 			Idle: noList,
 			Probe: func(t *check.T) {
 				skillSettings(t)
-				w := offer.Walked(t, skillsList)
+				w := offer.WalkOnce(t, skillsList)
 				if len(w.Pages) == 0 {
 					t.Mark(w.Last)
-					t.Fail("a result with an array skills", w.Broke, "skills/list was answered with %s", w.Broke)
+					t.Fail("a result with an array skills", w.Failure, "skills/list was answered with %s", w.Failure)
 				}
 				for _, p := range w.Pages {
 					mustBeComplete(t, "skills/list", p.Answer)

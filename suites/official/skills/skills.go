@@ -140,9 +140,9 @@ func listedSkills(t *check.T) []skill { return skillsOf(readList(t)) }
 // readList returns the list of skills, of which one page at least was read.
 func readList(t *check.T) *offer.Walk {
 	skillSettings(t)
-	w := offer.Walked(t, skillsList)
+	w := offer.WalkOnce(t, skillsList)
 	if len(w.Pages) == 0 {
-		t.NotObserved("skills/list returned "+w.Broke, "")
+		t.NotObserved("skills/list returned "+w.Failure, "")
 	}
 	return w
 }

@@ -26,8 +26,8 @@ func isChange(m wire.Message) bool {
 // changesOf makes the calls that change something and returns the change
 // notifications that come in the session. If a second stream is open it waits for one
 // there, for a short time: the server need not send any there.
-func changesOf(t *check.T, c *toolcalls.All, second *check.Exchange) []change {
-	from := c.Again(t)
+func changesOf(t *check.T, c *toolcalls.Outcome, second *check.Exchange) []change {
+	from := c.RepeatChanges(t)
 	if from < 0 {
 		return nil
 	}

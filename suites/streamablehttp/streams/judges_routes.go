@@ -48,14 +48,14 @@ func routeJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, progressRoutes(j), func(r progressRoute) bool {
 					s := streamOf(j, r.exchange)
-					isInFlight := r.About.Answered == 0 || r.About.Answered > r.Index
+					isInFlight := r.Use.Answered == 0 || r.Use.Answered > r.Index
 					switch {
 					case r.isOwn(j):
 						return hasOpenGet(j, j.FrameOf(r.Entry))
-					case s == nil || !s.isOpenedByGet() || r.Cancelled || r.isRepeated(j):
+					case s == nil || !s.isOpenedByGet() || r.IsCancelled || r.isRepeated(j):
 					case isInFlight:
 						j.Fail(r.Entry, "progress of the %s, which is in flight, came on the stream of a GET",
-							r.About.Request.Summary())
+							r.Use.Request.Summary())
 					}
 					return false
 				})
@@ -190,7 +190,7 @@ func judgeProgressRoutes(j *check.J) {
 		case len(posted) == 0, posted[0].Method() == listenMethod:
 		case isLeftBefore(r.own, j.FrameOf(r.Entry)), r.isRepeated(j):
 		default:
-			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.About.Request.Summary(),
+			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.Use.Request.Summary(),
 				posted[0].Summary())
 		}
 		return false

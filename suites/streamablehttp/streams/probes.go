@@ -153,8 +153,8 @@ func probes() []check.Check {
 			// notification is sent twice if each of the two carries it as often as the one did.
 			Probe: func(t *check.T) {
 				c := toolcalls.Calls(t)
-				if len(c.Triggers) == 0 || len(c.Heard) == 0 {
-					t.NotObserved("no call caused a change notification", check.AllowHint(c.Held))
+				if len(c.Triggers) == 0 || len(c.Announced) == 0 {
+					t.NotObserved("no call caused a change notification", check.AllowHint(c.NotAllowed))
 				}
 				alone := changesOf(t, c, nil)
 				if len(alone) == 0 {
@@ -196,8 +196,8 @@ func probes() []check.Check {
 				} else {
 					other := posting.OpenSession(t)
 					defer other.End()
-					other.Post(posting.Barrier(t))
-					if stream, err := other.TryAsk(http.MethodGet, acceptStream()); err == nil {
+					other.Post(posting.BarrierFrame(t))
+					if stream, err := other.TryRequest(http.MethodGet, acceptStream()); err == nil {
 						stream.Close()
 					}
 				}
@@ -216,16 +216,16 @@ const requestsAfterClose = 5
 // streamedAnswer posts a request that is answered with a stream: one that is answered
 // at once, or else the call of a tool that reports progress, which a server with
 // streams answers with one.
-func streamedAnswer(t *check.T, b *posting.Beside) *check.Exchange {
-	x := b.Post(posting.Barrier(t))
+func streamedAnswer(t *check.T, b *posting.RawSession) *check.Exchange {
+	x := b.Post(posting.BarrierFrame(t))
 	if x.IsEventStream() {
 		return x
 	}
 	c := toolcalls.CallsIfDeclared(t)
-	call, ok := c.Worker()
+	call, ok := c.ShortestCancellable()
 	if !ok {
 		t.NotObserved(fmt.Sprintf("%s was answered with %s, and no tool that may be called reports progress",
-			t.Facts.BarrierMethod, check.Describe(x)), check.AllowHint(c.Held))
+			t.Facts.BarrierMethod, check.Describe(x)), check.AllowHint(c.NotAllowed))
 	}
 	call.Token = `"mcpcheck-closed"`
 	if x = b.Post(t.Frame(t.NextID(), "tools/call", call.Params())); !x.IsEventStream() {

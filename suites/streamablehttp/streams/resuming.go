@@ -44,11 +44,11 @@ var resumptionKey = check.NewKey[*resumption]("resumed calls")
 func resumeCalls(t *check.T) *resumption {
 	return check.Once(t, resumptionKey, func() *resumption {
 		c := toolcalls.Calls(t)
-		call, ok := c.Walker()
+		call, ok := c.LongestCancellable()
 		if !ok {
 			why := fmt.Sprintf("no tool that may be called reports progress %d times within %s",
 				toolcalls.MinReports, toolcalls.MaxWork)
-			return &resumption{why: why, hint: check.AllowHint(c.Held)}
+			return &resumption{why: why, hint: check.AllowHint(c.NotAllowed)}
 		}
 		r := &resumption{
 			tool:   call.Tool.Get("name").String(),
@@ -126,7 +126,7 @@ func (r *resumption) requireResumed(t *check.T) []*resumedCall {
 // response, for at most the given time. A server need not keep streams. One that does
 // may end them at any time, and the client resumes them at the last event that it
 // received (basic/transports#listening-for-messages-from-the-server).
-func (c *resumedCall) resume(b *posting.Beside, within time.Duration) {
+func (c *resumedCall) resume(b *posting.RawSession, within time.Duration) {
 	identified := identifiedMessages(c.events)
 	if len(identified) < 2 {
 		c.why = "fewer than two events of the stream had a message and an id"
@@ -135,7 +135,7 @@ func (c *resumedCall) resume(b *posting.Beside, within time.Duration) {
 	c.at = identified[0]
 	last, deadline := c.cursor().ID, time.Now().Add(within)
 	for left := within; left > 0; left = time.Until(deadline) {
-		x, err := b.TryAsk(http.MethodGet, acceptStream(), check.With("Last-Event-ID", last))
+		x, err := b.TryRequest(http.MethodGet, acceptStream(), check.With("Last-Event-ID", last))
 		if err != nil {
 			c.why = err.Error()
 			return

@@ -26,10 +26,10 @@ func progressRoutes(j *check.J) []progressRoute {
 	var all []progressRoute
 	p := transcript.ProgressOf(j)
 	for _, r := range p.Reports {
-		if r.About == nil || r.Shared || r.About.AsTask || r.About.Task != "" || p.Lookalike(r) {
+		if r.Use == nil || r.IsAmbiguous || r.Use.AsTask || r.Use.Task != "" || p.MayMeanOtherType(r) {
 			continue
 		}
-		route := progressRoute{r, j.ExchangeOf(r.Entry), j.ExchangeOf(j.Entries()[r.About.At])}
+		route := progressRoute{r, j.ExchangeOf(r.Entry), j.ExchangeOf(j.Entries()[r.Use.At])}
 		if route.exchange != nil && route.own != nil {
 			all = append(all, route)
 		}
@@ -48,7 +48,7 @@ func (r progressRoute) isOwn(j *check.J) bool {
 // streamable-http.message.once judges.
 func (r progressRoute) isRepeated(j *check.J) bool {
 	return slices.ContainsFunc(transcript.ProgressOf(j).Reports, func(other transcript.ProgressReport) bool {
-		return other.Index != r.Index && other.About == r.About && bytes.Equal(other.Message.Raw, r.Message.Raw)
+		return other.Index != r.Index && other.Use == r.Use && bytes.Equal(other.Message.Raw, r.Message.Raw)
 	})
 }
 
@@ -138,8 +138,8 @@ func uniqueMessages(j *check.J) []uniqueMessage {
 		}
 	}
 	for _, r := range transcript.ProgressOf(j).Reports {
-		if r.About != nil && !r.Shared {
-			all = append(all, uniqueMessage{r.Entry, uniqueKey{r.About, string(r.Message.Raw)}})
+		if r.Use != nil && !r.IsAmbiguous {
+			all = append(all, uniqueMessage{r.Entry, uniqueKey{r.Use, string(r.Message.Raw)}})
 		}
 	}
 	return all

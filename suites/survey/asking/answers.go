@@ -12,11 +12,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// MisfitForm returns content for a form with the marker in one field where it
-// does not fit, and says in which; nil where none can be made. A field that
-// takes no text gets it as a text, which any client could send by mistake; one
-// that does, inside of an object.
-func MisfitForm(requested gjson.Result) (content []byte, why string) {
+// InvalidForm returns content for a form with the marker in one field where it is
+// invalid, and why it is invalid; nil if no such content can be made. In a field that
+// takes no text the marker is a string, which any client may send by mistake; in a
+// field that takes text it is inside an object.
+func InvalidForm(requested gjson.Result) (content []byte, why string) {
 	valid, err := schema.MakeArguments(rand.New(rand.NewPCG(1, 1)), []byte(requested.Raw))
 	compiled, bad := schema.CompileToolAnyDialect([]byte(requested.Raw))
 	if err != nil || bad != nil {
@@ -45,17 +45,17 @@ func MisfitForm(requested gjson.Result) (content []byte, why string) {
 	return content, why
 }
 
-// Marker stands in what must not be used: where it comes back in a result, it
-// was.
+// Marker is part of values that a server must not use. If it is in a result, the server
+// used the value.
 const Marker = "mcpcheck-unusable-7f3a"
 
-// UnusableCount tells what came of answers that are not to be used: refused is that
-// the request failed or was put again, used that its result holds the marker. A
-// success that does not show it tells nothing.
-type UnusableCount struct{ Refused, Used int }
+// AnswerCount counts the outcomes of answers that a server must not use. Refused counts
+// requests that failed or whose input was requested again, Used those whose result
+// holds the marker. A success without the marker shows nothing.
+type AnswerCount struct{ Refused, Used int }
 
-// Take judges one answer.
-func (u *UnusableCount) Take(t *check.T, m wire.Message) {
+// Count counts one answer.
+func (u *AnswerCount) Count(t *check.T, m wire.Message) {
 	switch {
 	case !check.Succeeded(t, m):
 		u.Refused++

@@ -17,88 +17,90 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// The methods by which a server asks its client for something.
+// The methods by which a server requests something from its client.
 const (
 	ListRoots     = "roots/list"
 	CreateMessage = "sampling/createMessage"
 	Elicit        = "elicitation/create"
 )
 
-// An Asker is a request on whose behalf a server asks its client for something.
-type Asker struct {
-	Name   string // of the tool, prompt or resource
-	Method string
-	Params check.Params
-	asks   []check.Ask // as they were first seen
+// A Trigger is a request of ours that makes the server request something from its
+// client.
+type Trigger struct {
+	Name     string // of the tool, prompt or resource
+	Method   string
+	Params   check.Params
+	requests []check.InputRequest // as they were first seen
 }
 
-func (a Asker) String() string { return fmt.Sprintf("%s of %q", a.Method, a.Name) }
+// String names the request in messages.
+func (a Trigger) String() string { return fmt.Sprintf("%s of %q", a.Method, a.Name) }
 
-// AsksFor tells whether the request came to ask for a method.
-func (a Asker) AsksFor(method string) bool { return len(a.Of(method)) > 0 }
+// Requests reports whether the request made the server request a method.
+func (a Trigger) Requests(method string) bool { return len(a.RequestsOf(method)) > 0 }
 
-// Of returns what was asked for by a method.
-func (a Asker) Of(method string) []check.Ask {
-	return slices.DeleteFunc(slices.Clone(a.asks), func(ask check.Ask) bool { return ask.Method != method })
+// RequestsOf returns the requests of one method that the request brought about.
+func (a Trigger) RequestsOf(method string) []check.InputRequest {
+	return slices.DeleteFunc(slices.Clone(a.requests), func(ask check.InputRequest) bool { return ask.Method != method })
 }
 
-// Bounds of the requests that are made again to see which of them asks, and of
-// those that do.
-const maxTried, MaxAskers = 40, 12
+// Bounds of the requests that are repeated to find out which of them are triggers, and
+// of the triggers.
+const maxTried, MaxTriggers = 40, 12
 
-var usedKey = check.NewKey[[]exchange]("used")
+var usesKey = check.NewKey[[]Use]("used")
 
-// Uses uses what the server offers, once at this revision, and returns what was
-// said meanwhile.
-func Uses(t *check.T) []exchange {
-	return check.Once(t, usedKey, func() []exchange {
-		var out []exchange
+// Uses uses what the server offers, once for this revision, and returns the requests
+// with their answers.
+func Uses(t *check.T) []Use {
+	return check.Once(t, usesKey, func() []Use {
+		var out []Use
 		if t.Declares("tools") {
-			out = exchanges(toolcalls.Calls(t).Frames)
+			out = usesIn(toolcalls.Calls(t).Frames)
 		}
-		return append(out, exchanges(usage.Used(t).Frames)...)
+		return append(out, usesIn(usage.UseOffer(t).Frames)...)
 	})
 }
 
-var AskersKey = check.NewKey[[]Asker]("askers")
+var TriggersKey = check.NewKey[[]Trigger]("askers")
 
-// Askers returns the requests that make the server ask, found out once at this
-// revision.
-func Askers(t *check.T) []Asker {
-	return check.Once(t, AskersKey, func() []Asker {
+// Triggers returns the requests that make the server request something from its client.
+// They are determined once for this revision.
+func Triggers(t *check.T) []Trigger {
+	return check.Once(t, TriggersKey, func() []Trigger {
 		if t.Facts.Stateless {
-			return askersOfRounds(t)
+			return triggersOfRounds(t)
 		}
-		return askersOfRequests(t)
+		return triggersOfRequests(t)
 	})
 }
 
-// An exchange is a request of ours and its answer.
-type exchange struct {
-	Asker
-	took   time.Duration
-	answer wire.Message
-	during []check.Ask // requests of the server that may have been for it
+// A Use is a request of ours with its answer.
+type Use struct {
+	Trigger
+	took           time.Duration
+	answer         wire.Message
+	requestsDuring []check.InputRequest // requests of the server that may have been for it
 }
 
-// exchanges returns the first exchange of each tool, prompt and resource in the
-// frames of a session.
-func exchanges(frames []wire.Entry) []exchange {
+// usesIn returns the first use of each tool, prompt and resource in the frames of a
+// session.
+func usesIn(frames []wire.Entry) []Use {
 	type open struct {
-		exchange
+		Use
 		sent int
 	}
-	var out []exchange
-	waiting := map[string]open{}    // by id
-	asked := map[string]check.Ask{} // requests of the server, by id
-	var answered []check.Ask
+	var out []Use
+	waiting := map[string]open{}             // by id
+	asked := map[string]check.InputRequest{} // requests of the server, by id
+	var answered []check.InputRequest
 	known := map[string]bool{}
 	for _, e := range frames {
 		for _, m := range e.Message.Elements() {
 			key := m.ID().Key()
 			switch {
 			case e.From == wire.Server && m.Kind == wire.Request:
-				for _, ask := range check.Asks(wire.Entry{Index: e.Index, Frame: e.Frame, Message: m}) {
+				for _, ask := range check.InputRequests(wire.Entry{Index: e.Index, Frame: e.Frame, Message: m}) {
 					asked[key] = ask
 				}
 			case e.From == wire.Client && m.IsResponse():
@@ -113,10 +115,10 @@ func exchanges(frames []wire.Entry) []exchange {
 				delete(waiting, key)
 				x.took, x.answer = e.At-x.took, m
 				// What is for a request comes after it, and is answered before it.
-				x.during = slices.DeleteFunc(slices.Clone(answered), func(ask check.Ask) bool {
+				x.requestsDuring = slices.DeleteFunc(slices.Clone(answered), func(ask check.InputRequest) bool {
 					return ask.Frame.Index < x.sent
 				})
-				out = append(out, x.exchange)
+				out = append(out, x.Use)
 			case e.From == wire.Client && m.Kind == wire.Request:
 				name := m.Params().Get("name")
 				if m.Method() == "resources/read" {
@@ -128,7 +130,7 @@ func exchanges(frames []wire.Entry) []exchange {
 				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
 					known[what] = true
 					waiting[key] = open{
-						exchange{Asker: Asker{name.Str, m.Method(), again(m), nil}, took: e.At}, e.Index,
+						Use{Trigger: Trigger{name.Str, m.Method(), repeatableParams(m), nil}, took: e.At}, e.Index,
 					}
 				}
 			}
@@ -137,8 +139,8 @@ func exchanges(frames []wire.Entry) []exchange {
 	return out
 }
 
-// again returns the params by which a request is made anew.
-func again(m wire.Message) check.Params {
+// repeatableParams returns the params with which a request can be sent again.
+func repeatableParams(m wire.Message) check.Params {
 	params := check.Params{}
 	m.Params().ForEach(func(key, v gjson.Result) bool {
 		switch key.String() {
@@ -151,38 +153,38 @@ func again(m wire.Message) check.Params {
 	return params
 }
 
-// askersOfRounds reads off the results what their requests asked for.
-func askersOfRounds(t *check.T) []Asker {
-	var out []Asker
+// triggersOfRounds returns the requests whose results request input.
+func triggersOfRounds(t *check.T) []Trigger {
+	var out []Trigger
 	for _, x := range Uses(t) {
-		if x.asks = check.Asks(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.asks) > 0 &&
-			len(out) < MaxAskers {
-			out = append(out, x.Asker)
+		if x.requests = check.InputRequests(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.requests) > 0 &&
+			len(out) < MaxTriggers {
+			out = append(out, x.Trigger)
 		}
 	}
 	return out
 }
 
-// askersOfRequests makes requests again, one by one, during which the server
-// asked for something: with others beside it, which one it was for is not
-// known. The quick ones come first, and when everything that was asked for is
-// explained it stops.
-func askersOfRequests(t *check.T) []Asker {
-	all := slices.DeleteFunc(slices.Clone(Uses(t)), func(x exchange) bool { return len(x.during) == 0 })
-	slices.SortStableFunc(all, func(a, b exchange) int { return cmp.Compare(a.took, b.took) })
+// triggersOfRequests repeats, one by one, requests during which the server requested
+// something. While several requests were open, it was not known which of them the
+// server's request belonged to. It begins with the requests that were answered first,
+// and ends when every request of the server is explained.
+func triggersOfRequests(t *check.T) []Trigger {
+	all := slices.DeleteFunc(slices.Clone(Uses(t)), func(x Use) bool { return len(x.requestsDuring) == 0 })
+	slices.SortStableFunc(all, func(a, b Use) int { return cmp.Compare(a.took, b.took) })
 	unexplained := map[string]bool{}
-	var roots []exchange // those during which roots were asked for
+	var roots []Use // those during which roots were asked for
 	for _, x := range all {
-		for _, ask := range x.during {
+		for _, ask := range x.requestsDuring {
 			if ask.Method != ListRoots { // which a server may keep
-				unexplained[kindOf(ask)] = true
+				unexplained[requestKind(ask)] = true
 			}
 		}
-		if slices.ContainsFunc(x.during, func(ask check.Ask) bool { return ask.Method == ListRoots }) {
+		if slices.ContainsFunc(x.requestsDuring, func(ask check.InputRequest) bool { return ask.Method == ListRoots }) {
 			roots = append(roots, x)
 		}
 	}
-	var out []Asker
+	var out []Trigger
 	for i, x := range all {
 		if len(unexplained) == 0 || i == maxTried {
 			break
@@ -191,75 +193,76 @@ func askersOfRequests(t *check.T) []Asker {
 		if _, err := t.Client().Invoke(x.Method, x.Params).Get(); err != nil {
 			continue
 		}
-		if x.asks = t.Client().Requests(from); len(x.asks) > 0 && len(out) < MaxAskers {
-			out = append(out, x.Asker)
+		if x.requests = t.Client().Requests(from); len(x.requests) > 0 && len(out) < MaxTriggers {
+			out = append(out, x.Trigger)
 		}
-		for _, ask := range x.asks {
-			delete(unexplained, kindOf(ask))
+		for _, ask := range x.requests {
+			delete(unexplained, requestKind(ask))
 		}
 	}
-	if len(roots) == 0 && AsksRoots(t) {
+	if len(roots) == 0 && RequestedRoots(t) {
 		roots = slices.Clone(Uses(t)) // it had got them before
-		slices.SortStableFunc(roots, func(a, b exchange) int { return cmp.Compare(a.took, b.took) })
+		slices.SortStableFunc(roots, func(a, b Use) int { return cmp.Compare(a.took, b.took) })
 	}
-	if !slices.ContainsFunc(out, func(a Asker) bool { return a.AsksFor(ListRoots) }) {
-		out = append(out, userOfRoots(t, roots)...)
+	if !slices.ContainsFunc(out, func(a Trigger) bool { return a.Requests(ListRoots) }) {
+		out = append(out, findRootsTrigger(t, roots)...)
 	}
 	return out
 }
 
-// AsksRoots tells whether the server asked for roots in this session.
-func AsksRoots(t *check.T) bool {
-	return slices.ContainsFunc(t.Client().Requests(0), func(a check.Ask) bool { return a.Method == ListRoots })
+// RequestedRoots reports whether the server requested roots in this session.
+func RequestedRoots(t *check.T) bool {
+	return slices.ContainsFunc(t.Client().Requests(0), func(a check.InputRequest) bool { return a.Method == ListRoots })
 }
 
-// userOfRoots finds a request that uses roots: one that asks for them each
-// time, or, where the server keeps them, one that has to ask for itself, or to
-// wait, while the list that the server asks for after a change stays unanswered.
-func userOfRoots(t *check.T, candidates []exchange) []Asker {
-	candidates = slices.DeleteFunc(slices.Clone(candidates), func(x exchange) bool {
+// findRootsTrigger returns a request that uses roots: one that makes the server request
+// them each time or, if the server caches them, one that makes it request them or waits
+// while the list that the server requested after a change is not answered.
+func findRootsTrigger(t *check.T, candidates []Use) []Trigger {
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(x Use) bool {
 		return x.took > t.Timeout()/3 // that it waits would be no evidence
 	})
 	candidates = candidates[:min(len(candidates), maxTried)]
 	at := t.Len()
-	Renewed(t, ListRoots)
+	AnnounceRootsChange(t, ListRoots)
 	t.Try(t.Facts.BarrierMethod, nil)
-	ways := []func(*check.T, exchange) bool{asksEachTime, asksWhenHeld}
+	ways := []func(*check.T, Use) bool{requestsRootsEachTime, waitsForRoots}
 	if asked := t.Client().Requests(at); len(asked) > 0 {
 		slices.Reverse(ways) // it keeps them, it seems
 	}
 	for _, uses := range ways {
 		for _, x := range candidates {
 			if uses(t, x) {
-				x.asks = []check.Ask{{Method: ListRoots}}
-				return []Asker{x.Asker}
+				x.requests = []check.InputRequest{{Method: ListRoots}}
+				return []Trigger{x.Trigger}
 			}
 		}
 	}
 	return nil
 }
 
-// asksEachTime tells whether a request makes the server ask for roots that did
-// not change.
-func asksEachTime(t *check.T, x exchange) bool {
+// requestsRootsEachTime reports whether a request makes the server request roots that
+// did not change.
+func requestsRootsEachTime(t *check.T, x Use) bool {
 	from := t.Len()
 	_, err := t.Client().Invoke(x.Method, x.Params).Get()
-	return err == nil && slices.ContainsFunc(t.Client().Requests(from), func(a check.Ask) bool {
+	return err == nil && slices.ContainsFunc(t.Client().Requests(from), func(a check.InputRequest) bool {
 		return a.Method == ListRoots
 	})
 }
 
-// heldUp is how many times as long as before a request takes that waits.
-const heldUp = 5
+// delayFactor is how many times longer than before a request takes that waits for
+// roots.
+const delayFactor = 5
 
-// asksWhenHeld tells whether a request waits for roots, or makes the server ask
-// for them, while a question for them is left open. One ask may be for their
-// change, a second is for the request. What takes a multiple of the time that
-// the request took before is held up.
-func asksWhenHeld(t *check.T, x exchange) bool {
+// waitsForRoots reports whether a request waits for roots, or makes the server request
+// them, while a request for roots is not answered. One request may follow from the
+// change of the roots; a second belongs to the request. A request that takes
+// delayFactor times as long as before waits.
+func waitsForRoots(t *check.T, x Use) bool {
 	at := t.Len()
-	Answering(t, ListRoots, func(check.Asked) check.ClientAnswer { return check.ClientAnswer{} })
-	Renewed(t, ListRoots)
+	AnswerWith(t, ListRoots, func(check.HostRequest) check.HostReply { return check.HostReply{} })
+	AnnounceRootsChange(t, ListRoots)
 	running, err := t.TryStart(x.Method, x.Params)
 	if err != nil {
 		return false
@@ -271,31 +274,31 @@ func asksWhenHeld(t *check.T, x exchange) bool {
 		}
 		answered = answered || m.IsResponse() && m.ID().Equal(running.ID)
 		return answered || asked > 1
-	}, min(t.Timeout()/5, heldUp*x.took+t.Timeout()/100))
+	}, min(t.Timeout()/5, delayFactor*x.took+t.Timeout()/100))
 	t.Client().Answer(nil)
-	WaitForAnswers(t, running)
+	AnswerAndWait(t, running)
 	return !answered
 }
 
-// WaitForAnswers answers willingly what the server still waits for, and waits for the
-// answer to the request on whose behalf it may ask. ok is false if none came.
-func WaitForAnswers(t *check.T, running *check.Call) (ok bool) {
-	AnswerOpen(t)
+// AnswerAndWait answers what the server still waits for, and then waits for the answer
+// to a request of ours. ok is false if none came.
+func AnswerAndWait(t *check.T, running *check.Call) (ok bool) {
+	AnswerPending(t)
 	_, err := t.TryAnswer(running, t.Timeout()).Get()
 	return err == nil
 }
 
-// AnswerOpen answers willingly every request of the server that was left
-// unanswered, and that it did not cancel.
-func AnswerOpen(t *check.T) {
+// AnswerPending answers, as a host that agrees to everything, every request of the
+// server that was neither answered nor cancelled.
+func AnswerPending(t *check.T) {
 	done := map[string]bool{}
-	var asks []check.Ask
+	var asks []check.InputRequest
 	for _, e := range t.Frames(0) {
 		switch m := e.Message; {
 		case e.From == wire.Server && (m.Kind == wire.Request || m.Kind == wire.Batch):
 			for _, part := range m.Elements() {
 				e.Message = part
-				asks = append(asks, check.Asks(e)...)
+				asks = append(asks, check.InputRequests(e)...)
 			}
 		case e.From == wire.Client && m.IsResponse():
 			done[m.ID().Key()] = true
@@ -305,49 +308,51 @@ func AnswerOpen(t *check.T) {
 	}
 	for _, ask := range asks {
 		if !done[ask.Frame.Message.ID().Key()] {
-			reply := session.FullHost().Answer(check.Asked{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
+			reply := session.FullHost().Answer(check.HostRequest{Rev: t.Rev, Method: ask.Method, Params: ask.Params})
 			t.Send(string(session.EncodeResponse(ask.Frame.Message.ID(), reply)))
 		}
 	}
 }
 
-// kindOf tells asks apart that are likely to be for different requests.
-func kindOf(ask check.Ask) string {
+// requestKind returns a text that differs for requests of the server that probably
+// belong to different requests of ours.
+func requestKind(ask check.InputRequest) string {
 	return fmt.Sprintf("%s %s %s %t", ask.Method, ask.Params.Get("mode"), ask.Params.Get("requestedSchema").Raw,
 		ask.Params.Get("tools").Exists())
 }
 
-// AskersFor returns the requests that make the server ask for a method; none
-// ends the body.
-func AskersFor(t *check.T, method string) []Asker {
-	out := slices.DeleteFunc(slices.Clone(Askers(t)), func(a Asker) bool { return !a.AsksFor(method) })
+// TriggersFor returns the requests that make the server request a method. If there are
+// none it ends the body.
+func TriggersFor(t *check.T, method string) []Trigger {
+	out := slices.DeleteFunc(slices.Clone(Triggers(t)), func(a Trigger) bool { return !a.Requests(method) })
 	if len(out) == 0 {
-		NothingAsks(t, method)
+		EndWithoutTrigger(t, method)
 	}
 	return out
 }
 
-func NothingAsks(t *check.T, what string) {
+// EndWithoutTrigger ends the body because no request made the server request something.
+func EndWithoutTrigger(t *check.T, what string) {
 	hint := ""
 	if t.Declares("tools") {
-		hint = check.AllowHint(toolcalls.Calls(t).Held)
+		hint = check.AllowHint(toolcalls.Calls(t).NotAllowed)
 	}
 	t.NotObserved(fmt.Sprintf("nothing that may be used of the server made it ask for %s", what), hint)
 }
 
-// Renewed announces a change of the roots, so that a server which keeps them
-// asks again.
-func Renewed(t *check.T, method string) {
+// AnnounceRootsChange announces a change of the roots if the method requests them, so
+// that a server that caches them requests them again.
+func AnnounceRootsChange(t *check.T, method string) {
 	if method == ListRoots && !t.Facts.Stateless {
 		t.Notify("notifications/roots/list_changed", nil)
 	}
 }
 
-// Answering lets one answer of ours stand for all asks of a method; what else
-// is asked for is answered willingly.
-func Answering(t *check.T, method string, reply func(check.Asked) check.ClientAnswer) {
+// AnswerWith answers every request of a method by reply, and all others as a host that
+// agrees to everything.
+func AnswerWith(t *check.T, method string, reply func(check.HostRequest) check.HostReply) {
 	willing := session.FullHost()
-	t.Client().Answer(func(a check.Asked) check.ClientAnswer {
+	t.Client().Answer(func(a check.HostRequest) check.HostReply {
 		if a.Method == method {
 			return reply(a)
 		}
@@ -355,8 +360,8 @@ func Answering(t *check.T, method string, reply func(check.Asked) check.ClientAn
 	})
 }
 
-// Ask makes a request anew; ok is false if it no longer asks for input.
-func (a Asker) Ask(t *check.T) (r Round, ok bool) {
+// StartRound sends the request again. ok is false if it no longer requests input.
+func (a Trigger) StartRound(t *check.T) (r Round, ok bool) {
 	e, err := t.Try(a.Method, a.Params).Get()
 	if err != nil || !session.IsInputRequired(e.Message) {
 		return Round{}, false
@@ -365,9 +370,10 @@ func (a Asker) Ask(t *check.T) (r Round, ok bool) {
 	return Round{a, e.Message.Result(), retry}, ok
 }
 
-// Variants returns the same call with other arguments, if it is one of a tool.
-func (a Asker) Variants(t *check.T) []Asker {
-	var out []Asker
+// Variants returns the same tool call with other arguments; nothing for a request that
+// is no tool call.
+func (a Trigger) Variants(t *check.T) []Trigger {
+	var out []Trigger
 	for _, tool := range offer.Tools(t) {
 		if a.Method != "tools/call" || tool.Get("name").String() != a.Name {
 			continue
@@ -375,7 +381,7 @@ func (a Asker) Variants(t *check.T) []Asker {
 		for _, args := range offer.Arguments(t, tool, 3) {
 			params := offer.CallParams(tool, args)
 			if string(check.MustJSON(params)) != string(check.MustJSON(a.Params)) {
-				out = append(out, Asker{a.Name, a.Method, params, a.asks})
+				out = append(out, Trigger{a.Name, a.Method, params, a.requests})
 			}
 		}
 	}

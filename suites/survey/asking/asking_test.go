@@ -44,8 +44,8 @@ func TestAsksAreAttributedToWhatSpansThem(t *testing.T) {
 		> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"asking","arguments":{}}}
 		{"jsonrpc":"2.0","id":4,"result":{"content":[]}}`)
 	var got []string
-	for _, x := range exchanges(frames) {
-		got = append(got, fmt.Sprintf("%s %s %d", x.Name, check.MustJSON(x.Params), len(x.during)))
+	for _, x := range usesIn(frames) {
+		got = append(got, fmt.Sprintf("%s %s %d", x.Name, check.MustJSON(x.Params), len(x.requestsDuring)))
 	}
 	want := []string{
 		`early {"arguments":{},"name":"early"} 0`, `later {"arguments":{},"name":"later"} 0`,
@@ -65,7 +65,7 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 		"sealed":   base64.RawURLEncoding.EncodeToString([]byte(body)) + ".c2VhbA",
 		"versions": "v1." + base64.RawURLEncoding.EncodeToString([]byte(body)) + ".c2VhbA",
 	} {
-		forged := Altered(state)
+		forged := ChangeValues(state)
 		var what []string
 		for _, f := range forged {
 			if f.What = strings.TrimPrefix(f.What, "another "); f.State == state {
@@ -81,17 +81,17 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 		}
 	}
 	for _, state := range []string{"", "opaque", "b3BhcXVl", "[1,2]"} {
-		if forged := Altered(state); forged != nil {
+		if forged := ChangeValues(state); forged != nil {
 			t.Errorf("%q became %v", state, forged)
 		}
 	}
-	if got := Scratched("0123456789"); len(got) != 1 || got[0].State != "0123466789" || Scratched("short") != nil {
+	if got := ChangeMiddle("0123456789"); len(got) != 1 || got[0].State != "0123466789" || ChangeMiddle("short") != nil {
 		t.Errorf("scratched became %v", got)
 	}
 	for from, to := range map[string]string{
 		"1999": "1998", "a9": "a1", "z": "y", "-": "-1", "10": "11", "2024-05-01": "2024-05-02",
 	} {
-		if got := turned(from); got == from || from != "1999" && got != to {
+		if got := changeLastCharacter(from); got == from || from != "1999" && got != to {
 			t.Errorf("%q became %q, want %q", from, got, to)
 		}
 	}
@@ -115,7 +115,7 @@ func TestMisfitFormBreaksOneField(t *testing.T) {
 		{`{"type":"object","properties":{}}`, ""},
 		{`"no schema"`, ""},
 	} {
-		content, why := MisfitForm(gjson.Parse(c.requested))
+		content, why := InvalidForm(gjson.Parse(c.requested))
 		if c.want == "" {
 			if content != nil {
 				t.Errorf("%s: %s", c.requested, content)

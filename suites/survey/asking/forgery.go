@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Scratched returns a requestState with the letter in its middle changed.
-func Scratched(state string) []Forgery {
+// ChangeMiddle returns a requestState whose middle character is changed.
+func ChangeMiddle(state string) []Forgery {
 	if len(state) < 8 {
 		return nil
 	}
@@ -25,23 +25,23 @@ func Scratched(state string) []Forgery {
 	return []Forgery{{string(b), "another letter in the middle"}}
 }
 
-// A Forgery is a requestState with one value of it altered.
+// A Forgery is a requestState with one changed value.
 type Forgery struct{ State, What string }
 
-// maxForgeries bounds what is tried of one requestState.
+// maxForgeries bounds the changed values of one requestState.
 const maxForgeries = 12
 
-// Altered returns a requestState with the values altered, each by itself, that
-// can be read in it: JSON, or JSON in base64, the whole or a part between dots.
-func Altered(state string) []Forgery {
+// ChangeValues returns copies of a requestState, each with one value changed that can
+// be decoded: the whole, or a part between dots, is JSON or JSON in base64.
+func ChangeValues(state string) []Forgery {
 	var out []Forgery
 	parts := strings.Split(state, ".")
 	for i, p := range parts {
-		text, encode := readable(p)
+		text, encode := decodeJSON(p)
 		if text == "" {
 			continue
 		}
-		for _, path := range leaves("", gjson.Parse(text)) {
+		for _, path := range leafPaths("", gjson.Parse(text)) {
 			var doc any
 			d := json.NewDecoder(strings.NewReader(text))
 			d.UseNumber()
@@ -49,7 +49,7 @@ func Altered(state string) []Forgery {
 				break
 			}
 			changed := slices.Clone(parts)
-			changed[i] = encode(check.MustJSON(alter(doc, strings.Split(path, "\x00")[1:])))
+			changed[i] = encode(check.MustJSON(changeValue(doc, strings.Split(path, "\x00")[1:])))
 			out = append(out, Forgery{
 				strings.Join(changed, "."), "another " + strings.ReplaceAll(path[1:], "\x00", "/"),
 			})
@@ -58,9 +58,9 @@ func Altered(state string) []Forgery {
 	return out
 }
 
-// readable returns the JSON of a part of an opaque text, and how it is written
-// into one; "" if there is none to be read.
-func readable(part string) (text string, write func([]byte) string) {
+// decodeJSON returns the JSON object in a part of an opaque text and the function that
+// encodes one; "" if the part holds none.
+func decodeJSON(part string) (text string, write func([]byte) string) {
 	if gjson.Valid(part) && gjson.Parse(part).IsObject() {
 		return part, func(b []byte) string { return string(b) }
 	}
@@ -74,10 +74,10 @@ func readable(part string) (text string, write func([]byte) string) {
 	return "", nil
 }
 
-// leaves returns the paths of the strings and numbers in a value, their steps
-// behind zero bytes, the deepest last values first: what was answered tends to
-// stand there.
-func leaves(at string, v gjson.Result) []string {
+// leafPaths returns the paths of the strings and numbers in a value, each step after a
+// zero byte. The last of the deepest values come first, because the answers of a client
+// tend to be there.
+func leafPaths(at string, v gjson.Result) []string {
 	switch {
 	case v.IsObject() || v.IsArray():
 		var out []string
@@ -88,7 +88,7 @@ func leaves(at string, v gjson.Result) []string {
 				step = strconv.Itoa(n)
 			}
 			n++
-			out = append(leaves(at+"\x00"+step, inner), out...)
+			out = append(leafPaths(at+"\x00"+step, inner), out...)
 			return true
 		})
 		return out
@@ -98,27 +98,28 @@ func leaves(at string, v gjson.Result) []string {
 	return nil
 }
 
-// alter changes the value at a path a little: the last letter or digit of it
-// becomes another.
-func alter(v any, path []string) any {
+// changeValue changes the last letter or digit of the value at a path.
+func changeValue(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if len(path) > 0 {
-			v[path[0]] = alter(v[path[0]], path[1:])
+			v[path[0]] = changeValue(v[path[0]], path[1:])
 		}
 	case []any:
 		if i, err := strconv.Atoi(path[0]); err == nil && i < len(v) {
-			v[i] = alter(v[i], path[1:])
+			v[i] = changeValue(v[i], path[1:])
 		}
 	case string:
-		return turned(v)
+		return changeLastCharacter(v)
 	case json.Number:
-		return json.Number(turned(v.String()))
+		return json.Number(changeLastCharacter(v.String()))
 	}
 	return v
 }
 
-func turned(s string) string {
+// changeLastCharacter changes the last letter or digit of a text, or appends a digit if
+// there is none.
+func changeLastCharacter(s string) string {
 	b := []byte(s)
 	for i := len(b) - 1; i >= 0; i-- {
 		switch c := b[i]; {

@@ -11,10 +11,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// A Round is a request that was answered with an input_required result, and how
-// it is retried.
+// A Round is a request that was answered with an input_required result, with the params
+// of its retry.
 type Round struct {
-	Asker
+	Trigger
 	Interim gjson.Result
 	Retry   check.Params // with every answer, and the requestState
 }
@@ -24,11 +24,11 @@ type Round struct {
 func Rounds(t *check.T, most int) iter.Seq[Round] {
 	return func(yield func(Round) bool) {
 		n := 0
-		for _, a := range Askers(t) {
+		for _, a := range Triggers(t) {
 			if n == most {
 				break
 			}
-			if r, ok := a.Ask(t); ok {
+			if r, ok := a.StartRound(t); ok {
 				n++
 				if !yield(r) {
 					return
@@ -36,14 +36,15 @@ func Rounds(t *check.T, most int) iter.Seq[Round] {
 			}
 		}
 		if n == 0 {
-			NothingAsks(t, "input")
+			EndWithoutTrigger(t, "input")
 		}
 	}
 }
 
-// MaxRounds bounds the requests that a probe retries in its ways.
+// MaxRounds bounds the requests that a probe retries.
 const MaxRounds = 4
 
+// FirstKey returns the first key of the inputRequests of a result.
 func FirstKey(interim gjson.Result) (first string) {
 	interim.Get("inputRequests").ForEach(func(key, _ gjson.Result) bool {
 		first = key.String()
@@ -57,7 +58,7 @@ func FirstKey(interim gjson.Result) (first string) {
 func RoundsWithState(t *check.T, most int) iter.Seq2[Round, string] {
 	return func(yield func(Round, string) bool) {
 		n := 0
-		for r := range Rounds(t, MaxAskers) {
+		for r := range Rounds(t, MaxTriggers) {
 			state := r.Interim.Get("requestState")
 			if state.Type != gjson.String || n == most {
 				continue
@@ -72,8 +73,8 @@ func RoundsWithState(t *check.T, most int) iter.Seq2[Round, string] {
 	}
 }
 
-// Presented retries the request with another requestState.
-func (r Round) Presented(t *check.T, state string) (wire.Message, error) {
+// TryState retries the request with another requestState.
+func (r Round) TryState(t *check.T, state string) (wire.Message, error) {
 	e, err := t.Try(r.Method, check.Merge(r.Retry, check.Params{"requestState": state})).Get()
 	if err == nil {
 		t.Mark(e)
@@ -81,42 +82,42 @@ func (r Round) Presented(t *check.T, state string) (wire.Message, error) {
 	return e.Message, err
 }
 
-// Present does the same where an answer is due, which may be a refusal by HTTP
-// alone: that is the zero message.
-func (r Round) Present(t *check.T, state string) wire.Message {
-	m, err := r.Presented(t, state)
+// RetryWithState is like TryState but a missing answer fails the check. If HTTP alone
+// refused the request, it returns the zero message.
+func (r Round) RetryWithState(t *check.T, state string) wire.Message {
+	m, err := r.TryState(t, state)
 	if err != nil && posting.RefusalStatus(err) == 0 {
 		t.Fail("an answer to "+r.Method, err.Error(), "%s was retried with another requestState: %v", r, err)
 	}
 	return m
 }
 
-// Again retries the request as it should be, and tells whether it succeeded.
-func (r Round) Again(t *check.T) (wire.Message, bool) {
+// RetryUnchanged retries the request without changes, and reports whether it succeeded.
+func (r Round) RetryUnchanged(t *check.T) (wire.Message, bool) {
 	m := t.Request(r.Method, r.Retry)
 	return m, check.Succeeded(t, m)
 }
 
-// Steady returns what the result of a retry shows, if it is the same twice in a
-// row.
-func (r Round) Steady(t *check.T) (shown string, ok bool) {
-	one, ok := r.Again(t)
+// StableResult returns the visible content of a retry if two retries return the same.
+func (r Round) StableResult(t *check.T) (shown string, ok bool) {
+	one, ok := r.RetryUnchanged(t)
 	if !ok {
 		return "", false
 	}
-	two, ok := r.Again(t)
+	two, ok := r.RetryUnchanged(t)
 	return VisibleContent(one), ok && VisibleContent(one) == VisibleContent(two)
 }
 
-// Follows tells whether the result goes with the requestState, forged and honest in
-// an order in which no result comes that alternates, or is one of a few.
-func (r Round) Follows(t *check.T, forged, got, honest string) bool {
+// ResultFollowsState reports whether the result depends on the requestState. It sends
+// the forged and the original one in an irregular order, so that a server that
+// alternates between results, or returns one of a few, does not match.
+func (r Round) ResultFollowsState(t *check.T, forged, got, honest string) bool {
 	for _, other := range []bool{true, false, false, true, true, true, false, true, false, false} {
 		m, want := wire.Message{}, honest
 		if other {
-			m, want = r.Present(t, forged), got
+			m, want = r.RetryWithState(t, forged), got
 		} else {
-			m, _ = r.Again(t)
+			m, _ = r.RetryUnchanged(t)
 		}
 		if !check.Succeeded(t, m) || VisibleContent(m) != want {
 			return false
@@ -125,9 +126,9 @@ func (r Round) Follows(t *check.T, forged, got, honest string) bool {
 	return true
 }
 
-// Further answers one of several questions, so that the next requestState has
-// an answer to keep.
-func (r Round) Further(t *check.T, state string) (Round, string) {
+// AnswerOne answers one of several input requests, so that the next requestState holds
+// an answer.
+func (r Round) AnswerOne(t *check.T, state string) (Round, string) {
 	answers, _ := r.Retry["inputResponses"].(check.Params)
 	if len(answers) < 2 {
 		return r, state
@@ -142,24 +143,24 @@ func (r Round) Further(t *check.T, state string) (Round, string) {
 	if !ok {
 		return r, state
 	}
-	return Round{r.Asker, m.Result(), retry}, next.Str
+	return Round{r.Trigger, m.Result(), retry}, next.Str
 }
 
-// VisibleContent is what a result shows of a call.
+// VisibleContent returns the content of a result that a user sees.
 func VisibleContent(m wire.Message) string {
 	r := m.Result()
 	return r.Get("content").Raw + r.Get("structuredContent").Raw + r.Get("messages").Raw + r.Get("contents").Raw
 }
 
-// Protected tells whether every requestState is refused that was altered a little,
-// while the request as it should be succeeds.
-func (r Round) Protected(t *check.T, state string) bool {
-	forgeries := append(Scratched(state), Altered(state)...)
+// IsStateProtected reports whether the server refuses every changed requestState and
+// accepts the unchanged one.
+func (r Round) IsStateProtected(t *check.T, state string) bool {
+	forgeries := append(ChangeMiddle(state), ChangeValues(state)...)
 	for _, forged := range forgeries {
-		if check.Succeeded(t, r.Present(t, forged.State)) {
+		if check.Succeeded(t, r.RetryWithState(t, forged.State)) {
 			return false
 		}
 	}
-	_, still := r.Again(t)
+	_, still := r.RetryUnchanged(t)
 	return still && len(forgeries) > 0
 }

@@ -15,15 +15,16 @@ import (
 // maxBeside bounds the tools that are called beside a subscription.
 const maxBeside = 6
 
-var besideASubscriptionKey = check.NewKey[bool]("beside a subscription")
+var besideStreamKey = check.NewKey[bool]("beside a subscription")
 
-// CallBesideStream calls tools that may report and log while a stream of a
-// subscription is open over HTTP, so that judges see on which stream it comes.
+// CallBesideStream calls tools that may report progress and log while the stream of a
+// subscription is open over HTTP, so that judges see on which stream these
+// notifications arrive.
 func CallBesideStream(t *check.T) {
 	if t.Transport() != transport.HTTP || !t.Facts.Stateless || !t.Declares("tools") || !watch.DeclaresChanges(t) {
 		return
 	}
-	check.Once(t, besideASubscriptionKey, func() bool {
+	check.Once(t, besideStreamKey, func() bool {
 		w := watch.Start(t, watch.DeclaredFilter(t))
 		defer w.Stop()
 		results := slices.Clone(toolcalls.Calls(t).Results)
@@ -32,7 +33,7 @@ func CallBesideStream(t *check.T) {
 			if i == maxBeside || !w.Open {
 				break
 			}
-			if !offer.ReadOnly(c.Tool) && c.Reports == 0 {
+			if !offer.IsReadOnly(c.Tool) && c.Reports == 0 {
 				continue
 			}
 			params, meta := offer.CallParams(c.Tool, c.Args), check.Params{"progressToken": fmt.Sprintf("beside-%d", i)}

@@ -12,20 +12,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Arguments returns different arguments for a tool, at most so many: those that
-// the user gives, then, if manners allow any others, the examples of its schema
-// and what is made from it, without and with the members that may be left out.
-// There are none where none can be made.
+// Arguments returns different arguments for a tool, at most so many: those of the user
+// and, if the tool may be called with others, the examples of its schema and generated
+// ones without and with optional members. It returns none if none can be made.
 func Arguments(t *check.T, tool gjson.Result, most int) []string {
 	out := slices.Clone(t.Config().Arguments(tool.Get("name").String()))
 	if t.Config().MayInvent(tool) {
-		out = append(out, Made(Generator(t, tool), most)...)
+		out = append(out, MakeArguments(Generator(t, tool), most)...)
 	}
 	return distinct(out, most)
 }
 
-// Made returns arguments that a generator proposes and makes; g may be nil.
-func Made(g *schema.Generator, most int) []string {
+// MakeArguments returns the examples of a generator and arguments that it makes; g may
+// be nil.
+func MakeArguments(g *schema.Generator, most int) []string {
 	if g == nil {
 		return nil
 	}
@@ -46,22 +46,21 @@ func Made(g *schema.Generator, most int) []string {
 	return distinct(out, most)
 }
 
-// maxSchemaTime is for how many schemas no arguments could be made within the steps
-// that are spent on one, before others are no longer tried: a hostile server may
-// list thousands.
-const maxSchemaTime = 5
+// maxSchemasGivenUp bounds the schemas for which no arguments could be made within the
+// allowed steps. After that no others are tried: a hostile server may list thousands.
+const maxSchemasGivenUp = 5
 
 var schemasGivenUpKey = check.NewKey[*int]("schemas given up")
 
 var generatorKey = check.NewKey[*schema.Generator]("generator")
 
-// Generator returns what makes arguments for a tool, nil if its schema is not
-// one to make any from.
+// Generator returns the generator of arguments for a tool, or nil if its schema does
+// not allow one.
 func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 	input := tool.Get("inputSchema").Raw
 	tired := check.Once(t, schemasGivenUpKey, func() *int { return new(int) })
 	return check.Once(t, generatorKey.For(input), func() *schema.Generator {
-		if *tired == maxSchemaTime {
+		if *tired == maxSchemasGivenUp {
 			return nil
 		}
 		g, err := schema.NewGenerator([]byte(input))
@@ -77,7 +76,7 @@ func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 	})
 }
 
-// CallParams are the params of tools/call with arguments given as JSON.
+// CallParams returns the params of tools/call with arguments given as JSON.
 func CallParams(tool gjson.Result, arguments string) check.Params {
 	return check.Params{"name": tool.Get("name").String(), "arguments": json.RawMessage(arguments)}
 }

@@ -47,7 +47,7 @@ func TestMisfitsDoNotFitInAnyDialect(t *testing.T) {
 	} {
 		tool := gjson.Parse(`{"name":"t","inputSchema":` + c.input + `}`)
 		var got []string
-		for _, m := range MisfitsOf(tool, generatorOf(t, tool), nil) {
+		for _, m := range MakeInvalidArguments(tool, generatorOf(t, tool), nil) {
 			got = append(got, m.Keyword+" "+m.Path)
 		}
 		if strings.Join(got, "; ") != c.want {

@@ -22,5 +22,7 @@ func (w *Walk) Items() []gjson.Result {
 	return out
 }
 
-// Whole tells whether the walk came to the last page.
-func (w *Walk) Whole() bool { return len(w.Pages) > 0 && w.Broke == "" && w.Loops == "" }
+// IsComplete reports whether the walk reached the last page.
+func (w *Walk) IsComplete() bool {
+	return len(w.Pages) > 0 && w.Failure == "" && w.RepeatedCursor == ""
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A List is one of the operations that page
+// A List is one of the operations that support pagination
 // (server/utilities/pagination#operations-supporting-pagination).
 type List struct {
 	Method     string
@@ -41,29 +41,29 @@ type Page struct {
 	Items  []gjson.Result
 }
 
-// A Walk is a list from its first page to its last.
+// A Walk is a list read from its first page to its last.
 type Walk struct {
 	List
-	Pages []Page
-	Loops string     // the cursor that came a second time, if one did
-	Broke string     // what came instead of a page, where the walk broke off
-	Last  wire.Entry // the last answer, be it a page or not
+	Pages          []Page
+	RepeatedCursor string     // the cursor that came a second time, if one did
+	Failure        string     // what came instead of a page, where the walk broke off
+	Last           wire.Entry // the last answer, be it a page or not
 }
 
-// MaxPages bounds a walk: a list of more pages is of use to no host.
+// MaxPages bounds the pages of a walk: no host has a use for a longer list.
 const MaxPages = 100
 
 var walkKey = check.NewKey[*Walk]("list")
 
-// Walked returns the walk over a list that was made once at this revision.
-func Walked(t *check.T, l List) *Walk {
+// WalkOnce returns the walk of a list, which is made once for this revision.
+func WalkOnce(t *check.T, l List) *Walk {
 	return check.Once(t, walkKey.For(l.Method), func() *Walk { return WalkNow(t, l) })
 }
 
-// WalkNow asks for page after page until there is no further cursor.
+// WalkNow requests page after page until there is no further cursor.
 func WalkNow(t *check.T, l List) *Walk { return WalkTo(t, l, nil) }
 
-// WalkTo is walkNow for a list that other params than the cursor choose.
+// WalkTo is like WalkNow, for a list that other params than the cursor select.
 func WalkTo(t *check.T, l List, of check.Params) *Walk {
 	w := &Walk{List: l}
 	seen := map[string]bool{}
@@ -74,15 +74,15 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 		list := e.Message.Result().Get(l.Member)
 		switch {
 		case err != nil:
-			w.Broke = err.Error()
+			w.Failure = err.Error()
 		case e.Message.Kind != wire.Result:
-			w.Broke = e.Message.Summary()
+			w.Failure = e.Message.Summary()
 		case !list.IsArray():
-			w.Broke = fmt.Sprintf("a result whose %s is %s", l.Member, wire.TypeName(list))
+			w.Failure = fmt.Sprintf("a result whose %s is %s", l.Member, wire.TypeName(list))
 		case len(w.Pages) == MaxPages:
-			w.Broke = fmt.Sprintf("more than %d pages", MaxPages)
+			w.Failure = fmt.Sprintf("more than %d pages", MaxPages)
 		}
-		if w.Broke != "" {
+		if w.Failure != "" {
 			return w
 		}
 		w.Pages = append(w.Pages, Page{e, cursor, list.Array()})
@@ -91,7 +91,7 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 			return w // its type is judged in every session
 		}
 		if cursor = next.String(); seen[cursor] {
-			w.Loops = cursor
+			w.RepeatedCursor = cursor
 			return w
 		}
 		seen[cursor] = true
@@ -100,7 +100,7 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 	}
 }
 
-// distinct drops what was there before, and what is beyond a number.
+// distinct returns the first elements without repetitions, at most so many.
 func distinct(all []string, most int) []string {
 	var out []string
 	for _, s := range all {
@@ -111,8 +111,8 @@ func distinct(all []string, most int) []string {
 	return out
 }
 
-// Next returns the cursor of the second page, "" if there is none.
-func (w *Walk) Next() string {
+// NextCursor returns the cursor of the second page, or "" if there is none.
+func (w *Walk) NextCursor() string {
 	if len(w.Pages) < 2 {
 		return ""
 	}

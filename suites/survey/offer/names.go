@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// SameNames tells whether two lists hold the same names, in any order.
-func SameNames(a, b []string) bool {
+// EqualNames reports whether two lists hold the same names, in any order.
+func EqualNames(a, b []string) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.Sort(a)
 	slices.Sort(b)

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
-// A Outcome is what came of messages on an instance of their own, which several
-// checks look at.
+// An Outcome is the outcome of a message in an instance of its own, which several
+// checks examine.
 type Outcome struct {
 	At       *check.T
 	Answer   wire.Message
@@ -16,38 +16,38 @@ type Outcome struct {
 	Status   int // of HTTP, where the answer came with one of its own or was that alone
 }
 
-// OutcomeOf returns what came of a message, as TryFrame returned it.
+// OutcomeOf returns the outcome of a message from what Try returned for it.
 func OutcomeOf(at *check.T, e wire.Entry, err error) Outcome {
-	out := Outcome{At: at, Answer: e.Message, Answered: err == nil, Status: posting.StatusBlamingClient(err)}
+	out := Outcome{At: at, Answer: e.Message, Answered: err == nil, Status: posting.ClientErrorStatus(err)}
 	if e.HTTP != nil && out.Status == 0 {
 		out.Status = e.HTTP.Status
 	}
 	return out
 }
 
-// An Trial is the trial of a client of the handshake era, and whether a ping
-// was answered once initialize was.
-type Trial struct {
+// A LegacyOpening is the outcome of a client of the handshake era: of its initialize,
+// and of a ping if initialize succeeded.
+type LegacyOpening struct {
 	Outcome
-	Unsent error // why the opening could not be ended
-	Pong   wire.Message
-	Ponged bool
+	Unsent       error // why the opening could not be ended
+	PingAnswer   wire.Message
+	PingAnswered bool
 }
 
-var versioningLegacyKey = check.NewKey[Trial]("versioning.legacy")
+var legacyOpeningKey = check.NewKey[LegacyOpening]("versioning.legacy")
 
-// Legacy sends initialize as the first message, without any of the stateless
-// era's fields, and goes on as that client would.
-func Legacy(t *check.T) Trial {
-	return check.Once(t, versioningLegacyKey, func() Trial {
+// OpenAsLegacyClient sends initialize as the first message, without any of the fields
+// of the stateless era, and goes on as a client of the handshake era does.
+func OpenAsLegacyClient(t *check.T) LegacyOpening {
+	return check.Once(t, legacyOpeningKey, func() LegacyOpening {
 		at := t.Sessions().UnopenedAt(spec.Handshake.Newest())
 		e, err := at.Try("initialize", check.InitializeParams(string(at.Rev))).Get()
-		o := Trial{Outcome: OutcomeOf(at, e, err)}
+		o := LegacyOpening{Outcome: OutcomeOf(at, e, err)}
 		if o.Answer.Kind != wire.Result {
 			return o
 		}
 		if o.Unsent = check.TryNotify(at, "notifications/initialized", nil); o.Unsent == nil {
-			o.Pong, o.Ponged = at.Try("ping", nil).Answer()
+			o.PingAnswer, o.PingAnswered = at.Try("ping", nil).Answer()
 		}
 		return o
 	})

@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// MaxAddresses bounds how many addresses of a machine are tried.
+// MaxAddresses bounds the addresses of a machine that are tried.
 const MaxAddresses = 4
 
-// IsUnreachable tells whether an error is that nobody listens at an address, or that
-// no way leads there.
+// IsUnreachable reports whether an error means that no process listens at an address,
+// or that there is no route to it.
 func IsUnreachable(err error) bool {
 	for _, e := range []error{syscall.ECONNREFUSED, syscall.ENETUNREACH, syscall.EHOSTUNREACH} {
 		if errors.Is(err, e) {
@@ -19,9 +19,9 @@ func IsUnreachable(err error) bool {
 	return false
 }
 
-// ForeignOrigins are origins of other sites that a careless comparison may take for
-// one of a server on the loopback interface: on its port, with its name at the
-// beginning or at the end of theirs.
+// ForeignOrigins returns origins of other sites that a careless comparison may accept
+// as that of a server on the loopback interface: with its port, or with its name at the
+// beginning or the end of theirs.
 func ForeignOrigins(port string) []string {
 	return []string{
 		"http://evil.example",

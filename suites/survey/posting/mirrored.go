@@ -18,17 +18,17 @@ type MirroredArgument struct {
 	Optional bool // in the object that it is a member of
 }
 
-// Of returns its value in arguments.
-func (m MirroredArgument) Of(args gjson.Result) gjson.Result {
+// Value returns the value of the argument in arguments.
+func (m MirroredArgument) Value(args gjson.Result) gjson.Result {
 	for _, member := range m.Path {
 		args = wire.Member(args, member)
 	}
 	return args
 }
 
-// Other returns a value for its header that is not that of the arguments.
-func (m MirroredArgument) Other(args string) string {
-	switch v := m.Of(gjson.Parse(args)); {
+// OtherHeaderValue returns a header value that differs from the argument.
+func (m MirroredArgument) OtherHeaderValue(args string) string {
+	switch v := m.Value(gjson.Parse(args)); {
 	case v.Type == gjson.True:
 		return "false"
 	case v.Type == gjson.False:
@@ -41,7 +41,7 @@ func (m MirroredArgument) Other(args string) string {
 	}
 }
 
-// HeaderValue is a value as a header holds it, before it is encoded
+// HeaderValue returns a value as a header holds it before it is encoded
 // (basic/transports/streamable-http#value-encoding).
 func HeaderValue(v gjson.Result) string {
 	if v.Type == gjson.String {
@@ -51,8 +51,8 @@ func HeaderValue(v gjson.Result) string {
 }
 
 // MirroredArguments returns the arguments that the schema of a tool annotates, along
-// chains of properties. A tool with an annotation that is no name of a header
-// has none: what becomes of it is not said to servers.
+// chains of properties. It returns none for a tool with an annotation that is no header
+// name: the specification does not say how servers treat it.
 func MirroredArguments(tool gjson.Result) (out []MirroredArgument) {
 	invalid := false
 	var walk func(s gjson.Result, path []string)

@@ -20,13 +20,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// NamedPostingsIfAny is namedPostings for who has something else to look at too.
-func NamedPostingsIfAny(t *check.T) (out []Posting) {
+// TryNamedPostings is like NamedPostings but returns none instead of ending the body.
+func TryNamedPostings(t *check.T) (out []Posting) {
 	check.Attempt(t, func(t *check.T) { out = NamedPostings(t) })
 	return out
 }
 
-// Edits are the headers that a posting has beside those of the session.
+// Edits returns the edits that add the headers of the arguments.
 func (p Posting) Edits() (out []check.Edit) {
 	for name, value := range p.header {
 		out = append(out, check.With(name, value))
@@ -34,17 +34,18 @@ func (p Posting) Edits() (out []check.Edit) {
 	return out
 }
 
-// A Posting is a request over HTTP that the server serves as long as its
-// headers repeat it rightly, so that a refusal is for the headers.
+// A Posting is a request over HTTP that the server answers with a result as long as its
+// headers match the body, so that a refusal is due to the headers.
 type Posting struct {
 	Method string
 	Params check.Params
 	Name   string            // that Mcp-Name repeats, "" for none
 	header map[string]string // that repeat arguments
 	// vain: it names what does not exist, and is refused for that in any case.
-	Vain bool
+	Nonexistent bool
 }
 
+// String names the request in messages.
 func (p Posting) String() string {
 	if p.Name == "" {
 		return p.Method
@@ -58,7 +59,7 @@ type Posted struct {
 	Answer wire.Message // the response; the zero message if none came
 }
 
-// Post sends the request, its headers changed by the edits.
+// Post sends the request with its headers changed by the edits.
 func (p Posting) Post(t *check.T, edits ...check.Edit) Posted {
 	var own []check.Edit
 	for name, value := range p.header {
@@ -69,20 +70,22 @@ func (p Posting) Post(t *check.T, edits ...check.Edit) Posted {
 	return Posted{x, m}
 }
 
-func (p Posted) Served() bool { return p.Answer.Kind == wire.Result }
+// IsServed reports whether the answer is a result.
+func (p Posted) IsServed() bool { return p.Answer.Kind == wire.Result }
 
-func (p Posted) Refused() bool { return p.Answer.Kind == wire.Error || p.Status >= 400 }
+// IsRefused reports whether the answer is an error or has a status of failure.
+func (p Posted) IsRefused() bool { return p.Answer.Kind == wire.Error || p.Status >= 400 }
 
-// Mismatched tells whether the answer is that headers do not match the body.
-func (p Posted) Mismatched() bool {
+// IsHeaderMismatch reports whether the answer says that headers do not match the body.
+func (p Posted) IsHeaderMismatch() bool {
 	code, _ := p.Answer.ErrorCode()
 	return code == spec.HeaderMismatch
 }
 
-// Unavailable tells whether a status says that the server, or what stands
-// before it, serves nothing just now. Any other is an answer to the request,
-// since one like it was served.
-func Unavailable(status int) bool {
+// IsUnavailable reports whether a status says that the server or an intermediary is
+// temporarily unavailable. Any other status answers the request, because a similar one
+// was served.
+func IsUnavailable(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -90,26 +93,27 @@ func Unavailable(status int) bool {
 	return false
 }
 
-// Available ends the body where nothing is said of the request.
-func Available(t *check.T, p Posted) Posted {
-	SayingSomething(t, p.Exchange)
+// RequireAvailable ends the body if the answer only says that the server is
+// unavailable.
+func RequireAvailable(t *check.T, p Posted) Posted {
+	RequireServerStatus(t, p.Exchange)
 	return p
 }
 
-// SayingSomething does the same for an exchange: what stands before a server may
-// answer for it at any time.
-func SayingSomething(t *check.T, x *check.Exchange) *check.Exchange {
-	if Unavailable(x.Status) {
+// RequireServerStatus does the same for an exchange: an intermediary may answer in
+// place of the server at any time.
+func RequireServerStatus(t *check.T, x *check.Exchange) *check.Exchange {
+	if IsUnavailable(x.Status) {
 		t.NotObserved("a request was answered with "+check.Describe(x), "")
 	}
 	return x
 }
 
-// OfTheServer ends the body where a refusal without a message may be of what stands
-// before the server: intermediaries need not give an error of JSON-RPC, and choose
-// the status (basic/transports/streamable-http#server-validation). Nothing stands
-// before a server on the loopback interface.
-func OfTheServer(t *check.T, a Posted) Posted {
+// RequireServerRefusal ends the body if an intermediary may have refused the request:
+// intermediaries need not return a JSON-RPC error, and choose the status
+// (basic/transports/streamable-http#server-validation). There is no intermediary before
+// a server on the loopback interface.
+func RequireServerRefusal(t *check.T, a Posted) Posted {
 	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !check.IsLoopback(t.HTTP().URL()) {
 		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Describe(a.Exchange), "give a URL with localhost or 127.0.0.1")
 	}
@@ -118,25 +122,25 @@ func OfTheServer(t *check.T, a Posted) Posted {
 
 // ExpectRefused posts a request whose headers are wrong.
 func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
-	switch a := Available(t, p.Post(t, edits...)); {
-	case !a.Refused():
+	switch a := RequireAvailable(t, p.Post(t, edits...)); {
+	case !a.IsRefused():
 		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
 			"%s %s was not refused, but answered with %s", p, what, check.Describe(a.Exchange))
-	case p.Vain && !a.Mismatched():
+	case p.Nonexistent && !a.IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
 			"--allow-tools NAME,… allows tools that are not read-only")
 	}
 }
 
-// ExpectServed posts a request whose headers are right. One in vain shows
-// something only if the server looks at these headers first.
+// ExpectServed posts a request whose headers are right. One that names nothing that
+// exists shows something only if the server validates these headers first.
 func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
-	a := Available(t, p.Post(t, edits...))
+	a := RequireAvailable(t, p.Post(t, edits...))
 	switch {
-	case a.Mismatched(), !p.Vain && !a.Served():
+	case a.IsHeaderMismatch(), !p.Nonexistent && !a.IsServed():
 		t.Fail("a result", check.Describe(a.Exchange), "%s %s was answered with %s", p, what,
 			check.Describe(a.Exchange))
-	case p.Vain && !p.Post(t, check.Without("Mcp-Name")).Mismatched():
+	case p.Nonexistent && !p.Post(t, check.Without("Mcp-Name")).IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
 			"--allow-tools NAME,… allows tools that are not read-only")
 	}
@@ -146,16 +150,15 @@ var Discovery = Posting{Method: "server/discover"}
 
 var namedPostingsKey = check.NewKey[[]Posting]("named postings")
 
-// NamedPostings returns requests that repeat a name in Mcp-Name: one for each
-// method that has something to be asked for, and was served just now. Where
-// there are tools and none that may be called, one calls a tool that does not
-// exist.
+// NamedPostings returns requests that repeat a name in Mcp-Name: one for each method
+// that the server served just now. If the server has tools and none may be called, one
+// request calls a tool that does not exist.
 func NamedPostings(t *check.T) []Posting {
 	out := check.Once(t, namedPostingsKey, func() []Posting {
 		var out []Posting
-		for _, of := range [][]Posting{Readings(t), Gettings(t), Callings(t)} {
+		for _, of := range [][]Posting{ReadPostings(t), GetPostings(t), CallPostings(t)} {
 			for _, p := range of[:min(len(of), maxRefused)] {
-				if p.Post(t).Served() {
+				if p.Post(t).IsServed() {
 					out = append(out, p)
 					break
 				}
@@ -164,7 +167,7 @@ func NamedPostings(t *check.T) []Posting {
 		if len(out) == 0 && t.Declares("tools") {
 			out = append(out, Posting{
 				Method: "tools/call", Params: check.Params{"name": offer.UnknownTool, "arguments": check.Params{}},
-				Name: offer.UnknownTool, Vain: true,
+				Name: offer.UnknownTool, Nonexistent: true,
 			})
 		}
 		return out
@@ -182,7 +185,8 @@ func NamedPostings(t *check.T) []Posting {
 // maxRefused bounds the requests of a method that may be refused until one is served.
 const maxRefused = 3
 
-func Readings(t *check.T) (out []Posting) {
+// ReadPostings returns a request for each listed resource.
+func ReadPostings(t *check.T) (out []Posting) {
 	for _, r := range usage.Entries(t, offer.ResourcesList) {
 		uri := r.Get("uri").Str
 		out = append(out, Posting{Method: "resources/read", Params: check.Params{"uri": uri}, Name: uri})
@@ -190,7 +194,8 @@ func Readings(t *check.T) (out []Posting) {
 	return out
 }
 
-func Gettings(t *check.T) (out []Posting) {
+// GetPostings returns a request for each listed prompt without required arguments.
+func GetPostings(t *check.T) (out []Posting) {
 	for _, p := range usage.Entries(t, offer.PromptsList) {
 		if name := p.Get("name").Str; !usage.RequiresArguments(p) {
 			out = append(out, Posting{Method: "prompts/get", Params: check.Params{"name": name}, Name: name})
@@ -199,52 +204,53 @@ func Gettings(t *check.T) (out []Posting) {
 	return out
 }
 
-// Callings calls the tools that were called before, the quickest first.
-func Callings(t *check.T) (out []Posting) {
+// CallPostings returns the calls of the tools that were called before: those that only
+// read first, the quickest first.
+func CallPostings(t *check.T) (out []Posting) {
 	if !t.Declares("tools") {
 		return nil
 	}
 	results := slices.Clone(toolcalls.Calls(t).Results)
 	slices.SortStableFunc(results, func(a, b toolcalls.Call) int {
-		if offer.ReadOnly(a.Tool) != offer.ReadOnly(b.Tool) {
-			return map[bool]int{true: -1, false: 1}[offer.ReadOnly(a.Tool)]
+		if offer.IsReadOnly(a.Tool) != offer.IsReadOnly(b.Tool) {
+			return map[bool]int{true: -1, false: 1}[offer.IsReadOnly(a.Tool)]
 		}
 		return int(a.Took - b.Took)
 	})
 	for _, c := range results {
-		if !offer.OnlyAsTask(t, c.Tool) {
-			out = append(out, Calling(c.Tool, c.Args))
+		if !offer.RequiresTask(t, c.Tool) {
+			out = append(out, CallPosting(c.Tool, c.Args))
 		}
 	}
 	return out
 }
 
-// Calling is a call of a tool with arguments given as JSON.
-func Calling(tool gjson.Result, args string) Posting {
+// CallPosting returns a call of a tool with arguments given as JSON.
+func CallPosting(tool gjson.Result, args string) Posting {
 	p := Posting{
 		Method: "tools/call", Params: offer.CallParams(tool, args), Name: tool.Get("name").String(),
 		header: map[string]string{},
 	}
 	for _, m := range MirroredArguments(tool) {
-		if v := m.Of(gjson.Parse(args)); v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
+		if v := m.Value(gjson.Parse(args)); v.Exists() && v.Type != gjson.Null && v.Type != gjson.JSON {
 			p.header[m.Header] = transport.EncodeFieldValue(HeaderValue(v))
 		}
 	}
 	return p
 }
 
-// eras is which revisions of the handshake era a server over HTTP speaks.
-type eras struct {
-	Handshake bool // it answers initialize with a result
-	Headless  bool // one of those without MCP-Protocol-Version
+// HandshakeSupport says which revisions of the handshake era a server over HTTP speaks.
+type HandshakeSupport struct {
+	Served               bool // it answers initialize with a result
+	WithoutVersionHeader bool // one of those without MCP-Protocol-Version
 }
 
-var otherErasKey = check.NewKey[eras]("other eras")
+var handshakeKey = check.NewKey[HandshakeSupport]("other eras")
 
-// OtherEras asks by initialize, as a client of the handshake era would, for its
-// newest revision and for those that have no version header.
-func OtherEras(t *check.T) eras {
-	return check.Once(t, otherErasKey, func() (e eras) {
+// ProbeHandshake sends initialize, as a client of the handshake era does, for the
+// newest revision of that era and for those that have no version header.
+func ProbeHandshake(t *check.T) HandshakeSupport {
+	return check.Once(t, handshakeKey, func() (e HandshakeSupport) {
 		for _, rev := range []spec.Revision{spec.Handshake.Newest(), spec.V2025_03_26, spec.V2024_11_05} {
 			raw := session.EncodeMessage(t.NextID(), "initialize", check.InitializeParams(string(rev)))
 			x := t.HTTP().Post(string(raw), check.Without("Mcp-Protocol-Version"), check.Without("Mcp-Method"))
@@ -259,16 +265,16 @@ func OtherEras(t *check.T) eras {
 				}
 				continue
 			}
-			e.Handshake = true
+			e.Served = true
 			agreed := spec.Revision(m.Result().Get("protocolVersion").String())
-			e.Headless = e.Headless || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader &&
+			e.WithoutVersionHeader = e.WithoutVersionHeader || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader &&
 				!agreed.Facts().Stateless
 		}
 		return e
 	})
 }
 
-// RawMessages returns the messages of an answer to bytes, as far as they came.
+// RawMessages returns the messages in a raw response.
 func RawMessages(r *check.RawReply) (out []wire.Message) {
 	if kind, _, _ := bytes.Cut([]byte(r.Header.Get("Content-Type")), []byte(";")); string(kind) != "text/event-stream" {
 		return wire.Parse(r.Body).Elements()
@@ -285,9 +291,9 @@ func RawMessages(r *check.RawReply) (out []wire.Message) {
 	}
 }
 
-// Edited returns arguments with the value at a path replaced, or left out where
-// it is nil.
-func Edited(args string, path []string, value any) json.RawMessage {
+// EditArguments returns arguments with the value at a path replaced, or removed if
+// value is nil.
+func EditArguments(args string, path []string, value any) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader([]byte(args)))
 	d.UseNumber()
 	var all map[string]any

@@ -14,9 +14,9 @@ import (
 // a message or without one
 // (basic/transports#sending-messages-to-the-server).
 
-// BlamesClient tells whether a status says that the client is at fault, for what it
-// sent: 401, 403 and 429 say it of something else.
-func BlamesClient(status int) bool {
+// IsClientError reports whether a status says that the client sent something wrong;
+// 401, 403 and 429 have other causes.
+func IsClientError(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return false
@@ -24,22 +24,21 @@ func BlamesClient(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// IsRefusal tells whether a status is that of a refusal, for whatever it is; that a
-// request comes too often is no refusal of it.
+// IsRefusal reports whether a status is a refusal, for any reason but the rate of
+// requests.
 func IsRefusal(status int) bool {
-	return status >= 400 && status < 500 && !Unavailable(status)
+	return status >= 400 && status < 500 && !IsUnavailable(status)
 }
 
-// RefusedByHTTP tells whether what was sent at a frame, which the server cannot
-// accept, was refused by a status of HTTP alone, where a message need not be.
-// That the server failed over it is no refusal, and a status for something else
-// tells nothing.
-func RefusedByHTTP(t *check.T, at int, what string) bool {
+// ReportHTTPRefusal reports whether HTTP alone refused, by a status without a message,
+// what was sent at a frame and cannot be accepted. A status of 5xx fails the check, and
+// one of an intermediary ends the body.
+func ReportHTTPRefusal(t *check.T, at int, what string) bool {
 	switch status := t.HTTP().Status(at); {
-	case BlamesClient(status):
+	case IsClientError(status):
 		t.Note("%s was refused by HTTP alone, with status %d", what, status)
 		return true
-	case Unavailable(status):
+	case IsUnavailable(status):
 		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be of what stands before the server", what,
 			status), "")
 	case status >= 500:
@@ -51,20 +50,20 @@ func RefusedByHTTP(t *check.T, at int, what string) bool {
 	return false
 }
 
-// StatusBlamingClient returns the status by which HTTP alone answered a request that
-// should be refused, where it says so; else 0.
-func StatusBlamingClient(err error) int {
+// ClientErrorStatus returns the status by which HTTP alone answered a request that
+// should be refused, if it is a client error; else 0.
+func ClientErrorStatus(err error) int {
 	var none *session.NoAnswerError
 	if errors.As(err, &none) {
-		if r := none.StatusError(); r != nil && BlamesClient(r.Status) {
+		if r := none.StatusError(); r != nil && IsClientError(r.Status) {
 			return r.Status
 		}
 	}
 	return 0
 }
 
-// RefusalStatus returns the status by which HTTP alone refused a request, for
-// whatever it is; 0 where it did not.
+// RefusalStatus returns the status by which HTTP alone refused a request, for any
+// reason; 0 if it did not.
 func RefusalStatus(err error) int {
 	var none *session.NoAnswerError
 	if errors.As(err, &none) {
@@ -75,6 +74,6 @@ func RefusalStatus(err error) int {
 	return 0
 }
 
-// OverHTTP tells whether requests have headers, by which a server may refuse
-// them before it has looked at what they are.
+// OverHTTP reports whether requests have headers, by which a server may refuse them
+// before it reads their body.
 func OverHTTP(t *check.T) bool { return t.Transport() != transport.Stdio }

@@ -16,19 +16,19 @@ const (
 	VersionField = "Mcp-Protocol-Version"
 )
 
-// Beside is a session at the same server that a probe opened by exchanges of
-// its own, so that it may be ended, crossed or spoilt without harm to the one
-// that checks share. In the stateless era it stands for one more client.
-type Beside struct {
+// A RawSession is another session with the same server, which a probe opens by its own
+// exchanges. The probe may end or disturb it without effect on the shared session. In
+// the stateless era it represents another client.
+type RawSession struct {
 	T      *check.T
-	Id     string          // that the server gave, or ""
+	ID     string          // that the server gave, or ""
 	Answer *check.Exchange // to initialize; nil in the stateless era
 }
 
-// OpenSession opens a session by initialize and notifications/initialized. Where
-// the server opens none nothing is observed: whether it should is judged by
-// streamable-http.clients. The caller ends it.
-func OpenSession(t *check.T) *Beside {
+// OpenSession opens a session by initialize and notifications/initialized. If the
+// server opens none the body ends: streamable-http.clients judges whether it should.
+// The caller ends the session.
+func OpenSession(t *check.T) *RawSession {
 	b, why := TryOpenSession(t)
 	if why != "" {
 		t.NotObserved("a second session could not be opened: "+why, "")
@@ -36,68 +36,72 @@ func OpenSession(t *check.T) *Beside {
 	return b
 }
 
-// TryOpenSession does the same, and tells why there is none; what initialize was
-// answered with then is kept.
-func TryOpenSession(t *check.T) (b *Beside, why string) {
-	b = &Beside{T: t}
+// TryOpenSession is like OpenSession but returns why there is no session. The answer to
+// initialize is kept.
+func TryOpenSession(t *check.T) (b *RawSession, why string) {
+	b = &RawSession{T: t}
 	if t.Facts.Stateless {
 		return b, ""
 	}
-	x, err := t.HTTP().TryPost(Initializing(t), check.Without(SessionField), check.Without(VersionField))
+	x, err := t.HTTP().TryPost(InitializeFrame(t), check.Without(SessionField), check.Without(VersionField))
 	if err != nil {
 		return b, err.Error()
 	}
-	b.Answer, b.Id = x, x.Header.Get(SessionField)
-	if !Served(t, x) {
+	b.Answer, b.ID = x, x.Header.Get(SessionField)
+	if !IsServed(t, x) {
 		return b, "initialize was answered with " + check.Describe(x)
 	}
-	if _, err := b.TryPost(Initialized); err != nil {
+	if _, err := b.TryPost(InitializedFrame); err != nil {
 		return b, err.Error()
 	}
 	return b, ""
 }
 
-const Initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+// InitializedFrame is the notification that ends the handshake.
+const InitializedFrame = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// Initializing returns the bytes of an initialize request of this revision.
-func Initializing(t *check.T) string {
+// InitializeFrame returns the bytes of an initialize request of this revision.
+func InitializeFrame(t *check.T) string {
 	return t.Frame(t.NextID(), "initialize", check.InitializeParams(string(t.Rev)))
 }
 
-// Edits are those by which a request of the shared session becomes one of this
-// one, with further ones behind them.
-func (b *Beside) Edits(further ...check.Edit) []check.Edit {
+// Edits returns the edits that move a request of the shared session to this one,
+// followed by further ones.
+func (b *RawSession) Edits(further ...check.Edit) []check.Edit {
 	own := check.Without(SessionField)
-	if b.Id != "" {
-		own = check.With(SessionField, b.Id)
+	if b.ID != "" {
+		own = check.With(SessionField, b.ID)
 	}
 	return append([]check.Edit{own}, further...)
 }
 
-func (b *Beside) Post(raw string, edits ...check.Edit) *check.Exchange {
+// Post posts a message in the session.
+func (b *RawSession) Post(raw string, edits ...check.Edit) *check.Exchange {
 	return b.T.HTTP().Post(raw, b.Edits(edits...)...)
 }
 
-func (b *Beside) TryPost(raw string, edits ...check.Edit) (*check.Exchange, error) {
+// TryPost is like Post but returns why there is no response.
+func (b *RawSession) TryPost(raw string, edits ...check.Edit) (*check.Exchange, error) {
 	return b.T.HTTP().TryPost(raw, b.Edits(edits...)...)
 }
 
-func (b *Beside) TryAsk(method string, edits ...check.Edit) (*check.Exchange, error) {
+// TryRequest sends a request with another method than POST in the session.
+func (b *RawSession) TryRequest(method string, edits ...check.Edit) (*check.Exchange, error) {
 	return b.T.HTTP().TryRequest(method, b.Edits(edits...)...)
 }
 
-// End ends the session by DELETE, and tells whether the server said that it did.
-func (b *Beside) End() bool {
-	if b.Id == "" {
+// End ends the session by DELETE, and reports whether the server confirmed it.
+func (b *RawSession) End() bool {
+	if b.ID == "" {
 		return false
 	}
-	x, err := b.TryAsk(http.MethodDelete)
-	return err == nil && Ok2xx(x)
+	x, err := b.TryRequest(http.MethodDelete)
+	return err == nil && IsSuccess(x)
 }
 
-// Barrier returns a request that any server answers with a result, under an id
-// of its own or one of the caller's.
-func Barrier(t *check.T, id ...wire.ID) string {
+// BarrierFrame returns a request that any server answers with a result, with a new id
+// or the given one.
+func BarrierFrame(t *check.T, id ...wire.ID) string {
 	of := t.NextID()
 	if len(id) > 0 {
 		of = id[0]
@@ -105,10 +109,9 @@ func Barrier(t *check.T, id ...wire.ID) string {
 	return t.Frame(of, t.Facts.BarrierMethod, nil)
 }
 
-// LeftToPoll ends the body where a stream gave its client an event to come back
-// by, and ended before the answer, as it may where a stream is resumed
-// (basic/transports#sending-messages-to-the-server).
-func LeftToPoll(t *check.T, x *check.Exchange) {
+// EndIfPolling ends the body if a stream sent an event id and ended before the answer:
+// the client may then resume it (basic/transports#sending-messages-to-the-server).
+func EndIfPolling(t *check.T, x *check.Exchange) {
 	if _, over := x.Ended(); !over || t.Facts.Stateless || !x.IsEventStream() ||
 		slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
 		return
@@ -118,13 +121,13 @@ func LeftToPoll(t *check.T, x *check.Exchange) {
 	}
 }
 
-// Ok2xx tells whether an answer has a status of success.
-func Ok2xx(x *check.Exchange) bool { return x.Status >= 200 && x.Status < 300 }
+// IsSuccess reports whether a response has a status of success.
+func IsSuccess(x *check.Exchange) bool { return x.Status >= 200 && x.Status < 300 }
 
-// Served tells whether a request was processed: a status of success, and a
+// IsServed reports whether a request was answered with a status of success and a
 // result.
-func Served(t *check.T, x *check.Exchange) bool {
-	if !Ok2xx(x) {
+func IsServed(t *check.T, x *check.Exchange) bool {
+	if !IsSuccess(x) {
 		return false
 	}
 	m, ok := t.HTTP().Response(x)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// Usual is how long the tool takes without a task, 0 where that is not known.
-func (tr *Task) Usual() time.Duration {
+// UsualDuration returns how long the tool takes without a task; 0 if that is not known.
+func (tr *Task) UsualDuration() time.Duration {
 	if len(tr.Direct) == 0 {
 		return 0
 	}
@@ -25,7 +25,7 @@ func (tr *Task) Usual() time.Duration {
 	return least
 }
 
-// payloadOf is the part of an answer that the call itself gave.
+// payloadOf returns the part of an answer that the tool itself produced.
 func payloadOf(m wire.Message) []any {
 	if m.Kind == wire.Error {
 		return []any{m.Error().Get("code").Value(), m.Error().Get("message").Value()}
@@ -34,59 +34,59 @@ func payloadOf(m wire.Message) []any {
 	return []any{r.Get("content").Value(), r.Get("structuredContent").Value(), r.Get("isError").Bool()}
 }
 
-// SameOutcome tells whether two answers say the same of the call.
+// SameOutcome reports whether two answers report the same outcome of the call.
 func SameOutcome(a, b wire.Message) bool {
 	return a.Kind == b.Kind && reflect.DeepEqual(payloadOf(a), payloadOf(b))
 }
 
-// Still makes the same trial once more, and tells whether what looked wrong
-// does so again: a tool may give something else from one moment to the next.
-func (tr *Task) Still(t *check.T, wrong func(*Task) bool) bool {
+// IsRepeatable repeats the trial once and reports whether it is wrong again: the
+// outcome of a tool may change from one moment to the next.
+func (tr *Task) IsRepeatable(t *check.T, wrong func(*Task) bool) bool {
 	once := &Task{Tool: tr.Tool, Args: tr.Args}
 	RunTasks(t, once)
 	return wrong(once)
 }
 
-// Alike tells whether the direct calls gave the same answer of a kind twice.
-func (tr *Task) Alike(kind wire.Kind) bool {
+// DirectAnswersAgree reports whether both direct calls returned the same answer of a
+// kind.
+func (tr *Task) DirectAnswersAgree(kind wire.Kind) bool {
 	return len(tr.Direct) == 2 && tr.Direct[0].Message.Kind == kind &&
 		SameOutcome(tr.Direct[0].Message, tr.Direct[1].Message)
 }
 
-// GaveResult tells whether a result came of the call: the task is completed, or
-// the call always ends in one.
-func (tr *Task) GaveResult() bool {
-	return tr.Late.Message.Result().Get("status").String() == "completed" || tr.Alike(wire.Result)
+// HasResult reports whether the call leads to a result: the task is completed, or the
+// direct calls return results.
+func (tr *Task) HasResult() bool {
+	return tr.StatusAfter.Message.Result().Get("status").String() == "completed" || tr.DirectAnswersAgree(wire.Result)
 }
 
 var TasksList = offer.List{Method: "tasks/list", Member: "tasks", Capability: "tasks.list", Key: "taskId"}
 
-// A Task is one tool called as a task from its making to its end, and
-// beside it without a task where the tool allows that. An answer that did not
-// come has no Raw.
+// A Task is one tool call as a task, from its creation to its end, with direct calls
+// beside it if the tool allows them. An answer that did not come has no Raw.
 type Task struct {
 	Tool   gjson.Result
 	Args   string
 	Direct []Timed // answers to the call without a task
 
-	Created Timed
-	Early   wire.Entry // tasks/get behind the making
-	Result  wire.Entry // tasks/result
-	Late    wire.Entry // tasks/get behind the result
-	Again   wire.Entry // tasks/result once more
+	Created      Timed
+	StatusBefore wire.Entry // tasks/get behind the making
+	Result       wire.Entry // tasks/result
+	StatusAfter  wire.Entry // tasks/get behind the result
+	SecondResult wire.Entry // tasks/result once more
 
-	running []*check.Call // the direct calls
-	making  *check.Call
-	waiting *check.Call // tasks/result
+	directCalls []*check.Call // the direct calls
+	creation    *check.Call
+	resultCall  *check.Call // tasks/result
 }
 
-// A Timed entry is an answer and how long it took.
+// A Timed entry is an answer with its duration.
 type Timed struct {
 	wire.Entry
 	Took time.Duration
 }
 
-// IsFinal tells whether a task is in a final status.
+// IsFinal reports whether a task has a final status.
 func IsFinal(task gjson.Result) bool {
 	switch task.Get("status").String() {
 	case "completed", "failed", "cancelled":
@@ -95,27 +95,27 @@ func IsFinal(task gjson.Result) bool {
 	return false
 }
 
-// Tasks is what came of calling tools as tasks.
+// Tasks is the outcome of calling tools as tasks.
 type Tasks struct {
-	Trials    []*Task
-	Cancelled []CancelledTask
-	List      *offer.Walk // tasks/list, after all of these; nil where it is not declared
-	Held      []string
+	Trials     []*Task
+	Cancelled  []CancelledTask
+	List       *offer.Walk // tasks/list, after all of these; nil where it is not declared
+	NotAllowed []string
 }
 
-// A CancelledTask is a task that was cancelled right after it was made.
+// A CancelledTask is a task that was cancelled right after its creation.
 type CancelledTask struct {
 	Tool    string
 	before  wire.Entry // tasks/get
 	Answer  wire.Entry // to tasks/cancel
-	Behind  wire.Entry // tasks/get
+	After   wire.Entry // tasks/get
 	created wire.Entry
 }
 
 var tasksKey = check.NewKey[*Tasks]("tasks")
 
-// Run returns what came of calling each tool as a task that may be called
-// so, which is done once.
+// Run calls each tool that may be called as a task, once for this revision, and returns
+// the outcome.
 func Run(t *check.T) *Tasks {
 	return check.Once(t, tasksKey, func() *Tasks { return runAll(t) })
 }
@@ -126,11 +126,11 @@ func runAll(t *check.T) *Tasks {
 	for _, tool := range offer.Tools(t) {
 		args := offer.Arguments(t, tool, 1)
 		switch {
-		case !offer.MakesTasks(t) || !offer.CanBeTask(tool):
+		case !offer.SupportsTaskCalls(t) || !offer.SupportsTask(tool):
 		case !t.Config().MayCall(tool):
-			all.Held = append(all.Held, tool.Get("name").String())
-		case len(args) == 0 || check.Has(t, offer.SlowTool(tool)) || len(reading)+len(writing) == maxTasked:
-		case offer.ReadOnly(tool):
+			all.NotAllowed = append(all.NotAllowed, tool.Get("name").String())
+		case len(args) == 0 || check.HasTrait(t, offer.SlowTool(tool)) || len(reading)+len(writing) == maxTaskTools:
+		case offer.IsReadOnly(tool):
 			reading = append(reading, &Task{Tool: tool, Args: args[0]})
 		default:
 			writing = append(writing, &Task{Tool: tool, Args: args[0]})
@@ -155,8 +155,8 @@ func runAll(t *check.T) *Tasks {
 	return all
 }
 
-// CallParams are the params that make a task of a call. The time asked for is that
-// of the longest run of checks.
+// CallParams returns the params of a call as a task. The requested ttl is that of the
+// longest run of checks.
 func CallParams(tr *Task, own check.Params) check.Params {
 	p := offer.CallParams(tr.Tool, tr.Args)
 	task := check.Params{"ttl": 120_000}
@@ -167,6 +167,7 @@ func CallParams(tr *Task, own check.Params) check.Params {
 	return p
 }
 
+// TaskParams returns params that name a task.
 func TaskParams(id string) check.Params { return check.Params{"taskId": id} }
 
 // withProgressToken adds a progress token that no other request has.
@@ -175,33 +176,33 @@ func withProgressToken(t *check.T, p check.Params) check.Params {
 	return p
 }
 
-// RunTasks calls tools as tasks, at once: first the tasks, so that no direct call
-// keeps them waiting.
+// RunTasks calls tools as tasks, all at once. The tasks come first, so that no direct
+// call delays them.
 func RunTasks(t *check.T, trials ...*Task) {
 	for _, tr := range trials {
-		tr.making, _ = t.TryStart("tools/call", withProgressToken(t, CallParams(tr, nil)))
+		tr.creation, _ = t.TryStart("tools/call", withProgressToken(t, CallParams(tr, nil)))
 	}
 	for _, tr := range trials {
 		for range 2 {
 			if tr.Tool.Get("execution.taskSupport").String() == "optional" {
 				if running, err := t.TryStart("tools/call", offer.CallParams(tr.Tool, tr.Args)); err == nil {
-					tr.running = append(tr.running, running)
+					tr.directCalls = append(tr.directCalls, running)
 				}
 			}
 		}
 	}
 	for _, tr := range trials {
-		if tr.Created = AnswerTo(t, tr.making, t.Timeout()/2); tr.Made() {
-			tr.Early, _ = t.Try("tasks/get", TaskParams(tr.Id())).Get()
-			tr.waiting, _ = t.TryStart("tasks/result", TaskParams(tr.Id()))
+		if tr.Created = AnswerTo(t, tr.creation, t.Timeout()/2); tr.HasTask() {
+			tr.StatusBefore, _ = t.Try("tasks/get", TaskParams(tr.ID())).Get()
+			tr.resultCall, _ = t.TryStart("tasks/result", TaskParams(tr.ID()))
 		}
 	}
 	for _, tr := range trials {
-		tr.end(t)
+		tr.awaitAnswers(t)
 	}
 }
 
-// AnswerTo waits for an answer for a while; none has no Raw.
+// AnswerTo waits for an answer for a limited time. A missing answer has no Raw.
 func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	if call == nil {
 		return Timed{}
@@ -213,18 +214,18 @@ func AnswerTo(t *check.T, call *check.Call, within time.Duration) Timed {
 	return Timed{e, e.At - t.Frames(call.FrameIndex)[0].At}
 }
 
-// Needed returns the trials that came to a task, and ends the body if there
-// are none.
-func Needed(t *check.T) []*Task {
+// RequireTasks returns the trials that created a task. If there are none it ends the
+// body.
+func RequireTasks(t *check.T) []*Task {
 	all := Run(t)
 	var out []*Task
 	for _, tr := range all.Trials {
-		if tr.Made() {
+		if tr.HasTask() {
 			out = append(out, tr)
 		}
 	}
 	if len(out) == 0 {
-		t.NotObserved("no tool was called as a task", check.AllowHint(all.Held))
+		t.NotObserved("no tool was called as a task", check.AllowHint(all.NotAllowed))
 	}
 	return out
 }

@@ -7,22 +7,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
+// Name returns the name of the tool.
 func (tr *Task) Name() string { return tr.Tool.Get("name").String() }
 
-func (tr *Task) Id() string { return tr.Created.Message.Result().Get("task.taskId").String() }
+// ID returns the id of the task.
+func (tr *Task) ID() string { return tr.Created.Message.Result().Get("task.taskId").String() }
 
-// Made tells whether a task came of the call.
-func (tr *Task) Made() bool {
+// HasTask reports whether the call created a task.
+func (tr *Task) HasTask() bool {
 	return tr.Created.Message.Result().Get("task.taskId").Type == gjson.String
 }
 
-// Ended tells whether the task had come to its end when its result came.
-func (tr *Task) Ended() bool { return IsFinal(tr.Late.Message.Result()) }
+// HasEnded reports whether the task had a final status after its result arrived.
+func (tr *Task) HasEnded() bool { return IsFinal(tr.StatusAfter.Message.Result()) }
 
-// maxTasked bounds the tools that are called as tasks.
-const maxTasked = 6
+// maxTaskTools bounds the tools that are called as tasks.
+const maxTaskTools = 6
 
-// cancel makes a task and cancels it at once.
+// cancel creates a task and cancels it at once.
 func (all *Tasks) cancel(t *check.T, tr *Task) {
 	created, err := t.Try("tools/call", withProgressToken(t, CallParams(tr, nil))).Get()
 	if err != nil || created.Message.Result().Get("task.taskId").Type != gjson.String {
@@ -32,40 +34,39 @@ func (all *Tasks) cancel(t *check.T, tr *Task) {
 	c := CancelledTask{Tool: tr.Name(), created: created}
 	c.before, _ = t.Try("tasks/get", TaskParams(id)).Get()
 	c.Answer, _ = t.Try("tasks/cancel", TaskParams(id)).Get()
-	c.Behind, _ = t.Try("tasks/get", TaskParams(id)).Get()
+	c.After, _ = t.Try("tasks/get", TaskParams(id)).Get()
 	all.Cancelled = append(all.Cancelled, c)
 }
 
-// end waits for what was begun, first for the result, behind which the task is
-// looked at.
-func (tr *Task) end(t *check.T) {
-	if tr.waiting != nil {
-		tr.finish(t)
+// awaitAnswers waits for the result and then for the answers to the direct calls.
+func (tr *Task) awaitAnswers(t *check.T) {
+	if tr.resultCall != nil {
+		tr.awaitResult(t)
 	}
-	for _, running := range tr.running {
+	for _, running := range tr.directCalls {
 		if d := AnswerTo(t, running, t.Timeout()/2); d.Raw != nil {
 			tr.Direct = append(tr.Direct, d)
 		} else {
-			check.Learn(t, offer.SlowTool(tr.Tool))
+			check.SetTrait(t, offer.SlowTool(tr.Tool))
 			t.Cancel(running)
 		}
 	}
 }
 
-// finish waits for the result of the task. A task that takes longer is
-// cancelled, and its tool not called again.
-func (tr *Task) finish(t *check.T) {
-	if tr.Result = AnswerTo(t, tr.waiting, t.Timeout()/2).Entry; tr.Result.Raw == nil {
-		check.Learn(t, offer.SlowTool(tr.Tool))
-		t.Cancel(tr.waiting)
+// awaitResult waits for the result of the task. A task that takes longer is cancelled,
+// and its tool is not called again.
+func (tr *Task) awaitResult(t *check.T) {
+	if tr.Result = AnswerTo(t, tr.resultCall, t.Timeout()/2).Entry; tr.Result.Raw == nil {
+		check.SetTrait(t, offer.SlowTool(tr.Tool))
+		t.Cancel(tr.resultCall)
 		if t.Declares("tasks.cancel") {
-			t.Try("tasks/cancel", TaskParams(tr.Id()))
+			t.Try("tasks/cancel", TaskParams(tr.ID()))
 		}
 		return
 	}
-	if tr.Late, _ = t.Try("tasks/get", TaskParams(tr.Id())).Get(); tr.Ended() {
-		if again, err := t.TryStart("tasks/result", TaskParams(tr.Id())); err == nil {
-			tr.Again = AnswerTo(t, again, t.Timeout()/2).Entry
+	if tr.StatusAfter, _ = t.Try("tasks/get", TaskParams(tr.ID())).Get(); tr.HasEnded() {
+		if again, err := t.TryStart("tasks/result", TaskParams(tr.ID())); err == nil {
+			tr.SecondResult = AnswerTo(t, again, t.Timeout()/2).Entry
 		}
 	}
 }

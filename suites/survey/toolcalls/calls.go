@@ -15,29 +15,29 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
-// A Call is one call of a listed tool with arguments that fit its schema.
+// A Call is one call of a listed tool with arguments that are valid under its schema.
 type Call struct {
 	Tool   gjson.Result
 	Args   string     // as JSON
 	Answer wire.Entry // the result
 	Token  string     // the progress token that it gave, as JSON; "" for none
 
-	Reports int           // progress notifications until the result
-	Took    time.Duration // from the call to the result
-	logs    bool          // a log message came in that time
+	Reports   int           // progress notifications until the result
+	Took      time.Duration // from the call to the result
+	hasLogged bool          // a log message came in that time
 }
 
-// All is what came of calling the tools that manners allow.
-type All struct {
-	Results  []Call
-	Changes  []watch.Change // that calls made to what the server offers
-	Triggers []Call         // calls that changed something, or after which a change was told
-	Heard    []watch.Notice // changes that were told
-	Held     []string       // tools that were left out by manners
-	Frames   []wire.Entry
+// Outcome is the outcome of calling the tools that may be called.
+type Outcome struct {
+	Results    []Call
+	Changes    []watch.Change // that calls made to what the server offers
+	Triggers   []Call         // calls that changed something, or after which a change was told
+	Announced  []watch.Notice // changes that were told
+	NotAllowed []string       // tools that were left out by manners
+	Frames     []wire.Entry
 }
 
-// Bounds of what is called and waited for: enough for every kind of result.
+// Bounds of the calls and of the waits: enough for every kind of result.
 const (
 	MaxCalls     = 60
 	callsPerTool = 2
@@ -45,26 +45,26 @@ const (
 	maxTriggers  = 6 // calls that are made again, since they change something
 )
 
-// Key is the key under which the calls are kept.
-var Key = check.NewKey[*All]("tool calls")
+// CallsKey is the key of the result of Calls.
+var CallsKey = check.NewKey[*Outcome]("tool calls")
 
-// Calls returns what came of calling each tool that may be called, which is
-// done once at this revision.
-func Calls(t *check.T) *All {
-	return check.Once(t, Key, func() *All { return callTools(t, watch.Observe) })
+// Calls calls each tool that may be called, once for this revision, and returns the
+// outcome.
+func Calls(t *check.T) *Outcome {
+	return check.Once(t, CallsKey, func() *Outcome { return callTools(t, watch.Observe) })
 }
 
-// CallUnwatched calls the tools once more, as another client may: what they
-// change was looked at before.
+// CallUnwatched calls the tools once more, as another client may. It does not look for
+// changes, which Calls does.
 func CallUnwatched(t *check.T) {
 	callTools(t, func(*check.T) *watch.Observer { return nil })
 }
 
-// callTools calls the tools that only read at once, since they cannot disturb
-// each other and servers may be slow, then the others one by one, with an eye
-// on what they change.
-func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
-	c := &All{}
+// callTools calls the read-only tools all at once, because they cannot disturb each
+// other and servers may be slow. Then it calls the others one by one and observes what
+// they change.
+func callTools(t *check.T, observe func(*check.T) *watch.Observer) *Outcome {
+	c := &Outcome{}
 	RequestAllLogs(t)
 	from := t.Len()
 	defer func() { c.Frames = t.Frames(from) }()
@@ -72,9 +72,9 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
 	for _, tool := range offer.Tools(t) {
 		switch {
 		case !t.Config().MayCall(tool):
-			c.Held = append(c.Held, tool.Get("name").String())
+			c.NotAllowed = append(c.NotAllowed, tool.Get("name").String())
 			continue
-		case offer.OnlyAsTask(t, tool), check.Has(t, offer.SlowTool(tool)):
+		case offer.RequiresTask(t, tool), check.HasTrait(t, offer.SlowTool(tool)):
 			continue
 		}
 		for i, args := range offer.Arguments(t, tool, callsPerTool) {
@@ -82,7 +82,7 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
 			if i == 0 {
 				one.Token = fmt.Sprint(len(reading) + len(writing))
 			}
-			if offer.ReadOnly(tool) {
+			if offer.IsReadOnly(tool) {
 				reading = append(reading, one)
 			} else {
 				writing = append(writing, one)
@@ -94,19 +94,19 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
 		o = observe(t)
 	}
 	if o == nil {
-		c.read(t, reading)
+		c.callReadOnly(t, reading)
 		for _, one := range writing[:min(len(writing), MaxCalls)] {
 			c.call(t, one)
 		}
 		return c
 	}
-	defer o.W.Stop()
+	defer o.Watch.Stop()
 	begun := o.At
-	c.read(t, reading)
-	o.Settle()
+	c.callReadOnly(t, reading)
+	o.ExcludeVolatile()
 	for _, one := range writing[:min(len(writing), MaxCalls)] {
 		c.call(t, one)
-		changes, trigger := o.After(one.Tool.Get("name").String())
+		changes, trigger := o.ChangesAfter(one.Tool.Get("name").String())
 		c.Changes = append(c.Changes, changes...)
 		if trigger && len(c.Triggers) < maxTriggers {
 			c.Triggers = append(c.Triggers, one)
@@ -114,26 +114,24 @@ func callTools(t *check.T, observe func(*check.T) *watch.Observer) *All {
 	}
 	for _, change := range c.Changes {
 		if change.Sent {
-			c.Heard = append(c.Heard, change.Notice)
+			c.Announced = append(c.Announced, change.Notice)
 		}
 	}
-	c.Heard = append(c.Heard, o.W.Events(begun)...)
+	c.Announced = append(c.Announced, o.Watch.Events(begun)...)
 	return c
 }
 
-// read makes the calls of tools that only read, and has those tools run as
-// tasks that cannot be called otherwise.
-func (c *All) read(t *check.T, calls []Call) {
+// callReadOnly calls the read-only tools, and runs as tasks the tools that require it.
+func (c *Outcome) callReadOnly(t *check.T, calls []Call) {
 	c.call(t, calls[:min(len(calls), MaxCalls)]...)
-	if slices.ContainsFunc(offer.Tools(t), func(tool gjson.Result) bool { return offer.OnlyAsTask(t, tool) }) {
-		c.asTasks(t)
+	if slices.ContainsFunc(offer.Tools(t), func(tool gjson.Result) bool { return offer.RequiresTask(t, tool) }) {
+		c.addTaskResults(t)
 	}
 }
 
-// call makes calls at once and takes the results that come soon: they are
-// looked at, not required. A tool that takes longer is cancelled, since a long
-// run breaks no rule, and not called again.
-func (c *All) call(t *check.T, calls ...Call) {
+// call sends calls at once and takes the results that arrive soon. A tool that takes
+// longer is cancelled and not called again: no rule forbids long runs.
+func (c *Outcome) call(t *check.T, calls ...Call) {
 	var running []*check.Call
 	for _, one := range calls {
 		r, err := t.TryStart("tools/call", one.Params())
@@ -151,12 +149,12 @@ func (c *All) call(t *check.T, calls ...Call) {
 		switch {
 		case err != nil:
 			late++
-			check.Learn(t, offer.SlowTool(calls[i].Tool))
+			check.SetTrait(t, offer.SlowTool(calls[i].Tool))
 			t.Cancel(r)
 		case e.Message.Kind == wire.Result:
 			calls[i].Answer = e
 			calls[i].Reports = len(progressFrames(t, calls[i].Token, r.FrameIndex))
-			calls[i].logs = LogsBetween(t, r.FrameIndex, e.Index)
+			calls[i].hasLogged = HasLogsBetween(t, r.FrameIndex, e.Index)
 			calls[i].Took = e.At - t.Frames(r.FrameIndex)[0].At
 			c.Results = append(c.Results, calls[i])
 		}
@@ -166,7 +164,7 @@ func (c *All) call(t *check.T, calls ...Call) {
 	}
 }
 
-// Params are those of the call: with its token, if it has one.
+// Params returns the params of the call, with its progress token if it has one.
 func (c Call) Params() check.Params {
 	params := offer.CallParams(c.Tool, c.Args)
 	if c.Token != "" {
@@ -175,18 +173,18 @@ func (c Call) Params() check.Params {
 	return params
 }
 
-// asTasks adds the results of tools that can only be called as tasks.
-func (c *All) asTasks(t *check.T) {
+// addTaskResults adds the results of tools that can only be called as tasks.
+func (c *Outcome) addTaskResults(t *check.T) {
 	for _, tr := range taskcalls.Run(t).Trials {
-		if offer.OnlyAsTask(t, tr.Tool) && tr.Result.Message.Kind == wire.Result {
+		if offer.RequiresTask(t, tr.Tool) && tr.Result.Message.Kind == wire.Result {
 			c.Results = append(c.Results, Call{Tool: tr.Tool, Args: tr.Args, Answer: tr.Result})
 		}
 	}
 }
 
-// Again makes the calls that changed something once more, in their order, and
-// returns the index of the first frame.
-func (c *All) Again(t *check.T) (from int) {
+// RepeatChanges repeats the calls that changed something, in their order, and returns
+// the index of the first frame.
+func (c *Outcome) RepeatChanges(t *check.T) (from int) {
 	from = -1
 	for _, one := range c.Triggers {
 		r, err := t.TryStart("tools/call", offer.CallParams(one.Tool, one.Args))
@@ -205,27 +203,28 @@ func (c *All) Again(t *check.T) (from int) {
 	return from
 }
 
-// Walker returns the longest of the calls that can be broken off and are worth the
-// time, so that its connection can be broken in its midst.
-func (c *All) Walker() (best Call, ok bool) {
-	best, ok = c.Worker()
+// LongestCancellable returns the longest call that can be cancelled and takes an
+// acceptable time, so that its connection can be broken while it runs.
+func (c *Outcome) LongestCancellable() (best Call, ok bool) {
+	best, ok = c.ShortestCancellable()
 	for _, one := range c.Results {
 		if one.Reports >= MinReports && one.Took > best.Took && one.Took <= MaxWork/2 &&
-			offer.ReadOnly(one.Tool) == offer.ReadOnly(best.Tool) {
+			offer.IsReadOnly(one.Tool) == offer.IsReadOnly(best.Tool) {
 			best = one
 		}
 	}
 	return best, ok
 }
 
-// within returns one call of each tool that took no longer, and only reads or
-// was seen to log. What reports progress is not called on a mere chance.
-func (c *All) within(limit time.Duration) []Call {
+// quickCalls returns one call of each tool that took no longer than limit and is
+// read-only or has logged. With the limit quickCall it leaves out tools that report
+// progress.
+func (c *Outcome) quickCalls(limit time.Duration) []Call {
 	var out []Call
 	seen := map[string]bool{}
 	for _, one := range c.Results {
 		name := one.Tool.Get("name").String()
-		if !offer.ReadOnly(one.Tool) && !one.logs || one.Took > limit || limit == quickCall && one.Reports > 0 ||
+		if !offer.IsReadOnly(one.Tool) && !one.hasLogged || one.Took > limit || limit == quickCall && one.Reports > 0 ||
 			seen[name] {
 			continue
 		}
@@ -236,33 +235,35 @@ func (c *All) within(limit time.Duration) []Call {
 	return out
 }
 
-func CallsIfDeclared(t *check.T) *All {
+// CallsIfDeclared is like Calls, and returns an empty outcome for a server without
+// tools.
+func CallsIfDeclared(t *check.T) *Outcome {
 	if !t.Declares("tools") {
-		return &All{}
+		return &Outcome{}
 	}
 	return Calls(t)
 }
 
-// Unchanged returns a listed resource of which no change was told, if there is
+// UnchangedResource returns a listed resource without an announced change, if there is
 // one.
-func (c *All) Unchanged(t *check.T) []string {
+func (c *Outcome) UnchangedResource(t *check.T) []string {
 	for _, uri := range watch.ListedURIs(t) {
-		if !slices.Contains(c.Heard, watch.Notice{Uri: uri}) {
+		if !slices.Contains(c.Announced, watch.Notice{URI: uri}) {
 			return []string{uri}
 		}
 	}
 	return nil
 }
 
-// Kinds returns a kind of change and another one, if there are two: a list and a
-// resource rather than two lists, and rather of those that calls bring about than
-// of those that are only declared.
-func (c *All) Kinds(t *check.T) (kind, another watch.Notice) {
+// TwoKinds returns two kinds of change, which are equal if there is only one. It
+// prefers a list with a resource to two lists, and kinds that calls bring about to
+// kinds that are only declared.
+func (c *Outcome) TwoKinds(t *check.T) (kind, another watch.Notice) {
 	var lists, resources []watch.Notice
-	for _, v := range c.Heard {
+	for _, v := range c.Announced {
 		if v.List != "" {
 			lists = append(lists, v)
-		} else if slices.Contains(watch.ListedURIs(t), v.Uri) {
+		} else if slices.Contains(watch.ListedURIs(t), v.URI) {
 			resources = append(resources, v)
 		}
 	}
@@ -271,7 +272,7 @@ func (c *All) Kinds(t *check.T) (kind, another watch.Notice) {
 		all = append(all, watch.Notice{List: list})
 	}
 	if uris := watch.ListedURIs(t); watch.DeclaresUpdates(t) && len(uris) > 0 {
-		all = append(all, watch.Notice{Uri: uris[0]})
+		all = append(all, watch.Notice{URI: uris[0]})
 	}
 	if len(all) == 0 {
 		return watch.Notice{}, watch.Notice{}

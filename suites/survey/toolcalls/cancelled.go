@@ -9,40 +9,41 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Answered fails where the cancelled call was answered because it was cancelled.
-func (w *Cancelled) Answered(t *check.T) {
-	switch w.Fate() {
+// RequireNoAnswer fails the check if the cancelled call was answered because it was
+// cancelled.
+func (w *Cancellation) RequireNoAnswer(t *check.T) {
+	switch w.CallEnd() {
 	case BrokenOff:
 		here := t.Sessions().Use(w.In)
-		answer := here.Frames(w.cancelled.at)[0]
-		ClosesStream(t, answer)
+		answer := here.Frames(w.cancelled.answeredAt)[0]
+		EndIfOverHTTP(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(),
 			"a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
 			w.Tool, len(w.cancelled.Reports), w.Usual, answer.Message.Summary())
 	case RanToEnd:
-		w.Ignored(t)
+		w.EndAsIgnored(t)
 	}
 }
 
-// ClosesStream ends the body where an answer is also what the stream of a
-// request should come to its end with, cancelled or not
-// (basic/transports#sending-messages-to-the-server): one advice is then against
-// the other.
-func ClosesStream(t *check.T, answer wire.Entry) {
+// EndIfOverHTTP ends the body over HTTP, where the stream of a request should end with
+// a response, cancelled or not (basic/transports#sending-messages-to-the-server): the
+// two recommendations then contradict each other.
+func EndIfOverHTTP(t *check.T, answer wire.Entry) {
 	if t.Transport() == transport.HTTP {
 		t.NotObserved("over HTTP the stream of a request should end with a response; the call that was cancelled was answered with "+answer.Message.Summary(), "")
 	}
 }
 
-// Ignored says that the cancellation changed nothing.
-func (w *Cancelled) Ignored(t *check.T) {
+// EndAsIgnored ends the body because the cancellation had no effect.
+func (w *Cancellation) EndAsIgnored(t *check.T) {
 	t.NotObserved(fmt.Sprintf("a call of %q that was cancelled went on to its end and was answered, as a server may do with what it cannot cancel", w.Tool), "")
 }
 
-// Stopped fails where the cancelled call was reported on further.
-func (w *Cancelled) Stopped(t *check.T, expected string) {
-	late := w.goesOn()
+// RequireNoReports fails the check if progress of the cancelled call was still
+// reported.
+func (w *Cancellation) RequireNoReports(t *check.T, expected string) {
+	late := w.lateReports()
 	if late == nil {
 		return
 	}
@@ -53,55 +54,56 @@ func (w *Cancelled) Stopped(t *check.T, expected string) {
 		len(late))
 }
 
-// A Run is one call of a tool that takes its time.
+// A Run is one call of a tool that takes some time.
 type Run struct {
-	Token    string // its progress token, as JSON; "" for none
-	call     *check.Call
-	Answered bool
-	at       int           // frame of the answer
-	took     time.Duration // from the call to the answer
-	Reports  []int         // frames of its progress notifications
+	Token      string // its progress token, as JSON; "" for none
+	call       *check.Call
+	Answered   bool
+	answeredAt int           // frame of the answer
+	took       time.Duration // from the call to the answer
+	Reports    []int         // frames of its progress notifications
 }
 
-// A Cancelled is what came of calling a tool that reports progress several times
-// at once: one call is cancelled after its first report, and its twins, which
-// were sent later, run to their end. They show what the cancelled one would
-// have done, at the speed that the machine has now.
-type Cancelled struct {
+// A Cancellation is the outcome of calling a tool that reports progress several times
+// at once. One call is cancelled after its first report. The others, which were sent
+// later, run to their end and show what the cancelled one would have done at the
+// present speed of the machine.
+type Cancellation struct {
 	Why, Hint string // why there is none
 	In        *check.T
 	Tool      string
 	Usual     int // reports of a call that runs to its end
 	cancelled Run
-	read      int // frame of an answer to what was sent after it: the server has read it
-	Twins     []Run
+	readAt    int // frame of an answer to what was sent after it: the server has read it
+	Others    []Run
 }
 
-// Bounds of the work that is looked at: enough reports to tell an end from a
-// breaking off, and no longer than a run can spare. What stays ambiguous, as it
-// may on a busy machine, is tried again.
+// Bounds of the calls: enough reports to distinguish an end from a cancellation, and an
+// acceptable duration. If the outcome is ambiguous, as on a busy machine, the calls are
+// repeated.
 const (
 	MinReports = 2
 	MaxWork    = 2 * time.Second
 	maxTries   = 3
 )
 
-var workingKey = check.NewKey[*Cancelled]("working")
+var cancellationKey = check.NewKey[*Cancellation]("working")
 
-// CancelOne returns what came of it, which is done once at this revision.
-func CancelOne(t *check.T) *Cancelled {
-	return check.Once(t, workingKey, func() *Cancelled {
-		w := &Cancelled{In: t}
+// CancelOne cancels one of several calls, once for this revision, and returns the
+// outcome.
+func CancelOne(t *check.T) *Cancellation {
+	return check.Once(t, cancellationKey, func() *Cancellation {
+		w := &Cancellation{In: t}
 		c := Calls(t)
-		one, ok := c.Worker()
+		one, ok := c.ShortestCancellable()
 		if !ok {
 			w.Why, w.Hint = fmt.Sprintf("no tool that may be called reports progress %d times within %s", MinReports,
-				MaxWork), check.AllowHint(c.Held)
+				MaxWork), check.AllowHint(c.NotAllowed)
 			return w
 		}
 		w.Tool, w.Usual = one.Tool.Get("name").String(), one.Reports
 		for range maxTries {
-			if w.run(t, one); w.Why != "" || !w.ambiguous() {
+			if w.run(t, one); w.Why != "" || !w.isAmbiguous() {
 				break
 			}
 		}
@@ -109,16 +111,16 @@ func CancelOne(t *check.T) *Cancelled {
 	})
 }
 
-// A Fate is what became of the call that was cancelled.
-type Fate uint8
+// A CallEnd is how the cancelled call ended.
+type CallEnd uint8
 
 const (
-	Unanswered Fate = iota // it was not answered, though its twins were
-	BrokenOff              // it was broken off and answered
-	RanToEnd               // it ran to its end and was answered
+	Unanswered CallEnd = iota // it was not answered, though its twins were
+	BrokenOff                 // it was broken off and answered
+	RanToEnd                  // it ran to its end and was answered
 )
 
-// toleratedReports is how many reports may come after the server has read the
+// toleratedReports is how many reports may arrive after the server has read the
 // cancellation: the one that was being written.
 const toleratedReports = 1
 
@@ -136,6 +138,7 @@ func progressFrames(t *check.T, token string, from int) []int {
 	return out
 }
 
+// ReportsProgress reports whether a message is a progress notification for a token.
 func ReportsProgress(m wire.Message, token string) bool {
 	return token != "" && m.Method() == "notifications/progress" &&
 		wire.ID{Raw: m.Params().Get("progressToken").Raw}.Equal(wire.ID{Raw: token})

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// RequestAllLogs asks for all log messages of the session, where that is done once and
-// for all, so that what the calls of tools log is seen.
+// RequestAllLogs requests all log messages of the session, in revisions that set the
+// level for the session, so that judges see what tool calls log.
 func RequestAllLogs(t *check.T) {
 	if t.Declares("logging") && !t.Facts.Stateless {
 		t.Try("logging/setLevel", check.Params{"level": spec.LogLevels()[0]})
@@ -21,28 +21,28 @@ func RequestAllLogs(t *check.T) {
 // highLevel is the level at which tools are called once more, and maxAlone how many
 // of them one by one.
 const (
-	highLevel = "error"
-	maxAlone  = 20
+	// highLevel is the level of the further calls, and maxSingleCalls bounds those that
+	// are sent one by one.
+	highLevel      = "error"
+	maxSingleCalls = 20
 )
 
-// quickCall is how long a tool may take to be called once more on the chance that
-// it logs.
+// quickCall is how long a tool may take that is called once more because it may log.
 const quickCall = 300 * time.Millisecond
 
-var loggedKey = check.NewKey[int]("logged")
+var callsWithLevelsKey = check.NewKey[int]("logged")
 
 // CallWithLevels calls tools once more, so that judges see what is logged under another
-// level; since 2026-07-28 for the first time with a level at all. Tools that
-// take longer have their turn if those that do not log nothing. It returns the
-// number of calls.
+// level; since 2026-07-28 these are the first calls with a level. Tools that take
+// longer are called only if the quick ones log nothing. It returns the number of calls.
 func CallWithLevels(t *check.T) int {
-	return check.Once(t, loggedKey, func() int {
+	return check.Once(t, callsWithLevelsKey, func() int {
 		if !t.Declares("logging") || !t.Declares("tools") {
 			return 0
 		}
 		n := 0
 		for _, limit := range []time.Duration{quickCall, MaxWork} {
-			calls := Calls(t).within(limit)
+			calls := Calls(t).quickCalls(limit)
 			n += len(calls)
 			if t.Facts.Stateless && callWithRequestLevels(t, calls) || !t.Facts.Stateless &&
 				callWithSessionLevels(t, calls) {
@@ -53,9 +53,8 @@ func CallWithLevels(t *check.T) int {
 	})
 }
 
-// callWithRequestLevels makes calls that ask for everything and, if something came,
-// calls that ask for little: one by one, so that a message can be told to be of
-// a call.
+// callWithRequestLevels sends calls that request every message and, if any arrived,
+// calls that request few: one by one, so that each message can be assigned to a call.
 func callWithRequestLevels(t *check.T, calls []Call) (messages bool) {
 	if !callAtLevel(t, calls, spec.LogLevels()[0]) {
 		return false
@@ -63,15 +62,16 @@ func callWithRequestLevels(t *check.T, calls []Call) (messages bool) {
 	for range 2 { // so that what comes late is not taken for theirs
 		t.Try(t.Facts.BarrierMethod, nil)
 	}
-	for _, one := range calls[:min(len(calls), maxAlone)] {
+	for _, one := range calls[:min(len(calls), maxSingleCalls)] {
 		callAtLevel(t, []Call{one}, highLevel)
 	}
 	return true
 }
 
-// callWithSessionLevels repeats calls that were seen to log with little asked for.
+// callWithSessionLevels repeats the calls that logged, under a level that requests few
+// messages.
 func callWithSessionLevels(t *check.T, calls []Call) (messages bool) {
-	calls = slices.DeleteFunc(calls, func(one Call) bool { return !one.logs })
+	calls = slices.DeleteFunc(calls, func(one Call) bool { return !one.hasLogged })
 	if len(calls) == 0 {
 		return false
 	}
@@ -83,8 +83,8 @@ func callWithSessionLevels(t *check.T, calls []Call) (messages bool) {
 	return true
 }
 
-// callAtLevel makes calls at once, each asking for a log level if one is given, and
-// tells whether any log message came.
+// callAtLevel sends calls at once, each with a log level if one is given, and reports
+// whether any log message arrived.
 func callAtLevel(t *check.T, calls []Call, level string) bool {
 	var running []*check.Call
 	for _, one := range calls {
@@ -102,11 +102,11 @@ func callAtLevel(t *check.T, calls []Call, level string) bool {
 			return false
 		}
 	}
-	return len(running) > 0 && LogsBetween(t, running[0].FrameIndex, math.MaxInt)
+	return len(running) > 0 && HasLogsBetween(t, running[0].FrameIndex, math.MaxInt)
 }
 
-// LogsBetween tells whether a log message came between two frames.
-func LogsBetween(t *check.T, from, to int) bool {
+// HasLogsBetween reports whether a log message arrived between two frames.
+func HasLogsBetween(t *check.T, from, to int) bool {
 	return slices.ContainsFunc(t.Frames(from), func(e wire.Entry) bool {
 		return e.From == wire.Server && e.Index < to &&
 			slices.ContainsFunc(e.Message.Elements(), func(m wire.Message) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// run makes the calls. What keeps it from an end is noted as why.
-func (w *Cancelled) run(t *check.T, one Call) {
+// run sends the calls and sets Why if they cannot be completed.
+func (w *Cancellation) run(t *check.T, one Call) {
 	runs := []Run{{Token: `70078`}, {Token: `"70077"`}, {Token: `70077`}, {}}
 	for i := range runs {
 		one.Token = runs[i].Token
@@ -30,7 +30,7 @@ func (w *Cancelled) run(t *check.T, one Call) {
 	}
 	t.Cancel(first)
 	read, err := t.Try(t.Facts.BarrierMethod, nil).Get()
-	w.read = read.Index
+	w.readAt = read.Index
 	for _, r := range runs[1:] {
 		if err == nil {
 			_, err = t.TryAnswer(r.call, t.Timeout()).Get()
@@ -44,78 +44,77 @@ func (w *Cancelled) run(t *check.T, one Call) {
 		return
 	}
 	for i := range runs {
-		runs[i].look(t)
+		runs[i].collect(t)
 	}
-	w.cancelled, w.Twins = runs[0], runs[1:]
-	if w.lags() {
+	w.cancelled, w.Others = runs[0], runs[1:]
+	if w.mayStillRun() {
 		t.TryAnswer(first, max(2*one.Took, t.Timeout()/10))
-		w.cancelled.look(t)
+		w.cancelled.collect(t)
 	}
 }
 
-// lags tells whether the cancelled call may only be slower than its twins, so
-// that its end is to be waited for: it goes on, or was reported on too often to
-// have been broken off. On a busy machine all its reports may come before the
-// server has read the cancellation.
-func (w *Cancelled) lags() bool {
-	return !w.cancelled.Answered && (w.goesOn() != nil || !w.cutShort())
+// mayStillRun reports whether the cancelled call may only be slower than the others, so
+// that its end must be awaited: it was reported on later, or too often for a call that
+// was stopped. On a busy machine all its reports may arrive before the server has read
+// the cancellation.
+func (w *Cancellation) mayStillRun() bool {
+	return !w.cancelled.Answered && (w.lateReports() != nil || !w.hasFewReports())
 }
 
-// look fills what came for the call.
-func (r *Run) look(t *check.T) {
+// collect sets what arrived for the call.
+func (r *Run) collect(t *check.T) {
 	r.Reports = progressFrames(t, r.Token, r.call.FrameIndex)
 	frames := t.Frames(r.call.FrameIndex)
 	for _, e := range frames {
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && !r.Answered && check.ResponseTo(r.call.ID)(m) {
-				r.Answered, r.at, r.took = true, e.Index, e.At-frames[0].At
+				r.Answered, r.answeredAt, r.took = true, e.Index, e.At-frames[0].At
 			}
 		}
 	}
 }
 
-// Fate takes an answer for one that the cancellation brought about if it came in
-// less than half of the time that each of the twins took, after at most half as
-// many reports. Any other may be that of a call that ended as it would have.
-func (w *Cancelled) Fate() Fate {
+// CallEnd returns BrokenOff if the answer arrived in less than half of the time that
+// each of the others took, after at most half as many reports. Any other answer may be
+// that of a call that ended normally.
+func (w *Cancellation) CallEnd() CallEnd {
 	switch {
 	case !w.cancelled.Answered:
 		return Unanswered
-	case w.cutShort() && w.cancelled.took < w.twinsTook()/2:
+	case w.hasFewReports() && w.cancelled.took < w.othersTook()/2:
 		return BrokenOff
 	}
 	return RanToEnd
 }
 
-// ambiguous tells whether reports are missing that the time would have been
-// enough for.
-func (w *Cancelled) ambiguous() bool {
-	return w.cancelled.Answered && w.cutShort() && w.Fate() == RanToEnd
+// isAmbiguous reports whether reports are missing although there was time for them.
+func (w *Cancellation) isAmbiguous() bool {
+	return w.cancelled.Answered && w.hasFewReports() && w.CallEnd() == RanToEnd
 }
 
-// cutShort tells whether the cancelled call was reported on at most half as many
-// times as each of its twins that gave a token.
-func (w *Cancelled) cutShort() bool {
-	return !slices.ContainsFunc(w.Twins, func(twin Run) bool {
+// hasFewReports reports whether the cancelled call has at most half as many reports as
+// each of the others with a token.
+func (w *Cancellation) hasFewReports() bool {
+	return !slices.ContainsFunc(w.Others, func(twin Run) bool {
 		return twin.Token != "" && len(twin.Reports) < 2*len(w.cancelled.Reports)
 	})
 }
 
-// twinsTook returns how long the fastest of the twins took.
-func (w *Cancelled) twinsTook() time.Duration {
-	least := w.Twins[0].took
-	for _, twin := range w.Twins {
+// othersTook returns the duration of the fastest of the others.
+func (w *Cancellation) othersTook() time.Duration {
+	least := w.Others[0].took
+	for _, twin := range w.Others {
 		least = min(least, twin.took)
 	}
 	return least
 }
 
-// goesOn returns the frames that report on the cancelled call after the server
-// had read that it is.
-func (w *Cancelled) goesOn() []int {
+// lateReports returns the frames that report progress of the cancelled call after the
+// server had read the cancellation, if they are more than the tolerated ones.
+func (w *Cancellation) lateReports() []int {
 	var late []int
 	for _, at := range w.cancelled.Reports {
-		if at > w.read {
+		if at > w.readAt {
 			late = append(late, at)
 		}
 	}
@@ -125,16 +124,16 @@ func (w *Cancelled) goesOn() []int {
 	return late
 }
 
-// Worker returns the shortest of the calls that can be broken off: it was
-// reported on at least so many times. Tools that only read come before those
-// that the user allowed.
-func (c *All) Worker() (best Call, ok bool) {
+// ShortestCancellable returns the shortest call that can be cancelled: it reported
+// progress at least MinReports times. Read-only tools come before those that the user
+// allowed.
+func (c *Outcome) ShortestCancellable() (best Call, ok bool) {
 	for _, one := range c.Results {
 		if one.Reports < MinReports || one.Took > MaxWork {
 			continue
 		}
 		better := one.Took < best.Took
-		if a, b := offer.ReadOnly(one.Tool), offer.ReadOnly(best.Tool); a != b {
+		if a, b := offer.IsReadOnly(one.Tool), offer.IsReadOnly(best.Tool); a != b {
 			better = a
 		}
 		if !ok || better {

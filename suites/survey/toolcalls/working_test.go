@@ -18,8 +18,8 @@ func TestACancelledCallThatIsReportedOnLags(t *testing.T) {
 		{"reported on after the server had read it", Run{Reports: []int{9, 19, 29}}, 12, true},
 		{"reported on to its end before the server had read it", Run{Reports: []int{9, 19, 29}}, 40, true},
 	} {
-		w := &Cancelled{cancelled: c.cancelled, read: c.read, Twins: []Run{twin, {Answered: true}}}
-		if got := w.lags(); got != c.want {
+		w := &Cancellation{cancelled: c.cancelled, readAt: c.read, Others: []Run{twin, {Answered: true}}}
+		if got := w.mayStillRun(); got != c.want {
 			t.Errorf("%s: lags is %v", c.says, got)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Params returns the params of the ask.
+// Params returns the params of the request.
 func (a InputRequest) Params() Part { return a.Member("params") }
 
-// Members returns the members of an object, none for another value.
+// Members returns the members of an object, and none of another value.
 func (p Part) Members() []Part {
 	if !p.Value.IsObject() {
 		return nil
@@ -24,8 +24,8 @@ func (p Part) Members() []Part {
 	return out
 }
 
-// Client returns what the client declared when it was asked: in the opening of
-// the session, or in the request that the ask belongs to.
+// Client returns what the client declared when it received the request: in the opening
+// of the session, or in its own request that the input request belongs to.
 func (a InputRequest) Client(j *check.J) gjson.Result {
 	if !j.Facts.Stateless {
 		return j.Capabilities(wire.Client)

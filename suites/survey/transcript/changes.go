@@ -8,8 +8,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// JudgeUndeclared has no subject where the server sends no such notification:
-// that may be for want of changes.
+// JudgeUndeclared judges that the server declares the feature of a notification that it
+// sends. A server that sends no such notification is not observed: it may have had no
+// change to announce.
 func JudgeUndeclared(j *check.J, method, feature string) {
 	if !j.Capabilities(wire.Server).Exists() {
 		return
@@ -26,13 +27,15 @@ func JudgeUndeclared(j *check.J, method, feature string) {
 	}
 }
 
-// The methods that are delivered on streams, and the members of the filter
-// that ask for them (schema.ts#SubscriptionFilter).
+// The notifications of streams, and the members of the filter that request them
+// (schema.ts#SubscriptionFilter).
 const (
 	AcknowledgedMethod = "notifications/subscriptions/acknowledged"
 	UpdatedMethod      = "notifications/resources/updated"
 )
 
+// ListChangedMethods returns the notifications of changed lists with the members of the
+// filter that request them.
 func ListChangedMethods() map[string]string {
 	return map[string]string{
 		"notifications/tools/list_changed":     "toolsListChanged",
@@ -41,13 +44,14 @@ func ListChangedMethods() map[string]string {
 	}
 }
 
-// IsChangeNotification tells whether a notification is one that only a stream delivers.
+// IsChangeNotification reports whether a notification is one that only streams deliver.
 func IsChangeNotification(method string) bool {
 	_, ofList := ListChangedMethods()[method]
 	return ofList || method == UpdatedMethod || method == AcknowledgedMethod
 }
 
-// SubscriptionIDOf returns the subscription id of the params or the result of a message.
+// SubscriptionIDOf returns the subscription id in the params or the result of a
+// message.
 func SubscriptionIDOf(body gjson.Result) gjson.Result {
 	return wire.Member(body.Get("_meta"), spec.MetaSubscriptionID)
 }

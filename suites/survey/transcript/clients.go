@@ -11,15 +11,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-func Identity(m wire.Message, member, key string) gjson.Result {
+// PeerInfo returns what a request says about its client: a member of the params of
+// initialize, or the key of _meta in another request.
+func PeerInfo(m wire.Message, member, key string) gjson.Result {
 	if m.Method() == "initialize" {
 		return m.Params().Get(member)
 	}
 	return wire.Member(m.Params().Get("_meta"), key)
 }
 
-// ServerRequests returns the requests of the server with a usable id, each with the
-// client's first response to it, if there is one.
+// ServerRequests returns the requests of the server that have a valid id, each with the
+// client's first response to it, which is the zero entry if there is none.
 func ServerRequests(j *check.J) (asks, answers []wire.Entry) {
 	for _, e := range j.Received() {
 		if e.Message.Kind != wire.Request || !e.Message.ID().IsValid() {
@@ -37,9 +39,8 @@ func ServerRequests(j *check.J) (asks, answers []wire.Entry) {
 	return asks, answers
 }
 
-// IsOverdue tells whether an answer to a frame was waited for as long as answers
-// are: the session went on for that long, and the client was not ended by us
-// before.
+// IsOverdue reports whether the session went on after a request for as long as answers
+// are awaited, and we did not end the client before.
 func IsOverdue(j *check.J, ask wire.Entry) bool {
 	end := ask.At
 	if j.Ending() != nil && !j.Ending().Requested {
@@ -48,12 +49,11 @@ func IsOverdue(j *check.J, ask wire.Entry) bool {
 	for _, e := range j.Entries() {
 		end = max(end, e.At)
 	}
-	return end-ask.At >= j.Due()
+	return end-ask.At >= j.AnswerTimeout()
 }
 
-// StatelessRequests returns the requests of the stateless era: all but those of a
-// handshake that a client went on with, and notifications that carry an id:
-// both have checks of their own.
+// StatelessRequests returns the requests of the stateless era. It leaves out those
+// after an initialize, and notifications with an id: both have checks of their own.
 func StatelessRequests(j *check.J) []wire.Entry {
 	sent := j.Sent()
 	for i, e := range sent {
@@ -67,14 +67,16 @@ func StatelessRequests(j *check.J) []wire.Entry {
 	})
 }
 
-func MetaField(m wire.Message, key string) gjson.Result {
+// MetaMember returns a member of the _meta of a request.
+func MetaMember(m wire.Message, key string) gjson.Result {
 	return wire.Member(m.Params().Get("_meta"), key)
 }
 
+// ChosenVersion returns the protocol version in an answer to initialize.
 func ChosenVersion(m wire.Message) string { return m.Result().Get("protocolVersion").String() }
 
-// NamesImpossibleVersion tells whether an answer to initialize names the version that no
-// client can know. Another unpublished one may be a draft that both know.
+// NamesImpossibleVersion reports whether an answer to initialize names the version that
+// no client can know. Another unpublished version may be a draft that both sides know.
 func NamesImpossibleVersion(answer wire.Message) bool {
 	return ChosenVersion(answer) == spec.FutureVersion
 }

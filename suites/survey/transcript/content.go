@@ -8,14 +8,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A Block is a value that stands where content does.
+// A Block is a value at a place for content.
 type Block struct {
 	Part
 	Types []string // that the revision has there
 }
 
-// Is tells whether the block is of a type, where that type may stand.
-func (b Block) Is(kind string) bool {
+// HasType reports whether the block has a type that may be at its place.
+func (b Block) HasType(kind string) bool {
 	return b.Value.IsObject() && b.Value.Get("type").Type == gjson.String && b.Value.Get("type").Str == kind &&
 		slices.Contains(b.Types, kind)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// HeadersRepeatBody tells whether the headers of a request over HTTP say what its body
-// says, word by word, and the server has shown that it needs none further for
-// the method. Names that are encoded are judged by a rule of their own, and a
-// header without a value may be taken for one that is missing (#server-validation).
+// HeadersRepeatBody reports whether the headers of a request over HTTP match its body
+// exactly, and the server has shown that it needs no further header for the method.
+// Another check judges encoded names, and a server may treat a header without a value
+// as missing (#server-validation).
 func HeadersRepeatBody(j *check.J, request wire.Entry) bool {
 	m, h := request.Message, http.Header(request.HTTP.Header)
 	method := m.Method()
@@ -27,11 +27,11 @@ func HeadersRepeatBody(j *check.J, request wire.Entry) bool {
 	case "resources/read":
 		return uri.Str != "" && h.Get("Mcp-Name") == uri.Str
 	}
-	return servedAt(j, method)
+	return hasResult(j, method)
 }
 
-// servedAt tells whether a request of the method was answered with a result.
-func servedAt(j *check.J, method string) bool {
+// hasResult reports whether a request of the method was answered with a result.
+func hasResult(j *check.J, method string) bool {
 	return check.Derived(j, "served methods", func() map[string]bool {
 		served := map[string]bool{}
 		for _, e := range j.Sent() {

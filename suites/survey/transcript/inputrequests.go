@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// An InputRequest is one thing that a server asked its client for: a request of its own,
-// or an entry of an input_required result (basic/patterns/mrtr, since
+// An InputRequest is one thing that a server requests from its client: by a request of
+// its own, or by an entry of an input_required result (basic/patterns/mrtr, since
 // 2026-07-28).
 type InputRequest struct {
 	Message
@@ -20,7 +20,8 @@ type InputRequest struct {
 	def    string // the definition of the request
 }
 
-// InputRequests returns what the server asked its client for by a method, in order.
+// InputRequests returns what the server requested from its client by a method, in
+// order.
 func InputRequests(j *check.J, method string) []InputRequest {
 	all := check.Derived(j, "input requests", func() []InputRequest { return inputRequests(j) })
 	return Filter(all, func(a InputRequest) bool { return a.method == method })
@@ -48,8 +49,8 @@ func inputRequests(j *check.J) []InputRequest {
 // pointerStep escapes a step of a JSON pointer (RFC 6901).
 var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
 
-// A ShapeCheck is one check of the shape of what is asked for: some places of the
-// definition of its request.
+// A ShapeCheck is one check of the shape of an input request, at some places of the
+// definition of the request.
 type ShapeCheck struct {
 	check.Check
 	Method string
@@ -57,8 +58,8 @@ type ShapeCheck struct {
 	Has    []string // paths in the params of which one must be there for a subject; none: always
 }
 
-// ShapeChecks makes the checks of one method from their claims. What other judges
-// look at is in elsewhere.
+// ShapeChecks returns the checks of the shape of the requests of one method. Other
+// judges judge the places in elsewhere.
 func ShapeChecks(list []ShapeCheck, elsewhere []string) []check.Check {
 	var out []check.Check
 	others := slices.Concat(CommonPlaces, elsewhere)
@@ -93,8 +94,8 @@ func judgeShape(j *check.J, c ShapeCheck, mine func(place string) bool) {
 	})
 }
 
-// IsRootsRequest tells requests of a server for roots, whose params are judged by
-// roots.request.params alone.
+// IsRootsRequest reports whether a message is a request of a server for roots, whose
+// params roots.request.params alone judges.
 func IsRootsRequest(j *check.J, m wire.Message) bool {
 	return j.Of == wire.Server && !j.Facts.Stateless && m.Kind == wire.Request && m.Method() == "roots/list"
 }

@@ -38,9 +38,9 @@ func ListEntries(j *check.J, method, member string) []ListEntry {
 // A listed entry is a definition with the page that holds it.
 type listed struct{ page, definition string }
 
-// JudgeUnique judges that no two entries of a list share what identifies them. It
-// follows the cursors from page to page; the same definition on two pages is
-// one entry listed twice, which is judged by pagination.resumed.
+// JudgeUnique judges that no two entries of a list have the same identifier. It follows
+// the cursors from page to page. The same definition on two pages is one entry listed
+// twice, which pagination.resumed judges.
 func JudgeUnique(j *check.J, method, member, key, what string) {
 	walks := map[string]map[string]listed{} // by the cursor that goes on with it
 	for _, r := range Results(j, method) {
@@ -88,7 +88,7 @@ func Tools(j *check.J) []ListEntry {
 	})
 }
 
-// ToolLabel names a tool in a detail.
+// ToolLabel names a tool in a message.
 func ToolLabel(tool gjson.Result) string {
 	return fmt.Sprintf("tool %q", wire.Clip(tool.Get("name").String(), 80))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// blocks returns the content of what was said.
+// blocks returns the content blocks of the message.
 func (s Message) blocks(j *check.J) []Block {
 	var out []Block
 	add := func(p Part, types []string) {
 		b := Block{p, types}
 		out = append(out, b)
-		if b.Is("tool_result") {
+		if b.HasType("tool_result") {
 			for _, inner := range p.Member("content").Items() {
 				out = append(out, Block{inner, j.Facts.ContentTypes})
 			}
@@ -51,7 +51,7 @@ func KeepFirst(first map[string]wire.Entry, key string, e wire.Entry) {
 	}
 }
 
-// A Message is what the judged side said in one message under the schema of the
+// A Message is a message of the judged side with its definition in the schema of the
 // revision: the result of a request, a notification or a request.
 type Message struct {
 	wire.Entry
@@ -63,12 +63,12 @@ type Message struct {
 // Messages returns the messages of the judged side that the schema of the revision
 // describes.
 func Messages(j *check.J) []Message {
-	return check.Derived(j, "messages", func() []Message { return typedMessages(j) })
+	return check.Derived(j, "messages", func() []Message { return describedMessages(j) })
 }
 
-// DistinctMessages returns Messages without repetitions: the same value under the
-// same name again gives no new evidence about its shape. A list that is requested
-// fifty times is judged once.
+// DistinctMessages returns Messages without repetitions: the same value with the same
+// name gives no new evidence about its shape. A list that is requested fifty times is
+// judged once.
 func DistinctMessages(j *check.J) []Message {
 	type value struct{ name, raw string }
 	return check.Derived(j, "distinct messages", func() []Message {
@@ -82,10 +82,9 @@ func DistinctMessages(j *check.J) []Message {
 	})
 }
 
-// typedMessages leaves out what answers a request of another revision, and what
-// comes after another revision was agreed on; how JSON-RPC frames it is judged
-// with the messages.
-func typedMessages(j *check.J) []Message {
+// describedMessages leaves out answers to requests of another revision, and messages
+// after another revision was agreed on. Other checks judge their JSON-RPC framing.
+func describedMessages(j *check.J) []Message {
 	var out []Message
 	set := schema.For(j.Rev)
 	asked := map[string]wire.Message{} // by id
@@ -112,7 +111,7 @@ func typedMessages(j *check.J) []Message {
 			case m.EnvelopeError != nil:
 			case m.Kind == wire.Result && m.Result().IsObject():
 				request, ok := asked[m.ID().Key()]
-				if !ok || ambiguous[m.ID().Key()] || j.Garbled(one) {
+				if !ok || ambiguous[m.ID().Key()] || j.MatchesInvalidJSON(one) {
 					continue
 				}
 				method, result := request.Method(), m.Result()
@@ -137,8 +136,8 @@ func typedMessages(j *check.J) []Message {
 	return out
 }
 
-// IsUnderRevision tells whether a request was made under the judged revision: in the
-// stateless era by its own metadata, before by what was agreed on.
+// IsUnderRevision reports whether a request belongs to the judged revision: by its own
+// metadata in the stateless era, by the agreed version before.
 func IsUnderRevision(j *check.J, request wire.Message, elsewhere bool) bool {
 	version := wire.Member(request.Params().Get("_meta"), spec.MetaProtocolVersion)
 	if j.Facts.Stateless {
@@ -147,7 +146,7 @@ func IsUnderRevision(j *check.J, request wire.Message, elsewhere bool) bool {
 	return !version.Exists() && !elsewhere
 }
 
-// Filter returns what is kept of a list that is left as it is.
+// Filter returns the elements that keep accepts. It does not change the list.
 func Filter[V any](all []V, keep func(V) bool) (out []V) {
 	for _, v := range all {
 		if keep(v) {
@@ -157,14 +156,13 @@ func Filter[V any](all []V, keep func(V) bool) (out []V) {
 	return out
 }
 
-// A Part is a value inside of what was said.
+// A Part is a value inside a message.
 type Part struct {
 	Pointer string // JSON pointer from its value
 	Value   gjson.Result
 }
 
-// A Member member is a value that stands in what was said where the schema has a
-// member of its name.
+// A Member is a value at a place where the schema has a member of its name.
 type Member struct {
 	Message
 	schema.Member

@@ -23,7 +23,7 @@ func TestDistinctMessagesLeaveOutRepetitions(t *testing.T) {
 	ask("3", "tools/list", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 	ask("4", "prompts/list", `{"tools":[{"name":"a"}]}`)
 	var messages, tools []int
-	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Look(check.Check{Of: wire.Server,
+	check.NewView(spec.V2025_06_18, wire.TranscriptOf(frames)).Judge(check.Check{Of: wire.Server,
 		Judge: func(j *check.J) {
 			for _, s := range DistinctMessages(j) {
 				messages = append(messages, s.Index)

@@ -6,12 +6,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// maxPerSecond is how many notifications within a second everybody would call a
-// flood; the pages give no figure, and nothing below it is judged.
+// maxPerSecond is how many notifications within a second everybody would call a flood.
+// The specification gives no figure, and nothing below it is judged.
 const maxPerSecond = 500
 
-// JudgeRate objects to so many notifications of a method within a second. Frames
-// without a time tell nothing.
+// JudgeRate fails if that many notifications of a method arrive within a second. Frames
+// without a time are not counted.
 func JudgeRate(j *check.J, method string) {
 	var at []time.Duration
 	for _, s := range Messages(j) {

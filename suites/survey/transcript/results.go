@@ -20,9 +20,9 @@ func ErrorResponses(j *check.J) []wire.Entry {
 	})
 }
 
-// AnswersLegacyRequest tells whether an error of a stateless revision answers a request
-// without the metadata of that revision, which a server of both eras may
-// answer as an earlier revision has it.
+// AnswersLegacyRequest reports whether an error of a stateless revision answers a
+// request without the metadata of that revision. A server of both eras may answer it by
+// an earlier revision.
 func AnswersLegacyRequest(j *check.J, e wire.Entry) bool {
 	if !j.Facts.Stateless {
 		return false
@@ -107,8 +107,8 @@ func resultsByMethod(j *check.J) map[string][]Answered {
 	return out
 }
 
-// EqualJSON tells whether two JSON values are equal: members in any order,
-// numbers by value.
+// EqualJSON reports whether two JSON values are equal: members in any order, numbers by
+// value.
 func EqualJSON(a, b gjson.Result) bool {
 	switch {
 	case a.IsObject():

@@ -7,11 +7,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Member returns a member of a part, which may not exist; name holds nothing
-// that a pointer or a path escapes.
+// Member returns a member, which may not exist. name holds nothing that a pointer or a
+// path escapes.
 func (p Part) Member(name string) Part { return Part{p.Pointer + "/" + name, p.Value.Get(name)} }
 
-// Items returns the items of an array, none for another value.
+// Items returns the items of an array, and none of another value.
 func (p Part) Items() []Part {
 	if !p.Value.IsArray() {
 		return nil
@@ -23,9 +23,8 @@ func (p Part) Items() []Part {
 	return out
 }
 
-// Messages returns the messages of a prompt, or of the sampling requests that
-// a message makes or holds (schema.ts#InputRequests, since 2026-07-28), that
-// are objects.
+// Messages returns those messages that are objects of a prompt, or of the sampling
+// requests that the message is or holds (schema.ts#InputRequests, since 2026-07-28).
 func (s Message) Messages(j *check.J) (prompt, sampling []Part) {
 	objects := func(list Part) (out []Part) {
 		for _, p := range list.Items() {

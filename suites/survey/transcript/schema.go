@@ -7,19 +7,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// A Scope is what the messages of a page of the specification are held against:
-// the definitions that are its own, and of these the places that other checks
-// judge.
+// A Scope is what a page of the specification describes: its definitions, without the
+// places in them that other checks judge.
 type Scope struct {
 	Definitions []string
 	Elsewhere   []string // JSON pointers; see within
 }
 
-// Judge judges the messages of the definitions, except at the places that other checks judge.
+// Judge judges the messages of the definitions, except at the places that other checks
+// judge.
 func (p Scope) Judge(j *check.J) {
 	for _, def := range p.Definitions {
-		check.Each(j, AllChecked(j, def), func(h Checked) bool {
-			for _, v := range h.Broken {
+		check.Each(j, ValidatedMessages(j, def), func(h Validated) bool {
+			for _, v := range h.Violations {
 				if !PointerMatches(v.Pointer(), CommonPlaces) && !PointerMatches(v.Pointer(), p.Elsewhere) {
 					j.Fail(h.Entry, "%s is no %s of %s: %s", h.Name, v.Definition, j.Rev, v)
 					return false
@@ -39,9 +39,9 @@ var CommonPlaces = []string{
 	"**/icons/**",         // schema.icons.*
 }
 
-// PointerMatches tells whether a JSON pointer is one of the places. In a place a star
-// is any one step, and two stars are any number of steps: "**/_meta/**" is
-// _meta anywhere and everything in it.
+// PointerMatches reports whether a JSON pointer is one of the places. In a place a star
+// is any one step, and two stars are any number of steps: "**/_meta/**" is _meta
+// anywhere and everything in it.
 func PointerMatches(pointer string, places []string) bool {
 	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	return slices.ContainsFunc(places, func(place string) bool {

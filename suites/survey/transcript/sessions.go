@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A ClientSession is what a client did on one start of a server, and by the rules of
-// which revision that is judged.
+// A ClientSession is what a client did in one connection with a server, with the
+// revision whose rules apply to it.
 type ClientSession struct {
 	*wire.Transcript
 	// Rev governs the session: the one agreed on; else the one that the client
@@ -26,23 +26,23 @@ type ClientSession struct {
 	Why string
 }
 
-// ClientSessionOf reads what revision a session came to.
+// ClientSessionOf determines the revision of a session.
 func ClientSessionOf(t *wire.Transcript) ClientSession {
 	s := ClientSession{Transcript: t}
 	entries := t.Entries()
 	for i := range entries {
 		entries[i].Index = i // frames of the transport alone are not counted
 	}
-	if rev, spoken, ok := stateless(entries); ok {
+	if rev, spoken, ok := statelessRevision(entries); ok {
 		s.Rev, s.Spoken, s.Opened = rev, spoken, true
 		if !spoken {
 			s.Why = "the server refused the version that the client named"
 		}
 		return s
 	}
-	ask, answer, ok := FindOpening(entries)
+	ask, answer, ok := FindInitialize(entries)
 	if !ok {
-		if rev, modern := named(entries); modern {
+		if rev, modern := namedRevision(entries); modern {
 			s.Rev, s.Opened = rev, true
 			s.Why = "the client opened with a request of the stateless era, which the server refused"
 			return s
@@ -57,7 +57,7 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 	switch {
 	case answer.Message.Kind != wire.Result:
 		s.Why = fmt.Sprintf("the client opened with initialize at %s, which the server refused", wire.Clip(offered, 40))
-	case err == nil && (version == offered || WentOn(entries, answer.Index)):
+	case err == nil && (version == offered || HasContinued(entries, answer.Index)):
 		s.Rev, s.Spoken = agreed, true
 		return s
 	default:
@@ -70,17 +70,17 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 	return s
 }
 
-// Instead says what the client did, for a revision that it did not speak.
-func (s ClientSession) Instead() string {
+// Summary says what the client did, for a revision that it did not speak.
+func (s ClientSession) Summary() string {
 	if s.Spoken {
 		return fmt.Sprintf("the client went on at %s", s.Rev)
 	}
 	return s.Why
 }
 
-// FindOpening returns the first initialize of the client and its answer, which is
-// the zero entry if there was none.
-func FindOpening(entries []wire.Entry) (ask, answer wire.Entry, ok bool) {
+// FindInitialize returns the first initialize of the client and its answer, which is
+// the zero entry if there is none.
+func FindInitialize(entries []wire.Entry) (ask, answer wire.Entry, ok bool) {
 	for _, e := range entries {
 		for _, m := range e.Message.Elements() {
 			switch {
@@ -97,23 +97,23 @@ func FindOpening(entries []wire.Entry) (ask, answer wire.Entry, ok bool) {
 	return ask, answer, ok
 }
 
-// WentOn tells whether the client said anything after a frame but answers.
-func WentOn(entries []wire.Entry, after int) bool {
+// HasContinued reports whether the client sent anything but responses after a frame.
+func HasContinued(entries []wire.Entry, after int) bool {
 	return slices.ContainsFunc(entries, func(e wire.Entry) bool {
 		return e.Index > after && e.From == wire.Client && !e.Message.IsResponse()
 	})
 }
 
-// IsStatelessRequest tells whether a request is of the stateless era: it asks for
-// discovery, or carries the metadata of that era.
+// IsStatelessRequest reports whether a request is of the stateless era: it is
+// server/discover, or it has the metadata of that era.
 func IsStatelessRequest(m wire.Message) bool {
 	return m.Kind == wire.Request && (m.Method() == "server/discover" ||
 		wire.Member(m.Params().Get("_meta"), spec.MetaProtocolVersion).Exists())
 }
 
-// named returns the revision of the stateless era that the client's requests
-// name, or its newest if they name none that is published.
-func named(entries []wire.Entry) (rev spec.Revision, found bool) {
+// namedRevision returns the revision of the stateless era that the client's requests
+// name, or the newest one if they name none that is published.
+func namedRevision(entries []wire.Entry) (rev spec.Revision, found bool) {
 	for _, e := range entries {
 		if e.From != wire.Client || !IsStatelessRequest(e.Message) {
 			continue
@@ -127,11 +127,10 @@ func named(entries []wire.Entry) (rev spec.Revision, found bool) {
 	return spec.Stateless.Newest(), found
 }
 
-// stateless returns the revision of a session whose server answered as one of
-// the stateless era: with a result, or with an error that only that era has.
-// What the client did is then judged by that era even if it went on with a
-// handshake.
-func stateless(entries []wire.Entry) (rev spec.Revision, spoken, ok bool) {
+// statelessRevision returns the revision of a session whose server answered as one of
+// the stateless era: with a result, or with an error that only that era has. The client
+// is then judged by that era even if it went on with a handshake.
+func statelessRevision(entries []wire.Entry) (rev spec.Revision, spoken, ok bool) {
 	for _, e := range entries {
 		if e.From != wire.Client || !IsStatelessRequest(e.Message) {
 			continue
@@ -144,12 +143,13 @@ func stateless(entries []wire.Entry) (rev spec.Revision, spoken, ok bool) {
 		spoken = spoken || answer.Message.Kind == wire.Result
 	}
 	if ok {
-		rev, _ = named(entries)
+		rev, _ = namedRevision(entries)
 	}
 	return rev, spoken, ok
 }
 
-// IsStatelessAnswer tells whether an answer shows a server of the stateless era.
+// IsStatelessAnswer reports whether an answer shows that the server is of the stateless
+// era.
 func IsStatelessAnswer(m wire.Message) bool {
 	code, _ := m.ErrorCode()
 	return m.Kind == wire.Result || code == spec.UnsupportedVersion || code == spec.MissingClientCapability
@@ -177,6 +177,7 @@ func SupportedVersions(m wire.Message) []gjson.Result {
 	return m.Result().Get("supportedVersions").Array()
 }
 
+// ListsVersion reports whether SupportedVersions has a version.
 func ListsVersion(m wire.Message, version string) bool {
 	return slices.ContainsFunc(SupportedVersions(m), func(v gjson.Result) bool { return v.String() == version })
 }
@@ -187,7 +188,7 @@ func (s ClientSession) Client() (name, version string) {
 		if e.From != wire.Client || e.Message.Kind != wire.Request {
 			continue
 		}
-		if info := Identity(e.Message, "clientInfo", spec.MetaClientInfo); info.IsObject() {
+		if info := PeerInfo(e.Message, "clientInfo", spec.MetaClientInfo); info.IsObject() {
 			return wire.Clip(info.Get("name").String(), 80), wire.Clip(info.Get("version").String(), 40)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// CompletionParams are the params of a completion for a prompt of a name.
+// CompletionParams returns the params of a completion for a prompt.
 func CompletionParams(prompt string) check.Params {
 	return check.Params{
 		"ref":      check.Params{"type": "ref/prompt", "name": prompt},
@@ -22,27 +22,27 @@ func CompletionParams(prompt string) check.Params {
 	}
 }
 
-// A Blank is a prompt or a resource template with arguments to fill in
+// A Completable is a prompt or a resource template with arguments
 // (server/utilities/completion#reference-types).
-type Blank struct {
+type Completable struct {
 	Entry gjson.Result          // as it is listed
 	Ref   check.Params          // names it in a completion
 	Names []string              // of its arguments, or of its variables
-	Uris  *uritemplate.Template // of a resource template
+	URIs  *uritemplate.Template // of a resource template
 }
 
-// A Completed is what came of completing one argument with nothing typed.
-type Completed struct {
-	Of     *Blank
+// A Completion is the answer to the completion of one argument with an empty value.
+type Completion struct {
+	Of     *Completable
 	Name   string            // of the argument
 	Filled map[string]string // that was filled in before
 	Answer wire.Entry
 	Err    error
 }
 
-// Params are those of the request, with what was filled in before where the
-// revision has that (since 2025-06-18).
-func (c Completed) Params(t *check.T) check.Params {
+// Params returns the params of the request, with the arguments filled in before if the
+// revision has a context (since 2025-06-18).
+func (c Completion) Params(t *check.T) check.Params {
 	params := check.Params{"ref": c.Of.Ref, "argument": check.Params{"name": c.Name, "value": ""}}
 	if t.Facts.CompletionContext && len(c.Filled) > 0 {
 		params["context"] = check.Params{"arguments": c.Filled}
@@ -51,7 +51,7 @@ func (c Completed) Params(t *check.T) check.Params {
 }
 
 // Values returns the values that the completion offers.
-func (c Completed) Values() []string {
+func (c Completion) Values() []string {
 	var out []string
 	for _, v := range c.Answer.Message.Result().Get("completion.values").Array() {
 		if v.Type == gjson.String {
@@ -61,75 +61,75 @@ func (c Completed) Values() []string {
 	return out
 }
 
-// Bounds of what is filled in: enough for every kind, and short on any server.
+// Bounds of the completions: enough for every kind, and quick on any server.
 const (
-	maxBlanks = 12 // of each kind
-	maxNames  = 5  // of one
+	maxCompletable = 12 // of each kind
+	maxNames       = 5  // of one
 )
 
-// Entries returns the entries of a list that have what names them.
+// Entries returns the entries of a list that have an identifier.
 func Entries(t *check.T, l offer.List) []gjson.Result {
 	if !t.Declares(l.Capability) {
 		return nil
 	}
-	return slices.DeleteFunc(offer.Walked(t, l).Items(), func(entry gjson.Result) bool {
+	return slices.DeleteFunc(offer.WalkOnce(t, l).Items(), func(entry gjson.Result) bool {
 		return entry.Get(l.Key).Type != gjson.String
 	})
 }
 
-// PromptBlanks returns prompts with arguments.
-func PromptBlanks(t *check.T) []*Blank {
-	var out []*Blank
+// CompletablePrompts returns the listed prompts with arguments.
+func CompletablePrompts(t *check.T) []*Completable {
+	var out []*Completable
 	for _, p := range Entries(t, offer.PromptsList) {
-		b := &Blank{Entry: p, Ref: check.Params{"type": "ref/prompt", "name": p.Get("name").Str}}
+		b := &Completable{Entry: p, Ref: check.Params{"type": "ref/prompt", "name": p.Get("name").Str}}
 		for _, arg := range p.Get("arguments").Array() {
 			if name := arg.Get("name"); name.Type == gjson.String {
 				b.Names = append(b.Names, name.Str)
 			}
 		}
-		if len(b.Names) > 0 && len(b.Names) <= maxNames && len(out) < maxBlanks {
+		if len(b.Names) > 0 && len(b.Names) <= maxNames && len(out) < maxCompletable {
 			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// TemplateBlanks returns resource templates with variables.
-func TemplateBlanks(t *check.T) []*Blank {
-	var out []*Blank
+// CompletableTemplates returns the listed resource templates with variables.
+func CompletableTemplates(t *check.T) []*Completable {
+	var out []*Completable
 	for _, r := range Entries(t, offer.TemplatesList) {
 		text := r.Get("uriTemplate").Str
 		parsed, err := uritemplate.New(text)
 		if err != nil {
 			continue // its syntax is judged in every session
 		}
-		b := &Blank{
-			Entry: r, Ref: check.Params{"type": "ref/resource", "uri": text}, Names: parsed.Varnames(), Uris: parsed,
+		b := &Completable{
+			Entry: r, Ref: check.Params{"type": "ref/resource", "uri": text}, Names: parsed.Varnames(), URIs: parsed,
 		}
-		if len(b.Names) > 0 && len(b.Names) <= maxNames && len(out) < maxBlanks {
+		if len(b.Names) > 0 && len(b.Names) <= maxNames && len(out) < maxCompletable {
 			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// HasCompletion tells whether arguments may be completed: the server declares it,
-// or the revision has no capability to declare.
+// HasCompletion reports whether the server supports completion: it declares it, or the
+// revision has no capability for it.
 func HasCompletion(t *check.T) bool {
 	return t.Declares("completions") || !t.Facts.CompletionCapability
 }
 
-// A Filling is a blank with two values for each of its arguments, which are the
-// same where only one is known.
-type Filling struct {
-	*Blank
+// ArgumentValues holds two values for each argument, which are equal if only one is
+// known.
+type ArgumentValues struct {
+	*Completable
 	Values   [2]map[string]string
 	proposed map[string]bool // arguments whose values come from a completion
 }
 
-// arguments are those to get a prompt with: what it requires, and of the rest
-// what the server itself has proposed.
-func (f Filling) arguments() map[string]string {
+// arguments returns the arguments to get a prompt with: the required ones, and those
+// for which the server offered values.
+func (f ArgumentValues) arguments() map[string]string {
 	out := map[string]string{}
 	for _, arg := range f.Entry.Get("arguments").Array() {
 		name := arg.Get("name").String()
@@ -140,39 +140,38 @@ func (f Filling) arguments() map[string]string {
 	return out
 }
 
-// filled is what came of filling in all that the server offers.
-type filled struct {
-	Prompts, templates []Filling
-	Completions        []Completed
-	over               bool // completion is not there, or takes too long
+// Completions is the outcome of completing the arguments of what the server offers.
+type Completions struct {
+	Prompts, templates []ArgumentValues
+	Completions        []Completion
+	unavailable        bool // completion is not there, or takes too long
 }
 
-var fillingsKey = check.NewKey[*filled]("fillings")
+var completionsKey = check.NewKey[*Completions]("fillings")
 
-// Fillings fills in what the server offers, once at this revision: values are
-// those of completions, argument by argument, or those that listed resources
-// have, or of our own.
-func Fillings(t *check.T) *filled {
-	return check.Once(t, fillingsKey, func() *filled {
-		f := &filled{over: !HasCompletion(t) || check.Has(t, slowCompletion)}
+// SurveyCompletions finds values for the arguments of what the server offers, once for
+// this revision: from completions, from the URIs of listed resources, or of our own.
+func SurveyCompletions(t *check.T) *Completions {
+	return check.Once(t, completionsKey, func() *Completions {
+		f := &Completions{unavailable: !HasCompletion(t) || check.HasTrait(t, slowCompletion)}
 		until := time.Now().Add(t.Timeout())
-		for _, b := range PromptBlanks(t) {
-			f.Prompts = append(f.Prompts, f.fill(t, b, until))
+		for _, b := range CompletablePrompts(t) {
+			f.Prompts = append(f.Prompts, f.valuesFor(t, b, until))
 		}
-		for _, b := range TemplateBlanks(t) {
-			f.templates = append(f.templates, f.fill(t, b, until))
+		for _, b := range CompletableTemplates(t) {
+			f.templates = append(f.templates, f.valuesFor(t, b, until))
 		}
 		return f
 	})
 }
 
-// ProposedBeside returns the values that the server proposed for the other
-// arguments of what was completed.
-func (f *filled) ProposedBeside(c Completed) map[string]string {
+// ProposedBeside returns the values that the server offered for the other arguments of
+// the same prompt or template.
+func (f *Completions) ProposedBeside(c Completion) map[string]string {
 	out := map[string]string{}
 	for _, one := range slices.Concat(f.Prompts, f.templates) {
 		for name, value := range one.Values[0] {
-			if one.Blank == c.Of && name != c.Name && one.proposed[name] {
+			if one.Completable == c.Of && name != c.Name && one.proposed[name] {
 				out[name] = value
 			}
 		}
@@ -182,10 +181,11 @@ func (f *filled) ProposedBeside(c Completed) map[string]string {
 
 const slowCompletion = "slow completion"
 
-func (f *filled) fill(t *check.T, b *Blank, until time.Time) Filling {
-	out := Filling{b, [2]map[string]string{{}, {}}, map[string]bool{}}
+// valuesFor finds values for the arguments of one prompt or template.
+func (f *Completions) valuesFor(t *check.T, b *Completable, until time.Time) ArgumentValues {
+	out := ArgumentValues{b, [2]map[string]string{{}, {}}, map[string]bool{}}
 	for _, name := range b.Names {
-		values := f.complete(t, Completed{Of: b, Name: name, Filled: maps.Clone(out.Values[0])}, until)
+		values := f.complete(t, Completion{Of: b, Name: name, Filled: maps.Clone(out.Values[0])}, until)
 		if out.proposed[name] = len(values) > 0; len(values) == 0 {
 			values = b.examples(t, name)
 		}
@@ -194,32 +194,32 @@ func (f *filled) fill(t *check.T, b *Blank, until time.Time) Filling {
 	return out
 }
 
-// complete asks for the values of one argument. A server that does not know the
-// method, or does not answer, is not asked again.
-func (f *filled) complete(t *check.T, c Completed, until time.Time) []string {
-	if f.over || time.Now().After(until) {
+// complete requests the values of one argument. If the server does not know the method
+// or does not answer, no further completion is requested.
+func (f *Completions) complete(t *check.T, c Completion, until time.Time) []string {
+	if f.unavailable || time.Now().After(until) {
 		return nil
 	}
 	c.Answer, c.Err = t.Try("completion/complete", c.Params(t)).Get()
 	f.Completions = append(f.Completions, c)
 	if c.Err != nil {
-		f.over = true
-		check.Learn(t, slowCompletion)
+		f.unavailable = true
+		check.SetTrait(t, slowCompletion)
 	}
 	if code, _ := c.Answer.Message.ErrorCode(); code == spec.MethodNotFound && !t.Facts.CompletionCapability {
-		f.over = true
+		f.unavailable = true
 	}
 	return c.Values()
 }
 
-// examples returns values for an argument that the server does not complete.
-func (b *Blank) examples(t *check.T, name string) []string {
+// examples returns values for an argument without completion.
+func (b *Completable) examples(t *check.T, name string) []string {
 	var out []string
 	for _, r := range Entries(t, offer.ResourcesList) {
-		if b.Uris == nil {
+		if b.URIs == nil {
 			break
 		}
-		if v := b.Uris.Match(r.Get("uri").Str).Get(name); v.Valid() && v.String() != "" &&
+		if v := b.URIs.Match(r.Get("uri").Str).Get(name); v.Valid() && v.String() != "" &&
 			!slices.Contains(out, v.String()) {
 			out = append(out, v.String())
 		}
@@ -230,18 +230,18 @@ func (b *Blank) examples(t *check.T, name string) []string {
 	return out
 }
 
-// expand returns the URI of a template under values.
-func (b *Blank) expand(values map[string]string) (uri string, ok bool) {
+// expand returns the URI of a template with values.
+func (b *Completable) expand(values map[string]string) (uri string, ok bool) {
 	v := uritemplate.Values{}
 	for name, value := range values {
 		v.Set(name, uritemplate.String(value))
 	}
-	uri, err := b.Uris.Expand(v)
+	uri, err := b.URIs.Expand(v)
 	return uri, err == nil
 }
 
-// expansions returns the URIs of a template under its values.
-func (f Filling) expansions() []string {
+// expansions returns the URIs of a template with each set of values.
+func (f ArgumentValues) expansions() []string {
 	var out []string
 	for _, values := range f.Values {
 		if uri, ok := f.expand(values); ok && !slices.Contains(out, uri) {

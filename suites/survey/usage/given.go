@@ -11,14 +11,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// UseConfigured gets the prompts that the user gives arguments for and reads the
-// resources that the user names, by their URI or by the variables of a template,
-// so that judges have them to look at. All are asked for at once; what does not
-// come soon is cancelled. It returns how many answers came.
+// UseConfigured gets the prompts for which the user gives arguments, and reads the
+// resources that the user names by their URI or by the variables of a template, so that
+// judges have subjects. All requests are sent at once; those without a quick answer are
+// cancelled. It returns the number of answers.
 func UseConfigured(t *check.T) (answers int) {
 	var running []*check.Call
 	ask := func(capability, method string, params check.Params) {
-		if !t.Declares(capability) || check.Has(t, slowMethod(method)) {
+		if !t.Declares(capability) || check.HasTrait(t, slowMethod(method)) {
 			return
 		}
 		if r, err := t.TryStart(method, params); err == nil {
@@ -30,13 +30,13 @@ func UseConfigured(t *check.T) (answers int) {
 			ask("prompts", "prompts/get", check.Params{"name": name, "arguments": json.RawMessage(args)})
 		}
 	}
-	for _, uri := range givenURIs(t) {
+	for _, uri := range configuredURIs(t) {
 		ask("resources", "resources/read", check.Params{"uri": uri})
 	}
 	until := time.Now().Add(t.Timeout() / 2)
 	for _, r := range running {
 		if _, err := t.TryAnswer(r, time.Until(until)).Get(); err != nil {
-			check.Learn(t, slowMethod(r.Method))
+			check.SetTrait(t, slowMethod(r.Method))
 			t.Cancel(r)
 			continue
 		}
@@ -45,13 +45,13 @@ func UseConfigured(t *check.T) (answers int) {
 	return answers
 }
 
-// givenURIs returns the URIs that the user gives, and those that templates
-// become with the variables that the user gives.
-func givenURIs(t *check.T) []string {
+// configuredURIs returns the URIs that the user gives, and those of templates with the
+// variables that the user gives.
+func configuredURIs(t *check.T) []string {
 	out := slices.Clone(t.Config().Resources())
 	for _, template := range t.Config().Templates() {
 		for _, variables := range t.Config().Variables(template) {
-			if uri, ok := expanded(template, variables); ok && !slices.Contains(out, uri) {
+			if uri, ok := expandTemplate(template, variables); ok && !slices.Contains(out, uri) {
 				out = append(out, uri)
 			}
 		}
@@ -59,9 +59,9 @@ func givenURIs(t *check.T) []string {
 	return out
 }
 
-// expanded returns a URI template (RFC 6570) with variables, given as a JSON
-// object of strings, filled in.
-func expanded(template, variables string) (uri string, ok bool) {
+// expandTemplate returns the URI of a template (RFC 6570) with variables, given as a
+// JSON object of strings.
+func expandTemplate(template, variables string) (uri string, ok bool) {
 	parsed, err := uritemplate.New(template)
 	if err != nil {
 		return "", false

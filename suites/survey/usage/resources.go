@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// ReadResource reads a resource; no answer is an error.
+// ReadResource reads a resource. A missing answer is an error.
 func ReadResource(t *check.T, uri string) (wire.Entry, error) {
 	return t.Try("resources/read", check.Params{"uri": uri}).Get()
 }

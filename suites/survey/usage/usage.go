@@ -11,34 +11,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// maxUses bounds the prompts that are got and the resources that are read, of
-// each kind.
+// maxUses bounds, for each kind, the prompts and resources that are requested.
 const maxUses = 12
 
-// A Use is what came of reading a resource or getting a prompt that the server
+// A Use is the outcome of reading a resource or getting a prompt that the server
 // offers.
 type Use struct {
-	Entry  gjson.Result // of the list
-	filled *Filling     // nil where nothing was to be filled in
-	Uri    string       // that was read
+	Entry  gjson.Result    // of the list
+	values *ArgumentValues // nil where nothing was to be filled in
+	URI    string          // that was read
 	Answer wire.Entry
 	Err    error
 }
 
-// Uses is what came of using what the server shows.
+// Uses is the outcome of using the prompts and resources that the server offers.
 type Uses struct {
 	prompts, Resources, Templates []Use
 	Frames                        []wire.Entry
 }
 
-var shownKey = check.NewKey[*Uses]("shown")
+var offerUsesKey = check.NewKey[*Uses]("shown")
 
-// Used gets prompts and reads resources, those of templates too: none of that
-// changes anything (server/prompts, server/resources). All are asked for at
-// once, once at this revision; what does not come soon is cancelled, and its
-// kind not asked for again.
-func Used(t *check.T) *Uses {
-	return check.Once(t, shownKey, func() *Uses { return usePromptsAndResources(t) })
+// UseOffer gets prompts and reads resources, also those of templates: none of that
+// changes anything (server/prompts, server/resources). All requests are sent at once,
+// once for this revision. Those without a quick answer are cancelled, and their method
+// is not used again.
+func UseOffer(t *check.T) *Uses {
+	return check.Once(t, offerUsesKey, func() *Uses { return usePromptsAndResources(t) })
 }
 
 func usePromptsAndResources(t *check.T) *Uses {
@@ -52,7 +51,7 @@ func usePromptsAndResources(t *check.T) *Uses {
 	}
 	var running []waiting
 	ask := func(into *[]Use, method string, one Use, params check.Params) {
-		if len(*into) == cap(*into) || check.Has(t, slowMethod(method)) {
+		if len(*into) == cap(*into) || check.HasTrait(t, slowMethod(method)) {
 			return
 		}
 		if call, err := t.TryStart(method, params); err == nil {
@@ -68,17 +67,17 @@ func usePromptsAndResources(t *check.T) *Uses {
 	}
 	for _, r := range Entries(t, offer.ResourcesList) {
 		uri := r.Get("uri").Str
-		ask(&u.Resources, "resources/read", Use{Entry: r, Uri: uri}, check.Params{"uri": uri})
+		ask(&u.Resources, "resources/read", Use{Entry: r, URI: uri}, check.Params{"uri": uri})
 	}
-	f := Fillings(t)
+	f := SurveyCompletions(t)
 	for i := range f.Prompts {
 		p := &f.Prompts[i]
-		ask(&u.prompts, "prompts/get", Use{Entry: p.Entry, filled: p},
+		ask(&u.prompts, "prompts/get", Use{Entry: p.Entry, values: p},
 			check.Params{"name": p.Entry.Get("name").Str, "arguments": p.arguments()})
 	}
 	for i := range f.templates {
 		for _, uri := range f.templates[i].expansions() {
-			ask(&u.Templates, "resources/read", Use{Entry: f.templates[i].Entry, filled: &f.templates[i], Uri: uri},
+			ask(&u.Templates, "resources/read", Use{Entry: f.templates[i].Entry, values: &f.templates[i], URI: uri},
 				check.Params{"uri": uri})
 		}
 	}
@@ -88,18 +87,19 @@ func usePromptsAndResources(t *check.T) *Uses {
 			w.of.Answer, w.of.Err = t.Client().Continue(w.call.Method, w.params, w.of.Answer).Get()
 		}
 		if w.of.Err != nil {
-			check.Learn(t, slowMethod(w.call.Method))
+			check.SetTrait(t, slowMethod(w.call.Method))
 			t.Cancel(w.call)
 		}
 	}
 	return u
 }
 
+// RequiresArguments reports whether a prompt has a required argument.
 func RequiresArguments(prompt gjson.Result) bool {
 	return slices.ContainsFunc(prompt.Get("arguments").Array(), func(arg gjson.Result) bool {
 		return arg.Get("required").Bool()
 	})
 }
 
-// slowMethod is the trait of a server that took too long to answer a method.
+// slowMethod returns the trait of a server that took too long to answer a method.
 func slowMethod(method string) check.Trait { return check.Trait("slow " + method) }

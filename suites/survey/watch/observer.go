@@ -16,40 +16,41 @@ type Change struct {
 	Sent   bool       // a notification told of it
 }
 
-// An Observer looks at what the server offers between one call and the next,
-// for changes that it should tell of.
+// An Observer compares what the server offers before and after a call, to find changes
+// that the server should announce.
 type Observer struct {
 	t        *check.T
-	W        *Watch
+	Watch    *Watch
 	At       int // the last frame of the last look
 	lists    map[string]*offer.Walk
 	contents map[string]wire.Entry // of the resources that are watched
-	silent   map[string]bool       // kinds of which a change was waited for in vain
+	missing  map[string]bool       // kinds of which a change was waited for in vain
 	reading  time.Duration         // spent on reading resources
 }
 
-// Observe begins to watch all that the server tells of; nil where it tells of
-// nothing.
+// Observe begins to watch everything whose changes the server declares; nil if it
+// declares nothing.
 func Observe(t *check.T) *Observer {
 	if !DeclaresChanges(t) {
 		return nil
 	}
 	f := Filter{Lists: []string{"tools", "prompts", "resources"}}
 	if DeclaresUpdates(t) {
-		f.Uris = ListedURIs(t)
+		f.URIs = ListedURIs(t)
 	}
-	o := &Observer{t: t, W: Start(t, f), silent: map[string]bool{}}
-	if !o.W.Open {
+	o := &Observer{t: t, Watch: Start(t, f), missing: map[string]bool{}}
+	if !o.Watch.Open {
 		return nil
 	}
-	o.look()
+	o.readAll()
 	return o
 }
 
+// contentOf returns the contents of a read resource.
 func contentOf(e wire.Entry) string { return e.Message.Result().Get("contents").Raw }
 
-// sameList tells whether two walks show the same entries, or show too little to
-// tell.
-func sameList(a, b *offer.Walk) bool {
-	return !a.Whole() || !b.Whole() || offer.SameNames(a.Names(a.Items()), b.Names(b.Items()))
+// mayBeSameList reports whether two walks show the same entries, or one of them is
+// incomplete.
+func mayBeSameList(a, b *offer.Walk) bool {
+	return !a.IsComplete() || !b.IsComplete() || offer.EqualNames(a.Names(a.Items()), b.Names(b.Items()))
 }

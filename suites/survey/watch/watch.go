@@ -11,7 +11,7 @@ import (
 )
 
 // Ended returns the response that ended a stream, if there is one, and whether
-// notifications/cancelled told of its end.
+// notifications/cancelled ended it.
 func (w *Watch) Ended() (response wire.Entry, told bool) {
 	if w.Stream == nil {
 		return response, false
@@ -34,36 +34,38 @@ func (w *Watch) Ended() (response wire.Entry, told bool) {
 	return response, told
 }
 
-// Hears waits for a change on the stream that was told on another.
-func (w *Watch) Hears(from int, what Notice) bool {
-	if w.Over() {
+// Receives waits for a change on the stream that was announced on another.
+func (w *Watch) Receives(from int, what Notice) bool {
+	if w.HasEnded() {
 		return false
 	}
 	_, ok := w.T.Await(from, func(m wire.Message) bool { return w.Carries(m, what) })
 	return ok
 }
 
-// Over tells whether the server has ended the stream, which it may at any time.
-func (w *Watch) Over() bool {
+// HasEnded reports whether the server has ended the stream, which it may do at any
+// time.
+func (w *Watch) HasEnded() bool {
 	response, told := w.Ended()
 	return told || response.Message.IsResponse()
 }
 
-// A Filter says of which changes a client wants to be told
+// A Filter names the changes that a client wants to be notified of
 // (schema.ts#SubscriptionFilter).
 type Filter struct {
 	Lists []string // of tools, prompts, resources
-	Uris  []string // of resources
+	URIs  []string // of resources
 }
 
-// DeclaresChanges tells whether the server declares any notification of change.
-// What one that declares none answers to subscriptions/listen is not said
-// (basic/patterns/subscriptions).
+// DeclaresChanges reports whether the server declares any notification of change. The
+// specification does not state how a server that declares none answers
+// subscriptions/listen (basic/patterns/subscriptions).
 func DeclaresChanges(t *check.T) bool { return len(DeclaredFilter(t).Lists) > 0 || DeclaresUpdates(t) }
 
+// DeclaresUpdates reports whether the server declares subscriptions to resources.
 func DeclaresUpdates(t *check.T) bool { return t.Declares("resources.subscribe") }
 
-// DeclaredFilter is of all lists whose changes the server says that it tells.
+// DeclaredFilter returns a filter of all lists whose changes the server declares.
 func DeclaredFilter(t *check.T) (f Filter) {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if t.Declares(list + ".listChanged") {
@@ -73,13 +75,12 @@ func DeclaredFilter(t *check.T) (f Filter) {
 	return f
 }
 
-// ListedURIs returns resources that the server lists, the first of them if
-// they are many.
+// ListedURIs returns the URIs of the first resources that the server lists.
 func ListedURIs(t *check.T) (uris []string) {
 	if !t.Declares("resources") {
 		return nil
 	}
-	for _, entry := range offer.Walked(t, offer.ResourcesList).Items() {
+	for _, entry := range offer.WalkOnce(t, offer.ResourcesList).Items() {
 		if uri := entry.Get("uri"); uri.Type == gjson.String && len(uris) < maxWatched {
 			uris = append(uris, uri.Str)
 		}
@@ -88,21 +89,20 @@ func ListedURIs(t *check.T) (uris []string) {
 }
 
 // A Watch is a filter that the server was given in the way of its era: by
-// resources/subscribe (server/resources#subscriptions; changes of lists need
-// no asking there), or by a request that stays open
-// (basic/patterns/subscriptions, since 2026-07-28).
+// resources/subscribe (server/resources#subscriptions), where changes of lists need no
+// request, or by a request that stays open (basic/patterns/subscriptions, since
+// 2026-07-28).
 type Watch struct {
 	T *check.T
 	Filter
 	Open   bool         // changes may come
 	Stream *check.Call  // the open request, nil before 2026-07-28
-	Got    wire.Message // the acknowledgment, or the response that came instead; zero if neither came
+	First  wire.Message // the acknowledgment, or the response that came instead; zero if neither came
 
-	Patient bool // waits to the deadline whatever became of others, and tells nothing of them
+	AlwaysWaits bool // waits to the deadline whatever became of others, and tells nothing of them
 }
 
-// Start gives the server a filter, under an id of the caller's if one is
-// given.
+// Start gives the server a filter, with the given id if there is one.
 func Start(t *check.T, f Filter, id ...wire.ID) *Watch {
 	w := &Watch{T: t, Filter: f}
 	if t.Facts.Stateless {
@@ -110,25 +110,25 @@ func Start(t *check.T, f Filter, id ...wire.ID) *Watch {
 		return w
 	}
 	w.Open = true
-	w.Uris = slices.DeleteFunc(slices.Clone(f.Uris), func(uri string) bool {
+	w.URIs = slices.DeleteFunc(slices.Clone(f.URIs), func(uri string) bool {
 		m, ok := t.Try("resources/subscribe", check.Params{"uri": uri}).Answer()
 		return !ok || m.Kind != wire.Result
 	})
 	return w
 }
 
-// A Notice is a change that a notification tells of: of a list or of a resource.
-type Notice struct{ List, Uri string }
+// A Notice is a change that a notification announces: of a list or of a resource.
+type Notice struct{ List, URI string }
 
-// NoticeOf reads a notification of change.
+// NoticeOf returns the change that a notification announces.
 func NoticeOf(m wire.Message) (what Notice, ok bool) {
-	for list := range changingLists() {
+	for list := range listsByName() {
 		if m.Method() == "notifications/"+list+"/list_changed" {
 			return Notice{List: list}, true
 		}
 	}
 	if uri := m.Params().Get("uri"); uri.Type == gjson.String {
-		what.Uri = uri.Str
+		what.URI = uri.Str
 	}
 	return what, m.Method() == "notifications/resources/updated"
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// changingLists are the lists whose changes have a notification.
-func changingLists() map[string]offer.List {
+// listsByName returns the lists whose changes have a notification.
+func listsByName() map[string]offer.List {
 	return map[string]offer.List{
 		"tools": offer.ToolsList, "prompts": offer.PromptsList, "resources": offer.ResourcesList,
 	}
 }
 
-// Params are those of subscriptions/listen.
+// Params returns the params of subscriptions/listen.
 func (f Filter) Params() check.Params {
 	wanted := check.Params{}
 	for _, list := range f.Lists {
 		wanted[list+"ListChanged"] = true
 	}
-	if len(f.Uris) > 0 {
-		wanted["resourceSubscriptions"] = f.Uris
+	if len(f.URIs) > 0 {
+		wanted["resourceSubscriptions"] = f.URIs
 	}
 	return check.Params{"notifications": wanted}
 }
@@ -35,69 +35,70 @@ func (f Filter) Params() check.Params {
 // maxWatched bounds the resources that are subscribed to at once.
 const maxWatched = 12
 
-// neverAcknowledged is what is learnt of a server that left a request for a
-// stream without acknowledgment and answer.
+// neverAcknowledged is the trait of a server that neither acknowledged nor answered
+// subscriptions/listen.
 const neverAcknowledged = "subscriptions/listen is waited for in vain"
 
-// Listen opens a stream and waits for what is due first. Of the resources only
-// those that the server agreed to count as watched.
+// Listen opens a stream and waits for the first message. Only resources that the server
+// agreed to count as watched.
 func (w *Watch) Listen(params check.Params, id ...wire.ID) {
 	within := w.T.Timeout()
-	if check.Has(w.T, neverAcknowledged) && !w.Patient {
+	if check.HasTrait(w.T, neverAcknowledged) && !w.AlwaysWaits {
 		within /= 20
 	}
 	w.Stream = w.T.Start("subscriptions/listen", params, id...)
 	got, ok := w.T.Await(w.Stream.FrameIndex, func(m wire.Message) bool {
 		return m.Method() == "notifications/subscriptions/acknowledged" || m.IsResponse() && m.ID().Equal(w.Stream.ID)
 	}, within)
-	if !ok && !w.Patient {
-		check.Learn(w.T, neverAcknowledged)
+	if !ok && !w.AlwaysWaits {
+		check.SetTrait(w.T, neverAcknowledged)
 	}
 	if !ok {
 		return
 	}
-	w.Got, w.Open = got, !got.IsResponse()
+	w.First, w.Open = got, !got.IsResponse()
 	agreed := got.Params().Get("notifications.resourceSubscriptions").Array()
-	w.Uris = slices.DeleteFunc(slices.Clone(w.Uris), func(uri string) bool {
+	w.URIs = slices.DeleteFunc(slices.Clone(w.URIs), func(uri string) bool {
 		return !slices.ContainsFunc(agreed, func(v gjson.Result) bool { return v.Type == gjson.String && v.Str == uri })
 	})
 }
 
-// Stop ends the watch; a server that ended it itself is not told.
+// Stop ends the watch. A stream that the server has ended is not cancelled.
 func (w *Watch) Stop() {
 	switch {
 	case w.Stream == nil:
-		for _, uri := range w.Uris {
+		for _, uri := range w.URIs {
 			w.T.Try("resources/unsubscribe", check.Params{"uri": uri})
 		}
-	case !w.Got.IsResponse():
+	case !w.First.IsResponse():
 		w.T.Cancel(w.Stream)
 	}
 	w.Open = false
 }
 
+// String names the change in messages.
 func (v Notice) String() string {
 	if v.List != "" {
 		return "changes of the list of " + v.List
 	}
-	return "updates of " + wire.Clip(v.Uri, 100)
+	return "updates of " + wire.Clip(v.URI, 100)
 }
 
-// Filter asks for such changes.
+// Filter returns a filter for such changes.
 func (v Notice) Filter() Filter {
 	if v.List != "" {
 		return Filter{Lists: []string{v.List}}
 	}
-	return Filter{Uris: []string{v.Uri}}
+	return Filter{URIs: []string{v.URI}}
 }
 
-// And asks for what either asks for.
-func (f Filter) And(other Filter) Filter {
-	return Filter{Lists: slices.Concat(f.Lists, other.Lists), Uris: slices.Concat(f.Uris, other.Uris)}
+// Union returns a filter for what either filter names.
+func (f Filter) Union(other Filter) Filter {
+	return Filter{Lists: slices.Concat(f.Lists, other.Lists), URIs: slices.Concat(f.URIs, other.URIs)}
 }
 
-// Events returns what the server told from a frame on: on the stream, or to the
-// session.
+// Events returns the changes that the server announced from a frame on, on the stream
+// or in the session.
 func (w *Watch) Events(from int) (out []Notice) {
 	for _, m := range w.T.Received(from) {
 		if what, ok := NoticeOf(m); ok && w.Carries(m, what) {
@@ -107,25 +108,24 @@ func (w *Watch) Events(from int) (out []Notice) {
 	return out
 }
 
-// Carries tells whether a message tells of a change on the stream, or to the
-// session. An id of the wrong type is judged apart.
+// Carries reports whether a message announces a change on the stream or in the session.
+// Another check judges an id of the wrong type.
 func (w *Watch) Carries(m wire.Message, what Notice) bool {
 	v, ok := NoticeOf(m)
 	tag := wire.Member(m.Params().Get("_meta"), spec.MetaSubscriptionID)
 	return ok && v == what && (w.Stream == nil || tag.Exists() && tag.String() == gjson.Parse(w.Stream.ID.Raw).String())
 }
 
-// look asks for the lists, and for the resources that are watched as long as
-// that does not take too long.
-func (o *Observer) look() {
+// readAll reads the lists, and the watched resources as far as time allows.
+func (o *Observer) readAll() {
 	o.lists = map[string]*offer.Walk{}
 	for _, list := range DeclaredFilter(o.t).Lists {
-		w := offer.WalkNow(o.t, changingLists()[list])
+		w := offer.WalkNow(o.t, listsByName()[list])
 		o.lists[list] = w
 		o.At = max(o.At, w.Last.Index)
 	}
 	began, contents := time.Now(), map[string]wire.Entry{}
-	for _, uri := range o.W.Uris {
+	for _, uri := range o.Watch.URIs {
 		if o.reading+time.Since(began) > o.t.Timeout()/2 {
 			break
 		}
@@ -138,35 +138,36 @@ func (o *Observer) look() {
 	o.reading += time.Since(began)
 }
 
+// read reads one resource.
 func (o *Observer) read(uri string) (wire.Entry, bool) {
 	e, err := o.t.Try("resources/read", check.Params{"uri": uri}).Get()
 	return e, err == nil && e.Message.Kind == wire.Result
 }
 
-// Settle leaves out resources that have changed while only tools were called
-// that change nothing: what changes with time shows nothing of a call.
-func (o *Observer) Settle() {
+// ExcludeVolatile stops comparing resources that changed while only read-only tools
+// were called: the calls did not cause these changes.
+func (o *Observer) ExcludeVolatile() {
 	before := o.contents
-	o.look()
-	o.W.Uris = slices.DeleteFunc(o.W.Uris, func(uri string) bool {
+	o.readAll()
+	o.Watch.URIs = slices.DeleteFunc(o.Watch.URIs, func(uri string) bool {
 		return contentOf(before[uri]) != contentOf(o.contents[uri])
 	})
 }
 
-// After looks for what a call has changed since the look before, and whether
-// that was told. trigger tells whether the call had any such effect.
-func (o *Observer) After(tool string) (changes []Change, trigger bool) {
+// ChangesAfter returns what a call has changed since the last reading, with whether it
+// was announced. isTrigger reports whether the call had any such effect.
+func (o *Observer) ChangesAfter(tool string) (changes []Change, trigger bool) {
 	from, lists, contents := o.At, o.lists, o.contents
-	if o.look(); o.W.Over() {
+	if o.readAll(); o.Watch.HasEnded() {
 		return nil, false
 	}
 	for list, after := range o.lists {
 		before := lists[list]
-		if sameList(before, after) {
+		if mayBeSameList(before, after) {
 			continue
 		}
-		if again := offer.WalkNow(o.t, changingLists()[list]); sameList(after, again) {
-			changes = append(changes, Change{Notice{List: list}, tool, after.Last, o.told(from, Notice{List: list})})
+		if again := offer.WalkNow(o.t, listsByName()[list]); mayBeSameList(after, again) {
+			changes = append(changes, Change{Notice{List: list}, tool, after.Last, o.awaitNotice(from, Notice{List: list})})
 		}
 	}
 	for uri, after := range o.contents {
@@ -175,27 +176,27 @@ func (o *Observer) After(tool string) (changes []Change, trigger bool) {
 			continue
 		}
 		if again, ok := o.read(uri); ok && contentOf(again) == contentOf(after) {
-			changes = append(changes, Change{Notice{Uri: uri}, tool, after, o.told(from, Notice{Uri: uri})})
+			changes = append(changes, Change{Notice{URI: uri}, tool, after, o.awaitNotice(from, Notice{URI: uri})})
 		}
 	}
-	return changes, len(changes) > 0 || len(o.W.Events(from)) > 0
+	return changes, len(changes) > 0 || len(o.Watch.Events(from)) > 0
 }
 
-// told waits for a notification. Of each kind one is waited for in vain, since
-// the next would be missing for the same cause.
-func (o *Observer) told(from int, what Notice) bool {
+// awaitNotice waits for a notification of a change. Of each kind only one is awaited in
+// vain, because the next would be missing for the same reason.
+func (o *Observer) awaitNotice(from int, what Notice) bool {
 	is := func(m wire.Message) bool {
 		v, ok := NoticeOf(m)
 		// A part of the resource may be named; a name that is none is judged apart.
-		return ok && v.List == what.List && (v.Uri == "" || strings.HasPrefix(v.Uri, what.Uri))
+		return ok && v.List == what.List && (v.URI == "" || strings.HasPrefix(v.URI, what.URI))
 	}
 	if slices.ContainsFunc(o.t.Received(from), is) {
 		return true
 	}
-	if o.silent[what.List] {
+	if o.missing[what.List] {
 		return false
 	}
 	_, ok := o.t.Await(from, is)
-	o.silent[what.List] = !ok
-	return ok || o.W.Over()
+	o.missing[what.List] = !ok
+	return ok || o.Watch.HasEnded()
 }
