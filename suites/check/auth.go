@@ -10,36 +10,36 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Authorization is what the user says of a protected target: access tokens
-// beside the good one that each request carries, which are sent to the target
-// alone and shown in no report.
+// Authorization holds what the user gives for a protected target: access tokens beside
+// the regular one that each request carries. They are sent to the target only and are
+// hidden in every report.
 type Authorization struct {
-	Tokens map[string]string // by what is particular about them: the constants below
-	// Mint makes a good token with a scope; nil where none can be made.
+	Tokens map[string]string // by kind: the constants below
+	// Mint makes a valid token with a scope; nil if none can be made.
 	Mint    func(ctx context.Context, scope string) (string, error)
-	Private []string // URIs of resources that nobody but the first user may read
+	Private []string // URIs of resources that only the first user may read
 
 	secrets *secrets
 }
 
-// What is particular about a token.
+// The kinds of tokens.
 const (
 	TokenSecond   = "second"   // of another user
 	TokenExpired  = "expired"  // expired
 	TokenAudience = "audience" // issued for another server
-	TokenForeign  = "foreign"  // issued by somebody whom the target does not trust
-	TokenNarrow   = "narrow"   // with less scope than the good one
-	TokenBroad    = "broad"    // with a broader scope that implies that of the good one
+	TokenForeign  = "foreign"  // of an issuer that the target does not trust
+	TokenNarrow   = "narrow"   // with less scope than the regular one
+	TokenBroad    = "broad"    // with a broader scope that implies that of the regular one
 	TokenUpper    = "upper"    // whose audience has scheme and host in upper case
 )
 
-// TokenKinds returns what can be particular about a token.
+// TokenKinds returns the kinds of tokens.
 func TokenKinds() []string {
 	return []string{TokenSecond, TokenExpired, TokenAudience, TokenForeign, TokenNarrow, TokenBroad, TokenUpper}
 }
 
-// shortestSecret is how long a token is at least that is hidden: to hide single
-// letters would leave nothing to read.
+// shortestSecret is the least length of a token that is hidden: without shorter texts a
+// report would not be readable.
 const shortestSecret = 4
 
 // secrets are the tokens that were used.
@@ -48,8 +48,8 @@ type secrets struct {
 	all []string
 }
 
-// Guarded returns the same with a record of the tokens that are used, which Hide
-// hides. own is the good token.
+// WithSecrets returns the same with a record of the used tokens, which Hide hides. own
+// is the regular token.
 func (a Authorization) WithSecrets(own string) Authorization {
 	if a.secrets == nil {
 		a.secrets = &secrets{}
@@ -61,15 +61,16 @@ func (a Authorization) WithSecrets(own string) Authorization {
 	return a
 }
 
+// add adds a token to those that are hidden.
 func (s *secrets) add(token string) {
 	if s == nil || len(token) < shortestSecret {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, spelt := range []string{token, url.QueryEscape(token)} {
-		if !slices.Contains(s.all, spelt) {
-			s.all = append(s.all, spelt)
+	for _, text := range []string{token, url.QueryEscape(token)} {
+		if !slices.Contains(s.all, text) {
+			s.all = append(s.all, text)
 		}
 	}
 }
@@ -87,8 +88,8 @@ func (a Authorization) Hide(text string) string {
 	return text
 }
 
-// HideAll returns what a report says without the tokens in it: a server may tell
-// them anywhere.
+// HideAll returns an outcome without the tokens in it: a server may repeat them
+// anywhere.
 func (a Authorization) HideAll(o Outcome) Outcome {
 	if a.secrets == nil {
 		return o
@@ -107,6 +108,7 @@ func (a Authorization) HideAll(o Outcome) Outcome {
 	return o
 }
 
+// hideIn returns a frame without the tokens in it.
 func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 	if f.Raw != nil {
 		f.Raw = []byte(a.Hide(string(f.Raw)))
@@ -125,24 +127,23 @@ func (a Authorization) hideIn(f wire.Frame) wire.Frame {
 	return f
 }
 
-// Bearer returns the access token that every request of the session carries, ""
-// for none.
+// Bearer returns the access token that every request of the session carries, or "".
 func (a Auth) Bearer() string {
 	return a.t.s.BearerToken()
 }
 
-// Token returns a token by what is particular about it; where the user gives none
-// the body ends, with how to give one.
+// Token returns the token of a kind. If the user gives none it ends the body, with a
+// hint how to give one.
 func (a Auth) Token(kind string) string {
 	token, ok := a.t.given.Authorization.Tokens[kind]
 	if !ok {
-		a.t.NotObserved("no token is given that is "+kind,
+		a.t.NotObserved("the user gives no token of the kind "+kind,
 			"give it in the configuration: authorization: {"+kind+": \"${TOKEN}\"}")
 	}
 	return token
 }
 
-// Mint returns a good token with a scope; ok is false where none can be made.
+// Mint returns a valid token with a scope; ok is false if none can be made.
 func (a Auth) Mint(scope string) (token string, ok bool) {
 	if a.t.given.Authorization.Mint == nil {
 		return "", false
@@ -156,16 +157,13 @@ func (a Auth) Mint(scope string) (token string, ok bool) {
 	return token, true
 }
 
-// Hide has a text hidden in every report, such as a token of the check's own
-// making.
+// Hide hides a text in every report, such as a token that the check made.
 func (a Auth) Hide(text string) { a.t.given.Authorization.secrets.add(text) }
 
-// PrivateResources returns the URIs of resources that nobody but the first user may
-// read.
+// PrivateResources returns the URIs of resources that only the first user may read.
 func (a Auth) PrivateResources() []string { return a.t.given.Authorization.Private }
 
-// TryToken returns a token by what is particular about it, if the user gives
-// one.
+// TryToken returns the token of a kind, if the user gives one.
 func (a Auth) TryToken(kind string) (token string, ok bool) {
 	token, ok = a.t.given.Authorization.Tokens[kind]
 	return token, ok

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// What a server says of a token is told without it, wherever it says so.
-func TestTokensAreHidden(t *testing.T) {
+// A report never shows a token, wherever the server repeats it.
+func TestHideAllHidesTokens(t *testing.T) {
 	const token, second = "tok+en/1", "other-token"
 	a := Authorization{Tokens: map[string]string{TokenSecond: second}}.WithSecrets(token)
 	a.secrets.add("x") // too short to be one
@@ -29,7 +29,7 @@ func TestTokensAreHidden(t *testing.T) {
 		t.Errorf("too much is hidden: %s", text)
 	}
 	if o.Notes[0] != note || frame.HTTP.Body != "bad "+token {
-		t.Error("what is hidden was changed where it is kept")
+		t.Error("the original outcome was changed")
 	}
 	if got := (Authorization{}).Hide(token); got != token {
 		t.Errorf("without a record %q is hidden: %q", token, got)

@@ -1,6 +1,6 @@
-// Package check says what a check is, and gives its body the handles to drive
-// a server (T) or to look at what was said (J). It knows no Ginkgo and no
-// gomega: T has Helper and Fatalf, which is what gomega asks for.
+// Package check defines checks and the handles of their bodies: T drives a server, J
+// examines the transcript of a session. It does not import Ginkgo or gomega: T has
+// Helper and Fatalf, which gomega requires.
 package check
 
 import (
@@ -12,22 +12,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A Check is one thing that is judged, as a value: the test tree, listings,
-// reports, traceability and the proof by faults are computed from these.
+// A Check is one test of one behavior, as a value: the test tree, listings, reports,
+// traceability and the fault matrix are computed from these.
 type Check struct {
 	ID    string        // stable dotted path: area first, never a position, never reused
-	Says  string        // the behaviour that is right
+	Says  string        // the behavior that the check requires
 	Level spec.Level    // a broken Must fails, a broken Should or Robust warns
 	In    spec.Set      // revisions that state it
-	On    transport.Set // transports that it can be seen on
+	On    transport.Set // transports that it can be observed on
 	Needs string        // capability the server must declare; "" for none
 	Rules []string      // rows of the ledger that it claims
-	Of    wire.Role     // who is judged
+	Of    wire.Role     // the judged side
 	Spec  string        // section hint of a check that claims no row
 
-	// Profile names the fixtures that the check needs, "" for none. A check of
-	// a profile runs where the target promises to have them; it claims no row,
-	// since what it asks for is stated by the contract of the fixtures.
+	// Profile names the fixtures that the check needs, "" for none. A check of a
+	// profile runs if the target promises these fixtures. It claims no rule, because
+	// the contract of the fixtures states what it requires.
 	Profile string
 
 	// Session is the session that a probe runs in.
@@ -35,16 +35,16 @@ type Check struct {
 	// Malforms: the probe sends messages that break the schema on purpose.
 	Malforms bool
 
-	// Whole: the judge reads a session from its opening on, so that it does not
-	// apply to parts of one, as golden exchanges and fuzzing plans are.
+	// Whole: the judge needs a session from its opening on, so that it does not apply
+	// to parts of one, as golden exchanges and fuzzing plans are.
 	Whole bool
 
-	// Idle says why the check is not observed where its body returns without
-	// evidence (T.Saw, J.Saw), and Hint what would bring the situation up.
+	// Idle says why the check is not observed if its body returns without evidence
+	// (T.Saw, J.Saw), and Hint what would bring the situation about.
 	Idle, Hint string
 
-	// Exactly one body. A Probe drives a server and asserts. A Judge looks at
-	// the transcript of one session.
+	// Exactly one body. A Probe drives a server and asserts. A Judge examines the
+	// transcript of one session.
 	Probe func(t *T)
 	Judge func(j *J)
 }
@@ -59,7 +59,7 @@ func (c Check) Area() string {
 func (c Check) Validate() error {
 	switch {
 	case c.ID == "" || c.Says == "":
-		return fmt.Errorf("check %q lacks an id or what it says", c.ID)
+		return fmt.Errorf("check %q has no id or no text (Says)", c.ID)
 	case !strings.Contains(c.ID, "."):
 		return fmt.Errorf("check %s: the id has no area", c.ID)
 	case c.Level != spec.Must && c.Level != spec.Should && c.Level != spec.Robust:
@@ -67,13 +67,13 @@ func (c Check) Validate() error {
 	case c.In == 0 || c.On == 0:
 		return fmt.Errorf("check %s applies nowhere", c.ID)
 	case c.Of != wire.Server && c.Of != wire.Client:
-		return fmt.Errorf("check %s judges nobody", c.ID)
+		return fmt.Errorf("check %s has no role to judge", c.ID)
 	case (c.Probe == nil) == (c.Judge == nil):
 		return fmt.Errorf("check %s needs a probe or a judge, not both", c.ID)
 	case c.Judge != nil && (c.Session != SharedSession || c.Malforms):
 		return fmt.Errorf("check %s: a judge sends nothing", c.ID)
 	case c.Whole && c.Judge == nil:
-		return fmt.Errorf("check %s: only a judge reads whole sessions", c.ID)
+		return fmt.Errorf("check %s: only a judge may need whole sessions", c.ID)
 	case c.Profile != "" && len(c.Rules) > 0:
 		return fmt.Errorf("check %s of the profile %s claims rules", c.ID, c.Profile)
 	case c.Idle == "":

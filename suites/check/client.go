@@ -7,15 +7,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Asked is one thing that a server asks the client for, and ClientAnswer how the
-// client answers it; the zero ClientAnswer is no answer.
+// HostRequest is one thing that a server requests from the client, and HostReply the
+// answer of the client; the zero HostReply is no answer.
 type (
 	HostRequest = session.HostRequest
 	HostReply   = session.HostReply
 )
 
-// An Ask is one thing that a server was seen to ask for: a request of its own,
-// or an entry of an input_required result (basic/patterns/mrtr).
+// An InputRequest is one thing that a server requested from its client: by a request of
+// its own, or by an entry of an input_required result (basic/patterns/mrtr).
 type InputRequest struct {
 	Method string
 	Params gjson.Result
@@ -23,7 +23,7 @@ type InputRequest struct {
 	Frame  wire.Entry // the request, or the result that holds the entry
 }
 
-// Asks returns what a message asks the client for; pings are left out.
+// InputRequests returns what a message requests from the client. It leaves out pings.
 func InputRequests(e wire.Entry) []InputRequest {
 	m := e.Message
 	switch {
@@ -42,9 +42,10 @@ func InputRequests(e wire.Entry) []InputRequest {
 	return nil
 }
 
-// Asks returns what the judged side, a server, asked the client for, in order.
+// InputRequests returns what the judged side, a server, requested from the client, in
+// order.
 func (j *J) InputRequests() []InputRequest {
-	return Derived(j, "asks", func() []InputRequest {
+	return Derived(j, "input requests of the server", func() []InputRequest {
 		var out []InputRequest
 		for _, e := range j.Sent() {
 			out = append(out, InputRequests(e)...)
@@ -53,7 +54,7 @@ func (j *J) InputRequests() []InputRequest {
 	})
 }
 
-// Requests returns what the server asked for from a frame on.
+// Requests returns what the server requested from a frame on.
 func (c Client) Requests(from int) []InputRequest {
 	var out []InputRequest
 	for _, e := range c.t.s.EntriesFrom(from) {
@@ -69,16 +70,16 @@ func (c Client) Requests(from int) []InputRequest {
 	return out
 }
 
-// Answer has f answer what the server asks for until the body ends, in place of the
-// host that agrees to everything. f is called on another goroutine. If f returns
-// the zero ClientAnswer, the body may answer by Send.
+// Answer has f answer what the server requests until the body ends, in place of the
+// host that agrees to everything. f is called on another goroutine. If f returns the
+// zero HostReply, the body may answer by Send.
 func (c Client) Answer(f func(HostRequest) HostReply) {
 	c.t.s.OverrideHost(f)
 	*c.t.undo = append(*c.t.undo, func() { c.t.s.OverrideHost(nil) })
 }
 
-// Invoke sends a request and answers what the server asks for on its behalf, in
-// the way of the era, until the answer is complete. It returns the last answer.
+// Invoke sends a request and answers what the server requests on its behalf, in the way
+// of the era, until the answer is complete. It returns the last answer.
 func (c Client) Invoke(method string, params Params) Reply {
 	return c.t.reply(c.t.s.RequestWithInput(c.t.ctx, method, params))
 }
@@ -88,9 +89,8 @@ func (c Client) Continue(method string, params Params, first wire.Entry) Reply {
 	return c.t.reply(c.t.s.SupplyInput(c.t.ctx, method, params, first))
 }
 
-// Retry returns the params of the next round of a request after an interim
-// result, with what the host answers; ok is false if it answered nothing that
-// was asked for.
+// Retry returns the params of the next round of a request after an interim result, with
+// the answers of the host; ok is false if it answered nothing that was requested.
 func (c Client) Retry(params Params, interim gjson.Result) (retry Params, ok bool) {
 	return c.t.s.RetryParams(params, interim)
 }

@@ -7,12 +7,12 @@ type (
 	HTTP struct{ t *T }
 	// Auth gives access tokens.
 	Auth struct{ t *T }
-	// Config tells what the user says of the target.
+	// Config holds what the user gives for the target.
 	Config struct{ t *T }
 	// Sessions opens and ends sessions.
 	Sessions struct{ t *T }
 	// Client is the client's side of the session: how it answers what the server
-	// asks of it.
+	// requests.
 	Client struct{ t *T }
 )
 
@@ -22,7 +22,7 @@ func (t *T) HTTP() HTTP { return HTTP{t} }
 // Auth returns the handle of access tokens.
 func (t *T) Auth() Auth { return Auth{t} }
 
-// Config returns the handle of what the user says of the target.
+// Config returns the handle of what the user gives for the target.
 func (t *T) Config() Config { return Config{t} }
 
 // Sessions returns the handle of sessions.

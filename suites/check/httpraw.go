@@ -74,7 +74,7 @@ func (t *T) rawHTTP(ctx context.Context, n int, pieces []string) (replies []*Raw
 		at, err := conn.Write(ctx, []byte(piece))
 		t.mark = at
 		if err != nil {
-			break // who refuses early may close behind an answer
+			break // a server that refuses early may answer and close
 		}
 	}
 	for len(replies) < n {

@@ -78,7 +78,7 @@ func head(c net.Conn) (string, *bufio.Reader) {
 	}
 }
 
-func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
+func TestRawSendsAndReturnsBytesUnchanged(t *testing.T) {
 	got := make(chan string, 1)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
 		all, in := head(c)
@@ -126,7 +126,7 @@ func TestRawBytesGoAndComeAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRawAnswersOneAfterAnother(t *testing.T) {
+func TestRawAllReadsResponsesInOrder(t *testing.T) {
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {
 		in := bufio.NewReader(c)
 		for i := range 2 {
@@ -147,7 +147,7 @@ func TestRawAnswersOneAfterAnother(t *testing.T) {
 
 // What never comes is waited for until the deadline and no longer: an answer,
 // or the end of one.
-func TestRawWaitsNoLongerThanItMay(t *testing.T) {
+func TestRawStopsAtTheTimeout(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	h := rawHandle(t, serveBytes(t, func(c net.Conn) {

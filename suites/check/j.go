@@ -14,35 +14,34 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// J is the handle of a judge: the transcript of one session, read only. The
-// first violation stands, further ones are noted; Saw counts positive evidence, without which nothing
-// passes.
+// J is the handle of a judge: the transcript of one session, read only. The first
+// violation decides, and further ones are noted. Saw counts the evidence without which
+// a check does not pass.
 type J struct {
 	Rev   spec.Revision
 	Facts spec.Facts
-	Of    wire.Role // who is judged
+	Of    wire.Role // the judged side
 
 	*View
 	saw int
 	out *Outcome
 }
 
-// A View is one transcript made ready to be looked at by several judges, which
-// share what is read of it and must not change it.
+// A View is one transcript prepared for several judges. They share what is derived from
+// it and must not change it.
 type View struct {
 	rev        spec.Revision
 	facts      spec.Facts
 	entries    []wire.Entry
-	frame      []int // of the transcript, by entry
+	frame      []int // index in the transcript, by entry
 	ending     *wire.Ending
 	transcript *wire.Transcript
-	byRole     map[wire.Role][]wire.Entry // once it was asked for
+	byRole     map[wire.Role][]wire.Entry // filled on demand
 	derived    map[string]any
 }
 
-// NewView makes a transcript ready for judges of a revision. The index of an
-// entry is its place among the messages: judges count and compare these, and
-// frames of the transport alone are not among them.
+// NewView prepares a transcript for judges of a revision. The index of an entry is its
+// place among the frames with a message: judges count and compare these.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
 	entries := t.Entries()
 	frame := make([]int, len(entries))
@@ -55,21 +54,21 @@ func NewView(rev spec.Revision, t *wire.Transcript) *View {
 	}
 }
 
-// Entries returns all frames that carry a message, each at its index.
+// Entries returns all frames with a message, each at its index.
 func (v *View) Entries() []wire.Entry { return v.entries }
 
-// Frames returns all frames, also those that belong to the transport alone.
+// Frames returns all frames, also those without a message.
 func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
 
-// underWay is how long a message may be under way on one connection while
-// another has come on a second.
+// maxTransit is how long a message may be in transit on one connection while another
+// arrives on a second.
 const maxTransit = time.Second
 
-// Follows tells whether one message was certainly sent after another had come or
-// gone. Over HTTP the order in which they are recorded says so only for what came
-// in one exchange, in an exchange that was begun after the other message, or so
-// long after it that that one was not under way any more; and of what came when a
-// stream was taken up again neither, since it may have waited for that.
+// Follows reports whether one message was certainly sent after another was sent or
+// received. Over HTTP the recorded order shows that only for messages of one exchange,
+// in an exchange that began after the other message, or if so much time passed that the
+// other was no longer in transit. Messages of a resumed stream have no such order,
+// because they may have waited for the resumption.
 func (v *View) Follows(later, earlier wire.Entry) bool {
 	switch {
 	case later.Index <= earlier.Index:
@@ -84,7 +83,7 @@ func (v *View) Follows(later, earlier wire.Entry) bool {
 	return v.exchangeStarts()[later.HTTP.Exchange] > v.frame[earlier.Index]
 }
 
-// begun returns the frame of the transcript by which the client began each
+// exchangeStarts returns the frame of the transcript with which the client began each
 // exchange.
 func (v *View) exchangeStarts() map[int]int {
 	const key = "exchanges begun"
@@ -104,15 +103,15 @@ func (v *View) exchangeStarts() map[int]int {
 	return first
 }
 
-// Sent returns the messages of the judged side, batches taken apart, each with
-// the frame that it came in. A frame that was cut by us is left out: what it
-// was is not known. Like all that judges are given it is theirs to read, not to
-// change: others are given the same.
+// Sent returns the messages of the judged side, elements of batches one by one, each
+// with its frame. It leaves out truncated frames, whose content is not known. Judges
+// must not change what they are given: others are given the same.
 func (j *J) Sent() []wire.Entry { return j.messagesOf(j.Of) }
 
-// Received returns the messages that the judged side was sent.
+// Received returns the messages that the judged side received.
 func (j *J) Received() []wire.Entry { return j.messagesOf(j.Of.Peer()) }
 
+// messagesOf returns the messages of one role.
 func (v *View) messagesOf(who wire.Role) []wire.Entry {
 	if out, known := v.byRole[who]; known {
 		return out
@@ -132,17 +131,16 @@ func (v *View) messagesOf(who wire.Role) []wire.Entry {
 			out = append(out, one)
 		}
 	}
-	v.byRole[who] = slices.Clip(out) // who appends to it gets a copy
+	v.byRole[who] = slices.Clip(out) // an append to it copies
 	return v.byRole[who]
 }
 
-// Derived returns what make made of the session when a judge of the same role
-// first asked for it under the key: what many judges look at is worked out
-// once, and must not be changed.
-func Derived[V any](j *J, key string, make func() V) V {
+// Derived returns what compute returned when a judge of the same role first called it
+// with the key. What many judges need is thus computed once; it must not be changed.
+func Derived[V any](j *J, key string, compute func() V) V {
 	key = string(j.Of) + " " + key
 	if _, known := j.derived[key]; !known {
-		j.derived[key] = make()
+		j.derived[key] = compute()
 	}
 	return j.derived[key].(V)
 }
@@ -150,8 +148,8 @@ func Derived[V any](j *J, key string, make func() V) V {
 // Ending returns how the connection ended, or nil if it had not.
 func (v *View) Ending() *wire.Ending { return v.ending }
 
-// Due returns how long answers of the judged side were waited for; 10 seconds
-// where the recording does not tell.
+// AnswerTimeout returns how long answers of the judged side were awaited; 10 seconds if
+// the recording does not say.
 func (j *J) AnswerTimeout() time.Duration {
 	if j.transcript.AnswerTimeout > 0 {
 		return j.transcript.AnswerTimeout
@@ -159,11 +157,11 @@ func (j *J) AnswerTimeout() time.Duration {
 	return 10 * time.Second
 }
 
-// Saw counts one subject of the rule that kept it.
+// Saw counts one subject that kept the rule.
 func (j *J) Saw() { j.saw++ }
 
-// Fail says that a frame breaks the rule. The first call counts; what further
-// ones say is noted.
+// Fail reports that a frame breaks the rule. The first call decides; what further calls
+// report is noted.
 func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	if j.out.State == Violated {
 		j.out.noteFurther(fmt.Sprintf(format, args...))
@@ -176,7 +174,7 @@ func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	j.out.Frames = excerpt(j.transcript, max(0, at-framesBefore), at)
 }
 
-// FailSession says that the session as a whole breaks the rule.
+// FailSession reports that the session as a whole breaks the rule.
 func (j *J) FailSession(format string, args ...any) {
 	if j.out.State == Violated {
 		return
@@ -186,14 +184,13 @@ func (j *J) FailSession(format string, args ...any) {
 	j.out.Frames = excerpt(j.transcript, -1, -1)
 }
 
-// Note adds what no clause judges but a reader wants to know.
+// Note adds what no clause states but a reader of the report needs.
 func (j *J) Note(format string, args ...any) {
 	j.out.Notes = append(j.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// Capabilities returns what a role declared in the opening of the session: the
-// server in its answer to initialize or server/discover, the client in its
-// first request.
+// Capabilities returns what a role declared in the opening of the session: the server
+// in its answer to initialize or server/discover, the client in its first request.
 func (j *J) Capabilities(of wire.Role) gjson.Result {
 	return Derived(j, "capabilities of the "+string(of), func() gjson.Result { return j.capabilities(of) })
 }
@@ -214,16 +211,15 @@ func (j *J) capabilities(of wire.Role) gjson.Result {
 	return gjson.Result{}
 }
 
-// Declares tells whether a role declared a capability.
+// Declares reports whether a role declared a capability.
 func (j *J) Declares(of wire.Role, capability string) bool {
 	return session.Declares(j.Capabilities(of), capability)
 }
 
-// RequestOf returns the request that a response answers: the one before it with
-// its id, from the other side. ok is false where that is not known: nothing had
-// the id, several messages had it, one of which may be what is no JSON to us and
-// was read all the same, or a member of the request stands twice, of which either
-// may count.
+// RequestOf returns the request that a response answers: the message with its id before
+// it, from the other side. ok is false if that is not known: no message had the id,
+// several had it (also invalid JSON that the peer may have read), or a member of the
+// request is a duplicate, of which either may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.requestsBefore(response)
 	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.DuplicateKeys) > 0 || j.MatchesInvalidJSON(response) {
@@ -232,11 +228,11 @@ func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	return asked[0], true
 }
 
-// Garbled tells whether what is no JSON, before a response and from the other side,
-// seems to have its id.
+// MatchesInvalidJSON reports whether invalid JSON from the other side, before a
+// response, seems to have its id.
 func (j *J) MatchesInvalidJSON(response wire.Entry) bool {
 	side := response.From.Peer()
-	broken := Derived(j, "garbled by the "+string(side), func() (out []wire.Entry) {
+	broken := Derived(j, "invalid JSON of the "+string(side), func() (out []wire.Entry) {
 		for _, e := range j.entries {
 			if e.From == side && e.Message.SyntaxError != nil {
 				out = append(out, e)
@@ -249,7 +245,7 @@ func (j *J) MatchesInvalidJSON(response wire.Entry) bool {
 	})
 }
 
-// seemsToHave tells whether a member id with a value stands in bytes.
+// mayHoldID reports whether bytes contain a member id with a value.
 func mayHoldID(raw []byte, id string) bool {
 	for {
 		_, rest, found := bytes.Cut(raw, []byte(`"id"`))
@@ -264,19 +260,21 @@ func mayHoldID(raw []byte, id string) bool {
 	}
 }
 
-// Asked tells whether anything before a response, from the other side, had its
-// id.
+// HasRequest reports whether any message from the other side, before a response, had
+// its id.
 func (j *J) HasRequest(response wire.Entry) bool { return len(j.requestsBefore(response)) > 0 }
 
+// requestsBefore returns the messages from the other side, before a response, that had
+// its id.
 func (j *J) requestsBefore(response wire.Entry) []wire.Entry {
 	side := response.From.Peer()
-	byID := Derived(j, "asked by the "+string(side), func() map[string][]wire.Entry {
+	byID := Derived(j, "requests of the "+string(side), func() map[string][]wire.Entry {
 		out := map[string][]wire.Entry{}
 		for _, e := range j.messagesOf(side) {
 			if e.Message.IsResponse() {
 				continue
 			}
-			// Of an id that stands twice either may count.
+			// Either of two duplicate ids may count.
 			e.Message.Value().ForEach(func(k, v gjson.Result) bool {
 				if k.String() == "id" {
 					key := wire.ID{Raw: v.Raw}.Key()
@@ -295,9 +293,9 @@ func (j *J) requestsBefore(response wire.Entry) []wire.Entry {
 	return all[:n:n]
 }
 
-// Unreadable tells whether the judged side was sent, before a frame, anything
-// whose id could not be read: no JSON, no request, a batch, or an id that
-// is none.
+// HasUnreadableBefore reports whether the judged side received, before a frame,
+// anything whose id could not be read: invalid JSON, no request, a batch, or an invalid
+// id.
 func (j *J) HasUnreadableBefore(before wire.Entry) bool {
 	first := Derived(j, "first unreadable", func() int {
 		return slices.IndexFunc(j.entries, func(e wire.Entry) bool {

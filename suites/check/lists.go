@@ -44,8 +44,8 @@ type ClientCopy struct {
 	Says string   // the text for clients; "" to use the text of the judge
 }
 
-// CopyForClients returns the judges of clients that judges of servers give, each with the id
-// "AREA.client.REST" for AREA.REST. A name that is not in the list panics.
+// CopyForClients returns the judges of clients for judges of servers, each with the id
+// "AREA.client.REST" for AREA.REST. An id that is not in the list panics.
 func CopyForClients(judges []Check, copies []ClientCopy) []Check {
 	var out []Check
 	for _, of := range copies {

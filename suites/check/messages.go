@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Succeeded tells whether an answer is a complete result without isError.
+// Succeeded reports whether an answer is a complete result without isError.
 func Succeeded(t *T, m wire.Message) bool {
 	return m.Kind == wire.Result && IsComplete(t, m) && !m.Result().Get("isError").Bool()
 }
@@ -39,7 +39,8 @@ func PingBatch(t *T, n int) (ids []wire.ID, elements []string) {
 // Batch returns a JSON array of the elements.
 func Batch(elements ...string) string { return "[" + strings.Join(elements, ",") + "]" }
 
-// ResponseTo returns a predicate that reports whether a message is the response to the request with an id.
+// ResponseTo returns a predicate that reports whether a message is the response to the
+// request with an id.
 func ResponseTo(id wire.ID) func(wire.Message) bool {
 	return func(m wire.Message) bool { return m.IsResponse() && m.ID().Equal(id) }
 }
@@ -53,14 +54,14 @@ func MustJSON(v any) []byte {
 	return b
 }
 
-// InitializeParams returns the params of initialize for a version that need be none.
+// InitializeParams returns the params of initialize for any text as the version.
 func InitializeParams(version string) Params {
 	params := session.InitializeParams(spec.Handshake.Newest(), nil)
 	params["protocolVersion"] = version
 	return params
 }
 
-// AllowHint tells which flag would allow more calls.
+// AllowHint returns a hint with the flag that allows further calls.
 func AllowHint(held []string) string {
 	if len(held) == 0 {
 		return ""
@@ -72,20 +73,21 @@ func AllowHint(held []string) string {
 	return fmt.Sprintf("--allow-tools %s, for %s", wire.Clip(strings.Join(held, ","), 200), what)
 }
 
-// SendUnmatchedCancellations cancels a request that was never sent and one whose id is
-// no id, and returns the index of the first frame.
+// SendUnmatchedCancellations cancels a request that was never sent and one with an
+// invalid id, and returns the index of the first frame.
 func SendUnmatchedCancellations(t *T) (from int) {
 	from = t.Notify("notifications/cancelled", Params{"requestId": "mcpcheck-never-sent"})
 	t.Notify("notifications/cancelled", Params{"requestId": Params{}})
 	return from
 }
 
-// IsErrorWithoutID matches an error that answers what could not be read.
+// IsErrorWithoutID reports whether a message is an error that answers what could not be
+// read.
 func IsErrorWithoutID(m wire.Message) bool {
 	return m.Kind == wire.Error && (!m.ID().IsPresent() || m.ID().IsNull())
 }
 
-// IsComplete tells whether a result is the final one, not a request for input.
+// IsComplete reports whether a result is the final one, not a request for input.
 func IsComplete(t *T, m wire.Message) bool {
 	kind := m.Result().Get("resultType")
 	return !t.Facts.ResultType || !kind.Exists() || kind.String() == "complete"

@@ -26,7 +26,7 @@ func Once[V any](t *T, key Key[V], compute func() V) V {
 	return v
 }
 
-// Known returns what Once keeps for a key; ok is false if nothing was computed.
+// Cached returns what Once keeps for a key; ok is false if nothing was computed.
 func Cached[V any](t *T, key Key[V]) (v V, ok bool) {
 	kept, ok := t.pool.Cached(key.name)
 	if ok {
@@ -35,12 +35,12 @@ func Cached[V any](t *T, key Key[V]) (v V, ok bool) {
 	return v, ok
 }
 
-// A Trait is something learnt about the server that holds at every revision, such
-// as a tool that takes long: what costs time is found out once.
+// A Trait is a fact about the server that holds at every revision, such as a tool that
+// takes long: what costs time is found out once.
 type Trait string
 
-// Learn records a trait.
+// SetTrait records a trait.
 func SetTrait(t *T, trait Trait) { t.pool.SetTargetTrait(string(trait)) }
 
-// Has reports whether a trait was recorded.
+// HasTrait reports whether a trait was recorded.
 func HasTrait(t *T, trait Trait) bool { return t.pool.HasTargetTrait(string(trait)) }

@@ -10,12 +10,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// A State is how a body ended, before the level of its check makes a verdict
-// of it.
+// A State is how a body ended, before the level of its check turns it into a verdict.
 type State uint8
 
-// The states. A body that returns has Kept its rule; only a body that saw
-// nothing to judge says NotObserved.
+// The states. A body that returns has Kept its rule; only a body without a subject is
+// NotObserved.
 const (
 	Kept State = iota
 	Violated
@@ -25,15 +24,15 @@ const (
 	Broken
 )
 
-// An Outcome is what running one body came to.
+// An Outcome is the outcome of one body.
 type Outcome struct {
 	State        State
 	Detail       string // what happened, in one sentence
 	Expected     string
 	Got          string
 	Notes        []string
-	Cause        string // what kept it from running
-	Hint         string // what would let it observe something
+	Cause        string // why it was not run
+	Hint         string // what would make it observed
 	Took         time.Duration
 	EndedSession bool             // the session no longer answered after it
 	Frames       []wire.Frame     // of the session, for a state other than Kept
@@ -43,16 +42,15 @@ type Outcome struct {
 	awaited      []awaitedMessage // missing messages, which may come until the sessions end
 }
 
-// watched is a message that is looked for until the session ends.
+// An awaitedMessage is a message that is awaited until the session ends.
 type awaitedMessage struct {
 	watch      *session.Watch
 	transcript *wire.Transcript
 	from       int
 }
 
-// Late returns the outcome as it stands now that the sessions have ended: an
-// answer may have come after the body returned, one that was forbidden or one
-// that was missed.
+// AtSessionEnd returns the outcome after the end of the sessions: an answer may have
+// come after the body returned, a forbidden one or one that was missing.
 func (o Outcome) AtSessionEnd() Outcome {
 	if o.State == Violated {
 		for _, w := range o.awaited {
@@ -72,7 +70,7 @@ func (o Outcome) AtSessionEnd() Outcome {
 			o.State = Violated
 			o.Expected = w.watch.Description
 			o.Got = hit.Message.Summary()
-			o.Detail = "a forbidden answer came: " + o.Got
+			o.Detail = "a forbidden answer was received: " + o.Got
 			o.Frames = excerpt(w.transcript, w.from, hit.Index)
 			return o
 		}
@@ -84,16 +82,16 @@ func (o Outcome) AtSessionEnd() Outcome {
 // that differ in numbers only.
 const maxFurther, maxAlike = 4, 2
 
-// further notes what else violates the rule, if it says anything new.
+// noteFurther notes a further violation if it differs from those before.
 func (o *Outcome) noteFurther(detail string) {
 	if detail == o.Detail || slices.Contains(o.Notes, also+detail) {
 		return
 	}
 	alike, all := 0, -1
-	for _, said := range append([]string{also + o.Detail}, o.Notes...) {
-		if strings.HasPrefix(said, also) {
+	for _, note := range append([]string{also + o.Detail}, o.Notes...) {
+		if strings.HasPrefix(note, also) {
 			all++
-			if shape(said) == shape(also+detail) {
+			if shape(note) == shape(also+detail) {
 				alike++
 			}
 		}
@@ -103,10 +101,12 @@ func (o *Outcome) noteFurther(detail string) {
 	}
 }
 
+// also is the prefix of the notes of further violations.
 const also = "also: "
 
 var number = regexp.MustCompile(`[0-9]+`)
 
+// shape returns a text without its numbers.
 func shape(text string) string { return number.ReplaceAllString(text, "#") }
 
 // Bounds of the frames that an outcome carries.

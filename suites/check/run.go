@@ -12,16 +12,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An Env is where probes run: the sessions of one revision, and what manners
-// allow.
+// An Env is where probes run: the sessions of one revision, and what may be done to the
+// target.
 type Env struct {
 	Pool  *session.Pool
-	Allow func(tool string) bool // tools that may be called though they are not read-only; nil for none
-	Given Given                  // what the user says of the target
+	Allow func(tool string) bool // allows tools that are not read-only; nil for none
+	Given Given                  // what the user gives for the target
 }
 
-// Applies tells whether a check is of the revision, and else why not; what
-// depends on the server is known only in a session.
+// Applies returns why a check does not apply to the server, or "". What depends on the
+// server is known only in a session.
 func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string) {
 	if c.Needs != "" && !declares(c.Needs) {
 		return fmt.Sprintf("the server does not declare %s", c.Needs)
@@ -29,28 +29,27 @@ func Applies(c Check, rev spec.Revision, declares func(string) bool) (why string
 	return ""
 }
 
-// Run runs the body of a probe and returns what it came to. It gets a shared
-// session, a fresh or a bare one as the check asks; afterwards a session that
-// no longer answers is ended, and the check that ended it is told. Over HTTP a
-// server may end a session at any time, and the client is to open another
-// (basic/transports#session-management): only where that one ends too has the
-// check ended it.
+// Run runs the body of a probe and returns its outcome. The probe gets a session of the
+// kind that its check names. Then a session that no longer answers is ended, and the
+// outcome says so. Over HTTP a server may end a session at any time, and the client
+// must open another one (basic/transports#session-management): the check is only
+// charged if that session ends too.
 func Run(ctx context.Context, c Check, env Env) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
-	out, forgotten := run(ctx, c, env)
-	if !forgotten || ctx.Err() != nil {
+	out, ended := run(ctx, c, env)
+	if !ended || ctx.Err() != nil {
 		return out
 	}
-	env.Pool.ClearCache() // what was learnt in the session that ended
+	env.Pool.ClearCache() // computed in the session that ended
 	again, _ := run(ctx, c, env)
-	again.Notes = append(again.Notes, "the server had ended the session in which it ran at first: "+out.Detail)
+	again.Notes = append(again.Notes, "the server ended the first session of this check: "+out.Detail)
 	return again
 }
 
-// run is Run once. It tells whether the server ended the session, and so may
-// have done for what the check came to.
-func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
+// run is Run without the repetition. It also reports whether the server ended the
+// session, which may be the cause of the outcome.
+func run(ctx context.Context, c Check, env Env) (out Outcome, ended bool) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{State: NotRun, Cause: context.Cause(ctx).Error()}, false
 	}
@@ -63,7 +62,7 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 		if env.Pool.RateLimitedCount() > limited {
 			return rateLimitedOutcome(Outcome{Detail: err.Error()}), false
 		}
-		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session for this check"}, false
+		return Outcome{State: NotRun, Cause: err.Error(), Detail: "no session could be opened for this check"}, false
 	}
 	if c.Session != UnopenedSession {
 		if why := Applies(c, s.Rev, s.Declares); why != "" {
@@ -90,23 +89,27 @@ func run(ctx context.Context, c Check, env Env) (out Outcome, forgotten bool) {
 		out.Frames = excerpt(s.Transcript, t.from, t.mark)
 	}
 	t.checkSession(c, &out)
-	forgotten = (out.State == Violated || out.EndedSession) && s.EndedByServer()
+	ended = (out.State == Violated || out.EndedSession) && s.EndedByServer()
 	if env.Pool.RateLimitedCount() > limited && (out.State == Violated || out.State == Kept) {
-		return rateLimitedOutcome(out), forgotten
+		return rateLimitedOutcome(out), ended
 	}
-	return out, forgotten
+	return out, ended
 }
 
-// turnedAway is what a body comes to that met a limit on the rate of requests:
-// neither a refusal nor a missing answer is for what it asked.
+// rateLimitedOutcome returns the outcome of a body that met a limit on the rate of
+// requests: neither a refusal nor a missing answer is due to its requests.
 func rateLimitedOutcome(was Outcome) Outcome {
-	out := Outcome{State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429", Hint: "lift the limit for the run", Notes: was.Notes, EndedSession: was.EndedSession}
+	out := Outcome{
+		State: NotObserved, Detail: "the server limits the rate of requests: it answered with HTTP status 429",
+		Hint: "lift the limit for the run", Notes: was.Notes, EndedSession: was.EndedSession,
+	}
 	if was.Detail != "" {
-		out.Notes = append(out.Notes, "with it: "+was.Detail)
+		out.Notes = append(out.Notes, "beside the limit: "+was.Detail)
 	}
 	return out
 }
 
+// sessionFor returns the session that a check runs in.
 func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Session, error) {
 	switch c.Session {
 	case UnopenedSession:
@@ -119,7 +122,7 @@ func sessionFor(ctx context.Context, c Check, pool *session.Pool) (*session.Sess
 	return pool.Shared(ctx)
 }
 
-// body runs the probe; a panic of its own is our bug, not the server's.
+// body runs the probe. A panic in it is our bug, not the server's.
 func (t *T) body(probe func(*T)) {
 	defer func() {
 		switch r := recover().(type) {
@@ -133,8 +136,8 @@ func (t *T) body(probe func(*T)) {
 	probe(t)
 }
 
-// after leaves the sessions as the next check may find them. A session of the
-// check's own is ended. A shared one is asked whether it lives.
+// checkSession prepares the sessions for the next check: it ends a session of this
+// check alone, and tests whether a shared one still answers.
 func (t *T) checkSession(c Check, out *Outcome) {
 	if c.Session.Alone() {
 		go t.s.Close()
@@ -144,7 +147,7 @@ func (t *T) checkSession(c Check, out *Outcome) {
 		return
 	}
 	if t.s.ConnectionError() == nil && !c.Malforms && out.State != Violated && !out.unsent {
-		return // its last answer showed that it lives
+		return // its last answer showed that the server still answers
 	}
 	live := t.s.CheckLiveness(t.ctx)
 	if live == session.Alive || t.ctx.Err() != nil {
@@ -152,19 +155,19 @@ func (t *T) checkSession(c Check, out *Outcome) {
 	}
 	out.EndedSession = true
 	if over := t.s.ConnectionError(); over != nil {
-		out.Notes = append(out.Notes, fmt.Sprintf("it ended the session: %v", over))
+		out.Notes = append(out.Notes, fmt.Sprintf("the session ended: %v", over))
 	} else {
-		out.Notes = append(out.Notes, "It answered no further request.")
+		out.Notes = append(out.Notes, "the server answered no further request")
 	}
 	t.pool.Discard(t.s)
 }
 
-// Look runs a judge over one transcript.
+// Judge runs a judge over one transcript.
 func Judge(c Check, rev spec.Revision, transcript *wire.Transcript) Outcome {
 	return NewView(rev, transcript).Judge(c)
 }
 
-// Look runs a judge over the transcript.
+// Judge runs a judge over the transcript.
 func (v *View) Judge(c Check) (out Outcome) {
 	began := time.Now()
 	defer func() { out.Took = time.Since(began) }()
@@ -189,10 +192,10 @@ func (v *View) Judge(c Check) (out Outcome) {
 	return out
 }
 
-// LookAll runs a judge over the transcripts of several sessions: the first that
-// violates decides, and what others violate is noted; else one that kept it. It
-// applies to the server if it does in any of them: in one that was not opened
-// nothing is declared.
+// JudgeAll runs a judge over the transcripts of several sessions. The first violation
+// decides, and those of other sessions are noted; without any, a session that kept the
+// rule decides. The judge applies to the server if it does in any session: in one that
+// was not opened nothing is declared.
 func JudgeAll(c Check, sessions []*View) Outcome {
 	best := Outcome{State: NotObserved, Detail: c.Idle, Hint: c.Hint}
 	for i, v := range sessions {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// What every session shows is noted once.
-func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
+// A note that several sessions give is in the outcome once.
+func TestJudgeAllNotesEachTextOnce(t *testing.T) {
 	session := func(method string) *View {
 		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{{
 			From: wire.Server, Raw: []byte(`{"jsonrpc":"2.0","method":"` + method + `"}`),
@@ -28,9 +28,8 @@ func TestNotesOfSeveralSessionsAreToldOnce(t *testing.T) {
 	}
 }
 
-// A second violation of the same rule is not lost behind the first, and not
-// told twice.
-func TestFurtherViolationsAreNoted(t *testing.T) {
+// Further violations of the same rule are noted once each.
+func TestJudgeAllNotesFurtherViolations(t *testing.T) {
 	c := Check{ID: "x.y", Judge: func(j *J) {
 		for _, e := range j.Entries() {
 			j.Fail(e, "method %s", e.Message.Method())
@@ -51,8 +50,8 @@ func TestFurtherViolationsAreNoted(t *testing.T) {
 	}
 }
 
-// A session that was not opened says nothing of what the server declares.
-func TestAJudgeAppliesIfItDoesInAnySession(t *testing.T) {
+// A session that was not opened does not show what the server declares.
+func TestJudgeAllAppliesIfAnySessionDeclares(t *testing.T) {
 	session := func(capabilities string) *View {
 		return NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
 			{From: wire.Client, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)},
@@ -66,7 +65,7 @@ func TestAJudgeAppliesIfItDoesInAnySession(t *testing.T) {
 		NotObserved:   {session(`{}`), session(`{"tasks":{}}`), session(`{}`)},
 	} {
 		if o := JudgeAll(c, sessions); o.State != want {
-			t.Errorf("the judge came to %v, want %v: %s", o.State, want, o.Detail)
+			t.Errorf("state %v, want %v: %s", o.State, want, o.Detail)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (s Sessions) Use(other *T) *T {
 	return &same
 }
 
-// Leave ends a second session without waiting for its end.
+// CloseLater ends a second session without waiting for its end.
 func (s Sessions) CloseLater() { go s.t.s.Close() }
 
 // End closes the input of the server and returns how it ended.
@@ -62,6 +62,7 @@ func (s Sessions) End() wire.Ending {
 	return *s.t.s.Ending()
 }
 
+// handleOn returns the handle of this check on another session.
 func (t *T) handleOn(s *session.Session, err error) *T {
 	if err != nil {
 		t.out.State, t.out.Cause, t.out.Detail = NotRun, err.Error(), "no other session for this check"

@@ -1,12 +1,9 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -43,119 +40,6 @@ type T struct {
 	undo  *[]func() // called when the body has ended
 }
 
-// stop unwinds a body whose outcome is decided.
-type stop struct{}
-
-// Helper implements the interface that gomega asks for.
-func (t *T) Helper() {}
-
-// Fatalf fails the check and ends the body.
-func (t *T) Fatalf(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	t.out.State = Violated
-	t.out.Detail, t.out.Expected, t.out.Got = split(text)
-	t.noteRefusal()
-	t.out.Frames = excerpt(t.s.Transcript, t.from, t.mark)
-	panic(stop{})
-}
-
-// noteRefusal notes which message of the body HTTP alone refused: that may be why
-// an answer is missing.
-func (t *T) noteRefusal() {
-	for _, e := range t.s.EntriesFrom(t.from) {
-		if e.From != wire.Client {
-			continue
-		}
-		if r := t.s.FailureStatus(e.Index); r != nil {
-			if reason := r.Error(); !strings.Contains(t.out.Detail, reason) {
-				t.Note("the %s was refused with %s", e.Message.Summary(), reason)
-			}
-			return
-		}
-	}
-}
-
-// split returns the parts of a failure message: matchers of internal/match write
-// what was expected and what was got on lines of their own.
-func split(text string) (detail, expected, got string) {
-	text = strings.TrimSpace(text)
-	if head, rest, ok := strings.Cut(text, "\nexpected: "); ok {
-		if want, have, ok := strings.Cut(rest, "\ngot: "); ok {
-			return strings.Join(strings.Split(strings.TrimSpace(head), "\n"), ": "), want, have
-		}
-	}
-	return splitGomega(text)
-}
-
-// splitGomega returns the parts of a message of gomega's own matchers:
-//
-//	DESCRIPTION
-//	Expected
-//	    <int>: 200
-//	to equal
-//	    <int>: 405
-func splitGomega(text string) (detail, expected, got string) {
-	oneLine := func(s string) string { return strings.Join(strings.Fields(gomegaType.ReplaceAllString(s, "")), " ") }
-	head, rest, ok := strings.Cut("\n"+text, "\nExpected\n")
-	if !ok {
-		return oneLine(text), "", ""
-	}
-	var have []string
-	lines := strings.Split(rest, "\n")
-	for len(lines) > 0 && strings.HasPrefix(lines[0], " ") {
-		have, lines = append(have, lines[0]), lines[1:]
-	}
-	got, expected = oneLine(strings.Join(have, "\n")), oneLine(strings.Join(lines, "\n"))
-	if detail = oneLine(head); detail == "" {
-		detail = "expected " + got + " " + expected
-	}
-	return detail, expected, got
-}
-
-// gomegaType matches the type that gomega writes before a value.
-var gomegaType = regexp.MustCompile(`<[^<>]*>: `)
-
-// Fail fails the check and ends the body. It takes what was expected, what was got
-// instead, and a sentence on what happened. Where a value decides, a matcher of
-// package match says both.
-func (t *T) Fail(expected, got, format string, args ...any) {
-	t.Fatalf("%s\nexpected: %s\ngot: %s", fmt.Sprintf(format, args...), expected, got)
-}
-
-// NotObserved ends the body without a verdict. It takes why the situation of the
-// rule did not come up, and what would bring it up.
-func (t *T) NotObserved(why, hint string) {
-	t.out.State, t.out.Detail, t.out.Hint = NotObserved, why, hint
-	panic(stop{})
-}
-
-// NotApplicable ends the body: the rule does not bind this server.
-func (t *T) NotApplicable(why string) {
-	t.out.State, t.out.Detail = NotApplicable, why
-	panic(stop{})
-}
-
-// Saw records evidence that the server kept the rule. A body that returns without
-// evidence is not observed, with the reason in Idle.
-func (t *T) Saw() { t.out.saw++ }
-
-// Note adds what no clause judges but a reader of the report wants to know.
-func (t *T) Note(format string, args ...any) {
-	t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, args...))
-}
-
-// Mark names the frame at fault. A frame of another session, which a shared result
-// may hold, stays unmarked.
-func (t *T) Mark(e wire.Entry) {
-	if here := t.s.EntriesFrom(e.Index); len(here) > 0 && here[0].At == e.At && bytes.Equal(here[0].Raw, e.Raw) {
-		t.mark = e.Index
-	}
-}
-
-// Marked returns the index of the frame that was marked last, by Mark or as the
-// answer to a request; -1 if there is none.
-func (t *T) Marked() int { return t.mark }
-
 // Declares reports whether the server declared a capability ("tools",
 // "tools.listChanged").
 func (t *T) Declares(capability string) bool { return t.s.Declares(capability) }
@@ -183,8 +67,8 @@ func (t *T) Try(method string, params Params) Reply {
 	return t.reply(t.s.Request(t.ctx, method, params))
 }
 
-// Due returns the message of a reply. A missing answer fails the check; a request
-// that could not be sent makes it not observed.
+// RequireAnswer returns the message of a reply. A missing answer fails the check; a
+// request that could not be sent makes it not observed.
 func (t *T) RequireAnswer(r Reply) wire.Message {
 	t.require(r.Err)
 	t.mark = r.Index
@@ -211,6 +95,7 @@ func (t *T) reply(e wire.Entry, err error) Reply {
 	return Reply{Entry: e, Err: err}
 }
 
+// require ends the body if a request failed.
 func (t *T) require(err error) {
 	if err == nil {
 		return
@@ -301,9 +186,9 @@ func (t *T) Send(raw string) int {
 	return at
 }
 
-// SendChunks writes bytes in several writes, newlines included, and returns the
-// index of the first frame. Between two writes it calls pause, if it is not nil,
-// with that index: to wait for the answer that shows that the first chunk was read.
+// SendChunks writes bytes in several writes, newlines included, and returns the index
+// of the first frame. Between two writes it calls pause, if it is not nil, with that
+// index: to wait for the answer that shows that the first chunk was read.
 func (t *T) SendChunks(pause func(first int), chunks ...string) int {
 	if pause == nil {
 		pause = func(int) {}
@@ -334,12 +219,12 @@ func (t *T) Await(from int, match func(wire.Message) bool, within ...time.Durati
 // is missing and it comes later in the session, the failure is withdrawn: servers
 // answer out of order.
 func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Message, ok bool) {
-	hope := t.s.ExpectLater(from, match)
-	if hope.Found() == nil {
+	expected := t.s.ExpectLater(from, match)
+	if expected.Found() == nil {
 		_ = t.s.AwaitBarrier(t.ctx)
 		t.HTTP().Settle(from)
 	}
-	if hit := hope.Found(); hit != nil {
+	if hit := expected.Found(); hit != nil {
 		t.mark = hit.Index
 		for _, part := range hit.Message.Elements() {
 			if match(part) {
@@ -347,7 +232,7 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 			}
 		}
 	}
-	t.out.awaited = append(t.out.awaited, awaitedMessage{hope, t.s.Transcript, from})
+	t.out.awaited = append(t.out.awaited, awaitedMessage{expected, t.s.Transcript, from})
 	return wire.Message{}, false
 }
 
@@ -355,14 +240,14 @@ func (t *T) AwaitBarrier(from int, match func(wire.Message) bool) (m wire.Messag
 // looks until the server has answered a request sent now, and then until the
 // session ends.
 func (t *T) Forbid(from int, what string, match func(wire.Message) bool) {
-	ban := t.s.Forbid(what, from, match)
-	t.out.forbidden = append(t.out.forbidden, awaitedMessage{ban, t.s.Transcript, from})
-	if err := t.s.AwaitBarrier(t.ctx); err != nil && ban.Found() == nil {
+	forbidden := t.s.Forbid(what, from, match)
+	t.out.forbidden = append(t.out.forbidden, awaitedMessage{forbidden, t.s.Transcript, from})
+	if err := t.s.AwaitBarrier(t.ctx); err != nil && forbidden.Found() == nil {
 		t.NotObserved(fmt.Sprintf("the request after the stimulus was not answered: %v", err), "")
 	}
-	if hit := ban.Found(); hit != nil {
+	if hit := forbidden.Found(); hit != nil {
 		t.mark = hit.Index
-		t.Fail(what, hit.Message.Summary(), "a forbidden answer came: %s", hit.Message.Summary())
+		t.Fail(what, hit.Message.Summary(), "a forbidden answer was received: %s", hit.Message.Summary())
 	}
 }
 

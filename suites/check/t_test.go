@@ -47,7 +47,7 @@ func quick() session.Options {
 	return o
 }
 
-func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
+func TestFailOnAnotherSessionShowsItsFrames(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	instances := []int64{}
 	key := NewKey[*T]("kept")
@@ -75,7 +75,7 @@ func TestAFailureOnAnotherSessionShowsTheFramesOfThatSession(t *testing.T) {
 	}
 }
 
-func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
+func TestUnopenedAtUsesItsOwnRevision(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {
 		t.Saw()
@@ -96,7 +96,7 @@ func TestASessionElsewhereSpeaksAsItsOwnRevision(t *testing.T) {
 	}
 }
 
-func TestAPausedMessageIsOneFrame(t *testing.T) {
+func TestSendChunksRecordsOneFrame(t *testing.T) {
 	env := echo(t, spec.V2025_11_25, quick())
 	paused := 0
 	o := Run(t.Context(), Check{ID: "a.b", Probe: func(t *T) {

@@ -50,7 +50,7 @@ func pool() *session.Pool {
 	return session.NewPool(session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, o), spec.V2025_06_18)
 }
 
-func TestMarkKnowsItsSession(t *testing.T) {
+func TestMarkIgnoresFramesOfOtherSessions(t *testing.T) {
 	p := pool()
 	here, there := handle(t, t.Context(), p), handle(t, t.Context(), p)
 	mine, err := here.Try("ping", nil).Get()
@@ -72,7 +72,7 @@ func TestMarkKnowsItsSession(t *testing.T) {
 
 // An answer that does not come breaks no rule where it is only tried for, and
 // the end of the run ends the body.
-func TestTryingBreaksNoRule(t *testing.T) {
+func TestTryMethodsNeverFail(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
 	_, err := body.Try("tools/list", nil).Get()
@@ -92,7 +92,7 @@ func TestTryingBreaksNoRule(t *testing.T) {
 
 // What is learnt of a server is known at every revision, what is remembered at
 // its own alone.
-func TestLearningIsOfTheServer(t *testing.T) {
+func TestTraitsHoldAtEveryRevision(t *testing.T) {
 	launcher := session.NewLauncher(transport.InProcess{Name: "small", Serve: small}, session.DefaultOptions())
 	one, other := &T{pool: session.NewPool(launcher, spec.V2025_06_18)}, &T{pool: session.NewPool(launcher,
 		spec.V2025_11_25)}
@@ -109,7 +109,7 @@ func TestLearningIsOfTheServer(t *testing.T) {
 
 // What fails in a trial decides nothing, and the body goes on; a panic of our
 // own is not swallowed, nor is the end of the run.
-func TestATrialDecidesNothing(t *testing.T) {
+func TestAttemptHasNoOutcome(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	body := handle(t, ctx, pool())
 	went := 0

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Frames of HTTP that carry no message are no entries: judges find a request by
-// its index all the same, and the frame at fault is the one that is marked.
-func TestJudgesDoNotCountFramesOfTheTransport(t *testing.T) {
+// HTTP frames without a message are no entries: judges find a request by its index
+// nevertheless, and the frame at fault is marked.
+func TestFramesWithoutMessageAreNotCounted(t *testing.T) {
 	head := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: 1, Status: 200}}
 	raw := func(from wire.Role, text string) wire.Frame {
 		return wire.Frame{From: from, Raw: []byte(text), HTTP: &wire.HTTP{Exchange: 1}}
@@ -56,27 +56,27 @@ func TestJudgesDoNotCountFramesOfTheTransport(t *testing.T) {
 	}
 }
 
-// What came over two connections has no order, unless the second exchange was
-// begun after the first message, or much time passed between them.
-func TestWhatFollowsOverHTTP(t *testing.T) {
-	said := func(from wire.Role, exchange int, at time.Duration) wire.Frame {
+// Messages of two connections have no order, unless the second exchange began after
+// the first message, or much time passed between them.
+func TestFollowsOverHTTP(t *testing.T) {
+	message := func(from wire.Role, exchange int, at time.Duration) wire.Frame {
 		return wire.Frame{From: from, At: at, Raw: []byte(`{}`), HTTP: &wire.HTTP{Exchange: exchange}}
 	}
 	listening := wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: 1, Method: "GET"}}
 	view := NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
 		listening,
-		said(wire.Client, 2, 0),
-		said(wire.Server, 2, 1), // entry 1
-		said(wire.Server, 1, 2), // 2: on the stream that was open before
-		said(wire.Server, 2, 3), // 3: on the same
-		said(wire.Client, 3, 4),
-		said(wire.Server, 3, 5),             // 5: of an exchange begun after
-		said(wire.Server, 1, 2*time.Second), // 6: long after
+		message(wire.Client, 2, 0),
+		message(wire.Server, 2, 1), // entry 1
+		message(wire.Server, 1, 2), // 2: on the stream that was open before
+		message(wire.Server, 2, 3), // 3: on the same
+		message(wire.Client, 3, 4),
+		message(wire.Server, 3, 5),             // 5: of an exchange begun after
+		message(wire.Server, 1, 2*time.Second), // 6: long after
 		{From: wire.Client, HTTP: &wire.HTTP{
 			Exchange: 4, Method: "GET", Header: map[string][]string{"Last-Event-Id": {"7"}},
 		}},
-		said(wire.Server, 4, 3*time.Second), // 7: it may have waited for the stream to be taken up
-		said(wire.Server, 4, 4*time.Second), // 8
+		message(wire.Server, 4, 3*time.Second), // 7: it may have waited for the resumption
+		message(wire.Server, 4, 4*time.Second), // 8
 	}))
 	first := view.Entries()[1]
 	for at, want := range map[int]bool{0: false, 1: false, 2: false, 3: true, 5: true, 6: true, 7: false, 8: false} {
@@ -85,13 +85,12 @@ func TestWhatFollowsOverHTTP(t *testing.T) {
 		}
 	}
 	if !view.Follows(view.Entries()[8], view.Entries()[7]) {
-		t.Error("what came on one stream has an order, also where it was taken up again")
+		t.Error("messages of one resumed stream have an order")
 	}
 }
 
-// What is no JSON may have been read all the same, so that its id may be what a
-// response names.
-func TestARequestIsNotKnownWhereGarbageSeemsToHaveItsID(t *testing.T) {
+// A peer may have read what is invalid JSON, so that a response may answer it.
+func TestRequestOfIsUnknownIfInvalidJSONMayHaveItsID(t *testing.T) {
 	for garbage, known := range map[string]bool{
 		`{"jsonrpc":"2.0","id":7,"method":"completion/complete"` + "\xff}": false,
 		`{"id" : 7 ,`:       false,

@@ -36,7 +36,7 @@ func SurvivesUnexpectedAnswers(t *check.T, method string) {
 		asking.AnswerWith(t, method, func(check.HostRequest) check.HostReply { return b.reply })
 		asking.AnnounceRootsChange(t, method)
 		if _, err := t.Client().Invoke(a.Method, a.Params).Get(); err != nil {
-			t.Fail("an answer to "+a.Method, err.Error(), "%s asked for %s and got %s: %v", a, method, b.what, err)
+			t.Fail("an answer to "+a.Method, err.Error(), "%s requested %s and received %s: %v", a, method, b.what, err)
 		}
 	}
 	answerLateAndTwice(t, a, method)
@@ -49,15 +49,15 @@ func SurvivesUnexpectedAnswers(t *check.T, method string) {
 		t.Cancel(running)
 	}
 	t.Client().Answer(nil)
-	t.Survives("a request whose question was never answered was cancelled")
-	if asked && method != asking.ListRoots { // roots may have been asked for on the server's own account
+	t.Survives("the cancellation of a request while its own request was not answered")
+	if asked && method != asking.ListRoots { // a server may request roots for no request of ours
 		answerCancelled(t, running.FrameIndex)
 	}
-	asking.AnswerPending(t) // it would be left waiting when the session ends
+	asking.AnswerPending(t) // nothing is left pending at the end of the session
 }
 
 // keepsRequests is the trait of a server that does not cancel its requests.
-const keepsRequests = "keeps asking for cancelled requests"
+const keepsRequests = "keeps its requests of cancelled requests"
 
 // answerCancelled answers what the server cancelled together with the request that it
 // belonged to, as may happen in practice. cancellation.sent.answer judges the reaction
@@ -86,7 +86,7 @@ func answerLateAndTwice(t *check.T, a asking.Trigger, method string) {
 	asking.AnnounceRootsChange(t, method)
 	running, err := t.TryStart(a.Method, a.Params)
 	if err != nil {
-		t.Survives("bad answers to " + method)
+		t.Survives("unexpected answers to " + method)
 		return
 	}
 	t.Await(running.FrameIndex, func(m wire.Message) bool {
@@ -104,6 +104,6 @@ func answerLateAndTwice(t *check.T, a asking.Trigger, method string) {
 		t.Send(answer)
 	}
 	if !asking.AnswerAndWait(t, running) {
-		t.Fail("an answer to "+a.Method, "none", "%s asked for %s, which was answered late and twice", a, method)
+		t.Fail("an answer to "+a.Method, "none", "%s requested %s, which was answered late and twice", a, method)
 	}
 }

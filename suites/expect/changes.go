@@ -9,23 +9,24 @@ import (
 // ChangeSent expects a notification for each change of one kind that calls have made:
 // of a list, or of resources if no list is named.
 func ChangeSent(t *check.T, list string) {
-	c, seen := toolcalls.CallsIfDeclared(t), false
+	c, hasChanged := toolcalls.CallsIfDeclared(t), false
 	for _, change := range c.Changes {
 		if change.List != list {
 			continue
 		}
-		seen = true
+		hasChanged = true
 		what, method := "the list of "+list, "notifications/"+list+"/list_changed"
 		if list == "" {
 			what, method = "the resource "+wire.Clip(change.URI, 100), "notifications/resources/updated"
 		}
 		if !change.Sent {
 			t.Mark(change.Seen)
-			t.Fail(method, "none", "a call of %q changed %s, and no notification told of it", change.Tool, what)
+			t.Fail(method, "none", "a call of %q changed %s, and no notification announced it", change.Tool, what)
 		}
 	}
 	switch {
-	case seen:
+	case hasChanged:
+		t.Saw()
 	case list == "":
 		t.NotObserved("no call changed a resource that was watched", check.AllowHint(c.NotAllowed))
 	default:

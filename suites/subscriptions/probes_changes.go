@@ -30,7 +30,6 @@ func changeProbes() []check.Check {
 			Idle:  "the list of prompts did not change",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "prompts")
-				t.Saw()
 			},
 		},
 		{
@@ -43,7 +42,6 @@ func changeProbes() []check.Check {
 			Idle:  "the list of resources did not change",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "resources")
-				t.Saw()
 			},
 		},
 		{
@@ -56,7 +54,6 @@ func changeProbes() []check.Check {
 			Idle:  "no resource changed that the client is subscribed to",
 			Probe: func(t *check.T) {
 				expect.ChangeSent(t, "")
-				t.Saw()
 			},
 		},
 		{

@@ -10,9 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-var configuredUsesKey = check.NewKey[int]("used as given")
+var configuredUsesKey = check.NewKey[int]("configured uses")
 
-var fewerCapabilitiesKey = check.NewKey[bool]("sparing")
+var fewerCapabilitiesKey = check.NewKey[bool]("fewer capabilities")
 
 // UseServer returns a check that lists what the server offers and uses what may be
 // used, so that judges have subjects whichever probes are selected. It asserts nothing,
@@ -20,14 +20,14 @@ var fewerCapabilitiesKey = check.NewKey[bool]("sparing")
 func UseServer() check.Check {
 	return check.Servers([]check.Check{{
 		ID:    "tour",
-		Says:  "what the server offers is looked at",
+		Says:  "what the server offers is listed and used",
 		Level: spec.Robust,
 		In:    spec.Every,
 		Probe: func(t *check.T) {
 			for _, l := range offer.Lists(t) {
 				offer.WalkOnce(t, l)
 			}
-			asking.Triggers(t) // before anything is cancelled: what asks is known by what is open
+			asking.Triggers(t) // before a cancellation: triggers are found among the open requests
 			if t.Declares("tools") {
 				toolcalls.Calls(t)
 				toolcalls.CallWithLevels(t)
@@ -48,7 +48,7 @@ func UseServer() check.Check {
 func UseServerWithoutCapabilities() check.Check {
 	return check.Servers([]check.Check{{
 		ID:      "tour.plain",
-		Says:    "what the server offers is looked at by a client without capabilities",
+		Says:    "what the server offers is used by a client without capabilities",
 		Level:   spec.Robust,
 		In:      spec.Handshake,
 		Session: check.NoCapabilities,

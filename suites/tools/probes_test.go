@@ -2,8 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -45,37 +43,8 @@ func TestMisfitsAreChosenFromAllKeywordsAndTools(t *testing.T) {
 	}
 }
 
-func TestMadeArgumentsDiffer(t *testing.T) {
-	for _, c := range []struct{ input, want string }{
-		{`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`, `{"on":false} {"on":true}`},
-		{`{"type":"object"}`, `{}`},
-		{`{"type":"object","not":{}}`, ``},
-		{`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`, `{"a":"x"} {}`},
-		{
-			`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},` +
-				`{"a":"third"}]}`,
-			`{"a":"first"} {"a":"second"}`,
-		},
-	} {
-		got := offer.MakeArguments(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
-		slices.Sort(got)
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %q, want %q", c.input, got, c.want)
-		}
-	}
-}
-
 func TestSwapCase(t *testing.T) {
 	if got := swapCase("getUser_2.Ä"); got != "GETuSER_2.ä" {
 		t.Errorf("swapCase gives %q", got)
 	}
-}
-
-func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
-	t.Helper()
-	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
-	if err != nil {
-		return nil
-	}
-	return g
 }

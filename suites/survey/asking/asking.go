@@ -30,7 +30,7 @@ type Trigger struct {
 	Name     string // of the tool, prompt or resource
 	Method   string
 	Params   check.Params
-	requests []check.InputRequest // as they were first seen
+	requests []check.InputRequest // those seen first
 }
 
 // String names the request in messages.
@@ -80,7 +80,7 @@ type Use struct {
 	Trigger
 	took           time.Duration
 	answer         wire.Message
-	requestsDuring []check.InputRequest // requests of the server that may have been for it
+	requestsDuring []check.InputRequest // requests of the server that may belong to it
 }
 
 // usesIn returns the first use of each tool, prompt and resource in the frames of a
@@ -114,7 +114,7 @@ func usesIn(frames []wire.Entry) []Use {
 				}
 				delete(waiting, key)
 				x.took, x.answer = e.At-x.took, m
-				// What is for a request comes after it, and is answered before it.
+				// A request of the server that belongs to it comes after it and is answered first.
 				x.requestsDuring = slices.DeleteFunc(slices.Clone(answered), func(ask check.InputRequest) bool {
 					return ask.Frame.Index < x.sent
 				})
@@ -124,7 +124,7 @@ func usesIn(frames []wire.Entry) []Use {
 				if m.Method() == "resources/read" {
 					name = m.Params().Get("uri")
 				}
-				// What a task asks for comes behind the answer to its request.
+				// Requests that belong to a task come after the answer to the call.
 				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method()) &&
 					!m.Params().Get("task").Exists()
 				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
@@ -173,10 +173,10 @@ func triggersOfRequests(t *check.T) []Trigger {
 	all := slices.DeleteFunc(slices.Clone(Uses(t)), func(x Use) bool { return len(x.requestsDuring) == 0 })
 	slices.SortStableFunc(all, func(a, b Use) int { return cmp.Compare(a.took, b.took) })
 	unexplained := map[string]bool{}
-	var roots []Use // those during which roots were asked for
+	var roots []Use // those during which roots were requested
 	for _, x := range all {
 		for _, ask := range x.requestsDuring {
-			if ask.Method != ListRoots { // which a server may keep
+			if ask.Method != ListRoots { // which a server may cache
 				unexplained[requestKind(ask)] = true
 			}
 		}
@@ -201,7 +201,7 @@ func triggersOfRequests(t *check.T) []Trigger {
 		}
 	}
 	if len(roots) == 0 && RequestedRoots(t) {
-		roots = slices.Clone(Uses(t)) // it had got them before
+		roots = slices.Clone(Uses(t)) // the server received them before
 		slices.SortStableFunc(roots, func(a, b Use) int { return cmp.Compare(a.took, b.took) })
 	}
 	if !slices.ContainsFunc(out, func(a Trigger) bool { return a.Requests(ListRoots) }) {
@@ -220,7 +220,7 @@ func RequestedRoots(t *check.T) bool {
 // while the list that the server requested after a change is not answered.
 func findRootsTrigger(t *check.T, candidates []Use) []Trigger {
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(x Use) bool {
-		return x.took > t.Timeout()/3 // that it waits would be no evidence
+		return x.took > t.Timeout()/3 // a wait would not be noticed
 	})
 	candidates = candidates[:min(len(candidates), maxTried)]
 	at := t.Len()
@@ -228,7 +228,7 @@ func findRootsTrigger(t *check.T, candidates []Use) []Trigger {
 	t.Try(t.Facts.BarrierMethod, nil)
 	ways := []func(*check.T, Use) bool{requestsRootsEachTime, waitsForRoots}
 	if asked := t.Client().Requests(at); len(asked) > 0 {
-		slices.Reverse(ways) // it keeps them, it seems
+		slices.Reverse(ways) // the server seems to cache them
 	}
 	for _, uses := range ways {
 		for _, x := range candidates {
@@ -337,7 +337,7 @@ func EndWithoutTrigger(t *check.T, what string) {
 	if t.Declares("tools") {
 		hint = check.AllowHint(toolcalls.Calls(t).NotAllowed)
 	}
-	t.NotObserved(fmt.Sprintf("nothing that may be used of the server made it ask for %s", what), hint)
+	t.NotObserved(fmt.Sprintf("nothing that may be used made the server request %s", what), hint)
 }
 
 // AnnounceRootsChange announces a change of the roots if the method requests them, so

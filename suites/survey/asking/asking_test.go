@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// said is what two sides said, a line each: "> " before what we did.
-func said(t *testing.T, lines string) []wire.Entry {
+// entries returns the messages of two sides, one a line, ours after "> ".
+func entries(t *testing.T, lines string) []wire.Entry {
 	t.Helper()
 	var out []wire.Entry
 	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
@@ -29,9 +29,9 @@ func said(t *testing.T, lines string) []wire.Entry {
 	return out
 }
 
-// An ask is for a request that came before it and was answered after it was.
-func TestAsksAreAttributedToWhatSpansThem(t *testing.T) {
-	frames := said(t, `
+// A request of the server belongs to a request of ours that was open all the time.
+func TestUsesInAttributesRequestsOfTheServer(t *testing.T) {
+	frames := entries(t, `
 		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"early","arguments":{}}}
 		> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"asking","arguments":{"a":1},"_meta":{"x":1}}}
 		{"jsonrpc":"2.0","id":1,"result":{"content":[]}}
@@ -56,8 +56,8 @@ func TestAsksAreAttributedToWhatSpansThem(t *testing.T) {
 	}
 }
 
-// Whatever JSON can be read in an opaque text is altered, a value at a time.
-func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
+// The values of JSON in an opaque text are changed one at a time.
+func TestChangeValuesChangesDecodableValues(t *testing.T) {
 	body := `{"for":"x","until":10,"answers":{"day":{"content":{"people":3}}}}`
 	for name, state := range map[string]string{
 		"plain":    body,
@@ -74,7 +74,7 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 			what = append(what, f.What)
 		}
 		if got := strings.Join(what, " "); got != "answers/day/content/people until for" {
-			t.Errorf("%s: altered are %s", name, got)
+			t.Errorf("%s: changed values %s", name, got)
 		}
 		if name == "plain" && gjson.Get(forged[0].State, "answers.day.content.people").Raw != "4" {
 			t.Errorf("got %s", forged[0].State)
@@ -86,7 +86,7 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 		}
 	}
 	if got := ChangeMiddle("0123456789"); len(got) != 1 || got[0].State != "0123466789" || ChangeMiddle("short") != nil {
-		t.Errorf("scratched became %v", got)
+		t.Errorf("ChangeMiddle returned %v", got)
 	}
 	for from, to := range map[string]string{
 		"1999": "1998", "a9": "a1", "z": "y", "-": "-1", "10": "11", "2024-05-01": "2024-05-02",
@@ -97,8 +97,8 @@ func TestAStateIsAlteredWhereItCanBeRead(t *testing.T) {
 	}
 }
 
-// The marker stands where it does not fit, and everything else fits.
-func TestMisfitFormBreaksOneField(t *testing.T) {
+// The marker is in an invalid place, and everything else is valid.
+func TestInvalidFormBreaksOneField(t *testing.T) {
 	for _, c := range []struct{ requested, want string }{
 		{
 			`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"required":["name"]}`,

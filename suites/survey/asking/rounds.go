@@ -16,7 +16,7 @@ import (
 type Round struct {
 	Trigger
 	Interim gjson.Result
-	Retry   check.Params // with every answer, and the requestState
+	Retry   check.Params // with all answers and the requestState
 }
 
 // Rounds sends requests that make the server request input again, one before each

@@ -42,13 +42,13 @@ func RequestStream(t *check.T, patient bool) *watch.Watch {
 // Streams is the outcome of several open streams for one kind of change, which tool
 // calls bring about.
 type Streams struct {
-	Kind       *watch.Notice // that was told on one of the two, or nil
-	OnlyStream int           // the one it was told on (1 or 2), 0 for both
-	OnThird    bool          // a change was told on a third one, opened when the first was cancelled,
-	Continued  bool          // and on the second
+	Kind       *watch.Notice // announced on one of the first two, or nil
+	OnlyStream int           // that announced it (1 or 2), 0 for both
+	OnThird    bool          // a change was announced on a third one, opened after the first was cancelled
+	Continued  bool          // and also on the second
 }
 
-var repeatedKey = check.NewKey[Streams]("watched again")
+var repeatedKey = check.NewKey[Streams]("repeated changes")
 
 // RepeatWatched repeats the calls that changed something, while other things are
 // watched and while nothing is watched. Judges thus have subjects that only changes
@@ -106,16 +106,16 @@ func severalStreams(t *check.T) (s Streams) {
 	}
 	first.Stop()
 	awaitPending(t)
-	third := kind.Filter()
+	filter := kind.Filter()
 	if watch.DeclaresUpdates(t) {
-		third.URIs = append(third.URIs, c.UnchangedResource(t)...)
+		filter.URIs = append(filter.URIs, c.UnchangedResource(t)...)
 	}
-	heir := watch.Start(t, third)
-	if from := c.RepeatChanges(t); from >= 0 && s.Kind != nil && s.OnlyStream == 0 && noticedOnAny(from, kind, heir) {
+	third := watch.Start(t, filter)
+	if from := c.RepeatChanges(t); from >= 0 && s.Kind != nil && s.OnlyStream == 0 && noticedOnAny(from, kind, third) {
 		s.OnThird, s.Continued = true, second.Receives(from, kind) || second.HasEnded()
 	}
 	second.Stop()
-	heir.Stop()
+	third.Stop()
 	awaitPending(t)
 	c.RepeatChanges(t)
 	return s

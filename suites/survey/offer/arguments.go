@@ -36,7 +36,7 @@ func MakeArguments(g *schema.Generator, most int) []string {
 	for i := range uint64(4 * most) {
 		raw, err := g.Valid(rand.New(rand.NewPCG(1, i/2)), []schema.Style{schema.RequiredOnly, schema.AllMembers}[i%2])
 		if err != nil {
-			break // what fits one style fits the other
+			break // both styles fail together
 		}
 		out = append(out, string(raw))
 		if out = distinct(out, most); len(out) == most {
@@ -58,9 +58,9 @@ var generatorKey = check.NewKey[*schema.Generator]("generator")
 // not allow one.
 func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 	input := tool.Get("inputSchema").Raw
-	tired := check.Once(t, schemasGivenUpKey, func() *int { return new(int) })
+	givenUp := check.Once(t, schemasGivenUpKey, func() *int { return new(int) })
 	return check.Once(t, generatorKey.For(input), func() *schema.Generator {
-		if *tired == maxSchemasGivenUp {
+		if *givenUp == maxSchemasGivenUp {
 			return nil
 		}
 		g, err := schema.NewGenerator([]byte(input))
@@ -69,7 +69,7 @@ func Generator(t *check.T, tool gjson.Result) *schema.Generator {
 		}
 		var not *schema.NotJudgedError
 		if _, err := g.Valid(rand.New(rand.NewPCG(1, 0)), schema.RequiredOnly); errors.As(err, &not) {
-			*tired++
+			*givenUp++
 			return nil
 		}
 		return g

@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 )
 
-// generatorOf makes the generator of a tool as generator does.
+// generatorOf returns the generator of a tool like Generator.
 func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
 	t.Helper()
 	g, err := schema.NewGenerator([]byte(tool.Get("inputSchema").Raw))
@@ -19,7 +20,7 @@ func generatorOf(t *testing.T, tool gjson.Result) *schema.Generator {
 	return g
 }
 
-func TestMisfitsDoNotFitInAnyDialect(t *testing.T) {
+func TestMakeInvalidArgumentsIsInvalidInEveryDialect(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{
 			`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`,
@@ -51,7 +52,27 @@ func TestMisfitsDoNotFitInAnyDialect(t *testing.T) {
 			got = append(got, m.Keyword+" "+m.Path)
 		}
 		if strings.Join(got, "; ") != c.want {
-			t.Errorf("%s: misfits %q, want %q", c.input, got, c.want)
+			t.Errorf("%s: invalid arguments %q, want %q", c.input, got, c.want)
+		}
+	}
+}
+
+func TestMakeArgumentsReturnsDifferentOnes(t *testing.T) {
+	for _, c := range []struct{ input, want string }{
+		{`{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}`, `{"on":false} {"on":true}`},
+		{`{"type":"object"}`, `{}`},
+		{`{"type":"object","not":{}}`, ``},
+		{`{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`, `{"a":"x"} {}`},
+		{
+			`{"type":"object","properties":{"a":{"type":"string"}},"examples":[{"a":"first"},{"a":"second"},` +
+				`{"a":"third"}]}`,
+			`{"a":"first"} {"a":"second"}`,
+		},
+	} {
+		got := MakeArguments(generatorOf(t, gjson.Parse(`{"inputSchema":`+c.input+`}`)), 2)
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.input, got, c.want)
 		}
 	}
 }

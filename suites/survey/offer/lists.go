@@ -15,7 +15,7 @@ import (
 // (server/utilities/pagination#operations-supporting-pagination).
 type List struct {
 	Method     string
-	Member     string // of the result, that holds the entries
+	Member     string // of the result, holds the entries
 	Capability string
 	Key        string // member that names an entry
 }
@@ -37,7 +37,7 @@ func Lists(t *check.T) []List {
 // A Page is one answer to a list request.
 type Page struct {
 	Answer wire.Entry
-	Cursor string // that it was asked for with
+	Cursor string // of the request
 	Items  []gjson.Result
 }
 
@@ -45,9 +45,9 @@ type Page struct {
 type Walk struct {
 	List
 	Pages          []Page
-	RepeatedCursor string     // the cursor that came a second time, if one did
-	Failure        string     // what came instead of a page, where the walk broke off
-	Last           wire.Entry // the last answer, be it a page or not
+	RepeatedCursor string     // the cursor that was returned twice, or ""
+	Failure        string     // what was received instead of a page, or ""
+	Last           wire.Entry // the last answer, a page or not
 }
 
 // MaxPages bounds the pages of a walk: no host has a use for a longer list.
@@ -88,7 +88,7 @@ func WalkTo(t *check.T, l List, of check.Params) *Walk {
 		w.Pages = append(w.Pages, Page{e, cursor, list.Array()})
 		next := e.Message.Result().Get("nextCursor")
 		if next.Type != gjson.String {
-			return w // its type is judged in every session
+			return w // a judge checks its type
 		}
 		if cursor = next.String(); seen[cursor] {
 			w.RepeatedCursor = cursor

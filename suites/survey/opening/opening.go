@@ -13,7 +13,7 @@ type Outcome struct {
 	At       *check.T
 	Answer   wire.Message
 	Answered bool
-	Status   int // of HTTP, where the answer came with one of its own or was that alone
+	Status   int // of HTTP, if the answer had one or was only that
 }
 
 // OutcomeOf returns the outcome of a message from what Try returned for it.
@@ -29,7 +29,7 @@ func OutcomeOf(at *check.T, e wire.Entry, err error) Outcome {
 // and of a ping if initialize succeeded.
 type LegacyOpening struct {
 	Outcome
-	Unsent       error // why the opening could not be ended
+	Unsent       error // why notifications/initialized could not be sent
 	PingAnswer   wire.Message
 	PingAnswered bool
 }

@@ -15,7 +15,7 @@ type MirroredArgument struct {
 	Path     []string // members from the arguments down
 	Header   string
 	Schema   gjson.Result
-	Optional bool // in the object that it is a member of
+	Optional bool // not required by the object that holds it
 }
 
 // Value returns the value of the argument in arguments.

@@ -39,9 +39,9 @@ func (p Posting) Edits() (out []check.Edit) {
 type Posting struct {
 	Method string
 	Params check.Params
-	Name   string            // that Mcp-Name repeats, "" for none
-	header map[string]string // that repeat arguments
-	// vain: it names what does not exist, and is refused for that in any case.
+	Name   string            // repeated by Mcp-Name, "" for none
+	header map[string]string // repeat arguments
+	// Nonexistent: it names nothing that exists, and is refused for that in any case.
 	Nonexistent bool
 }
 
@@ -115,7 +115,8 @@ func RequireServerStatus(t *check.T, x *check.Exchange) *check.Exchange {
 // a server on the loopback interface.
 func RequireServerRefusal(t *check.T, a Posted) Posted {
 	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !check.IsLoopback(t.HTTP().URL()) {
-		t.NotObserved("what stands before the server may have refused the request, which was answered with "+check.Describe(a.Exchange), "give a URL with localhost or 127.0.0.1")
+		t.NotObserved("an intermediary may have refused the request, which was answered with "+check.Describe(a.Exchange),
+			"give a URL with localhost or 127.0.0.1")
 	}
 	return a
 }
@@ -178,7 +179,7 @@ func NamedPostings(t *check.T) []Posting {
 	case !t.Declares("tools") && !t.Declares("resources") && !t.Declares("prompts"):
 		t.NotApplicable("the server has no tools, resources or prompts")
 	}
-	t.NotObserved("no resource could be read, and no prompt be got", "")
+	t.NotObserved("no resource could be read, and no prompt could be got", "")
 	return nil
 }
 

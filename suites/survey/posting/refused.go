@@ -10,9 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Over HTTP a status says whether the server could accept what was posted, with
-// a message or without one
-// (basic/transports#sending-messages-to-the-server).
+// Over HTTP the status says whether the server accepted a message, with or without a
+// message in the body (basic/transports#sending-messages-to-the-server).
 
 // IsClientError reports whether a status says that the client sent something wrong;
 // 401, 403 and 429 have other causes.
@@ -39,7 +38,7 @@ func ReportHTTPRefusal(t *check.T, at int, what string) bool {
 		t.Note("%s was refused by HTTP alone, with status %d", what, status)
 		return true
 	case IsUnavailable(status):
-		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be of what stands before the server", what,
+		t.NotObserved(fmt.Sprintf("%s was answered with status %d, which may be that of an intermediary", what,
 			status), "")
 	case status >= 500:
 		t.Fail("a status of 4xx", fmt.Sprintf("HTTP status %d", status),

@@ -21,7 +21,7 @@ const (
 // the stateless era it represents another client.
 type RawSession struct {
 	T      *check.T
-	ID     string          // that the server gave, or ""
+	ID     string          // given by the server, or ""
 	Answer *check.Exchange // to initialize; nil in the stateless era
 }
 
@@ -117,7 +117,7 @@ func EndIfPolling(t *check.T, x *check.Exchange) {
 		return
 	}
 	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {
-		t.NotObserved("the stream of a request ended before its answer, for which the client may come back", "")
+		t.NotObserved("the stream of a request ended before its answer, and the client may resume it", "")
 	}
 }
 

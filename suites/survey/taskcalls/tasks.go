@@ -70,12 +70,12 @@ type Task struct {
 	Direct []Timed // answers to the call without a task
 
 	Created      Timed
-	StatusBefore wire.Entry // tasks/get behind the making
+	StatusBefore wire.Entry // tasks/get after the creation
 	Result       wire.Entry // tasks/result
-	StatusAfter  wire.Entry // tasks/get behind the result
-	SecondResult wire.Entry // tasks/result once more
+	StatusAfter  wire.Entry // tasks/get after the result
+	SecondResult wire.Entry // tasks/result again
 
-	directCalls []*check.Call // the direct calls
+	directCalls []*check.Call
 	creation    *check.Call
 	resultCall  *check.Call // tasks/result
 }
@@ -99,7 +99,7 @@ func IsFinal(task gjson.Result) bool {
 type Tasks struct {
 	Trials     []*Task
 	Cancelled  []CancelledTask
-	List       *offer.Walk // tasks/list, after all of these; nil where it is not declared
+	List       *offer.Walk // tasks/list after all tasks; nil if it is not declared
 	NotAllowed []string
 }
 
@@ -147,7 +147,7 @@ func runAll(t *check.T) *Tasks {
 	}
 	all.Trials = append(reading, writing...)
 	for _, c := range all.Cancelled {
-		t.Try("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String())) // is it still so
+		t.Try("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String())) // for judges of the final status
 	}
 	if t.Declares("tasks.list") {
 		all.List = offer.WalkNow(t, TasksList)

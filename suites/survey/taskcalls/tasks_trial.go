@@ -65,8 +65,8 @@ func (tr *Task) awaitResult(t *check.T) {
 		return
 	}
 	if tr.StatusAfter, _ = t.Try("tasks/get", TaskParams(tr.ID())).Get(); tr.HasEnded() {
-		if again, err := t.TryStart("tasks/result", TaskParams(tr.ID())); err == nil {
-			tr.SecondResult = AnswerTo(t, again, t.Timeout()/2).Entry
+		if second, err := t.TryStart("tasks/result", TaskParams(tr.ID())); err == nil {
+			tr.SecondResult = AnswerTo(t, second, t.Timeout()/2).Entry
 		}
 	}
 }

@@ -20,20 +20,20 @@ type Call struct {
 	Tool   gjson.Result
 	Args   string     // as JSON
 	Answer wire.Entry // the result
-	Token  string     // the progress token that it gave, as JSON; "" for none
+	Token  string     // the progress token of the call, as JSON; "" for none
 
 	Reports   int           // progress notifications until the result
 	Took      time.Duration // from the call to the result
-	hasLogged bool          // a log message came in that time
+	hasLogged bool          // a log message arrived in that time
 }
 
 // Outcome is the outcome of calling the tools that may be called.
 type Outcome struct {
 	Results    []Call
-	Changes    []watch.Change // that calls made to what the server offers
-	Triggers   []Call         // calls that changed something, or after which a change was told
-	Announced  []watch.Notice // changes that were told
-	NotAllowed []string       // tools that were left out by manners
+	Changes    []watch.Change // that calls made
+	Triggers   []Call         // calls that changed something or were followed by a notification of change
+	Announced  []watch.Notice // changes that notifications announced
+	NotAllowed []string       // tools that may not be called
 	Frames     []wire.Entry
 }
 
@@ -41,8 +41,8 @@ type Outcome struct {
 const (
 	MaxCalls     = 60
 	callsPerTool = 2
-	MaxLate      = 2 // calls that are waited for in vain
-	maxTriggers  = 6 // calls that are made again, since they change something
+	MaxLate      = 2 // calls without a quick answer, after which no other is awaited
+	maxTriggers  = 6 // calls that are repeated because they change something
 )
 
 // CallsKey is the key of the result of Calls.
@@ -198,7 +198,7 @@ func (c *Outcome) RepeatChanges(t *check.T) (from int) {
 			t.Cancel(r)
 		}
 	}
-	// What is told of the last call may come behind its answer.
+	// A notification of the last change may come after the answer.
 	t.Try(t.Facts.BarrierMethod, nil)
 	return from
 }

@@ -19,7 +19,8 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 		EndIfOverHTTP(t, answer)
 		here.Mark(answer)
 		here.Fail("no answer", answer.Message.Summary(),
-			"a call of %q was cancelled after its first report of progress, broken off after %d of some %d, and answered with %s",
+			"a call of %q was cancelled after its first report of progress, stopped after %d of about %d reports, "+
+				"and answered with %s",
 			w.Tool, len(w.cancelled.Reports), w.Usual, answer.Message.Summary())
 	case RanToEnd:
 		w.EndAsIgnored(t)
@@ -31,13 +32,15 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 // two recommendations then contradict each other.
 func EndIfOverHTTP(t *check.T, answer wire.Entry) {
 	if t.Transport() == transport.HTTP {
-		t.NotObserved("over HTTP the stream of a request should end with a response; the call that was cancelled was answered with "+answer.Message.Summary(), "")
+		t.NotObserved("over HTTP the stream of a request should end with a response; the cancelled call was answered with "+
+			answer.Message.Summary(), "")
 	}
 }
 
 // EndAsIgnored ends the body because the cancellation had no effect.
 func (w *Cancellation) EndAsIgnored(t *check.T) {
-	t.NotObserved(fmt.Sprintf("a call of %q that was cancelled went on to its end and was answered, as a server may do with what it cannot cancel", w.Tool), "")
+	t.NotObserved(fmt.Sprintf("a cancelled call of %q ran to its end and was answered, as is allowed if the server cannot cancel it",
+		w.Tool), "")
 }
 
 // RequireNoReports fails the check if progress of the cancelled call was still
@@ -50,7 +53,7 @@ func (w *Cancellation) RequireNoReports(t *check.T, expected string) {
 	here := t.Sessions().Use(w.In)
 	here.Mark(here.Frames(late[len(late)-1])[0])
 	here.Fail(expected, fmt.Sprintf("%d reports", len(late)),
-		"a call of %q was cancelled, and the server had read so, when %d more reports of its progress came", w.Tool,
+		"a call of %q was cancelled; after the server had read the cancellation, %d more reports of progress arrived", w.Tool,
 		len(late))
 }
 
@@ -69,12 +72,12 @@ type Run struct {
 // later, run to their end and show what the cancelled one would have done at the
 // present speed of the machine.
 type Cancellation struct {
-	Why, Hint string // why there is none
+	Why, Hint string // why there is no outcome
 	In        *check.T
 	Tool      string
 	Usual     int // reports of a call that runs to its end
 	cancelled Run
-	readAt    int // frame of an answer to what was sent after it: the server has read it
+	readAt    int // frame of the answer to a request sent after the cancellation: the server has read both
 	Others    []Run
 }
 
@@ -115,8 +118,8 @@ func CancelOne(t *check.T) *Cancellation {
 type CallEnd uint8
 
 const (
-	Unanswered CallEnd = iota // it was not answered, though its twins were
-	BrokenOff                 // it was broken off and answered
+	Unanswered CallEnd = iota // it was not answered, but the others were
+	BrokenOff                 // it was stopped and answered
 	RanToEnd                  // it ran to its end and was answered
 )
 

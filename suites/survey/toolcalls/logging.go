@@ -18,11 +18,9 @@ func RequestAllLogs(t *check.T) {
 	}
 }
 
-// highLevel is the level at which tools are called once more, and maxAlone how many
-// of them one by one.
+// highLevel is the level of the further calls, and maxSingleCalls bounds those that
+// are sent one by one.
 const (
-	// highLevel is the level of the further calls, and maxSingleCalls bounds those that
-	// are sent one by one.
 	highLevel      = "error"
 	maxSingleCalls = 20
 )
@@ -59,7 +57,7 @@ func callWithRequestLevels(t *check.T, calls []Call) (messages bool) {
 	if !callAtLevel(t, calls, spec.LogLevels()[0]) {
 		return false
 	}
-	for range 2 { // so that what comes late is not taken for theirs
+	for range 2 { // so that late messages are not assigned to them
 		t.Try(t.Facts.BarrierMethod, nil)
 	}
 	for _, one := range calls[:min(len(calls), maxSingleCalls)] {

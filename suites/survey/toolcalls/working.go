@@ -25,7 +25,7 @@ func (w *Cancellation) run(t *check.T, one Call) {
 		return ReportsProgress(m, runs[0].Token) || check.ResponseTo(first.ID)(m)
 	})
 	if !ok || m.IsResponse() {
-		w.Why = fmt.Sprintf("a call of %q was not reported on before it was answered", w.Tool)
+		w.Why = fmt.Sprintf("a call of %q reported no progress before it was answered", w.Tool)
 		return
 	}
 	t.Cancel(first)
@@ -40,7 +40,7 @@ func (w *Cancellation) run(t *check.T, one Call) {
 		_, err = t.Try(t.Facts.BarrierMethod, nil).Get()
 	}
 	if err != nil {
-		w.Why = fmt.Sprintf("the calls beside one that was cancelled: %v", err)
+		w.Why = fmt.Sprintf("the calls beside the cancelled one: %v", err)
 		return
 	}
 	for i := range runs {
@@ -95,16 +95,16 @@ func (w *Cancellation) isAmbiguous() bool {
 // hasFewReports reports whether the cancelled call has at most half as many reports as
 // each of the others with a token.
 func (w *Cancellation) hasFewReports() bool {
-	return !slices.ContainsFunc(w.Others, func(twin Run) bool {
-		return twin.Token != "" && len(twin.Reports) < 2*len(w.cancelled.Reports)
+	return !slices.ContainsFunc(w.Others, func(other Run) bool {
+		return other.Token != "" && len(other.Reports) < 2*len(w.cancelled.Reports)
 	})
 }
 
 // othersTook returns the duration of the fastest of the others.
 func (w *Cancellation) othersTook() time.Duration {
 	least := w.Others[0].took
-	for _, twin := range w.Others {
-		least = min(least, twin.took)
+	for _, other := range w.Others {
+		least = min(least, other.took)
 	}
 	return least
 }

@@ -20,7 +20,7 @@ func JudgeUndeclared(j *check.J, method, feature string) {
 		switch {
 		case e.Message.Method() != method:
 		case !declared:
-			j.Fail(e, "%s came, but %s is not declared", method, feature)
+			j.Fail(e, "%s was sent, but %s is not declared", method, feature)
 		default:
 			j.Saw()
 		}

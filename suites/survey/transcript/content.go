@@ -11,7 +11,7 @@ import (
 // A Block is a value at a place for content.
 type Block struct {
 	Part
-	Types []string // that the revision has there
+	Types []string // that the revision allows there
 }
 
 // HasType reports whether the block has a type that may be at its place.

@@ -20,7 +20,7 @@ func HeadersRepeatBody(j *check.J, request wire.Entry) bool {
 		return false
 	}
 	switch name, uri := m.Params().Get("name"), m.Params().Get("uri"); method {
-	case "tools/call": // whose arguments may have to be repeated too
+	case "tools/call": // a header may have to repeat an argument
 		return false
 	case "prompts/get":
 		return name.Str != "" && h.Get("Mcp-Name") == name.Str
@@ -32,7 +32,7 @@ func HeadersRepeatBody(j *check.J, request wire.Entry) bool {
 
 // hasResult reports whether a request of the method was answered with a result.
 func hasResult(j *check.J, method string) bool {
-	return check.Derived(j, "served methods", func() map[string]bool {
+	return check.Derived(j, "methods with results", func() map[string]bool {
 		served := map[string]bool{}
 		for _, e := range j.Sent() {
 			if request, ok := j.RequestOf(e); ok && e.Message.Kind == wire.Result {

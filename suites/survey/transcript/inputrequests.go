@@ -54,8 +54,8 @@ var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
 type ShapeCheck struct {
 	check.Check
 	Method string
-	Places []string // see within; empty: all that no other claim has
-	Has    []string // paths in the params of which one must be there for a subject; none: always
+	Places []string // see PointerMatches; empty: all places of no other check
+	Has    []string // paths in the params; the request is a subject if it has one of them, or if there are none
 }
 
 // ShapeChecks returns the checks of the shape of the requests of one method. Other

@@ -42,7 +42,7 @@ type listed struct{ page, definition string }
 // the cursors from page to page. The same definition on two pages is one entry listed
 // twice, which pagination.resumed judges.
 func JudgeUnique(j *check.J, method, member, key, what string) {
-	walks := map[string]map[string]listed{} // by the cursor that goes on with it
+	walks := map[string]map[string]listed{} // by the cursor of the next page
 	for _, r := range Results(j, method) {
 		seen := map[string]listed{}
 		if cursor := r.Request.Params().Get("cursor"); cursor.Exists() {

@@ -30,7 +30,7 @@ func (s Message) blocks(j *check.J) []Block {
 	for _, message := range prompt {
 		add(message.Member("content"), j.Facts.ContentTypes)
 	}
-	lists := schema.For(j.Rev).Has("SamplingMessageContentBlock") // or several blocks a message
+	lists := schema.For(j.Rev).Has("SamplingMessageContentBlock") // a message may hold several blocks
 	for _, message := range sampling {
 		one := message.Member("content")
 		if !lists || !one.Value.IsArray() {
@@ -56,7 +56,7 @@ func KeepFirst(first map[string]wire.Entry, key string, e wire.Entry) {
 type Message struct {
 	wire.Entry
 	Name       string       // "the result of tools/list"
-	Definition string       // the definition that it is held against, "" if the revision has none
+	Definition string       // the definition of the schema, "" if the revision has none
 	Body       gjson.Result // the result, or the whole of a notification or request
 }
 
@@ -97,8 +97,8 @@ func describedMessages(j *check.J) []Message {
 		for _, m := range e.Message.Elements() {
 			if e.From != j.Of {
 				if key := m.ID().Key(); m.Kind == wire.Request {
-					// With an id or a member that stands twice, which of two
-					// methods is answered is not known.
+					// With a duplicate id or member it is not known which of two
+					// methods is answered.
 					_, twice := asked[key]
 					asked[key] = m
 					ambiguous[key] = ambiguous[key] || twice || len(e.Message.DuplicateKeys) > 0
@@ -158,7 +158,7 @@ func Filter[V any](all []V, keep func(V) bool) (out []V) {
 
 // A Part is a value inside a message.
 type Part struct {
-	Pointer string // JSON pointer from its value
+	Pointer string // JSON pointer from the value of the message
 	Value   gjson.Result
 }
 

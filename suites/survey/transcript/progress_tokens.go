@@ -17,8 +17,8 @@ type TokenUse struct {
 	At        int    // frame of the request
 	Answered  int    // frame of its answer, or 0
 	Task      string // id of the task that it created, if it did
-	AsTask    bool   // it asked to be run as a task
-	IsUnclear bool   // it was cancelled, or shares its id with another: how long it runs is not known
+	AsTask    bool   // it requested to run as a task
+	IsUnclear bool   // it was cancelled or its id is a duplicate, so that its end is not known
 }
 
 // A ProgressReport is one progress notification with its request: the last one before
@@ -27,7 +27,7 @@ type ProgressReport struct {
 	wire.Entry
 	Token, Value gjson.Result
 	Use          *TokenUse
-	IsAmbiguous  bool // another open request had given the same token: which is meant is not known
+	IsAmbiguous  bool // another open request gave the same token
 	IsCancelled  bool // the request was cancelled before
 }
 
@@ -36,8 +36,8 @@ type ProgressTokens struct {
 	Uses    map[string][]*TokenUse // by key of the token
 	Reports []ProgressReport
 
-	Misplaced       map[string]bool // keys of tokens that requests hold beside _meta
-	firstUnreadable int             // first frame that is no readable message and may give a token, or -1
+	Misplaced       map[string]bool // keys of tokens that requests hold outside of _meta
+	firstUnreadable int             // first invalid frame that may give a token, or -1
 }
 
 // MayBeUnread reports whether a frame that cannot be read may have given the token.
@@ -51,9 +51,9 @@ func ProgressOf(j *check.J) *ProgressTokens {
 	return check.Derived(j, "progress", func() *ProgressTokens {
 		p := &ProgressTokens{Uses: map[string][]*TokenUse{}, Misplaced: map[string]bool{}, firstUnreadable: -1}
 		open := map[string]*TokenUse{} // by key of the request's id
-		told := map[int]bool{}         // reports under the revision, by frame
+		described := map[int]bool{}    // messages of the revision, by frame
 		for _, s := range Messages(j) {
-			told[s.Index] = true
+			described[s.Index] = true
 		}
 		for _, e := range j.Entries() {
 			if e.Truncated {
@@ -70,7 +70,7 @@ func ProgressOf(j *check.J) *ProgressTokens {
 					one := e
 					one.Message = m
 					p.addAnswer(j, one, open[m.ID().Key()])
-				case m.Kind == wire.Notification && m.Method() == "notifications/progress" && told[e.Index]:
+				case m.Kind == wire.Notification && m.Method() == "notifications/progress" && described[e.Index]:
 					p.addReport(e, m)
 				}
 			}

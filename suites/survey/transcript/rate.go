@@ -20,7 +20,7 @@ func JudgeRate(j *check.J, method string) {
 		}
 		at = append(at, s.At)
 		if n := len(at); n >= maxPerSecond && at[n-1]-at[n-maxPerSecond] < time.Second {
-			j.Fail(s.Entry, "%d notifications %s came within %s", maxPerSecond, method,
+			j.Fail(s.Entry, "%d notifications %s arrived within %s", maxPerSecond, method,
 				(at[n-1] - at[n-maxPerSecond]).Round(time.Millisecond))
 		}
 	}

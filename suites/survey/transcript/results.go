@@ -13,7 +13,7 @@ import (
 // ErrorResponses returns the error responses of the judged side whose error is an
 // object.
 func ErrorResponses(j *check.J) []wire.Entry {
-	return check.Derived(j, "failures", func() []wire.Entry {
+	return check.Derived(j, "error responses", func() []wire.Entry {
 		return Filter(j.Sent(), func(e wire.Entry) bool {
 			return e.Message.Kind == wire.Error && e.Message.Error().IsObject()
 		})

@@ -11,7 +11,7 @@ import (
 // places in them that other checks judge.
 type Scope struct {
 	Definitions []string
-	Elsewhere   []string // JSON pointers; see within
+	Elsewhere   []string // see PointerMatches
 }
 
 // Judge judges the messages of the definitions, except at the places that other checks

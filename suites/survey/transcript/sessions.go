@@ -14,15 +14,15 @@ import (
 // revision whose rules apply to it.
 type ClientSession struct {
 	*wire.Transcript
-	// Rev governs the session: the one agreed on; else the one that the client
-	// opened with; "" if it opened with none that is published.
+	// Rev is the agreed revision, else the one that the client opened with; "" if that
+	// one is not published.
 	Rev spec.Revision
-	// Spoken: server and client agreed on Rev, and the client had offered it
-	// or went on with it.
+	// Spoken: server and client agreed on Rev, and the client offered it or went on
+	// with it.
 	Spoken bool
-	// Opened: the client sent an opening, of whichever version.
+	// Opened: the client sent an opening of any version.
 	Opened bool
-	// Why the session is not spoken.
+	// Why says why Spoken is false.
 	Why string
 }
 
@@ -31,7 +31,7 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 	s := ClientSession{Transcript: t}
 	entries := t.Entries()
 	for i := range entries {
-		entries[i].Index = i // frames of the transport alone are not counted
+		entries[i].Index = i // frames without a message are not counted
 	}
 	if rev, spoken, ok := statelessRevision(entries); ok {
 		s.Rev, s.Spoken, s.Opened = rev, spoken, true
@@ -61,7 +61,7 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 		s.Rev, s.Spoken = agreed, true
 		return s
 	default:
-		s.Why = fmt.Sprintf("the client offered %s and left when the server answered %s", wire.Clip(offered, 40),
+		s.Why = fmt.Sprintf("the client offered %s and did nothing more after the server answered %s", wire.Clip(offered, 40),
 			wire.Clip(version, 40))
 	}
 	if rev, err := spec.ParseRevision(offered); err == nil && !rev.Facts().Stateless {

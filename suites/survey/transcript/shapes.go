@@ -14,7 +14,7 @@ type Validated struct {
 // ValidatedMessages returns the distinct messages that the schema describes by a
 // definition.
 func ValidatedMessages(j *check.J, def string) []Validated {
-	return check.Derived(j, "checked messages", func() map[string][]Validated {
+	return check.Derived(j, "validated messages", func() map[string][]Validated {
 		all := map[string][]Validated{}
 		for _, s := range DistinctMessages(j) {
 			if s.Definition != "" {

@@ -25,8 +25,8 @@ func CompletionParams(prompt string) check.Params {
 // A Completable is a prompt or a resource template with arguments
 // (server/utilities/completion#reference-types).
 type Completable struct {
-	Entry gjson.Result          // as it is listed
-	Ref   check.Params          // names it in a completion
+	Entry gjson.Result          // of the list
+	Ref   check.Params          // identifies it in a completion
 	Names []string              // of its arguments, or of its variables
 	URIs  *uritemplate.Template // of a resource template
 }
@@ -35,7 +35,7 @@ type Completable struct {
 type Completion struct {
 	Of     *Completable
 	Name   string            // of the argument
-	Filled map[string]string // that was filled in before
+	Filled map[string]string // filled in before
 	Answer wire.Entry
 	Err    error
 }
@@ -101,7 +101,7 @@ func CompletableTemplates(t *check.T) []*Completable {
 		text := r.Get("uriTemplate").Str
 		parsed, err := uritemplate.New(text)
 		if err != nil {
-			continue // its syntax is judged in every session
+			continue // a judge checks its syntax
 		}
 		b := &Completable{
 			Entry: r, Ref: check.Params{"type": "ref/resource", "uri": text}, Names: parsed.Varnames(), URIs: parsed,
@@ -144,7 +144,7 @@ func (f ArgumentValues) arguments() map[string]string {
 type Completions struct {
 	Prompts, templates []ArgumentValues
 	Completions        []Completion
-	unavailable        bool // completion is not there, or takes too long
+	unavailable        bool // completion is not supported or takes too long
 }
 
 var completionsKey = check.NewKey[*Completions]("fillings")
@@ -225,7 +225,7 @@ func (b *Completable) examples(t *check.T, name string) []string {
 		}
 	}
 	if out == nil {
-		return []string{"1"} // good as text and as a number
+		return []string{"1"} // valid as a text and as a number
 	}
 	return out
 }

@@ -18,8 +18,8 @@ const maxUses = 12
 // offers.
 type Use struct {
 	Entry  gjson.Result    // of the list
-	values *ArgumentValues // nil where nothing was to be filled in
-	URI    string          // that was read
+	values *ArgumentValues // nil if there are no arguments
+	URI    string          // of a resource
 	Answer wire.Entry
 	Err    error
 }

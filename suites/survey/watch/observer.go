@@ -13,7 +13,7 @@ type Change struct {
 	Notice            // what changed
 	Tool   string     // whose call did it
 	Seen   wire.Entry // the answer that shows it
-	Sent   bool       // a notification told of it
+	Sent   bool       // a notification announced it
 }
 
 // An Observer compares what the server offers before and after a call, to find changes
@@ -21,11 +21,11 @@ type Change struct {
 type Observer struct {
 	t        *check.T
 	Watch    *Watch
-	At       int // the last frame of the last look
+	At       int // the last frame of the last reading
 	lists    map[string]*offer.Walk
 	contents map[string]wire.Entry // of the resources that are watched
-	missing  map[string]bool       // kinds of which a change was waited for in vain
-	reading  time.Duration         // spent on reading resources
+	missing  map[string]bool       // kinds of change whose notification was missing
+	reading  time.Duration         // time spent on resources
 }
 
 // Observe begins to watch everything whose changes the server declares; nil if it

@@ -12,7 +12,7 @@ import (
 
 // Ended returns the response that ended a stream, if there is one, and whether
 // notifications/cancelled ended it.
-func (w *Watch) Ended() (response wire.Entry, told bool) {
+func (w *Watch) Ended() (response wire.Entry, cancelled bool) {
 	if w.Stream == nil {
 		return response, false
 	}
@@ -27,11 +27,11 @@ func (w *Watch) Ended() (response wire.Entry, told bool) {
 				response, response.Message = e, m
 			case m.Method() == "notifications/cancelled" && named.Exists() &&
 				w.Stream.ID.Equal(wire.ID{Raw: named.Raw}):
-				told = true
+				cancelled = true
 			}
 		}
 	}
-	return response, told
+	return response, cancelled
 }
 
 // Receives waits for a change on the stream that was announced on another.
@@ -46,8 +46,8 @@ func (w *Watch) Receives(from int, what Notice) bool {
 // HasEnded reports whether the server has ended the stream, which it may do at any
 // time.
 func (w *Watch) HasEnded() bool {
-	response, told := w.Ended()
-	return told || response.Message.IsResponse()
+	response, cancelled := w.Ended()
+	return cancelled || response.Message.IsResponse()
 }
 
 // A Filter names the changes that a client wants to be notified of
@@ -97,9 +97,9 @@ type Watch struct {
 	Filter
 	Open   bool         // changes may come
 	Stream *check.Call  // the open request, nil before 2026-07-28
-	First  wire.Message // the acknowledgment, or the response that came instead; zero if neither came
+	First  wire.Message // the acknowledgment or the response received instead; zero if there is none
 
-	AlwaysWaits bool // waits to the deadline whatever became of others, and tells nothing of them
+	AlwaysWaits bool // waits to the deadline, whatever was learnt from other streams
 }
 
 // Start gives the server a filter, with the given id if there is one.

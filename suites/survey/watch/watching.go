@@ -37,7 +37,7 @@ const maxWatched = 12
 
 // neverAcknowledged is the trait of a server that neither acknowledged nor answered
 // subscriptions/listen.
-const neverAcknowledged = "subscriptions/listen is waited for in vain"
+const neverAcknowledged = "does not acknowledge subscriptions/listen"
 
 // Listen opens a stream and waits for the first message. Only resources that the server
 // agreed to count as watched.
@@ -187,7 +187,7 @@ func (o *Observer) ChangesAfter(tool string) (changes []Change, trigger bool) {
 func (o *Observer) awaitNotice(from int, what Notice) bool {
 	is := func(m wire.Message) bool {
 		v, ok := NoticeOf(m)
-		// A part of the resource may be named; a name that is none is judged apart.
+		// The URI may be that of a part of the resource. Another check judges an invalid URI.
 		return ok && v.List == what.List && (v.URI == "" || strings.HasPrefix(v.URI, what.URI))
 	}
 	if slices.ContainsFunc(o.t.Received(from), is) {

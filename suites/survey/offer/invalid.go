@@ -34,7 +34,7 @@ func CompileAs(input []byte, dialect string) (*schema.ToolSchema, error) {
 const (
 	MaxInvalidCalls         = 36
 	MaxInvalidCallsPerTool  = 8
-	maxInvalidMade          = 60 // of each tool, to choose from
+	maxInvalidMade          = 60 // for each tool, before the selection
 	MaxToolsCalledInvalidly = 40
 )
 

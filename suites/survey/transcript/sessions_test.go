@@ -1,4 +1,4 @@
-package scenario
+package transcript
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
-	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
 // lines returns a transcript of lines: those after > are of the client, those after < of the server.
@@ -27,7 +26,7 @@ func lines(t *testing.T, text string) *wire.Transcript {
 	return wire.TranscriptOf(frames)
 }
 
-func TestReadsTheRevisionOfASession(t *testing.T) {
+func TestClientSessionOfDeterminesTheRevision(t *testing.T) {
 	const (
 		init     = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}` + "\n"
 		ready    = `>{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
@@ -71,26 +70,9 @@ func TestReadsTheRevisionOfASession(t *testing.T) {
 		"nothing":                   {"", "", false, false},
 		"answer under another's id": {init + found + ready, spec.V2025_06_18, false, true},
 	} {
-		s := transcript.ClientSessionOf(lines(t, c.text))
+		s := ClientSessionOf(lines(t, c.text))
 		if s.Rev != c.rev || s.Spoken != c.spoken || s.Opened != c.opened || (s.Why == "") != s.Spoken {
 			t.Errorf("%s: revision %q, spoken %v, opened %v: %s", name, s.Rev, s.Spoken, s.Opened, s.Why)
 		}
-	}
-}
-
-// The scenarios have unique names and serve every revision.
-func TestScenariosServeEveryRevision(t *testing.T) {
-	names, plain := map[string]bool{}, spec.Set(0)
-	for _, s := range Scenarios() {
-		if names[s.Name] || s.Says == "" || s.Serves == 0 {
-			t.Errorf("scenario %q has a name of another, or Says or Serves is empty", s.Name)
-		}
-		names[s.Name] = true
-		if s.Plain != "" {
-			plain |= spec.Only(s.Plain)
-		}
-	}
-	if plain != spec.Every {
-		t.Errorf("there are plain servers of %s only", plain)
 	}
 }
