@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
 // An authServer is the authorization server on the host of a server
@@ -186,18 +187,12 @@ func (s *authServer) register(t *check.T) (client string, ok bool) {
 	return client, client != ""
 }
 
-// requireLoopback ends the body unless the server is on the loopback interface: a
-// client that registers itself stays registered on a server that others use.
-func requireLoopback(t *check.T) {
-	if !onLoopback(t) {
-		t.NotObserved("clients register themselves on the loopback interface alone, as they stay registered",
-			"judge an instance of the server on the loopback interface")
-	}
-}
+// staysRegistered is why clients register themselves on the loopback interface only.
+const staysRegistered = "a client that registers itself stays registered on a server that others use"
 
 // requireClient returns the id of our client; without one the body ends.
 func (s *authServer) requireClient(t *check.T) string {
-	requireLoopback(t)
+	posting.RequireLoopback(t, staysRegistered)
 	id, ok := s.register(t)
 	if !ok {
 		t.NotObserved("no client could be registered", "")

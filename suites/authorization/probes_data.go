@@ -64,7 +64,7 @@ func dataProbes() []check.Check {
 				other := t.Sessions().User(token)
 				defer other.Sessions().CloseLater()
 				for _, uri := range uris {
-					if e, err := usage.ReadResource(t, uri); err != nil || !check.IsComplete(t, e.Message) {
+					if e, err := usage.ReadResource(t, uri).Get(); err != nil || !check.IsComplete(t, e.Message) {
 						continue
 					}
 					if m := other.Request("resources/read", check.Params{"uri": uri}); m.Kind == wire.Result {
@@ -142,7 +142,7 @@ func readResults(t *check.T, uris []string) []userResult {
 	}
 	for _, uri := range uris {
 		r := userResult{request: "resources/read of " + wire.Clip(uri, 80)}
-		if e, err := usage.ReadResource(t, uri); err == nil && check.IsComplete(t, e.Message) {
+		if e, err := usage.ReadResource(t, uri).Get(); err == nil && check.IsComplete(t, e.Message) {
 			result := e.Message.Result()
 			r.scopes, r.content = []string{result.Get("cacheScope").String()}, result.Get("contents").Raw
 		}

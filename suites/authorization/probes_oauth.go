@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
 // oauthProbes returns the probes of a server as its own authorization server, which
@@ -135,7 +136,7 @@ func oauthProbes() []check.Check {
 			Idle:  "no client tried to register itself",
 			Probe: func(t *check.T) {
 				s := ownAuthServer(t)
-				requireLoopback(t)
+				posting.RequireLoopback(t, staysRegistered)
 				if s.url == nil {
 					defaultEndpoints(t)
 				} else if !s.metadata.Get("registration_endpoint").Exists() {

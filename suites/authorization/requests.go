@@ -45,7 +45,7 @@ func safeReading(t *check.T) (r safeRequest, ok bool) {
 	}
 	for _, resource := range offer.WalkOnce(t, offer.ResourcesList).Items() {
 		uri := resource.Get("uri").String()
-		if e, err := usage.ReadResource(t, uri); err == nil && check.IsComplete(t, e.Message) {
+		if e, err := usage.ReadResource(t, uri).Get(); err == nil && check.IsComplete(t, e.Message) {
 			return safeRequest{"resources/read of " + uri, "resources/read", check.Params{"uri": uri}}, true
 		}
 	}

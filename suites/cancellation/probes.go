@@ -120,7 +120,7 @@ func expectIgnored(t *check.T, from int, what string, ids ...wire.ID) {
 		t.NotObserved("the server answers any cancellation or ends at it, which a check of the messages reports", "")
 	}
 	t.Forbid(from, "no answer to "+what, func(m wire.Message) bool {
-		mine := hasNoID(m) || slices.ContainsFunc(ids, func(id wire.ID) bool { return m.ID().Equal(id) })
+		mine := check.HasNoID(m) || slices.ContainsFunc(ids, func(id wire.ID) bool { return m.ID().Equal(id) })
 		return m.IsResponse() && mine
 	})
 	t.Saw()
@@ -136,13 +136,10 @@ func reactsToUnmatched(t *check.T) bool {
 		from := check.SendUnmatchedCancellations(t)
 		r := t.Try(t.Facts.BarrierMethod, nil)
 		return r.Err != nil || slices.ContainsFunc(t.Received(from), func(m wire.Message) bool {
-			return m.IsResponse() && hasNoID(m)
+			return m.IsResponse() && check.HasNoID(m)
 		})
 	})
 }
 
-// hasNoID reports whether a message has no id or the id null.
-func hasNoID(m wire.Message) bool { return !m.ID().IsPresent() || m.ID().IsNull() }
-
-// rawID returns an id as it was sent.
+// rawID returns an id as a value of params.
 func rawID(id wire.ID) json.RawMessage { return json.RawMessage(id.Raw) }

@@ -60,9 +60,9 @@ func (v *View) Entries() []wire.Entry { return v.entries }
 // Frames returns all frames, also those without a message.
 func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
 
-// maxTransit is how long a message may be in transit on one connection while another
+// MaxTransit is how long a message may be in transit on one connection while another
 // arrives on a second.
-const maxTransit = time.Second
+const MaxTransit = time.Second
 
 // Follows reports whether one message was certainly sent after another was sent or
 // received. Over HTTP the recorded order shows that only for messages of one exchange,
@@ -77,7 +77,7 @@ func (v *View) Follows(later, earlier wire.Entry) bool {
 		return true
 	case v.ExchangeOf(later) != nil && v.ExchangeOf(later).Field("Last-Event-ID") != "":
 		return false
-	case later.At-earlier.At >= maxTransit:
+	case later.At-earlier.At >= MaxTransit:
 		return true
 	}
 	return v.exchangeStarts()[later.HTTP.Exchange] > v.frame[earlier.Index]

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/session"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -81,10 +83,25 @@ func SendUnmatchedCancellations(t *T) (from int) {
 	return from
 }
 
+// MemberBesideMeta returns the name of a member of an object other than _meta, "" if
+// there is none.
+func MemberBesideMeta(object gjson.Result) (name string) {
+	object.ForEach(func(key, _ gjson.Result) bool {
+		if key.String() != "_meta" {
+			name = wire.Clip(key.String(), 80)
+		}
+		return name == ""
+	})
+	return name
+}
+
+// HasNoID reports whether a message has no id, or the id null.
+func HasNoID(m wire.Message) bool { return !m.ID().IsPresent() || m.ID().IsNull() }
+
 // IsErrorWithoutID reports whether a message is an error that answers what could not be
 // read.
 func IsErrorWithoutID(m wire.Message) bool {
-	return m.Kind == wire.Error && (!m.ID().IsPresent() || m.ID().IsNull())
+	return m.Kind == wire.Error && HasNoID(m)
 }
 
 // IsComplete reports whether a result is the final one, not a request for input.

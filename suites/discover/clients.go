@@ -3,8 +3,6 @@ package discover
 import (
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -26,12 +24,9 @@ func clientJudges() []check.Check {
 			Idle:  "the client did not send server/discover",
 			Judge: func(j *check.J) {
 				check.Each(j, discoveries(j), func(e wire.Entry) bool {
-					e.Message.Params().ForEach(func(key, _ gjson.Result) bool {
-						if key.String() != "_meta" {
-							j.Fail(e, "server/discover has the parameter %q", wire.Clip(key.String(), 40))
-						}
-						return true
-					})
+					if name := check.MemberBesideMeta(e.Message.Params()); name != "" {
+						j.Fail(e, "server/discover has the parameter %q", name)
+					}
 					return true
 				})
 			},

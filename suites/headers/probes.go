@@ -5,11 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
 // probes returns the probes of basic/transports/streamable-http#request-metadata.
@@ -34,7 +37,8 @@ func methodProbes() []check.Check {
 			// A server for clients from before the header may take a request without it as one
 			// of theirs.
 			Probe: func(t *check.T) {
-				if posting.ProbeHandshake(t).WithoutVersionHeader || slices.ContainsFunc(listedVersions(t), hasNoVersionHeader) {
+				listed := transcript.SupportedVersions(t.Opening().Answer.Message)
+				if posting.ProbeHandshake(t).WithoutVersionHeader || slices.ContainsFunc(listed, hasNoVersionHeader) {
 					t.NotApplicable("the server speaks a revision whose requests have no MCP-Protocol-Version")
 				}
 				a := posting.Discovery.Post(t, check.Without("Mcp-Protocol-Version"))
@@ -54,7 +58,8 @@ func methodProbes() []check.Check {
 			// stateless one, it may answer that the version is unsupported.
 			Probe: func(t *check.T) {
 				version, codes := otherVersion(t), []int{spec.HeaderMismatch, spec.UnsupportedVersion}
-				if slices.Contains(listedVersions(t), version) && !spec.Handshake.Has(spec.Revision(version)) {
+				isListed := transcript.ListsVersion(t.Opening().Answer.Message, version)
+				if isListed && !spec.Handshake.Has(spec.Revision(version)) {
 					codes = codes[:1]
 				}
 				p := posting.Posting{Method: posting.Discovery.Method, Params: check.VersionMeta(version)}
@@ -146,25 +151,17 @@ func methodProbes() []check.Check {
 
 // hasNoVersionHeader reports whether a version is a revision without
 // MCP-Protocol-Version.
-func hasNoVersionHeader(version string) bool {
-	rev := spec.Revision(version)
+func hasNoVersionHeader(version gjson.Result) bool {
+	rev := spec.Revision(version.String())
 	return spec.Every.Has(rev) && !rev.Facts().VersionHeader
-}
-
-// listedVersions returns the versions that server/discover lists.
-func listedVersions(t *check.T) (out []string) {
-	for _, v := range t.Opening().Answer.Message.Result().Get("supportedVersions").Array() {
-		out = append(out, v.String())
-	}
-	return out
 }
 
 // otherVersion returns a version other than that of the session, one that the server
 // lists if possible.
 func otherVersion(t *check.T) string {
-	for _, v := range listedVersions(t) {
-		if v != string(t.Rev) {
-			return v
+	for _, v := range transcript.SupportedVersions(t.Opening().Answer.Message) {
+		if v.String() != string(t.Rev) {
+			return v.String()
 		}
 	}
 	return string(spec.Handshake.Newest())

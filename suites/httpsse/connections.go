@@ -21,9 +21,6 @@ type connection struct {
 	endpoint *url.URL // of the endpoint event
 }
 
-// acceptStream sets the Accept field of a client that opens a stream.
-var acceptStream = check.With("Accept", "text/event-stream")
-
 // openConnection opens a connection. Without one the check is not observed, since
 // other checks judge the opening. The caller closes its stream.
 func openConnection(t *check.T) *connection {
@@ -38,7 +35,7 @@ func openConnection(t *check.T) *connection {
 // returns why there is none.
 func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *connection, why string) {
 	var from *url.URL
-	edits = append(edits, acceptStream, func(r *transport.HTTPRequest) { from = r.URL })
+	edits = append(edits, posting.AcceptStream(), func(r *transport.HTTPRequest) { from = r.URL })
 	x, err := t.HTTP().TryRequest(http.MethodGet, edits...)
 	switch {
 	case err != nil:

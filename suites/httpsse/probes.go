@@ -184,7 +184,7 @@ func expectTaken(c *connection, method, raw string) {
 // expectSecondStream fails the check if no stream can be opened beside that of the
 // session, which shows that the server opens streams.
 func expectSecondStream(t *check.T) {
-	x, err := t.HTTP().TryRequest(http.MethodGet, acceptStream)
+	x, err := t.HTTP().TryRequest(http.MethodGet, posting.AcceptStream())
 	switch {
 	case err != nil:
 		t.Fail("a second stream", err.Error(), "while a session is open no other stream could be opened: %v", err)

@@ -26,7 +26,7 @@ func originProbes() []check.Check {
 			Rules: []string{"http-sse-validate-origin"},
 			Idle:  "no GET with a foreign Origin was answered with a stream or refused",
 			Probe: func(t *check.T) {
-				requireLoopback(t)
+				posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
 				openConnection(t).stream.Close() // a GET without Origin is served
 				noteUnjudgedOrigins(t, func(e check.Edit) bool {
 					c, _ := tryConnection(t, t.Timeout(), e)
@@ -36,7 +36,7 @@ func originProbes() []check.Check {
 					return c != nil
 				})
 				for _, r := range foreignRequests(t) {
-					x, err := t.HTTP().TryRequest(http.MethodGet, append(r.edits, acceptStream)...)
+					x, err := t.HTTP().TryRequest(http.MethodGet, append(r.edits, posting.AcceptStream())...)
 					if err != nil {
 						continue
 					}
@@ -62,7 +62,7 @@ func originProbes() []check.Check {
 			// could post to it. Only an answer on the stream shows that a message was
 			// processed, and the answer to a later request that none is on its way.
 			Probe: func(t *check.T) {
-				requireLoopback(t)
+				posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
 				c := openConnection(t)
 				defer c.stream.Close()
 				c.initialize()
@@ -103,7 +103,7 @@ func originProbes() []check.Check {
 			// Another server may listen at the address: only an answer on the stream of the
 			// connection shows that the same server takes the message.
 			Probe: func(t *check.T) {
-				requireLoopback(t)
+				posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
 				others := t.HTTP().Addresses()
 				if len(others) == 0 {
 					return
@@ -139,15 +139,6 @@ func originProbes() []check.Check {
 	}
 }
 
-// requireLoopback ends the body if the server is not used over the loopback
-// interface: which origins it accepts is up to its operator.
-func requireLoopback(t *check.T) {
-	if !check.IsLoopback(t.HTTP().URL()) {
-		t.NotObserved("the server is not used over the loopback interface, and its operator decides which origins it accepts",
-			"give a URL with localhost or 127.0.0.1")
-	}
-}
-
 // A foreignRequest is how a page of another site has a browser change a request.
 type foreignRequest struct {
 	what  string
@@ -175,16 +166,11 @@ func foreignRequests(t *check.T) []foreignRequest {
 // noteUnjudgedOrigins notes which requests are served that no clause judges: those
 // with a foreign Host alone, and those with an Origin that may or may not be meant.
 func noteUnjudgedOrigins(t *check.T, served func(check.Edit) bool) {
-	for _, r := range []struct {
-		what string
-		edit check.Edit
-	}{
-		{"Origin null", check.With("Origin", "null")},
-		{"an Origin of another port of this machine", check.With("Origin", "http://localhost:1")},
-		{"a foreign Host and no Origin", check.Host("evil.example:" + t.HTTP().URL().Port())},
-	} {
-		if served(r.edit) {
-			t.Note("a request with %s is served", r.what)
+	for _, c := range append(posting.UnclearOrigins(), posting.HeaderChange{
+		What: "a foreign Host and no Origin", Edit: check.Host("evil.example:" + t.HTTP().URL().Port()),
+	}) {
+		if served(c.Edit) {
+			t.Note("a request with %s is served", c.What)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func clientJudges() []check.Check {
 					if e.Index < received[first].Index {
 						continue
 					}
-					answersNothing := m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull())
+					answersNothing := m.IsResponse() && check.HasNoID(m)
 					if answersNothing && !j.HasUnreadableBefore(e) && !unanswered {
 						j.Fail(e, "the client sent a response with %s, which answers no request", m.ID())
 						return

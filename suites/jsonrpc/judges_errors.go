@@ -103,7 +103,7 @@ func errorJudges() []check.Check {
 					m := e.Message
 					switch {
 					case m.Kind != wire.Error:
-					case m.ID().IsPresent() && !m.ID().IsNull():
+					case !check.HasNoID(m):
 						j.Saw()
 					case e.HasFailureStatus() || j.HasUnreadableBefore(e):
 					default:
@@ -127,12 +127,11 @@ func errorJudges() []check.Check {
 					if m.Kind != wire.Error || !j.HasUnreadableBefore(e) {
 						return false
 					}
-					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
-					if !hasNoID && !j.HasRequest(e) {
+					if !check.HasNoID(m) && !j.HasRequest(e) {
 						j.Fail(e, "the error carries id %s, which was in nothing that was sent",
 							wire.Clip(m.ID().String(), 80))
 					}
-					return hasNoID
+					return check.HasNoID(m)
 				})
 			},
 		},

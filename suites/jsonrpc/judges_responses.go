@@ -28,10 +28,9 @@ func responseJudges() []check.Check {
 			Judge: func(j *check.J) {
 				for _, e := range j.Sent() {
 					m := e.Message
-					hasNoID := !m.ID().IsPresent() || m.ID().IsNull()
 					switch {
-					case !m.IsResponse() || m.Kind == wire.Error && hasNoID:
-					case hasNoID:
+					case !m.IsResponse() || m.Kind == wire.Error && check.HasNoID(m):
+					case check.HasNoID(m):
 						j.Fail(e, "a result carries %s", m.ID())
 					case j.HasRequest(e):
 						j.Saw()

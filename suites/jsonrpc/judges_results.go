@@ -1,8 +1,6 @@
 package jsonrpc
 
 import (
-	"slices"
-
 	"github.com/tidwall/gjson"
 
 	"github.com/mcpcheck/mcpcheck/internal/spec"
@@ -65,7 +63,6 @@ func resultJudges() []check.Check {
 			// Only three methods may ask for input (basic/patterns/mrtr#supported-requests). A
 			// result that asks names what it asks for, or the state to retry with.
 			Judge: func(j *check.J) {
-				mayAsk := []string{"tools/call", "prompts/get", "resources/read"}
 				check.Each(j, statelessResults(j), func(e wire.Entry) bool {
 					result := e.Message.Result()
 					switch result.Get("resultType").String() {
@@ -73,7 +70,7 @@ func resultJudges() []check.Check {
 						return true
 					case "input_required":
 						request, ok := j.RequestOf(e)
-						if ok && !slices.Contains(mayAsk, request.Message.Method()) {
+						if ok && !transcript.MayRequestInput(request.Message.Method()) {
 							j.Fail(e, "%s was answered with input_required", request.Message.Method())
 						} else if !result.Get("inputRequests").Exists() && !result.Get("requestState").Exists() {
 							j.Fail(e, "an input_required result has neither inputRequests nor requestState")

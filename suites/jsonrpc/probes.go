@@ -158,7 +158,7 @@ func messageProbes() []check.Check {
 				neverSent := wire.StringID("mcpcheck-never-sent")
 				from := sendUnusualNotifications(t)
 				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-					return m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull() || m.ID().Equal(neverSent))
+					return m.IsResponse() && (check.HasNoID(m) || m.ID().Equal(neverSent))
 				})
 				t.Saw()
 			},

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -210,15 +209,13 @@ func identities(j *check.J, member, key string) []wire.Entry {
 	})
 }
 
-// maxTransit is how long a message may be in transit while another one comes on a
-// second connection.
-const maxTransit = time.Second
-
 // isSentBefore reports whether the client certainly sent one message before another:
-// over HTTP the messages of two connections may come in another order.
+// over HTTP the messages of
+// two connections may arrive in another order. View.Follows does not suffice: it assumes
+// that an exchange that is recorded later began later.
 func isSentBefore(e, later wire.Entry) bool {
 	return e.Index < later.Index &&
-		(e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= maxTransit)
+		(e.HTTP == nil || e.HTTP.Conn == later.HTTP.Conn || later.At-e.At >= check.MaxTransit)
 }
 
 // mayHaveOvertaken reports whether a request may have been sent after a

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -90,13 +89,12 @@ func capabilityJudges() []check.Check {
 			},
 			Idle: "no request that may ask for input was answered with a result",
 			Judge: func(j *check.J) {
-				mayAsk := []string{"tools/call", "prompts/get", "resources/read"}
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
 					if e.Message.Kind != wire.Result {
 						return false
 					}
 					r, ok := j.RequestOf(e)
-					if !ok || !slices.Contains(mayAsk, r.Message.Method()) {
+					if !ok || !transcript.MayRequestInput(r.Message.Method()) {
 						return false
 					}
 					declared := transcript.MetaMember(r.Message, spec.MetaClientCapabilities)

@@ -29,8 +29,8 @@ func clientJudges() []check.Check {
 					case m.Kind != wire.Result:
 						j.Fail(answers[i], "ping was answered with %s", m.Summary())
 					case !m.Result().IsObject(): // jsonrpc.result.object judges all results
-					case member(m.Result()) != "":
-						j.Fail(answers[i], "the result of ping holds %q", member(m.Result()))
+					case check.MemberBesideMeta(m.Result()) != "":
+						j.Fail(answers[i], "the result of ping holds %q", check.MemberBesideMeta(m.Result()))
 					default:
 						j.Saw()
 					}

@@ -3,8 +3,6 @@ package ping
 import (
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -33,7 +31,7 @@ func judges() []check.Check {
 			// A frame without a time says nothing about the rate.
 			Judge: func(j *check.J) {
 				var at []time.Duration
-				for _, e := range pingsSent(j) {
+				for _, e := range transcript.SentRequests(j, "ping") {
 					if e.At == 0 {
 						continue
 					}
@@ -57,32 +55,13 @@ func judges() []check.Check {
 // figure, and nothing below it is judged.
 const excessivePings = 10
 
-// pingsSent returns the pings of the judged side.
-func pingsSent(j *check.J) []wire.Entry {
-	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
-		return e.Message.Kind == wire.Request && e.Message.Method() == "ping"
-	})
-}
-
 // judgeParams judges that pings have no params but _meta, which any request may
 // have.
 func judgeParams(j *check.J) {
-	check.Each(j, pingsSent(j), func(e wire.Entry) bool {
-		if name := member(e.Message.Params()); name != "" {
+	check.Each(j, transcript.SentRequests(j, "ping"), func(e wire.Entry) bool {
+		if name := check.MemberBesideMeta(e.Message.Params()); name != "" {
 			j.Fail(e, "the ping has the parameter %q", name)
 		}
 		return true
 	})
-}
-
-// member returns the name of a member of an object other than _meta; "" if there is
-// none.
-func member(object gjson.Result) (name string) {
-	object.ForEach(func(key, _ gjson.Result) bool {
-		if key.String() != "_meta" {
-			name = wire.Clip(key.String(), 80)
-		}
-		return name == ""
-	})
-	return name
 }

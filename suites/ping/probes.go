@@ -21,7 +21,7 @@ func probes() []check.Check {
 				for _, params := range []check.Params{nil, {}, {"_meta": check.Params{}}} {
 					m := t.Request("ping", params)
 					match.Expect(t, m).To(match.BeResult(), "ping with params %v", params)
-					if name := member(m.Result()); name != "" || !m.Result().IsObject() {
+					if name := check.MemberBesideMeta(m.Result()); name != "" || !m.Result().IsObject() {
 						t.Fail("an empty result", m.Result().Raw, "the result of ping is not an empty object")
 					}
 					t.Saw()

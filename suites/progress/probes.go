@@ -83,7 +83,7 @@ func probes() []check.Check {
 				from := t.Notify("notifications/progress", params)
 				t.Survives("a progress notification with an unknown token")
 				t.Forbid(from, "no answer to a notification", func(m wire.Message) bool {
-					return m.IsResponse() && (!m.ID().IsPresent() || m.ID().IsNull())
+					return m.IsResponse() && check.HasNoID(m)
 				})
 				t.Saw()
 			},

@@ -12,11 +12,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
-// readResource reads a resource.
-func readResource(t *check.T, uri string) check.Reply {
-	return t.Try("resources/read", check.Params{"uri": uri})
-}
-
 // isWebURI reports whether a client may fetch a resource without the server
 // (server/resources#common-uri-schemes).
 func isWebURI(uri string) bool {

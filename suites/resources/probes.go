@@ -86,7 +86,7 @@ func probesOfListed() []check.Check {
 					if _, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.URI); !listed {
 						continue
 					}
-					if r := readResource(t, u.URI); r.Err == nil && r.Message.Kind == wire.Error {
+					if r := usage.ReadResource(t, u.URI); r.Err == nil && r.Message.Kind == wire.Error {
 						t.Mark(r.Entry)
 						t.Fail("its contents", r.Message.Summary(),
 							"%s is listed, and resources/read for it was answered with %s",
@@ -118,7 +118,7 @@ func probesOfListed() []check.Check {
 						continue
 					}
 					entry, listed := usage.ListedResource(offer.WalkNow(t, offer.ResourcesList), u.URI)
-					r := readResource(t, u.URI)
+					r := usage.ReadResource(t, u.URI)
 					u.Answer, u.Err = r.Entry, r.Err
 					again, _, ok := onlyItem(t, u)
 					if ok && listed && again.Raw == item.Raw && entry.Get("size").Raw == size.Raw {

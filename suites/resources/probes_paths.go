@@ -41,12 +41,12 @@ func probesOfPaths() []check.Check {
 					t.NotObserved("no file could be created: "+err.Error(), "")
 				}
 				defer os.Remove(file)
-				if r := readResource(t, format.FileURI(file)); r.Err != nil || holds(r.Message, token) {
+				if r := usage.ReadResource(t, format.FileURI(file)); r.Err != nil || holds(r.Message, token) {
 					t.NotObserved("the server reads any file, or did not answer", "")
 				}
 				for _, folder := range folders {
 					for _, uri := range traversals(folder, filepath.ToSlash(file)) {
-						r := readResource(t, uri)
+						r := usage.ReadResource(t, uri)
 						switch {
 						case r.Err != nil:
 							t.NotObserved("resources/read for "+wire.Clip(uri, 120)+" was not answered", "")

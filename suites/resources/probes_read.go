@@ -160,7 +160,7 @@ func readMissing(t *check.T) wire.Message {
 		t.NotObserved("a template of the server matches every URI", "")
 	}
 	e := check.Once(t, missingResourceKey, func() wire.Entry {
-		r := readResource(t, missingURI)
+		r := usage.ReadResource(t, missingURI)
 		if r.Err != nil {
 			t.NotObserved("resources/read for a resource that does not exist was not answered: "+r.Err.Error(), "")
 		}
@@ -208,7 +208,7 @@ func readNonURIs(t *check.T) []nonURI {
 	return check.Once(t, nonURIsKey, func() []nonURI {
 		var out []nonURI
 		for _, uri := range []string{"", "not a uri", "mcpcheck:\x01\x7f", emptyFileURI} {
-			r := readResource(t, uri)
+			r := usage.ReadResource(t, uri)
 			if out = append(out, nonURI{uri, r}); r.Err != nil {
 				break
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/opening"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
 // noIncompleteRequest is why probes of missing fields are not observed.
@@ -225,7 +226,7 @@ func offers(t *check.T, params check.Params) (summary string, ok bool) {
 		return "error " + m.Error().Get("code").Raw, false
 	}
 	parts := []string{m.Result().Get("capabilities|@ugly").Raw}
-	for _, v := range m.Result().Get("supportedVersions").Array() {
+	for _, v := range transcript.SupportedVersions(m) {
 		parts = append(parts, v.String())
 	}
 	if t.Declares("tools") {

@@ -74,7 +74,7 @@ func endpointProbes() []check.Check {
 			// The request names the session and the host that the server knows. Another server
 			// may listen at the address: only a result shows that it is the same one.
 			Probe: func(t *check.T) {
-				requireLoopback(t, "it may serve other machines")
+				posting.RequireLoopback(t, "it may serve other machines")
 				others := t.HTTP().Addresses()
 				unclear := ""
 				for _, address := range others[:min(len(others), posting.MaxAddresses)] {
@@ -100,22 +100,13 @@ func endpointProbes() []check.Check {
 	}
 }
 
-// requireLoopback ends the body if the server is not used over the loopback
-// interface.
-func requireLoopback(t *check.T, otherwise string) {
-	if !check.IsLoopback(t.HTTP().URL()) {
-		t.NotObserved("the server is not used over the loopback interface: "+otherwise,
-			"give a URL with localhost or 127.0.0.1")
-	}
-}
-
 // expectGetPath fails the check if a GET of the path that takes POST is answered with
 // 404 in a session that is alive. A missing answer, a refusal of access and a failure
 // of the server say nothing about the path.
 func expectGetPath(t *check.T) {
 	b := posting.OpenSession(t)
 	defer b.End()
-	get, err := b.TryRequest(http.MethodGet, acceptStream())
+	get, err := b.TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
 		t.NotObserved("a GET was not answered: "+err.Error(), "")
 	}

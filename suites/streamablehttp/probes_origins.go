@@ -101,7 +101,7 @@ var originTrialKey = check.NewKey[originTrial]("foreign origins")
 // not observed unless the server is used over the loopback interface and serves the
 // same request without Origin.
 func tryOrigins(t *check.T) originTrial {
-	requireLoopback(t, "its operator decides which origins it accepts")
+	posting.RequireLoopback(t, posting.OperatorDecidesOrigins)
 	trial := check.Once(t, originTrialKey, func() originTrial {
 		var o originTrial
 		x, err := t.HTTP().TryPost(posting.BarrierFrame(t))
@@ -127,20 +127,15 @@ func (o *originTrial) send(t *check.T) {
 	if !t.Facts.Stateless {
 		o.trySessions(t, posting.ForeignOrigins(port)[1])
 	}
-	for _, r := range []struct {
-		what string
-		edit check.Edit
-	}{
-		{"Origin null", check.With("Origin", "null")},
-		{"an Origin of another port of this machine", check.With("Origin", "http://localhost:1")},
-		{"Host evil.example", check.Host("evil.example:" + port)},
-		{"Host localhost.evil.example", check.Host("localhost.evil.example:" + port)},
-	} {
+	for _, c := range append(posting.UnclearOrigins(),
+		posting.HeaderChange{What: "Host evil.example", Edit: check.Host("evil.example:" + port)},
+		posting.HeaderChange{What: "Host localhost.evil.example", Edit: check.Host("localhost.evil.example:" + port)},
+	) {
 		result := "refused"
-		if x, err := post(r.edit); err == nil && posting.IsServed(t, x) {
+		if x, err := post(c.Edit); err == nil && posting.IsServed(t, x) {
 			result = "served"
 		}
-		o.notes = append(o.notes, "a request with "+r.what+" is "+result)
+		o.notes = append(o.notes, "a request with "+c.What+" is "+result)
 	}
 }
 
@@ -172,7 +167,7 @@ func (o *originTrial) trySessions(t *check.T, origin string) {
 	b := posting.OpenSession(t)
 	defer b.End()
 	o.try("a GET", origin, false, func(edit check.Edit) (*check.Exchange, error) {
-		return b.TryRequest(http.MethodGet, edit, acceptStream())
+		return b.TryRequest(http.MethodGet, edit, posting.AcceptStream())
 	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.IsEventStream() })
 	if b.ID != "" {
 		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.Exchange, error) {

@@ -58,7 +58,7 @@ func sessionProbes() []check.Check {
 						"a notification without MCP-Session-Id was posted, though requests need one")
 				}
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
-					x, err := t.HTTP().TryRequest(method, check.Without(posting.SessionField), acceptStream())
+					x, err := t.HTTP().TryRequest(method, check.Without(posting.SessionField), posting.AcceptStream())
 					if err != nil {
 						continue
 					}
@@ -87,7 +87,7 @@ func sessionProbes() []check.Check {
 					t.Note("a session id that the server never gave is answered with %s", check.Describe(x))
 				}
 				hasStream := false
-				if x, err := b.TryRequest(http.MethodGet, acceptStream()); err == nil {
+				if x, err := b.TryRequest(http.MethodGet, posting.AcceptStream()); err == nil {
 					hasStream = x.Status == http.StatusOK
 					x.Close()
 				}
@@ -154,7 +154,7 @@ func endSession(t *check.T, b *posting.RawSession) {
 
 // expectNoStream fails the check unless a GET in an ended session is answered with 404.
 func expectNoStream(t *check.T, ended *posting.RawSession) {
-	x, err := ended.TryRequest(http.MethodGet, acceptStream())
+	x, err := ended.TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
 		return
 	}
@@ -179,7 +179,7 @@ func expectNoForeignProgress(t *check.T, listening, working *posting.RawSession)
 	if !ok {
 		return
 	}
-	get, err := listening.TryRequest(http.MethodGet, acceptStream())
+	get, err := listening.TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
 		return
 	}

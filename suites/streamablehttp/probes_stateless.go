@@ -51,7 +51,7 @@ func statelessProbes() []check.Check {
 			Probe: func(t *check.T) {
 				requireStatelessOnly(t)
 				for _, method := range []string{http.MethodGet, http.MethodDelete} {
-					x := t.HTTP().Request(method, acceptStream())
+					x := t.HTTP().Request(method, posting.AcceptStream())
 					x.Close()
 					if posting.IsUnavailable(x.Status) || x.Status == http.StatusUnauthorized ||
 						x.Status == http.StatusForbidden {
@@ -132,7 +132,7 @@ func statelessProbes() []check.Check {
 					id = events[at].ID
 				}
 				x.Close()
-				resumed := t.HTTP().Request(http.MethodGet, acceptStream(), check.With("Last-Event-ID", id))
+				resumed := t.HTTP().Request(http.MethodGet, posting.AcceptStream(), check.With("Last-Event-ID", id))
 				defer resumed.Close()
 				posting.Discovery.Post(t)
 				if all := resumed.Messages(); resumed.IsEventStream() && len(all) > 0 {

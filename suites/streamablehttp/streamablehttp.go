@@ -17,6 +17,3 @@ func Checks() []check.Check {
 		check.Servers(statelessProbes(), sessionProbes(), judges(), statelessJudges()),
 	)
 }
-
-// acceptStream sets the Accept field of a GET for a stream.
-func acceptStream() check.Edit { return check.With("Accept", "text/event-stream") }

@@ -1,8 +1,6 @@
 package subscriptions
 
 import (
-	"github.com/tidwall/gjson"
-
 	"github.com/mcpcheck/mcpcheck/internal/match"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -174,7 +172,7 @@ func expectEmptyResult(t *check.T, method string, all []wire.Entry) {
 		if code, _ := m.ErrorCode(); m.Kind == wire.Error && code == spec.MethodNotFound {
 			t.Fail("an empty result", m.Summary(), "resources.subscribe is declared, and %s is unknown", method)
 		}
-		if name := extraMember(m.Result()); name != "" {
+		if name := check.MemberBesideMeta(m.Result()); name != "" {
 			t.Fail("an empty result", m.Summary(), "the result of %s has the member %q", method, name)
 		}
 		if m.Kind == wire.Result && m.Result().IsObject() {
@@ -182,15 +180,4 @@ func expectEmptyResult(t *check.T, method string, all []wire.Entry) {
 			return
 		}
 	}
-}
-
-// extraMember returns the name of a member of a result other than _meta, "" for none.
-func extraMember(result gjson.Result) (name string) {
-	result.ForEach(func(key, _ gjson.Result) bool {
-		if key.String() != "_meta" {
-			name = wire.Clip(key.String(), 80)
-		}
-		return name == ""
-	})
-	return name
 }

@@ -25,7 +25,7 @@ func judgesOfPolls() []check.Check {
 			// The interval between two polls is the one in the answers between them.
 			Judge: func(j *check.J) {
 				last := map[string]wire.Entry{} // the last poll, by id
-				for _, e := range sentRequests(j, "tasks/get") {
+				for _, e := range transcript.SentRequests(j, "tasks/get") {
 					id := e.Message.Params().Get("taskId").String()
 					before, polled := last[id]
 					last[id] = e
@@ -56,10 +56,10 @@ func judgesOfPolls() []check.Check {
 					end = max(end, e.At)
 				}
 				requested := map[string]bool{} // by id
-				for _, e := range sentRequests(j, "tasks/result") {
+				for _, e := range transcript.SentRequests(j, "tasks/result") {
 					requested[e.Message.Params().Get("taskId").String()] = true
 				}
-				check.Each(j, receivedResults(j, "tasks/get"), func(e wire.Entry) bool {
+				check.Each(j, transcript.ReceivedResultsOf(j, "tasks/get"), func(e wire.Entry) bool {
 					task := e.Message.Result()
 					id := task.Get("taskId").String()
 					if task.Get("status").String() != "input_required" {
@@ -80,12 +80,12 @@ func judgesOfPolls() []check.Check {
 			Rules: []string{"tasks-list-cursor-opaque"},
 			Idle:  "the server sent no tasks/list with a cursor",
 			Judge: func(j *check.J) {
-				check.Each(j, sentRequests(j, "tasks/list"), func(e wire.Entry) bool {
+				check.Each(j, transcript.SentRequests(j, "tasks/list"), func(e wire.Entry) bool {
 					cursor := e.Message.Params().Get("cursor")
 					if !cursor.Exists() {
 						return false
 					}
-					returned := slices.ContainsFunc(receivedResults(j, "tasks/list"), func(a wire.Entry) bool {
+					returned := slices.ContainsFunc(transcript.ReceivedResultsOf(j, "tasks/list"), func(a wire.Entry) bool {
 						next := a.Message.Result().Get("nextCursor")
 						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String &&
 							next.Str == cursor.Str
@@ -100,30 +100,11 @@ func judgesOfPolls() []check.Check {
 	}
 }
 
-// sentRequests returns the requests of the judged side of a method.
-func sentRequests(j *check.J, method string) []wire.Entry {
-	return transcript.Filter(j.Sent(), func(e wire.Entry) bool {
-		return e.Message.Kind == wire.Request && e.Message.Method() == method
-	})
-}
-
-// receivedResults returns the results that the judged side received for requests of a
-// method.
-func receivedResults(j *check.J, method string) []wire.Entry {
-	return transcript.Filter(j.Received(), func(e wire.Entry) bool {
-		if e.Message.Kind != wire.Result {
-			return false
-		}
-		request, ok := j.RequestOf(e)
-		return ok && request.Message.Method() == method
-	})
-}
-
 // pollIntervals returns the poll intervals of a task in the results of tasks/get
 // between two frames.
 func pollIntervals(j *check.J, id string, from, to int) []time.Duration {
 	var out []time.Duration
-	for _, e := range receivedResults(j, "tasks/get") {
+	for _, e := range transcript.ReceivedResultsOf(j, "tasks/get") {
 		task := e.Message.Result()
 		interval := task.Get("pollInterval")
 		if e.Index >= from && e.Index <= to && task.Get("taskId").String() == id && interval.Type == gjson.Number {

@@ -136,7 +136,7 @@ func judgesOfRelations() []check.Check {
 			Idle:  "the server sent no tasks/get, tasks/result or tasks/cancel",
 			Judge: func(j *check.J) {
 				for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-					check.Each(j, sentRequests(j, method), func(e wire.Entry) bool {
+					check.Each(j, transcript.SentRequests(j, method), func(e wire.Entry) bool {
 						if relatedTask(e.Message.Params()).Exists() {
 							j.Fail(e, "%s of the server has related-task in its _meta", method)
 						}
@@ -178,10 +178,10 @@ func onlyTasksRun(j *check.J, at wire.Entry) bool {
 			answers[e.Message.ID().Key()] = e
 		}
 	}
-	methods := []string{"tools/call", "prompts/get", "resources/read", "completion/complete"}
 	return !slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
 		answer, answered := answers[e.Message.ID().Key()]
-		return e.Index < at.Index && e.Message.Kind == wire.Request && slices.Contains(methods, e.Message.Method()) &&
+		return e.Index < at.Index && e.Message.Kind == wire.Request &&
+			(transcript.MayRequestInput(e.Message.Method()) || e.Message.Method() == "completion/complete") &&
 			(!answered || !j.Follows(at, answer))
 	})
 }

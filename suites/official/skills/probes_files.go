@@ -268,7 +268,7 @@ func (f fileRead) isMain() bool { return f.uri == f.skill.uri() }
 
 // reread reads the file again.
 func (f fileRead) reread(t *check.T) fileRead {
-	e, err := usage.ReadResource(t, f.uri)
+	e, err := usage.ReadResource(t, f.uri).Get()
 	f.reply = check.Reply{Entry: e, Err: err}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
@@ -71,7 +72,7 @@ func changesIn(x *check.Exchange) []change {
 // openSecondStream opens another stream of the session. Without one the check is not
 // observed.
 func openSecondStream(t *check.T) *check.Exchange {
-	x, err := t.HTTP().TryRequest(http.MethodGet, acceptStream())
+	x, err := t.HTTP().TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
 		t.NotObserved("a second stream was not opened: "+err.Error(), "")
 	}

@@ -197,7 +197,7 @@ func probes() []check.Check {
 					other := posting.OpenSession(t)
 					defer other.End()
 					other.Post(posting.BarrierFrame(t))
-					if stream, err := other.TryRequest(http.MethodGet, acceptStream()); err == nil {
+					if stream, err := other.TryRequest(http.MethodGet, posting.AcceptStream()); err == nil {
 						stream.Close()
 					}
 				}

@@ -135,7 +135,7 @@ func (c *resumedCall) resume(b *posting.RawSession, within time.Duration) {
 	c.at = identified[0]
 	last, deadline := c.cursor().ID, time.Now().Add(within)
 	for left := within; left > 0; left = time.Until(deadline) {
-		x, err := b.TryRequest(http.MethodGet, acceptStream(), check.With("Last-Event-ID", last))
+		x, err := b.TryRequest(http.MethodGet, posting.AcceptStream(), check.With("Last-Event-ID", last))
 		if err != nil {
 			c.why = err.Error()
 			return

@@ -29,6 +29,3 @@ func polling() spec.Set { return spec.Only(spec.V2025_11_25) }
 
 // beforePolling returns the revisions of streamable HTTP before polling.
 func beforePolling() spec.Set { return spec.Between(spec.V2025_03_26, spec.V2025_06_18) }
-
-// acceptStream sets the Accept field of a GET for a stream.
-func acceptStream() check.Edit { return check.With("Accept", "text/event-stream") }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/survey/usage"
 )
 
@@ -125,8 +126,7 @@ func usesIn(frames []wire.Entry) []Use {
 					name = m.Params().Get("uri")
 				}
 				// Requests that belong to a task come after the answer to the call.
-				use := slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method()) &&
-					!m.Params().Get("task").Exists()
+				use := transcript.MayRequestInput(m.Method()) && !m.Params().Get("task").Exists()
 				if what := m.Method() + " " + name.String(); use && name.Type == gjson.String && !known[what] {
 					known[what] = true
 					waiting[key] = open{

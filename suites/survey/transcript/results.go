@@ -31,18 +31,40 @@ func AnswersLegacyRequest(j *check.J, e wire.Entry) bool {
 	return ok && wire.Member(request.Message.Params().Get("_meta"), spec.MetaProtocolVersion).Type != gjson.String
 }
 
-// ResultsOf returns the results of a method, by their requests.
-func ResultsOf(j *check.J, method string) []wire.Entry {
-	var out []wire.Entry
-	for _, e := range j.Sent() {
+// SentRequests returns the requests of the judged side for a method.
+func SentRequests(j *check.J, method string) []wire.Entry {
+	return Filter(j.Sent(), func(e wire.Entry) bool {
+		return e.Message.Kind == wire.Request && e.Message.Method() == method
+	})
+}
+
+// ResultsOf returns the results of the judged side for requests of a method.
+func ResultsOf(j *check.J, method string) []wire.Entry { return resultsOf(j, j.Sent(), method) }
+
+// ReceivedResultsOf returns the results that the judged side received for requests of a
+// method.
+func ReceivedResultsOf(j *check.J, method string) []wire.Entry {
+	return resultsOf(j, j.Received(), method)
+}
+
+func resultsOf(j *check.J, messages []wire.Entry, method string) []wire.Entry {
+	return Filter(messages, func(e wire.Entry) bool {
 		if e.Message.Kind != wire.Result {
-			continue
+			return false
 		}
-		if r, ok := j.RequestOf(e); ok && r.Message.Method() == method {
-			out = append(out, e)
-		}
+		request, ok := j.RequestOf(e)
+		return ok && request.Message.Method() == method
+	})
+}
+
+// MayRequestInput reports whether results of a method may request input
+// (basic/patterns/mrtr#supported-requests).
+func MayRequestInput(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read":
+		return true
 	}
-	return out
+	return false
 }
 
 // OpeningMethod is the method whose result declares capabilities.

@@ -3,14 +3,13 @@ package usage
 import (
 	"github.com/tidwall/gjson"
 
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/offer"
 )
 
-// ReadResource reads a resource. A missing answer is an error.
-func ReadResource(t *check.T, uri string) (wire.Entry, error) {
-	return t.Try("resources/read", check.Params{"uri": uri}).Get()
+// ReadResource reads a resource.
+func ReadResource(t *check.T, uri string) check.Reply {
+	return t.Try("resources/read", check.Params{"uri": uri})
 }
 
 // ListedResource returns the entry of a resource in a list.
