@@ -53,7 +53,8 @@ func Command(argv ...string) Target {
 			return script.HTTPCommand{Command: c, Kind: kind}, nil
 		}
 		if !bridgeReady {
-			return nil, errors.New("suites: a client that starts its server needs BridgeMain: call it first in TestMain or main")
+			return nil, errors.New("suites: a client that starts its server needs BridgeMain: " +
+				"call it first in TestMain or main")
 		}
 		self, err := os.Executable()
 		if err != nil {

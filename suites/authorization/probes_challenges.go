@@ -69,7 +69,8 @@ func challengeProbes() []check.Check {
 				if !named {
 					return
 				}
-				const differs = "the same first request without a token was sent again, and its challenge differs in the scopes"
+				const differs = "the same first request without a token was sent again, and the scopes of its " +
+					"challenge differ"
 				for range 3 {
 					again := postOpening(t, "no token", withoutToken()).challenge()
 					if again == nil {

@@ -44,7 +44,7 @@ func oauthProbes() []check.Check {
 		},
 		{
 			ID:    "authorization.server.root",
-			Says:  "the metadata of the authorization server is at the root of the host, whatever the path of the server",
+			Says:  "the metadata of the authorization server is at the root of the host, whatever the server path",
 			Level: spec.Must,
 			Rules: []string{"authorization-metadata-at-root"},
 			Idle:  noServerMetadata,

@@ -62,7 +62,7 @@ func scopeProbes() []check.Check {
 		},
 		{
 			ID:    "authorization.scope.sufficient",
-			Says:  "the server does not refuse a request for lack of scope if the token has the scopes of the challenge",
+			Says:  "the server does not refuse a token with the scopes of its challenge for lack of scope",
 			Level: spec.Should,
 			In:    scoping,
 			On:    transport.OnHTTP,

@@ -50,7 +50,8 @@ func upstreamProbes() []check.Check {
 					for _, request := range u.requests() {
 						if strings.Contains(request, t.Auth().Bearer()) {
 							t.Fail("a request without the token", wire.Clip(request, 300),
-								"tool %q was called with the URL of a page of ours, and its request holds the token of the client", name)
+								"tool %q was called with a URL of ours, and its request holds the token of the client",
+								name)
 						}
 						t.Saw()
 					}

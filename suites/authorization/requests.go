@@ -56,7 +56,8 @@ func safeReading(t *check.T) (r safeRequest, ok bool) {
 func safeCall(t *check.T) (r safeRequest, ok bool) {
 	for _, tool := range offer.Tools(t) {
 		args := offer.Arguments(t, tool, 1)
-		if !offer.IsReadOnly(tool) || offer.RequiresTask(t, tool) || len(args) == 0 || check.HasTrait(t, offer.SlowTool(tool)) {
+		if !offer.IsReadOnly(tool) || offer.RequiresTask(t, tool) || len(args) == 0 ||
+			check.HasTrait(t, offer.SlowTool(tool)) {
 			continue
 		}
 		params := offer.CallParams(tool, args[0])

@@ -182,7 +182,7 @@ func probes() []check.Check {
 		},
 		{
 			ID:       "batching.element.invalid",
-			Says:     "the server answers an element of a batch that is no request with an error, beside the other answers",
+			Says:     "the server answers an invalid element of a batch with an error, beside the other answers",
 			Level:    spec.Should,
 			In:       only,
 			Rules:    []string{"batching-invalid-elements"},
@@ -199,7 +199,7 @@ func probes() []check.Check {
 				if ok {
 					expectErrorOrRefusal(t, from, what, m, spec.InvalidRequest)
 					if _, ok := t.AwaitBarrier(from, check.ResponseTo(ids[0])); !ok {
-						t.Note("the request beside the invalid element was not answered: the array was refused as a whole")
+						t.Note("the request beside the invalid element was not answered: the whole array was refused")
 					}
 				}
 				t.Saw()

@@ -67,7 +67,8 @@ func judges() []check.Check {
 					answer, ok := acceptedAnswer(j, c)
 					if delay := c.At - answer.At; ok && delay >= processingTime &&
 						hasReadBefore(j, answer.Index, c.Index) {
-						j.Fail(c.Entry, "the server cancelled its request with id %s %.1f s after the answer, which it had read",
+						j.Fail(c.Entry,
+							"the server cancelled its request with id %s %.1f s after it had read the answer",
 							wire.Clip(c.id.Raw, 80), delay.Seconds())
 					}
 					return true
@@ -105,7 +106,8 @@ func judges() []check.Check {
 				for _, c := range cancellations(j) {
 					requests := requestsBefore(j, j.Sent(), c)
 					if len(requests) == 1 && requests[0].Message.Params().Get("task").IsObject() && tasks[c.id.Key()] {
-						j.Fail(c.Entry, "the server cancelled the task of its request with id %s by a notification, not by tasks/cancel",
+						j.Fail(c.Entry,
+							"the server cancelled the task of its request %s by a notification, not by tasks/cancel",
 							wire.Clip(c.id.Raw, 80))
 					}
 				}

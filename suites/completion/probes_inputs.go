@@ -45,8 +45,9 @@ func inputProbes() []check.Check {
 			// jsonrpc.params.invalid judges requests of all methods without any params.
 			Probe: func(t *check.T) {
 				ref := check.Params{"type": "ref/prompt", "name": offer.UnknownPrompt}
-				if blanks := slices.Concat(usage.CompletablePrompts(t), usage.CompletableTemplates(t)); len(blanks) > 0 {
-					ref = blanks[0].Ref
+				all := slices.Concat(usage.CompletablePrompts(t), usage.CompletableTemplates(t))
+				if len(all) > 0 {
+					ref = all[0].Ref
 				}
 				m := t.Request("completion/complete", check.Params{"ref": ref})
 				if isMethodUnknown(m) {
@@ -77,7 +78,7 @@ func inputProbes() []check.Check {
 		},
 		{
 			ID:       "completion.inputs.refused",
-			Says:     "the server refuses a completion for a reference of an unknown type or of a value that is no string",
+			Says:     "the server refuses a completion with an unknown type of reference or a value that is no string",
 			Level:    spec.Should,
 			In:       spec.Every,
 			Malforms: true,

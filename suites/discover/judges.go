@@ -65,7 +65,7 @@ func judges() []check.Check {
 						return false
 					}
 					if code, _ := e.Message.ErrorCode(); code == spec.UnsupportedVersion {
-						j.Fail(e, "server/discover lists the version %s, but a request of it was refused with error -32022", version)
+						j.Fail(e, "server/discover lists the version %s, but a request of it got error -32022", version)
 					}
 					return true
 				})

@@ -125,7 +125,7 @@ func completionJudges() []check.Check {
 		},
 		{
 			ID:    "elicitation.complete.known",
-			Says:  "the server sends notifications/elicitation/complete only to the client that received the elicitation",
+			Says:  "the server sends notifications/elicitation/complete only to the client that got the elicitation",
 			Level: spec.Must,
 			In:    spec.Only(spec.V2025_11_25),
 			Rules: []string{"elicitation-complete-only-initiator", "elicitation-complete-has-id"},

@@ -91,7 +91,10 @@ func refusals(t *check.T) iter.Seq2[mistake, posting.Posted] {
 				return
 			}
 			aboutHeaders := !m.Nonexistent || a.IsHeaderMismatch()
-			if a.IsRefused() && !posting.IsUnavailable(a.Status) && aboutHeaders && !yield(m, posting.RequireServerRefusal(t, a)) {
+			if !a.IsRefused() || posting.IsUnavailable(a.Status) || !aboutHeaders {
+				continue
+			}
+			if !yield(m, posting.RequireServerRefusal(t, a)) {
 				return
 			}
 		}

@@ -34,7 +34,8 @@ func syntaxProbes() []check.Check {
 				spaced := strings.Replace(request,
 					"\r\nMcp-Method: server/discover\r\n", "\r\nMcp-Method:   server/discover  \r\n", 1)
 				if !isServedAsBytes(t, posting.Discovery, spaced) {
-					t.Fail("a result", "a refusal", "server/discover with spaces around the value of Mcp-Method was refused")
+					t.Fail("a result", "a refusal",
+						"server/discover with spaces around the value of Mcp-Method was refused")
 				}
 				t.Saw()
 			},

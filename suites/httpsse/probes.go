@@ -22,7 +22,7 @@ func probes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "http-sse.post.taken",
-			Says:  "the server takes messages that are posted to the endpoint of a connection and answers on its stream",
+			Says:  "the server accepts messages posted to the endpoint of a connection and answers on its stream",
 			Level: spec.Must,
 			In:    only,
 			On:    transport.OnSSE,

@@ -31,7 +31,8 @@ func clientJudges() []check.Check {
 					case answers[i].Message.Kind != wire.Invalid:
 						j.Saw()
 					case transcript.IsOverdue(j, ask):
-						j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(), j.AnswerTimeout())
+						j.Fail(ask, "the server's %s was not answered within %s", ask.Message.Summary(),
+							j.AnswerTimeout())
 					}
 				}
 			},

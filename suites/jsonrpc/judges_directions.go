@@ -41,7 +41,8 @@ func directionJudges() []check.Check {
 		},
 	}
 	advised := ofRevision
-	advised.ID, advised.Level, advised.In = "jsonrpc.methods.revision.advised", spec.Should, spec.Until(spec.V2025_03_26)
+	advised.ID, advised.Level = "jsonrpc.methods.revision.advised", spec.Should
+	advised.In = spec.Until(spec.V2025_03_26)
 	return []check.Check{
 		{
 			ID:    "jsonrpc.methods.notifications",

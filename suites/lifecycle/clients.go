@@ -49,7 +49,7 @@ func clientOpeningJudges() []check.Check {
 		},
 		{
 			ID:    "lifecycle.client.initialize.params",
-			Says:  "initialize has a protocolVersion that is a string, and capabilities and clientInfo that are objects",
+			Says:  "initialize has a string protocolVersion and the objects capabilities and clientInfo",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-client-initialize-request", "lifecycle-initialize-params-types"},
@@ -120,7 +120,7 @@ func clientOpeningJudges() []check.Check {
 		},
 		{
 			ID:    "lifecycle.client.initialized",
-			Says:  "after the answer to initialize the client sends notifications/initialized before any request but pings",
+			Says:  "after initialize is answered the client requests only ping before notifications/initialized",
 			Level: spec.Must,
 			In:    spec.Handshake,
 			Rules: []string{"lifecycle-initialized-notification"},

@@ -154,7 +154,7 @@ func endingJudges() []check.Check {
 				case end.Graceful:
 					j.Saw()
 				case end.WaitedBeforeSignal > 0:
-					j.FailSession("the server still ran %.1f s after its standard input was closed, and was ended by a signal",
+					j.FailSession("the server still ran %.1f s after its stdin was closed, and a signal ended it",
 						end.WaitedBeforeSignal.Seconds())
 				}
 			},

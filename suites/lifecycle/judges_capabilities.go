@@ -124,7 +124,7 @@ func capabilityJudges() []check.Check {
 					}
 					required := e.Message.Error().Get("data.requiredCapabilities")
 					if !required.IsObject() || len(required.Map()) == 0 {
-						j.Fail(e, "data.requiredCapabilities of error -32021 is %s, not an object that names capabilities",
+						j.Fail(e, "data.requiredCapabilities of error -32021 is %s, not an object with capabilities",
 							wire.Clip(required.Raw, 60))
 						return true
 					}

@@ -43,7 +43,8 @@ func requestJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, requestLogOf(j).messages, func(m requestMessage) bool {
 					if m.is == belowLevel {
-						j.Fail(m.Entry, "a message of level %s came, which is less severe than any open request asks for",
+						j.Fail(m.Entry,
+							"a message of level %s was sent, which is less severe than any open request asks for",
 							m.Message.Params().Get("level").String())
 					}
 					return m.is == requested

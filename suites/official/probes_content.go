@@ -88,7 +88,7 @@ func contentProbes() []check.Check {
 		},
 		{
 			ID:    "official.tools.json-schema",
-			Says:  "json_schema_2020_12_tool is listed with $schema, $defs and additionalProperties false in its inputSchema",
+			Says:  "the inputSchema of json_schema_2020_12_tool has $schema, $defs and additionalProperties false",
 			Level: spec.Must,
 			In:    since2025_11,
 			Spec:  "json-schema-2020-12",
@@ -109,7 +109,7 @@ func contentProbes() []check.Check {
 		},
 		{
 			ID:    "official.tools.json-schema.composition",
-			Says:  "json_schema_2020_12_tool is listed with allOf, anyOf, if, then, else and $anchor in its inputSchema",
+			Says:  "the inputSchema of json_schema_2020_12_tool has allOf, anyOf, if, then, else and $anchor",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "json-schema-2020-12",

@@ -41,7 +41,7 @@ func formProbes() []check.Check {
 		},
 		{
 			ID:    "official.elicitation.defaults",
-			Says:  "test_elicitation_sep1034_defaults requests five values with their defaults and returns the user's answer",
+			Says:  "test_elicitation_sep1034_defaults requests five values with defaults and returns the user's answer",
 			Level: spec.Must,
 			In:    in2025_11,
 			Spec:  "elicitation-sep1034-defaults",
@@ -53,7 +53,7 @@ func formProbes() []check.Check {
 		},
 		{
 			ID:    "official.elicitation.enums",
-			Says:  "test_elicitation_sep1330_enums requests a choice in each of the five forms and returns the user's answer",
+			Says:  "test_elicitation_sep1330_enums requests a choice in five forms and returns the user's answer",
 			Level: spec.Must,
 			In:    in2025_11,
 			Spec:  "elicitation-sep1330-enums",

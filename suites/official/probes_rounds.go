@@ -79,7 +79,7 @@ func inputRequiredProbes() []check.Check {
 		},
 		{
 			ID:    "official.input-required.state",
-			Says:  inputRequiredTool + "request_state returns a requestState, and state-ok when the client sends it back",
+			Says:  inputRequiredTool + "request_state returns a requestState, and state-ok if the client returns it",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-request-state",
@@ -96,7 +96,7 @@ func inputRequiredProbes() []check.Check {
 		},
 		{
 			ID:    "official.input-required.several",
-			Says:  inputRequiredTool + "multiple_inputs requests three kinds of input at once and completes with the answers",
+			Says:  inputRequiredTool + "multiple_inputs requests three kinds of input at once and completes with them",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-multiple-input-requests",
@@ -120,7 +120,7 @@ func inputRequiredProbes() []check.Check {
 		},
 		{
 			ID:    "official.input-required.rounds",
-			Says:  inputRequiredTool + "multi_round requests input twice, each time with another requestState, and completes",
+			Says:  inputRequiredTool + "multi_round requests input twice, with different requestStates, and completes",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "input-required-result-multi-round",

@@ -16,7 +16,7 @@ func statelessProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "official.stateless.missing-capability",
-			Says:  "test_missing_capability returns error -32021 that names sampling if the client declares no capability",
+			Says:  "test_missing_capability returns error -32021 naming sampling if the client declares no capability",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
@@ -77,7 +77,7 @@ func statelessProbes() []check.Check {
 		},
 		{
 			ID:    "official.subscriptions.changes",
-			Says:  "test_trigger_tool_change and test_trigger_prompt_change notify the subscribed client that a list changed",
+			Says:  "test_trigger_tool_change and test_trigger_prompt_change notify the subscriber of a changed list",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",
@@ -107,7 +107,7 @@ func statelessProbes() []check.Check {
 		},
 		{
 			ID:    "official.subscriptions.filtered",
-			Says:  "test_trigger_tool_change sends no notification to a client that subscribed only to changes of prompts",
+			Says:  "test_trigger_tool_change sends no notification to a subscriber of changes of prompts only",
 			Level: spec.Must,
 			In:    spec.Stateless,
 			Spec:  "server-stateless",

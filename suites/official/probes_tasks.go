@@ -41,7 +41,7 @@ func taskDeclarationProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:   "official.tasks.declared",
-			Says: "a server with the tools of the tasks extension declares it, and not the capability tasks of 2025-11-25",
+			Says: "a server with the tools of the tasks extension declares it, not the capability tasks of 2025-11-25",
 			Spec: negotiation,
 			Idle: "server/discover was not answered",
 			Probe: func(t *check.T) {
@@ -59,7 +59,7 @@ func taskDeclarationProbes() []check.Check {
 		},
 		{
 			ID:   "official.tasks.methods.undeclared",
-			Says: "tasks/get, tasks/update and tasks/cancel return error -32021 if the client does not declare the extension",
+			Says: "tasks/get, tasks/update and tasks/cancel return -32021 if the client does not declare the extension",
 			Spec: negotiation,
 			Idle: "no request about a task was sent",
 			Probe: func(t *check.T) {
@@ -151,7 +151,7 @@ func taskDeclarationProbes() []check.Check {
 		},
 		{
 			ID:   "official.tasks.name",
-			Says: "the server rejects tasks/get with status 400 and error -32020 if Mcp-Name names another task than the body",
+			Says: "tasks/get returns status 400 and error -32020 if Mcp-Name names another task than the body",
 			On:   transport.OnHTTP,
 			Spec: "tasks-request-headers",
 			Idle: noTask,

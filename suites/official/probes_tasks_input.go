@@ -48,7 +48,7 @@ func taskInputProbes() []check.Check {
 		},
 		{
 			ID:   "official.tasks.input.partly",
-			Says: "multi_input requests two inputs, still requests the second after the answer to the first, and then completes",
+			Says: "multi_input requests two inputs, after one answer still the other, and then completes",
 			Spec: input,
 			Idle: noTask,
 			Probe: func(t *check.T) {

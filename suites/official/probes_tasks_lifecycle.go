@@ -142,7 +142,7 @@ func taskLifecycleProbes() []check.Check {
 		},
 		{
 			ID:   "official.tasks.fields",
-			Says: "a task has ttlMs and pollIntervalMs in whole milliseconds, and not the ttl and pollInterval of 2025-11-25",
+			Says: "a task has ttlMs and pollIntervalMs as integers, and not the ttl and pollInterval of 2025-11-25",
 			Spec: fields,
 			Idle: noTask,
 			Probe: func(t *check.T) {

@@ -62,7 +62,7 @@ func reportJudges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, transcript.ProgressOf(j).Reports, func(r transcript.ProgressReport) bool {
 					if isUnknown(j, r) && isMisplaced(j, r) {
-						j.Fail(r.Entry, "progress was reported under the token %s, which a request has elsewhere than in _meta",
+						j.Fail(r.Entry, "progress was reported under the token %s, which a request has outside _meta",
 							wire.Clip(r.Token.Raw, 80))
 					}
 					return r.Use != nil

@@ -64,7 +64,7 @@ func probes() []check.Check {
 					t.Saw()
 				case more >= 2*w.Usual:
 					t.Sessions().Use(w.In).Fail("reports under both tokens", "reports under one of them",
-						"two concurrent calls of %q: progress was reported %d times under the token %s and %d times under %s",
+						"two concurrent calls of %q: progress was reported %d times for token %s and %d times for %s",
 						w.Tool, len(text.Reports), text.Token, len(number.Reports), number.Token)
 				}
 			},

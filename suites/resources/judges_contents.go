@@ -45,7 +45,7 @@ func judgesOfContents() []check.Check {
 		},
 		{
 			ID:    "resources.contents.fields",
-			Says:  "every item of contents is an object whose uri is a string and whose mimeType, if present, is a string",
+			Says:  "every item of contents is an object with a string uri and, if present, a string mimeType",
 			Level: spec.Must,
 			In:    spec.Every,
 			Rules: []string{"resources-contents-fields"},
@@ -167,7 +167,7 @@ func judgesOfContents() []check.Check {
 						j.Fail(c.answer, "%s/blob decodes to the base64 of %s", c.pointer, kind)
 						return true
 					case isConvertedText(data, first):
-						j.Fail(c.answer, "%s/blob decodes to %s that was converted as if it were text: it begins with %q",
+						j.Fail(c.answer, "%s/blob decodes to %s that was converted like a text: it begins with %q",
 							c.pointer, kind, data[:min(len(data), 16)])
 						return true
 					}

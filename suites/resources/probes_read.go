@@ -80,7 +80,7 @@ func probesOfURIs() []check.Check {
 				case m.Kind == wire.Result:
 					t.NotObserved("resources/read without uri was answered with a result", "")
 				case code == spec.HeaderMismatch && t.Transport() != transport.Stdio:
-					t.NotObserved("the server validated the header Mcp-Name, which repeats the uri, first: "+m.Summary(), "")
+					t.NotObserved("the server validated Mcp-Name, which repeats the uri, first: "+m.Summary(), "")
 				}
 				match.Expect(t, m).To(match.BeError(spec.InvalidParams), "resources/read without uri")
 				t.Saw()

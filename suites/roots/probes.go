@@ -56,7 +56,8 @@ func probes() []check.Check {
 				}
 				if _, ok := t.AwaitBarrier(at, isRequest); !ok {
 					t.Fail("a request roots/list", "none",
-						"the server requested the roots before, and does not request them after notifications/roots/list_changed")
+						"the server requested the roots before, and does not request them again after "+
+							"notifications/roots/list_changed")
 				}
 				t.Saw()
 			},

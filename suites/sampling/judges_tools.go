@@ -57,7 +57,8 @@ func toolJudges() []check.Check {
 						}
 						for _, use := range uses {
 							if id := use.Value.Get("id").String(); !results[id] {
-								j.Fail(a.Entry, "%s: %s uses a tool with the id %q, and the next message holds no result for it",
+								j.Fail(a.Entry,
+									"%s: %s uses a tool with the id %q, and the next message has no result for it",
 									a.Name, use.Pointer, wire.Clip(id, 80))
 								break
 							}

@@ -25,7 +25,7 @@ func iconJudges() []check.Check {
 	return []check.Check{
 		{
 			ID:    "schema.icons.shape",
-			Says:  "icons are an array of objects with a URI src and, where present, a mimeType, sizes and theme of their types",
+			Says:  "icons are an array of objects with a URI src; mimeType, sizes and theme have their types",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_11_25),
 			Rules: []string{"schema-icon-shape"},

@@ -57,7 +57,7 @@ func metaJudges() []check.Check {
 		},
 		{
 			ID:    "schema.meta.label",
-			Says:  "a label of a _meta key's prefix begins with a letter and holds letters, digits and inner hyphens only",
+			Says:  "a label in the prefix of a _meta key begins with a letter, has letters, digits and inner hyphens",
 			Level: spec.Must,
 			In:    withGrammar,
 			Rules: []string{"schema-meta-prefix-label"},

@@ -16,7 +16,7 @@ import (
 
 // Why the probes of dialects are not observed, and what helps.
 const (
-	noDialectTool   = "no tool that may be called with wrong arguments has a schema whose meaning depends on the dialect"
+	noDialectTool   = "no tool that may be called with invalid arguments has a schema that depends on the dialect"
 	allowWrongCalls = "--allow-tools NAME,… allows such calls"
 )
 

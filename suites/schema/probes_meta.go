@@ -46,7 +46,7 @@ func metaProbes() []check.Check {
 		},
 		{
 			ID:       "schema.request-meta.version",
-			Says:     "a server without handshake revisions refuses a request without version in _meta with error -32602",
+			Says:     "a server without handshake revisions refuses a request with no version in _meta with -32602",
 			Level:    spec.Must,
 			In:       spec.Stateless,
 			Malforms: true,

@@ -19,7 +19,7 @@ func answerProbes() []check.Check {
 	return []check.Check{
 		{
 			ID:    "streamable-http.answer.type",
-			Says:  "the server answers a request as application/json or text/event-stream, whatever else the client accepts",
+			Says:  "the server answers as application/json or text/event-stream, whatever else the client accepts",
 			Level: spec.Must,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,

@@ -41,7 +41,7 @@ func endpointProbes() []check.Check {
 		},
 		{
 			ID:    "streamable-http.clients",
-			Says:  "the server gives clients that use the same request ids at the same time the answers to their own requests",
+			Says:  "clients that use the same request ids at the same time get the answers to their own requests",
 			Level: spec.Should,
 			In:    spec.Since(spec.V2025_03_26),
 			On:    transport.OnHTTP,
@@ -112,7 +112,8 @@ func expectGetPath(t *check.T) {
 	}
 	defer get.Close()
 	switch status := get.Status; {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500, posting.IsUnavailable(status):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 500,
+		posting.IsUnavailable(status):
 		t.NotObserved("a GET was answered with "+check.Describe(get), "")
 	case status != http.StatusNotFound:
 		return
@@ -181,8 +182,8 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
 	case posting.IsUnavailable(x.Status):
 		t.NotObserved("the server has no room for so many requests at once: "+check.Describe(x), "")
 	case r.isValid && !r.hasSession && x.Status >= 400 && x.Status < 500 && !isMethodNotFound(t, x):
-		t.NotObserved("without sessions the server takes both clients for one: requests with the same id were answered with "+
-			check.Describe(x), "")
+		t.NotObserved("without sessions the server does not distinguish the clients: requests with the same id were "+
+			"answered with "+check.Describe(x), "")
 	case !r.isValid && !posting.IsSuccess(x):
 		return
 	}

@@ -33,7 +33,8 @@ func statelessProbes() []check.Check {
 			Probe: func(t *check.T) {
 				a := posting.RequireAvailable(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
 				if code, _ := a.Answer.ErrorCode(); code != spec.MethodNotFound {
-					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+", not with error -32601", "")
+					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+
+						", not with error -32601", "")
 				}
 				match.Expect(t, a.Status).To(match.BeStatus(http.StatusNotFound),
 					"an unknown method was answered with error -32601")
@@ -78,7 +79,8 @@ func statelessProbes() []check.Check {
 				variants := [][]check.Edit{nil, {named}}
 				if posting.ProbeHandshake(t).Served {
 					variants = variants[:1]
-					if a := posting.Discovery.Post(t, named); !a.IsServed() || a.Header.Get(posting.SessionField) != "" {
+					a := posting.Discovery.Post(t, named)
+					if !a.IsServed() || a.Header.Get(posting.SessionField) != "" {
 						t.Note("a request that names a session is answered with %s", check.Describe(a.Exchange))
 					}
 				} else {

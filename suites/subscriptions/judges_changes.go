@@ -69,7 +69,7 @@ func changeJudges() []check.Check {
 		},
 		check.Check{
 			ID:    "subscriptions.resources.updated.subscribed",
-			Says:  "the server sends notifications/resources/updated only for resources that the client is subscribed to",
+			Says:  "the server sends notifications/resources/updated only for resources with a subscription",
 			Level: spec.Should,
 			In:    spec.Handshake,
 			Needs: "resources.subscribe",

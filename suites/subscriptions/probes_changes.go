@@ -44,7 +44,7 @@ func changeProbes() []check.Check {
 		},
 		{
 			ID:    "subscriptions.resources.updated.sent",
-			Says:  "the server sends notifications/resources/updated when a resource changes that the client is subscribed to",
+			Says:  "the server sends notifications/resources/updated when a resource with a subscription changes",
 			Level: spec.Should,
 			In:    spec.Every,
 			Needs: "resources.subscribe",
@@ -117,7 +117,8 @@ func changeProbes() []check.Check {
 					w := &watch.Watch{T: t, AlwaysWaits: true}
 					w.Listen(watch.Filter{URIs: []string{uri}}.Params())
 					if w.First.Kind == wire.Invalid {
-						changes.RequireStream(t).Stop() // subscriptions.acknowledged judges a server that opens no stream
+						// subscriptions.acknowledged judges a server that opens no stream.
+						changes.RequireStream(t).Stop()
 						t.Fail("an acknowledgment or an error", "none",
 							"subscriptions/listen for a resource that does not exist was not answered")
 					}

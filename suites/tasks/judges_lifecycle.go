@@ -77,7 +77,8 @@ func judgesOfLifecycle() []check.Check {
 				}
 				check.Each(j, createdTasks(j), func(s taskState) bool {
 					if late := after[s.id()]; len(late) > progressUnderWay {
-						j.Fail(late[len(late)-1], "the server sent %d progress notifications after task %q was cancelled",
+						j.Fail(late[len(late)-1],
+							"the server sent %d progress notifications after task %q was cancelled",
 							len(late), wire.Clip(s.id(), 80))
 					}
 					_, ok := cancelled[s.id()]

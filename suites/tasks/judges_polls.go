@@ -85,7 +85,8 @@ func judgesOfPolls() []check.Check {
 					if !cursor.Exists() {
 						return false
 					}
-					returned := slices.ContainsFunc(transcript.ReceivedResultsOf(j, "tasks/list"), func(a wire.Entry) bool {
+					lists := transcript.ReceivedResultsOf(j, "tasks/list")
+					returned := slices.ContainsFunc(lists, func(a wire.Entry) bool {
 						next := a.Message.Result().Get("nextCursor")
 						return a.Index < e.Index && next.Type == gjson.String && cursor.Type == gjson.String &&
 							next.Str == cursor.Str

@@ -65,7 +65,8 @@ func probesOfCreation() []check.Check {
 							t.Fail("the task, as soon as the call is accepted", "the task, when it had ended",
 								"tool %q takes %s; called as a task it was answered after %s, and %s after %s",
 								task.Name(),
-								task.UsualDuration().Round(time.Millisecond), again.Created.Took.Round(time.Millisecond),
+								task.UsualDuration().Round(time.Millisecond),
+								again.Created.Took.Round(time.Millisecond),
 								t.Facts.BarrierMethod, trip.Round(time.Millisecond))
 						}
 					}
@@ -153,7 +154,8 @@ func roundTrip(t *check.T) (longest time.Duration) {
 // longest answer without work took.
 func waitedForTool(task *taskcalls.Task, usual, trip time.Duration) bool {
 	work := usual - trip
-	return work >= minWork && taskcalls.IsFinal(task.StatusBefore.Message.Result()) && task.Created.Took-trip >= work*4/5
+	isFinal := taskcalls.IsFinal(task.StatusBefore.Message.Result())
+	return work >= minWork && isFinal && task.Created.Took-trip >= work*4/5
 }
 
 // createAlone creates a task like another one, with no request beside it.

@@ -81,7 +81,8 @@ func probesOfNegotiation() []check.Check {
 				m := t.Request("tools/call", offer.CallParams(tool, args))
 				switch code, _ := m.ErrorCode(); code {
 				case spec.InvalidRequest:
-					t.Note("tool %q is refused with -32600, as #protocol-errors allows; #tool-level-negotiation has -32601", name)
+					t.Note("tool %q is refused with -32600 (#protocol-errors), not -32601 (#tool-level-negotiation)",
+						name)
 				case spec.InvalidParams:
 					t.NotObserved("the call was refused with "+m.Summary(), "give arguments that fit")
 				default:
@@ -153,7 +154,7 @@ func probesOfOptionalMethods() []check.Check {
 					t.Fail("error -32601", m.Summary(),
 						"the server does not declare tasks.cancel, and tasks/cancel has a result")
 				case !declared && code != spec.MethodNotFound:
-					t.NotObserved("tasks/cancel, which is not declared, was answered for an unknown task with "+m.Summary(), "")
+					t.NotObserved("the undeclared tasks/cancel was answered for an unknown task with "+m.Summary(), "")
 				}
 				t.Saw()
 			},

@@ -143,7 +143,8 @@ func wasWorking(task *taskcalls.Task) bool {
 // again.
 func isExpired(task *taskcalls.Task) bool {
 	ttl := task.StatusAfter.Message.Result().Get("ttl")
-	return ttl.Type == gjson.Number && task.SecondResult.At-task.Created.At >= time.Duration(ttl.Float())*time.Millisecond
+	age := task.SecondResult.At - task.Created.At
+	return ttl.Type == gjson.Number && age >= time.Duration(ttl.Float())*time.Millisecond
 }
 
 // hasOtherResult reports whether tasks/result has another result than the calls without

@@ -135,7 +135,7 @@ func probesOfCalls() []check.Check {
 					case m.Kind == wire.Error:
 						t.Mark(c.answer)
 						t.Fail("a result with isError true", m.Summary(),
-							"the call of tool %q with arguments that break its inputSchema (%s) was answered with a protocol error",
+							"a call of tool %q with arguments that break its inputSchema (%s) got a protocol error",
 							c.tool, c.misfit.Why)
 					case m.Result().Get("isError").Bool():
 						t.Saw()

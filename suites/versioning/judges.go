@@ -85,7 +85,9 @@ func judges() []check.Check {
 			Judge: func(j *check.J) {
 				check.Each(j, extensions(j), func(x extension) bool {
 					if !extensionID.MatchString(x.id) {
-						j.Fail(x.answer, "%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name", x.id)
+						j.Fail(x.answer,
+							"%q is no extension identifier: it needs a prefix of dotted labels, a slash and a name",
+							x.id)
 					}
 					return true
 				})

@@ -30,8 +30,8 @@ func negotiationProbes() []check.Check {
 				case !o.Answered:
 					on.Fail(want, "no answer", "initialize with %s was not answered", spec.UnknownVersion)
 				case answer.Kind == wire.Error && answer.Error().Get("data.supported").IsArray():
-					t.NotObserved("the version was refused with an error that lists the supported ones, as in the example"+
-						" of the page, which its rule contradicts", "")
+					t.NotObserved("the version was refused with an error that lists the supported ones, as in the "+
+						"example of the page, which contradicts its rule", "")
 				case answer.Kind != wire.Result:
 					on.Fail(want, answer.Summary(), "initialize with %s was answered with %s",
 						spec.UnknownVersion, answer.Summary())

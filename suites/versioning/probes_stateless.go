@@ -103,8 +103,8 @@ func statelessProbes() []check.Check {
 						"a request of %s beside requests of the version %s", t.Rev, spec.FutureVersion)
 					if m := on.Answer(unsupported[i]); m.Kind == wire.Result && refusedAlone {
 						on.Fail("an error", m.Summary(),
-							"beside requests of %s one of the version %s was served, which was refused when it came alone",
-							t.Rev, spec.FutureVersion)
+							"a request of version %s was served beside requests of %s, and refused alone",
+							spec.FutureVersion, t.Rev)
 					}
 					t.Saw()
 				}
@@ -168,7 +168,8 @@ func statelessProbes() []check.Check {
 					t.NotObserved(fmt.Sprintf("the stimulus could not be sent: %v", o.Unsent), "")
 				}
 				if !o.PingAnswered || o.PingAnswer.Kind != wire.Result {
-					on.Fail("a result", o.PingAnswer.Summary(), "after initialize named %s a ping was not served", version)
+					on.Fail("a result", o.PingAnswer.Summary(), "after initialize with %s a ping was not served",
+						version)
 				}
 				t.Saw()
 			},

@@ -27,7 +27,8 @@ func mustReachEnd(t *check.T, w *offer.Walk) bool {
 			"%s has no end: page %d has the cursor of a previous page", w.Method, len(w.Pages))
 	case w.Failure != "" && len(w.Pages) < offer.MaxPages:
 		t.Mark(w.Last)
-		t.Fail("a page", w.Failure, "%s with the cursor of page %d was answered with %s", w.Method, len(w.Pages), w.Failure)
+		t.Fail("a page", w.Failure, "%s with the cursor of page %d was answered with %s", w.Method, len(w.Pages),
+			w.Failure)
 	}
 	return len(w.Pages) > 1
 }

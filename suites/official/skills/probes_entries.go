@@ -101,7 +101,7 @@ func entryProbes() []check.Check {
 		},
 		{
 			ID:   "official.skills.entry.name.rules",
-			Says: "the name of each skill has at most 64 lower-case letters and digits, with single hyphens between them",
+			Says: "the name of each skill has at most 64 lower-case letters, digits and single inner hyphens",
 			Spec: skillsEnumeration,
 			Idle: "no listed skill has the URI of a SKILL.md",
 			Hint: listSkill,
@@ -148,7 +148,7 @@ func entryProbes() []check.Check {
 		},
 		{
 			ID:    "official.skills.entry.path",
-			Says:  "the first segment in the path of a skill:// URI is a registered name, and the others are path segments",
+			Says:  "in a skill:// URI the first segment is a registered name, and the others are path segments",
 			Level: spec.Should,
 			Spec:  skillsEnumeration,
 			Idle:  "no listed skill has a skill:// URI",

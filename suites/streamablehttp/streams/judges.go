@@ -82,7 +82,8 @@ func judges() []check.Check {
 							continue
 						}
 						if !slices.ContainsFunc(h.Came, hasRetry) {
-							j.FailAt(*h.End, "the connection of the stream opened for the %s was closed early without a retry field",
+							j.FailAt(*h.End,
+								"the connection of the stream for the %s was closed early without a retry field",
 								s.posted[0].Summary())
 							continue
 						}
@@ -113,7 +114,8 @@ func judges() []check.Check {
 				case h.Streams(), h.Head.HTTP.Status == http.StatusMethodNotAllowed:
 					j.Saw()
 				case isFinalRefusal(h):
-					j.FailAt(*h.Head, "a GET was answered with HTTP status %d %s and the type %q, not with an event stream or 405",
+					j.FailAt(*h.Head,
+						"a GET was answered with status %d %s and the type %q, not with an event stream or 405",
 						h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status),
 						http.Header(h.Head.HTTP.Header).Get("Content-Type"))
 				}
@@ -138,7 +140,8 @@ func judges() []check.Check {
 						return false
 					}
 					if h.Streams() && slices.ContainsFunc(j.Exchanges(), isPlain) {
-						j.FailAt(*h.Head, "tasks/get (id %s) was answered with an event stream, and other requests with plain JSON",
+						j.FailAt(*h.Head,
+							"tasks/get (id %s) was answered with an event stream, other requests with plain JSON",
 							posted[0].ID())
 					}
 					return !h.Streams()

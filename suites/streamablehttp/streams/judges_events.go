@@ -96,7 +96,7 @@ func eventJudges() []check.Check {
 					}
 					isPriming := m.IsTransportOnly() && eventID(m) != "" && !m.HTTP.Event.NoData
 					if !isPriming {
-						j.FailAt(m, "the stream opened for the %s begins with %s, not with an event that has an id and empty data",
+						j.FailAt(m, "the stream for the %s begins with %s, not with an event with an id and no data",
 							s.posted[0].Summary(), describeEvent(m))
 					}
 					return isPriming

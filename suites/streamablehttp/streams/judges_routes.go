@@ -112,7 +112,7 @@ func routeJudges() []check.Check {
 					other := j.ExchangeOf(before)
 					isOtherStream := streamOf(j, other) != streamOf(j, exchange)
 					if isOtherStream && exchange.Begun.At < j.FrameOf(before) && exchange.Field("Last-Event-ID") == "" {
-						j.Fail(m.Entry, "the %s came on the stream of a %s (exchange %d) and on that of a %s (exchange %d)",
+						j.Fail(m.Entry, "the %s was sent on the stream of a %s (exchange %d) and of a %s (exchange %d)",
 							m.Message.Summary(), other.Begun.HTTP.Method, other.Number, exchange.Begun.HTTP.Method,
 							exchange.Number)
 					}
@@ -136,8 +136,8 @@ func routeJudges() []check.Check {
 						return r.Message.Method() != transcript.AcknowledgedMethod && hasClosedSubscription(j, frame)
 					}
 					if isLeftBefore(r.own, frame) {
-						j.Fail(r.Entry, "the client had closed the stream of exchange %d, and %s of its subscription came in exchange %d",
-							r.own.Number, r.Message.Method(), r.exchange.Number)
+						j.Fail(r.Entry, "the client had closed the stream of exchange %d, and %s of its subscription "+
+							"was sent in exchange %d", r.own.Number, r.Message.Method(), r.exchange.Number)
 					}
 					return false
 				})

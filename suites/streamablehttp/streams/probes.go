@@ -73,14 +73,14 @@ func probes() []check.Check {
 				switch {
 				case at >= 0 && !isSuccess(replayed[at]):
 					t.Fail("the result of the call", replayed[at].Summary(),
-						"one of two calls of %q lost its connection: its resumed stream carried %s, and the other call succeeded",
-						r.tool, describeFailure(replayed[at]))
+						"one of two calls of %q lost its connection: its resumed stream carried %s, "+
+							"and the other call succeeded", r.tool, describeFailure(replayed[at]))
 				case at >= 0:
 					t.Saw()
 				case len(replayed) > 0 && r.broken.isFinished():
 					t.Fail("the result of the call", "the end of the stream",
-						"one of two calls of %q lost its connection: its stream ended without the answer, and the other call succeeded",
-						r.tool)
+						"one of two calls of %q lost its connection: its stream ended without the answer, "+
+							"and the other call succeeded", r.tool)
 				}
 			},
 		},
@@ -102,8 +102,8 @@ func probes() []check.Check {
 					for _, m := range messagesOf(c.resumedEvents()) {
 						if other.isOwn(m) && other.received(m) {
 							t.Fail("messages of the call with id "+c.id.String(), m.Summary(),
-								"the stream of one of two calls of %q was resumed at its event %q and carried the %s of the other call",
-								r.tool, c.cursor().ID, m.Summary())
+								"the stream of one of two calls of %q was resumed at its event %q and carried "+
+									"the %s of the other call", r.tool, c.cursor().ID, m.Summary())
 						}
 					}
 					if len(c.replayed()) > 0 {
@@ -129,7 +129,7 @@ func probes() []check.Check {
 						if c.isBeforeCursor(e) {
 							m := wire.Parse(e.Data)
 							t.Fail("the messages after the event", m.Summary(),
-								"a stream was resumed at its event %q and carried the %s, which the client had received before",
+								"a stream was resumed at its event %q and carried the %s again",
 								c.cursor().ID, m.Summary())
 						}
 					}
@@ -169,7 +169,7 @@ func probes() []check.Check {
 					n := countRaw(alone, one.raw)
 					if countRaw(first, one.raw) == n && countRaw(other, one.raw) == n {
 						t.Fail("one notification on one stream", "one on each of two",
-							"a change notification came %d times while one stream was open, and as often on each of two: %s",
+							"a change notification was sent %d times on one stream, and as often on each of two: %s",
 							n, wire.Clip(one.raw, 200))
 					}
 				}

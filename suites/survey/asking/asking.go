@@ -42,7 +42,7 @@ func (a Trigger) Requests(method string) bool { return len(a.RequestsOf(method))
 
 // RequestsOf returns the requests of one method that the request brought about.
 func (a Trigger) RequestsOf(method string) []check.InputRequest {
-	return slices.DeleteFunc(slices.Clone(a.requests), func(ask check.InputRequest) bool { return ask.Method != method })
+	return slices.DeleteFunc(slices.Clone(a.requests), func(r check.InputRequest) bool { return r.Method != method })
 }
 
 // Bounds of the requests that are repeated to find out which of them are triggers, and
@@ -157,8 +157,8 @@ func repeatableParams(m wire.Message) check.Params {
 func triggersOfRounds(t *check.T) []Trigger {
 	var out []Trigger
 	for _, x := range Uses(t) {
-		if x.requests = check.InputRequests(wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}); len(x.requests) > 0 &&
-			len(out) < MaxTriggers {
+		answer := wire.Entry{Frame: wire.Frame{From: wire.Server}, Message: x.answer}
+		if x.requests = check.InputRequests(answer); len(x.requests) > 0 && len(out) < MaxTriggers {
 			out = append(out, x.Trigger)
 		}
 	}

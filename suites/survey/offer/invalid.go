@@ -83,7 +83,10 @@ func MakeInvalidArguments(tool gjson.Result, g *schema.Generator, given []string
 		}
 	}
 	return slices.DeleteFunc(all, func(m schema.InvalidArguments) bool {
-		return slices.Contains(dialectKeywords, m.Keyword) || slices.ContainsFunc(readings, func(s *schema.ToolSchema) bool {
+		if slices.Contains(dialectKeywords, m.Keyword) {
+			return true
+		}
+		return slices.ContainsFunc(readings, func(s *schema.ToolSchema) bool {
 			before, err := s.Validate(m.Base)
 			after, alsoErr := s.Validate(m.JSON)
 			return err != nil || alsoErr != nil || !slices.ContainsFunc(after, func(v schema.Violation) bool {

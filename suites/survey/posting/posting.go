@@ -115,7 +115,7 @@ func RequireServerStatus(t *check.T, x *check.Exchange) *check.Exchange {
 // a server on the loopback interface.
 func RequireServerRefusal(t *check.T, a Posted) Posted {
 	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !check.IsLoopback(t.HTTP().URL()) {
-		t.NotObserved("an intermediary may have refused the request, which was answered with "+check.Describe(a.Exchange),
+		t.NotObserved("an intermediary may have refused the request, answered with "+check.Describe(a.Exchange),
 			"give a URL with localhost or 127.0.0.1")
 	}
 	return a
@@ -268,8 +268,9 @@ func ProbeHandshake(t *check.T) HandshakeSupport {
 			}
 			e.Served = true
 			agreed := spec.Revision(m.Result().Get("protocolVersion").String())
-			e.WithoutVersionHeader = e.WithoutVersionHeader || spec.Every.Has(agreed) && !agreed.Facts().VersionHeader &&
-				!agreed.Facts().Stateless
+			if spec.Every.Has(agreed) && !agreed.Facts().VersionHeader && !agreed.Facts().Stateless {
+				e.WithoutVersionHeader = true
+			}
 		}
 		return e
 	})

@@ -147,7 +147,8 @@ func runAll(t *check.T) *Tasks {
 	}
 	all.Trials = append(reading, writing...)
 	for _, c := range all.Cancelled {
-		t.Try("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String())) // for judges of the final status
+		// Judges examine whether the status is still the same.
+		t.Try("tasks/get", TaskParams(c.created.Message.Result().Get("task.taskId").String()))
 	}
 	if t.Declares("tasks.list") {
 		all.List = offer.WalkNow(t, TasksList)

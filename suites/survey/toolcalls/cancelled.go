@@ -32,15 +32,15 @@ func (w *Cancellation) RequireNoAnswer(t *check.T) {
 // two recommendations then contradict each other.
 func EndIfOverHTTP(t *check.T, answer wire.Entry) {
 	if t.Transport() == transport.HTTP {
-		t.NotObserved("over HTTP the stream of a request should end with a response; the cancelled call was answered with "+
-			answer.Message.Summary(), "")
+		t.NotObserved("over HTTP the stream of a request should end with a response; the cancelled call was answered "+
+			"with "+answer.Message.Summary(), "")
 	}
 }
 
 // EndAsIgnored ends the body because the cancellation had no effect.
 func (w *Cancellation) EndAsIgnored(t *check.T) {
-	t.NotObserved(fmt.Sprintf("a cancelled call of %q ran to its end and was answered, as is allowed if the server cannot cancel it",
-		w.Tool), "")
+	t.NotObserved(fmt.Sprintf(
+		"a cancelled call of %q ran to its end and was answered, as a server may do that cannot cancel it", w.Tool), "")
 }
 
 // RequireNoReports fails the check if progress of the cancelled call was still
@@ -53,8 +53,8 @@ func (w *Cancellation) RequireNoReports(t *check.T, expected string) {
 	here := t.Sessions().Use(w.In)
 	here.Mark(here.Frames(late[len(late)-1])[0])
 	here.Fail(expected, fmt.Sprintf("%d reports", len(late)),
-		"a call of %q was cancelled; after the server had read the cancellation, %d more reports of progress arrived", w.Tool,
-		len(late))
+		"a call of %q was cancelled; after the server had read the cancellation, %d more reports of progress arrived",
+		w.Tool, len(late))
 }
 
 // A Run is one call of a tool that takes some time.

@@ -59,7 +59,8 @@ func ProgressOf(j *check.J) *ProgressTokens {
 			if e.Truncated {
 				continue
 			}
-			if e.From != j.Of && p.firstUnreadable < 0 && !e.Message.IsIdentifiable() && MentionsWord(e, "progresstoken") {
+			if e.From != j.Of && p.firstUnreadable < 0 && !e.Message.IsIdentifiable() &&
+				MentionsWord(e, "progresstoken") {
 				p.firstUnreadable = e.Index
 			}
 			for _, m := range e.Message.Elements() {
@@ -153,8 +154,9 @@ func untypedKey(token gjson.Result) string {
 // differs only in its type: that token was given, and nothing was reported under it.
 func (p *ProgressTokens) MayMeanOtherType(r ProgressReport) bool {
 	for key, uses := range p.Uses {
-		alike := key != TokenKey(r.Token) && untypedKey(uses[0].Request.Params().Get("_meta.progressToken")) == untypedKey(r.Token)
-		if alike && !slices.ContainsFunc(p.Reports, func(other ProgressReport) bool {
+		given := uses[0].Request.Params().Get("_meta.progressToken")
+		isAlike := key != TokenKey(r.Token) && untypedKey(given) == untypedKey(r.Token)
+		if isAlike && !slices.ContainsFunc(p.Reports, func(other ProgressReport) bool {
 			return TokenKey(other.Token) == key
 		}) {
 			return true

@@ -61,8 +61,8 @@ func ClientSessionOf(t *wire.Transcript) ClientSession {
 		s.Rev, s.Spoken = agreed, true
 		return s
 	default:
-		s.Why = fmt.Sprintf("the client offered %s and did nothing more after the server answered %s", wire.Clip(offered, 40),
-			wire.Clip(version, 40))
+		s.Why = fmt.Sprintf("the client offered %s and did nothing more after the server answered %s",
+			wire.Clip(offered, 40), wire.Clip(version, 40))
 	}
 	if rev, err := spec.ParseRevision(offered); err == nil && !rev.Facts().Stateless {
 		s.Rev = rev

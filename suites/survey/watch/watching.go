@@ -167,7 +167,8 @@ func (o *Observer) ChangesAfter(tool string) (changes []Change, trigger bool) {
 			continue
 		}
 		if again := offer.WalkNow(o.t, listsByName()[list]); mayBeSameList(after, again) {
-			changes = append(changes, Change{Notice{List: list}, tool, after.Last, o.awaitNotice(from, Notice{List: list})})
+			notice := Notice{List: list}
+			changes = append(changes, Change{notice, tool, after.Last, o.awaitNotice(from, notice)})
 		}
 	}
 	for uri, after := range o.contents {
