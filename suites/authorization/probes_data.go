@@ -15,12 +15,13 @@ import (
 // dataProbes returns the probes of what the server sends to which user: cached
 // results, resources and pages for authorization.
 func dataProbes() []check.Check {
-	all := []check.Check{
+	return []check.Check{
 		{
 			ID:    "authorization.caching.public.shared",
 			Says:  "a result that is public is the same for two users",
 			Level: spec.Must,
 			In:    spec.Stateless,
+			On:    transport.OnHTTP,
 			Rules: []string{"caching-public-aware"},
 			Idle:  "no public result stays the same for one user",
 			// A result may change by itself: only one that the first user gets twice is
@@ -52,6 +53,7 @@ func dataProbes() []check.Check {
 			Says:  "the server does not let a user read a resource of another user",
 			Level: spec.Must,
 			In:    spec.Stateless,
+			On:    transport.OnHTTP,
 			Rules: []string{"caching-access-control"},
 			Idle:  "the first user could not read the private resources either",
 			Probe: func(t *check.T) {
@@ -80,6 +82,7 @@ func dataProbes() []check.Check {
 			Says:  "the server does not send a client without a token to a page by elicitation",
 			Level: spec.Must,
 			In:    scoping,
+			On:    transport.OnHTTP,
 			Rules: []string{"elicitation-not-for-mcp-auth"},
 			Idle:  "no request without a token was answered",
 			Probe: func(t *check.T) {
@@ -102,10 +105,6 @@ func dataProbes() []check.Check {
 			},
 		},
 	}
-	for i := range all {
-		all[i].On = transport.OnHTTP
-	}
-	return all
 }
 
 // maxCompared bounds the resources that two users read.

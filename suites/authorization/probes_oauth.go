@@ -12,16 +12,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
+// oauthOnly is the revision whose servers are authorization servers themselves.
+var oauthOnly = spec.Only(spec.V2025_03_26)
+
 // oauthProbes returns the probes of a server as its own authorization server, which
 // it is at 2025-03-26 unless another one is deployed beside it (basic/authorization
 // of 2025-03-26). What leaves something on the server, such as a registered client,
 // is done on the loopback interface alone.
 func oauthProbes() []check.Check {
-	all := []check.Check{
+	return []check.Check{
 		{
 			ID:    "authorization.server.metadata",
 			Says:  "a protected server publishes the metadata of its authorization server",
 			Level: spec.Should,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-server-as-metadata", "authorization-server-metadata-discovery"},
 			Idle:  noServerMetadata,
 			Probe: func(t *check.T) {
@@ -46,6 +51,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.root",
 			Says:  "the metadata of the authorization server is at the root of the host, whatever the server path",
 			Level: spec.Must,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-metadata-at-root"},
 			Idle:  noServerMetadata,
 			Probe: func(t *check.T) {
@@ -64,6 +71,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.defaults",
 			Says:  "a server without metadata of its authorization server has the endpoints at the default paths",
 			Level: spec.Must,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-server-default-uris", "authorization-server-fallback-urls"},
 			Idle:  "no default path was requested",
 			Probe: func(t *check.T) {
@@ -85,6 +94,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.https",
 			Says:  "the endpoints of the authorization server are served over https",
 			Level: spec.Must,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-as-endpoints-https"},
 			Idle:  "the metadata names no endpoint that is not on the loopback interface",
 			Hint:  deployedHint,
@@ -104,6 +115,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.redirect",
 			Says:  "the authorization endpoint does not redirect to a URI that was not registered",
 			Level: spec.Must,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-validate-redirect-uris"},
 			Idle:  "the server has no authorization endpoint",
 			Probe: func(t *check.T) {
@@ -132,6 +145,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.registration",
 			Says:  "the authorization server lets a client register itself",
 			Level: spec.Should,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-dcr"},
 			Idle:  "no client tried to register itself",
 			Probe: func(t *check.T) {
@@ -153,6 +168,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.pkce",
 			Says:  "the authorization server exchanges a code for a token with its verifier, and not without",
 			Level: spec.Must,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-oauth21"},
 			Idle:  "no code was exchanged",
 			Probe: func(t *check.T) {
@@ -180,6 +197,8 @@ func oauthProbes() []check.Check {
 			ID:    "authorization.server.rotation",
 			Says:  "the authorization server accepts a refresh token once",
 			Level: spec.Should,
+			In:    oauthOnly,
+			On:    onWeb,
 			Rules: []string{"authorization-token-rotation"},
 			Idle:  "the server issued no refresh token",
 			// A server may accept the old token for a while, as the answer may be lost.
@@ -207,10 +226,6 @@ func oauthProbes() []check.Check {
 			},
 		},
 	}
-	for i := range all {
-		all[i].In, all[i].On = spec.Only(spec.V2025_03_26), onWeb
-	}
-	return all
 }
 
 const noServerMetadata = "no metadata of an authorization server was found"

@@ -13,18 +13,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/taskcalls"
 )
 
+// sessionRules are the revisions with rules on sessions of users.
+var sessionRules = spec.Between(spec.V2025_06_18, spec.V2025_11_25)
+
 // userProbes returns the probes of what belongs to one user (sessions, request
 // states, tasks) and of requests without a token that follow requests with one.
 // Between 2025-06-18 and 2025-11-25 a guide has the rules for sessions
 // (tutorials/security/security_best_practices, basic/security_best_practices).
 func userProbes() []check.Check {
-	sessionRules := spec.Between(spec.V2025_06_18, spec.V2025_11_25)
-	all := []check.Check{
+	return []check.Check{
 		{
 			ID:    "authorization.requests.verified",
 			Says:  "the server refuses each request without a token, also after requests with the token",
 			Level: spec.Must,
 			In:    binding,
+			On:    transport.OnHTTP,
 			Rules: []string{"security-verify-all-requests"},
 			Idle:  "no request without a token was sent after one with the token",
 			// authorization.session.authentication judges the requests of a session; here are the
@@ -49,6 +52,7 @@ func userProbes() []check.Check {
 			Says:  "the server refuses a request with the id of a session and without a token",
 			Level: spec.Must,
 			In:    sessionRules,
+			On:    transport.OnHTTP,
 			Rules: []string{"security-no-session-authentication"},
 			Idle:  "no such request was sent",
 			Probe: func(t *check.T) {
@@ -65,6 +69,7 @@ func userProbes() []check.Check {
 			Says:  "the server refuses a request with the id of another user's session",
 			Level: spec.Should,
 			In:    sessionRules,
+			On:    transport.OnHTTP,
 			Rules: []string{"security-session-id-user-binding"},
 			Idle:  "no such request was sent",
 			Probe: func(t *check.T) {
@@ -81,6 +86,7 @@ func userProbes() []check.Check {
 			Says:  "the server refuses a request with a requestState and without a token",
 			Level: spec.Must,
 			In:    spec.Stateless,
+			On:    transport.OnHTTP,
 			Rules: []string{"security-handle-not-authentication"},
 			Idle:  "no such request was sent",
 			Probe: func(t *check.T) {
@@ -100,6 +106,7 @@ func userProbes() []check.Check {
 			Says:  "the server does not accept a requestState from another user",
 			Level: spec.Should,
 			In:    spec.Stateless,
+			On:    transport.OnHTTP,
 			Rules: []string{"mrtr-request-state-bound-principal", "security-handle-user-binding"},
 			Idle:  "no request that carries a requestState succeeds for its own user",
 			// The other user retries first, since a requestState may be valid once. Its refusal
@@ -124,6 +131,7 @@ func userProbes() []check.Check {
 			Says:  "the server refuses requests for a task of another user",
 			Level: spec.Must,
 			In:    offer.TaskRevisions,
+			On:    transport.OnHTTP,
 			Needs: "tasks",
 			Rules: []string{"tasks-bind-authorization-context", "tasks-reject-foreign-context"},
 			Idle:  "no task was requested by another user",
@@ -148,6 +156,7 @@ func userProbes() []check.Check {
 			Says:  "the server lists a task to its own user alone",
 			Level: spec.Must,
 			In:    offer.TaskRevisions,
+			On:    transport.OnHTTP,
 			Needs: "tasks.list",
 			Rules: []string{"tasks-list-own-context-only"},
 			Idle:  "the tasks of the other user could not be listed",
@@ -173,6 +182,7 @@ func userProbes() []check.Check {
 			Says:  "a server that cannot identify its clients lists no task of another client",
 			Level: spec.Should,
 			In:    offer.TaskRevisions,
+			On:    transport.OnHTTP,
 			Needs: "tasks.list",
 			Rules: []string{"tasks-no-list-without-identity"},
 			Idle:  "the tasks of the other client could not be listed",
@@ -197,10 +207,6 @@ func userProbes() []check.Check {
 			},
 		},
 	}
-	for i := range all {
-		all[i].On = transport.OnHTTP
-	}
-	return all
 }
 
 // judgeSessionVerified judges that the server refuses notifications, GET and DELETE

@@ -14,9 +14,11 @@ import (
 // no evidence: they end with a reason of their own if the server answers no batch.
 const noBatchSent = "no batch was sent"
 
+// only is the revision that has batches.
+var only = spec.Only(spec.V2025_03_26)
+
 // probes returns the probes of basic/index#batching, which only 2025-03-26 has.
 func probes() []check.Check {
-	only := spec.Only(spec.V2025_03_26)
 	return []check.Check{
 		{
 			ID:    "batching.received",

@@ -37,6 +37,13 @@ func join(of wire.Role, lists [][]Check) []Check {
 	return all
 }
 
+// Advised returns a check for the revisions in which its rule is a SHOULD, with the id
+// "ID.advised".
+func Advised(c Check, in spec.Set) Check {
+	c.ID, c.Level, c.In = c.ID+".advised", spec.Should, in
+	return c
+}
+
 // A ClientCopy names a judge of servers whose rule also binds clients.
 type ClientCopy struct {
 	ID   string   // of the judge of servers

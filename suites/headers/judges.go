@@ -12,11 +12,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
+const noAnnotation = "no tool has an x-mcp-header"
+
 // judges returns the judges of the annotations x-mcp-header
 // (basic/transports/streamable-http#schema-extension). They are in the definitions of
 // tools, over whatever transport these are listed.
 func judges() []check.Check {
-	const noAnnotation = "no tool has an x-mcp-header"
 	return []check.Check{
 		{
 			ID:    "headers.annotation.empty",

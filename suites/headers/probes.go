@@ -20,10 +20,11 @@ func probes() []check.Check {
 	return slices.Concat(methodProbes(), nameProbes(), syntaxProbes(), refusalProbes(), argumentProbes())
 }
 
+const notAnswered = "the server did not answer the request"
+
 // methodProbes returns the probes of MCP-Protocol-Version, Mcp-Method and the case of
 // names and values.
 func methodProbes() []check.Check {
-	const notAnswered = "the server did not answer the request"
 	return []check.Check{
 		{
 			ID: "headers.version.missing",

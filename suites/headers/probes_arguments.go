@@ -14,14 +14,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
+const (
+	noArgument = "no tool that could be called has such an argument with x-mcp-header"
+	allowTools = "allow tools that are not read-only: --allow-tools NAME,…"
+)
+
 // argumentProbes returns the probes of the headers Mcp-Param-*, which repeat
 // arguments of tools
 // (basic/transports/streamable-http#custom-headers-from-tool-parameters).
 func argumentProbes() []check.Check {
-	const (
-		noArgument = "no tool that could be called has such an argument with x-mcp-header"
-		allowTools = "allow tools that are not read-only: --allow-tools NAME,…"
-	)
 	return []check.Check{
 		{
 			ID:    "headers.argument.mismatch",

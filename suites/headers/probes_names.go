@@ -11,10 +11,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
 )
 
+const noName = "no request with a name was answered"
+
 // nameProbes returns the probes of Mcp-Name, which repeats the name of a tool or
 // prompt, or the URI of a resource.
 func nameProbes() []check.Check {
-	const noName = "no request with a name was answered"
 	return []check.Check{
 		{
 			ID:    "headers.name.missing",

@@ -19,10 +19,12 @@ const (
 	noEndpointEvent = "no stream of a session has an endpoint event"
 )
 
+// only is the revision that has the transport HTTP+SSE.
+var only = spec.Only(spec.V2024_11_05)
+
 // judges returns the judges of basic/transports#http-with-sse of 2024-11-05. They
 // judge the stream that the session was opened with.
 func judges() []check.Check {
-	only := spec.Only(spec.V2024_11_05)
 	return []check.Check{
 		{
 			ID:    "http-sse.stream.opened",

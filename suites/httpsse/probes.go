@@ -18,7 +18,6 @@ import (
 // probes returns the probes of basic/transports#http-with-sse of 2024-11-05, and of
 // #backwards-compatibility of later revisions.
 func probes() []check.Check {
-	only := spec.Only(spec.V2024_11_05)
 	return []check.Check{
 		{
 			ID:    "http-sse.post.taken",

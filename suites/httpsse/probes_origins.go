@@ -15,7 +15,6 @@ import (
 // originProbes returns the probes of what a server on the loopback interface accepts
 // (basic/transports#security-warning-1 of 2024-11-05).
 func originProbes() []check.Check {
-	only := spec.Only(spec.V2024_11_05)
 	return []check.Check{
 		{
 			ID:    "http-sse.origin.stream",

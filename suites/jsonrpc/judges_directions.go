@@ -14,35 +14,6 @@ import (
 // (schema.ts#ServerRequest, schema.ts#ServerNotification). Methods of no revision
 // belong to vendors and extensions: they are noted.
 func directionJudges() []check.Check {
-	ofRevision := check.Check{
-		ID:    "jsonrpc.methods.revision",
-		Says:  "the server sends no request or notification that only other revisions have",
-		Level: spec.Must,
-		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
-		Rules: []string{"versioning-respect-negotiated"},
-		Idle:  "the server sent no request or notification of any revision",
-		Judge: func(j *check.J) {
-			check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
-				side := serverRequests
-				switch s.Message.Kind {
-				case wire.Request:
-				case wire.Notification:
-					side = serverNotifications
-				default:
-					return false
-				}
-				in := revisionsWith(side, s.Message.Method())
-				if in != 0 && !in.Has(j.Rev) {
-					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev,
-						in)
-				}
-				return in != 0
-			})
-		},
-	}
-	advised := ofRevision
-	advised.ID, advised.Level = "jsonrpc.methods.revision.advised", spec.Should
-	advised.In = spec.Until(spec.V2025_03_26)
 	return []check.Check{
 		{
 			ID:    "jsonrpc.methods.notifications",
@@ -73,8 +44,38 @@ func directionJudges() []check.Check {
 				})
 			},
 		},
-		ofRevision,
-		advised,
+		revisionJudge(),
+		check.Advised(revisionJudge(), spec.Until(spec.V2025_03_26)),
+	}
+}
+
+// revisionJudge returns the judge of methods of other revisions.
+func revisionJudge() check.Check {
+	return check.Check{
+		ID:    "jsonrpc.methods.revision",
+		Says:  "the server sends no request or notification that only other revisions have",
+		Level: spec.Must,
+		In:    spec.Between(spec.V2025_06_18, spec.V2025_11_25),
+		Rules: []string{"versioning-respect-negotiated"},
+		Idle:  "the server sent no request or notification of any revision",
+		Judge: func(j *check.J) {
+			check.Each(j, transcript.Messages(j), func(s transcript.Message) bool {
+				side := serverRequests
+				switch s.Message.Kind {
+				case wire.Request:
+				case wire.Notification:
+					side = serverNotifications
+				default:
+					return false
+				}
+				in := revisionsWith(side, s.Message.Method())
+				if in != 0 && !in.Has(j.Rev) {
+					j.Fail(s.Entry, "the server sent %s, which %s does not have (%s does)", s.Message.Method(), j.Rev,
+						in)
+				}
+				return in != 0
+			})
+		},
 	}
 }
 

@@ -20,36 +20,6 @@ func messageJudges() []check.Check {
 
 // envelopeJudges returns the judges of what all messages have in common.
 func envelopeJudges() []check.Check {
-	noBatch := check.Check{
-		ID:    "jsonrpc.batch.none",
-		Says:  "no array is sent as a message, since the revision has no batches",
-		Level: spec.Must,
-		In:    spec.Since(spec.V2025_06_18),
-		Rules: []string{"jsonrpc-no-batch-arrays"},
-		Idle:  noMessage,
-		// An array that may answer one of ours is left out in 2024-11-05 and 2026-07-28,
-		// which do not state how an array is answered. The revisions between require no
-		// array as an answer either way.
-		Judge: func(j *check.J) {
-			received := false
-			check.Each(j, j.Entries(), func(e wire.Entry) bool {
-				isArray := e.Message.Kind == wire.Batch
-				switch {
-				case e.From != j.Of:
-					received = received || isArray
-					return false
-				case isArray && received && (j.Facts.Stateless || !j.Facts.UTF8):
-					return false
-				case isArray:
-					j.Fail(e, "an array of %d messages was sent", len(e.Message.Elements()))
-				}
-				return isMessage(e.Message)
-			})
-		},
-	}
-	advised := noBatch
-	advised.ID, advised.Level, advised.In = "jsonrpc.batch.none.advised", spec.Should, spec.Only(spec.V2024_11_05)
-	advised.Says = "no array is sent as a message, since the message type of the revision has none"
 	return []check.Check{
 		{
 			ID:    "jsonrpc.message.shape",
@@ -99,8 +69,47 @@ func envelopeJudges() []check.Check {
 				})
 			},
 		},
-		noBatch,
-		advised,
+		batchJudge(),
+		advisedBatchJudge(),
+	}
+}
+
+// advisedBatchJudge returns the judge of arrays in 2024-11-05, which only its message type
+// excludes.
+func advisedBatchJudge() check.Check {
+	c := check.Advised(batchJudge(), spec.Only(spec.V2024_11_05))
+	c.Says = "no array is sent as a message, since the message type of the revision has none"
+	return c
+}
+
+// batchJudge returns the judge of arrays in revisions without batches.
+func batchJudge() check.Check {
+	return check.Check{
+		ID:    "jsonrpc.batch.none",
+		Says:  "no array is sent as a message, since the revision has no batches",
+		Level: spec.Must,
+		In:    spec.Since(spec.V2025_06_18),
+		Rules: []string{"jsonrpc-no-batch-arrays"},
+		Idle:  noMessage,
+		// An array that may answer one of ours is left out in 2024-11-05 and 2026-07-28,
+		// which do not state how an array is answered. The revisions between require no
+		// array as an answer either way.
+		Judge: func(j *check.J) {
+			received := false
+			check.Each(j, j.Entries(), func(e wire.Entry) bool {
+				isArray := e.Message.Kind == wire.Batch
+				switch {
+				case e.From != j.Of:
+					received = received || isArray
+					return false
+				case isArray && received && (j.Facts.Stateless || !j.Facts.UTF8):
+					return false
+				case isArray:
+					j.Fail(e, "an array of %d messages was sent", len(e.Message.Elements()))
+				}
+				return isMessage(e.Message)
+			})
+		},
 	}
 }
 

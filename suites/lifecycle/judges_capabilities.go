@@ -15,42 +15,6 @@ import (
 // capabilityJudges returns the judges of what the server declares, and of what it
 // requests of a client that declares less.
 func capabilityJudges() []check.Check {
-	undeclared := check.Check{
-		ID:    "lifecycle.capabilities.undeclared",
-		Says:  "the server sends no request that needs a client capability which was not declared",
-		Level: spec.Must,
-		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
-		Rules: []string{
-			"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
-			"elicitation-requires-client-capability",
-		},
-		Idle: "the server answered no request after initialize",
-		// lifecycle.opening.first judges requests before the answer to initialize. After
-		// it, each answer is an occasion on which the server kept the rule.
-		Judge: func(j *check.J) {
-			open := false
-			for _, e := range j.Sent() {
-				switch m := e.Message; {
-				case m.Kind == wire.Result && !open:
-					r, ok := j.RequestOf(e)
-					open = ok && r.Message.Method() == "initialize"
-				case m.Kind == wire.Request && open:
-					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
-						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
-					}
-				case m.IsResponse() && open:
-					j.Saw()
-				}
-			}
-		},
-	}
-	advised := undeclared
-	advised.ID, advised.Level = "lifecycle.capabilities.undeclared.advised", spec.Should
-	advised.In = spec.Until(spec.V2025_03_26)
-	advised.Rules = []string{
-		"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
-		"roots-server-checks-capability",
-	}
 	return []check.Check{
 		{
 			ID:    "lifecycle.capabilities.types",
@@ -75,8 +39,8 @@ func capabilityJudges() []check.Check {
 				})
 			},
 		},
-		undeclared,
-		advised,
+		undeclaredJudge(),
+		advisedUndeclaredJudge(),
 		{
 			ID:    "lifecycle.input.declared",
 			Says:  "a result asks for no input whose capability its own request did not declare",
@@ -132,6 +96,50 @@ func capabilityJudges() []check.Check {
 					return true
 				})
 			},
+		},
+	}
+}
+
+// advisedUndeclaredJudge returns the judge of the revisions in which the rule is a SHOULD
+// and elicitation does not exist.
+func advisedUndeclaredJudge() check.Check {
+	c := check.Advised(undeclaredJudge(), spec.Until(spec.V2025_03_26))
+	c.Rules = []string{
+		"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
+		"roots-server-checks-capability",
+	}
+	return c
+}
+
+// undeclaredJudge returns the judge of requests that need an undeclared capability.
+func undeclaredJudge() check.Check {
+	return check.Check{
+		ID:    "lifecycle.capabilities.undeclared",
+		Says:  "the server sends no request that needs a client capability which was not declared",
+		Level: spec.Must,
+		In:    spec.Handshake & spec.Since(spec.V2025_06_18),
+		Rules: []string{
+			"lifecycle-only-negotiated-capabilities", "sampling-requires-client-capability",
+			"elicitation-requires-client-capability",
+		},
+		Idle: "the server answered no request after initialize",
+		// lifecycle.opening.first judges requests before the answer to initialize. After
+		// it, each answer is an occasion on which the server kept the rule.
+		Judge: func(j *check.J) {
+			open := false
+			for _, e := range j.Sent() {
+				switch m := e.Message; {
+				case m.Kind == wire.Result && !open:
+					r, ok := j.RequestOf(e)
+					open = ok && r.Message.Method() == "initialize"
+				case m.Kind == wire.Request && open:
+					if c := transcript.CapabilityFor(m.Method()); c != "" && !j.Declares(wire.Client, c) {
+						j.Fail(e, "the server sends %s, but the client did not declare %s", m.Method(), c)
+					}
+				case m.IsResponse() && open:
+					j.Saw()
+				}
+			}
 		},
 	}
 }

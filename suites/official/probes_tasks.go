@@ -34,15 +34,24 @@ func taskProbes() []check.Check {
 	return all
 }
 
+// The sections of the tasks extension that its checks name.
+const (
+	tasksNegotiation   = "tasks-capability-negotiation"
+	tasksDispatch      = "tasks-dispatch-and-envelope"
+	tasksLifecycle     = "tasks-lifecycle"
+	tasksFields        = "tasks-wire-fields"
+	tasksInput         = "tasks-mrtr-input"
+	tasksNotifications = "tasks-status-notifications"
+)
+
 // taskDeclarationProbes returns the probes of the declaration of the extension and of
 // requests that create no task.
 func taskDeclarationProbes() []check.Check {
-	const negotiation, dispatch = "tasks-capability-negotiation", "tasks-dispatch-and-envelope"
 	return []check.Check{
 		{
 			ID:   "official.tasks.declared",
 			Says: "a server with the tools of the tasks extension declares it, not the capability tasks of 2025-11-25",
-			Spec: negotiation,
+			Spec: tasksNegotiation,
 			Idle: "server/discover was not answered",
 			Probe: func(t *check.T) {
 				capabilities := t.Opening().Capabilities
@@ -60,7 +69,7 @@ func taskDeclarationProbes() []check.Check {
 		{
 			ID:   "official.tasks.methods.undeclared",
 			Says: "tasks/get, tasks/update and tasks/cancel return -32021 if the client does not declare the extension",
-			Spec: negotiation,
+			Spec: tasksNegotiation,
 			Idle: "no request about a task was sent",
 			Probe: func(t *check.T) {
 				requireTasksExtension(t)
@@ -77,7 +86,7 @@ func taskDeclarationProbes() []check.Check {
 		{
 			ID:   "official.tasks.call.undeclared",
 			Says: "slow_compute returns its result, not a task, if the client does not declare the extension",
-			Spec: negotiation,
+			Spec: tasksNegotiation,
 			Idle: noCall,
 			Probe: func(t *check.T) {
 				requireTasksExtension(t)
@@ -117,7 +126,7 @@ func taskDeclarationProbes() []check.Check {
 		{
 			ID:   "official.tasks.legacy-param",
 			Says: "greet ignores the parameter task of 2025-11-25 and returns its result at once",
-			Spec: dispatch,
+			Spec: tasksDispatch,
 			Idle: noCall,
 			Probe: func(t *check.T) {
 				params := callParamsWithTasks(t, "greet", check.Params{"name": "World"})
@@ -129,7 +138,7 @@ func taskDeclarationProbes() []check.Check {
 		{
 			ID:   "official.tasks.removed",
 			Says: "tasks/result and tasks/list return error -32601",
-			Spec: dispatch,
+			Spec: tasksDispatch,
 			Idle: "no removed method was called",
 			Probe: func(t *check.T) {
 				m := t.Request("tasks/result", paramsWithTasks(t, check.Params{"taskId": "mcpcheck-no-task"}))
@@ -142,7 +151,7 @@ func taskDeclarationProbes() []check.Check {
 		{
 			ID:   "official.tasks.id.unknown",
 			Says: "tasks/get of a task that does not exist returns error -32602",
-			Spec: dispatch,
+			Spec: tasksDispatch,
 			Idle: "tasks/get was not called",
 			Probe: func(t *check.T) {
 				verifyUnknownTask(t, nil)

@@ -19,12 +19,11 @@ import (
 // are those of SEP-2663 (task status notifications). It has no keyword for their
 // contents, and a server that sends none breaks no rule.
 func taskInputProbes() []check.Check {
-	const input, notifications = "tasks-mrtr-input", "tasks-status-notifications"
 	return []check.Check{
 		{
 			ID:   "official.tasks.input.asked",
 			Says: "confirm_delete becomes a task that requires input and requests it in inputRequests",
-			Spec: input,
+			Spec: tasksInput,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				verifyTaskInput(t, nil)
@@ -34,7 +33,7 @@ func taskInputProbes() []check.Check {
 		{
 			ID:   "official.tasks.input.answered",
 			Says: "tasks/update returns an empty result, and confirm_delete completes with the answer",
-			Spec: input,
+			Spec: tasksInput,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startTask(t, "confirm_delete", check.Params{"filename": "mcpcheck.txt"})
@@ -49,7 +48,7 @@ func taskInputProbes() []check.Check {
 		{
 			ID:   "official.tasks.input.partly",
 			Says: "multi_input requests two inputs, after one answer still the other, and then completes",
-			Spec: input,
+			Spec: tasksInput,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := mustStartTask(t, "multi_input", check.Params{})
@@ -100,7 +99,7 @@ func taskInputProbes() []check.Check {
 			ID:    "official.tasks.notifications",
 			Says:  "a client that subscribed to a task receives a notification of its end that agrees with tasks/get",
 			Level: spec.Should,
-			Spec:  notifications,
+			Spec:  tasksNotifications,
 			Idle:  noTask,
 			Probe: func(t *check.T) {
 				c := startTask(t, "confirm_delete", check.Params{"filename": "mcpcheck.txt"})
@@ -131,7 +130,7 @@ func taskInputProbes() []check.Check {
 		{
 			ID:   "official.tasks.notifications.undeclared",
 			Says: "subscriptions/listen for a task returns error -32021 if the client does not declare the extension",
-			Spec: notifications,
+			Spec: tasksNotifications,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 60)

@@ -14,12 +14,11 @@ import (
 // taskLifecycleProbes returns the probes of the creation, the states and the end of a
 // task.
 func taskLifecycleProbes() []check.Check {
-	const lifecycle, dispatch, fields = "tasks-lifecycle", "tasks-dispatch-and-envelope", "tasks-wire-fields"
 	return []check.Check{
 		{
 			ID:   "official.tasks.created",
 			Says: "slow_compute becomes a task, and the members of the task are members of the result",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := mustStartTask(t, "slow_compute", check.Params{"seconds": 60, "label": "mcpcheck"})
@@ -40,7 +39,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.immediate",
 			Says: "slow_compute with 0 seconds becomes a task or returns its content",
-			Spec: dispatch,
+			Spec: tasksDispatch,
 			Idle: noCall,
 			Probe: func(t *check.T) {
 				r := callWithTasks(t, "slow_compute", check.Params{"seconds": 0, "label": "mcpcheck"})
@@ -57,7 +56,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.working",
 			Says: "tasks/get returns the task of slow_compute with status working right after its creation",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 60)
@@ -72,7 +71,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.completed",
 			Says: "the task of slow_compute completes, and each tasks/get then returns its result",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 1)
@@ -89,7 +88,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.tool-error",
 			Says: "failing_job becomes a task that completes with a result with isError",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				task := mustStartTask(t, "failing_job", check.Params{}).mustEnd("completed")
@@ -103,7 +102,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.protocol-error",
 			Says: "protocol_error_job becomes a task that fails with an error and without a result",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				task := mustStartTask(t, "protocol_error_job", check.Params{}).mustEnd("failed")
@@ -119,7 +118,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.cancel.acknowledged",
 			Says: "tasks/cancel returns an empty result, and the task of slow_compute ends",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				verifyCancelledTask(t, nil)
@@ -129,7 +128,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.cancel.ended",
 			Says: "tasks/cancel of a task that has ended returns a result",
-			Spec: lifecycle,
+			Spec: tasksLifecycle,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 1)
@@ -143,7 +142,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.fields",
 			Says: "a task has ttlMs and pollIntervalMs as integers, and not the ttl and pollInterval of 2025-11-25",
-			Spec: fields,
+			Spec: tasksFields,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 60)
@@ -165,7 +164,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.related",
 			Says: "the result of a task does not name the task in its _meta",
-			Spec: fields,
+			Spec: tasksFields,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				task, _ := startComputing(t, 1).waitUntil(taskcalls.IsFinal)
@@ -193,7 +192,7 @@ func taskLifecycleProbes() []check.Check {
 		{
 			ID:   "official.tasks.result-type",
 			Says: "the results of tasks/get, tasks/update and tasks/cancel have the resultType complete",
-			Spec: dispatch,
+			Spec: tasksDispatch,
 			Idle: noTask,
 			Probe: func(t *check.T) {
 				c := startComputing(t, 60)

@@ -19,7 +19,7 @@ const (
 // judges returns the judges of client/sampling: of requests of the server and of
 // entries of input_required results.
 func judges() []check.Check {
-	return slices.Concat(requestShapes(), declarationJudges(), toolJudges())
+	return slices.Concat(shapeJudges(), declarationJudges(), toolJudges())
 }
 
 // declarationJudges returns the judges of what a server requests only of a client that
@@ -82,12 +82,17 @@ func judgeContext(j *check.J, declared bool, why string) {
 	})
 }
 
-// requestShapes returns the judges of the shape of sampling/createMessage.
-func requestShapes() []check.Check {
-	priorities := []string{
-		"modelPreferences.costPriority", "modelPreferences.speedPriority", "modelPreferences.intelligencePriority",
-	}
-	return transcript.ShapeChecks([]transcript.ShapeCheck{
+// shapeJudges returns the judges of the shape of sampling/createMessage.
+func shapeJudges() []check.Check {
+	return transcript.ShapeChecks(requestShapes(), []string{
+		"/params/messages/*/role",       // schema.role
+		"/params/messages/*/content/**", // schema.content.*
+	})
+}
+
+// requestShapes returns the shapes of sampling/createMessage.
+func requestShapes() []transcript.ShapeCheck {
+	return []transcript.ShapeCheck{
 		{
 			Check: check.Check{
 				ID:    "sampling.request.params",
@@ -149,7 +154,10 @@ func requestShapes() []check.Check {
 				Idle:  "no sampling/createMessage has priorities",
 			},
 			Method: createMessage,
-			Has:    priorities,
+			Has: []string{
+				"modelPreferences.costPriority", "modelPreferences.speedPriority",
+				"modelPreferences.intelligencePriority",
+			},
 			Places: []string{
 				"/params/modelPreferences/costPriority", "/params/modelPreferences/speedPriority",
 				"/params/modelPreferences/intelligencePriority",
@@ -191,8 +199,5 @@ func requestShapes() []check.Check {
 			Has:    []string{"toolChoice"},
 			Places: []string{"/params/toolChoice/mode"},
 		},
-	}, []string{
-		"/params/messages/*/role",       // schema.role
-		"/params/messages/*/content/**", // schema.content.*
-	})
+	}
 }

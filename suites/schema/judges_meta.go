@@ -18,9 +18,11 @@ const (
 	usePrefix = "send a _meta key with a prefix"
 )
 
+// withGrammar are the revisions in which keys have a grammar.
+var withGrammar = spec.Since(spec.V2025_06_18)
+
 // metaJudges returns the judges of basic/index#meta.
 func metaJudges() []check.Check {
-	withGrammar := spec.Since(spec.V2025_06_18) // revisions in which keys have a grammar
 	return []check.Check{
 		{
 			ID:    "schema.meta.object",

@@ -11,16 +11,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
 )
 
+// withSessions are the revisions whose sessions have an id.
+var withSessions = spec.Handshake & spec.Since(spec.V2025_03_26)
+
 // sessionProbes returns the probes of basic/transports#session-management, which
 // 2026-07-28 removed.
 func sessionProbes() []check.Check {
-	in := spec.Handshake & spec.Since(spec.V2025_03_26)
 	return []check.Check{
 		{
 			ID:    "streamable-http.session.id.secure",
 			Says:  "the server gives each session a different id that cannot be guessed",
 			Level: spec.Should,
-			In:    in,
+			In:    withSessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-id-secure", "security-session-id-non-deterministic"},
 			Idle:  "too few sessions could be opened to compare their ids",
@@ -39,7 +41,7 @@ func sessionProbes() []check.Check {
 			ID:    "streamable-http.session.required",
 			Says:  "a server that requires a session id answers requests without one with status 400",
 			Level: spec.Should,
-			In:    in,
+			In:    withSessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-required-400"},
 			Idle:  "no request without a session id was sent",
@@ -75,7 +77,7 @@ func sessionProbes() []check.Check {
 			ID:    "streamable-http.session.ended",
 			Says:  "the server answers requests with the id of an ended session with status 404",
 			Level: spec.Must,
-			In:    in,
+			In:    withSessions,
 			On:    transport.OnHTTP,
 			Rules: []string{"streamable-http-session-terminated-404"},
 			Idle:  "no session was ended",

@@ -11,16 +11,17 @@ import (
 // basic/patterns/subscriptions, since 2026-07-28.
 func judges() []check.Check { return slices.Concat(changeJudges(), streamJudges()) }
 
+const (
+	noAcknowledgment = "the server acknowledged no subscription"
+	nothingSent      = "the server sent nothing on a stream"
+	noChange         = "the server sent no change notification on a stream"
+	declareChanges   = "declare change notifications"
+	allowChanges     = "allow a tool that changes a list or a resource: --allow-tools"
+)
+
 // streamJudges returns the judges of what a server sends on streams. A reader reads
 // the streams of a session once for all of them.
 func streamJudges() []check.Check {
-	const (
-		noAcknowledgment = "the server acknowledged no subscription"
-		nothingSent      = "the server sent nothing on a stream"
-		noChange         = "the server sent no change notification on a stream"
-		declareChanges   = "declare change notifications"
-		allowChanges     = "allow a tool that changes a list or a resource: --allow-tools"
-	)
 	return []check.Check{
 		{
 			ID:    "subscriptions.ack.first",

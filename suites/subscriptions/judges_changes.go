@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -11,14 +12,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 )
 
+const (
+	noUpdate     = "the server sent no " + transcript.UpdatedMethod
+	allowUpdates = "allow a tool that changes a resource: --allow-tools"
+)
+
 // changeJudges returns the judges of the change notifications of the pages
 // server/prompts and server/resources.
 func changeJudges() []check.Check {
-	const (
-		noUpdate     = "the server sent no " + transcript.UpdatedMethod
-		allowUpdates = "allow a tool that changes a resource: --allow-tools"
-	)
-	var out []check.Check
+	undeclared := undeclaredUpdateJudge()
+	return slices.Concat(undeclaredListJudges(),
+		[]check.Check{undeclared, check.Advised(undeclared, spec.Until(spec.V2025_03_26))}, updateJudges())
+}
+
+// undeclaredListJudges returns the judges of list_changed without the capability for it.
+func undeclaredListJudges() (out []check.Check) {
 	for _, list := range []string{"prompts", "resources"} {
 		method, feature := "notifications/"+list+"/list_changed", list+".listChanged"
 		c := check.Check{
@@ -32,9 +40,14 @@ func changeJudges() []check.Check {
 			Hint:  "allow a tool that changes the list: --allow-tools",
 			Judge: func(j *check.J) { transcript.JudgeUndeclared(j, method, feature) },
 		}
-		out = append(out, c, advised(c, spec.Every&^c.In))
+		out = append(out, c, check.Advised(c, spec.Every&^c.In))
 	}
-	undeclared := check.Check{
+	return out
+}
+
+// undeclaredUpdateJudge returns the judge of updates without the capability for them.
+func undeclaredUpdateJudge() check.Check {
+	return check.Check{
 		ID:    "subscriptions.resources.updated.undeclared",
 		Says:  "the server sends notifications/resources/updated only if it declares resources.subscribe",
 		Level: spec.Must,
@@ -44,10 +57,12 @@ func changeJudges() []check.Check {
 		Hint:  allowUpdates,
 		Judge: func(j *check.J) { transcript.JudgeUndeclared(j, transcript.UpdatedMethod, "resources.subscribe") },
 	}
-	return append(out,
-		undeclared,
-		advised(undeclared, spec.Until(spec.V2025_03_26)),
-		check.Check{
+}
+
+// updateJudges returns the judges of notifications/resources/updated.
+func updateJudges() []check.Check {
+	return []check.Check{
+		{
 			ID:    "subscriptions.resources.updated.uri",
 			Says:  "notifications/resources/updated names the resource by a string",
 			Level: spec.Must,
@@ -67,7 +82,7 @@ func changeJudges() []check.Check {
 				})
 			},
 		},
-		check.Check{
+		{
 			ID:    "subscriptions.resources.updated.subscribed",
 			Says:  "the server sends notifications/resources/updated only for resources with a subscription",
 			Level: spec.Should,
@@ -99,13 +114,7 @@ func changeJudges() []check.Check {
 				}
 			},
 		},
-	)
-}
-
-// advised returns a check for the revisions in which its rule is a SHOULD.
-func advised(c check.Check, in spec.Set) check.Check {
-	c.ID, c.Level, c.In = c.ID+".advised", spec.Should, in
-	return c
+	}
 }
 
 // A subscription is the state of a subscription by resources/subscribe.

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/changes"
 	"github.com/mcpcheck/mcpcheck/suites/survey/toolcalls"
+	"github.com/mcpcheck/mcpcheck/suites/survey/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
@@ -20,7 +21,6 @@ func probes() []check.Check { return slices.Concat(changeProbes(), streamProbes(
 // streamProbes returns the probes of how streams are opened, kept open and ended.
 // Judges judge what a server sends on them.
 func streamProbes() []check.Check {
-	const acknowledgment = "notifications/subscriptions/acknowledged"
 	return []check.Check{
 		{
 			ID:    "subscriptions.acknowledged",
@@ -36,10 +36,11 @@ func streamProbes() []check.Check {
 				case w.First.Kind == wire.Error:
 					t.NotObserved("subscriptions/listen was answered with "+w.First.Summary(), "")
 				case w.First.IsResponse():
-					t.Fail(acknowledgment, w.First.Summary(),
+					t.Fail(transcript.AcknowledgedMethod, w.First.Summary(),
 						"subscriptions/listen was answered at once, and never acknowledged")
 				case !w.Open:
-					t.Fail(acknowledgment, "nothing", "subscriptions/listen was neither acknowledged nor answered")
+					t.Fail(transcript.AcknowledgedMethod, "nothing",
+						"subscriptions/listen was neither acknowledged nor answered")
 				}
 				t.Saw()
 			},
@@ -83,10 +84,11 @@ func streamProbes() []check.Check {
 				defer w.Stop()
 				switch {
 				case w.First.Kind == wire.Error:
-					t.Fail(acknowledgment, w.First.Summary(),
+					t.Fail(transcript.AcknowledgedMethod, w.First.Summary(),
 						"a filter with no member, all of which are optional, was refused")
 				case !w.Open && !w.First.IsResponse():
-					t.Fail(acknowledgment, "nothing", "a filter with no member was neither acknowledged nor refused")
+					t.Fail(transcript.AcknowledgedMethod, "nothing",
+						"a filter with no member was neither acknowledged nor refused")
 				}
 				t.Saw()
 			},

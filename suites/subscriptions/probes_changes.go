@@ -10,13 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/survey/watch"
 )
 
+const (
+	noSubscription   = "the server accepted no subscription to a listed resource"
+	listSubscribable = "list a resource that can be subscribed to"
+)
+
 // changeProbes returns the probes of #list-changed-notification on the pages
 // server/prompts and server/resources, and of server/resources#subscriptions.
 func changeProbes() []check.Check {
-	const (
-		noSubscription   = "the server accepted no subscription to a listed resource"
-		listSubscribable = "list a resource that can be subscribed to"
-	)
 	return []check.Check{
 		{
 			ID:    "subscriptions.prompts.list-changed.sent",

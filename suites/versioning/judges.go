@@ -22,32 +22,6 @@ const (
 // judges returns the judges of basic/lifecycle#version-negotiation, and of
 // basic/versioning since 2026-07-28.
 func judges() []check.Check {
-	identifier := check.Check{
-		ID:    "versioning.identifier",
-		Says:  "the server names revisions exactly as they are published",
-		Level: spec.Must,
-		In:    spec.Stateless,
-		Rules: []string{"versioning-identifier"},
-		Idle:  "the server named no version by the name of this revision",
-		// In the stateless era only this revision is bound to its name: lists of versions
-		// may hold any other string.
-		Judge: func(j *check.J) {
-			for _, e := range j.Sent() {
-				for _, v := range namedVersions(e.Message) {
-					if v.String() == string(j.Rev) {
-						j.Saw()
-						continue
-					}
-					meant := misspelled(v.String())
-					if meant != "" && (!j.Facts.Stateless || meant == j.Rev) {
-						j.Fail(e, "the version %q is no name of %s", v.String(), meant)
-					}
-				}
-			}
-		},
-	}
-	advised := identifier
-	advised.ID, advised.Level, advised.In = "versioning.identifier.advised", spec.Should, spec.Handshake
 	return []check.Check{
 		{
 			ID:    "versioning.echo",
@@ -72,8 +46,8 @@ func judges() []check.Check {
 				})
 			},
 		},
-		identifier,
-		advised,
+		identifierJudge(),
+		check.Advised(identifierJudge(), spec.Handshake),
 		{
 			ID:    "versioning.extensions.names",
 			Says:  "the identifier of an extension has a prefix and follows the grammar of _meta keys",
@@ -110,6 +84,34 @@ func judges() []check.Check {
 					return true
 				})
 			},
+		},
+	}
+}
+
+// identifierJudge returns the judge of the names of revisions.
+func identifierJudge() check.Check {
+	return check.Check{
+		ID:    "versioning.identifier",
+		Says:  "the server names revisions exactly as they are published",
+		Level: spec.Must,
+		In:    spec.Stateless,
+		Rules: []string{"versioning-identifier"},
+		Idle:  "the server named no version by the name of this revision",
+		// In the stateless era only this revision is bound to its name: lists of versions
+		// may hold any other string.
+		Judge: func(j *check.J) {
+			for _, e := range j.Sent() {
+				for _, v := range namedVersions(e.Message) {
+					if v.String() == string(j.Rev) {
+						j.Saw()
+						continue
+					}
+					meant := misspelled(v.String())
+					if meant != "" && (!j.Facts.Stateless || meant == j.Rev) {
+						j.Fail(e, "the version %q is no name of %s", v.String(), meant)
+					}
+				}
+			}
 		},
 	}
 }
