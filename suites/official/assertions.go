@@ -1,12 +1,10 @@
 package official
 
 import (
-	"encoding/base64"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/official/contract"
 )
@@ -42,31 +40,6 @@ func mustHaveTypes(t *check.T, what string, blocks gjson.Result, types ...string
 	if !blocks.IsArray() || contract.Join(got) != contract.Join(types) {
 		t.Fail("content of type "+contract.Join(types), contract.ShortJSON(blocks),
 			"%s has content of type [%s], not [%s]", what, contract.Join(got), contract.Join(types))
-	}
-}
-
-// isPNG reports whether bytes begin as a PNG file.
-func isPNG(b []byte) bool { return strings.HasPrefix(string(b), "\x89PNG\r\n\x1a\n") }
-
-// isWAV reports whether bytes begin as a RIFF file of the kind WAVE.
-func isWAV(b []byte) bool {
-	return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WAVE"
-}
-
-// mustEncodeFile asserts that a member of a block or of contents is base64. If the
-// media type is the given one, the bytes must be a file of it.
-func mustEncodeFile(t *check.T, what string, block gjson.Result, member, mime string, ofKind func([]byte) bool) {
-	contract.MustBeNonEmpty(t, "the mimeType of "+what, block.Get("mimeType"))
-	data := block.Get(member)
-	raw, err := base64.StdEncoding.DecodeString(data.String())
-	switch {
-	case data.Type != gjson.String:
-		t.Fail("base64", contract.ShortJSON(data), "%s of %s is %s, not base64", member, what, wire.TypeName(data))
-	case err != nil:
-		t.Fail("base64", contract.ShortJSON(data), "%s of %s is not base64: %v", member, what, err)
-	case block.Get("mimeType").Str == mime && !ofKind(raw):
-		t.Fail("a file of type "+mime, contract.Quote(wire.Clip(string(raw), 16)),
-			"%s of %s is not a file of type %s", member, what, mime)
 	}
 }
 

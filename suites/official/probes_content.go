@@ -46,7 +46,7 @@ func contentProbes() []check.Check {
 				content := callTool(t, tool, check.Params{}).Get("content")
 				mustHaveTypes(t, tool, content, "audio")
 				contract.MustBeString(t, "the mimeType of "+tool, content.Get("0.mimeType"), "audio/wav")
-				mustEncodeFile(t, tool, content.Get("0"), "data", "audio/wav", isWAV)
+				contract.MustEncodeFile(t, tool, content.Get("0"), "data", "audio/wav", contract.IsWAV)
 				t.Saw()
 			},
 		},
@@ -145,7 +145,7 @@ func verifyImage(t *check.T, diff *differences) {
 	const tool = "test_image_content"
 	content := callTool(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "image")
-	mustEncodeFile(t, tool, content.Get("0"), "data", "image/png", isPNG)
+	contract.MustEncodeFile(t, tool, content.Get("0"), "data", "image/png", contract.IsPNG)
 	diff.compareText(t, "the mimeType of "+tool, content.Get("0.mimeType"), "image/png")
 }
 
@@ -164,7 +164,7 @@ func verifyMixed(t *check.T, diff *differences) {
 	const tool = "test_multiple_content_types"
 	content := callTool(t, tool, check.Params{}).Get("content")
 	mustHaveTypes(t, tool, content, "text", "image", "resource")
-	mustEncodeFile(t, "the image of "+tool, content.Get("1"), "data", "image/png", isPNG)
+	contract.MustEncodeFile(t, "the image of "+tool, content.Get("1"), "data", "image/png", contract.IsPNG)
 	diff.compareText(t, "the text of "+tool, content.Get("0.text"), "Multiple content types test:")
 	diff.compareText(t, "the mimeType of the image of "+tool, content.Get("1.mimeType"), "image/png")
 	mustBeContents(t, diff, "the resource in "+tool, content.Get("2.resource"),

@@ -153,7 +153,7 @@ func verifyStaticBinary(t *check.T, diff *differences) {
 	const uri = "test://static-binary"
 	part := readContents(t, uri)
 	contract.MustBeString(t, "the uri of "+uri, part.Get("uri"), uri)
-	mustEncodeFile(t, uri, part, "blob", "image/png", isPNG)
+	contract.MustEncodeFile(t, uri, part, "blob", "image/png", contract.IsPNG)
 	diff.compareText(t, "the mimeType of "+uri, part.Get("mimeType"), "image/png")
 }
 
@@ -238,7 +238,7 @@ func verifyPromptImage(t *check.T, diff *differences) {
 	const prompt = "test_prompt_with_image"
 	listedItem(t, offer.PromptsList, "prompt", prompt)
 	blocks := promptMessages(t, prompt, nil, "image", "text")
-	mustEncodeFile(t, prompt, blocks.Get("0"), "data", "image/png", isPNG)
+	contract.MustEncodeFile(t, prompt, blocks.Get("0"), "data", "image/png", contract.IsPNG)
 	diff.compareText(t, "the mimeType of the image of "+prompt, blocks.Get("0.mimeType"), "image/png")
 	diff.compareText(t, "the text of "+prompt, blocks.Get("1.text"), "Please analyze the image above.")
 }
