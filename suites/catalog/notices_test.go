@@ -42,188 +42,216 @@ const (
 	stranger   = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
 )
 
+const workingTask = `< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}`
+
+// progressCases are sessions in which the server breaks no rule, or in which that is not
+// known.
+var progressCases = map[string]struct {
+	id     string
+	frames []string
+	state  check.State
+}{
+	"a token that may stand in what is no JSON": {
+		"progress.token.known", []string{
+			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, stranger,
+		}, check.NotObserved,
+	},
+	"a token that stands twice": {
+		"progress.token.known", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+				`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger,
+		}, check.NotObserved,
+	},
+	"a batch": {
+		"progress.token.known", []string{
+			`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger,
+		}, check.Kept,
+	},
+	"the same number in another form": {
+		"progress.token.echoed", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
+			`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`,
+		}, check.Kept,
+	},
+	"the string of digits beside it": {
+		"progress.token.echoed", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
+			`> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`,
+			`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`,
+		}, check.Kept,
+	},
+	"a request that was cancelled": {
+		"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved,
+	},
+	"two requests with one id": {
+		"progress.ended", []string{
+			call2, strings.Replace(call1, `"id":1`, `"id":2`, 1), strings.Replace(done1, `"id":1`, `"id":2`, 1),
+			progress1,
+		}, check.NotObserved,
+	},
+	"a token that another request has": {
+		"progress.ended", []string{call1, again1, done1, progress1}, check.NotObserved,
+	},
+	"a task": {
+		"progress.ended", []string{strings.Replace(call1, `"name"`, `"task":{},"name"`, 1), workingTask, progress1},
+		check.NotObserved,
+	},
+	"a request that begins anew": {
+		"progress.increases", []string{call1, progress1, progress2, done1, again1, progress1}, check.Kept,
+	},
+	"two calls that share a token": {
+		"progress.increases", []string{call1, again1, progress1, progress1}, check.NotObserved,
+	},
+	"numbers that a double cannot tell": {
+		"progress.increases", []string{
+			call1, strings.Replace(progress1, `"progress":1`, `"progress":9007199254740992`, 1),
+			strings.Replace(progress1, `"progress":1`, `"progress":9007199254740993`, 1),
+		}, check.NotObserved,
+	},
+	"a task that still runs": {
+		"progress.task.ended", []string{call1, workingTask, progress1}, check.NotObserved,
+	},
+	"a task that ended after its report": {
+		"progress.task.ended", []string{
+			call1, workingTask, progress1, `> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t"}}`,
+			`< {"jsonrpc":"2.0","id":2,"result":{"taskId":"t","status":"completed"}}`,
+		}, check.Kept,
+	},
+}
+
 // What is not the server's doing, or cannot be told, is not held against it.
 func TestJudgesOfProgressPassOver(t *testing.T) {
-	task := `< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}`
-	for name, c := range map[string]struct {
-		id     string
-		frames []string
-		state  check.State
-	}{
-		"a token that may stand in what is no JSON": {
-			"progress.token.known", []string{
-				`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, stranger,
-			}, check.NotObserved,
-		},
-		"a token that stands twice": {
-			"progress.token.known", []string{
-				`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
-					`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger,
-			}, check.NotObserved,
-		},
-		"a batch": {
-			"progress.token.known", []string{
-				`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger,
-			}, check.Kept,
-		},
-		"the same number in another form": {
-			"progress.token.echoed", []string{
-				`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
-				`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7.0,"progress":1}}`,
-			}, check.Kept,
-		},
-		"the string of digits beside it": {
-			"progress.token.echoed", []string{
-				`> {"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":7}}}`,
-				`> {"jsonrpc":"2.0","id":2,"method":"m","params":{"_meta":{"progressToken":"7"}}}`,
-				`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"7","progress":1}}`,
-			}, check.Kept,
-		},
-		"a request that was cancelled": {
-			"progress.ended", []string{call1, progress1, cancel1, done1, progress2}, check.NotObserved,
-		},
-		"two requests with one id": {
-			"progress.ended", []string{
-				call2, strings.Replace(call1, `"id":1`, `"id":2`, 1), strings.Replace(done1, `"id":1`, `"id":2`, 1),
-				progress1,
-			}, check.NotObserved,
-		},
-		"a token that another request has": {
-			"progress.ended", []string{call1, again1, done1, progress1}, check.NotObserved,
-		},
-		"a task": {
-			"progress.ended", []string{strings.Replace(call1, `"name"`, `"task":{},"name"`, 1), task, progress1},
-			check.NotObserved,
-		},
-		"a request that begins anew": {
-			"progress.increases", []string{call1, progress1, progress2, done1, again1, progress1}, check.Kept,
-		},
-		"two calls that share a token": {
-			"progress.increases", []string{call1, again1, progress1, progress1}, check.NotObserved,
-		},
-		"numbers that a double cannot tell": {
-			"progress.increases", []string{
-				call1, strings.Replace(progress1, `"progress":1`, `"progress":9007199254740992`, 1),
-				strings.Replace(progress1, `"progress":1`, `"progress":9007199254740993`, 1),
-			}, check.NotObserved,
-		},
-		"a task that still runs": {
-			"progress.task.ended", []string{call1, task, progress1}, check.NotObserved,
-		},
-		"a task that ended after its report": {
-			"progress.task.ended", []string{
-				call1, task, progress1, `> {"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t"}}`,
-				`< {"jsonrpc":"2.0","id":2,"result":{"taskId":"t","status":"completed"}}`,
-			}, check.Kept,
-		},
-	} {
+	for name, c := range progressCases {
 		if o := told(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
 		}
 	}
 }
 
+func setLevelFrame(id, level string) string {
+	return `> {"jsonrpc":"2.0","id":` + id + `,"method":"logging/setLevel","params":{"level":"` + level + `"}}`
+}
+
+func emptyResult(id string) string { return `< {"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
+
+func pingFrame(id string) string { return `> {"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
+
+func logFrame(level string) string {
+	return `< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`
+}
+
+func callFrame(id, meta string) string {
+	return `> {"jsonrpc":"2.0","id":` + id +
+		`,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"` + meta +
+		`}}}`
+}
+
+func levelMeta(l string) string { return `,"io.modelcontextprotocol/logLevel":"` + l + `"` }
+
+func secretFrame(s string) string {
+	return `< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + s + `"}}`
+}
+
+var loggingCases = map[string]struct {
+	id     string
+	rev    spec.Revision
+	frames []string
+	state  check.State
+}{
+	"before any level was set": {"logging.threshold", spec.V2025_06_18, []string{logFrame("debug")}, check.NotObserved},
+	"right behind the answer": {
+		"logging.threshold", spec.V2025_06_18,
+		[]string{setLevelFrame("1", "error"), emptyResult("1"), logFrame("debug")}, check.NotObserved,
+	},
+	"while the level is set anew": {
+		"logging.threshold", spec.V2025_06_18, []string{
+			setLevelFrame("1", "error"), emptyResult("1"), pingFrame("2"), emptyResult("2"),
+			setLevelFrame("3", "debug"), logFrame("debug"),
+		}, check.NotObserved,
+	},
+	"a level that was refused": {
+		"logging.threshold", spec.V2025_06_18, []string{
+			setLevelFrame("1", "info"), emptyResult("1"), setLevelFrame("2", "error"),
+			`< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}`, pingFrame("3"), emptyResult("3"),
+			logFrame("info"),
+		}, check.Kept,
+	},
+	"one of two requests with one id": {
+		"logging.threshold", spec.V2025_06_18, []string{
+			setLevelFrame("1", "error"), setLevelFrame("1", "debug"), emptyResult("1"), emptyResult("1"),
+			pingFrame("2"), emptyResult("2"), logFrame("debug"),
+		}, check.NotObserved,
+	},
+	"a level within a broken line": {
+		"logging.threshold", spec.V2025_06_18, []string{
+			setLevelFrame("1", "error"), emptyResult("1"), `> {"method":"logging/setLevel","level":"debug"`,
+			pingFrame("2"), emptyResult("2"),
+			logFrame("debug"),
+		}, check.NotObserved,
+	},
+	"a request of the other era": {
+		"logging.request.opted-in", spec.V2026_07_28,
+		[]string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call"}`, logFrame("info")},
+		check.NotObserved,
+	},
+	"a session that was initialized": {
+		"logging.request.opted-in", spec.V2026_07_28,
+		[]string{`> {"jsonrpc":"2.0","id":1,"method":"initialize"}`, logFrame("info")},
+		check.NotObserved,
+	},
+	"a level within a broken request": {
+		"logging.request.opted-in", spec.V2026_07_28, []string{
+			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, logFrame("info"),
+		}, check.NotObserved,
+	},
+	"a level that is none": {
+		"logging.request.opted-in", spec.V2026_07_28, []string{callFrame("1", levelMeta("loud")), logFrame("info")},
+		check.NotObserved,
+	},
+	"the milder of two levels": {
+		"logging.request.threshold", spec.V2026_07_28, []string{
+			callFrame("1", levelMeta("error")), callFrame("2", levelMeta("debug")), logFrame("info"),
+		}, check.Kept,
+	},
+	"a call that was cancelled": {
+		"logging.request.before-answer", spec.V2026_07_28,
+		[]string{
+			callFrame("1", levelMeta("debug")), cancel1, logFrame("info"),
+		}, check.Kept,
+	},
+	"a call beside one that is answered": {
+		"logging.request.before-answer", spec.V2026_07_28,
+		[]string{
+			callFrame("1", levelMeta("debug")), callFrame("2", levelMeta("debug")), emptyResult("1"), logFrame("info"),
+		}, check.Kept,
+	},
+	"a password that is masked": {
+		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("postgres://desk:*****@db/books")},
+		check.Kept,
+	},
+	"a password that is redacted": {
+		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("postgres://desk:REDACTED@db/books")},
+		check.Kept,
+	},
+	"a URL with a port": {
+		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("GET http://localhost:8080/a@b")}, check.Kept,
+	},
+	"a certificate": {
+		"logging.message.secrets", spec.V2025_06_18,
+		[]string{secretFrame("-----BEGIN CERTIFICATE-----\\nMIIBszCCAVmgAwIBAgIUQ\\n")},
+		check.Kept,
+	},
+	"words about authorization": {
+		"logging.message.secrets", spec.V2025_06_18, []string{secretFrame("Authorization: bearer token missing")},
+		check.Kept,
+	},
+	"nothing is known of capabilities": {
+		"logging.declared", spec.V2025_06_18, []string{logFrame("info")}, check.NotObserved,
+	},
+}
+
 func TestJudgesOfLoggingPassOver(t *testing.T) {
-	set := func(id, level string) string {
-		return `> {"jsonrpc":"2.0","id":` + id + `,"method":"logging/setLevel","params":{"level":"` + level + `"}}`
-	}
-	ok := func(id string) string { return `< {"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
-	ping := func(id string) string { return `> {"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
-	log := func(level string) string {
-		return `< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"` + level + `","data":1}}`
-	}
-	call := func(id, meta string) string {
-		return `> {"jsonrpc":"2.0","id":` + id +
-			`,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"` + meta +
-			`}}}`
-	}
-	level := func(l string) string { return `,"io.modelcontextprotocol/logLevel":"` + l + `"` }
-	secret := func(s string) string {
-		return `< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + s + `"}}`
-	}
-	old, now := spec.V2025_06_18, spec.V2026_07_28
-	for name, c := range map[string]struct {
-		id     string
-		rev    spec.Revision
-		frames []string
-		state  check.State
-	}{
-		"before any level was set": {"logging.threshold", old, []string{log("debug")}, check.NotObserved},
-		"right behind the answer": {
-			"logging.threshold", old, []string{set("1", "error"), ok("1"), log("debug")}, check.NotObserved,
-		},
-		"while the level is set anew": {
-			"logging.threshold", old, []string{
-				set("1", "error"), ok("1"), ping("2"), ok("2"), set("3", "debug"), log("debug"),
-			}, check.NotObserved,
-		},
-		"a level that was refused": {
-			"logging.threshold", old, []string{
-				set("1", "info"), ok("1"), set("2", "error"),
-				`< {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}`, ping("3"), ok("3"),
-				log("info"),
-			}, check.Kept,
-		},
-		"one of two requests with one id": {
-			"logging.threshold", old, []string{
-				set("1", "error"), set("1", "debug"), ok("1"), ok("1"), ping("2"), ok("2"), log("debug"),
-			}, check.NotObserved,
-		},
-		"a level within a broken line": {
-			"logging.threshold", old, []string{
-				set("1", "error"), ok("1"), `> {"method":"logging/setLevel","level":"debug"`, ping("2"), ok("2"),
-				log("debug"),
-			}, check.NotObserved,
-		},
-		"a request of the other era": {
-			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"tools/call"}`, log("info")},
-			check.NotObserved,
-		},
-		"a session that was initialized": {
-			"logging.request.opted-in", now, []string{`> {"jsonrpc":"2.0","id":1,"method":"initialize"}`, log("info")},
-			check.NotObserved,
-		},
-		"a level within a broken request": {
-			"logging.request.opted-in", now, []string{
-				`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"`, log("info"),
-			}, check.NotObserved,
-		},
-		"a level that is none": {
-			"logging.request.opted-in", now, []string{call("1", level("loud")), log("info")}, check.NotObserved,
-		},
-		"the milder of two levels": {
-			"logging.request.threshold", now, []string{
-				call("1", level("error")), call("2", level("debug")), log("info"),
-			}, check.Kept,
-		},
-		"a call that was cancelled": {
-			"logging.request.before-answer", now,
-			[]string{
-				call("1", level("debug")), cancel1, log("info"),
-			}, check.Kept,
-		},
-		"a call beside one that is answered": {
-			"logging.request.before-answer", now,
-			[]string{call("1", level("debug")), call("2", level("debug")), ok("1"), log("info")}, check.Kept,
-		},
-		"a password that is masked": {
-			"logging.message.secrets", old, []string{secret("postgres://desk:*****@db/books")}, check.Kept,
-		},
-		"a password that is redacted": {
-			"logging.message.secrets", old, []string{secret("postgres://desk:REDACTED@db/books")}, check.Kept,
-		},
-		"a URL with a port": {
-			"logging.message.secrets", old, []string{secret("GET http://localhost:8080/a@b")}, check.Kept,
-		},
-		"a certificate": {
-			"logging.message.secrets", old, []string{secret("-----BEGIN CERTIFICATE-----\\nMIIBszCCAVmgAwIBAgIUQ\\n")},
-			check.Kept,
-		},
-		"words about authorization": {
-			"logging.message.secrets", old, []string{secret("Authorization: bearer token missing")}, check.Kept,
-		},
-		"nothing is known of capabilities": {"logging.declared", old, []string{log("info")}, check.NotObserved},
-	} {
+	for name, c := range loggingCases {
 		if o := told(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
 		}

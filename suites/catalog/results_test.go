@@ -29,88 +29,93 @@ func look(t *testing.T, id string, rev spec.Revision, frames ...string) check.Ou
 	return check.Outcome{}
 }
 
+func listedTool(schema string) []string {
+	return []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":%s}]}}`, schema)}
+}
+
+func calledTool(params, result string) []string {
+	return []string{
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + params + `}`,
+		`{"jsonrpc":"2.0","id":2,"result":` + result + `}`,
+	}
+}
+
+var toolCases = map[string]struct {
+	check  string
+	rev    spec.Revision
+	frames []string
+	want   check.State
+}{
+	"a dialect that is not known": {
+		"tools.input-schema.valid", spec.V2025_11_25,
+		listedTool(`{"type":"object","$schema":"urn:mine","properties":{"a":{"type":"text"}}}`), check.NotObserved,
+	},
+	"a reference that leads out": {
+		"tools.input-schema.valid", spec.V2025_11_25,
+		listedTool(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`), check.NotObserved,
+	},
+	"a pattern of another engine": {
+		"tools.input-schema.valid", spec.V2025_11_25,
+		listedTool(`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`), check.NotObserved,
+	},
+	"draft-04 where no dialect is stated": {
+		"tools.input-schema.valid.advised", spec.V2025_06_18,
+		listedTool(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`),
+		check.Kept,
+	},
+	"true where any schema may stand": {
+		"tools.input-schema.valid", spec.V2026_07_28, listedTool(`{"type":"object","properties":{"a":true}}`),
+		check.Kept,
+	},
+	"a call that became a task": {
+		"tools.result.content", spec.V2025_11_25, calledTool(`{"name":"look","task":{}}`, `{"task":{"taskId":"1"}}`),
+		check.NotObserved,
+	},
+	"a request for input": {
+		"tools.result.content", spec.V2026_07_28,
+		calledTool(`{"name":"look"}`, `{"resultType":"input_required","inputRequests":{}}`), check.NotObserved,
+	},
+	"a request of another revision": {
+		"tools.result.structured.object", spec.V2025_11_25,
+		calledTool(`{"name":"look","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
+			`{"content":[],"structuredContent":[1]}`), check.NotObserved,
+	},
+	"prose beside an array": {
+		"tools.result.structured.text", spec.V2026_07_28,
+		calledTool(`{"name":"look"}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":[1]}`),
+		check.NotObserved,
+	},
+	"the same value in other words": {
+		"tools.result.structured.text", spec.V2025_06_18,
+		calledTool(`{"name":"look"}`,
+			`{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`),
+		check.Kept,
+	},
+	"the failing tool with arguments": {
+		"tools.result.failure", spec.V2025_06_18,
+		calledTool(`{"name":"test_error_handling","arguments":{"a":1}}`, `{"content":[]}`), check.NotObserved,
+	},
+	"the failing tool on a server without": {
+		"tools.result.failure", spec.V2025_06_18,
+		calledTool(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved,
+	},
+	"embedding where nothing was declared": {
+		"tools.result.embedded", spec.V2025_06_18,
+		calledTool(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`),
+		check.NotObserved,
+	},
+	"a page without a cursor": {
+		"pagination.next-cursor.string", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
+	},
+	"tools that have neither title nor hint": {
+		"tools.annotations.types", spec.V2025_06_18, listedTool(`{"type":"object"}`), check.NotObserved,
+	},
+}
+
 // What a judge must not take for a subject, or for a violation.
 func TestJudgesOfToolsPassOver(t *testing.T) {
-	list := func(schema string) []string {
-		return []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"look","inputSchema":%s}]}}`, schema)}
-	}
-	call := func(params, result string) []string {
-		return []string{
-			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + params + `}`,
-			`{"jsonrpc":"2.0","id":2,"result":` + result + `}`,
-		}
-	}
-	for name, c := range map[string]struct {
-		check  string
-		rev    spec.Revision
-		frames []string
-		want   check.State
-	}{
-		"a dialect that is not known": {
-			"tools.input-schema.valid", spec.V2025_11_25,
-			list(`{"type":"object","$schema":"urn:mine","properties":{"a":{"type":"text"}}}`), check.NotObserved,
-		},
-		"a reference that leads out": {
-			"tools.input-schema.valid", spec.V2025_11_25,
-			list(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s"}}}`), check.NotObserved,
-		},
-		"a pattern of another engine": {
-			"tools.input-schema.valid", spec.V2025_11_25,
-			list(`{"type":"object","properties":{"a":{"pattern":"(?!x)"}}}`), check.NotObserved,
-		},
-		"draft-04 where no dialect is stated": {
-			"tools.input-schema.valid.advised", spec.V2025_06_18,
-			list(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`),
-			check.Kept,
-		},
-		"true where any schema may stand": {
-			"tools.input-schema.valid", spec.V2026_07_28, list(`{"type":"object","properties":{"a":true}}`), check.Kept,
-		},
-		"a call that became a task": {
-			"tools.result.content", spec.V2025_11_25, call(`{"name":"look","task":{}}`, `{"task":{"taskId":"1"}}`),
-			check.NotObserved,
-		},
-		"a request for input": {
-			"tools.result.content", spec.V2026_07_28,
-			call(`{"name":"look"}`, `{"resultType":"input_required","inputRequests":{}}`), check.NotObserved,
-		},
-		"a request of another revision": {
-			"tools.result.structured.object", spec.V2025_11_25,
-			call(`{"name":"look","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
-				`{"content":[],"structuredContent":[1]}`), check.NotObserved,
-		},
-		"prose beside an array": {
-			"tools.result.structured.text", spec.V2026_07_28,
-			call(`{"name":"look"}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":[1]}`),
-			check.NotObserved,
-		},
-		"the same value in other words": {
-			"tools.result.structured.text", spec.V2025_06_18,
-			call(`{"name":"look"}`,
-				`{"content":[{"type":"text","text":"{ \"n\": 1.0 }"}],"structuredContent":{"n":1}}`),
-			check.Kept,
-		},
-		"the failing tool with arguments": {
-			"tools.result.failure", spec.V2025_06_18,
-			call(`{"name":"test_error_handling","arguments":{"a":1}}`, `{"content":[]}`), check.NotObserved,
-		},
-		"the failing tool on a server without": {
-			"tools.result.failure", spec.V2025_06_18,
-			call(`{"name":"test_error_handling","arguments":{}}`, `{"content":[]}`), check.NotObserved,
-		},
-		"embedding where nothing was declared": {
-			"tools.result.embedded", spec.V2025_06_18,
-			call(`{"name":"look"}`, `{"content":[{"type":"resource","resource":{"uri":"a:b","text":""}}]}`),
-			check.NotObserved,
-		},
-		"a page without a cursor": {
-			"pagination.next-cursor.string", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved,
-		},
-		"tools that have neither title nor hint": {
-			"tools.annotations.types", spec.V2025_06_18, list(`{"type":"object"}`), check.NotObserved,
-		},
-	} {
+	for name, c := range toolCases {
 		if o := look(t, c.check, c.rev, c.frames...); o.State != c.want {
 			t.Errorf("%s: %s is in state %d, want %d: %s", name, c.check, o.State, c.want, o.Detail)
 		}

@@ -85,7 +85,8 @@ func TestChangeValuesChangesDecodableValues(t *testing.T) {
 			t.Errorf("%q became %v", state, forged)
 		}
 	}
-	if got := ChangeMiddle("0123456789"); len(got) != 1 || got[0].State != "0123466789" || ChangeMiddle("short") != nil {
+	if got := ChangeMiddle("0123456789"); len(got) != 1 || got[0].State != "0123466789" ||
+		ChangeMiddle("short") != nil {
 		t.Errorf("ChangeMiddle returned %v", got)
 	}
 	for from, to := range map[string]string{
