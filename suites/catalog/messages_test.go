@@ -26,7 +26,7 @@ func TestEitherIDThatStandsTwiceMayBeAnswered(t *testing.T) {
 		"what is no JSON": {[]string{garbage, one, done1, done1}, false},
 		"one of one more": {[]string{twice, done9, done9}, true},
 	} {
-		if o := told(t, "jsonrpc.response.once", spec.V2025_06_18,
+		if o := outcomeOf(t, "jsonrpc.response.once", spec.V2025_06_18,
 			c.frames...); (o.State == check.Violated) != c.wrong {
 			t.Errorf("%s: %v %s", name, o.State, o.Detail)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// told returns the outcome of a judge over frames that begin with the sender:
+// outcomeOf returns the outcome of a judge over frames that begin with the sender:
 // "> " for the client, "< " for the server.
-func told(t *testing.T, id string, rev spec.Revision, frames ...string) check.Outcome {
+func outcomeOf(t *testing.T, id string, rev spec.Revision, frames ...string) check.Outcome {
 	t.Helper()
 	var all []wire.Frame
 	for _, f := range frames {
@@ -122,7 +122,7 @@ var progressCases = map[string]struct {
 // What is not the server's doing, or cannot be told, is not held against it.
 func TestJudgesOfProgressPassOver(t *testing.T) {
 	for name, c := range progressCases {
-		if o := told(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
+		if o := outcomeOf(t, c.id, spec.V2025_11_25, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
 		}
 	}
@@ -252,7 +252,7 @@ var loggingCases = map[string]struct {
 
 func TestJudgesOfLoggingPassOver(t *testing.T) {
 	for name, c := range loggingCases {
-		if o := told(t, c.id, c.rev, c.frames...); o.State != c.state {
+		if o := outcomeOf(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
 		}
 	}
@@ -298,7 +298,7 @@ func TestJudgesOfCancellationPassOver(t *testing.T) {
 			[]string{ask, `> {"jsonrpc":"2.0","id":"s","result":{"task":{"taskId":"t"}}}`, cancel}, check.Kept,
 		},
 	} {
-		if o := told(t, c.id, c.rev, c.frames...); o.State != c.state {
+		if o := outcomeOf(t, c.id, c.rev, c.frames...); o.State != c.state {
 			t.Errorf("%s: %s is %v, want %v: %s", name, c.id, o.State, c.state, o.Detail)
 		}
 	}

@@ -111,9 +111,9 @@ func (r Round) StableResult(t *check.T) (shown string, ok bool) {
 // ResultFollowsState reports whether the result depends on the requestState. It sends
 // the forged and the original one in an irregular order, so that a server that
 // alternates between results, or returns one of a few, does not match.
-func (r Round) ResultFollowsState(t *check.T, forged, got, honest string) bool {
+func (r Round) ResultFollowsState(t *check.T, forged, got, unchanged string) bool {
 	for _, other := range []bool{true, false, false, true, true, true, false, true, false, false} {
-		m, want := wire.Message{}, honest
+		m, want := wire.Message{}, unchanged
 		if other {
 			m, want = r.RetryWithState(t, forged), got
 		} else {

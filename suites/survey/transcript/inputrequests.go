@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
@@ -44,6 +46,19 @@ func inputRequests(j *check.J) []InputRequest {
 		}
 	}
 	return out
+}
+
+// Params returns the params of the request.
+func (a InputRequest) Params() Part { return a.Member("params") }
+
+// Client returns what the client declared when it received the request: in the opening
+// of the session, or in its own request that the input request belongs to.
+func (a InputRequest) Client(j *check.J) gjson.Result {
+	if !j.Facts.Stateless {
+		return j.Capabilities(wire.Client)
+	}
+	request, _ := j.RequestOf(a.Entry)
+	return wire.Member(request.Message.Params().Get("_meta"), spec.MetaClientCapabilities)
 }
 
 // pointerStep escapes a step of a JSON pointer (RFC 6901).

@@ -3,6 +3,8 @@ package transcript
 import (
 	"fmt"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/mcpcheck/mcpcheck/internal/schema"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -10,6 +12,19 @@ import (
 // Member returns a member, which may not exist. name holds nothing that a pointer or a
 // path escapes.
 func (p Part) Member(name string) Part { return Part{p.Pointer + "/" + name, p.Value.Get(name)} }
+
+// Members returns the members of an object, and none of another value.
+func (p Part) Members() []Part {
+	if !p.Value.IsObject() {
+		return nil
+	}
+	var out []Part
+	p.Value.ForEach(func(key, v gjson.Result) bool {
+		out = append(out, Part{p.Pointer + "/" + pointerStep.Replace(key.String()), v})
+		return true
+	})
+	return out
+}
 
 // Items returns the items of an array, and none of another value.
 func (p Part) Items() []Part {
