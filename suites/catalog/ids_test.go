@@ -39,19 +39,29 @@ func TestDetectsWrongIDLists(t *testing.T) {
 		got  []string
 		want string // "" for no error
 	}{
-		"the same":        {compareIDs(listed, listed, nil), ""},
-		"a new check":     {compareIDs([]string{"ping.a", "ping.b", "ping.c"}, listed, nil), "add ping.c to docs/ids.txt"},
+		"the same": {compareIDs(listed, listed, nil), ""},
+		"a new check": {
+			compareIDs([]string{"ping.a", "ping.b", "ping.c"}, listed, nil), "add ping.c to docs/ids.txt",
+		},
 		"a missing check": {compareIDs([]string{"ping.a"}, listed, nil), "no check has the id ping.b"},
 		"a retired check": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b", "why"}}), ""},
-		"a line too many": {compareIDs([]string{"ping.a"}, listed, [][]string{{"ping.b", "why"}}), "remove ping.b from"},
+		"a line too many": {
+			compareIDs([]string{"ping.a"}, listed, [][]string{{"ping.b", "why"}}), "remove ping.b from",
+		},
 		"an id used again": {compareIDs(listed, listed, [][]string{{"ping.b", "why"}}),
 			"the id ping.b is retired"},
 		"no reason": {compareIDs([]string{"ping.a"}, []string{"ping.a"}, [][]string{{"ping.b"}}),
 			"retired-ids.tsv: ping.b has no reason"},
-		"a rename":                 {checkRenames([][]string{{"old", "ping.a"}}, listed, nil), ""},
-		"a rename, retired later":  {checkRenames([][]string{{"old", "ping.c"}}, listed, [][]string{{"ping.c", "why"}}), ""},
-		"a rename to nothing":      {checkRenames([][]string{{"old", "ping.c"}}, listed, nil), "no check has the id ping.c"},
-		"a rename of what exists":  {checkRenames([][]string{{"ping.b", "ping.a"}}, listed, nil), "ping.b still exists"},
+		"a rename": {checkRenames([][]string{{"old", "ping.a"}}, listed, nil), ""},
+		"a rename, retired later": {
+			checkRenames([][]string{{"old", "ping.c"}}, listed, [][]string{{"ping.c", "why"}}), "",
+		},
+		"a rename to nothing": {
+			checkRenames([][]string{{"old", "ping.c"}}, listed, nil), "no check has the id ping.c",
+		},
+		"a rename of what exists": {
+			checkRenames([][]string{{"ping.b", "ping.a"}}, listed, nil), "ping.b still exists",
+		},
 		"a rename without new ids": {checkRenames([][]string{{"old"}}, listed, nil), "old has no new id"},
 	} {
 		got := strings.Join(c.got, "\n")
@@ -108,8 +118,8 @@ func checkRenames(renames [][]string, listed []string, retired [][]string) (wron
 				"write the id that it has now, or add it to docs/retired-ids.tsv", row[1], row[0]))
 		}
 		if slices.Contains(listed, row[0]) {
-			wrong = append(wrong, fmt.Sprintf("docs/renamed-ids.tsv: %s still exists: choose another id for the check, "+
-				"or remove the line", row[0]))
+			wrong = append(wrong, fmt.Sprintf("docs/renamed-ids.tsv: %s still exists: choose another id for the "+
+				"check, or remove the line", row[0]))
 		}
 	}
 	return wrong
