@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // Limits of what a reader has to take in at once.
@@ -18,6 +19,9 @@ const (
 	maxHandleMethods = 20   // of each of its handles
 	maxBodyLines     = 40   // of the body of a check
 	maxPackageLines  = 2600 // of a package under suites, tests not counted
+	maxColumns       = 120  // of a line
+	maxFunctionLines = 60   // of a function that is no table
+	tabColumns       = 4    // that a tab counts for
 )
 
 // A source is one Go file of the module.
@@ -132,4 +136,79 @@ func TestPackagesOfSuitesAreSmall(t *testing.T) {
 			t.Errorf("%s has %d lines, at most %d are allowed", name, n, maxPackageLines)
 		}
 	}
+}
+
+// goFiles returns every Go file of the repository, tests too. Folders that are built or
+// installed are not part of it.
+func goFiles(t *testing.T) (out []source) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		isHidden := strings.HasPrefix(d.Name(), ".") && d.Name() != ".."
+		if d.IsDir() && (isHidden || d.Name() == "build" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, 0)
+		out = append(out, source{filepath.ToSlash(strings.TrimPrefix(path, "../")), text, file, set})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 500 {
+		t.Fatalf("only %d Go files were found", len(out))
+	}
+	return out
+}
+
+func TestLinesAreShort(t *testing.T) {
+	for _, s := range goFiles(t) {
+		n := 0
+		for line := range strings.Lines(string(s.text)) {
+			n++
+			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", strings.Repeat(" ", tabColumns))
+			if columns := utf8.RuneCountInString(line); columns > maxColumns {
+				t.Errorf("%s:%d: the line has %d columns, at most %d are allowed", s.path, n, columns, maxColumns)
+			}
+		}
+	}
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	for _, s := range goFiles(t) {
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil || isTable(f) {
+				continue
+			}
+			if n := s.set.Position(f.End()).Line - s.set.Position(f.Pos()).Line + 1; n > maxFunctionLines {
+				t.Errorf("%s:%d: %s has %d lines, at most %d are allowed", s.path, s.set.Position(f.Pos()).Line,
+					f.Name.Name, n, maxFunctionLines)
+			}
+		}
+	}
+}
+
+// isTable reports whether a function is a table: its body is one composite literal,
+// which it returns.
+func isTable(f *ast.FuncDecl) bool {
+	if len(f.Body.List) != 1 {
+		return false
+	}
+	result, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(result.Results) != 1 {
+		return false
+	}
+	_, ok = result.Results[0].(*ast.CompositeLit)
+	return ok
 }
