@@ -126,8 +126,8 @@ func (t *answerTracker) observeHTTP(e wire.Entry) {
 	if !ok {
 		return
 	}
-	if x := e.HTTP; x.EndReason != "" || x.Status != 0 && !x.IsEventStream() {
-		delete(t.openExchanges, x.Exchange)
+	if e.HTTP.EndsExchange() {
+		delete(t.openExchanges, e.HTTP.Exchange)
 	}
 	why := t.conn.UnansweredReason(p.frame, e.Frame)
 	if why == nil {

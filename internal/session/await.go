@@ -147,9 +147,7 @@ func (c *Conn) AwaitExchangeEnd(ctx context.Context, at int, within time.Duratio
 	}
 	// The caller finds out itself if the exchange has not ended.
 	_, _ = c.await(ctx, at, within, func(e wire.Entry) (wire.Entry, error) {
-		h := e.HTTP
-		if e.From == wire.Server && h.Exchange == sent.HTTP.Exchange &&
-			(h.EndReason != "" || h.Status != 0 && !h.IsEventStream()) {
+		if e.From == wire.Server && e.HTTP.Exchange == sent.HTTP.Exchange && e.HTTP.EndsExchange() {
 			return e, nil
 		}
 		return e, errNoMatch

@@ -147,14 +147,14 @@ func (a *postResult) read(reply *transport.HTTPResponse) {
 		return
 	}
 	for a.status == http.StatusOK && a.message.Raw == nil && !a.hasEndpointEvent {
-		e, err := reply.NextEvent()
+		f, err := reply.NextEvent()
 		if err != nil {
 			return
 		}
-		if m := wire.Parse(e.Data); e.IsDispatched() && m.IsResponse() {
+		if m := wire.Parse(f.Raw); f.IsDispatched() && m.IsResponse() {
 			a.message = m
 		}
-		a.hasEndpointEvent = e.IsDispatched() && e.Type == "endpoint"
+		a.hasEndpointEvent = f.IsDispatched() && f.HTTP.Event.Type == "endpoint"
 	}
 }
 

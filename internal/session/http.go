@@ -51,7 +51,7 @@ func (s *Session) NewRequest(method string) (transport.HTTPRequest, error) {
 // StartExchange sends an HTTP request that carries no message of the session. It
 // returns once the head of the answer has come, and an error if it does not come
 // within the timeout.
-func (s *Session) StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error) {
+func (s *Session) StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.PendingExchange, error) {
 	h, err := s.http()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Session) StartExchange(ctx context.Context, r transport.HTTPRequest) (*
 // StartExchangeAt sends the request to another address of the server.
 func (s *Session) StartExchangeAt(
 	ctx context.Context, address netip.Addr, r transport.HTTPRequest,
-) (*transport.Exchange, error) {
+) (*transport.PendingExchange, error) {
 	h, err := s.http()
 	if err != nil {
 		return nil, err

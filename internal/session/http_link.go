@@ -40,8 +40,8 @@ type httpSession interface {
 	Send(ctx context.Context, raw []byte) (int, error)
 	NewPostRequest(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
 	SessionHeader() http.Header
-	StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.Exchange, error)
-	StartExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.Exchange, error)
+	StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.PendingExchange, error)
+	StartExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.PendingExchange, error)
 	OpenRawConn(ctx context.Context) (*transport.RawConn, error)
 	Close(ctx context.Context)
 }

@@ -12,7 +12,7 @@ type volume struct{ frames, bytes atomic.Int64 }
 
 func (v *volume) add(f wire.Frame) {
 	v.frames.Add(1)
-	v.bytes.Add(int64(frameSize(f)))
+	v.bytes.Add(int64(f.Size()))
 }
 
 func (v *volume) reset() {
@@ -58,34 +58,3 @@ func (c *Conn) endForFlooding() {
 // isNearLimit reports whether the peer sent so much in the session that further
 // requests should use another session.
 func (c *Conn) isNearLimit() bool { return c.total.exceeds(c.opts, nearLimitShare) }
-
-// lineOverhead is the memory of a line that is kept, besides its text.
-const lineOverhead = 16
-
-// frameSize returns the number of bytes that are kept of a frame and its HTTP part.
-func frameSize(f wire.Frame) int {
-	n := len(f.Raw)
-	h := f.HTTP
-	if h == nil {
-		return n
-	}
-	for key, values := range h.Header {
-		n += len(key)
-		for _, v := range values {
-			n += len(v)
-		}
-	}
-	n += len(h.Body) + len(h.EndReason)
-	if h.Event == nil {
-		return n
-	}
-	for _, lines := range [][]string{h.Event.Comments, h.Event.IgnoredLines} {
-		for _, line := range lines {
-			n += lineOverhead + len(line)
-		}
-	}
-	if n += len(h.Event.Type) + len(h.Event.Retry); h.Event.ID != nil {
-		n += len(*h.Event.ID)
-	}
-	return n
-}

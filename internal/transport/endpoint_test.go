@@ -115,7 +115,7 @@ func TestNextReturnsEventsOfAnOpenStream(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	for i, want := range []string{"1", "2"} {
-		if got, err := r.NextEvent(); err != nil || string(got.Data) != want {
+		if got, err := r.NextEvent(); err != nil || string(got.Raw) != want {
 			t.Fatalf("event %d: %+v, %v", i, got, err)
 		}
 		if i == 0 {

@@ -38,21 +38,22 @@ func (s *exchanger) end() {
 
 // StartExchange sends a request unchanged and returns once the head of the answer has
 // come. A goroutine reads the body; it ends with the session.
-func (s *exchanger) StartExchange(ctx context.Context, r HTTPRequest) (*Exchange, error) {
+func (s *exchanger) StartExchange(ctx context.Context, r HTTPRequest) (*PendingExchange, error) {
 	return s.start(ctx, s.endpoint, r)
 }
 
 // StartExchangeAt sends the request to another address of the server.
-func (s *exchanger) StartExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*Exchange, error) {
+func (s *exchanger) StartExchangeAt(ctx context.Context, address netip.Addr, r HTTPRequest) (*PendingExchange, error) {
 	return s.start(ctx, s.endpoint.atAddress(address), r)
 }
 
 // start starts an exchange. ctx bounds the wait for the head, the session the whole
 // exchange.
-func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exchange, error) {
+func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*PendingExchange, error) {
 	whole, cancel := context.WithCancel(s.ctx)
 	stop := context.AfterFunc(ctx, cancel)
-	n, at := s.log.recordRequest(e, r, nil)
+	request := requestFrame(e, r, nil)
+	n, at := s.log.begin(request)
 	reply, err := e.Do(whole, r)
 	if !stop() {
 		if err == nil {
@@ -65,10 +66,7 @@ func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exc
 		s.log.recordFailure(n, err)
 		return nil, err
 	}
-	x := &Exchange{
-		FrameIndex: at, Status: reply.Status, Header: reply.Header,
-		log: &s.log, number: n, request: r, response: reply, changed: make(chan struct{}),
-	}
+	x := newPendingExchange(&s.log, wire.NewEntry(at, request), reply)
 	s.readers.Go(func() {
 		defer cancel()
 		x.read()
@@ -76,146 +74,121 @@ func (s *exchanger) start(ctx context.Context, e *Endpoint, r HTTPRequest) (*Exc
 	return x, nil
 }
 
-// An Exchange is one HTTP request that carries no message of the session, and its
-// answer as far as it has come. Its frames are recorded as frames without a
-// message, so that no check takes them for messages.
-type Exchange struct {
+// A PendingExchange is one HTTP request that carries no message of the session, while
+// its answer comes. Its frames are recorded as frames without a message, so that no
+// judge takes them for messages of the session, and long bodies are cut in the record.
+// The PendingExchange keeps them as they came.
+type PendingExchange struct {
 	FrameIndex int // index of the frame of the request
 	Status     int
 	Header     http.Header // of the answer
 
 	log      *exchangeLog
-	number   int
-	request  HTTPRequest
 	response *HTTPResponse
 
-	mu        sync.Mutex
-	changed   chan struct{} // closed and renewed at every change of the fields below
-	body      []byte
-	events    []Event
-	ended     bool
-	endReason error // io.EOF if the peer ended the answer properly
+	mu      sync.Mutex
+	changed chan struct{} // closed and renewed at every change of known
+	known   wire.Exchange
 }
 
-// IsRequestFrame reports whether a frame is the request of the exchange. It also
-// compares the header fields, since another session may use the same exchange number.
-func (x *Exchange) IsRequestFrame(f wire.Frame) bool {
-	if f.From != wire.Client || f.HTTP == nil || f.HTTP.Exchange != x.number || f.HTTP.Method != x.request.Method {
-		return false
+// newPendingExchange returns an exchange whose answer has a head and no body so far.
+func newPendingExchange(log *exchangeLog, request wire.Entry, reply *HTTPResponse) *PendingExchange {
+	x := &PendingExchange{
+		FrameIndex: request.Index, Status: reply.Status, Header: reply.Header,
+		log: log, response: reply, changed: make(chan struct{}), known: *wire.NewExchange(request),
 	}
-	for key, values := range x.request.Header {
-		if !slices.Equal(f.HTTP.Header[key], values) {
-			return false
-		}
-	}
-	return true
+	head := wire.NewEntry(-1, headFrame(x.known.Number, reply))
+	x.known.Head = &head
+	return x
 }
+
+// IsRequestFrame reports whether a frame of a transcript is the request of the
+// exchange. The frame of another session may have the same exchange number.
+func (x *PendingExchange) IsRequestFrame(f wire.Frame) bool { return f.HTTP == x.known.Request.HTTP }
 
 // MediaType returns the media type of the body without parameters, in lower case;
 // "" if the answer names none.
-func (x *Exchange) MediaType() string { return x.response.MediaType() }
+func (x *PendingExchange) MediaType() string { return x.response.MediaType() }
 
 // IsEventStream reports whether the answer declares its body as an event stream.
-func (x *Exchange) IsEventStream() bool { return x.response.IsEventStream() }
+func (x *PendingExchange) IsEventStream() bool { return x.response.IsEventStream() }
 
-// maxStreamBytes bounds what an Exchange keeps of one stream.
+// Snapshot returns the exchange as far as it has come. The indexes of the frames of
+// the answer are not known.
+func (x *PendingExchange) Snapshot() *wire.Exchange {
+	known, _ := x.state()
+	return known
+}
+
+// state returns the exchange as far as it has come, and a channel that is closed at
+// the next change.
+func (x *PendingExchange) state() (*wire.Exchange, <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	known := x.known
+	known.Body = slices.Clip(known.Body)
+	return &known, x.changed
+}
+
+// maxStreamBytes bounds what a PendingExchange keeps of one stream.
 const maxStreamBytes = 64 << 20
 
 // read reads the answer to its end.
-func (x *Exchange) read() {
+func (x *PendingExchange) read() {
 	defer x.response.Close()
+	n := x.known.Number
 	if !x.IsEventStream() {
-		body, _, err := x.response.ReadAll()
-		x.log.recordAnswer(x.number, x.response, body)
-		if err == nil {
-			err = io.EOF
-		}
-		x.update(func() { x.body, x.ended, x.endReason = body, true, err })
+		body, cut, err := x.response.ReadAll()
+		f := answerFrame(n, x.response, body, err)
+		f.Truncated = cut
+		x.add(f)
 		return
 	}
-	x.log.recordHead(x.number, x.response)
+	x.log.recordHead(n, x.response)
 	kept := 0
 	for {
-		e, err := x.response.NextEvent()
+		f, err := x.response.NextEvent()
+		if kept += f.Size(); err == nil && kept > maxStreamBytes {
+			x.add(closedFrame(n))
+			err = fmt.Errorf("the stream was closed after %d bytes", maxStreamBytes)
+		}
 		if err != nil {
-			x.log.recordEnd(x.number, err, true)
-			x.update(func() { x.ended, x.endReason = true, err })
+			x.add(endFrame(n, err, true))
 			return
 		}
-		if kept += e.size(); kept > maxStreamBytes {
-			x.log.recordClosedByClient(x.number)
-			err := fmt.Errorf("the stream was closed after %d bytes", maxStreamBytes)
-			x.update(func() { x.ended, x.endReason = true, err })
-			return
-		}
-		x.log.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{
-			Exchange: x.number, Event: wireEvent(e), Body: recordedText(e.Data),
-		}})
-		x.update(func() { x.events = append(x.events, e) })
+		f.HTTP.Exchange = n
+		x.add(f)
 	}
 }
 
-// update changes the state of the answer and wakes Await.
-func (x *Exchange) update(change func()) {
+// add records a frame of the exchange and wakes Await.
+func (x *PendingExchange) add(f wire.Frame) {
+	recorded := f
+	if f.Raw != nil {
+		recorded = withoutMessage(f)
+	}
+	x.log.add(recorded)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	change()
+	x.known.Add(wire.NewEntry(-1, f))
 	close(x.changed)
 	x.changed = make(chan struct{})
 }
 
-// Events returns the blocks of the stream so far.
-func (x *Exchange) Events() []Event {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return slices.Clone(x.events)
-}
-
-// Messages returns the messages of the body or of the events so far; a batch counts
-// as its elements.
-func (x *Exchange) Messages() (out []wire.Message) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.body) > 0 {
-		return wire.Parse(x.body).Elements()
-	}
-	for _, e := range x.events {
-		if e.isMessage() {
-			out = append(out, wire.Parse(e.Data).Elements()...)
-		}
-	}
-	return out
-}
-
-// Body returns the body of an answer that is no stream, once it has ended.
-func (x *Exchange) Body() []byte {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.body
-}
-
-// Ended reports whether the answer has ended, and why: io.EOF if the peer ended it
-// properly.
-func (x *Exchange) Ended() (reason error, ended bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.endReason, x.ended
-}
-
-// Await waits at most the given time until a condition holds, and reports whether
-// it does. It tests the condition at every change of the answer, and stops at the
+// Await waits at most the given time until a condition on the exchange holds, and
+// reports whether it does. It tests the condition at every change, and stops at the
 // end of the answer.
-func (x *Exchange) Await(ctx context.Context, within time.Duration, condition func(x *Exchange) bool) bool {
+func (x *PendingExchange) Await(
+	ctx context.Context, within time.Duration, condition func(known *wire.Exchange) bool,
+) bool {
 	limit := time.NewTimer(within)
 	defer limit.Stop()
 	for {
-		x.mu.Lock()
-		changed, ended := x.changed, x.ended
-		x.mu.Unlock()
-		if condition(x) {
+		known, changed := x.state()
+		if condition(known) {
 			return true
 		}
-		if ended {
+		if known.HasEnded() {
 			return false
 		}
 		select {
@@ -229,11 +202,11 @@ func (x *Exchange) Await(ctx context.Context, within time.Duration, condition fu
 }
 
 // Close ends the exchange from this side.
-func (x *Exchange) Close() {
-	if _, ended := x.Ended(); ended {
+func (x *PendingExchange) Close() {
+	if x.Snapshot().HasEnded() {
 		return
 	}
-	x.log.recordClosedByClient(x.number)
+	x.add(closedFrame(x.known.Number))
 	x.response.Close()
 }
 

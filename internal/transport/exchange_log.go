@@ -18,9 +18,9 @@ type exchangeLog struct {
 	last int // number of the last exchange
 }
 
-// recordRequest records a request before it is sent. raw is the message in it; nil
+// requestFrame returns the first frame of an exchange. raw is the message in it; nil
 // for none.
-func (x *exchangeLog) recordRequest(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
+func requestFrame(e *Endpoint, r HTTPRequest, raw []byte) wire.Frame {
 	header := r.Header.Clone()
 	if header == nil {
 		header = http.Header{}
@@ -33,21 +33,27 @@ func (x *exchangeLog) recordRequest(e *Endpoint, r HTTPRequest, raw []byte) (n, 
 	if r.Host != "" {
 		header["Host"] = []string{r.Host}
 	}
-	h := wire.HTTP{Method: r.Method, URL: requestTarget(r.url(e)), Header: header}
+	h := &wire.HTTP{Method: r.Method, URL: requestTarget(r.url(e)), Header: header}
 	if raw == nil {
 		h.Body = recordedText(r.Body)
 	}
-	return x.recordNew(h, raw)
+	return wire.Frame{From: wire.Client, Raw: raw, HTTP: h}
 }
 
-// recordNew records the first frame of an exchange and returns the number of the
+// recordRequest records a request before it is sent. raw is the message in it; nil
+// for none.
+func (x *exchangeLog) recordRequest(e *Endpoint, r HTTPRequest, raw []byte) (n, at int) {
+	return x.begin(requestFrame(e, r, raw))
+}
+
+// begin numbers an exchange and records its first frame. It returns the number of the
 // exchange and the index of the frame.
-func (x *exchangeLog) recordNew(h wire.HTTP, raw []byte) (n, at int) {
+func (x *exchangeLog) begin(f wire.Frame) (n, at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.last++
-	h.Exchange = x.last
-	return x.last, x.record(wire.Frame{From: wire.Client, Raw: raw, HTTP: &h})
+	f.HTTP.Exchange = x.last
+	return x.last, x.record(f)
 }
 
 // add records a frame of an exchange.
@@ -58,13 +64,11 @@ func (x *exchangeLog) add(f wire.Frame) {
 }
 
 // recordHead records the head of an answer whose body is a stream.
-func (x *exchangeLog) recordHead(n int, r *HTTPResponse) {
-	x.add(wire.Frame{From: wire.Server, HTTP: headFrame(n, r), Note: r.note()})
-}
+func (x *exchangeLog) recordHead(n int, r *HTTPResponse) { x.add(headFrame(n, r)) }
 
 // recordAnswer records an answer whose body is no message.
 func (x *exchangeLog) recordAnswer(n int, r *HTTPResponse, body []byte) {
-	x.add(wire.Frame{From: wire.Server, HTTP: answerFrame(n, r, body, nil), Note: r.note()})
+	x.add(withoutMessage(answerFrame(n, r, body, nil)))
 }
 
 // recordFailure records why an exchange has no answer.
@@ -74,32 +78,50 @@ func (x *exchangeLog) recordFailure(n int, err error) {
 
 // recordEnd records the end of a stream. final reports that no other stream will
 // continue it.
-func (x *exchangeLog) recordEnd(n int, err error, final bool) {
-	x.add(wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, EndReason: endReason(err), Final: final}})
+func (x *exchangeLog) recordEnd(n int, err error, final bool) { x.add(endFrame(n, err, final)) }
+
+// recordClosedByClient records that this side closed an exchange.
+func (x *exchangeLog) recordClosedByClient(n int) { x.add(closedFrame(n)) }
+
+// endFrame returns the end of a stream.
+func endFrame(n int, err error, final bool) wire.Frame {
+	return wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, EndReason: endReason(err), Final: final}}
 }
 
 // closedByClient is the end of an exchange that this side closed.
 const closedByClient = "closed by the client"
 
-// recordClosedByClient records that this side closed an exchange.
-func (x *exchangeLog) recordClosedByClient(n int) {
-	x.add(wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, EndReason: closedByClient}})
+// closedFrame returns the end of an exchange that this side closed.
+func closedFrame(n int) wire.Frame {
+	return wire.Frame{From: wire.Client, HTTP: &wire.HTTP{Exchange: n, EndReason: closedByClient}}
 }
 
-// headFrame returns the HTTP part of the head of an answer.
-func headFrame(n int, r *HTTPResponse) *wire.HTTP {
-	return &wire.HTTP{Exchange: n, Status: r.Status, Header: r.Header}
+// headFrame returns the head of an answer.
+func headFrame(n int, r *HTTPResponse) wire.Frame {
+	h := &wire.HTTP{Exchange: n, Status: r.Status, Header: r.Header}
+	return wire.Frame{From: wire.Server, HTTP: h, Note: r.note()}
 }
 
-// answerFrame returns the HTTP part of an answer with its body. broken is why the
-// body is incomplete, or nil.
-func answerFrame(n int, r *HTTPResponse, body []byte, broken error) *wire.HTTP {
-	h := headFrame(n, r)
-	h.Body = recordedText(body)
-	if broken != nil {
-		h.EndReason, h.Final = unwrapURLError(broken).Error(), true
+// answerFrame returns an answer with its whole body. broken is why the body is
+// incomplete, or nil.
+func answerFrame(n int, r *HTTPResponse, body []byte, broken error) wire.Frame {
+	f := headFrame(n, r)
+	if len(body) > 0 {
+		f.Raw = body
 	}
-	return h
+	if broken != nil {
+		f.HTTP.EndReason, f.HTTP.Final = unwrapURLError(broken).Error(), true
+	}
+	return f
+}
+
+// withoutMessage returns a frame whose data is recorded as text, so that no judge takes
+// it for a message of the session.
+func withoutMessage(f wire.Frame) wire.Frame {
+	h := *f.HTTP
+	h.Body = recordedText(f.Raw)
+	f.Raw, f.HTTP = nil, &h
+	return f
 }
 
 // requestTarget returns the request target of a URL, without the access token that

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +12,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/spec"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
+
+// never is a condition that holds for no exchange.
+func never(*wire.Exchange) bool { return false }
 
 // An exchange with a body returns the answer unchanged, and records no message.
 func TestExchangeWithBody(t *testing.T) {
@@ -30,20 +32,20 @@ func TestExchangeWithBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !x.Await(t.Context(), time.Minute, func(x *Exchange) bool { return len(x.Body()) > 0 }) {
+	if !x.Await(t.Context(), time.Minute, func(known *wire.Exchange) bool { return len(known.PlainBody()) > 0 }) {
 		t.Error("no body came")
 	}
 	if x.Status != http.StatusForbidden || x.MediaType() != "application/json" {
 		t.Errorf("status %d, %s", x.Status, x.MediaType())
 	}
-	if all := x.Messages(); len(all) != 1 || all[0].Kind != wire.Error {
+	if all := x.Snapshot().Messages(); len(all) != 1 || all[0].Kind != wire.Error {
 		t.Errorf("%v", all)
 	}
-	if x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false }) {
+	if x.Await(t.Context(), time.Minute, never) {
 		t.Error("Await reports true for a condition that never holds")
 	}
-	if reason, ended := x.Ended(); !ended || !errors.Is(reason, io.EOF) {
-		t.Errorf("the exchange ended with %v", reason)
+	if end := x.Snapshot().End; end == nil || end.HTTP.EndReason != "" {
+		t.Errorf("the exchange ended with %+v", end)
 	}
 	r.noMessages(t)
 	line := string(r.await(t, func(wire.Frame) bool { return true }).AppendJSON(nil))
@@ -70,20 +72,20 @@ func TestExchangeWithStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oneMessage := func(x *Exchange) bool { return len(x.Messages()) == 1 }
-	if !get.Await(t.Context(), time.Minute, oneMessage) || len(get.Events()) != 2 {
-		t.Errorf("the stream has %v", get.Events())
+	oneMessage := func(known *wire.Exchange) bool { return len(known.Messages()) == 1 }
+	if !get.Await(t.Context(), time.Minute, oneMessage) || len(get.Snapshot().Events()) != 2 {
+		t.Errorf("the stream has %v", get.Snapshot().Events())
 	}
-	if _, ended := get.Ended(); ended {
+	if get.Snapshot().HasEnded() {
 		t.Error("the open stream is reported as ended")
 	}
-	if get.Await(t.Context(), time.Millisecond, func(*Exchange) bool { return false }) {
+	if get.Await(t.Context(), time.Millisecond, never) {
 		t.Error("Await reports true for a condition that never holds")
 	}
 	get.Close()
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.EndReason == closedByClient })
-	get.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	if _, ended := get.Ended(); !ended {
+	get.Await(t.Context(), time.Minute, never)
+	if !get.Snapshot().HasEnded() {
 		t.Error("the closed stream is reported as open")
 	}
 	r.noMessages(t)
@@ -115,10 +117,10 @@ func TestExchangeClosesEndlessStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Await(t.Context(), time.Minute, func(*Exchange) bool { return false })
-	reason, ended := x.Ended()
-	if !ended || !strings.Contains(fmt.Sprint(reason), "closed after") || len(x.Events()) != maxStreamBytes>>22 {
-		t.Errorf("%v, %v, %d events", reason, ended, len(x.Events()))
+	x.Await(t.Context(), time.Minute, never)
+	end, events := x.Snapshot().End, x.Snapshot().Events()
+	if end == nil || !strings.Contains(end.HTTP.EndReason, "closed after") || len(events) != maxStreamBytes>>22 {
+		t.Errorf("%+v, %d events", end, len(events))
 	}
 	r.await(t, func(f wire.Frame) bool { return f.From == wire.Client && f.HTTP.EndReason == closedByClient })
 	within(t, "closing the stream", func() { <-gone })

@@ -78,7 +78,7 @@ func mayBeSessionStream(r *HTTPResponse) bool {
 func (s *LegacySSE) read(n int, reply *HTTPResponse) {
 	defer reply.Close()
 	for {
-		e, err := reply.NextEvent()
+		f, err := reply.NextEvent()
 		if err != nil {
 			s.log.recordEnd(n, err, false)
 			lost := fmt.Errorf("the server closed the stream of the session: %s", endReason(err))
@@ -88,15 +88,15 @@ func (s *LegacySSE) read(n int, reply *HTTPResponse) {
 			}
 			return
 		}
-		f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Truncated: e.Truncated}
-		switch {
-		case e.IsDispatched() && e.Type == "endpoint":
-			f.HTTP.Body = recordedText(e.Data)
-			s.setMessageURL(s.resolve(string(e.Data)))
-		case e.IsDispatched() && (e.Type == "" || e.Type == "message"):
-			f.Raw = e.Data
-		case e.IsDispatched():
-			f.HTTP.Body = recordedText(e.Data)
+		f.HTTP.Exchange = n
+		switch kind := f.HTTP.Event.Type; {
+		case !f.IsDispatched(): // a client discards the data
+			f.Raw = nil
+		case kind == "endpoint":
+			s.setMessageURL(s.resolve(string(f.Raw)))
+			f = withoutMessage(f)
+		case kind != "" && kind != "message":
+			f = withoutMessage(f)
 		}
 		s.log.add(f)
 	}
@@ -168,7 +168,7 @@ func (s *LegacySSE) Send(ctx context.Context, raw []byte) (at int, err error) {
 	s.readers.Go(func() {
 		defer cancel()
 		body, _, err := reply.ReadAll()
-		s.log.add(wire.Frame{From: wire.Server, HTTP: answerFrame(n, reply, body, err), Note: reply.note()})
+		s.log.add(withoutMessage(answerFrame(n, reply, body, err)))
 	})
 	return at, nil
 }

@@ -45,7 +45,8 @@ func (r *RawConn) Write(ctx context.Context, b []byte) (at int, err error) {
 	method, rest, _ := strings.Cut(string(line), " ")
 	to, _, _ := strings.Cut(rest, " ")
 	body := recordedText(r.endpoint.withoutSecrets(b))
-	r.number, at = r.log.recordNew(wire.HTTP{Method: wire.Clip(method, 20), URL: wire.Clip(to, 200), Body: body}, nil)
+	h := &wire.HTTP{Method: wire.Clip(method, 20), URL: wire.Clip(to, 200), Body: body}
+	r.number, at = r.log.begin(wire.Frame{From: wire.Client, HTTP: h})
 	r.methods = append(r.methods, method)
 	if _, err := r.conn.Write(b); err != nil {
 		return at, fmt.Errorf("write to %s: %w", r.endpoint.hostPort(), contextCause(ctx, err))
@@ -123,7 +124,7 @@ func readBody(reply *HTTPResponse) []byte {
 		return kept.Bytes()
 	}
 	for events := NewEventReader(in, reply.limit); ; {
-		if e, err := events.Next(); err != nil || e.IsDispatched() && len(e.Data) > 0 {
+		if f, err := events.Next(); err != nil || f.IsDispatched() && len(f.Raw) > 0 {
 			return kept.Bytes()
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // An HTTPRequest is one request to an endpoint.
@@ -141,21 +142,15 @@ func (r *HTTPResponse) note() string {
 
 // MediaType returns the media type of the body without parameters, in lower case;
 // "" if the answer names none.
-func (r *HTTPResponse) MediaType() string {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
-		kind, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
-		kind = strings.ToLower(strings.TrimSpace(kind))
-	}
-	return kind
-}
+func (r *HTTPResponse) MediaType() string { return wire.MediaType(r.Header) }
 
 // IsEventStream reports whether the answer declares its body as an event stream.
-func (r *HTTPResponse) IsEventStream() bool { return r.MediaType() == "text/event-stream" }
+func (r *HTTPResponse) IsEventStream() bool { return wire.IsEventStream(r.Header) }
 
-// NextEvent returns the next block of an event stream. It returns io.EOF if the peer
-// ended the stream properly, and another error if the stream broke.
-func (r *HTTPResponse) NextEvent() (Event, error) {
+// NextEvent returns the next block of an event stream as EventReader.Next does. It
+// returns io.EOF if the peer ended the stream properly, and another error if the
+// stream broke.
+func (r *HTTPResponse) NextEvent() (wire.Frame, error) {
 	if r.events == nil {
 		r.events = NewEventReader(r.body, r.limit)
 	}

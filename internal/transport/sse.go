@@ -6,51 +6,28 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// An Event is one block of an event stream as its sender wrote it (HTML, section
-// 9.2, server-sent events). It also keeps what a reader of the format ignores, since
-// mcpcheck checks malformed streams: comments, lines that are no field, a retry that
-// is no number, an id with a NUL, and a block that the stream does not complete.
-type Event struct {
-	Type string // value of the event field; "" for none, which means message
-	Data []byte // values of the data fields, joined by newlines; nil for none
-	ID   string // value of the id field
-	// Retry is the value of the retry field.
-	Retry           string
-	HasID, HasRetry bool
-	Comments        []string
-	IgnoredLines    []string // lines with an unknown field name or an ignored value
-	// Unterminated reports that the stream ended before the empty line that completes
-	// the block. A client must discard such a block.
-	Unterminated bool
-	Truncated    bool // a line, or the whole block, was longer than the limit
-}
-
-// IsDispatched reports whether a client handles the block as an event: it has data
-// and is complete.
-func (e Event) IsDispatched() bool { return e.Data != nil && !e.Unterminated }
-
-// isMessage reports whether the data of the event is an MCP message: the event has
-// data, and the default type.
-func (e Event) isMessage() bool {
-	return e.IsDispatched() && len(e.Data) > 0 && (e.Type == "" || e.Type == "message")
+// A block is an event that is being read.
+type block struct {
+	event     wire.Event
+	data      []byte // values of the data fields, joined by newlines; nil for none
+	truncated bool   // a line, or the whole block, was longer than the limit
+	left      int    // bytes that the block may still occupy
 }
 
 // isEmpty reports whether the block has no line.
-func (e Event) isEmpty() bool {
-	return e.Data == nil && e.Type == "" && !e.HasID && !e.HasRetry && e.Comments == nil && e.IgnoredLines == nil
+func (b *block) isEmpty() bool {
+	e := b.event
+	return b.data == nil && e.Type == "" && e.ID == nil && e.Retry == "" && e.Comments == nil && e.IgnoredLines == nil
 }
 
-// size returns the number of bytes that the block occupies.
-func (e Event) size() int {
-	n := len(e.Type) + len(e.Data) + len(e.ID) + len(e.Retry)
-	for _, lines := range [][]string{e.Comments, e.IgnoredLines} {
-		for _, line := range lines {
-			n += lineOverhead + len(line)
-		}
-	}
-	return n
+// frame returns the block as a frame.
+func (b *block) frame() wire.Frame {
+	b.event.NoData = b.data == nil
+	return wire.Frame{From: wire.Server, Raw: b.data, Truncated: b.truncated, HTTP: &wire.HTTP{Event: &b.event}}
 }
 
 // An EventReader reads an event stream strictly. A line ends with CR LF, LF or CR.
@@ -72,35 +49,31 @@ func NewEventReader(r io.Reader, limit int) *EventReader {
 	return &EventReader{in: bufio.NewReader(r), limit: limit}
 }
 
-// Next returns the next block that is not empty. After the last one it returns
-// io.EOF, or the error that ended the stream.
-func (r *EventReader) Next() (Event, error) {
-	var e Event
-	left := r.limit
+// Next returns the next block that is not empty as a frame, whose Raw is the data of
+// the event. After the last one it returns io.EOF, or the error that ended the stream.
+func (r *EventReader) Next() (wire.Frame, error) {
+	b := block{left: r.limit}
 	for r.err == nil {
 		line, cut, err := r.readLine()
+		b.truncated = b.truncated || cut
 		if err != nil {
 			r.err = err
 			if len(line) > 0 {
-				e.addLine(line, &left)
+				b.addLine(line)
 			}
-			e.Truncated = e.Truncated || cut
-			if e.isEmpty() {
+			if b.isEmpty() {
 				break
 			}
-			e.Unterminated = true
-			return e, nil
+			b.event.Unterminated = true
+			return b.frame(), nil
 		}
-		if len(line) == 0 {
-			if e.isEmpty() {
-				continue
-			}
-			return e, nil
+		if len(line) > 0 {
+			b.addLine(line)
+		} else if !b.isEmpty() {
+			return b.frame(), nil
 		}
-		e.Truncated = e.Truncated || cut
-		e.addLine(line, &left)
 	}
-	return Event{}, r.err
+	return wire.Frame{}, r.err
 }
 
 var byteOrderMark = []byte("\ufeff")
@@ -138,62 +111,59 @@ func (r *EventReader) readLine() (line []byte, cut bool, err error) {
 	}
 }
 
-// lineOverhead is the memory of a line that is kept, besides its text.
-const lineOverhead = 16
-
 // reserve takes n bytes of what the block may still occupy, and reports whether
 // there were n left.
-func (e *Event) reserve(left *int, n int) bool {
-	if n > *left {
-		*left, e.Truncated = 0, true
+func (b *block) reserve(n int) bool {
+	if n > b.left {
+		b.left, b.truncated = 0, true
 		return false
 	}
-	*left -= n
+	b.left -= n
 	return true
 }
 
 // addLine adds one line to the block, as far as the limit allows.
-func (e *Event) addLine(line []byte, left *int) {
+func (b *block) addLine(line []byte) {
 	name, value, colon := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	odd := !utf8.Valid(line) && string(name) != "data"
 	switch text := string(value); {
 	case colon && len(name) == 0:
-		if e.reserve(left, len(text)+lineOverhead) {
-			e.Comments = append(e.Comments, text)
+		if b.reserve(len(text) + wire.LineOverhead) {
+			b.event.Comments = append(b.event.Comments, text)
 		}
 	case string(name) == "data":
-		e.addData(value, left)
+		b.addData(value)
 	case string(name) == "event":
-		e.Type = text
+		b.event.Type = text
 	case string(name) == "id" && !strings.Contains(text, "\x00"):
-		e.ID, e.HasID = text, true
+		b.event.ID = &text
 	case string(name) == "retry" && isDigits(text):
-		e.Retry, e.HasRetry = text, true
+		b.event.Retry = text
 	default:
 		odd = true
 	}
 	if odd {
-		e.addIgnoredLine(line, left)
+		b.addIgnoredLine(line)
 	}
 }
 
-func (e *Event) addIgnoredLine(line []byte, left *int) {
-	if e.reserve(left, len(line)+lineOverhead) {
-		e.IgnoredLines = append(e.IgnoredLines, string(line))
+func (b *block) addIgnoredLine(line []byte) {
+	if b.reserve(len(line) + wire.LineOverhead) {
+		b.event.IgnoredLines = append(b.event.IgnoredLines, string(line))
 	}
 }
 
-func (e *Event) addData(value []byte, left *int) {
-	if e.Data == nil {
-		e.Data = []byte{}
-	} else if e.reserve(left, 1) {
-		e.Data = append(e.Data, '\n')
+func (b *block) addData(value []byte) {
+	if b.data == nil {
+		b.data = []byte{}
+	} else if b.reserve(1) {
+		b.data = append(b.data, '\n')
 	}
-	if free := *left; !e.reserve(left, len(value)) {
+	if free := b.left; !b.reserve(len(value)) {
 		value = value[:free]
 	}
-	e.Data = append(e.Data, value...)
+	b.data = append(b.data, value...)
 }
 
 func isDigits(s string) bool {

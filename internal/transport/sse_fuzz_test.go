@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/internal/spec"
+	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
 // addStreams seeds a target with event streams: messages of the golden
@@ -86,16 +87,16 @@ func FuzzEventReader(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range bounded {
-			kept := len(e.Data)
+		for _, f := range bounded {
+			e, kept := f.HTTP.Event, len(f.Raw)
 			for _, line := range append(e.Comments, e.IgnoredLines...) {
-				kept += lineOverhead + len(line)
+				kept += wire.LineOverhead + len(line)
 			}
-			if kept > most || max(len(e.Type), len(e.ID), len(e.Retry)) > most {
+			if kept > most || max(len(e.Type), len(f.EventID()), len(e.Retry)) > most {
 				t.Errorf("limit %d: %+v", most, e)
 			}
 		}
-		if fits := len(stream) <= most/(lineOverhead+1); fits && !reflect.DeepEqual(bounded, whole) {
+		if fits := len(stream) <= most/(wire.LineOverhead+1); fits && !reflect.DeepEqual(bounded, whole) {
 			t.Errorf("limit %d changed %+v to %+v", most, whole, bounded)
 		}
 	})
@@ -106,15 +107,15 @@ type standardEvent struct{ Type, Data, LastID string }
 
 // dispatched returns the events that a client is given, as the reader of this
 // package reads them.
-func dispatched(all []Event) []standardEvent {
+func dispatched(all []wire.Frame) []standardEvent {
 	var out []standardEvent
 	last := ""
-	for _, e := range all {
-		if e.HasID && !e.Unterminated {
-			last = e.ID
+	for _, f := range all {
+		if e := f.HTTP.Event; e.ID != nil && !e.Unterminated {
+			last = *e.ID
 		}
-		if e.IsDispatched() && len(e.Data) > 0 {
-			out = append(out, standardEvent{e.Type, string(e.Data), last})
+		if f.IsDispatched() && len(f.Raw) > 0 {
+			out = append(out, standardEvent{f.HTTP.Event.Type, string(f.Raw), last})
 		}
 	}
 	return out

@@ -249,12 +249,12 @@ func (s *Streamable) readAnswer(n int, m wire.Message, reply *HTTPResponse) {
 		return
 	}
 	body, cut, err := reply.ReadAll()
-	f := wire.Frame{From: wire.Server, Truncated: cut, Note: reply.note()}
+	f := answerFrame(n, reply, body, err)
+	f.Truncated = cut
 	if err == nil && isMessageBody(reply, body) { // an incomplete body is no message
-		f.HTTP, f.Raw = headFrame(n, reply), body
 		s.storeResult(m, body)
 	} else {
-		f.HTTP = answerFrame(n, reply, body, err)
+		f = withoutMessage(f)
 	}
 	s.log.add(f)
 	if endsSession(m, reply, f.Raw) {

@@ -100,7 +100,7 @@ func (s *Streamable) readStream(n int, state streamState, reply *HTTPResponse) {
 	defer reply.Close()
 	began := time.Now()
 	for {
-		e, err := reply.NextEvent()
+		f, err := reply.NextEvent()
 		if err != nil {
 			if state.shortLived++; time.Since(began) >= shortLivedWithin {
 				state.shortLived = 0
@@ -108,7 +108,7 @@ func (s *Streamable) readStream(n int, state streamState, reply *HTTPResponse) {
 			s.log.recordEnd(n, err, !s.resumes(state))
 			break
 		}
-		s.readEvent(n, &state, e)
+		s.readEvent(n, &state, f)
 	}
 	if !s.resumes(state) {
 		return
@@ -123,26 +123,25 @@ func (s *Streamable) readStream(n int, state streamState, reply *HTTPResponse) {
 }
 
 // readEvent records one event, and keeps what resuming the stream needs.
-func (s *Streamable) readEvent(n int, state *streamState, e Event) {
-	f := wire.Frame{From: wire.Server, HTTP: &wire.HTTP{Exchange: n, Event: wireEvent(e)}, Truncated: e.Truncated}
+func (s *Streamable) readEvent(n int, state *streamState, f wire.Frame) {
+	f.HTTP.Exchange = n
 	// An event without data only gives the stream an event ID. Clients ignore events
 	// of another type than message.
-	if e.isMessage() {
-		f.Raw = e.Data
-		for _, part := range wire.Parse(e.Data).Elements() {
+	if f.IsMessageEvent() {
+		for _, part := range wire.Parse(f.Raw).Elements() {
 			if part.IsResponse() {
 				state.pending-- // whatever its id
 			}
 		}
-		s.storeResult(state.request, e.Data)
+		s.storeResult(state.request, f.Raw)
 	} else {
-		f.HTTP.Body = recordedText(e.Data)
+		f = withoutMessage(f)
 	}
 	s.log.add(f)
-	if e.HasID && !e.Unterminated {
-		state.lastEventID = e.ID
+	if e := f.HTTP.Event; e.ID != nil && !e.Unterminated {
+		state.lastEventID = *e.ID
 	}
-	if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
+	if ms, err := strconv.Atoi(f.HTTP.Event.Retry); err == nil {
 		state.reconnectDelay = max(time.Duration(ms)*time.Millisecond, minReconnectDelay)
 	}
 }
@@ -168,16 +167,4 @@ func countRequests(m wire.Message) (n int) {
 		}
 	}
 	return n
-}
-
-// wireEvent returns the part of a block that a frame records besides its data.
-func wireEvent(e Event) *wire.Event {
-	out := &wire.Event{
-		Type: e.Type, Retry: e.Retry, Comments: e.Comments, IgnoredLines: e.IgnoredLines,
-		Unterminated: e.Unterminated, NoData: e.Data == nil,
-	}
-	if e.HasID {
-		out.ID = &e.ID
-	}
-	return out
 }

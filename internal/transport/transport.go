@@ -11,7 +11,7 @@
 // message and the head of its POST as one frame, Endpoint.Do sends the request, and a
 // goroutine of the session reads the HTTPResponse. It records a JSON body as one
 // frame, or each event of a stream as one, and hands these frames to
-// Streamable.Record. A caller may also send any HTTP request as an Exchange, or any
+// Streamable.Record. A caller may also send any HTTP request as a PendingExchange, or any
 // bytes over a RawConn; both are recorded as frames without a message.
 package transport
 

@@ -110,9 +110,14 @@ func (t *Transcript) AllEntriesFrom(from int) []Entry {
 
 // An Entry is one frame of a transcript with its message.
 type Entry struct {
-	Index int
+	Index int // of the frame in the transcript; -1 if it is not known
 	Frame
-	Message Message
+	Message Message // the zero Message if the frame carries none
+}
+
+// NewEntry returns the entry of a frame, with its message.
+func NewEntry(index int, f Frame) Entry {
+	return Entry{Index: index, Frame: f, Message: f.parsedMessage()}
 }
 
 // End records how the connection ended. Only the first call has an effect.

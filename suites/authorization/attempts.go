@@ -141,8 +141,9 @@ func fetchDocument(t *check.T, at *url.URL) (document gjson.Result, ok bool) {
 	if err != nil || !t.HTTP().Complete(x) || x.Status != http.StatusOK {
 		return document, false
 	}
-	document = gjson.ParseBytes(x.Body())
-	return document, gjson.ValidBytes(x.Body()) && document.IsObject()
+	body := x.Snapshot().PlainBody()
+	document = gjson.ParseBytes(body)
+	return document, gjson.ValidBytes(body) && document.IsObject()
 }
 
 // onHost returns the URL of a path on the host of the server.

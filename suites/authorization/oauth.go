@@ -156,7 +156,7 @@ func (s *authServer) post(t *check.T, at *url.URL, mediaType, body string) (answ
 	if err != nil || !t.HTTP().Complete(x) {
 		return answer, 0
 	}
-	answer = gjson.ParseBytes(x.Body())
+	answer = gjson.ParseBytes(x.Snapshot().PlainBody())
 	for _, name := range []string{"access_token", "refresh_token"} {
 		t.Auth().Hide(answer.Get(name).String())
 	}

@@ -93,7 +93,7 @@ func dataProbes() []check.Check {
 				}
 				for _, a := range all {
 					t.HTTP().Complete(a.exchange)
-					for _, m := range a.exchange.Messages() {
+					for _, m := range a.exchange.Snapshot().Messages() {
 						if page := elicitedPage(m); page != "" {
 							t.Fail("status 401 and the OAuth flow", m.Summary(),
 								"a request without a token was answered by an elicitation of the page %s",

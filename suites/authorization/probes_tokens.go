@@ -249,7 +249,7 @@ func expectNoResult(t *check.T, a attempt) {
 		return
 	}
 	t.HTTP().Complete(a.exchange)
-	for _, m := range a.exchange.Messages() {
+	for _, m := range a.exchange.Snapshot().Messages() {
 		if m.Kind == wire.Result {
 			t.HTTP().Mark(a.exchange)
 			t.Fail("a refusal alone", m.Summary(),

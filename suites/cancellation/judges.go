@@ -1,6 +1,7 @@
 package cancellation
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -152,18 +153,18 @@ func judges() []check.Check {
 func judgeAnswerIgnored(j *check.J, c cancelled, answer wire.Entry) bool {
 	for _, e := range j.Sent() {
 		isReaction := e.Message.Kind == wire.Error && !e.Message.ID().IsValid() && !j.HasUnreadableBefore(e)
-		if isReaction && j.Follows(e, j.Entries()[answer.Index]) && lastReceived(j, e.Index) == answer.Index {
+		if isReaction && j.Follows(e, j.Entry(answer.Index)) && lastReceived(j, e.Index) == answer.Index {
 			j.Fail(e, "the server cancelled its request with id %s, and answered the answer to it with an error",
 				wire.Clip(c.id.Raw, 80))
 			return true
 		}
 	}
-	if end := j.Ending(); end != nil && !end.Requested && answer.Index == len(j.Entries())-1 {
+	if end := j.Ending(); end != nil && !end.Requested && len(j.EntriesBefore(answer)) == len(j.Entries())-1 {
 		j.FailSession("the server cancelled its request with id %s, and ended when the answer to it came: %s",
 			wire.Clip(c.id.Raw, 80), end.Reason)
 		return true
 	}
-	return hasReadBefore(j, answer.Index, len(j.Entries()))
+	return hasReadBefore(j, answer.Index, math.MaxInt)
 }
 
 // A cancelled is a cancellation of the server with the id that it names.
@@ -214,7 +215,7 @@ func acceptedAnswer(j *check.J, c cancelled) (answer wire.Entry, ok bool) {
 // of success.
 func isAccepted(j *check.J, e wire.Entry) bool {
 	x := j.ExchangeOf(e)
-	return x == nil || x.Head != nil && x.Head.HTTP.Status/100 == 2
+	return x == nil || x.Status()/100 == 2
 }
 
 // hasReadBefore reports whether the server had read a frame before another one: it

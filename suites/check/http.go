@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 )
 
-// Exchange is one request of HTTP and its response, as far as it has arrived.
-type Exchange = transport.Exchange
+// Exchange is one request of HTTP that a probe sends. Its Snapshot is the exchange as
+// far as the response has arrived.
+type Exchange = transport.PendingExchange
 
 // An Edit changes a request of HTTP before it is sent.
 type Edit func(r *transport.HTTPRequest)
@@ -156,16 +158,11 @@ func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *Exchange
 
 // Complete waits for the end of a response, at most as long as for an answer to a
 // request, and reports whether it has ended.
-func (h HTTP) Complete(x *Exchange) bool {
-	x.Await(h.t.ctx, h.t.Timeout(), func(*Exchange) bool { return false })
-	h.t.interrupted()
-	_, over := x.Ended()
-	return over
-}
+func (h HTTP) Complete(x *Exchange) bool { return h.Await(x, h.t.Timeout(), (*wire.Exchange).HasEnded) }
 
-// Await waits until a condition on a response holds, for at most the given time,
+// Await waits until a condition on an exchange holds, for at most the given time,
 // and reports whether it holds.
-func (h HTTP) Await(x *Exchange, within time.Duration, condition func(x *Exchange) bool) bool {
+func (h HTTP) Await(x *Exchange, within time.Duration, condition func(known *wire.Exchange) bool) bool {
 	ok := x.Await(h.t.ctx, within, condition)
 	h.t.interrupted()
 	return ok
@@ -175,30 +172,22 @@ func (h HTTP) Await(x *Exchange, within time.Duration, condition func(x *Exchang
 // if none arrives in the given time.
 func (h HTTP) AwaitMessage(x *Exchange, within time.Duration,
 	match func(wire.Message) bool) (found wire.Message, ok bool) {
-	ok = x.Await(h.t.ctx, within, func(x *Exchange) bool {
-		for _, m := range x.Messages() {
-			if match(m) {
-				found = m
-				return true
-			}
+	ok = h.Await(x, within, func(known *wire.Exchange) bool {
+		all := known.Messages()
+		at := slices.IndexFunc(all, match)
+		if at >= 0 {
+			found = all[at]
 		}
-		return false
+		return at >= 0
 	})
-	h.t.interrupted()
 	return found, ok
 }
 
 // Status returns the HTTP status of the response to what we sent in a frame, or 0
 // if there is none so far.
 func (h HTTP) Status(at int) int {
-	all := h.t.s.AllEntriesFrom(max(at, 0))
-	if at < 0 || len(all) == 0 || all[0].From != wire.Client || all[0].HTTP == nil {
-		return 0
-	}
-	for _, e := range all {
-		if e.From == wire.Server && e.HTTP != nil && e.HTTP.Exchange == all[0].HTTP.Exchange && e.HTTP.Status != 0 {
-			return e.HTTP.Status
-		}
+	if x := h.t.s.ExchangeFrom(at); x != nil {
+		return x.Status()
 	}
 	return 0
 }
@@ -230,7 +219,7 @@ func Describe(x *Exchange) string {
 	if kind := x.MediaType(); kind != "" {
 		text += " (" + kind + ")"
 	}
-	if all := x.Messages(); len(all) > 0 && all[0].IsResponse() && all[0].Get("jsonrpc").Exists() {
+	if all := x.Snapshot().Messages(); len(all) > 0 && all[0].IsResponse() && all[0].Get("jsonrpc").Exists() {
 		text += " and " + all[0].Summary()
 	}
 	return text

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,30 +33,37 @@ type J struct {
 type View struct {
 	rev        spec.Revision
 	facts      spec.Facts
-	entries    []wire.Entry
-	frame      []int // index in the transcript, by entry
+	entries    []wire.Entry // the frames with a message
 	ending     *wire.Ending
 	transcript *wire.Transcript
 	byRole     map[wire.Role][]wire.Entry // filled on demand
 	derived    map[string]any
 }
 
-// NewView prepares a transcript for judges of a revision. The index of an entry is its
-// place among the frames with a message: judges count and compare these.
+// NewView prepares a transcript for judges of a revision.
 func NewView(rev spec.Revision, t *wire.Transcript) *View {
-	entries := t.Entries()
-	frame := make([]int, len(entries))
-	for i := range entries {
-		frame[i], entries[i].Index = entries[i].Index, i
-	}
 	return &View{
-		rev: rev, facts: rev.Facts(), entries: entries, frame: frame, ending: t.Ending(), transcript: t,
+		rev: rev, facts: rev.Facts(), entries: t.Entries(), ending: t.Ending(), transcript: t,
 		byRole: map[wire.Role][]wire.Entry{}, derived: map[string]any{},
 	}
 }
 
-// Entries returns all frames with a message, each at its index.
+// Entries returns all frames with a message.
 func (v *View) Entries() []wire.Entry { return v.entries }
+
+// EntriesBefore returns the frames with a message before one of them.
+func (v *View) EntriesBefore(e wire.Entry) []wire.Entry { return v.entries[:v.position(e.Index)] }
+
+// Entry returns the frame with a message at an index of the transcript.
+func (v *View) Entry(index int) wire.Entry { return v.entries[v.position(index)] }
+
+// position returns the number of frames with a message before an index.
+func (v *View) position(index int) int {
+	at, _ := slices.BinarySearchFunc(v.entries, index, func(e wire.Entry, index int) int {
+		return cmp.Compare(e.Index, index)
+	})
+	return at
+}
 
 // Frames returns all frames, also those without a message.
 func (v *View) Frames() []wire.Frame { return v.transcript.Frames(0) }
@@ -70,37 +78,18 @@ const MaxTransit = time.Second
 // other was no longer in transit. Messages of a resumed stream have no such order,
 // because they may have waited for the resumption.
 func (v *View) Follows(later, earlier wire.Entry) bool {
+	x := v.ExchangeOf(later)
 	switch {
 	case later.Index <= earlier.Index:
 		return false
 	case later.SameExchange(earlier.Frame):
 		return true
-	case v.ExchangeOf(later) != nil && v.ExchangeOf(later).Field("Last-Event-ID") != "":
+	case x != nil && x.RequestField("Last-Event-ID") != "":
 		return false
 	case later.At-earlier.At >= MaxTransit:
 		return true
 	}
-	return v.exchangeStarts()[later.HTTP.Exchange] > v.frame[earlier.Index]
-}
-
-// exchangeStarts returns the frame of the transcript with which the client began each
-// exchange.
-func (v *View) exchangeStarts() map[int]int {
-	const key = "exchanges begun"
-	if known, ok := v.derived[key].(map[int]int); ok {
-		return known
-	}
-	first := map[int]int{}
-	for i, f := range v.transcript.Frames(0) {
-		if f.HTTP == nil || f.From != wire.Client {
-			continue
-		}
-		if _, known := first[f.HTTP.Exchange]; !known {
-			first[f.HTTP.Exchange] = i
-		}
-	}
-	v.derived[key] = first
-	return first
+	return x != nil && x.Request.Index > earlier.Index
 }
 
 // Sent returns the messages of the judged side, elements of batches one by one, each
@@ -169,9 +158,10 @@ func (j *J) Fail(e wire.Entry, format string, args ...any) {
 	}
 	j.out.State = Violated
 	j.out.Detail = fmt.Sprintf(format, args...)
-	j.out.Got = e.Message.Summary()
-	at := j.frame[e.Index]
-	j.out.Frames = excerpt(j.transcript, max(0, at-framesBefore), at)
+	if !e.IsTransportOnly() {
+		j.out.Got = e.Message.Summary()
+	}
+	j.out.Frames = excerpt(j.transcript, max(0, e.Index-framesBefore), e.Index)
 }
 
 // FailSession reports that the session as a whole breaks the rule.
@@ -222,7 +212,7 @@ func (j *J) Declares(of wire.Role, capability string) bool {
 // request is a duplicate, of which either may count.
 func (j *J) RequestOf(response wire.Entry) (request wire.Entry, ok bool) {
 	asked := j.requestsBefore(response)
-	if len(asked) != 1 || len(j.entries[asked[0].Index].Message.DuplicateKeys) > 0 || j.MatchesInvalidJSON(response) {
+	if len(asked) != 1 || len(j.Entry(asked[0].Index).Message.DuplicateKeys) > 0 || j.MatchesInvalidJSON(response) {
 		return wire.Entry{}, false
 	}
 	return asked[0], true

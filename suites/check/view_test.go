@@ -27,7 +27,7 @@ func TestFramesWithoutMessageAreNotCounted(t *testing.T) {
 	known := map[string]bool{}
 	o := view.Judge(Check{Of: wire.Server, Judge: func(j *J) {
 		for _, e := range j.Sent() {
-			if j.Entries()[e.Index].At != e.At || !j.HasRequest(e) {
+			if j.Entry(e.Index).At != e.At || !j.HasRequest(e) {
 				t.Errorf("entry %d is not found", e.Index)
 			}
 			_, known[e.Message.ID().Raw] = j.RequestOf(e)

@@ -59,15 +59,16 @@ func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 // there is none of the same server within a time.
 func awaitEndpoint(t *check.T, x *check.Exchange, within time.Duration, from *url.URL) *url.URL {
 	var named string
-	ok := t.HTTP().Await(x, within, func(x *check.Exchange) bool {
-		for _, e := range x.Events() {
-			if e.IsDispatched() && e.Type == "endpoint" {
-				named = string(e.Data)
+	ok := t.HTTP().Await(x, within, func(known *wire.Exchange) bool {
+		events := known.Events()
+		for _, e := range events {
+			if e.IsDispatched() && e.HTTP.Event.Type == "endpoint" {
+				named = string(e.Raw)
 				return true
 			}
 		}
 		// A stream that begins with a message is not of this transport.
-		return slices.ContainsFunc(x.Events(), transport.Event.IsDispatched)
+		return slices.ContainsFunc(events, func(e wire.Entry) bool { return e.IsDispatched() })
 	})
 	// The session removes line breaks and tabs too.
 	to, err := from.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(named))

@@ -37,11 +37,11 @@ func judges() []check.Check {
 			// A client of event streams fails the connection at any other status (HTML
 			// standard, section 9.2.3), so that such an endpoint is no SSE endpoint.
 			Judge: func(j *check.J) {
-				h := openingStream(j)
+				x := openingStream(j)
 				switch {
-				case h == nil:
-				case h.Head.HTTP.Status != http.StatusOK:
-					j.FailAt(*h.Head, "the GET of the stream was answered with status %d", h.Head.HTTP.Status)
+				case x == nil:
+				case x.Status() != http.StatusOK:
+					j.Fail(*x.Head, "the GET of the stream was answered with status %d", x.Status())
 				default:
 					j.Saw()
 				}
@@ -56,12 +56,12 @@ func judges() []check.Check {
 			Rules: []string{"http-sse-content-type"},
 			Idle:  noStream,
 			Judge: func(j *check.J) {
-				h := openingStream(j)
+				x := openingStream(j)
 				switch {
-				case h == nil:
-				case !h.Head.HTTP.IsEventStream():
-					j.FailAt(*h.Head, "the media type of the stream is %q",
-						http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+				case x == nil:
+				case !x.IsEventStream():
+					j.Fail(*x.Head, "the media type of the stream is %q",
+						x.Header().Get("Content-Type"))
 				default:
 					j.Saw()
 				}
@@ -76,13 +76,13 @@ func judges() []check.Check {
 			Rules: []string{"http-sse-endpoint-event"},
 			Idle:  noEndpointEvent,
 			Judge: func(j *check.J) {
-				for _, m := range openingMoments(j) {
+				for _, f := range openingFrames(j) {
 					switch {
-					case isEndpointEvent(m):
+					case isEndpointEvent(f):
 						j.Saw()
 						return
-					case !m.IsTransportOnly():
-						j.FailAt(m, "a message came before the endpoint event: %s", m.Message.Summary())
+					case !f.IsTransportOnly():
+						j.Fail(f, "a message came before the endpoint event: %s", f.Message.Summary())
 						return
 					}
 				}
@@ -99,16 +99,16 @@ func judges() []check.Check {
 			// A relative reference is a URI reference too (RFC 3986, section 4.1). Whether
 			// messages posted there reach the session is judged by http-sse.post.taken.
 			Judge: func(j *check.J) {
-				check.Each(j, openingMoments(j), func(m check.Moment) bool {
-					if !isEndpointEvent(m) {
+				check.Each(j, openingFrames(j), func(f wire.Entry) bool {
+					if !isEndpointEvent(f) {
 						return false
 					}
-					text := m.HTTP.Body
+					text := f.HTTP.Body
 					if !format.UriScheme.MatchString(text) {
 						text = "http:" + text
 					}
-					if why := format.URIProblem(text); why != "" || m.HTTP.Body == "" {
-						j.FailAt(m, "the endpoint event has %q, which is no URI: it %s", wire.Clip(m.HTTP.Body, 120),
+					if why := format.URIProblem(text); why != "" || f.HTTP.Body == "" {
+						j.Fail(f, "the endpoint event has %q, which is no URI: it %s", wire.Clip(f.HTTP.Body, 120),
 							why)
 					}
 					return true
@@ -126,13 +126,13 @@ func judges() []check.Check {
 			// Messages are also looked for in events of other types, in lines that are no
 			// field, and in the answers to POSTs.
 			Judge: func(j *check.J) {
-				check.Each(j, openingMoments(j), func(m check.Moment) bool {
-					judgeMessageLines(j, m)
-					return judgeMessageEvent(j, m)
+				check.Each(j, openingFrames(j), func(f wire.Entry) bool {
+					judgeMessageLines(j, f)
+					return judgeMessageEvent(j, f)
 				})
 				for _, x := range j.Exchanges() {
-					if len(x.Posted()) > 0 && x.Head != nil && x.Head.HTTP.Status < 300 && isMessage(x.Head.HTTP.Body) {
-						j.FailAt(*x.Head, "a POST was answered with a message itself: %s",
+					if len(x.PostedMessages()) > 0 && x.Head != nil && x.Status() < 300 && isMessage(x.Head.HTTP.Body) {
+						j.Fail(*x.Head, "a POST was answered with a message itself: %s",
 							wire.Clip(x.Head.HTTP.Body, 80))
 					}
 				}
@@ -143,18 +143,18 @@ func judges() []check.Check {
 
 // openingStream returns the exchange whose stream the session was opened with; nil if
 // it was not opened with one.
-func openingStream(j *check.J) *check.Heard {
+func openingStream(j *check.J) *wire.Exchange {
 	all := j.Exchanges()
-	if len(all) == 0 || all[0].Begun.HTTP.Method != http.MethodGet || all[0].Head == nil {
+	if len(all) == 0 || all[0].Method() != http.MethodGet || all[0].Head == nil {
 		return nil
 	}
 	return all[0]
 }
 
-// openingMoments returns the frames of the stream that the session was opened with.
-func openingMoments(j *check.J) []check.Moment {
-	if h := openingStream(j); h != nil {
-		return h.Came
+// openingFrames returns the frames of the stream that the session was opened with.
+func openingFrames(j *check.J) []wire.Entry {
+	if x := openingStream(j); x != nil {
+		return x.Body
 	}
 	return nil
 }
@@ -162,35 +162,35 @@ func openingMoments(j *check.J) []check.Moment {
 // judgeMessageEvent judges an event that is or holds a message, and reports whether
 // it keeps the rule. Invalid UTF-8 has a rule of its own, and JSON that is no message
 // is judged with the messages.
-func judgeMessageEvent(j *check.J, m check.Moment) bool {
+func judgeMessageEvent(j *check.J, f wire.Entry) bool {
 	switch {
-	case m.HTTP.Event == nil || m.Truncated:
-	case !m.IsTransportOnly() && m.Message.SyntaxError == nil:
+	case f.HTTP.Event == nil || f.Truncated:
+	case !f.IsTransportOnly() && f.Message.SyntaxError == nil:
 		return true
-	case !m.IsTransportOnly() && !m.Message.SyntaxError.NotUTF8:
-		j.FailAt(m, "the data of a message event is no message: %v", m.Message.SyntaxError)
-	case isMessage(m.HTTP.Body):
-		j.FailAt(m, "a message is the data of an event of type %q: %s", m.HTTP.Event.Type, wire.Clip(m.HTTP.Body, 80))
+	case !f.IsTransportOnly() && !f.Message.SyntaxError.NotUTF8:
+		j.Fail(f, "the data of a message event is no message: %v", f.Message.SyntaxError)
+	case isMessage(f.HTTP.Body):
+		j.Fail(f, "a message is the data of an event of type %q: %s", f.HTTP.Event.Type, wire.Clip(f.HTTP.Body, 80))
 	}
 	return false
 }
 
 // judgeMessageLines judges that no line of an event that is no field is a message.
-func judgeMessageLines(j *check.J, m check.Moment) {
-	if m.HTTP.Event == nil {
+func judgeMessageLines(j *check.J, f wire.Entry) {
+	if f.HTTP.Event == nil {
 		return
 	}
-	for _, line := range m.HTTP.Event.IgnoredLines {
+	for _, line := range f.HTTP.Event.IgnoredLines {
 		if isMessage(line) {
-			j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
+			j.Fail(f, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
 		}
 	}
 }
 
 // isEndpointEvent reports whether a frame is an event with the URI that messages are
 // posted to.
-func isEndpointEvent(m check.Moment) bool {
-	return m.HTTP.Event != nil && m.HTTP.Event.Type == "endpoint" && !m.HTTP.Event.Unterminated && !m.HTTP.Event.NoData
+func isEndpointEvent(f wire.Entry) bool {
+	return f.HTTP.Event != nil && f.HTTP.Event.Type == "endpoint" && !f.HTTP.Event.Unterminated && !f.HTTP.Event.NoData
 }
 
 // isMessage reports whether a text is what a client might take for a message.

@@ -106,7 +106,7 @@ func probes() []check.Check {
 						t.Note("a POST for an ended connection is answered with status %d", x.Status)
 					}
 				}
-				for _, m := range other.stream.Messages() {
+				for _, m := range other.stream.Snapshot().Messages() {
 					if m.IsResponse() && slices.ContainsFunc(ids, m.ID().Equal) {
 						t.Fail("nothing", m.Summary(),
 							"a message for an ended connection was answered on another one: %s", m.Summary())
@@ -202,7 +202,7 @@ func expectOneAnswer(c *connection, name string, id wire.ID, isOwn func(result w
 	}
 	c.settle()
 	var got []string
-	for _, m := range c.stream.Messages() {
+	for _, m := range c.stream.Snapshot().Messages() {
 		if !check.ResponseTo(id)(m) {
 			continue
 		}

@@ -81,7 +81,7 @@ func originProbes() []check.Check {
 					return err == nil && posting.IsSuccess(x)
 				})
 				settled := c.settle()
-				for _, m := range c.stream.Messages() {
+				for _, m := range c.stream.Snapshot().Messages() {
 					if what, ok := posted[m.ID().Key()]; ok && m.IsResponse() {
 						t.Fail("a refusal", m.Summary(), "%s", what)
 					}
@@ -123,7 +123,7 @@ func originProbes() []check.Check {
 						continue
 					}
 					c.settle()
-					if slices.ContainsFunc(c.stream.Messages(), check.ResponseTo(id)) {
+					if slices.ContainsFunc(c.stream.Snapshot().Messages(), check.ResponseTo(id)) {
 						t.Fail("no connection", check.Describe(x),
 							"the server takes messages at %s, which other machines reach", address)
 					}

@@ -136,7 +136,7 @@ func allIDs(m wire.Message) (ids []wire.ID) {
 // a line, such as one that replaces invalid bytes.
 func mayAnswerUnreadable(j *check.J, answer wire.Entry) bool {
 	id := answer.Message.ID()
-	for _, e := range j.Entries()[:answer.Index] {
+	for _, e := range j.EntriesBefore(answer) {
 		if e.From == j.Of || e.Message.SyntaxError == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package pagination
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -57,7 +58,7 @@ func clientJudges() []check.Check {
 					if !ok || next.String() != "" || !sentCursor(j, method, 0, e.Index, false) {
 						return false
 					}
-					followed := sentCursor(j, method, e.Index+1, len(j.Entries()), true)
+					followed := sentCursor(j, method, e.Index+1, math.MaxInt, true)
 					if !followed && transcript.HasContinued(j.Entries(), e.Index) {
 						j.Fail(e, "the client followed the cursors of %s up to the empty one and did not follow that",
 							method)
@@ -90,7 +91,7 @@ func nextCursor(j *check.J, e wire.Entry, m wire.Message) (method string, next g
 	if m.Kind != wire.Result || next.Type != gjson.String {
 		return "", next, false
 	}
-	for _, before := range slices.Backward(j.Entries()[:e.Index]) {
+	for _, before := range slices.Backward(j.EntriesBefore(e)) {
 		for _, part := range before.Message.Elements() {
 			if before.From == wire.Client && part.Kind == wire.Request && part.ID().Equal(m.ID()) {
 				return part.Method(), next, true

@@ -139,7 +139,7 @@ func reportJudges() []check.Check {
 					if a == nil || r.IsAmbiguous || a.IsUnclear || a.AsTask || a.Answered == 0 {
 						return false
 					}
-					if j.Follows(r.Entry, j.Entries()[a.Answered]) {
+					if j.Follows(r.Entry, j.Entry(a.Answered)) {
 						j.Fail(r.Entry, "progress was reported on %s (id %s) after it was answered",
 							wire.Clip(a.Request.Method(), 80), a.Request.ID())
 					}

@@ -117,7 +117,7 @@ func (u *rootsUse) addRequest(j *check.J, e wire.Entry, m wire.Message) {
 // isOnListeningStream reports whether a request of the server came on a stream that no
 // request of the client opened: on whose behalf, and when it was sent, is not known.
 func isOnListeningStream(j *check.J, e wire.Entry) bool {
-	h := j.ExchangeOf(e)
-	isResponse := func(m check.Moment) bool { return m.Message.IsResponse() }
-	return h != nil && len(h.Posted()) == 0 && !slices.ContainsFunc(h.Came, isResponse)
+	x := j.ExchangeOf(e)
+	isResponse := func(answer wire.Entry) bool { return answer.Message.IsResponse() }
+	return x != nil && len(x.PostedMessages()) == 0 && !slices.ContainsFunc(x.Body, isResponse)
 }

@@ -51,12 +51,12 @@ func judges() []check.Check {
 			Idle:  "the server gave no session id",
 			Judge: func(j *check.J) {
 				for _, x := range j.Exchanges() {
-					if x.Head == nil || x.Begun.Message.Method() != "initialize" {
+					if x.Head == nil || x.Request.Message.Method() != "initialize" {
 						continue
 					}
-					check.Each(j, http.Header(x.Head.HTTP.Header).Values("Mcp-Session-Id"), func(id string) bool {
+					check.Each(j, x.Header().Values("Mcp-Session-Id"), func(id string) bool {
 						if at := strings.IndexFunc(id, isInvisible); at >= 0 {
-							j.FailAt(*x.Head, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[at])
+							j.Fail(*x.Head, "the session id %q has the byte 0x%02x", wire.Clip(id, 80), id[at])
 						}
 						return true
 					})
@@ -73,25 +73,25 @@ func isInvisible(c rune) bool { return c < 0x21 || c > 0x7e }
 // an array. A failure status is a refusal, and an error with a status of success is
 // judged by streamable-http.refusal.status.
 func judgeAccepted(j *check.J, isKind func(wire.Message) bool) {
-	check.Each(j, j.Exchanges(), func(x *check.Heard) bool {
+	check.Each(j, j.Exchanges(), func(x *wire.Exchange) bool {
 		head := x.Head
 		isOther := func(m wire.Message) bool { return !isKind(m) }
 		switch {
-		case head == nil || head.HTTP.Status < 200 || head.HTTP.Status > 299:
+		case x.Status() < 200 || x.Status() > 299:
 			return false
-		case len(x.Posted()) == 0 || slices.ContainsFunc(x.Posted(), isOther):
+		case len(x.PostedMessages()) == 0 || slices.ContainsFunc(x.PostedMessages(), isOther):
 			return false
 		case head.Message.Kind == wire.Error:
 			return false
 		}
-		answered := fmt.Sprintf("%s was answered with status %d", x.Begun.Message.Summary(), head.HTTP.Status)
+		answered := fmt.Sprintf("%s was answered with status %d", x.Request.Message.Summary(), x.Status())
 		switch {
-		case head.HTTP.Status != http.StatusAccepted:
-			j.FailAt(*head, "%s rather than 202", answered)
+		case x.Status() != http.StatusAccepted:
+			j.Fail(*head, "%s rather than 202", answered)
 		case !head.IsTransportOnly():
-			j.FailAt(*head, "%s and %s", answered, head.Message.Summary())
+			j.Fail(*head, "%s and %s", answered, head.Message.Summary())
 		case head.HTTP.Body != "":
-			j.FailAt(*head, "%s and the body %q", answered, wire.Clip(head.HTTP.Body, 80))
+			j.Fail(*head, "%s and the body %q", answered, wire.Clip(head.HTTP.Body, 80))
 		}
 		return true
 	})

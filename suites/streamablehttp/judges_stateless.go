@@ -64,14 +64,14 @@ func statelessJudges() []check.Check {
 			Rules: []string{"streamable-http-x-accel-buffering"},
 			Idle:  "no request was answered with an event stream",
 			Judge: func(j *check.J) {
-				check.Each(j, j.Exchanges(), func(x *check.Heard) bool {
-					if !x.Streams() {
+				check.Each(j, j.Exchanges(), func(x *wire.Exchange) bool {
+					if !x.OpensStream() {
 						return false
 					}
-					values := http.Header(x.Head.HTTP.Header).Values("X-Accel-Buffering")
+					values := x.Header().Values("X-Accel-Buffering")
 					isNo := func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "no") }
 					if !slices.ContainsFunc(values, isNo) {
-						j.FailAt(*x.Head, "a stream was begun without X-Accel-Buffering: no")
+						j.Fail(*x.Head, "a stream was begun without X-Accel-Buffering: no")
 					}
 					return true
 				})
@@ -86,8 +86,8 @@ func statelessJudges() []check.Check {
 			Rules: []string{"streamable-http-request-scoped-notifications"},
 			Idle:  "no progress or log message came while the stream of a subscription was open",
 			Judge: func(j *check.J) {
-				subscriptions := transcript.Filter(j.Exchanges(), func(x *check.Heard) bool {
-					posted := x.Posted()
+				subscriptions := transcript.Filter(j.Exchanges(), func(x *wire.Exchange) bool {
+					posted := x.PostedMessages()
 					return len(posted) == 1 && posted[0].Method() == "subscriptions/listen"
 				})
 				check.Each(j, j.Sent(), func(e wire.Entry) bool {
@@ -99,7 +99,7 @@ func statelessJudges() []check.Check {
 					if slices.Contains(subscriptions, exchange) {
 						j.Fail(e, "%s came on the stream of a subscription", method)
 					}
-					isOpen := func(x *check.Heard) bool { return x.Open(j.FrameOf(e)) }
+					isOpen := func(x *wire.Exchange) bool { return x.IsOpenAt(e.Index) }
 					return slices.ContainsFunc(subscriptions, isOpen)
 				})
 			},
@@ -114,14 +114,14 @@ func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) 
 	check.Each(j, transcript.ErrorResponses(j), func(e wire.Entry) bool {
 		request, ok := j.RequestOf(e)
 		x := j.ExchangeOf(e)
-		if !ok || x == nil || x.Head == nil || transcript.AnswersLegacyRequest(j, e) || !isFirst(j, x, e) {
+		if !ok || x == nil || x.Head == nil || transcript.AnswersLegacyRequest(j, e) || !isFirst(x, e) {
 			return false
 		}
 		code, _ := e.Message.ErrorCode()
 		if !isAbout(request.Message, code) {
 			return false
 		}
-		if status := x.Head.HTTP.Status; status != http.StatusBadRequest {
+		if status := x.Status(); status != http.StatusBadRequest {
 			j.Fail(e, "%s was answered with error %d and HTTP status %d, not 400", request.Message.Method(), code,
 				status)
 		}
@@ -131,10 +131,10 @@ func judgeStatus(j *check.J, isAbout func(request wire.Message, code int) bool) 
 
 // isFirst reports whether an error is the first message of its exchange. A server that
 // notices the error later has sent its status already.
-func isFirst(j *check.J, x *check.Heard, e wire.Entry) bool {
-	for _, m := range x.Came {
-		if !m.IsTransportOnly() {
-			return m.At == j.FrameOf(e)
+func isFirst(x *wire.Exchange, e wire.Entry) bool {
+	for _, answer := range x.Body {
+		if !answer.IsTransportOnly() {
+			return answer.Index == e.Index
 		}
 	}
 	return false

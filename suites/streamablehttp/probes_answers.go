@@ -62,7 +62,7 @@ func answerProbes() []check.Check {
 						continue
 					}
 					t.HTTP().Mark(a.x)
-					body := bytes.TrimSpace(a.x.Body())
+					body := bytes.TrimSpace(a.x.Snapshot().PlainBody())
 					m := wire.Parse(body)
 					switch {
 					case m.SyntaxError != nil:
@@ -121,7 +121,7 @@ func answerProbes() []check.Check {
 					return
 				}
 				m, ok := t.HTTP().AwaitMessage(x, t.Timeout(), wire.Message.IsResponse)
-				isArray := bytes.HasPrefix(bytes.TrimSpace(x.Body()), []byte("["))
+				isArray := bytes.HasPrefix(bytes.TrimSpace(x.Snapshot().PlainBody()), []byte("["))
 				switch {
 				case !ok:
 					t.Fail("a refusal", check.Describe(x), "an array of two requests was accepted and not answered")
@@ -215,7 +215,7 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 					} else {
 						t.HTTP().Complete(x)
 					}
-					_, a.complete = x.Ended()
+					a.complete = x.Snapshot().HasEnded()
 				}
 				all = append(all, a)
 			}
@@ -228,8 +228,9 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 // checks judge that the answer is missing.
 func hasValidEvents(x *check.Exchange) bool {
 	hasOddLines := false
-	for _, e := range x.Events() {
-		if e.IsDispatched() || e.HasID || e.HasRetry || len(e.Comments) > 0 {
+	for _, f := range x.Snapshot().Events() {
+		e := f.HTTP.Event
+		if f.IsDispatched() || e.ID != nil || e.Retry != "" || len(e.Comments) > 0 {
 			return true
 		}
 		hasOddLines = hasOddLines || len(e.IgnoredLines) > 0

@@ -197,7 +197,7 @@ func expectNoForeignProgress(t *check.T, listening, working *posting.RawSession)
 	if _, err := listening.TryPost(posting.BarrierFrame(t)); err != nil {
 		return
 	}
-	for _, m := range get.Messages() {
+	for _, m := range get.Snapshot().Messages() {
 		if toolcalls.ReportsProgress(m, token) {
 			t.HTTP().Mark(get)
 			t.Fail("nothing of another session", m.Summary(),

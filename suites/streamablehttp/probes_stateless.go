@@ -128,16 +128,16 @@ func statelessProbes() []check.Check {
 				requireStatelessOnly(t)
 				x := streamedAnswer(t)
 				id := "mcpcheck-0"
-				events := x.Events()
-				isIdentified := func(e transport.Event) bool { return e.HasID && e.ID != "" }
+				events := x.Snapshot().Events()
+				isIdentified := func(e wire.Entry) bool { return e.EventID() != "" }
 				if at := slices.IndexFunc(events, isIdentified); at >= 0 {
-					id = events[at].ID
+					id = events[at].EventID()
 				}
 				x.Close()
 				resumed := t.HTTP().Request(http.MethodGet, posting.AcceptStream(), check.With("Last-Event-ID", id))
 				defer resumed.Close()
 				posting.Discovery.Post(t)
-				if all := resumed.Messages(); resumed.IsEventStream() && len(all) > 0 {
+				if all := resumed.Snapshot().Messages(); resumed.IsEventStream() && len(all) > 0 {
 					t.Fail("HTTP status 405", check.Describe(resumed),
 						"a GET with Last-Event-ID: %s was answered with a stream that holds %s", wire.Clip(id, 80),
 						all[0].Summary())
@@ -200,7 +200,7 @@ func streamedAnswer(t *check.T) *check.Exchange {
 			}
 			p := posting.CallPosting(c.Tool, c.Args)
 			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream"}
-			if a := p.Post(t); a.IsEventStream() && len(a.Events()) > 1 {
+			if a := p.Post(t); a.IsEventStream() && len(a.Snapshot().Events()) > 1 {
 				return a.Exchange
 			}
 		}

@@ -158,7 +158,7 @@ func (r *reader) readSent(e wire.Entry) {
 func (r *reader) openStream(e wire.Entry, idInUse bool) {
 	m := e.Message
 	s := &stream{id: m.ID(), filter: m.Params().Get("notifications"), opened: e.Index, cancelled: -1}
-	s.ambiguous = idInUse || len(r.j.Entries()[e.Index].Message.DuplicateKeys) > 0 || !m.ID().IsValid() ||
+	s.ambiguous = idInUse || len(r.j.Entry(e.Index).Message.DuplicateKeys) > 0 || !m.ID().IsValid() ||
 		len(schema.For(r.j.Rev).Validate("SubscriptionFilter", []byte(s.filter.Raw))) > 0
 	if before := r.stream(m.ID()); before != nil && !before.ended {
 		s.ambiguous, before.ambiguous = true, true

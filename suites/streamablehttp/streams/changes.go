@@ -61,7 +61,7 @@ func changesOf(t *check.T, c *toolcalls.Outcome, second *check.Exchange) []chang
 // changesIn returns the change notifications in a response.
 func changesIn(x *check.Exchange) []change {
 	var out []change
-	for _, m := range x.Messages() {
+	for _, m := range x.Snapshot().Messages() {
 		if isChange(m) {
 			out = append(out, change{raw: string(m.Raw)})
 		}

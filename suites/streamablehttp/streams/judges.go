@@ -23,13 +23,13 @@ func judges() []check.Check {
 			Idle:  "no stream of a request has ended",
 			Judge: func(j *check.J) {
 				check.Each(j, requestStreams(j), func(s requestStream) bool {
-					h := s.first()
-					if h.End == nil {
+					x := s.first()
+					if x.End == nil {
 						return false
 					}
-					open := unanswered(j, s.posted, h.Came, h.End.At)
-					if len(open) > 0 && isClosedInSession(j, h) {
-						j.FailAt(*h.End, "the stream opened for the %s was closed before its response",
+					open := unanswered(j, s.posted, x.Body, x.End.Index)
+					if len(open) > 0 && isClosedInSession(j, x) {
+						j.Fail(*x.End, "the stream opened for the %s was closed before its response",
 							open[0].Summary())
 					}
 					return len(open) == 0
@@ -48,15 +48,15 @@ func judges() []check.Check {
 			// (basic/transports#sending-messages-to-the-server).
 			Judge: func(j *check.J) {
 				check.Each(j, requestStreams(j), func(s requestStream) bool {
-					h := s.last()
-					if h.End == nil {
+					x := s.last()
+					if x.End == nil {
 						return false
 					}
 					isRefused := s.refused != nil && isFinalRefusal(s.refused)
 					isResumable := s.hasEventIDs() && !j.Facts.Stateless && !isRefused
-					open := unanswered(j, s.posted, s.moments(), h.End.At)
-					if len(open) > 0 && !isResumable && isClosedInSession(j, h) {
-						j.FailAt(*h.End, "the stream opened for the %s ended without its response", open[0].Summary())
+					open := unanswered(j, s.posted, s.frames(), x.End.Index)
+					if len(open) > 0 && !isResumable && isClosedInSession(j, x) {
+						j.Fail(*x.End, "the stream opened for the %s ended without its response", open[0].Summary())
 					}
 					return len(open) == 0
 				})
@@ -74,15 +74,15 @@ func judges() []check.Check {
 			// judges its end.
 			Judge: func(j *check.J) {
 				for _, s := range requestStreams(j) {
-					var moments []check.Moment
-					for _, h := range s.exchanges {
-						moments = append(moments, h.Came...)
-						if h.End == nil || len(unanswered(j, s.posted, moments, h.End.At)) == 0 ||
-							!s.hasEventIDs() || !isClosedInSession(j, h) {
+					var frames []wire.Entry
+					for _, x := range s.exchanges {
+						frames = append(frames, x.Body...)
+						if x.End == nil || len(unanswered(j, s.posted, frames, x.End.Index)) == 0 ||
+							!s.hasEventIDs() || !isClosedInSession(j, x) {
 							continue
 						}
-						if !slices.ContainsFunc(h.Came, hasRetry) {
-							j.FailAt(*h.End,
+						if !slices.ContainsFunc(x.Body, hasRetry) {
+							j.Fail(*x.End,
 								"the connection of the stream for the %s was closed early without a retry field",
 								s.posted[0].Summary())
 							continue
@@ -102,22 +102,21 @@ func judges() []check.Check {
 			// Only the first GET of a session is judged, if it has all header fields that a
 			// client must send: the page does not say how a second stream is answered.
 			Judge: func(j *check.J) {
-				isGet := func(h *check.Heard) bool { return h.Begun.HTTP.Method == http.MethodGet }
+				isGet := func(x *wire.Exchange) bool { return x.Method() == http.MethodGet }
 				at := slices.IndexFunc(j.Exchanges(), isGet)
 				if at < 0 {
 					return
 				}
-				h := j.Exchanges()[at]
+				x := j.Exchanges()[at]
 				switch {
-				case h.Head == nil || h.Field("Last-Event-ID") != "" || h.Field("Accept") != "text/event-stream":
-				case !followsInitialized(j, h):
-				case h.Streams(), h.Head.HTTP.Status == http.StatusMethodNotAllowed:
+				case x.Head == nil || x.RequestField("Last-Event-ID") != "" || x.RequestField("Accept") != "text/event-stream":
+				case !followsInitialized(j, x):
+				case x.OpensStream(), x.Status() == http.StatusMethodNotAllowed:
 					j.Saw()
-				case isFinalRefusal(h):
-					j.FailAt(*h.Head,
+				case isFinalRefusal(x):
+					j.Fail(*x.Head,
 						"a GET was answered with status %d %s and the type %q, not with an event stream or 405",
-						h.Head.HTTP.Status, http.StatusText(h.Head.HTTP.Status),
-						http.Header(h.Head.HTTP.Header).Get("Content-Type"))
+						x.Status(), http.StatusText(x.Status()), x.Header().Get("Content-Type"))
 				}
 			},
 		},
@@ -130,21 +129,21 @@ func judges() []check.Check {
 			Idle:  "no tasks/get was answered, or the server answers every request with an event stream",
 			// The server can do without a stream if it answered another request as plain JSON.
 			Judge: func(j *check.J) {
-				isPlain := func(h *check.Heard) bool {
-					posted := h.Posted()
-					return len(posted) == 1 && posted[0].Kind == wire.Request && isOK(h) && !h.Streams()
+				isPlain := func(x *wire.Exchange) bool {
+					posted := x.PostedMessages()
+					return len(posted) == 1 && posted[0].Kind == wire.Request && isOK(x) && !x.OpensStream()
 				}
-				check.Each(j, j.Exchanges(), func(h *check.Heard) bool {
-					posted := h.Posted()
-					if len(posted) != 1 || posted[0].Method() != "tasks/get" || !isOK(h) {
+				check.Each(j, j.Exchanges(), func(x *wire.Exchange) bool {
+					posted := x.PostedMessages()
+					if len(posted) != 1 || posted[0].Method() != "tasks/get" || !isOK(x) {
 						return false
 					}
-					if h.Streams() && slices.ContainsFunc(j.Exchanges(), isPlain) {
-						j.FailAt(*h.Head,
+					if x.OpensStream() && slices.ContainsFunc(j.Exchanges(), isPlain) {
+						j.Fail(*x.Head,
 							"tasks/get (id %s) was answered with an event stream, other requests with plain JSON",
 							posted[0].ID())
 					}
-					return !h.Streams()
+					return !x.OpensStream()
 				})
 			},
 		},
@@ -152,7 +151,7 @@ func judges() []check.Check {
 }
 
 // hasRetry reports whether a frame is an event with a retry field.
-func hasRetry(m check.Moment) bool { return m.HTTP.Event != nil && m.HTTP.Event.Retry != "" }
+func hasRetry(f wire.Entry) bool { return f.HTTP.Event != nil && f.HTTP.Event.Retry != "" }
 
 // isOK reports whether an exchange was answered with status 200.
-func isOK(h *check.Heard) bool { return h.Head != nil && h.Head.HTTP.Status == http.StatusOK }
+func isOK(x *wire.Exchange) bool { return x.Status() == http.StatusOK }

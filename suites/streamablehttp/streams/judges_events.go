@@ -26,20 +26,20 @@ func eventJudges() []check.Check {
 			// the messages.
 			Judge: func(j *check.J) {
 				for _, s := range streamsOf(j) {
-					check.Each(j, s.moments(), func(m check.Moment) bool {
-						if m.HTTP.Event == nil || m.Truncated {
+					check.Each(j, s.frames(), func(f wire.Entry) bool {
+						if f.HTTP.Event == nil || f.Truncated {
 							return false
 						}
-						for _, line := range m.HTTP.Event.IgnoredLines {
+						for _, line := range f.HTTP.Event.IgnoredLines {
 							if v := gjson.Parse(line); gjson.Valid(line) && v.Get("jsonrpc").Exists() {
-								j.FailAt(m, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
+								j.Fail(f, "a message is a line that is no field of an event: %s", wire.Clip(line, 80))
 							}
 						}
-						fault := m.Message.SyntaxError
-						if !m.IsTransportOnly() && fault != nil && !fault.NotUTF8 {
-							j.FailAt(m, "the data of an event is no message: %v", fault)
+						fault := f.Message.SyntaxError
+						if !f.IsTransportOnly() && fault != nil && !fault.NotUTF8 {
+							j.Fail(f, "the data of an event is no message: %v", fault)
 						}
-						return !m.IsTransportOnly() && fault == nil
+						return !f.IsTransportOnly() && fault == nil
 					})
 				}
 			},
@@ -57,20 +57,20 @@ func eventJudges() []check.Check {
 				type key struct{ session, id string }
 				first := map[key]identifiedEvent{}
 				check.Each(j, identifiedEvents(j), func(e identifiedEvent) bool {
-					k := key{sessionOf(e.exchange), eventID(e.Moment)}
+					k := key{sessionOf(e.exchange), e.EventID()}
 					before, known := first[k]
-					isResumed := e.exchange.Field("Last-Event-ID") != ""
-					isRepeated := bytes.Equal(before.data(), e.data()) && (isResumed || before.stream == e.stream)
+					isResumed := e.exchange.RequestField("Last-Event-ID") != ""
+					isRepeated := bytes.Equal(before.Data(), e.Data()) && (isResumed || before.stream == e.stream)
 					switch {
 					case !known:
 						first[k] = e
 						return true
 					case isRepeated:
 					case before.stream != e.stream:
-						j.FailAt(e.Moment, "the event id %q was used on another stream of the session before",
+						j.Fail(e.Entry, "the event id %q was used on another stream of the session before",
 							wire.Clip(k.id, 80))
-					case len(before.data()) > 0 && len(e.data()) > 0:
-						j.FailAt(e.Moment, "the event id %q was used for another message of the stream before",
+					case len(before.Data()) > 0 && len(e.Data()) > 0:
+						j.Fail(e.Entry, "the event id %q was used for another message of the stream before",
 							wire.Clip(k.id, 80))
 					}
 					return false
@@ -90,14 +90,14 @@ func eventJudges() []check.Check {
 					if s.posted[0].Method() == "initialize" {
 						return false
 					}
-					m, ok := firstEvent(s.first())
+					first, ok := firstEvent(s.first())
 					if !ok {
 						return false
 					}
-					isPriming := m.IsTransportOnly() && eventID(m) != "" && !m.HTTP.Event.NoData
+					isPriming := first.IsTransportOnly() && first.EventID() != "" && !first.HTTP.Event.NoData
 					if !isPriming {
-						j.FailAt(m, "the stream for the %s begins with %s, not with an event with an id and no data",
-							s.posted[0].Summary(), describeEvent(m))
+						j.Fail(first, "the stream for the %s begins with %s, not with an event with an id and no data",
+							s.posted[0].Summary(), describeEvent(first))
 					}
 					return isPriming
 				})
@@ -108,24 +108,24 @@ func eventJudges() []check.Check {
 
 // firstEvent returns the first event of an exchange that has a field; ok is false if
 // there is none that was received completely.
-func firstEvent(h *check.Heard) (m check.Moment, ok bool) {
-	for _, m := range h.Came {
-		e := m.HTTP.Event
+func firstEvent(x *wire.Exchange) (first wire.Entry, ok bool) {
+	for _, f := range x.Body {
+		e := f.HTTP.Event
 		switch {
 		case e == nil || e.Unterminated:
-			return m, false
+			return first, false
 		case e.NoData && e.ID == nil && e.Retry == "":
 			continue
 		}
-		return m, true
+		return f, true
 	}
-	return m, false
+	return first, false
 }
 
 // An identifiedEvent is an event with an id.
 type identifiedEvent struct {
-	check.Moment
-	exchange *check.Heard
+	wire.Entry
+	exchange *wire.Exchange
 	stream   *stream
 }
 
@@ -133,35 +133,23 @@ type identifiedEvent struct {
 func identifiedEvents(j *check.J) []identifiedEvent {
 	var all []identifiedEvent
 	for _, s := range streamsOf(j) {
-		for _, h := range s.exchanges {
-			for _, m := range h.Came {
-				if eventID(m) != "" {
-					all = append(all, identifiedEvent{m, h, s})
+		for _, x := range s.exchanges {
+			for _, f := range x.Body {
+				if f.EventID() != "" {
+					all = append(all, identifiedEvent{f, x, s})
 				}
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b identifiedEvent) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(all, func(a, b identifiedEvent) int { return cmp.Compare(a.Index, b.Index) })
 	return all
 }
 
-// data returns the data of the event: a message, or the text that was recorded of an
-// exchange that a check made.
-func (e identifiedEvent) data() []byte {
-	switch {
-	case e.HTTP == nil:
-		return nil
-	case e.IsTransportOnly():
-		return []byte(e.HTTP.Body)
-	}
-	return e.Raw
-}
-
 // describeEvent names what an event lacks to begin a stream, or the message in it.
-func describeEvent(m check.Moment) string {
-	switch e := m.HTTP.Event; {
-	case !m.IsTransportOnly():
-		return "the " + m.Message.Summary()
+func describeEvent(f wire.Entry) string {
+	switch e := f.HTTP.Event; {
+	case !f.IsTransportOnly():
+		return "the " + f.Message.Summary()
 	case e.ID == nil:
 		return "an event without id"
 	case e.NoData:

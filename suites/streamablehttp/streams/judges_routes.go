@@ -51,7 +51,7 @@ func routeJudges() []check.Check {
 					isInFlight := r.Use.Answered == 0 || r.Use.Answered > r.Index
 					switch {
 					case r.isOwn(j):
-						return hasOpenGet(j, j.FrameOf(r.Entry))
+						return hasOpenGet(j, r.Index)
 					case s == nil || !s.isOpenedByGet() || r.IsCancelled || r.isRepeated(j):
 					case isInFlight:
 						j.Fail(r.Entry, "progress of the %s, which is in flight, came on the stream of a GET",
@@ -71,7 +71,7 @@ func routeJudges() []check.Check {
 			// A stream whose first event is not in the recording may be that of a request.
 			Judge: func(j *check.J) {
 				opened := transcript.Filter(streamsOf(j), func(s *stream) bool {
-					return s.isOpenedByGet() && s.first().Field("Last-Event-ID") == ""
+					return s.isOpenedByGet() && s.first().RequestField("Last-Event-ID") == ""
 				})
 				for _, e := range j.Sent() {
 					if !e.Message.IsResponse() || e.HTTP == nil {
@@ -83,7 +83,7 @@ func routeJudges() []check.Check {
 							j.Fail(e, "a %s came on the stream of a GET", e.Message.Summary())
 							return false
 						}
-						return s.last().Open(j.FrameOf(e))
+						return s.last().IsOpenAt(e.Index)
 					})
 				}
 			},
@@ -101,19 +101,20 @@ func routeJudges() []check.Check {
 				first := map[uniqueKey]wire.Entry{}
 				check.Each(j, uniqueMessages(j), func(m uniqueMessage) bool {
 					exchange := j.ExchangeOf(m.Entry)
-					if exchange == nil || !exchange.Streams() {
+					if exchange == nil || !exchange.OpensStream() {
 						return false
 					}
 					before, known := first[m.key]
 					if !known {
 						first[m.key] = m.Entry
-						return openStreams(j, j.FrameOf(m.Entry)) > 1
+						return openStreams(j, m.Index) > 1
 					}
 					other := j.ExchangeOf(before)
 					isOtherStream := streamOf(j, other) != streamOf(j, exchange)
-					if isOtherStream && exchange.Begun.At < j.FrameOf(before) && exchange.Field("Last-Event-ID") == "" {
+					if isOtherStream && exchange.Request.Index < before.Index &&
+						exchange.RequestField("Last-Event-ID") == "" {
 						j.Fail(m.Entry, "the %s was sent on the stream of a %s (exchange %d) and of a %s (exchange %d)",
-							m.Message.Summary(), other.Begun.HTTP.Method, other.Number, exchange.Begun.HTTP.Method,
+							m.Message.Summary(), other.Method(), other.Number, exchange.Method(),
 							exchange.Number)
 					}
 					return false
@@ -131,11 +132,10 @@ func routeJudges() []check.Check {
 			// Evidence is a change that was sent on another subscription after one was closed.
 			Judge: func(j *check.J) {
 				check.Each(j, subscriptionRoutes(j), func(r subscriptionRoute) bool {
-					frame := j.FrameOf(r.Entry)
 					if r.exchange == r.own {
-						return r.Message.Method() != transcript.AcknowledgedMethod && hasClosedSubscription(j, frame)
+						return r.Message.Method() != transcript.AcknowledgedMethod && hasClosedSubscription(j, r.Index)
 					}
-					if isLeftBefore(r.own, frame) {
+					if r.own.IsClosedBefore(r.Index) {
 						j.Fail(r.Entry, "the client had closed the stream of exchange %d, and %s of its subscription "+
 							"was sent in exchange %d", r.own.Number, r.Message.Method(), r.exchange.Number)
 					}
@@ -154,22 +154,22 @@ func routeJudges() []check.Check {
 			// another stream. A later request that was answered shows that there was time for
 			// such a message.
 			Judge: func(j *check.J) {
-				for _, h := range j.Exchanges() {
-					request, ok := closedRequest(j, h)
+				for _, x := range j.Exchanges() {
+					request, ok := closedRequest(j, x)
 					if !ok {
 						continue
 					}
 					check.Each(j, j.Sent(), func(e wire.Entry) bool {
 						exchange := j.ExchangeOf(e)
 						switch {
-						case exchange == nil || j.FrameOf(e) < h.Left.At:
+						case exchange == nil || e.Index < x.ClosedByClient.Index:
 							return false
-						case exchange != h && isAbout(e.Message, request):
+						case exchange != x && isAbout(e.Message, request):
 							j.Fail(e, "the client had closed the stream of the %s, and the %s came on another one",
 								request.Summary(), e.Message.Summary())
 							return false
 						}
-						return exchange.Begun.At > h.Left.At && e.Message.IsResponse()
+						return exchange.Request.Index > x.ClosedByClient.Index && e.Message.IsResponse()
 					})
 				}
 			},
@@ -183,12 +183,12 @@ func routeJudges() []check.Check {
 // streamable-http.listen.scope.
 func judgeProgressRoutes(j *check.J) {
 	check.Each(j, progressRoutes(j), func(r progressRoute) bool {
-		posted := r.exchange.Posted()
+		posted := r.exchange.PostedMessages()
 		switch {
 		case r.isOwn(j):
 			return true
 		case len(posted) == 0, posted[0].Method() == listenMethod:
-		case isLeftBefore(r.own, j.FrameOf(r.Entry)), r.isRepeated(j):
+		case r.own.IsClosedBefore(r.Index), r.isRepeated(j):
 		default:
 			j.Fail(r.Entry, "progress of the %s came on the stream of the %s", r.Use.Request.Summary(),
 				posted[0].Summary())
@@ -201,7 +201,7 @@ func judgeProgressRoutes(j *check.J) {
 // on the stream of that subscription.
 func judgeSubscriptionRoutes(j *check.J) {
 	check.Each(j, subscriptionRoutes(j), func(r subscriptionRoute) bool {
-		if r.exchange != r.own && !isLeftBefore(r.own, j.FrameOf(r.Entry)) {
+		if r.exchange != r.own && !r.own.IsClosedBefore(r.Index) {
 			j.Fail(r.Entry, "%s of the subscription of exchange %d came in exchange %d",
 				r.Message.Method(), r.own.Number, r.exchange.Number)
 		}

@@ -103,7 +103,7 @@ func probes() []check.Check {
 						if other.isOwn(m) && other.received(m) {
 							t.Fail("messages of the call with id "+c.id.String(), m.Summary(),
 								"the stream of one of two calls of %q was resumed at its event %q and carried "+
-									"the %s of the other call", r.tool, c.cursor().ID, m.Summary())
+									"the %s of the other call", r.tool, c.cursor().EventID(), m.Summary())
 						}
 					}
 					if len(c.replayed()) > 0 {
@@ -127,10 +127,9 @@ func probes() []check.Check {
 				for _, c := range resumeCalls(t).requireResumed(t) {
 					for _, e := range c.resumedEvents() {
 						if c.isBeforeCursor(e) {
-							m := wire.Parse(e.Data)
-							t.Fail("the messages after the event", m.Summary(),
+							t.Fail("the messages after the event", e.Message.Summary(),
 								"a stream was resumed at its event %q and carried the %s again",
-								c.cursor().ID, m.Summary())
+								c.cursor().EventID(), e.Message.Summary())
 						}
 					}
 					if len(c.replayed()) > 0 {

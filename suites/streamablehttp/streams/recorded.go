@@ -13,46 +13,37 @@ import (
 // it: a GET with Last-Event-ID resumes the stream that has the event
 // (basic/transports#resumability-and-redelivery).
 type stream struct {
-	exchanges []*check.Heard
-	refused   *check.Heard // the GET that should have resumed it and opened no stream
+	exchanges []*wire.Exchange
+	refused   *wire.Exchange // the GET that should have resumed it and opened no stream
 }
 
-func (s *stream) first() *check.Heard { return s.exchanges[0] }
+func (s *stream) first() *wire.Exchange { return s.exchanges[0] }
 
-func (s *stream) last() *check.Heard { return s.exchanges[len(s.exchanges)-1] }
+func (s *stream) last() *wire.Exchange { return s.exchanges[len(s.exchanges)-1] }
 
-// moments returns the frames of the stream.
-func (s *stream) moments() []check.Moment {
-	var all []check.Moment
-	for _, h := range s.exchanges {
-		all = append(all, h.Came...)
+// frames returns the frames of the stream.
+func (s *stream) frames() []wire.Entry {
+	var all []wire.Entry
+	for _, x := range s.exchanges {
+		all = append(all, x.Body...)
 	}
 	return all
 }
 
 // hasEventIDs reports whether an event of the stream has an id.
 func (s *stream) hasEventIDs() bool {
-	return slices.ContainsFunc(s.moments(), func(m check.Moment) bool { return eventID(m) != "" })
+	return slices.ContainsFunc(s.frames(), func(f wire.Entry) bool { return f.EventID() != "" })
 }
 
 // isOpenedByGet reports whether the stream was opened by a GET.
-func (s *stream) isOpenedByGet() bool { return s.first().Begun.HTTP.Method == http.MethodGet }
-
-// eventID returns the id of an event that a client has received completely, "" for
-// none.
-func eventID(m check.Moment) string {
-	if e := m.HTTP.Event; e != nil && e.ID != nil && !e.Unterminated {
-		return *e.ID
-	}
-	return ""
-}
+func (s *stream) isOpenedByGet() bool { return s.first().Method() == http.MethodGet }
 
 // sessionOf returns the id of the session of an exchange. An initialize that got no
 // id has a session of its own.
-func sessionOf(h *check.Heard) string {
-	id, posted := h.Session(), h.Posted()
+func sessionOf(x *wire.Exchange) string {
+	id, posted := x.SessionID(), x.PostedMessages()
 	if id == "" && len(posted) > 0 && posted[0].Method() == "initialize" {
-		return fmt.Sprintf("exchange %d", h.Number)
+		return fmt.Sprintf("exchange %d", x.Number)
 	}
 	return id
 }
@@ -63,23 +54,23 @@ func streamsOf(j *check.J) []*stream {
 		type event struct{ session, id string }
 		var all []*stream
 		byEvent := map[event]*stream{}
-		for _, h := range j.Exchanges() {
-			s := byEvent[event{sessionOf(h), h.Field("Last-Event-ID")}]
+		for _, x := range j.Exchanges() {
+			s := byEvent[event{sessionOf(x), x.RequestField("Last-Event-ID")}]
 			switch {
-			case s != nil && h.Streams():
-				s.exchanges = append(s.exchanges, h)
+			case s != nil && x.OpensStream():
+				s.exchanges = append(s.exchanges, x)
 			case s != nil:
-				s.refused = h
+				s.refused = x
 				continue
-			case !h.Streams():
+			case !x.OpensStream():
 				continue
 			default:
-				s = &stream{exchanges: []*check.Heard{h}}
+				s = &stream{exchanges: []*wire.Exchange{x}}
 				all = append(all, s)
 			}
-			for _, m := range h.Came {
-				if id := eventID(m); id != "" && byEvent[event{sessionOf(h), id}] == nil {
-					byEvent[event{sessionOf(h), id}] = s
+			for _, f := range x.Body {
+				if id := f.EventID(); id != "" && byEvent[event{sessionOf(x), id}] == nil {
+					byEvent[event{sessionOf(x), id}] = s
 				}
 			}
 		}
@@ -88,9 +79,9 @@ func streamsOf(j *check.J) []*stream {
 }
 
 // streamOf returns the stream that an exchange carried, or nil.
-func streamOf(j *check.J, h *check.Heard) *stream {
+func streamOf(j *check.J, x *wire.Exchange) *stream {
 	for _, s := range streamsOf(j) {
-		if h != nil && slices.Contains(s.exchanges, h) {
+		if x != nil && slices.Contains(s.exchanges, x) {
 			return s
 		}
 	}
@@ -107,7 +98,7 @@ type requestStream struct {
 func requestStreams(j *check.J) []requestStream {
 	var all []requestStream
 	for _, s := range streamsOf(j) {
-		posted := s.first().Posted()
+		posted := s.first().PostedMessages()
 		if slices.ContainsFunc(posted, func(m wire.Message) bool { return m.Kind == wire.Request }) {
 			all = append(all, requestStream{s, posted})
 		}
@@ -120,11 +111,11 @@ func requestStreams(j *check.J) []requestStream {
 // or with one that no request has, may answer any of them: other checks judge its id.
 // How a subscription ends is judged with its page
 // (basic/patterns/subscriptions#graceful-closure).
-func unanswered(j *check.J, posted []wire.Message, moments []check.Moment, end int) []wire.Message {
+func unanswered(j *check.J, posted []wire.Message, frames []wire.Entry, end int) []wire.Message {
 	answered := map[string]bool{}
 	unmatched := 0 // responses
-	for _, m := range moments {
-		for _, part := range m.Message.Elements() {
+	for _, f := range frames {
+		for _, part := range f.Message.Elements() {
 			switch {
 			case !part.IsResponse():
 			case part.ID().IsValid() && isRequestID(j, part.ID()):
@@ -165,7 +156,7 @@ func isRequestID(j *check.J, id wire.ID) bool {
 // isCancelledBefore reports whether the client cancelled a request before a frame.
 func isCancelledBefore(j *check.J, id wire.ID, frame int) bool {
 	return slices.ContainsFunc(j.Received(), func(e wire.Entry) bool {
-		return e.Message.Method() == "notifications/cancelled" && j.FrameOf(e) < frame &&
+		return e.Message.Method() == "notifications/cancelled" && e.Index < frame &&
 			id.Equal(wire.ID{Raw: e.Message.Params().Get("requestId").Raw})
 	})
 }
@@ -173,31 +164,31 @@ func isCancelledBefore(j *check.J, id wire.ID, frame int) bool {
 // isClosedInSession reports whether the server closed a connection properly while its
 // session continued. A session ends if the client ends it, if the server answers 404,
 // or if the server answers nothing any more.
-func isClosedInSession(j *check.J, h *check.Heard) bool {
-	if h.End == nil || h.End.HTTP.EndReason != wire.EndedByPeer || h.Left != nil || !hasResponseAfter(j, h.End.At) {
+func isClosedInSession(j *check.J, x *wire.Exchange) bool {
+	if x.End == nil || x.End.HTTP.EndReason != wire.EndedByPeer || x.ClosedByClient != nil || !hasResponseAfter(j, x.End.Index) {
 		return false
 	}
-	return !slices.ContainsFunc(j.Exchanges(), func(other *check.Heard) bool {
-		deleted := other.Begun.HTTP.Method == http.MethodDelete && other.Begun.At < h.End.At
-		notFound := other.Head != nil && other.Head.HTTP.Status == http.StatusNotFound
-		return (deleted || notFound) && other.Session() != "" && other.Session() == h.Session()
+	return !slices.ContainsFunc(j.Exchanges(), func(other *wire.Exchange) bool {
+		deleted := other.Method() == http.MethodDelete && other.Request.Index < x.End.Index
+		notFound := other.Status() == http.StatusNotFound
+		return (deleted || notFound) && other.SessionID() != "" && other.SessionID() == x.SessionID()
 	})
 }
 
 // hasResponseAfter reports whether the server sent a response after a frame.
 func hasResponseAfter(j *check.J, frame int) bool {
 	return slices.ContainsFunc(j.Sent(), func(e wire.Entry) bool {
-		return e.Message.IsResponse() && j.FrameOf(e) > frame
+		return e.Message.IsResponse() && e.Index > frame
 	})
 }
 
 // isFinalRefusal reports whether the answer to a GET shows that the server offers no
 // stream: other statuses have reasons of their own.
-func isFinalRefusal(h *check.Heard) bool {
-	if h.Head == nil {
+func isFinalRefusal(x *wire.Exchange) bool {
+	if x.Head == nil {
 		return false
 	}
-	switch status := h.Head.HTTP.Status; status {
+	switch status := x.Status(); status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
 		return false
 	default:
@@ -207,12 +198,12 @@ func isFinalRefusal(h *check.Heard) bool {
 
 // followsInitialized reports whether an exchange was begun after the session was
 // open, and names the session as the exchange of notifications/initialized did.
-func followsInitialized(j *check.J, h *check.Heard) bool {
-	return slices.ContainsFunc(j.Exchanges(), func(other *check.Heard) bool {
-		posted := other.Posted()
-		return other.Number < h.Number && len(posted) == 1 && posted[0].Method() == "notifications/initialized" &&
-			other.Head != nil && other.Head.HTTP.Status/100 == 2 && other.Session() == h.Session() &&
-			other.Field("Mcp-Protocol-Version") == h.Field("Mcp-Protocol-Version") &&
-			other.Field("Origin") == h.Field("Origin")
+func followsInitialized(j *check.J, x *wire.Exchange) bool {
+	return slices.ContainsFunc(j.Exchanges(), func(other *wire.Exchange) bool {
+		posted := other.PostedMessages()
+		return other.Number < x.Number && len(posted) == 1 && posted[0].Method() == "notifications/initialized" &&
+			other.Status()/100 == 2 && other.SessionID() == x.SessionID() &&
+			other.RequestField("Mcp-Protocol-Version") == x.RequestField("Mcp-Protocol-Version") &&
+			other.RequestField("Origin") == x.RequestField("Origin")
 	})
 }

@@ -1,13 +1,13 @@
 package streams
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/survey/posting"
@@ -31,7 +31,7 @@ type resumedCall struct {
 	id       wire.ID
 	token    string // as JSON
 	exchange *check.Exchange
-	events   []transport.Event // received before the stream was resumed
+	events   []wire.Entry      // received before the stream was resumed
 	at       int               // index of the event at which it was resumed first
 	resumed  []*check.Exchange // the streams that resumed it, in order
 	why      string            // why there is none, or no further one
@@ -78,21 +78,21 @@ func (r *resumption) run(t *check.T, call toolcalls.Call) {
 		defer x.Close()
 		c.exchange = x
 	}
-	t.HTTP().Await(r.broken.exchange, t.Timeout(), func(x *check.Exchange) bool {
-		n := len(identifiedMessages(x.Events()))
-		return n >= 2 || n == 0 && len(x.Messages()) >= 2
+	t.HTTP().Await(r.broken.exchange, t.Timeout(), func(known *wire.Exchange) bool {
+		n := len(identifiedMessages(known.Events()))
+		return n >= 2 || n == 0 && len(known.Messages()) >= 2
 	})
-	if len(identifiedMessages(r.broken.exchange.Events())) == 0 {
+	if len(identifiedMessages(r.broken.exchange.Snapshot().Events())) == 0 {
 		r.why = "the events of streams have no ids, so that no stream can be resumed"
 		return
 	}
 	r.broken.exchange.Close()
-	r.broken.events = r.broken.exchange.Events()
+	r.broken.events = r.broken.exchange.Snapshot().Events()
 	r.unfinished = !slices.ContainsFunc(messagesOf(r.broken.events), wire.Message.IsResponse)
 	answer, ok := t.HTTP().Response(r.whole.exchange)
 	r.wholeSucceeded = ok && isSuccess(answer)
 	t.HTTP().Complete(r.whole.exchange)
-	r.whole.events = r.whole.exchange.Events()
+	r.whole.events = r.whole.exchange.Snapshot().Events()
 	for _, c := range r.calls() {
 		c.resume(b, max(2*call.Took, t.Timeout()/4))
 	}
@@ -133,7 +133,7 @@ func (c *resumedCall) resume(b *posting.RawSession, within time.Duration) {
 		return
 	}
 	c.at = identified[0]
-	last, deadline := c.cursor().ID, time.Now().Add(within)
+	last, deadline := c.cursor().EventID(), time.Now().Add(within)
 	for left := within; left > 0; left = time.Until(deadline) {
 		x, err := b.TryRequest(http.MethodGet, posting.AcceptStream(), check.With("Last-Event-ID", last))
 		if err != nil {
@@ -147,12 +147,11 @@ func (c *resumedCall) resume(b *posting.RawSession, within time.Duration) {
 		}
 		c.resumed = append(c.resumed, x)
 		_, answered := b.T.HTTP().AwaitMessage(x, left, check.ResponseTo(c.id))
-		_, over := x.Ended()
-		if c.open = !over; answered || c.open {
+		if c.open = !x.Snapshot().HasEnded(); answered || c.open {
 			return
 		}
 		var pause time.Duration
-		last, pause = reconnection(x.Events(), last)
+		last, pause = reconnection(x.Snapshot().Events(), last)
 		b.T.Await(b.T.Len(), func(wire.Message) bool { return false }, min(pause, time.Until(deadline)))
 	}
 }
@@ -163,13 +162,13 @@ const leastPause = 100 * time.Millisecond
 
 // reconnection returns the id of the last event that has one, and how long the client
 // waits before it resumes the stream.
-func reconnection(events []transport.Event, before string) (last string, pause time.Duration) {
+func reconnection(events []wire.Entry, before string) (last string, pause time.Duration) {
 	last, pause = before, leastPause
 	for _, e := range events {
-		if e.HasID && e.ID != "" && !e.Unterminated {
-			last = e.ID
+		if id := e.EventID(); id != "" {
+			last = id
 		}
-		if ms, err := strconv.Atoi(e.Retry); e.HasRetry && err == nil {
+		if ms, err := strconv.Atoi(e.HTTP.Event.Retry); err == nil {
 			pause = max(pause, time.Duration(ms)*time.Millisecond)
 		}
 	}
@@ -177,13 +176,13 @@ func reconnection(events []transport.Event, before string) (last string, pause t
 }
 
 // cursor returns the event at which the stream was resumed first.
-func (c *resumedCall) cursor() transport.Event { return c.events[c.at] }
+func (c *resumedCall) cursor() wire.Entry { return c.events[c.at] }
 
 // resumedEvents returns the events of the streams that resumed this one.
-func (c *resumedCall) resumedEvents() []transport.Event {
-	var all []transport.Event
+func (c *resumedCall) resumedEvents() []wire.Entry {
+	var all []wire.Entry
 	for _, x := range c.resumed {
-		all = append(all, x.Events()...)
+		all = append(all, x.Snapshot().Events()...)
 	}
 	return all
 }
@@ -207,14 +206,14 @@ func (c *resumedCall) received(m wire.Message) bool {
 
 // isBeforeCursor reports whether an event is one that the client had received when it
 // resumed the stream: the event that it named, or one before it.
-func (c *resumedCall) isBeforeCursor(e transport.Event) bool {
-	m := wire.Parse(e.Data)
-	if !e.IsDispatched() || !m.IsIdentifiable() {
+func (c *resumedCall) isBeforeCursor(e wire.Entry) bool {
+	if !e.IsDispatched() || !e.Message.IsIdentifiable() {
 		return false
 	}
-	return slices.ContainsFunc(c.events[:c.at+1], func(before transport.Event) bool {
-		isSameID := e.HasID && before.HasID && e.ID == before.ID
-		return string(before.Data) == string(e.Data) && (c.isOwn(m) || isSameID)
+	return slices.ContainsFunc(c.events[:c.at+1], func(before wire.Entry) bool {
+		id, other := e.HTTP.Event.ID, before.HTTP.Event.ID
+		isSameID := id != nil && other != nil && *id == *other
+		return bytes.Equal(before.Raw, e.Raw) && (c.isOwn(e.Message) || isSameID)
 	})
 }
 
@@ -226,21 +225,21 @@ const emptyEnds = 3
 // over and ended without an event each time. A stream with a retry field may have
 // something later.
 func (c *resumedCall) isFinished() bool {
-	hasRetry := func(e transport.Event) bool { return e.HasRetry }
 	if c.open || c.why != "" || slices.ContainsFunc(c.resumedEvents(), hasRetry) {
 		return false
 	}
 	last := c.resumed[max(0, len(c.resumed)-emptyEnds):]
+	isEvent := func(e wire.Entry) bool { return e.HTTP.Event.ID != nil || e.IsDispatched() }
 	return len(last) == emptyEnds && !slices.ContainsFunc(last, func(x *check.Exchange) bool {
-		return slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID || e.IsDispatched() })
+		return slices.ContainsFunc(x.Snapshot().Events(), isEvent)
 	})
 }
 
 // identifiedMessages returns the indexes of the events that have a message and an id.
-func identifiedMessages(events []transport.Event) []int {
+func identifiedMessages(events []wire.Entry) []int {
 	var at []int
 	for i, e := range events {
-		if e.HasID && e.ID != "" && e.IsDispatched() && len(e.Data) > 0 {
+		if e.EventID() != "" && e.IsDispatched() && len(e.Raw) > 0 {
 			at = append(at, i)
 		}
 	}
@@ -248,11 +247,11 @@ func identifiedMessages(events []transport.Event) []int {
 }
 
 // messagesOf returns the messages in the data of events.
-func messagesOf(events []transport.Event) []wire.Message {
+func messagesOf(events []wire.Entry) []wire.Message {
 	var all []wire.Message
 	for _, e := range events {
-		if e.IsDispatched() && len(e.Data) > 0 {
-			all = append(all, wire.Parse(e.Data).Elements()...)
+		if e.IsDispatched() && len(e.Raw) > 0 {
+			all = append(all, e.Message.Elements()...)
 		}
 	}
 	return all

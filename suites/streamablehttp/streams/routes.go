@@ -16,7 +16,7 @@ const listenMethod = "subscriptions/listen"
 // exchange that it came in and the exchange of the request.
 type progressRoute struct {
 	transcript.ProgressReport
-	exchange, own *check.Heard
+	exchange, own *wire.Exchange
 }
 
 // progressRoutes leaves out tasks, whose messages may come on any stream
@@ -29,7 +29,7 @@ func progressRoutes(j *check.J) []progressRoute {
 		if r.Use == nil || r.IsAmbiguous || r.Use.AsTask || r.Use.Task != "" || p.MayMeanOtherType(r) {
 			continue
 		}
-		route := progressRoute{r, j.ExchangeOf(r.Entry), j.ExchangeOf(j.Entries()[r.Use.At])}
+		route := progressRoute{r, j.ExchangeOf(r.Entry), j.ExchangeOf(j.Entry(r.Use.At))}
 		if route.exchange != nil && route.own != nil {
 			all = append(all, route)
 		}
@@ -56,16 +56,16 @@ func (r progressRoute) isRepeated(j *check.J) bool {
 // it came in and the exchange of the subscription.
 type subscriptionRoute struct {
 	wire.Entry
-	exchange, own *check.Heard
+	exchange, own *wire.Exchange
 }
 
 // subscriptionRoutes leaves out subscriptions whose id several requests have.
 func subscriptionRoutes(j *check.J) []subscriptionRoute {
-	opened := map[string][]*check.Heard{} // by id
-	for _, h := range j.Exchanges() {
-		for _, m := range h.Posted() {
-			if m.Method() == listenMethod && m.ID().IsValid() && len(h.Begun.Message.DuplicateKeys) == 0 {
-				opened[m.ID().Key()] = append(opened[m.ID().Key()], h)
+	opened := map[string][]*wire.Exchange{} // by id
+	for _, x := range j.Exchanges() {
+		for _, m := range x.PostedMessages() {
+			if m.Method() == listenMethod && m.ID().IsValid() && len(x.Request.Message.DuplicateKeys) == 0 {
+				opened[m.ID().Key()] = append(opened[m.ID().Key()], x)
 			}
 		}
 	}
@@ -84,20 +84,17 @@ func subscriptionRoutes(j *check.J) []subscriptionRoute {
 // hasClosedSubscription reports whether the client closed the stream of a
 // subscription before a frame.
 func hasClosedSubscription(j *check.J, frame int) bool {
-	return slices.ContainsFunc(j.Exchanges(), func(h *check.Heard) bool {
-		posted := h.Posted()
-		return isLeftBefore(h, frame) && len(posted) == 1 && posted[0].Method() == listenMethod
+	return slices.ContainsFunc(j.Exchanges(), func(x *wire.Exchange) bool {
+		posted := x.PostedMessages()
+		return x.IsClosedBefore(frame) && len(posted) == 1 && posted[0].Method() == listenMethod
 	})
 }
 
-// isLeftBefore reports whether the client closed an exchange before a frame.
-func isLeftBefore(h *check.Heard, frame int) bool { return h.Left != nil && h.Left.At < frame }
-
 // closedRequest returns the request of an exchange that the client closed, if no other
 // request has its id. A subscription is none: streamable-http.subscriptions.closed judges these.
-func closedRequest(j *check.J, h *check.Heard) (request wire.Message, ok bool) {
-	posted := h.Posted()
-	if h.Left == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == listenMethod {
+func closedRequest(j *check.J, x *wire.Exchange) (request wire.Message, ok bool) {
+	posted := x.PostedMessages()
+	if x.ClosedByClient == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == listenMethod {
 		return request, false
 	}
 	same := transcript.Filter(j.Received(), func(e wire.Entry) bool {
@@ -148,8 +145,8 @@ func uniqueMessages(j *check.J) []uniqueMessage {
 // openStreams returns how many streams the client was reading at a frame.
 func openStreams(j *check.J, frame int) int {
 	n := 0
-	for _, h := range j.Exchanges() {
-		if h.Open(frame) {
+	for _, x := range j.Exchanges() {
+		if x.IsOpenAt(frame) {
 			n++
 		}
 	}
@@ -158,5 +155,5 @@ func openStreams(j *check.J, frame int) int {
 
 // hasOpenGet reports whether the client was reading the stream of a GET at a frame.
 func hasOpenGet(j *check.J, frame int) bool {
-	return slices.ContainsFunc(streamsOf(j), func(s *stream) bool { return s.isOpenedByGet() && s.last().Open(frame) })
+	return slices.ContainsFunc(streamsOf(j), func(s *stream) bool { return s.isOpenedByGet() && s.last().IsOpenAt(frame) })
 }

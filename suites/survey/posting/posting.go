@@ -283,9 +283,9 @@ func RawMessages(r *check.RawReply) (out []wire.Message) {
 	}
 	events := transport.NewEventReader(bytes.NewReader(r.Body), transport.DefaultLineLimit)
 	for {
-		e, err := events.Next()
-		if len(e.Data) > 0 {
-			out = append(out, wire.Parse(e.Data).Elements()...)
+		f, err := events.Next()
+		if len(f.Raw) > 0 {
+			out = append(out, f.Message().Elements()...)
 		}
 		if err != nil {
 			return out

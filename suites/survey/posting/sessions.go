@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mcpcheck/mcpcheck/internal/transport"
 	"github.com/mcpcheck/mcpcheck/internal/wire"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
@@ -112,11 +111,12 @@ func BarrierFrame(t *check.T, id ...wire.ID) string {
 // EndIfPolling ends the body if a stream sent an event id and ended before the answer:
 // the client may then resume it (basic/transports#sending-messages-to-the-server).
 func EndIfPolling(t *check.T, x *check.Exchange) {
-	if _, over := x.Ended(); !over || t.Facts.Stateless || !x.IsEventStream() ||
-		slices.ContainsFunc(x.Messages(), wire.Message.IsResponse) {
+	known := x.Snapshot()
+	if !known.HasEnded() || t.Facts.Stateless || !known.IsEventStream() ||
+		slices.ContainsFunc(known.Messages(), wire.Message.IsResponse) {
 		return
 	}
-	if slices.ContainsFunc(x.Events(), func(e transport.Event) bool { return e.HasID && e.ID != "" }) {
+	if slices.ContainsFunc(known.Events(), func(e wire.Entry) bool { return e.EventID() != "" }) {
 		t.NotObserved("the stream of a request ended before its answer, and the client may resume it", "")
 	}
 }

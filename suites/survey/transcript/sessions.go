@@ -30,9 +30,6 @@ type ClientSession struct {
 func ClientSessionOf(t *wire.Transcript) ClientSession {
 	s := ClientSession{Transcript: t}
 	entries := t.Entries()
-	for i := range entries {
-		entries[i].Index = i // frames without a message are not counted
-	}
 	if rev, spoken, ok := statelessRevision(entries); ok {
 		s.Rev, s.Spoken, s.Opened = rev, spoken, true
 		if !spoken {
@@ -157,7 +154,10 @@ func IsStatelessAnswer(m wire.Message) bool {
 
 // AnswerTo returns the answer of the server to a request.
 func AnswerTo(entries []wire.Entry, ask wire.Entry) (wire.Entry, bool) {
-	for _, e := range entries[ask.Index:] {
+	for _, e := range entries {
+		if e.Index < ask.Index {
+			continue
+		}
 		for _, m := range e.Message.Elements() {
 			if e.From == wire.Server && m.IsResponse() && m.ID().Equal(ask.Message.ID()) {
 				e.Message = m
