@@ -41,7 +41,9 @@ type httpSession interface {
 	NewPostRequest(ctx context.Context, m wire.Message) (transport.HTTPRequest, error)
 	SessionHeader() http.Header
 	StartExchange(ctx context.Context, r transport.HTTPRequest) (*transport.PendingExchange, error)
-	StartExchangeAt(ctx context.Context, address netip.Addr, r transport.HTTPRequest) (*transport.PendingExchange, error)
+	StartExchangeAt(
+		ctx context.Context, address netip.Addr, r transport.HTTPRequest,
+	) (*transport.PendingExchange, error)
 	OpenRawConn(ctx context.Context) (*transport.RawConn, error)
 	Close(ctx context.Context)
 }

@@ -91,6 +91,43 @@ func TestExchangeWithStream(t *testing.T) {
 	r.noMessages(t)
 }
 
+// The frame of a long body is cut, and the exchange has the whole body.
+func TestExchangeKeepsWholeBody(t *testing.T) {
+	body := strings.Repeat("x", 3*maxRecordedBody)
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
+	x, err := s.StartExchange(t.Context(), HTTPRequest{Method: http.MethodGet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Await(t.Context(), time.Minute, (*wire.Exchange).HasEnded)
+	if got := x.Snapshot().PlainBody(); string(got) != body {
+		t.Errorf("the body has %d bytes, want %d", len(got), len(body))
+	}
+	f := r.await(t, func(f wire.Frame) bool { return f.From == wire.Server })
+	if !f.IsTransportOnly() || len(f.HTTP.Body) > maxRecordedBody+len("…") || f.HTTP.Status != http.StatusOK {
+		t.Errorf("%d bytes of the body are recorded", len(f.HTTP.Body))
+	}
+}
+
+// An incomplete body ends the exchange with the reason.
+func TestExchangeWithIncompleteBody(t *testing.T) {
+	s, r := link(t, spec.V2025_11_25, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "half")
+	})
+	x, err := s.StartExchange(t.Context(), HTTPRequest{Method: http.MethodGet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Await(t.Context(), time.Minute, (*wire.Exchange).HasEnded)
+	recorded := r.await(t, func(f wire.Frame) bool { return f.From == wire.Server })
+	for _, f := range []wire.Frame{x.Snapshot().End.Frame, recorded} {
+		if string(f.Data()) != "half" || f.HTTP.EndReason != "unexpected EOF" || !f.HTTP.Final {
+			t.Errorf("%s", f.AppendJSON(nil))
+		}
+	}
+}
+
 // A missing answer is an error, and recorded.
 func TestExchangeWithoutAnswer(t *testing.T) {
 	s, r := link(t, spec.V2026_07_28, func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })

@@ -56,6 +56,26 @@ func TestFramesWithoutMessageAreNotCounted(t *testing.T) {
 	}
 }
 
+// A frame without a message has its place among those with one, and can be the one
+// that breaks the rule.
+func TestFailTakesFrameOfTheTransport(t *testing.T) {
+	ping := []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	view := NewView(spec.V2025_11_25, wire.TranscriptOf([]wire.Frame{
+		{From: wire.Client, Raw: ping, HTTP: &wire.HTTP{Exchange: 1, Method: "POST"}},
+		{From: wire.Client, HTTP: &wire.HTTP{Exchange: 2, Method: "GET"}},
+		{From: wire.Server, HTTP: &wire.HTTP{Exchange: 2, Status: 500}},
+		{From: wire.Client, Raw: ping, HTTP: &wire.HTTP{Exchange: 3, Method: "POST"}},
+	}))
+	last := view.Entry(3)
+	if last.Index != 3 || len(view.EntriesBefore(last)) != 1 || view.ExchangeOf(last).Number != 3 {
+		t.Errorf("the last message is frame %d, with %d before it", last.Index, len(view.EntriesBefore(last)))
+	}
+	o := view.Judge(Check{Of: wire.Server, Judge: func(j *J) { j.Fail(*j.Exchanges()[1].Head, "status 500") }})
+	if o.State != Violated || o.Got != "" || len(o.Frames) < 3 || !o.Frames[2].Marked {
+		t.Errorf("%+v", o)
+	}
+}
+
 // Messages of two connections have no order, unless the second exchange began after
 // the first message, or much time passed between them.
 func TestFollowsOverHTTP(t *testing.T) {

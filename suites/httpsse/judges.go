@@ -60,8 +60,7 @@ func judges() []check.Check {
 				switch {
 				case x == nil:
 				case !x.IsEventStream():
-					j.Fail(*x.Head, "the media type of the stream is %q",
-						x.Header().Get("Content-Type"))
+					j.Fail(*x.Head, "the media type of the stream is %q", x.Header().Get("Content-Type"))
 				default:
 					j.Saw()
 				}

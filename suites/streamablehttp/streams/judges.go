@@ -109,8 +109,8 @@ func judges() []check.Check {
 				}
 				x := j.Exchanges()[at]
 				switch {
-				case x.Head == nil || x.RequestField("Last-Event-ID") != "" || x.RequestField("Accept") != "text/event-stream":
-				case !followsInitialized(j, x):
+				case x.Head == nil || x.RequestField("Last-Event-ID") != "":
+				case x.RequestField("Accept") != "text/event-stream" || !followsInitialized(j, x):
 				case x.OpensStream(), x.Status() == http.StatusMethodNotAllowed:
 					j.Saw()
 				case isFinalRefusal(x):

@@ -165,7 +165,8 @@ func isCancelledBefore(j *check.J, id wire.ID, frame int) bool {
 // session continued. A session ends if the client ends it, if the server answers 404,
 // or if the server answers nothing any more.
 func isClosedInSession(j *check.J, x *wire.Exchange) bool {
-	if x.End == nil || x.End.HTTP.EndReason != wire.EndedByPeer || x.ClosedByClient != nil || !hasResponseAfter(j, x.End.Index) {
+	if x.End == nil || x.End.HTTP.EndReason != wire.EndedByPeer || x.ClosedByClient != nil ||
+		!hasResponseAfter(j, x.End.Index) {
 		return false
 	}
 	return !slices.ContainsFunc(j.Exchanges(), func(other *wire.Exchange) bool {

@@ -94,7 +94,8 @@ func hasClosedSubscription(j *check.J, frame int) bool {
 // request has its id. A subscription is none: streamable-http.subscriptions.closed judges these.
 func closedRequest(j *check.J, x *wire.Exchange) (request wire.Message, ok bool) {
 	posted := x.PostedMessages()
-	if x.ClosedByClient == nil || len(posted) != 1 || posted[0].Kind != wire.Request || posted[0].Method() == listenMethod {
+	if x.ClosedByClient == nil || len(posted) != 1 || posted[0].Kind != wire.Request ||
+		posted[0].Method() == listenMethod {
 		return request, false
 	}
 	same := transcript.Filter(j.Received(), func(e wire.Entry) bool {
@@ -155,5 +156,7 @@ func openStreams(j *check.J, frame int) int {
 
 // hasOpenGet reports whether the client was reading the stream of a GET at a frame.
 func hasOpenGet(j *check.J, frame int) bool {
-	return slices.ContainsFunc(streamsOf(j), func(s *stream) bool { return s.isOpenedByGet() && s.last().IsOpenAt(frame) })
+	return slices.ContainsFunc(streamsOf(j), func(s *stream) bool {
+		return s.isOpenedByGet() && s.last().IsOpenAt(frame)
+	})
 }
