@@ -75,7 +75,8 @@ func TestDocumentedFlagsExist(t *testing.T) {
 	known := map[string]bool{"reverse": true, "short": true} // of git
 	for _, verb := range rootCommand().Commands() {
 		for _, c := range append(verb.Commands(), verb) {
-			for _, name := range regexp.MustCompile(`--([a-z][a-z-]+)`).FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+			flags := regexp.MustCompile(`--([a-z][a-z-]+)`)
+			for _, name := range flags.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 				known[name[1]] = true
 			}
 		}

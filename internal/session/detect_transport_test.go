@@ -12,24 +12,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/internal/transport"
 )
 
-func TestDetectTransport(t *testing.T) {
-	const (
-		discovered  = `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`
-		unsupported = `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}`
-		notFound    = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
-		notAllowed  = `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`
-		streamed    = "id: 1\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"
-		ok          = "by POST was answered with HTTP status 200 OK "
-	)
+// Answers of servers, and the beginning of a detail.
+const (
+	discovered  = `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}`
+	unsupported = `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no"}}`
+	notFound    = `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
+	notAllowed  = `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`
+	streamed    = "id: 1\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"
+	ok          = "by POST was answered with HTTP status 200 OK "
+)
+
+type detectionCase struct {
+	serve http.HandlerFunc
+	kind  transport.Kind
+	want  string
+}
+
+func detectionCases() map[string]detectionCase {
 	discover := func(status int, mediaType, body string, more ...rule) http.HandlerFunc {
 		rules := append([]rule{{"server/discover", mediaType, body}}, more...)
 		return serveRules(map[string]int{"server/discover": status}, rules...)
 	}
-	for name, c := range map[string]struct {
-		serve http.HandlerFunc
-		kind  transport.Kind
-		want  string
-	}{
+	return map[string]detectionCase{
 		"stateless server": {
 			discover(200, jsonType, discovered), transport.HTTP,
 			"server/discover " + ok + "(application/json) and result for id 1",
@@ -76,7 +80,11 @@ func TestDetectTransport(t *testing.T) {
 			serveRules(nil, rule{"", streamType, ": nothing\n\n"}), "",
 			"serves no MCP: server/discover " + ok + "(text/event-stream), initialize " + ok + "(text/event-stream)",
 		},
-	} {
+	}
+}
+
+func TestDetectTransport(t *testing.T) {
+	for name, c := range detectionCases() {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(c.serve)
 			defer server.Close()

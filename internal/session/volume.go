@@ -47,8 +47,8 @@ func (c *Conn) isFlooding(f wire.Frame) bool {
 // endForFlooding ends a peer that floods its output.
 func (c *Conn) endForFlooding() {
 	c.mu.Lock()
-	c.endErr = fmt.Errorf("server flooded its output: more than %d frames or %d bytes since the client's last message, "+
-		"or %d times as much in one session", c.opts.MaxFrames, c.opts.MaxBytes, sessionFactor)
+	c.endErr = fmt.Errorf("server flooded its output: more than %d frames or %d bytes since the client's last "+
+		"message, or %d times as much in one session", c.opts.MaxFrames, c.opts.MaxBytes, sessionFactor)
 	c.signalled = true
 	c.mu.Unlock()
 	c.link.kill()

@@ -81,7 +81,8 @@ func TestHeadersRepeatTheMessage(t *testing.T) {
 	// Another session at the endpoint knows the tools too.
 	other := &Streamable{Endpoint: s.Endpoint, Rev: s.Rev}
 	other.Open()
-	m := wire.Parse([]byte(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"}}}`))
+	m := wire.Parse([]byte(
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"}}}`))
 	call, err := other.NewPostRequest(t.Context(), m)
 	if err != nil || call.Header.Get("Mcp-Param-Region") != "x" {
 		t.Errorf("another session posts with %v, %v", call.Header, err)

@@ -159,7 +159,8 @@ func TestBatchStreamIsResumedWhileResponsesArePending(t *testing.T) {
 				sse(w, "id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n")
 			default:
 				sse(w, "id: e2\n"+
-					"data: [{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}},{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}]\n\n")
+					"data: [{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}},"+
+					"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}]\n\n")
 			}
 		})
 		send(t, s, `[{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`)

@@ -60,7 +60,8 @@ func TestTranscriptExchanges(t *testing.T) {
 	if string(post.PlainBody()) != string(post.Head.Raw) || post.OpensStream() || post.Events() != nil {
 		t.Errorf("%+v", post)
 	}
-	if get.PostedMessages() != nil || !get.OpensStream() || get.PlainBody() != nil || get.MediaType() != "text/event-stream" {
+	if get.PostedMessages() != nil || !get.OpensStream() || get.PlainBody() != nil ||
+		get.MediaType() != "text/event-stream" {
 		t.Errorf("%+v", get)
 	}
 	if len(get.Events()) != 3 || len(get.Messages()) != 1 || get.Events()[2].EventID() != "7" {

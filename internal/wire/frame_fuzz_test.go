@@ -43,7 +43,8 @@ func FuzzParseFrames(f *testing.F) {
 	for _, text := range []string{
 		"# prose\n\n{\"from\":\"client\",\"raw\":{}}\n",
 		`{"from":"server","at":1.5,"mark":true,"note":"x","bytes":"eA=="}`,
-		`{"from":"server","http":{"exchange":1,"status":200,"header":{"Content-Type":["text/event-stream"]}},"raw":[1]}`,
+		`{"from":"server","http":{"exchange":1,"status":200,` +
+			`"header":{"Content-Type":["text/event-stream"]}},"raw":[1]}`,
 		`{"from":"client","http":{"exchange":1,"method":"POST","header":{"Authorization":["Bearer x y"]}}}`,
 		`{"from":"client","at":1e300,"raw":1}`, `{"from":"client","raw":1,"raw":2}`,
 		"{\"from\":\"client\",\"raw\":{\r\"a\":1}}",

@@ -35,17 +35,20 @@ var (
 		In: map[string][]string{"json": {"all"}}}
 )
 
-func TestUnexplainedResultsAreProblems(t *testing.T) {
+// A verdictCase is a run of the suite, and the problems that it has.
+type verdictCase struct {
+	name      string
+	ran       suiteResult
+	explained []explanation
+	want      []string
+	state     string // of ping
+}
+
+func verdictCases() []verdictCase {
 	message := info
 	message.Details.Message = "no session"
 	polling := scenarioOf("polling", checkResult{ID: "anything", Status: "SUCCESS"})
-	for _, c := range []struct {
-		name      string
-		ran       suiteResult
-		explained []explanation
-		want      []string
-		state     string // of ping
-	}{
+	return []verdictCase{
 		{"passed", result(scored, 0, scenarioOf("ping", pass, wire, info), polling), nil, nil, ""},
 		{"scored and failing", result(scored, 1, scenarioOf("ping", pass)), nil, []string{"a scored scenario fails"},
 			""},
@@ -83,7 +86,11 @@ func TestUnexplainedResultsAreProblems(t *testing.T) {
 			[]string{"does not list ping:ping"}, ""},
 		{"a scenario is missing", result(all, 0, scenarioOf("ping", pass)), nil,
 			[]string{"the scenario polling was not run"}, ""},
-	} {
+	}
+}
+
+func TestUnexplainedResultsAreProblems(t *testing.T) {
+	for _, c := range verdictCases() {
 		v := evaluate([]suiteResult{c.ran}, c.explained, listed)
 		got := strings.Join(v.problems, "\n")
 		if len(v.problems) != len(c.want) {

@@ -149,13 +149,16 @@ func output(t *testing.T, older, newer, renamed, allow []string) (string, int) {
 	return b.String(), counted
 }
 
-func TestEachKindOfChangeIsReported(t *testing.T) {
-	for _, c := range []struct {
-		name                         string
-		older, newer, renamed, allow []string
-		counted                      int
-		want                         []string // lines that are printed
-	}{
+// A changeCase is two recordings, and the changes that are printed.
+type changeCase struct {
+	name                         string
+	older, newer, renamed, allow []string
+	counted                      int
+	want                         []string // lines that are printed
+}
+
+func changeCases() []changeCase {
+	return []changeCase{
 		{name: "no change", older: []string{verdict("a", "x.y", "pass")}, newer: []string{verdict("a", "x.y", "pass")},
 			want: []string{"0 changes, and 0 that are allowed"}},
 		{name: "equal changes are one", counted: 2,
@@ -209,7 +212,11 @@ func TestEachKindOfChangeIsReported(t *testing.T) {
 		{name: "allowed at another revision", counted: 1,
 			older: []string{verdict("a", "x.y", "pass")}, newer: []string{verdict("a", "x.y", "not-observed")},
 			allow: []string{"x.y\t2026-07-28\t*\tr"}},
-	} {
+	}
+}
+
+func TestEachKindOfChangeIsReported(t *testing.T) {
+	for _, c := range changeCases() {
 		t.Run(c.name, func(t *testing.T) {
 			text, counted := output(t, c.older, c.newer, c.renamed, c.allow)
 			if counted != c.counted {

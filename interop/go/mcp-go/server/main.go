@@ -16,6 +16,23 @@ import (
 func main() {
 	address := flag.String("http", "", "serve over HTTP at this address")
 	flag.Parse()
+	s := newServer()
+	serve := func() error { return server.ServeStdio(s) }
+	if *address != "" {
+		sse := server.NewSSEServer(s)
+		http.Handle("/mcp", server.NewStreamableHTTPServer(s))
+		http.Handle("/sse", sse.SSEHandler())
+		http.Handle("/message", sse.MessageHandler())
+		serve = func() error { return http.ListenAndServe(*address, nil) }
+	}
+	if err := serve(); err != nil {
+		fmt.Fprintf(os.Stderr, "server error: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// newServer returns the server with its tools, resources and prompts.
+func newServer() *server.MCPServer {
 	s := server.NewMCPServer("notes", "1.0.0",
 		server.WithToolCapabilities(true),
 		server.WithResourceCapabilities(true, true),
@@ -67,19 +84,7 @@ func main() {
 		mcp.WithPromptDescription("Ask for a summary of one note"),
 		mcp.WithArgument("name", mcp.ArgumentDescription("Name of the note"), mcp.RequiredArgument()),
 	), summarize)
-
-	serve := func() error { return server.ServeStdio(s) }
-	if *address != "" {
-		sse := server.NewSSEServer(s)
-		http.Handle("/mcp", server.NewStreamableHTTPServer(s))
-		http.Handle("/sse", sse.SSEHandler())
-		http.Handle("/message", sse.MessageHandler())
-		serve = func() error { return http.ListenAndServe(*address, nil) }
-	}
-	if err := serve(); err != nil {
-		fmt.Fprintf(os.Stderr, "server error: %v\n", err)
-		os.Exit(1)
-	}
+	return s
 }
 
 // What a tool needs of the client it asks for in its result: the SDK sends a
