@@ -92,17 +92,17 @@ func TestASlowCallThatIsCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	honest := server.Options{ChangeFeatures: slow}
+	conforming := server.Options{ChangeFeatures: slow}
 	for _, c := range []struct {
 		id      string
 		rev     spec.Revision
 		options server.Options
 		verdict reports.Verdict
 	}{
-		{"cancellation.call.unanswered", spec.V2025_11_25, honest, reports.NotObserved},
-		{"cancellation.call.silent", spec.V2026_07_28, honest, reports.NotObserved},
-		{"cancellation.call.unanswered", spec.V2025_11_25, answers.Options(honest), reports.Warn},
-		{"cancellation.call.silent", spec.V2026_07_28, answers.Options(honest), reports.Fail},
+		{"cancellation.call.unanswered", spec.V2025_11_25, conforming, reports.NotObserved},
+		{"cancellation.call.silent", spec.V2026_07_28, conforming, reports.NotObserved},
+		{"cancellation.call.unanswered", spec.V2025_11_25, answers.Options(conforming), reports.Warn},
+		{"cancellation.call.silent", spec.V2026_07_28, answers.Options(conforming), reports.Fail},
 	} {
 		got, _ := judgedAt(t, server.Target("reference", c.options), c.rev, c.id)
 		if o := got[c.id]; o.Verdict != c.verdict {

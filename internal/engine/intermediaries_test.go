@@ -412,7 +412,7 @@ func TestARefusalOfANameIsNoneOfItsCharacters(t *testing.T) {
 			what: "400 to a tool that there is not", check: "headers.characters", http: unread, in: spec.Stateless,
 			want: reports.NotObserved, options: plain,
 		},
-		{what: "honest", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
+		{what: "conforming", check: "headers.characters", in: spec.Stateless, want: reports.Pass, options: plain},
 	})
 }
 

@@ -71,7 +71,7 @@ func TestHonestClientConforms(t *testing.T) {
 	}
 }
 
-// unobserved are the checks that the honest client gives no subject to, though
+// unobserved are the checks that the reference client gives no subject to, though
 // it speaks the revision, and why.
 var unobserved = map[string]string{
 	"versioning.client.offer":               "the client offers its newest revision only",

@@ -15,7 +15,7 @@ import (
 // An attempt is a request to a protected server and its response.
 type attempt struct {
 	label    string // what is particular about the request, such as its token
-	exchange *check.Exchange
+	exchange *check.PendingExchange
 	message  wire.Message // the JSON-RPC response, if there is one
 	answered bool
 }

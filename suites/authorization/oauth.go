@@ -67,7 +67,7 @@ func namesOtherAuthServer(t *check.T) bool {
 // An endpointAnswer is what the server answers at a path.
 type endpointAnswer struct {
 	path     string
-	exchange *check.Exchange
+	exchange *check.PendingExchange
 }
 
 var defaultEndpointsKey = check.NewKey[[]endpointAnswer]("default endpoints")
@@ -128,7 +128,7 @@ func pkceChallenge() string {
 }
 
 // authorize requests a code for a client, to be sent to a redirect URI.
-func (s *authServer) authorize(t *check.T, client, redirect string) *check.Exchange {
+func (s *authServer) authorize(t *check.T, client, redirect string) *check.PendingExchange {
 	at := *s.endpoint(t, "authorization_endpoint", "/authorize")
 	q := at.Query()
 	for key, v := range map[string]string{
@@ -142,7 +142,7 @@ func (s *authServer) authorize(t *check.T, client, redirect string) *check.Excha
 }
 
 // redirectsTo reports whether a response redirects to a URI.
-func redirectsTo(x *check.Exchange, uri string) bool {
+func redirectsTo(x *check.PendingExchange, uri string) bool {
 	return x.Status >= 300 && x.Status < 400 && strings.HasPrefix(x.Header.Get("Location"), uri)
 }
 

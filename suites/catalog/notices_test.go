@@ -39,7 +39,7 @@ const (
 	progress1  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}`
 	progress2  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":2}}`
 	cancel1    = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
-	stranger   = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
+	unrelated   = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
 )
 
 const workingTask = `< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}`
@@ -53,18 +53,18 @@ var progressCases = map[string]struct {
 }{
 	"a token that may stand in what is no JSON": {
 		"progress.token.known", []string{
-			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, stranger,
+			`> {"jsonrpc":"2.0","id":1,"params":{"_meta":{"progressToken":"b"`, unrelated,
 		}, check.NotObserved,
 	},
 	"a token that stands twice": {
 		"progress.token.known", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
-				`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, stranger,
+				`{"_meta":{"progressToken":"a","progressToken":"b"}}}`, unrelated,
 		}, check.NotObserved,
 	},
 	"a batch": {
 		"progress.token.known", []string{
-			`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, stranger,
+			`> [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"b"}}}]`, unrelated,
 		}, check.Kept,
 	},
 	"the same number in another form": {

@@ -16,7 +16,7 @@ import (
 
 // Exchange is one request of HTTP that a probe sends. Its Snapshot is the exchange as
 // far as the response has arrived.
-type Exchange = transport.PendingExchange
+type PendingExchange = transport.PendingExchange
 
 // An Edit changes a request of HTTP before it is sent.
 type Edit func(r *transport.HTTPRequest)
@@ -47,7 +47,7 @@ func WithoutGivenHeaders() Edit {
 // and returns when the head of the response has arrived. Judges do not see the
 // request and its response, since a request that the server should refuse says
 // nothing about the session. A missing response fails the check.
-func (h HTTP) Post(raw string, edits ...Edit) *Exchange {
+func (h HTTP) Post(raw string, edits ...Edit) *PendingExchange {
 	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	return h.t.exchange(r, err, edits)
 }
@@ -55,19 +55,19 @@ func (h HTTP) Post(raw string, edits ...Edit) *Exchange {
 // Request sends a request of another method, such as GET or DELETE, with the
 // header fields of the session, changed by the edits. A missing response fails the
 // check.
-func (h HTTP) Request(method string, edits ...Edit) *Exchange {
+func (h HTTP) Request(method string, edits ...Edit) *PendingExchange {
 	r, err := h.t.s.NewRequest(method)
 	return h.t.exchange(r, err, edits)
 }
 
 // TryPost is like Post but returns why there is no response.
-func (h HTTP) TryPost(raw string, edits ...Edit) (*Exchange, error) {
+func (h HTTP) TryPost(raw string, edits ...Edit) (*PendingExchange, error) {
 	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
 	return h.t.tryExchange(r, err, edits)
 }
 
 // TryRequest is like Request but returns why there is no response.
-func (h HTTP) TryRequest(method string, edits ...Edit) (*Exchange, error) {
+func (h HTTP) TryRequest(method string, edits ...Edit) (*PendingExchange, error) {
 	r, err := h.t.s.NewRequest(method)
 	return h.t.tryExchange(r, err, edits)
 }
@@ -81,8 +81,8 @@ type Posting struct {
 
 // Together sends several requests at once and returns their exchanges in the order
 // given when the head of each response has arrived; nil for a request without one.
-func (h HTTP) Together(posts []Posting) []*Exchange {
-	out := make([]*Exchange, len(posts))
+func (h HTTP) Together(posts []Posting) []*PendingExchange {
+	out := make([]*PendingExchange, len(posts))
 	var all sync.WaitGroup
 	for i, p := range posts {
 		all.Go(func() {
@@ -111,9 +111,9 @@ func (h HTTP) Together(posts []Posting) []*Exchange {
 
 // PostAt is like TryPost but connects to another address of the server's machine;
 // the request keeps the name of the server.
-func (h HTTP) PostAt(address netip.Addr, raw string, edits ...Edit) (*Exchange, error) {
+func (h HTTP) PostAt(address netip.Addr, raw string, edits ...Edit) (*PendingExchange, error) {
 	r, err := h.t.s.NewPostRequest(h.t.ctx, []byte(raw))
-	var x *Exchange
+	var x *PendingExchange
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)
@@ -133,12 +133,12 @@ func (h HTTP) Addresses() []netip.Addr { return h.t.s.LocalAddresses() }
 // URL returns the URL of the server, or nil if the transport is not HTTP.
 func (h HTTP) URL() *url.URL { return h.t.s.Endpoint() }
 
-func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exchange, error) {
+func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*PendingExchange, error) {
 	if err == nil {
 		for _, edit := range edits {
 			edit(&r)
 		}
-		var x *Exchange
+		var x *PendingExchange
 		if x, err = t.s.StartExchange(t.ctx, r); err == nil {
 			t.mark = x.FrameIndex
 			return x, nil
@@ -148,7 +148,7 @@ func (t *T) tryExchange(r transport.HTTPRequest, err error, edits []Edit) (*Exch
 	return nil, err
 }
 
-func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *Exchange {
+func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *PendingExchange {
 	x, err := t.tryExchange(r, err, edits)
 	if err != nil {
 		t.Fail("an answer", err.Error(), "%s was not answered: %v", r.Method, err)
@@ -158,11 +158,11 @@ func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *Exchange
 
 // Complete waits for the end of a response, at most as long as for an answer to a
 // request, and reports whether it has ended.
-func (h HTTP) Complete(x *Exchange) bool { return h.Await(x, h.t.Timeout(), (*wire.Exchange).HasEnded) }
+func (h HTTP) Complete(x *PendingExchange) bool { return h.Await(x, h.t.Timeout(), (*wire.Exchange).HasEnded) }
 
 // Await waits until a condition on an exchange holds, for at most the given time,
 // and reports whether it holds.
-func (h HTTP) Await(x *Exchange, within time.Duration, condition func(known *wire.Exchange) bool) bool {
+func (h HTTP) Await(x *PendingExchange, within time.Duration, condition func(known *wire.Exchange) bool) bool {
 	ok := x.Await(h.t.ctx, within, condition)
 	h.t.interrupted()
 	return ok
@@ -170,7 +170,7 @@ func (h HTTP) Await(x *Exchange, within time.Duration, condition func(known *wir
 
 // AwaitMessage returns the first message of a response that matches; ok is false
 // if none arrives in the given time.
-func (h HTTP) AwaitMessage(x *Exchange, within time.Duration,
+func (h HTTP) AwaitMessage(x *PendingExchange, within time.Duration,
 	match func(wire.Message) bool) (found wire.Message, ok bool) {
 	ok = h.Await(x, within, func(known *wire.Exchange) bool {
 		all := known.Messages()
@@ -194,13 +194,13 @@ func (h HTTP) Status(at int) int {
 
 // Response returns the first JSON-RPC response of an HTTP response; ok is false if
 // none arrives in the time for an answer.
-func (h HTTP) Response(x *Exchange) (wire.Message, bool) {
+func (h HTTP) Response(x *PendingExchange) (wire.Message, bool) {
 	return h.AwaitMessage(x, h.t.Timeout(), wire.Message.IsResponse)
 }
 
 // Mark names the request at fault. A request of another session, which a shared
 // result may hold, stays unmarked.
-func (h HTTP) Mark(x *Exchange) {
+func (h HTTP) Mark(x *PendingExchange) {
 	if here := h.t.s.AllEntriesFrom(x.FrameIndex); len(here) > 0 && x.IsRequestFrame(here[0].Frame) {
 		h.t.mark = x.FrameIndex
 	}
@@ -211,7 +211,7 @@ func (h HTTP) SessionID() string { return h.t.s.SessionID() }
 
 // Describe returns a response in words: its status, its media type and its first
 // message.
-func Describe(x *Exchange) string {
+func Describe(x *PendingExchange) string {
 	text := fmt.Sprintf("HTTP status %d", x.Status)
 	if name := http.StatusText(x.Status); name != "" {
 		text += " " + name

@@ -174,8 +174,8 @@ func expectMismatch(t *check.T, what string, a posting.Posted, codes ...int) {
 	posting.RequireServerRefusal(t, posting.RequireAvailable(t, a))
 	code, _ := a.Answer.ErrorCode()
 	if a.Status != http.StatusBadRequest || a.Answer.Kind != wire.Error || !slices.Contains(codes, code) {
-		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
-			"a request %s was answered with %s", what, check.Describe(a.Exchange))
+		t.Fail("HTTP status 400 and error -32020", check.Describe(a.PendingExchange),
+			"a request %s was answered with %s", what, check.Describe(a.PendingExchange))
 	}
 	t.Saw()
 }

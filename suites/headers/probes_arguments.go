@@ -230,8 +230,8 @@ func expectHeaderNotRequired(t *check.T, c mirroringCall, m posting.MirroredArgu
 	p := posting.CallPosting(c.tool, string(posting.EditArguments(c.args, m.Path, value)))
 	a := posting.RequireAvailable(t, p.Post(t, check.Without(m.Header)))
 	if a.IsHeaderMismatch() {
-		t.Fail("no error -32020", check.Describe(a.Exchange), "%s %s, and without %s, was answered with %s",
-			p, what+strings.Join(m.Path, "."), m.Header, check.Describe(a.Exchange))
+		t.Fail("no error -32020", check.Describe(a.PendingExchange), "%s %s, and without %s, was answered with %s",
+			p, what+strings.Join(m.Path, "."), m.Header, check.Describe(a.PendingExchange))
 	}
 	if a.IsServed() {
 		t.Saw()

@@ -61,9 +61,9 @@ func nameProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for _, p := range encodedNames(t) {
 					if a := posting.RequireAvailable(t, p.Post(t)); a.IsHeaderMismatch() {
-						t.Fail("no error -32020", check.Describe(a.Exchange),
+						t.Fail("no error -32020", check.Describe(a.PendingExchange),
 							"%s, whose name must be encoded in Mcp-Name, was answered with %s", p,
-							check.Describe(a.Exchange))
+							check.Describe(a.PendingExchange))
 					}
 				}
 				for _, p := range posting.NamedPostings(t) {
@@ -106,9 +106,9 @@ func nameProbes() []check.Check {
 				for _, p := range others {
 					a := posting.RequireAvailable(t, p.Post(t, check.Without("Mcp-Name")))
 					if a.IsHeaderMismatch() {
-						t.Fail("a result", check.Describe(a.Exchange),
+						t.Fail("a result", check.Describe(a.PendingExchange),
 							"%s without Mcp-Name, which it does not require, was answered with %s", p,
-							check.Describe(a.Exchange))
+							check.Describe(a.PendingExchange))
 					}
 					if a.IsServed() {
 						t.Saw()

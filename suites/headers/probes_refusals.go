@@ -28,7 +28,7 @@ func refusalProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Status).To(match.BeStatus(http.StatusBadRequest),
-						"%s %s was refused with %s", m.Posting, m.what, check.Describe(a.Exchange))
+						"%s %s was refused with %s", m.Posting, m.what, check.Describe(a.PendingExchange))
 					t.Saw()
 				}
 			},
@@ -44,7 +44,7 @@ func refusalProbes() []check.Check {
 			Probe: func(t *check.T) {
 				for m, a := range refusals(t) {
 					match.Expect(t, a.Answer).To(match.BeError(spec.HeaderMismatch),
-						"%s %s was refused with %s", m.Posting, m.what, check.Describe(a.Exchange))
+						"%s %s was refused with %s", m.Posting, m.what, check.Describe(a.PendingExchange))
 					t.Saw()
 				}
 			},

@@ -17,7 +17,7 @@ import (
 // own: closing it does no harm to the session that checks share.
 type connection struct {
 	t        *check.T
-	stream   *check.Exchange
+	stream   *check.PendingExchange
 	endpoint *url.URL // of the endpoint event
 }
 
@@ -57,7 +57,7 @@ func tryConnection(t *check.T, within time.Duration, edits ...check.Edit) (c *co
 
 // awaitEndpoint returns the URL that the endpoint event of a stream names; nil if
 // there is none of the same server within a time.
-func awaitEndpoint(t *check.T, x *check.Exchange, within time.Duration, from *url.URL) *url.URL {
+func awaitEndpoint(t *check.T, x *check.PendingExchange, within time.Duration, from *url.URL) *url.URL {
 	var named string
 	ok := t.HTTP().Await(x, within, func(known *wire.Exchange) bool {
 		events := known.Events()

@@ -68,7 +68,7 @@ func originProbes() []check.Check {
 				answered := false
 				posted := map[string]string{} // what a failure says, by id
 				for i, r := range foreignRequests(t) {
-					id := wire.StringID(fmt.Sprintf("mcpcheck-stranger-%d", i))
+					id := wire.StringID(fmt.Sprintf("mcpcheck-foreign-%d", i))
 					status := "no answer"
 					if x, err := t.HTTP().TryPost(posting.BarrierFrame(t, id),
 						append(r.edits, check.At(c.endpoint))...); err == nil {

@@ -178,7 +178,7 @@ func answerProbes() []check.Check {
 type acceptedAnswer struct {
 	accept   string
 	request  wire.Message
-	x        *check.Exchange // nil if there is none
+	x        *check.PendingExchange // nil if there is none
 	complete bool
 }
 
@@ -226,7 +226,7 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 
 // hasValidEvents reports whether a complete stream holds an event, or nothing: other
 // checks judge that the answer is missing.
-func hasValidEvents(x *check.Exchange) bool {
+func hasValidEvents(x *check.PendingExchange) bool {
 	hasOddLines := false
 	for _, f := range x.Snapshot().Events() {
 		e := f.HTTP.Event
@@ -240,7 +240,7 @@ func hasValidEvents(x *check.Exchange) bool {
 
 // isRefused reports whether a notification was refused. It fails the check if an error
 // comes with a status of success.
-func isRefused(t *check.T, what string, x *check.Exchange) bool {
+func isRefused(t *check.T, what string, x *check.PendingExchange) bool {
 	if !posting.IsSuccess(x) {
 		return !posting.IsUnavailable(x.Status)
 	}

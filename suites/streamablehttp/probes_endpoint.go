@@ -172,7 +172,7 @@ func concurrentRequests(t *check.T, first, second *posting.RawSession) []clientR
 
 // expectOwnAnswer fails the check unless a request got the answer to itself. A failure
 // status may refuse an unknown method.
-func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
+func expectOwnAnswer(t *check.T, r clientRequest, x *check.PendingExchange) {
 	summary := r.message.Summary()
 	if x == nil {
 		t.Fail("an answer", "none", "%s of one of two clients was not answered", summary)
@@ -200,7 +200,7 @@ func expectOwnAnswer(t *check.T, r clientRequest, x *check.Exchange) {
 }
 
 // isMethodNotFound reports whether an answer is the error for an unknown method.
-func isMethodNotFound(t *check.T, x *check.Exchange) bool {
+func isMethodNotFound(t *check.T, x *check.PendingExchange) bool {
 	m, _ := t.HTTP().Response(x)
 	code, _ := m.ErrorCode()
 	return code == spec.MethodNotFound

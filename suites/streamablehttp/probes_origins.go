@@ -82,7 +82,7 @@ func originProbes() []check.Check {
 type originRequest struct {
 	what   string
 	isPost bool
-	x      *check.Exchange // nil if there is no answer
+	x      *check.PendingExchange // nil if there is no answer
 	served bool
 	answer string // in words
 }
@@ -119,8 +119,8 @@ func tryOrigins(t *check.T) originTrial {
 // send sends the requests.
 func (o *originTrial) send(t *check.T) {
 	port := t.HTTP().URL().Port()
-	post := func(edit check.Edit) (*check.Exchange, error) { return t.HTTP().TryPost(posting.BarrierFrame(t), edit) }
-	isServed := func(x *check.Exchange) bool { return posting.IsServed(t, x) }
+	post := func(edit check.Edit) (*check.PendingExchange, error) { return t.HTTP().TryPost(posting.BarrierFrame(t), edit) }
+	isServed := func(x *check.PendingExchange) bool { return posting.IsServed(t, x) }
 	for _, origin := range posting.ForeignOrigins(port) {
 		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)
 	}
@@ -142,7 +142,7 @@ func (o *originTrial) send(t *check.T) {
 // try sends a request with an Origin; isServed reports whether an answer shows that it
 // was processed.
 func (o *originTrial) try(what, origin string, isPost bool,
-	send func(check.Edit) (*check.Exchange, error), isServed func(*check.Exchange) bool) {
+	send func(check.Edit) (*check.PendingExchange, error), isServed func(*check.PendingExchange) bool) {
 	r := originRequest{what: fmt.Sprintf("%s with Origin %s", what, origin), isPost: isPost}
 	x, err := send(check.With("Origin", origin))
 	if err != nil {
@@ -156,21 +156,21 @@ func (o *originTrial) try(what, origin string, isPost bool,
 
 // trySessions opens a session, opens a stream and ends a session with an Origin.
 func (o *originTrial) trySessions(t *check.T, origin string) {
-	o.try("a POST of initialize", origin, true, func(edit check.Edit) (*check.Exchange, error) {
+	o.try("a POST of initialize", origin, true, func(edit check.Edit) (*check.PendingExchange, error) {
 		return t.HTTP().TryPost(posting.InitializeFrame(t), edit,
 			check.Without(posting.SessionField), check.Without(posting.VersionField))
-	}, func(x *check.Exchange) bool {
+	}, func(x *check.PendingExchange) bool {
 		isServed := posting.IsServed(t, x)
 		(&posting.RawSession{T: t, ID: x.Header.Get(posting.SessionField)}).End()
 		return isServed
 	})
 	b := posting.OpenSession(t)
 	defer b.End()
-	o.try("a GET", origin, false, func(edit check.Edit) (*check.Exchange, error) {
+	o.try("a GET", origin, false, func(edit check.Edit) (*check.PendingExchange, error) {
 		return b.TryRequest(http.MethodGet, edit, posting.AcceptStream())
-	}, func(x *check.Exchange) bool { return x.Status == http.StatusOK && x.IsEventStream() })
+	}, func(x *check.PendingExchange) bool { return x.Status == http.StatusOK && x.IsEventStream() })
 	if b.ID != "" {
-		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.Exchange, error) {
+		o.try("a DELETE", origin, false, func(edit check.Edit) (*check.PendingExchange, error) {
 			return b.TryRequest(http.MethodDelete, edit)
 		}, posting.IsSuccess)
 	}

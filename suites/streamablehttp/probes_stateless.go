@@ -33,7 +33,7 @@ func statelessProbes() []check.Check {
 			Probe: func(t *check.T) {
 				a := posting.RequireAvailable(t, posting.Posting{Method: "mcpcheck/no-such-method"}.Post(t))
 				if code, _ := a.Answer.ErrorCode(); code != spec.MethodNotFound {
-					t.NotObserved("an unknown method was answered with "+check.Describe(a.Exchange)+
+					t.NotObserved("an unknown method was answered with "+check.Describe(a.PendingExchange)+
 						", not with error -32601", "")
 				}
 				match.Expect(t, a.Status).To(match.BeStatus(http.StatusNotFound),
@@ -81,7 +81,7 @@ func statelessProbes() []check.Check {
 					variants = variants[:1]
 					a := posting.Discovery.Post(t, named)
 					if !a.IsServed() || a.Header.Get(posting.SessionField) != "" {
-						t.Note("a request that names a session is answered with %s", check.Describe(a.Exchange))
+						t.Note("a request that names a session is answered with %s", check.Describe(a.PendingExchange))
 					}
 				} else {
 					posting.ExpectServed(t, "with an Mcp-Session-Id", posting.Discovery, named)
@@ -172,7 +172,7 @@ func statelessProbes() []check.Check {
 					}
 					a := posting.RequireAvailable(t, posting.Posting{Method: r.Method, Params: retry}.Post(t, alone))
 					if !check.Succeeded(t, a.Answer) {
-						t.Fail("a result, as over the same connection", check.Describe(a.Exchange),
+						t.Fail("a result, as over the same connection", check.Describe(a.PendingExchange),
 							"%s was retried over another connection than that of the first request", r)
 					}
 					t.Saw()
@@ -192,7 +192,7 @@ func requireStatelessOnly(t *check.T) {
 
 // streamedAnswer returns an exchange whose answer is a stream with more than one
 // event: the call of a tool that reports progress, or else a subscription.
-func streamedAnswer(t *check.T) *check.Exchange {
+func streamedAnswer(t *check.T) *check.PendingExchange {
 	if t.Declares("tools") {
 		for _, c := range toolcalls.Calls(t).Results {
 			if c.Reports == 0 {
@@ -201,7 +201,7 @@ func streamedAnswer(t *check.T) *check.Exchange {
 			p := posting.CallPosting(c.Tool, c.Args)
 			p.Params["_meta"] = check.Params{"progressToken": "mcpcheck-stream"}
 			if a := p.Post(t); a.IsEventStream() && len(a.Snapshot().Events()) > 1 {
-				return a.Exchange
+				return a.PendingExchange
 			}
 		}
 	}

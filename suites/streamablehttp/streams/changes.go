@@ -27,7 +27,7 @@ func isChange(m wire.Message) bool {
 // changesOf makes the calls that change something and returns the change
 // notifications that come in the session. If a second stream is open it waits for one
 // there, for a short time: the server need not send any there.
-func changesOf(t *check.T, c *toolcalls.Outcome, second *check.Exchange) []change {
+func changesOf(t *check.T, c *toolcalls.Outcome, second *check.PendingExchange) []change {
 	from := c.RepeatChanges(t)
 	if from < 0 {
 		return nil
@@ -59,7 +59,7 @@ func changesOf(t *check.T, c *toolcalls.Outcome, second *check.Exchange) []chang
 }
 
 // changesIn returns the change notifications in a response.
-func changesIn(x *check.Exchange) []change {
+func changesIn(x *check.PendingExchange) []change {
 	var out []change
 	for _, m := range x.Snapshot().Messages() {
 		if isChange(m) {
@@ -71,7 +71,7 @@ func changesIn(x *check.Exchange) []change {
 
 // openSecondStream opens another stream of the session. Without one the check is not
 // observed.
-func openSecondStream(t *check.T) *check.Exchange {
+func openSecondStream(t *check.T) *check.PendingExchange {
 	x, err := t.HTTP().TryRequest(http.MethodGet, posting.AcceptStream())
 	if err != nil {
 		t.NotObserved("a second stream was not opened: "+err.Error(), "")

@@ -215,7 +215,7 @@ const requestsAfterClose = 5
 // streamedAnswer posts a request that is answered with a stream: one that is answered
 // at once, or else the call of a tool that reports progress, which a server with
 // streams answers with one.
-func streamedAnswer(t *check.T, b *posting.RawSession) *check.Exchange {
+func streamedAnswer(t *check.T, b *posting.RawSession) *check.PendingExchange {
 	x := b.Post(posting.BarrierFrame(t))
 	if x.IsEventStream() {
 		return x

@@ -30,10 +30,10 @@ type resumption struct {
 type resumedCall struct {
 	id       wire.ID
 	token    string // as JSON
-	exchange *check.Exchange
+	exchange *check.PendingExchange
 	events   []wire.Entry      // received before the stream was resumed
 	at       int               // index of the event at which it was resumed first
-	resumed  []*check.Exchange // the streams that resumed it, in order
+	resumed  []*check.PendingExchange // the streams that resumed it, in order
 	why      string            // why there is none, or no further one
 	open     bool              // the last of them had not ended when the time was over
 }
@@ -230,7 +230,7 @@ func (c *resumedCall) isFinished() bool {
 	}
 	last := c.resumed[max(0, len(c.resumed)-emptyEnds):]
 	isEvent := func(e wire.Entry) bool { return e.HTTP.Event.ID != nil || e.IsDispatched() }
-	return len(last) == emptyEnds && !slices.ContainsFunc(last, func(x *check.Exchange) bool {
+	return len(last) == emptyEnds && !slices.ContainsFunc(last, func(x *check.PendingExchange) bool {
 		return slices.ContainsFunc(x.Snapshot().Events(), isEvent)
 	})
 }

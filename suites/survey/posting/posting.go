@@ -55,7 +55,7 @@ func (p Posting) String() string {
 
 // A Posted is the answer to a posting.
 type Posted struct {
-	*check.Exchange
+	*check.PendingExchange
 	Answer wire.Message // the response; the zero message if none came
 }
 
@@ -96,13 +96,13 @@ func IsUnavailable(status int) bool {
 // RequireAvailable ends the body if the answer only says that the server is
 // unavailable.
 func RequireAvailable(t *check.T, p Posted) Posted {
-	RequireServerStatus(t, p.Exchange)
+	RequireServerStatus(t, p.PendingExchange)
 	return p
 }
 
 // RequireServerStatus does the same for an exchange: an intermediary may answer in
 // place of the server at any time.
-func RequireServerStatus(t *check.T, x *check.Exchange) *check.Exchange {
+func RequireServerStatus(t *check.T, x *check.PendingExchange) *check.PendingExchange {
 	if IsUnavailable(x.Status) {
 		t.NotObserved("a request was answered with "+check.Describe(x), "")
 	}
@@ -115,7 +115,7 @@ func RequireServerStatus(t *check.T, x *check.Exchange) *check.Exchange {
 // a server on the loopback interface.
 func RequireServerRefusal(t *check.T, a Posted) Posted {
 	if a.Status >= 400 && a.Answer.Kind == wire.Invalid && !check.IsLoopback(t.HTTP().URL()) {
-		t.NotObserved("an intermediary may have refused the request, answered with "+check.Describe(a.Exchange),
+		t.NotObserved("an intermediary may have refused the request, answered with "+check.Describe(a.PendingExchange),
 			"give a URL with localhost or 127.0.0.1")
 	}
 	return a
@@ -125,8 +125,8 @@ func RequireServerRefusal(t *check.T, a Posted) Posted {
 func ExpectRefused(t *check.T, what string, p Posting, edits ...check.Edit) {
 	switch a := RequireAvailable(t, p.Post(t, edits...)); {
 	case !a.IsRefused():
-		t.Fail("HTTP status 400 and error -32020", check.Describe(a.Exchange),
-			"%s %s was not refused, but answered with %s", p, what, check.Describe(a.Exchange))
+		t.Fail("HTTP status 400 and error -32020", check.Describe(a.PendingExchange),
+			"%s %s was not refused, but answered with %s", p, what, check.Describe(a.PendingExchange))
 	case p.Nonexistent && !a.IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
 			"--allow-tools NAME,… allows tools that are not read-only")
@@ -139,8 +139,8 @@ func ExpectServed(t *check.T, what string, p Posting, edits ...check.Edit) {
 	a := RequireAvailable(t, p.Post(t, edits...))
 	switch {
 	case a.IsHeaderMismatch(), !p.Nonexistent && !a.IsServed():
-		t.Fail("a result", check.Describe(a.Exchange), "%s %s was answered with %s", p, what,
-			check.Describe(a.Exchange))
+		t.Fail("a result", check.Describe(a.PendingExchange), "%s %s was answered with %s", p, what,
+			check.Describe(a.PendingExchange))
 	case p.Nonexistent && !p.Post(t, check.Without("Mcp-Name")).IsHeaderMismatch():
 		t.NotObserved(p.String()+" was refused as one that names nothing that exists",
 			"--allow-tools NAME,… allows tools that are not read-only")

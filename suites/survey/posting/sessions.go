@@ -21,7 +21,7 @@ const (
 type RawSession struct {
 	T      *check.T
 	ID     string          // given by the server, or ""
-	Answer *check.Exchange // to initialize; nil in the stateless era
+	Answer *check.PendingExchange // to initialize; nil in the stateless era
 }
 
 // OpenSession opens a session by initialize and notifications/initialized. If the
@@ -75,17 +75,17 @@ func (b *RawSession) Edits(further ...check.Edit) []check.Edit {
 }
 
 // Post posts a message in the session.
-func (b *RawSession) Post(raw string, edits ...check.Edit) *check.Exchange {
+func (b *RawSession) Post(raw string, edits ...check.Edit) *check.PendingExchange {
 	return b.T.HTTP().Post(raw, b.Edits(edits...)...)
 }
 
 // TryPost is like Post but returns why there is no response.
-func (b *RawSession) TryPost(raw string, edits ...check.Edit) (*check.Exchange, error) {
+func (b *RawSession) TryPost(raw string, edits ...check.Edit) (*check.PendingExchange, error) {
 	return b.T.HTTP().TryPost(raw, b.Edits(edits...)...)
 }
 
 // TryRequest sends a request with another method than POST in the session.
-func (b *RawSession) TryRequest(method string, edits ...check.Edit) (*check.Exchange, error) {
+func (b *RawSession) TryRequest(method string, edits ...check.Edit) (*check.PendingExchange, error) {
 	return b.T.HTTP().TryRequest(method, b.Edits(edits...)...)
 }
 
@@ -110,7 +110,7 @@ func BarrierFrame(t *check.T, id ...wire.ID) string {
 
 // EndIfPolling ends the body if a stream sent an event id and ended before the answer:
 // the client may then resume it (basic/transports#sending-messages-to-the-server).
-func EndIfPolling(t *check.T, x *check.Exchange) {
+func EndIfPolling(t *check.T, x *check.PendingExchange) {
 	known := x.Snapshot()
 	if !known.HasEnded() || t.Facts.Stateless || !known.IsEventStream() ||
 		slices.ContainsFunc(known.Messages(), wire.Message.IsResponse) {
@@ -122,11 +122,11 @@ func EndIfPolling(t *check.T, x *check.Exchange) {
 }
 
 // IsSuccess reports whether a response has a status of success.
-func IsSuccess(x *check.Exchange) bool { return x.Status >= 200 && x.Status < 300 }
+func IsSuccess(x *check.PendingExchange) bool { return x.Status >= 200 && x.Status < 300 }
 
 // IsServed reports whether a request was answered with a status of success and a
 // result.
-func IsServed(t *check.T, x *check.Exchange) bool {
+func IsServed(t *check.T, x *check.PendingExchange) bool {
 	if !IsSuccess(x) {
 		return false
 	}
