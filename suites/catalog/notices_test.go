@@ -39,7 +39,7 @@ const (
 	progress1  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}`
 	progress2  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":2}}`
 	cancel1    = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
-	unrelated   = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
+	unrelated  = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"b","progress":1}}`
 )
 
 const workingTask = `< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}`

@@ -158,7 +158,9 @@ func (t *T) exchange(r transport.HTTPRequest, err error, edits []Edit) *PendingE
 
 // Complete waits for the end of a response, at most as long as for an answer to a
 // request, and reports whether it has ended.
-func (h HTTP) Complete(x *PendingExchange) bool { return h.Await(x, h.t.Timeout(), (*wire.Exchange).HasEnded) }
+func (h HTTP) Complete(x *PendingExchange) bool {
+	return h.Await(x, h.t.Timeout(), (*wire.Exchange).HasEnded)
+}
 
 // Await waits until a condition on an exchange holds, for at most the given time,
 // and reports whether it holds.

@@ -119,7 +119,9 @@ func tryOrigins(t *check.T) originTrial {
 // send sends the requests.
 func (o *originTrial) send(t *check.T) {
 	port := t.HTTP().URL().Port()
-	post := func(edit check.Edit) (*check.PendingExchange, error) { return t.HTTP().TryPost(posting.BarrierFrame(t), edit) }
+	post := func(edit check.Edit) (*check.PendingExchange, error) {
+		return t.HTTP().TryPost(posting.BarrierFrame(t), edit)
+	}
 	isServed := func(x *check.PendingExchange) bool { return posting.IsServed(t, x) }
 	for _, origin := range posting.ForeignOrigins(port) {
 		o.try("a POST of "+t.Facts.BarrierMethod, origin, true, post, isServed)

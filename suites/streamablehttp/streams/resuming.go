@@ -31,11 +31,11 @@ type resumedCall struct {
 	id       wire.ID
 	token    string // as JSON
 	exchange *check.PendingExchange
-	events   []wire.Entry      // received before the stream was resumed
-	at       int               // index of the event at which it was resumed first
+	events   []wire.Entry             // received before the stream was resumed
+	at       int                      // index of the event at which it was resumed first
 	resumed  []*check.PendingExchange // the streams that resumed it, in order
-	why      string            // why there is none, or no further one
-	open     bool              // the last of them had not ended when the time was over
+	why      string                   // why there is none, or no further one
+	open     bool                     // the last of them had not ended when the time was over
 }
 
 var resumptionKey = check.NewKey[*resumption]("resumed calls")

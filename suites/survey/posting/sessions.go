@@ -20,7 +20,7 @@ const (
 // the stateless era it represents another client.
 type RawSession struct {
 	T      *check.T
-	ID     string          // given by the server, or ""
+	ID     string                 // given by the server, or ""
 	Answer *check.PendingExchange // to initialize; nil in the stateless era
 }
 
