@@ -229,6 +229,13 @@ func (p *Pool) Cache(key string, v any) {
 	p.cached[key] = v
 }
 
+// Drop drops the value of one key.
+func (p *Pool) Drop(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.cached, key)
+}
+
 // ClearCache drops all stored values.
 func (p *Pool) ClearCache() {
 	p.mu.Lock()

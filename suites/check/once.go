@@ -1,5 +1,7 @@
 package check
 
+import "github.com/mcpcheck/mcpcheck/internal/session"
+
 // A Key names a result that several checks share, such as the tool calls of the
 // survey. Each key is declared in one place.
 type Key[V any] struct{ name string }
@@ -24,6 +26,24 @@ func Once[V any](t *T, key Key[V], compute func() V) V {
 		t.pool.Cache(key.name, v)
 	}
 	return v
+}
+
+// inSession is a value and the session in which it was computed.
+type inSession[V any] struct {
+	session *session.Session
+	value   V
+}
+
+// OnceInSession is like Once for a result that names state of the server, such as
+// tasks or cursors: it is computed again after its session has ended, because the
+// instance of the server may have ended with it.
+func OnceInSession[V any](t *T, key Key[V], compute func() V) V {
+	kept := Key[inSession[V]](key)
+	if known, ok := Cached(t, kept); ok && known.session.ConnectionError() == nil {
+		return known.value
+	}
+	t.pool.Drop(key.name)
+	return Once(t, kept, func() inSession[V] { return inSession[V]{t.s, compute()} }).value
 }
 
 // Cached returns what Once keeps for a key; ok is false if nothing was computed.

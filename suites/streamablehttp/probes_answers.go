@@ -28,7 +28,8 @@ func answerProbes() []check.Check {
 			// With a failure status the server does not serve the request, and the page does
 			// not state the form of the answer.
 			Probe: func(t *check.T) {
-				for _, a := range answersByAccept(t) {
+				t, answers := answersByAccept(t)
+				for _, a := range answers {
 					switch {
 					case a.x == nil:
 					case !posting.IsSuccess(a.x):
@@ -57,7 +58,8 @@ func answerProbes() []check.Check {
 			Rules: []string{"streamable-http-json-single-object"},
 			Idle:  "no request was answered as application/json",
 			Probe: func(t *check.T) {
-				for _, a := range answersByAccept(t) {
+				t, answers := answersByAccept(t)
+				for _, a := range answers {
 					if a.x == nil || !posting.IsSuccess(a.x) || a.x.MediaType() != "application/json" || !a.complete {
 						continue
 					}
@@ -197,12 +199,21 @@ func acceptFields() []string {
 	}
 }
 
-var acceptedAnswersKey = check.NewKey[[]acceptedAnswer]("answers by accept field")
+// acceptedAnswers are the answers to all Accept fields, in one session.
+type acceptedAnswers struct {
+	session *check.T
+	all     []acceptedAnswer
+}
+
+var acceptedAnswersKey = check.NewKey[acceptedAnswers]("answers by accept field")
 
 // answersByAccept posts requests with each Accept field, one that is answered with a
-// result and one that is answered with an error.
-func answersByAccept(t *check.T) []acceptedAnswer {
-	return check.Once(t, acceptedAnswersKey, func() []acceptedAnswer {
+// result and one that is answered with an error. It returns the handle of t on the
+// session of the answers: in a session with notifications some servers answer each
+// request on a stream.
+func answersByAccept(t *check.T) (*check.T, []acceptedAnswer) {
+	kept := check.Once(t, acceptedAnswersKey, func() acceptedAnswers {
+		t := t.Sessions().Another()
 		var all []acceptedAnswer
 		for _, accept := range acceptFields() {
 			for _, method := range []string{t.Facts.BarrierMethod, "mcpcheck/no-such-method"} {
@@ -220,8 +231,9 @@ func answersByAccept(t *check.T) []acceptedAnswer {
 				all = append(all, a)
 			}
 		}
-		return all
+		return acceptedAnswers{t, all}
 	})
+	return t.Sessions().Use(kept.session), kept.all
 }
 
 // hasValidEvents reports whether a complete stream holds an event, or nothing: other

@@ -49,7 +49,7 @@ func (a Trigger) RequestsOf(method string) []check.InputRequest {
 // of the triggers.
 const maxTried, MaxTriggers = 40, 12
 
-var usesKey = check.NewKey[[]Use]("used")
+var usesKey = check.NewKey[[]Use]("uses of triggers")
 
 // Uses uses what the server offers, once for this revision, and returns the requests
 // with their answers.
@@ -63,7 +63,7 @@ func Uses(t *check.T) []Use {
 	})
 }
 
-var TriggersKey = check.NewKey[[]Trigger]("askers")
+var TriggersKey = check.NewKey[[]Trigger]("triggers")
 
 // Triggers returns the requests that make the server request something from its client.
 // They are determined once for this revision.

@@ -38,7 +38,7 @@ const (
 	MaxToolsCalledInvalidly = 40
 )
 
-var invalidArgumentsKey = check.NewKey[[]schema.InvalidArguments]("misfits of")
+var invalidArgumentsKey = check.NewKey[[]schema.InvalidArguments]("invalid arguments of")
 
 // InvalidArguments returns the invalid arguments for a tool, which are made once for
 // this revision.

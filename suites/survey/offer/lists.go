@@ -57,7 +57,7 @@ var walkKey = check.NewKey[*Walk]("list")
 
 // WalkOnce returns the walk of a list, which is made once for this revision.
 func WalkOnce(t *check.T, l List) *Walk {
-	return check.Once(t, walkKey.For(l.Method), func() *Walk { return WalkNow(t, l) })
+	return check.OnceInSession(t, walkKey.For(l.Method), func() *Walk { return WalkNow(t, l) })
 }
 
 // WalkNow requests page after page until there is no further cursor.

@@ -34,7 +34,7 @@ type LegacyOpening struct {
 	PingAnswered bool
 }
 
-var legacyOpeningKey = check.NewKey[LegacyOpening]("versioning.legacy")
+var legacyOpeningKey = check.NewKey[LegacyOpening]("legacy opening")
 
 // OpenAsLegacyClient sends initialize as the first message, without any of the fields
 // of the stateless era, and goes on as a client of the handshake era does.

@@ -117,7 +117,7 @@ var tasksKey = check.NewKey[*Tasks]("tasks")
 // Run calls each tool that may be called as a task, once for this revision, and returns
 // the outcome.
 func Run(t *check.T) *Tasks {
-	return check.Once(t, tasksKey, func() *Tasks { return runAll(t) })
+	return check.OnceInSession(t, tasksKey, func() *Tasks { return runAll(t) })
 }
 
 func runAll(t *check.T) *Tasks {

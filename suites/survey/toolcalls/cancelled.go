@@ -90,7 +90,7 @@ const (
 	maxTries   = 3
 )
 
-var cancellationKey = check.NewKey[*Cancellation]("working")
+var cancellationKey = check.NewKey[*Cancellation]("cancelled call")
 
 // CancelOne cancels one of several calls, once for this revision, and returns the
 // outcome.

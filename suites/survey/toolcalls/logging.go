@@ -28,7 +28,7 @@ const (
 // quickCall is how long a tool may take that is called once more because it may log.
 const quickCall = 300 * time.Millisecond
 
-var callsWithLevelsKey = check.NewKey[int]("logged")
+var callsWithLevelsKey = check.NewKey[int]("calls with log levels")
 
 // CallWithLevels calls tools once more, so that judges see what is logged under another
 // level; since 2026-07-28 these are the first calls with a level. Tools that take

@@ -147,7 +147,7 @@ type Completions struct {
 	unavailable        bool // completion is not supported or takes too long
 }
 
-var completionsKey = check.NewKey[*Completions]("fillings")
+var completionsKey = check.NewKey[*Completions]("completions")
 
 // SurveyCompletions finds values for the arguments of what the server offers, once for
 // this revision: from completions, from the URIs of listed resources, or of our own.

@@ -30,7 +30,7 @@ type Uses struct {
 	Frames                        []wire.Entry
 }
 
-var offerUsesKey = check.NewKey[*Uses]("shown")
+var offerUsesKey = check.NewKey[*Uses]("uses of what is offered")
 
 // UseOffer gets prompts and reads resources, also those of templates: none of that
 // changes anything (server/prompts, server/resources). All requests are sent at once,
